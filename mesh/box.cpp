@@ -1,0 +1,136 @@
+#include "mesh/box.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
+#include "mesh/reference_cell.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+constexpr std::array side_names{"left", "right", "bottom", "top", "back", "front"};
+
+/// A repeatable number in [-1, 1] from a position in the grid (the finaliser of splitmix64).
+double scatter(std::uint64_t key) {
+  key += 0x9e3779b97f4a7c15U;
+  key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9U;
+  key = (key ^ (key >> 27)) * 0x94d049bb133111ebU;
+  key ^= key >> 31;
+  return 2.0 * static_cast<double>(key >> 11) / 9007199254740992.0 - 1.0;
+}
+
+void check(const BoxOptions& options) {
+  std::int64_t cells = dimension(options.shape) == 2 ? 2 : 6, nodes = 1;
+  for (int axis = 0; axis < dimension(options.shape); ++axis) {
+    if (options.cells[axis] < 1)
+      throw std::invalid_argument(
+          fmt::format("a box needs at least 1 cell along each axis, not {}", options.cells[axis]));
+    if (!(options.size[axis] > 0) || !std::isfinite(options.size[axis]))
+      throw std::invalid_argument(
+          fmt::format("a box needs a positive size along each axis, not {}", options.size[axis]));
+    cells *= options.cells[axis];
+    nodes *= options.cells[axis] + std::int64_t{1};
+    if (cells > std::numeric_limits<std::int32_t>::max() || nodes > std::numeric_limits<std::int32_t>::max())
+      throw std::invalid_argument("a box of so many cells has more than 2^31 - 1 of them");
+  }
+  if (!(options.distort >= 0 && options.distort <= 0.3))
+    throw std::invalid_argument(fmt::format("distort must be from 0 to 0.3 of a cell, not {}", options.distort));
+}
+
+/// Numbers of the structured grid under a box.
+struct Grid {
+  int d;
+  std::array<std::int32_t, 3> cells;  ///< 1 along z in 2D
+  std::int32_t node(int i, int j, int k) const { return i + (cells[0] + 1) * (j + (cells[1] + 1) * k); }
+};
+
+void make_nodes(const BoxOptions& options, const Grid& grid, Mesh& mesh) {
+  const int layers = grid.d == 3 ? grid.cells[2] + 1 : 1;
+  mesh.coordinates.resize(std::size_t(grid.cells[0] + 1) * (grid.cells[1] + 1) * layers * grid.d);
+#pragma omp parallel for schedule(static)
+  for (int row = 0; row < layers * (grid.cells[1] + 1); ++row) {
+    const int j = row % (grid.cells[1] + 1), k = row / (grid.cells[1] + 1);
+    for (int i = 0; i <= grid.cells[0]; ++i) {
+      const std::array<int, 3> index{i, j, k};
+      const std::int64_t node = grid.node(i, j, k);
+      bool inner = true;
+      for (int axis = 0; axis < grid.d; ++axis) inner = inner && index[axis] > 0 && index[axis] < grid.cells[axis];
+      for (int axis = 0; axis < grid.d; ++axis) {
+        const double step = options.size[axis] / grid.cells[axis];
+        const double moved =
+            inner && options.distort > 0 ? options.distort * scatter(static_cast<std::uint64_t>(3 * node + axis)) : 0.0;
+        // The far side lies exactly at the size.
+        mesh.coordinates[node * grid.d + axis] =
+            index[axis] == grid.cells[axis] ? options.size[axis] : (index[axis] + moved) * step;
+      }
+    }
+  }
+}
+
+/// Corner bits of the simplices that one grid cell is split in: along each order of the axes from corner 0 to the
+/// opposite one (Kuhn 1960), so that neighbouring cells agree on the diagonals of their common face. The odd orders
+/// swap two vertices to keep the orientation.
+std::vector<std::vector<int>> kuhn_simplices(int d) {
+  if (d == 2) return {{0, 1, 3}, {0, 3, 2}};
+  return {{0, 1, 3, 7}, {0, 5, 1, 7}, {0, 3, 2, 7}, {0, 2, 6, 7}, {0, 4, 5, 7}, {0, 6, 4, 7}};
+}
+
+void make_cells(const BoxOptions& options, const Grid& grid, Mesh& mesh) {
+  const bool tensor = is_tensor(options.shape);
+  std::vector<std::vector<int>> parts = kuhn_simplices(grid.d);
+  if (tensor) parts = {grid.d == 2 ? std::vector{0, 1, 2, 3} : std::vector{0, 1, 2, 3, 4, 5, 6, 7}};
+  const std::int64_t count = std::int64_t{grid.cells[0]} * grid.cells[1] * grid.cells[2];
+  const int per_cell = static_cast<int>(parts.size()), corners = static_cast<int>(parts[0].size());
+  mesh.cell_nodes.resize(count * per_cell * corners);
+  mesh.cell_regions.assign(count * per_cell, 0);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t c = 0; c < count; ++c) {
+    const int i = static_cast<int>(c % grid.cells[0]), j = static_cast<int>(c / grid.cells[0] % grid.cells[1]),
+              k = static_cast<int>(c / grid.cells[0] / grid.cells[1]);
+    std::int32_t* nodes = mesh.cell_nodes.data() + c * per_cell * corners;
+    for (const std::vector<int>& part : parts)
+      for (const int corner : part) *nodes++ = grid.node(i + (corner & 1), j + (corner >> 1 & 1), k + (corner >> 2));
+  }
+}
+
+void make_sides(const Grid& grid, Mesh& mesh) {
+  for (int side = 0; side < 2 * grid.d; ++side) mesh.boundaries.push_back({side_names[side], {}});
+  const std::vector<int> vertices = Lattice(mesh.shape, 1).vertex_nodes();
+  const auto grid_index = [&](std::int32_t node) {
+    return std::array{node % (grid.cells[0] + 1), node / (grid.cells[0] + 1) % (grid.cells[1] + 1),
+                      node / (grid.cells[0] + 1) / (grid.cells[1] + 1)};
+  };
+  const std::vector<SubEntity>& all_facets = facets(mesh.shape);
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    for (int f = 0; f < static_cast<int>(all_facets.size()); ++f)
+      for (int side = 0; side < 2 * grid.d; ++side) {
+        const int axis = side / 2, at = side % 2 == 0 ? 0 : grid.cells[axis];
+        const std::vector<int>& corners = all_facets[f].vertices;
+        if (std::all_of(corners.begin(), corners.end(),
+                        [&](int v) { return grid_index(mesh.nodes(cell)[vertices[v]])[axis] == at; }))
+          mesh.boundaries[side].facets.push_back({cell, f});
+      }
+}
+
+}  // namespace
+
+Mesh make_box(const BoxOptions& options) {
+  check(options);
+  Mesh mesh;
+  mesh.shape = options.shape;
+  mesh.region_names = {"box"};
+  const int d = dimension(options.shape);
+  const Grid grid{d, {options.cells[0], options.cells[1], d == 3 ? options.cells[2] : 1}};
+  make_nodes(options, grid, mesh);
+  make_cells(options, grid, mesh);
+  make_sides(grid, mesh);
+  return mesh;
+}
+
+}  // namespace femcg::mesh

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mesh/mesh.hpp"
+#include "mesh/reference_cell.hpp"
+
+namespace femcg::mesh {
+
+/// Numbers of the distinct edges or faces of a mesh.
+struct EntityNumbers {
+  std::int32_t count = 0;
+  std::vector<std::int32_t> of_cell;  ///< cells x entities a cell
+};
+
+/// Numbers the distinct sub-entities of one dimension (1: edges, 2: faces of 3D cells) by their vertices.
+EntityNumbers number_entities(const Mesh& mesh, int entity_dimension);
+
+/// Continuous Lagrange space of one degree on a mesh: which degree of freedom (dof) sits at each lattice node of each
+/// cell.
+///
+/// Dofs on a shared edge or face are identified through the global numbers of its vertices, so that any local
+/// orientation is right. Dofs are numbered in the order in which the cells first meet them.
+class FunctionSpace {
+ public:
+  /// degree 1 to 8 (above 4 only for refinement and output). The mesh must outlive the space.
+  FunctionSpace(const Mesh& mesh, int degree, NodeFamily family = NodeFamily::gauss_lobatto);
+
+  const Mesh& mesh() const { return *mesh_; }
+  const LagrangeBasis& basis() const { return basis_; }
+  int degree() const { return basis_.degree(); }
+  int dofs_per_cell() const { return basis_.size(); }
+  std::int32_t dof_count() const { return dof_count_; }
+  /// The dofs of a cell in lattice order.
+  std::span<const std::int32_t> dofs(std::int32_t cell) const {
+    return {cell_dofs_.data() + std::int64_t{cell} * dofs_per_cell(), static_cast<std::size_t>(dofs_per_cell())};
+  }
+  const std::vector<std::int32_t>& cell_dofs() const { return cell_dofs_; }
+  /// Lattice nodes on the closure of a facet.
+  const std::vector<int>& facet_nodes(int facet) const { return facet_nodes_[facet]; }
+  /// Renumbers: dof i becomes order[i].
+  void renumber(std::span<const std::int32_t> order);
+  /// Points of the dofs in space (dofs x dimension), with the basis' nodes mapped by the cell geometry.
+  std::vector<double> dof_points() const;
+
+ private:
+  const Mesh* mesh_;
+  LagrangeBasis basis_;
+  std::int32_t dof_count_ = 0;
+  std::vector<std::int32_t> cell_dofs_;
+  std::vector<std::vector<int>> facet_nodes_;
+};
+
+}  // namespace femcg::mesh

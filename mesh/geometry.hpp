@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mesh/mesh.hpp"
+#include "mesh/reference_cell.hpp"
+
+namespace femcg::mesh {
+
+/// Values and gradients of a mesh's geometric basis at a set of reference points.
+struct GeometryTables {
+  GeometryTables(const Mesh& mesh, const Eigen::MatrixXd& points);
+  Eigen::MatrixXd values;                  ///< points x nodes
+  std::vector<Eigen::MatrixXd> gradients;  ///< a reference axis: points x nodes
+};
+
+/// The map x = sum_a X_a psi_a(xi) of one cell at those points. Keeps scratch memory: one a thread.
+class CellGeometry {
+ public:
+  explicit CellGeometry(const GeometryTables& tables);
+
+  void move_to(const Mesh& mesh, std::int32_t cell);
+  int points() const { return points_; }
+  /// x at point q.
+  const double* point(int q) const { return positions_.data() + 3 * q; }
+  /// All points, count x 3 (z = 0 in 2D).
+  std::span<const double> all_points() const { return positions_; }
+  /// dx_i / dxi_j at point q, row by row, d x d.
+  const double* jacobian(int q) const { return jacobians_.data() + q * d_ * d_; }
+  double determinant(int q) const { return determinants_[q]; }
+  /// J^-1 at point q, row by row.
+  void inverse(int q, double* inverse) const;
+
+ private:
+  const GeometryTables* tables_;
+  int d_, points_;
+  std::vector<double> positions_, jacobians_, determinants_;
+  Eigen::MatrixXd nodes_;    ///< nodes x d
+  Eigen::MatrixXd product_;  ///< points x d
+};
+
+/// The mean of a cell's vertices.
+std::array<double, 3> cell_centre(const Mesh& mesh, std::int32_t cell);
+
+}  // namespace femcg::mesh

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mesh/cell_shape.hpp"
+
+namespace femcg::mesh {
+
+/// One facet of the boundary: the facet'th facet (ReferenceCell::facets) of a cell.
+struct BoundaryFacet {
+  std::int32_t cell;
+  std::int32_t facet;
+};
+
+/// A named part of the boundary.
+struct BoundaryGroup {
+  std::string name;
+  std::vector<BoundaryFacet> facets;
+};
+
+/// Cells of one shape and one geometric order, with regions and named boundary parts.
+///
+/// A cell's nodes are the Lagrange lattice of the mesh's order in lexicographic order (Lattice), equally spaced on the
+/// reference cell. A node that no cell uses does not exist here: readers drop them.
+struct Mesh {
+  CellShape shape = CellShape::quadrilateral;
+  int order = 1;                           ///< geometric order, 1 to 4
+  std::vector<double> coordinates;         ///< nodes x dimension, row by row
+  std::vector<std::int32_t> cell_nodes;    ///< cells x lattice_size(shape, order), row by row
+  std::vector<std::int32_t> cell_regions;  ///< index into region_names, one a cell
+  std::vector<std::string> region_names;   ///< at least one
+  std::vector<BoundaryGroup> boundaries;   ///< disjoint or not; facets in no group are the unnamed boundary
+  std::vector<std::string> remarks;        ///< what a reader noticed and repaired or let pass, one sentence each
+
+  int dimension() const { return mesh::dimension(shape); }
+  int nodes_per_cell() const { return lattice_size(shape, order); }
+  std::int32_t cell_count() const { return static_cast<std::int32_t>(cell_regions.size()); }
+  std::int32_t node_count() const { return static_cast<std::int32_t>(coordinates.size() / dimension()); }
+  std::span<const std::int32_t> nodes(std::int32_t cell) const {
+    return {cell_nodes.data() + std::int64_t{cell} * nodes_per_cell(), static_cast<std::size_t>(nodes_per_cell())};
+  }
+  const double* point(std::int32_t node) const { return coordinates.data() + std::int64_t{node} * dimension(); }
+};
+
+/// All facets that belong to one cell only, in the order of cells. Throws std::runtime_error where three or more cells
+/// share a facet.
+std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh);
+
+/// The number of the connected component (cells joined by a shared vertex) of each cell, from 0.
+std::vector<std::int32_t> cell_components(const Mesh& mesh);
+
+/// Makes a mesh fit for computing, or says why it is not. Cells that are merely mirrored (Jacobian determinant negative
+/// everywhere) are turned round. Two nodes at one place that only happen to be distinct, and several components, are
+/// counted in `remarks`. Throws std::runtime_error where the determinant vanishes or changes sign within a cell, with
+/// the number of such cells and the centres and least determinants of the first ten; where a coordinate is not finite;
+/// where an index is out of range; and where there are no cells.
+void validate(Mesh& mesh);
+
+}  // namespace femcg::mesh

@@ -1,0 +1,216 @@
+#include "mesh/ordering.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/graph/adjacency_list.hpp>
+
+#include <boost/graph/cuthill_mckee_ordering.hpp>
+#include <numeric>
+
+#include "mesh/function_space.hpp"
+#include "mesh/geometry.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+constexpr int curve_bits = 20;
+
+/// Position along the Hilbert curve of a point with `curve_bits` bits a coordinate (Skilling 2004): the coordinates are
+/// turned into the transposed index, whose bits are then interleaved.
+std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
+  constexpr std::uint32_t top = 1U << (curve_bits - 1);
+  for (std::uint32_t bit = top; bit > 1; bit >>= 1) {
+    const std::uint32_t lower = bit - 1;
+    for (int i = 0; i < d; ++i) {
+      if (x[i] & bit) {
+        x[0] ^= lower;
+      } else {
+        const std::uint32_t swapped = (x[0] ^ x[i]) & lower;
+        x[0] ^= swapped;
+        x[i] ^= swapped;
+      }
+    }
+  }
+  for (int i = 1; i < d; ++i) x[i] ^= x[i - 1];
+  std::uint32_t mask = 0;
+  for (std::uint32_t bit = top; bit > 1; bit >>= 1)
+    if (x[d - 1] & bit) mask ^= bit - 1;
+  std::uint64_t index = 0;
+  for (int bit = curve_bits - 1; bit >= 0; --bit)
+    for (int i = 0; i < d; ++i) index = index << 1 | ((x[i] ^ mask) >> bit & 1U);
+  return index;
+}
+
+/// Children of one cell in a lattice of twice the degree: for each child, a corner and edge vectors in half cells.
+std::vector<std::array<std::array<int, 3>, 4>> simplex_children(int d) {
+  // Corners in units of half an edge: the cell's corners are 0 or 2, edge midpoints have ones (Bey 1995).
+  if (d == 2)
+    return {{{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}},
+            {{{1, 0, 0}, {2, 0, 0}, {1, 1, 0}}},
+            {{{0, 1, 0}, {1, 1, 0}, {0, 2, 0}}},
+            {{{1, 1, 0}, {0, 1, 0}, {1, 0, 0}}}};
+  return {{{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {{{1, 0, 0}, {2, 0, 0}, {1, 1, 0}, {1, 0, 1}}},
+          {{{0, 1, 0}, {1, 1, 0}, {0, 2, 0}, {0, 1, 1}}}, {{{0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {0, 0, 2}}},
+          {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}}}, {{{1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {1, 0, 1}}},
+          {{{0, 1, 0}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}}}, {{{0, 1, 0}, {0, 1, 1}, {0, 0, 1}, {1, 0, 1}}}};
+}
+
+/// For each child of a refined cell, the nodes of its own lattice within the parent's lattice of twice the degree.
+std::vector<std::vector<int>> child_lattices(CellShape shape, int order) {
+  const Lattice child(shape, order), parent(shape, 2 * order);
+  std::vector<std::vector<int>> children;
+  if (is_tensor(shape)) {
+    for (int c = 0; c < 1 << dimension(shape); ++c) {
+      std::vector<int>& nodes = children.emplace_back();
+      for (int a = 0; a < child.size(); ++a) {
+        const auto& [i, j, k] = child.index(a);
+        nodes.push_back(parent.node(i + order * (c & 1), j + order * (c >> 1 & 1), k + order * (c >> 2)));
+      }
+    }
+    return children;
+  }
+  for (const auto& corners : simplex_children(dimension(shape))) {
+    std::vector<int>& nodes = children.emplace_back();
+    for (int a = 0; a < child.size(); ++a) {
+      std::array<int, 3> at{};
+      for (int axis = 0; axis < 3; ++axis) {
+        at[axis] = order * corners[0][axis];
+        for (int e = 0; e < dimension(shape); ++e)
+          at[axis] += child.index(a)[e] * (corners[e + 1][axis] - corners[0][axis]);
+      }
+      nodes.push_back(parent.node(at[0], at[1], at[2]));
+    }
+  }
+  return children;
+}
+
+/// Facets of the children that lie on each facet of their parent, as (child, facet).
+std::vector<std::vector<std::pair<int, int>>> child_facets(CellShape shape) {
+  const LagrangeBasis halves(shape, 2, NodeFamily::equispaced), corners(shape, 1, NodeFamily::equispaced);
+  const std::vector<std::vector<int>> children = child_lattices(shape, 1);
+  std::vector<std::vector<std::pair<int, int>>> result;
+  for (const SubEntity& facet : facets(shape)) {
+    auto& inside = result.emplace_back();
+    // A point lies on the facet where the basis functions of the other vertices vanish.
+    const Eigen::MatrixXd values = corners.values(halves.nodes());
+    const auto on_facet = [&](int node) {
+      double others = 1;
+      for (const int v : facet.vertices) others -= values(node, v);
+      return std::abs(others) < 1e-12;
+    };
+    for (int c = 0; c < static_cast<int>(children.size()); ++c)
+      for (int f = 0; f < static_cast<int>(facets(shape).size()); ++f) {
+        const std::vector<int>& vertices = facets(shape)[f].vertices;
+        if (std::all_of(vertices.begin(), vertices.end(), [&](int v) { return on_facet(children[c][v]); }))
+          inside.emplace_back(c, f);
+      }
+  }
+  return result;
+}
+
+}  // namespace
+
+void order_cells_along_curve(Mesh& mesh) {
+  const int d = mesh.dimension(), n = mesh.nodes_per_cell();
+  const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
+  std::array<double, 3> low{}, high{};
+  for (int i = 0; i < d; ++i) {
+    low[i] = high[i] = mesh.coordinates[i];
+    for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+      low[i] = std::min(low[i], mesh.point(node)[i]);
+      high[i] = std::max(high[i], mesh.point(node)[i]);
+    }
+  }
+  double extent = 0;
+  for (int i = 0; i < d; ++i) extent = std::max(extent, high[i] - low[i]);
+
+  std::vector<std::pair<std::uint64_t, std::int32_t>> keys(mesh.cell_count());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    std::array<std::uint32_t, 3> position{};
+    for (int i = 0; i < d; ++i) {
+      double centre = 0;
+      for (const int v : vertices) centre += mesh.point(mesh.nodes(cell)[v])[i] / static_cast<double>(vertices.size());
+      position[i] = static_cast<std::uint32_t>((centre - low[i]) / extent * ((1U << curve_bits) - 1));
+    }
+    keys[cell] = {hilbert_index(position, d), cell};
+  }
+  std::sort(keys.begin(), keys.end());
+
+  std::vector<std::int32_t> cell_nodes(mesh.cell_nodes.size()), regions(mesh.cell_count()),
+      new_number(mesh.cell_count());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    const std::int32_t old = keys[cell].second;
+    std::copy_n(mesh.nodes(old).data(), n, cell_nodes.begin() + std::int64_t{cell} * n);
+    regions[cell] = mesh.cell_regions[old];
+    new_number[old] = cell;
+  }
+  mesh.cell_nodes = std::move(cell_nodes);
+  mesh.cell_regions = std::move(regions);
+  for (BoundaryGroup& group : mesh.boundaries)
+    for (BoundaryFacet& facet : group.facets) facet.cell = new_number[facet.cell];
+}
+
+std::vector<std::int32_t> reverse_cuthill_mckee(std::span<const std::int64_t> row_offsets,
+                                                std::span<const std::int32_t> columns) {
+  const auto rows = static_cast<std::int32_t>(row_offsets.size() - 1);
+  using Graph = boost::adjacency_list<
+      boost::vecS, boost::vecS, boost::undirectedS,
+      boost::property<boost::vertex_color_t, boost::default_color_type, boost::property<boost::vertex_degree_t, int>>>;
+  Graph graph(rows);
+  for (std::int32_t i = 0; i < rows; ++i)
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k)
+      if (columns[k] < i) boost::add_edge(i, columns[k], graph);
+  std::vector<Graph::vertex_descriptor> sequence(rows);
+  boost::cuthill_mckee_ordering(graph, sequence.rbegin(), boost::get(boost::vertex_color, graph),
+                                boost::make_degree_map(graph));
+  std::vector<std::int32_t> order(rows);
+  for (std::int32_t position = 0; position < rows; ++position) order[sequence[position]] = position;
+  return order;
+}
+
+std::int32_t bandwidth(std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns) {
+  std::int32_t widest = 0;
+  const auto rows = static_cast<std::int32_t>(row_offsets.size() - 1);
+  for (std::int32_t i = 0; i < rows; ++i)
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k)
+      widest = std::max(widest, std::abs(columns[k] - i));
+  return widest;
+}
+
+Mesh refine(const Mesh& mesh) {
+  // The nodes of the children are the lattice of twice the order: its numbering is that of a function space.
+  const FunctionSpace lattice(mesh, 2 * mesh.order, NodeFamily::equispaced);
+  const std::vector<std::vector<int>> children = child_lattices(mesh.shape, mesh.order);
+  const std::int64_t count = std::int64_t{mesh.cell_count()} * static_cast<std::int64_t>(children.size());
+  const int n = mesh.nodes_per_cell(), per_cell = static_cast<int>(children.size());
+  if (count > std::numeric_limits<std::int32_t>::max())
+    throw std::length_error("refinement would make more than 2^31 - 1 cells");
+
+  Mesh refined;
+  refined.shape = mesh.shape;
+  refined.order = mesh.order;
+  refined.coordinates = lattice.dof_points();
+  refined.region_names = mesh.region_names;
+  refined.remarks = mesh.remarks;
+  refined.cell_nodes.resize(count * n);
+  refined.cell_regions.resize(count);
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    for (int c = 0; c < per_cell; ++c) {
+      const std::int64_t child = std::int64_t{cell} * per_cell + c;
+      refined.cell_regions[child] = mesh.cell_regions[cell];
+      for (int a = 0; a < n; ++a) refined.cell_nodes[child * n + a] = lattice.dofs(cell)[children[c][a]];
+    }
+  const auto on_facet = child_facets(mesh.shape);
+  for (const BoundaryGroup& group : mesh.boundaries) {
+    BoundaryGroup& finer = refined.boundaries.emplace_back(BoundaryGroup{group.name, {}});
+    for (const BoundaryFacet& facet : group.facets)
+      for (const auto& [child, f] : on_facet[facet.facet]) finer.facets.push_back({facet.cell * per_cell + child, f});
+  }
+  return refined;
+}
+
+}  // namespace femcg::mesh

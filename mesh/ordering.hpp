@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mesh/mesh.hpp"
+
+namespace femcg::mesh {
+
+/// Sorts the cells of a mesh along the Hilbert curve through their centres, so that neighbours in memory are neighbours
+/// in space. Boundary groups follow.
+void order_cells_along_curve(Mesh& mesh);
+
+/// Reverse Cuthill-McKee order of a symmetric sparsity pattern (rows x rows, CSR without values): entry i is the new
+/// number of row i. Cuthill & McKee 1969, George 1971.
+std::vector<std::int32_t> reverse_cuthill_mckee(std::span<const std::int64_t> row_offsets,
+                                                std::span<const std::int32_t> columns);
+
+/// The largest |i - j| of an entry (i, j).
+std::int32_t bandwidth(std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns);
+
+/// Uniform refinement: every cell becomes 2^d cells of the same order; curved geometry is kept exactly.
+Mesh refine(const Mesh& mesh);
+
+}  // namespace femcg::mesh

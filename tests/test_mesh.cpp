@@ -1,0 +1,254 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "mesh/box.hpp"
+#include "mesh/function_space.hpp"
+#include "mesh/geometry.hpp"
+#include "mesh/ordering.hpp"
+
+using namespace femcg::mesh;
+
+namespace {
+
+Mesh small_box(CellShape shape, double distort = 0.2) { return make_box({shape, {3, 2, 4}, {1.5, 1.0, 2.0}, distort}); }
+
+double volume(const Mesh& mesh) {
+  const Quadrature rule = cell_quadrature(mesh.shape, mesh.order * mesh.dimension() + 1);
+  const GeometryTables tables(mesh, rule.points);
+  CellGeometry geometry(tables);
+  double sum = 0;
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    geometry.move_to(mesh, cell);
+    for (int q = 0; q < rule.size(); ++q) {
+      CHECK(geometry.determinant(q) > 0);
+      sum += rule.weights[q] * geometry.determinant(q);
+    }
+  }
+  return sum;
+}
+
+/// A random symmetry of every cell that keeps its orientation or not: the vertices are renumbered within the cell.
+void shuffle_cells(Mesh& mesh) {
+  std::mt19937 random(5);
+  const int n = mesh.nodes_per_cell(), d = mesh.dimension();
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    std::int32_t* nodes = mesh.cell_nodes.data() + cell * n;
+    const std::vector<std::int32_t> old(nodes, nodes + n);
+    if (is_tensor(mesh.shape)) {
+      std::vector<int> axes(d);
+      std::iota(axes.begin(), axes.end(), 0);
+      std::shuffle(axes.begin(), axes.end(), random);
+      const int flips = std::uniform_int_distribution<int>(0, n - 1)(random);
+      for (int v = 0; v < n; ++v) {
+        int image = 0;
+        for (int axis = 0; axis < d; ++axis) image |= (v >> axis & 1) << axes[axis];
+        nodes[v] = old[image ^ flips];
+      }
+    } else {
+      std::shuffle(nodes, nodes + n, random);
+    }
+  }
+  mesh.boundaries.clear();
+}
+
+}  // namespace
+
+TEST_CASE("a box has its volume, its sides and its cells, distorted or not") {
+  for (const CellShape shape : all_cell_shapes)
+    for (const double distort : {0.0, 0.3}) {
+      CAPTURE(name(shape));
+      Mesh mesh = small_box(shape, distort);
+      validate(mesh);
+      CHECK(mesh.remarks.empty());
+      const int d = mesh.dimension();
+      CHECK(volume(mesh) == doctest::Approx(d == 2 ? 1.5 : 3.0).epsilon(1e-13));
+      CHECK(mesh.node_count() == (d == 2 ? 4 * 3 : 4 * 3 * 5));
+      const int split = is_tensor(shape) ? 1 : d == 2 ? 2 : 6;
+      CHECK(mesh.cell_count() == (d == 2 ? 6 : 24) * split);
+      CHECK(mesh.boundaries.size() == 2U * d);
+      std::size_t facets_on_sides = 0;
+      for (const BoundaryGroup& group : mesh.boundaries) facets_on_sides += group.facets.size();
+      CHECK(facets_on_sides == boundary_facets(mesh).size());
+      CHECK(mesh.boundaries[1].name == "right");
+      const LagrangeBasis corner(shape, 1, NodeFamily::equispaced);
+      for (const BoundaryFacet& facet : mesh.boundaries[1].facets)
+        for (const int v : facets(shape)[facet.facet].vertices) CHECK(mesh.point(mesh.nodes(facet.cell)[v])[0] == 1.5);
+    }
+  CHECK_THROWS_AS(make_box({CellShape::triangle, {0, 1, 1}}), std::invalid_argument);
+  CHECK_THROWS_AS(make_box({CellShape::triangle, {1, 1, 1}, {1, -1, 1}}), std::invalid_argument);
+  CHECK_THROWS_AS(make_box({CellShape::triangle, {1, 1, 1}, {1, 1, 1}, 0.5}), std::invalid_argument);
+  CHECK_THROWS_AS(make_box({CellShape::hexahedron, {2000, 2000, 2000}}), std::invalid_argument);
+}
+
+TEST_CASE("a space has the dofs that counting vertices, edges, faces and cells gives") {
+  // On an nx x ny (x nz) tensor box: (p nx + 1)(p ny + 1)(...).
+  for (int p = 1; p <= 4; ++p) {
+    CHECK(FunctionSpace(small_box(CellShape::quadrilateral), p).dof_count() == (3 * p + 1) * (2 * p + 1));
+    CHECK(FunctionSpace(small_box(CellShape::triangle), p).dof_count() == (3 * p + 1) * (2 * p + 1));
+    CHECK(FunctionSpace(small_box(CellShape::hexahedron), p).dof_count() == (3 * p + 1) * (2 * p + 1) * (4 * p + 1));
+    CHECK(FunctionSpace(small_box(CellShape::tetrahedron), p).dof_count() == (3 * p + 1) * (2 * p + 1) * (4 * p + 1));
+  }
+}
+
+TEST_CASE("cells agree on the points of shared dofs, however each cell is turned") {
+  for (const CellShape shape : all_cell_shapes)
+    for (const NodeFamily family : {NodeFamily::equispaced, NodeFamily::gauss_lobatto})
+      for (int p = 1; p <= 8; ++p) {
+        CAPTURE(name(shape));
+        CAPTURE(p);
+        Mesh mesh = small_box(shape);
+        const std::int32_t expected = FunctionSpace(mesh, p, family).dof_count();
+        shuffle_cells(mesh);
+        const FunctionSpace space(mesh, p, family);
+        CHECK(space.dof_count() == expected);
+        const std::vector<double> points = space.dof_points();
+        const GeometryTables tables(mesh, space.basis().nodes());
+        CellGeometry geometry(tables);
+        double worst = 0;
+        std::vector<char> seen(space.dof_count(), 0);
+        for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+          geometry.move_to(mesh, cell);
+          for (int a = 0; a < space.dofs_per_cell(); ++a) {
+            const std::int32_t dof = space.dofs(cell)[a];
+            seen[dof] = 1;
+            for (int i = 0; i < mesh.dimension(); ++i)
+              worst = std::max(worst, std::abs(geometry.point(a)[i] - points[dof * mesh.dimension() + i]));
+          }
+        }
+        CHECK(worst < 1e-13);
+        CHECK(std::count(seen.begin(), seen.end(), 1) == space.dof_count());
+      }
+}
+
+TEST_CASE("facet nodes are the lattice nodes on the facet") {
+  for (const CellShape shape : all_cell_shapes)
+    for (int p = 1; p <= 4; ++p) {
+      const Mesh mesh = small_box(shape);
+      const FunctionSpace space(mesh, p);
+      const int on_facet = dimension(shape) == 2 ? p + 1 : is_tensor(shape) ? (p + 1) * (p + 1) : (p + 1) * (p + 2) / 2;
+      for (std::size_t f = 0; f < facets(shape).size(); ++f)
+        CHECK(space.facet_nodes(static_cast<int>(f)).size() == std::size_t(on_facet));
+    }
+}
+
+TEST_CASE("mirrored cells are turned round, flat and tangled ones refused with their place") {
+  for (const CellShape shape : all_cell_shapes) {
+    Mesh mesh = small_box(shape);
+    const double expected = volume(mesh);
+    shuffle_cells(mesh);
+    validate(mesh);
+    CHECK(mesh.remarks.size() == 1);
+    CHECK(volume(mesh) == doctest::Approx(expected));
+  }
+  Mesh flat = make_box({CellShape::quadrilateral, {2, 2, 1}});
+  // The middle node moves to a corner: one cell turns inside out, two go flat.
+  for (int i = 0; i < 2; ++i) flat.coordinates[4 * 2 + i] = flat.coordinates[0 + i];
+  CHECK_THROWS_WITH(validate(flat), doctest::Contains("3 of 4 cells are inverted or degenerate"));
+  CHECK_THROWS_WITH(validate(flat), doctest::Contains("least determinant"));
+  Mesh tangled = make_box({CellShape::hexahedron, {3, 3, 3}});
+  std::swap(tangled.cell_nodes[0], tangled.cell_nodes[1]);
+  CHECK_THROWS_WITH(validate(tangled), doctest::Contains("1 of 27 cells"));
+  Mesh wrong_index = make_box({CellShape::triangle, {1, 1, 1}});
+  wrong_index.cell_nodes[0] = 99;
+  CHECK_THROWS_WITH(validate(wrong_index), doctest::Contains("node 99"));
+  Mesh infinite = make_box({CellShape::triangle, {1, 1, 1}});
+  infinite.coordinates[0] = INFINITY;
+  CHECK_THROWS_WITH(validate(infinite), doctest::Contains("not a finite number"));
+  CHECK_THROWS_WITH(
+      [] {
+        Mesh empty;
+        validate(empty);
+      }(),
+      doctest::Contains("no cells"));
+}
+
+TEST_CASE("parts that share no vertex are counted, and so are nodes in one place") {
+  Mesh mesh = make_box({CellShape::quadrilateral, {2, 1, 1}});
+  // The second cell gets its own copies of the nodes of the common edge.
+  const Mesh joined = mesh;
+  for (const int corner : {0, 2}) {
+    const std::int32_t node = mesh.cell_nodes[4 + corner];
+    mesh.cell_nodes[4 + corner] = mesh.node_count();
+    mesh.coordinates.push_back(joined.point(node)[0]);
+    mesh.coordinates.push_back(joined.point(node)[1]);
+  }
+  validate(mesh);
+  CHECK(cell_components(mesh) == std::vector<std::int32_t>{0, 1});
+  REQUIRE(mesh.remarks.size() == 2);
+  CHECK(mesh.remarks[0].find("2 nodes lie exactly where") != std::string::npos);
+  CHECK(mesh.remarks[1].find("2 parts") != std::string::npos);
+}
+
+TEST_CASE("refinement keeps volume, sides, regions and curved geometry") {
+  for (const CellShape shape : all_cell_shapes)
+    for (const bool curved : {false, true}) {
+      CAPTURE(name(shape));
+      Mesh mesh = small_box(shape, 0.1);
+      if (curved) {
+        // Order 3 by a space of degree 3, then bent.
+        const FunctionSpace lattice(mesh, 3, NodeFamily::equispaced);
+        mesh.coordinates = lattice.dof_points();
+        mesh.cell_nodes = lattice.cell_dofs();
+        mesh.order = 3;
+        for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+          double* x = mesh.coordinates.data() + std::int64_t{node} * mesh.dimension();
+          x[1] += 0.1 * x[0] * x[0];
+        }
+      }
+      Mesh refined = refine(mesh);
+      validate(refined);
+      CHECK(refined.remarks.empty());
+      CHECK(refined.cell_count() == mesh.cell_count() * (mesh.dimension() == 2 ? 4 : 8));
+      CHECK(volume(refined) == doctest::Approx(volume(mesh)).epsilon(1e-12));
+      for (std::size_t g = 0; g < mesh.boundaries.size(); ++g)
+        CHECK(refined.boundaries[g].facets.size() ==
+              mesh.boundaries[g].facets.size() * (mesh.dimension() == 2 ? 2 : 4));
+      CHECK(boundary_facets(refined).size() == boundary_facets(mesh).size() * (mesh.dimension() == 2 ? 2 : 4));
+      const std::vector<int> corners = Lattice(shape, refined.order).vertex_nodes();
+      for (const BoundaryFacet& facet : refined.boundaries[0].facets)
+        for (const int v : facets(shape)[facet.facet].vertices)
+          CHECK(std::abs(refined.point(refined.nodes(facet.cell)[corners[v]])[0]) < 1e-14);
+    }
+}
+
+TEST_CASE("cells along the Hilbert curve keep the mesh, and neighbours in number are neighbours in space") {
+  for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron}) {
+    Mesh mesh = make_box({shape, {16, 16, 16}});
+    const double before = volume(mesh);
+    order_cells_along_curve(mesh);
+    validate(mesh);
+    CHECK(volume(mesh) == doctest::Approx(before));
+    // On a power-of-two grid successive cells share a facet.
+    for (std::int32_t cell = 1; cell < mesh.cell_count(); ++cell) {
+      const auto a = cell_centre(mesh, cell - 1), b = cell_centre(mesh, cell);
+      CHECK(std::abs(a[0] - b[0]) + std::abs(a[1] - b[1]) + std::abs(a[2] - b[2]) == doctest::Approx(1.0 / 16));
+    }
+    for (const BoundaryFacet& facet : mesh.boundaries[0].facets)
+      for (const int v : facets(shape)[facet.facet].vertices) CHECK(mesh.point(mesh.nodes(facet.cell)[v])[0] == 0);
+  }
+}
+
+TEST_CASE("reverse Cuthill-McKee orders a shuffled path back to a band of one") {
+  constexpr std::int32_t n = 101;
+  std::vector<std::int32_t> label(n);
+  std::iota(label.begin(), label.end(), 0);
+  std::shuffle(label.begin(), label.end(), std::mt19937(3));
+  std::vector<std::set<std::int32_t>> rows(n);
+  for (std::int32_t i = 0; i < n; ++i)
+    for (std::int32_t j = std::max(0, i - 1); j <= std::min(n - 1, i + 1); ++j) rows[label[i]].insert(label[j]);
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> columns;
+  for (const auto& row : rows) {
+    columns.insert(columns.end(), row.begin(), row.end());
+    offsets.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  CHECK(bandwidth(offsets, columns) > 10);
+  const std::vector<std::int32_t> order = reverse_cuthill_mckee(offsets, columns);
+  CHECK(std::set<std::int32_t>(order.begin(), order.end()).size() == n);
+  for (std::int32_t i = 0; i + 1 < n; ++i) CHECK(std::abs(order[label[i]] - order[label[i + 1]]) == 1);
+}
