@@ -1,0 +1,75 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operators/bilinear_form.hpp"
+#include "operators/csr_matrix.hpp"
+#include "operators/element_matrices.hpp"
+#include "operators/operator.hpp"
+
+namespace femcg::operators {
+
+/// An option of an operator: its name, what it may be, its default and its meaning. All of it is checked before
+/// anything is built.
+struct OptionDescription {
+  std::string_view name;
+  std::string_view values;  ///< "1 to 64", "auto|16|32", ... as a person reads it
+  std::string_view default_value;
+  std::string_view meaning;
+  bool (*accepts)(std::string_view text);
+};
+
+using Options = std::map<std::string, std::string>;
+
+/// What an operator is made from; only the parts that it needs are there.
+enum class Needs {
+  matrix,            ///< the assembled CSR matrix: works for Matrix Market files too
+  element_matrices,  ///< K_e of every cell
+  form               ///< the space and the coefficients at quadrature points: nothing is assembled
+};
+
+template <std::floating_point T>
+struct Ingredients {
+  Device device = Device::host;
+  const BilinearForm* form = nullptr;
+  const ElementMatrices* element_matrices = nullptr;
+  std::shared_ptr<const CsrMatrix<T>> matrix;  ///< csr keeps it, the others convert it
+};
+
+/// One row of the catalogue.
+struct OperatorDescription {
+  std::string_view name;
+  std::string_view stores;
+  std::string_view source;
+  Needs needs;
+  bool host;
+  bool cuda;
+  std::span<const OptionDescription> options;
+  std::unique_ptr<Operator<double>> (*make_double)(const Ingredients<double>&, const Options&);
+  std::unique_ptr<Operator<float>> (*make_single)(const Ingredients<float>&, const Options&);
+
+  template <std::floating_point T>
+  std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) const {
+    if constexpr (std::is_same_v<T, double>)
+      return make_double(from, given);
+    else
+      return make_single(from, given);
+  }
+};
+
+/// Every operator of this build, in the order in which a comparison shows them.
+std::span<const OperatorDescription> catalogue();
+
+/// The row of that name; nullptr where there is none.
+const OperatorDescription* find_operator(std::string_view name);
+
+/// Throws std::invalid_argument with one sentence where an option is unknown (with the known ones) or its value is not
+/// accepted.
+void check_options(const OperatorDescription& row, const Options& given);
+
+}  // namespace femcg::operators

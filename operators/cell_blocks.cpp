@@ -1,0 +1,119 @@
+#include "operators/cell_blocks.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace femcg::operators {
+
+namespace {
+
+/// Batches a block: many blocks for many threads, but few enough unknowns for a core's second-level cache, and for
+/// 16-bit places.
+std::int32_t batches_a_block(std::int32_t batches, int lanes, int dofs) {
+  const std::int32_t for_threads = batches / 128;
+  const std::int32_t for_cache = 16384 / (lanes * dofs);
+  return std::clamp(std::min(for_threads, for_cache), 1, std::numeric_limits<std::uint16_t>::max() / (lanes * dofs));
+}
+
+}  // namespace
+
+template <std::floating_point T>
+CellBlocks<T>::CellBlocks(const BilinearForm& form)
+    : dofs_(form.dofs_per_cell()), batches_((form.cells() + lanes - 1) / lanes) {
+  const std::int32_t step = batches_a_block(batches_, lanes, dofs_);
+  for (std::int32_t batch = 0; batch < batches_; batch += step)
+    blocks_.push_back({batch, std::min(batch + step, batches_), 0, 0, 0});
+  number_blocks(form);
+  colour_blocks(form.unknowns);
+}
+
+template <std::floating_point T>
+void CellBlocks<T>::number_blocks(const BilinearForm& form) {
+  // The unknowns of each block, ascending.
+  std::vector<std::vector<std::int32_t>> lists(blocks_.size());
+  const auto cells_of = [&](const Block& block) {
+    return std::pair{block.first_batch * lanes, std::min(block.last_batch * lanes, form.cells())};
+  };
+#pragma omp parallel for schedule(static)
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    const auto [begin, end] = cells_of(blocks_[b]);
+    for (std::int32_t cell = begin; cell < end; ++cell)
+      for (int a = 0; a < dofs_; ++a)
+        if (const std::int32_t i = form.unknown(cell, a); i >= 0) lists[b].push_back(i);
+    std::sort(lists[b].begin(), lists[b].end());
+    lists[b].erase(std::unique(lists[b].begin(), lists[b].end()), lists[b].end());
+  }
+  std::vector<std::uint8_t> uses(form.unknowns, 0);
+  std::int64_t total = 0;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    blocks_[b].first_unknown = total;
+    blocks_[b].unknown_count = static_cast<std::int32_t>(lists[b].size());
+    largest_block_ = std::max(largest_block_, blocks_[b].unknown_count);
+    total += blocks_[b].unknown_count;
+    for (const std::int32_t i : lists[b]) uses[i] = static_cast<std::uint8_t>(std::min(uses[i] + 1, 2));
+  }
+  shared_ = Vector<std::int32_t>(std::count(uses.begin(), uses.end(), 2));
+  for (std::int32_t i = 0, k = 0; i < form.unknowns; ++i)
+    if (uses[i] == 2) shared_[k++] = i;
+
+  unknowns_ = Vector<std::int32_t>(total);
+  places_ = Vector<std::uint16_t>(std::int64_t{batches_} * dofs_ * lanes);
+#pragma omp parallel for schedule(static)
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    Block& block = blocks_[b];
+    const auto shared =
+        std::stable_partition(lists[b].begin(), lists[b].end(), [&](std::int32_t i) { return uses[i] == 1; });
+    block.private_count = static_cast<std::int32_t>(shared - lists[b].begin());
+    std::copy(lists[b].begin(), lists[b].end(), unknowns_.data() + block.first_unknown);
+    const auto place = [&](std::int32_t unknown) {
+      if (unknown < 0) return block.unknown_count;
+      const auto begin = uses[unknown] == 1 ? lists[b].begin() : shared,
+                 end = uses[unknown] == 1 ? shared : lists[b].end();
+      return static_cast<std::int32_t>(std::lower_bound(begin, end, unknown) - lists[b].begin());
+    };
+    for (std::int32_t batch = block.first_batch; batch < block.last_batch; ++batch)
+      for (int a = 0; a < dofs_; ++a)
+        for (int l = 0; l < lanes; ++l) {
+          const std::int32_t cell = batch * lanes + l;
+          places_[(std::int64_t{batch} * dofs_ + a) * lanes + l] =
+              static_cast<std::uint16_t>(place(cell < form.cells() ? form.unknown(cell, a) : -1));
+        }
+  }
+}
+
+/// Greedy: each block takes the least used of the colours that no neighbour has.
+template <std::floating_point T>
+void CellBlocks<T>::colour_blocks(std::int32_t unknowns) {
+  std::vector<std::uint64_t> taken(unknowns, 0);  // colours of the blocks at each unknown
+  std::vector<int> colour_of(blocks_.size());
+  std::vector<std::int32_t> sizes;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    const auto list = this->unknowns(blocks_[b]).subspan(blocks_[b].private_count);
+    std::uint64_t forbidden = 0;
+    for (const std::int32_t i : list) forbidden |= taken[i];
+    int best = -1;
+    for (int colour = 0; colour < static_cast<int>(sizes.size()); ++colour)
+      if (!(forbidden >> colour & 1) && (best < 0 || sizes[colour] < sizes[best])) best = colour;
+    if (best < 0) {
+      best = static_cast<int>(sizes.size());
+      sizes.push_back(0);
+      if (best >= 64)
+        throw std::runtime_error("the cells cannot be coloured with 64 colours: too many meet at one vertex");
+    }
+    colour_of[b] = best;
+    ++sizes[best];
+    for (const std::int32_t i : list) taken[i] |= std::uint64_t{1} << best;
+  }
+  colour_offsets_.assign(1, 0);
+  for (int colour = 0; colour < static_cast<int>(sizes.size()); ++colour) {
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+      if (colour_of[b] == colour) coloured_blocks_.push_back(static_cast<std::int32_t>(b));
+    colour_offsets_.push_back(static_cast<std::int32_t>(coloured_blocks_.size()));
+  }
+}
+
+template class CellBlocks<double>;
+template class CellBlocks<float>;
+
+}  // namespace femcg::operators

@@ -1,0 +1,150 @@
+#include "operators/csr_matrix.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace femcg::operators {
+
+namespace {
+
+/// One appearance of an unknown: local dof `local` of cell `cell`.
+struct Appearance {
+  std::int32_t cell;
+  std::int32_t local;
+};
+
+/// The cells round every unknown, by unknown.
+struct CellsOfUnknowns {
+  explicit CellsOfUnknowns(const BilinearForm& form) : begin(form.unknowns + std::int64_t{1}) {
+    const int n = form.dofs_per_cell();
+    fill(begin, std::int64_t{0});
+    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+      for (int a = 0; a < n; ++a)
+        if (const std::int32_t i = form.unknown(cell, a); i >= 0) ++begin[i + 1];
+    std::partial_sum(begin.data(), begin.data() + begin.size(), begin.data());
+    appearances = Vector<Appearance>(begin[form.unknowns]);
+    std::vector<std::int64_t> next(begin.data(), begin.data() + form.unknowns);
+    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+      for (int a = 0; a < n; ++a)
+        if (const std::int32_t i = form.unknown(cell, a); i >= 0) appearances[next[i]++] = {cell, a};
+  }
+  std::span<const Appearance> of(std::int32_t unknown) const {
+    return {appearances.data() + begin[unknown], static_cast<std::size_t>(begin[unknown + 1] - begin[unknown])};
+  }
+
+  Vector<std::int64_t> begin;
+  Vector<Appearance> appearances;
+};
+
+bool same_cells(std::span<const Appearance> a, std::span<const Appearance> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](Appearance x, Appearance y) { return x.cell == y.cell; });
+}
+
+/// Columns of one row at a time, ascending. Neighbouring unknowns of one cell, edge or face have the same, which is
+/// noticed.
+class RowColumns {
+ public:
+  RowColumns(const BilinearForm& form, const CellsOfUnknowns& cells) : form_(&form), cells_(&cells) {}
+
+  const std::vector<std::int32_t>& of(std::int32_t row) {
+    const auto round = cells_->of(row);
+    if (last_ >= 0 && same_cells(round, cells_->of(last_))) return columns_;
+    columns_.clear();
+    for (const Appearance& appearance : round)
+      for (int b = 0; b < form_->dofs_per_cell(); ++b)
+        if (const std::int32_t column = form_->unknown(appearance.cell, b); column >= 0) columns_.push_back(column);
+    std::sort(columns_.begin(), columns_.end());
+    columns_.erase(std::unique(columns_.begin(), columns_.end()), columns_.end());
+    last_ = row;
+    return columns_;
+  }
+
+ private:
+  const BilinearForm* form_;
+  const CellsOfUnknowns* cells_;
+  std::int32_t last_ = -1;
+  std::vector<std::int32_t> columns_;
+};
+
+template <std::floating_point T>
+CsrMatrix<T> make_pattern(const BilinearForm& form, const CellsOfUnknowns& cells) {
+  CsrMatrix<T> matrix;
+  matrix.rows = form.unknowns;
+  matrix.row_offsets = Vector<std::int64_t>(form.unknowns + std::int64_t{1});
+  matrix.row_offsets[0] = 0;
+#pragma omp parallel
+  {
+    RowColumns columns(form, cells);
+#pragma omp for schedule(static)
+    for (std::int32_t row = 0; row < form.unknowns; ++row)
+      matrix.row_offsets[row + 1] = static_cast<std::int64_t>(columns.of(row).size());
+  }
+  std::partial_sum(matrix.row_offsets.data(), matrix.row_offsets.data() + matrix.row_offsets.size(),
+                   matrix.row_offsets.data());
+  matrix.columns = Vector<std::int32_t>(matrix.nonzeros());
+#pragma omp parallel
+  {
+    RowColumns columns(form, cells);
+#pragma omp for schedule(static)
+    for (std::int32_t row = 0; row < form.unknowns; ++row)
+      std::copy(columns.of(row).begin(), columns.of(row).end(), matrix.columns.data() + matrix.row_offsets[row]);
+  }
+  return matrix;
+}
+
+/// Position of entry (i, j) in a packed symmetric matrix.
+std::int64_t packed_index(int i, int j) {
+  return i >= j ? std::int64_t{i} * (i + 1) / 2 + j : std::int64_t{j} * (j + 1) / 2 + i;
+}
+
+}  // namespace
+
+template <std::floating_point T>
+CsrMatrix<T> assemble(const BilinearForm& form, const ElementMatrices& element_matrices) {
+  const CellsOfUnknowns cells(form);
+  CsrMatrix<T> matrix = make_pattern<T>(form, cells);
+  matrix.values = Vector<T>(matrix.nonzeros());
+  const int n = form.dofs_per_cell();
+#pragma omp parallel
+  {
+    std::vector<double> row_values;
+    // Where each local dof of the cells round the row goes; rows with the same cells share it.
+    std::vector<std::int32_t> positions;
+    std::int32_t last = -1;
+#pragma omp for schedule(static)
+    for (std::int32_t row = 0; row < form.unknowns; ++row) {
+      const std::int64_t begin = matrix.row_offsets[row], end = matrix.row_offsets[row + 1];
+      const auto round = cells.of(row);
+      if (last < 0 || !same_cells(round, cells.of(last))) {
+        positions.clear();
+        for (const Appearance& appearance : round)
+          for (int b = 0; b < n; ++b) {
+            const std::int32_t column = form.unknown(appearance.cell, b);
+            const std::int32_t *first = matrix.columns.data() + begin, *last_column = matrix.columns.data() + end;
+            positions.push_back(
+                column < 0 ? -1 : static_cast<std::int32_t>(std::lower_bound(first, last_column, column) - first));
+          }
+        last = row;
+      }
+      row_values.assign(end - begin, 0.0);
+      const std::int32_t* position = positions.data();
+      for (const Appearance& appearance : round) {
+        const double* values = element_matrices.cell(appearance.cell).data();
+        for (int b = 0; b < n; ++b, ++position)
+          if (*position >= 0) row_values[*position] += values[packed_index(appearance.local, b)];
+      }
+      std::copy(row_values.begin(), row_values.end(), matrix.values.data() + begin);
+    }
+  }
+  return matrix;
+}
+
+CsrMatrix<double> sparsity_pattern(const BilinearForm& form) {
+  return make_pattern<double>(form, CellsOfUnknowns(form));
+}
+
+template CsrMatrix<double> assemble(const BilinearForm&, const ElementMatrices&);
+template CsrMatrix<float> assemble(const BilinearForm&, const ElementMatrices&);
+
+}  // namespace femcg::operators

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "operators/element_matrices.hpp"
+#include "operators/vector.hpp"
+
+namespace femcg::operators {
+
+/// A square matrix in compressed rows on the host, columns ascending within a row. The common source of every stored
+/// format.
+template <std::floating_point T>
+struct CsrMatrix {
+  std::int32_t rows = 0;
+  Vector<std::int64_t> row_offsets;  ///< rows + 1
+  Vector<std::int32_t> columns;
+  Vector<T> values;
+
+  std::int64_t nonzeros() const { return rows == 0 ? 0 : row_offsets[rows]; }
+  std::int64_t bytes() const { return row_offsets.bytes() + columns.bytes() + values.bytes(); }
+};
+
+/// A = sum over cells of P_c' K_c P_c on the unknowns of a form: row by row, each row from the cells round its unknown,
+/// so that threads never meet and the sums have one order.
+template <std::floating_point T>
+CsrMatrix<T> assemble(const BilinearForm& form, const ElementMatrices& element_matrices);
+
+/// The pattern alone (values empty).
+CsrMatrix<double> sparsity_pattern(const BilinearForm& form);
+
+}  // namespace femcg::operators

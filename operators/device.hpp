@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace femcg::operators {
+
+/// Where a vector lives and an operator runs.
+enum class Device { host, cuda };
+
+struct DeviceProperties {
+  std::string name;
+  std::int64_t memory_bytes = 0;
+  std::int64_t free_bytes = 0;
+  int multiprocessors = 0;
+  int major = 0, minor = 0;  ///< compute capability
+};
+
+/// Whether this build has CUDA kernels.
+bool built_with_cuda();
+
+/// The GPUs that can be used now; empty where there is none, no driver, or a build without CUDA. `reason`, where given,
+/// receives why the list is empty.
+std::vector<DeviceProperties> cuda_devices(std::string* reason = nullptr);
+
+}  // namespace femcg::operators

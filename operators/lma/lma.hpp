@@ -1,0 +1,15 @@
+#pragma once
+
+#include "operators/catalogue.hpp"
+
+namespace femcg::operators {
+
+/// The local matrix approach: y = sum_c P_c' (K_c (P_c x)) with the element matrices stored, never assembled (Reguly &
+/// Giles 2012, section 8). Blocks of cells that share unknowns add to them atomically, or colour by colour (bitwise
+/// reproducible).
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_lma_atomic(const Ingredients<T>& from, const Options& given);
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_lma_coloured(const Ingredients<T>& from, const Options& given);
+
+}  // namespace femcg::operators

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "operators/cell_blocks.hpp"
+#include "operators/element_matrices.hpp"
+
+namespace femcg::operators {
+
+/// y += sum over Robin facets of sum_q alpha w |J| phi_q phi_q' x, on the buffers of a block of cells.
+template <std::floating_point T>
+class RobinFacets {
+ public:
+  RobinFacets(const BilinearForm& form, const CellBlocks<T>& blocks)
+      : first_of_block_(blocks.blocks().size() + 1, 0), values_(mesh::facets(form.space->mesh().shape).size()) {
+    constexpr int lanes = CellBlocks<T>::lanes;
+    FacetEvaluator evaluator(*form.space, form.quadrature);
+    std::size_t block = 0;
+    for (const RobinFacet& facet : form.robin) {
+      const std::vector<int>& nodes = form.space->facet_nodes(facet.facet);
+      evaluator.move_to({facet.cell, facet.facet});
+      points_ = evaluator.points();
+      nodes_ = static_cast<int>(nodes.size());
+      if (values_[facet.facet].empty())
+        for (int q = 0; q < points_; ++q)
+          for (const int a : nodes) values_[facet.facet].push_back(static_cast<T>(evaluator.values()(q, a)));
+      while (facet.cell >= blocks.blocks()[block].last_batch * lanes)
+        first_of_block_[++block] = static_cast<std::int32_t>(facets_.size());
+      facets_.push_back(facet.facet);
+      for (const int a : nodes) places_.push_back(blocks.places(facet.cell / lanes)[a * lanes + facet.cell % lanes]);
+      for (int q = 0; q < points_; ++q) weights_.push_back(static_cast<T>(facet.transfer[q] * evaluator.measures()[q]));
+    }
+    while (block + 1 < first_of_block_.size()) first_of_block_[++block] = static_cast<std::int32_t>(facets_.size());
+  }
+
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(facets_.size() * sizeof(std::int32_t) + places_.size() * sizeof(std::uint16_t) +
+                                     weights_.size() * sizeof(T));
+  }
+
+  /// Adds the facets of one block; returns x'y of what it added.
+  double add(std::int32_t block, const T* x, T* y) const {
+    double energy = 0;
+    for (std::int32_t f = first_of_block_[block]; f < first_of_block_[block + 1]; ++f) {
+      const std::uint16_t* place = places_.data() + std::int64_t{f} * nodes_;
+      const T* phi = values_[facets_[f]].data();
+      for (int q = 0; q < points_; ++q, phi += nodes_) {
+        T at_point = 0;
+        for (int a = 0; a < nodes_; ++a) at_point += phi[a] * x[place[a]];
+        const T weighted = weights_[std::int64_t{f} * points_ + q] * at_point;
+        energy += static_cast<double>(weighted) * static_cast<double>(at_point);
+        for (int a = 0; a < nodes_; ++a) y[place[a]] += phi[a] * weighted;
+      }
+    }
+    return energy;
+  }
+
+ private:
+  int points_ = 0, nodes_ = 0;
+  std::vector<std::int32_t> first_of_block_;
+  std::vector<std::vector<T>> values_;  ///< a facet of the reference cell: points x facet nodes
+  std::vector<std::int32_t> facets_;    ///< of the reference cell
+  std::vector<std::uint16_t> places_;   ///< facets x facet nodes
+  std::vector<T> weights_;              ///< facets x points
+};
+
+}  // namespace femcg::operators

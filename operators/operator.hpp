@@ -1,0 +1,55 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "operators/vector.hpp"
+#include "operators/vector_kernels.hpp"
+
+namespace femcg::operators {
+
+/// What one product costs.
+struct Footprint {
+  std::int64_t stored_bytes = 0;  ///< held by the operator
+  std::int64_t moved_bytes = 0;   ///< the least a product moves: stored data, x and y once (Reguly & Giles 2012, eq. 4)
+  std::int64_t effective_bytes = 0;  ///< without reuse of x (Reguly & Giles 2012, eq. 2)
+  std::int64_t flops = 0;
+  std::int64_t nonzeros = 0;  ///< of the matrix represented; 0 where it is never formed
+  double padding_ratio = 1;   ///< stored entries over nonzeros, 1 where nothing is padded
+};
+
+/// A symmetric positive (semi)definite map on the unknowns of one problem: y = A x.
+template <std::floating_point T>
+class Operator {
+ public:
+  virtual ~Operator() = default;
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+
+  /// Number of rows, and of columns.
+  std::int32_t size() const { return size_; }
+  Device device() const { return device_; }
+
+  /// y = A x; every entry of y is written. With `energy`, also x'Ax, which CG needs and which costs next to nothing
+  /// here (a sum over rows, or over cells). Throws std::invalid_argument where sizes or devices do not match, or x and
+  /// y are one vector.
+  void apply(const Vector<T>& x, Vector<T>& y, Scalar* energy = nullptr) const;
+
+  /// d_i = A_ii.
+  virtual void diagonal(Vector<T>& d) const = 0;
+  virtual Footprint footprint() const = 0;
+  /// The vector passes that a CG with this operator uses: femcg's own, or, for a library's operator, that library's.
+  virtual const VectorKernels<T>& kernels() const { return vector_kernels<T>(device_); }
+
+ protected:
+  Operator(std::int32_t size, Device device) : size_(size), device_(device) {}
+
+ private:
+  /// y = A x, and x'Ax where energy is not null.
+  virtual void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const = 0;
+
+  std::int32_t size_;
+  Device device_;
+};
+
+}  // namespace femcg::operators

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+
+namespace femcg::operators {
+
+template <std::floating_point T, int N>
+struct PackOf {
+  using type [[gnu::vector_size(N * sizeof(T))]] = T;
+};
+
+/// N numbers in one register; arithmetic is entry by entry.
+template <std::floating_point T, int N>
+using Pack = typename PackOf<T, N>::type;
+
+/// Four numbers: what the stored formats work with, along a row or across rows.
+template <std::floating_point T>
+using Quad = Pack<T, 4>;
+
+/// from[0], ..., from[N - 1].
+template <int N, std::floating_point T>
+inline Pack<T, N> load(const T* from) {
+  Pack<T, N> pack;
+  std::memcpy(&pack, from, sizeof pack);
+  return pack;
+}
+
+/// In double precision.
+template <std::floating_point T>
+inline Quad<double> widen(Quad<T> quad) {
+  return __builtin_convertvector(quad, Quad<double>);
+}
+
+/// Asks for what a stream needs 256 entries further on. Hardware prefetchers stop at the end of a page and start late:
+/// a product of one thread from memory gains a tenth to a half. Beyond the end of an array this does nothing.
+template <class T>
+inline void prefetch_ahead(const T* at) {
+  constexpr std::intptr_t entries = 256;
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(at) +
+                                                   entries * static_cast<std::intptr_t>(sizeof(T))));
+}
+
+/// x[columns[0]], ..., x[columns[3]], by four loads.
+///
+/// A plain loop over x[columns[k]] becomes gather instructions with AVX2 and AVX-512. Since the microcode against
+/// Gather Data Sampling (CVE-2022-40982) these are several times slower than scalar loads on Intel's cores up to Ice
+/// Lake, and slower than memory: a product in single precision ran at a third of the bandwidth.
+template <std::floating_point T>
+inline Quad<T> pick_four(const T* x, const std::int32_t* columns) {
+  return Quad<T>{x[columns[0]], x[columns[1]], x[columns[2]], x[columns[3]]};
+}
+template <std::floating_point T>
+inline Pack<T, 2> pick_two(const T* x, const std::int32_t* columns) {
+  return Pack<T, 2>{x[columns[0]], x[columns[1]]};
+}
+
+}  // namespace femcg::operators

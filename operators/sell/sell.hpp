@@ -1,0 +1,15 @@
+#pragma once
+
+#include "operators/catalogue.hpp"
+
+namespace femcg::operators {
+
+/// SELL-C-sigma: chunks of C rows, each padded to its longest row and stored column by column; before that, rows are
+/// sorted by length within windows of sigma rows (Kreutzer et al. 2012, whose pJDS is C = 32 and sigma = all rows).
+/// x and y keep their order. Throws std::invalid_argument where sigma is not a multiple of C.
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given);
+
+std::span<const OptionDescription> sell_options();
+
+}  // namespace femcg::operators

@@ -1,0 +1,137 @@
+// Stored: values and 32-bit columns of the assembled matrix, and 32-bit row offsets. A product moves sizeof(T) + 4
+// bytes a nonzero and 2 sizeof(T) + 4 a row (Reguly & Giles 2012, eq. 4). All loops are Eigen's: dot products and
+// updates are what its users write, one pass an expression.
+
+#include "operators/vendor/eigen.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Core>
+#include <Eigen/SparseCore>
+#include <cassert>
+#include <limits>
+#include <stdexcept>
+
+#include "operators/stored_footprint.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+template <std::floating_point T>
+using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+
+template <std::floating_point T>
+Eigen::Map<Column<T>> as_eigen(Vector<T>& vector) {
+  return {vector.data(), vector.size()};
+}
+template <std::floating_point T>
+Eigen::Map<const Column<T>> as_eigen(const Vector<T>& vector) {
+  return {vector.data(), vector.size()};
+}
+
+template <std::floating_point T>
+class EigenKernels final : public VectorKernels<T> {
+ public:
+  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, Scalar& rz,
+             Scalar& rr) const override {
+    const auto residual = as_eigen(r);
+    auto to = as_eigen(p);
+    if (inverse_diagonal != nullptr)
+      to = as_eigen(*inverse_diagonal).cwiseProduct(residual);
+    else
+      to = residual;
+    *rz.data() = residual.dot(to);
+    *rr.data() = residual.squaredNorm();
+  }
+
+  void update(const Scalar& rz, const Scalar& energy, const Vector<T>& p, const Vector<T>& q,
+              const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, Scalar& new_rz,
+              Scalar& rr) const override {
+    const T alpha = static_cast<T>(rz.value() / energy.value());
+    auto residual = as_eigen(r);
+    as_eigen(x) += alpha * as_eigen(p);
+    residual -= alpha * as_eigen(q);
+    *rr.data() = residual.squaredNorm();
+    *new_rz.data() = inverse_diagonal != nullptr ? residual.dot(as_eigen(*inverse_diagonal).cwiseProduct(residual))
+                                                 : static_cast<T>(rr.value());
+  }
+
+  void direction(const Scalar& new_rz, const Scalar& rz, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                 Vector<T>& p) const override {
+    const T beta = static_cast<T>(new_rz.value() / rz.value());
+    const auto residual = as_eigen(r);
+    auto to = as_eigen(p);
+    if (inverse_diagonal != nullptr)
+      to = as_eigen(*inverse_diagonal).cwiseProduct(residual) + beta * to;
+    else
+      to = residual + beta * to;
+  }
+
+  void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
+    *result.data() = as_eigen(a).dot(as_eigen(b));
+  }
+};
+
+Vector<std::int32_t> narrow_offsets(std::int64_t rows, const Vector<std::int64_t>& offsets, std::int64_t nonzeros) {
+  if (nonzeros > std::numeric_limits<std::int32_t>::max())
+    throw std::invalid_argument(
+        fmt::format("operator 'eigen' counts nonzeros in 32 bits and this matrix has {}; 'csr' takes it", nonzeros));
+  Vector<std::int32_t> narrow(rows + 1);
+  if (rows == 0) narrow[0] = 0;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < (rows == 0 ? 0 : rows + 1); ++row)
+    narrow[row] = static_cast<std::int32_t>(offsets[row]);
+  return narrow;
+}
+
+template <std::floating_point T>
+class EigenOperator final : public Operator<T> {
+ public:
+  explicit EigenOperator(std::shared_ptr<const CsrMatrix<T>> matrix)
+      : Operator<T>(matrix->rows, Device::host),
+        shared_(std::move(matrix)),
+        offsets_(narrow_offsets(shared_->rows, shared_->row_offsets, shared_->nonzeros())),
+        matrix_(shared_->rows, shared_->rows, shared_->nonzeros(), offsets_.data(), shared_->columns.data(),
+                shared_->values.data()) {}
+
+  void diagonal(Vector<T>& d) const override {
+    assert(d.size() == this->size());
+    for (std::int32_t row = 0; row < this->size(); ++row) d[row] = matrix_.coeff(row, row);
+  }
+
+  Footprint footprint() const override {
+    const std::int64_t nonzeros = matrix_.nonZeros();
+    const std::int64_t bytes =
+        nonzeros * static_cast<std::int64_t>(sizeof(T) + sizeof(std::int32_t)) + offsets_.bytes();
+    return stored_footprint<T>(this->size(), nonzeros, nonzeros, bytes, bytes);
+  }
+
+  const VectorKernels<T>& kernels() const override {
+    static const EigenKernels<T> kernels;
+    return kernels;
+  }
+
+ private:
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    auto to = as_eigen(y);
+    to.noalias() = matrix_ * as_eigen(x);
+    if (energy != nullptr) *energy->data() = as_eigen(x).dot(to);
+  }
+
+  std::shared_ptr<const CsrMatrix<T>> shared_;
+  Vector<std::int32_t> offsets_;
+  Eigen::Map<const Eigen::SparseMatrix<T, Eigen::RowMajor, std::int32_t>> matrix_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_eigen(const Ingredients<T>& from, const Options&) {
+  return std::make_unique<EigenOperator<T>>(from.matrix);
+}
+
+template std::unique_ptr<Operator<double>> make_eigen(const Ingredients<double>&, const Options&);
+template std::unique_ptr<Operator<float>> make_eigen(const Ingredients<float>&, const Options&);
+
+}  // namespace femcg::operators
