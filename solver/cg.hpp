@@ -1,0 +1,51 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "operators/operator.hpp"
+
+namespace femcg::solver {
+
+enum class StopReason { converged, max_iterations, indefinite, not_finite, stagnated, interrupted };
+std::string_view name(StopReason reason);
+
+struct Iteration {
+  std::int64_t number;
+  double relative_residual;
+  double seconds;  ///< since the loop began
+};
+
+template <std::floating_point T>
+struct CgOptions {
+  double tolerance = 1e-8;  ///< on |r| / |b|
+  std::int64_t max_iterations = 10000;
+  const operators::Vector<T>* inverse_diagonal = nullptr;  ///< M^-1, or null for no preconditioner
+  /// r = b - A x computed afresh, before anything is called converged. By default the operator's own product.
+  std::function<void(const operators::Vector<T>& x, operators::Vector<T>& r)> true_residual;
+  /// Called after every iteration; false ends the loop as interrupted.
+  std::function<bool(const Iteration&)> monitor;
+};
+
+struct CgResult {
+  StopReason reason = StopReason::max_iterations;
+  std::int64_t iterations = 0;
+  double relative_residual = 0;       ///< of the recurrence, |r| / |b|
+  double true_relative_residual = 0;  ///< of b - A x, as far as it was computed
+  double seconds = 0;                 ///< the loop alone
+  std::vector<Iteration> history;     ///< number 0 is the start
+};
+
+/// Preconditioned conjugate gradients for A x = b from x = 0 (Hestenes & Stiefel 1952).
+///
+/// Ends as converged only where the residual computed afresh meets the tolerance; where it does not, the recurrence
+/// restarts from it (van der Vorst & Ye 2000), and where a restart no longer halves it, as stagnated. A direction with
+/// p'Ap <= 0 ends it as indefinite.
+template <std::floating_point T>
+CgResult conjugate_gradients(const operators::Operator<T>& a, const operators::Vector<T>& b, operators::Vector<T>& x,
+                             const CgOptions<T>& options);
+
+}  // namespace femcg::solver

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace femcg::solver {
+
+/// A place in the case file ("cases/x.yaml:12:5") or on the command line ("--set degree").
+using Place = std::string;
+
+/// A number, or an expression in x, y, z and pi (muParser). Copies share the compiled expression.
+class Expression {
+ public:
+  /// Throws InputError, with the place, where the text does not parse, assigns, has several values or names something
+  /// unknown (the sentence says the nearest known name).
+  Expression(std::string text, Place place);
+  Expression(double value);  // NOLINT: a number is an expression
+
+  const std::string& text() const { return text_; }
+  const Place& place() const { return place_; }
+  /// The value, where it does not depend on x, y, z.
+  std::optional<double> constant() const { return constant_; }
+  /// Values at points (count x 3, row by row). Safe to call from several threads at once. Throws InputError, with the
+  /// place and the first such point, where a value is not finite.
+  void evaluate(std::span<const double> points, std::span<double> values) const;
+  double operator()(double x, double y, double z) const;
+
+ private:
+  struct Compiled;
+  std::string text_;
+  Place place_;
+  std::optional<double> constant_;
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+/// A function name that expressions may use, and what it is.
+struct ExpressionFunction {
+  std::string name;
+  std::string meaning;
+};
+const std::vector<ExpressionFunction>& expression_functions();
+
+/// One expression for the whole domain, or one a region.
+struct Field {
+  std::optional<Expression> everywhere;
+  std::map<std::string, Expression> by_region;
+  Place place;
+};
+
+}  // namespace femcg::solver

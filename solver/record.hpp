@@ -1,0 +1,91 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mesh/function_space.hpp"
+#include "operators/operator.hpp"
+#include "solver/case.hpp"
+#include "solver/cg.hpp"
+#include "solver/measure.hpp"
+
+namespace femcg::solver {
+
+struct Machine {
+  std::string processor;
+  int threads = 1;
+  std::string device;         ///< the GPU, or the processor
+  double copy_bandwidth = 0;  ///< bytes a second, read plus written
+};
+
+/// The processor's name and the number of threads; device and bandwidth are the caller's.
+Machine this_machine();
+
+struct ProblemSize {
+  int dimension = 0;
+  mesh::CellShape shape = mesh::CellShape::quadrilateral;
+  std::int32_t cells = 0;
+  int degree = 0, geometric_order = 1, quadrature = 0;
+  std::int32_t dofs = 0, unknowns = 0;
+};
+
+/// Wall-clock seconds of the steps of a run.
+struct Seconds {
+  double mesh = 0, space = 0, assembly = 0, conversion = 0, transfer = 0, solve = 0;
+};
+
+/// Times of single products.
+struct ApplyTimes {
+  double median = 0, minimum = 0, maximum = 0;
+};
+
+/// Times products of one operator: after a warm-up, at least 5 of them and then for about half a second, 101 at most.
+template <std::floating_point T>
+ApplyTimes time_products(const operators::Operator<T>& a);
+
+/// Everything that is kept of one run: result.json.
+struct Record {
+  std::string command, case_file, started;
+  Machine machine;
+  ProblemSize problem;
+  OperatorChoice op;
+  Precision precision = Precision::double_;
+  operators::Device device = operators::Device::host;
+  operators::Footprint footprint;
+  Seconds seconds;
+  std::string preconditioner;
+  CgResult solve;
+  ApplyTimes apply;
+  Quantities quantities;
+  std::optional<Errors> errors;
+  std::vector<std::string> remarks;
+  std::int64_t peak_memory_bytes = 0;
+
+  double iterations_per_second() const {
+    return solve.seconds > 0 ? static_cast<double>(solve.iterations) / solve.seconds : 0;
+  }
+  double unknowns_per_second() const { return iterations_per_second() * problem.unknowns; }
+  double minimum_bandwidth() const {
+    return apply.median > 0 ? static_cast<double>(footprint.moved_bytes) / apply.median : 0;
+  }
+  double bandwidth_fraction() const {
+    return machine.copy_bandwidth > 0 ? minimum_bandwidth() / machine.copy_bandwidth : 0;
+  }
+};
+
+std::string name(Precision precision);
+std::string name(operators::Device device);
+/// Now, as 2026-11-20T21:00:00Z.
+std::string timestamp();
+/// The most memory that this process has held, in bytes.
+std::int64_t peak_memory();
+
+nlohmann::ordered_json to_json(const Record& record);
+/// The columns iteration, relative_residual, seconds.
+std::string to_csv(const std::vector<Iteration>& history);
+/// The summary that a person reads.
+std::string summary(const Record& record);
+
+}  // namespace femcg::solver

@@ -1,0 +1,189 @@
+#include "solver/run.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "mesh/atomic_file.hpp"
+#include "mesh/vtu.hpp"
+#include "operators/bandwidth.hpp"
+#include "operators/catalogue.hpp"
+#include "solver/cg.hpp"
+#include "solver/coefficients.hpp"
+#include "solver/measure.hpp"
+#include "solver/preconditioner.hpp"
+#include "solver/problem.hpp"
+#include "solver/progress.hpp"
+#include "solver/record.hpp"
+#include "solver/sentence.hpp"
+#include "solver/setup.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+/// Runs a step and adds its wall-clock time.
+template <class Step>
+auto timed(double& seconds, Step step) {
+  const auto begin = std::chrono::steady_clock::now();
+  struct AddOnExit {
+    double& seconds;
+    std::chrono::steady_clock::time_point begin;
+    ~AddOnExit() { seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
+  } const add{seconds, begin};
+  return step();
+}
+
+/// The operator, and what it was made from as far as it is still needed.
+template <std::floating_point T>
+std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, const Problem& problem,
+                                                      operators::Device device, Progress& progress, Seconds& seconds) {
+  const operators::OperatorDescription& row = *operators::find_operator(resolved.solver.op.name);
+  operators::Ingredients<T> ingredients;
+  ingredients.device = device;
+  ingredients.form = &problem.form();
+  operators::ElementMatrices element_matrices;
+  if (row.needs != operators::Needs::form) {
+    progress.step("assembling element matrices");
+    element_matrices = timed(seconds.assembly, [&] { return operators::assemble_element_matrices(problem.form()); });
+    ingredients.element_matrices = &element_matrices;
+  }
+  if (row.needs == operators::Needs::matrix) {
+    progress.step("assembling the matrix");
+    ingredients.matrix = timed(seconds.assembly, [&] {
+      return std::make_shared<operators::CsrMatrix<T>>(operators::assemble<T>(problem.form(), element_matrices));
+    });
+    element_matrices = {};
+    ingredients.element_matrices = nullptr;
+  }
+  progress.step(fmt::format("making {}", row.name));
+  return timed(seconds.conversion, [&] { return row.make(ingredients, resolved.solver.op.options); });
+}
+
+/// Solves A x = b and returns the unknowns in double precision.
+template <std::floating_point T>
+std::vector<double> solve(const Case& resolved, const Problem& problem, Progress& progress, const StopRequested& stop,
+                          Record& record) {
+  const auto a = make_operator<T>(resolved, problem, record.device, progress, record.seconds);
+  record.footprint = a->footprint();
+  const std::int32_t n = problem.form().unknowns;
+  operators::Vector<T> b(n), x(n);
+  std::copy(problem.load().begin(), problem.load().end(), b.data());
+  const auto inverse_diagonal =
+      timed(record.seconds.conversion, [&] { return make_preconditioner(resolved.solver.preconditioner, *a); });
+
+  CgOptions<T> options;
+  options.tolerance = resolved.solver.tolerance;
+  options.max_iterations = resolved.solver.max_iterations;
+  options.inverse_diagonal = inverse_diagonal ? &*inverse_diagonal : nullptr;
+  options.true_residual = [&](const operators::Vector<T>& at, operators::Vector<T>& r) {
+    const std::vector<double> residual = problem.residual(std::vector<double>(at.data(), at.data() + n));
+    std::copy(residual.begin(), residual.end(), r.data());
+  };
+  options.monitor = [&](const Iteration& iteration) {
+    if (progress.due())
+      progress.update(fmt::format("CG iteration {}, relative residual {:.2e} (to {:.0e}), {:.0f} iterations/s",
+                                  iteration.number, iteration.relative_residual, resolved.solver.tolerance,
+                                  static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9)));
+    return !stop();
+  };
+  record.solve = timed(record.seconds.solve, [&] { return conjugate_gradients(*a, b, x, options); });
+  const std::vector<double> solution(x.data(), x.data() + n);
+  record.solve.true_relative_residual = problem.relative_residual(solution);
+  progress.step("timing the product");
+  if (record.solve.reason != StopReason::interrupted) record.apply = time_products(*a);
+  return solution;
+}
+
+void write_vtu(const Case& resolved, const Problem& problem, const std::vector<double>& dofs) {
+  const mesh::FunctionSpace& space = *problem.form().space;
+  std::vector<mesh::PointField> fields{{"u", dofs}};
+  std::vector<double> exact, error;
+  if (resolved.exact) {
+    exact = interpolate(FieldOnRegions(*resolved.exact, "exact", space.mesh(), std::nullopt), space);
+    for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(dofs[i] - exact[i]);
+    fields.push_back({"exact", exact});
+    fields.push_back({"error", error});
+  }
+  const std::vector<mesh::CellField> cell_fields{{"region", space.mesh().cell_regions}};
+  mesh::write_vtu(resolved.output.directory / "solution.vtu", space, fields, cell_fields);
+}
+
+void write_results(const Case& resolved, const Problem& problem, const std::vector<double>& dofs,
+                   const Record& record) {
+  const std::filesystem::path& directory = resolved.output.directory;
+  mesh::write_atomically(directory / "case.yaml", to_yaml(resolved));
+  mesh::write_atomically(directory / "residuals.csv", to_csv(record.solve.history));
+  if (resolved.output.vtu) write_vtu(resolved, problem, dofs);
+  mesh::write_atomically(directory / "result.json", to_json(record).dump(2) + "\n");
+}
+
+ProblemSize size_of(const Problem& problem) {
+  const operators::BilinearForm& form = problem.form();
+  const mesh::Mesh& mesh = form.space->mesh();
+  return {mesh.dimension(), mesh.shape,      mesh.cell_count(),       form.space->degree(),
+          mesh.order,       form.quadrature, form.space->dof_count(), form.unknowns};
+}
+
+}  // namespace
+
+ExitStatus run(const Case& resolved, const Console& console, const StopRequested& stop) {
+  Progress progress(console.progress);
+  Record record{
+      .command = "run", .case_file = resolved.file.string(), .started = timestamp(), .machine = this_machine()};
+  record.op = resolved.solver.op;
+  record.precision = resolved.solver.precision;
+  record.preconditioner = resolved.solver.preconditioner;
+  record.device = choose_device(resolved, resolved.solver.op);
+  std::filesystem::create_directories(resolved.output.directory);
+
+  progress.step("meshing");
+  const mesh::Mesh mesh = timed(record.seconds.mesh, [&] { return make_mesh(resolved); });
+  progress.step("numbering the unknowns");
+  const mesh::FunctionSpace space =
+      timed(record.seconds.space, [&] { return mesh::FunctionSpace(mesh, resolved.degree); });
+  const Probes probes = locate_probes(resolved, mesh);
+  progress.step("assembling the load");
+  const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved, space); });
+  record.problem = size_of(problem);
+  record.remarks = mesh.remarks;
+  record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
+
+  const std::vector<double> unknowns = resolved.solver.precision == Precision::double_
+                                           ? solve<double>(resolved, problem, progress, stop, record)
+                                           : solve<float>(resolved, problem, progress, stop, record);
+  progress.step("measuring the solution");
+  const std::vector<double> dofs = problem.to_dofs(unknowns);
+  record.quantities = measure(problem, probes, dofs);
+  if (resolved.exact) record.errors = measure_errors(*resolved.exact, problem, dofs);
+  record.peak_memory_bytes = peak_memory();
+  record.machine.device = record.machine.processor;
+  record.machine.copy_bandwidth = operators::measure_copy_bandwidth(record.device).bytes_per_second;
+
+  progress.step("writing the results");
+  write_results(resolved, problem, dofs, record);
+  progress.clear();
+  if (!console.quiet)
+    fmt::print("{}\n{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
+               "results", resolved.output.directory.string());
+  return record.solve.reason == StopReason::converged ? ExitStatus::done : ExitStatus::not_converged;
+}
+
+void check(const Case& resolved, const Console& console) {
+  Progress progress(console.progress);
+  progress.step("meshing");
+  const mesh::Mesh mesh = make_mesh(resolved);
+  const mesh::FunctionSpace space(mesh, resolved.degree);
+  locate_probes(resolved, mesh);
+  progress.step("checking the problem");
+  const Problem problem(resolved, space);
+  if (resolved.exact) interpolate(FieldOnRegions(*resolved.exact, "exact", mesh, std::nullopt), space);
+  progress.clear();
+  for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
+    for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);
+}
+
+}  // namespace femcg::solver

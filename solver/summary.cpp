@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "solver/record.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+/// 1234567 as 1,234,567.
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  for (auto position = static_cast<std::ptrdiff_t>(digits.size()) - 3; position > 0; position -= 3)
+    digits.insert(static_cast<std::size_t>(position), ",");
+  return digits;
+}
+
+/// A number with a prefix and unit: 1.23 GB/s.
+std::string scaled(double value, std::string_view unit) {
+  constexpr std::array prefixes{"", "k", "M", "G", "T"};
+  std::size_t prefix = 0;
+  while (value >= 1000 && prefix + 1 < prefixes.size()) {
+    value /= 1000;
+    ++prefix;
+  }
+  return fmt::format("{:.3g} {}{}", value, prefixes[prefix], unit);
+}
+
+std::string duration(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.0f} us", 1e6 * seconds);
+  if (seconds < 1) return fmt::format("{:.1f} ms", 1e3 * seconds);
+  if (seconds < 120) return fmt::format("{:.2f} s", seconds);
+  return fmt::format("{:.0f} min {:02.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60.0));
+}
+
+std::string explanation(StopReason reason) {
+  switch (reason) {
+    case StopReason::converged:
+      return "converged";
+    case StopReason::max_iterations:
+      return "NOT converged: max_iterations reached";
+    case StopReason::indefinite:
+      return "NOT converged: the operator is not positive definite";
+    case StopReason::not_finite:
+      return "NOT converged: a number overflowed or was not finite";
+    case StopReason::stagnated:
+      return "NOT converged: rounding keeps the residual above the tolerance";
+    case StopReason::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+void line(std::string& text, std::string_view label, const std::string& content) {
+  text += fmt::format("  {:<11} {}\n", label, content);
+}
+
+void describe_problem(std::string& text, const Record& r) {
+  line(text, "mesh",
+       fmt::format("{} {}s{}, {}D", grouped(r.problem.cells), mesh::name(r.problem.shape),
+                   r.problem.geometric_order > 1 ? fmt::format(" of order {}", r.problem.geometric_order) : "",
+                   r.problem.dimension));
+  line(text, "space",
+       fmt::format("degree {}, {} dofs, {} unknowns; {} quadrature points {}", r.problem.degree,
+                   grouped(r.problem.dofs), grouped(r.problem.unknowns),
+                   is_tensor(r.problem.shape) ? std::to_string(r.problem.quadrature)
+                                              : fmt::format("degree-{}", 2 * (r.problem.quadrature - 1)),
+                   is_tensor(r.problem.shape) ? "a direction" : "rule"));
+  std::string options;
+  for (const auto& [option, value] : r.op.options) options += fmt::format(" {}={}", option, value);
+  line(text, "operator",
+       fmt::format("{}{}, {} precision, on {}, {} thread{}", r.op.name, options, name(r.precision), name(r.device),
+                   r.machine.threads, r.machine.threads == 1 ? "" : "s"));
+}
+
+void describe_cost(std::string& text, const Record& r) {
+  line(text, "set-up",
+       fmt::format("mesh {}, space {}, assembly {}, operator {}", duration(r.seconds.mesh), duration(r.seconds.space),
+                   duration(r.seconds.assembly), duration(r.seconds.conversion)));
+  line(text, "memory",
+       fmt::format("operator {}, peak of the program {}", scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
+                   scaled(static_cast<double>(r.peak_memory_bytes), "B")));
+  line(text, "product",
+       fmt::format("{} (median), moves {} at {}, {:.0f}% of the copy bandwidth", duration(r.apply.median),
+                   scaled(static_cast<double>(r.footprint.moved_bytes), "B"), scaled(r.minimum_bandwidth(), "B/s"),
+                   100 * r.bandwidth_fraction()));
+  line(text, "CG",
+       fmt::format("{} in {} iterations, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
+                   r.preconditioner));
+  line(text, "",
+       fmt::format("relative residual {:.2e}, computed afresh {:.2e}", r.solve.relative_residual,
+                   r.solve.true_relative_residual));
+  line(text, "",
+       fmt::format("{} in the loop: {:.1f} iterations/s, {}", duration(r.solve.seconds), r.iterations_per_second(),
+                   scaled(r.unknowns_per_second(), "unknowns/s")));
+}
+
+void describe_solution(std::string& text, const Record& r) {
+  line(text, "u",
+       fmt::format("from {:.9g} to {:.9g}, integral {:.9g}", r.quantities.minimum, r.quantities.maximum,
+                   r.quantities.integral));
+  for (const auto& [group, flux] : r.quantities.flux) line(text, "flux", fmt::format("{:<16} {: .9g}", group, flux));
+  for (const auto& [probe, value] : r.quantities.probes)
+    line(text, "probe", fmt::format("{:<16} {: .9g}", probe, value));
+  if (r.errors) line(text, "error", fmt::format("L2 {:.3e}, H1 {:.3e}", r.errors->l2, r.errors->h1));
+}
+
+}  // namespace
+
+std::string summary(const Record& record) {
+  std::string text;
+  describe_problem(text, record);
+  describe_cost(text, record);
+  describe_solution(text, record);
+  for (const std::string& remark : record.remarks) line(text, "note", remark);
+  return text;
+}
+
+}  // namespace femcg::solver
