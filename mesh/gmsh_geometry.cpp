@@ -38,9 +38,9 @@ void join_touching_parts(int dimension, std::vector<std::string>& remarks) {
   gmsh::model::occ::synchronize();
   gmsh::model::getEntities(after, dimension - 1);
   if (after.size() < before.size())
-    remarks.push_back(fmt::format("{} {} were joined at {} shared {}", parts.size(),
-                                  dimension == 3 ? "solids" : "surfaces", before.size() - after.size(),
-                                  dimension == 3 ? "faces" : "edges"));
+    remarks.push_back(
+        fmt::format("joined {} at {}", counted(parts.size(), dimension == 3 ? "solid" : "surface"),
+                    counted(before.size() - after.size(), dimension == 3 ? "shared face" : "shared edge")));
 }
 
 /// Lower and upper corner of the model.

@@ -1,0 +1,74 @@
+"""tools/check_structure finds every kind of breach, at its place, and nothing else."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+CHECK = Path(__file__).resolve().parent.parent / "tools" / "check_structure"
+PRIVATE = "/".join(["", "home", "someone", "mesh.msh"])
+
+SOUND = {
+    "CMakeLists.txt": "project(femcg)\n",
+    "mesh/mesh.hpp": "#pragma once\n#include <vector>\n",
+    "mesh/gmsh_reader.cpp": '#include <gmsh.h>\n#include "mesh/mesh.hpp"\n',
+    "operators/vector.hpp": '#pragma once\n#include "mesh/mesh.hpp"\n',
+    "operators/device.cu": "#include <cuda_runtime.h>\n#if CUDART_VERSION < 12000\n#endif\n",
+    "operators/csr/csr.hpp": '#pragma once\n#include "operators/vector.hpp"\n',
+    "operators/csr/csr.cu": '#include <cuda_runtime.h>\n#include "operators/csr/csr.hpp"\n',
+    "operators/catalogue.cpp": '#include "operators/csr/csr.hpp"\n',
+    "solver/case.cpp": '#include <yaml-cpp/yaml.h>\n#include "operators/vector.hpp"\n',
+    "tests/test_csr.cpp": '#include "operators/csr/csr.hpp"\n// https://example.org/home/page is no path of ours\n',
+    "build/release/generated.cpp": '#include "nowhere.hpp"\n',
+}
+
+
+class CheckStructure(unittest.TestCase):
+    def check(self, changes):
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in {**SOUND, **changes}.items():
+                path = Path(root) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return subprocess.run([sys.executable, CHECK, root], capture_output=True, text=True, check=False)
+
+    def assert_breach(self, name, text, line, words):
+        done = self.check({name: text})
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), 1, done.stdout)
+        self.assertTrue(done.stdout.startswith(f"{name}:{line}: "), done.stdout)
+        self.assertIn(words, done.stdout)
+
+    def test_a_sound_tree_passes(self):
+        done = self.check({})
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_breaches(self):
+        for name, text, line, words in [
+            ("mesh/a.cpp", '\n#include "operators/vector.hpp"\n', 2, "mesh <- operators"),
+            ("operators/a.cpp", '#include "solver/case.cpp"\n', 1, "mesh <- operators"),
+            ("solver/a.cpp", '#include "tests/test_csr.cpp"\n', 1, "mesh <- operators"),
+            ("tools/a.cpp", '#include <tests/test_csr.cpp>\n', 1, "mesh <- operators"),
+            ("operators/sell/sell.cpp", '#include "operators/csr/csr.hpp"\n', 1, "operator sell must not"),
+            ("operators/vector.cpp", '#include "operators/csr/csr.hpp"\n', 1, "only the catalogue"),
+            ("solver/run.cpp", '#include "operators/csr/csr.hpp"\n', 1, "only the catalogue"),
+            ("operators/csr/csr.cpp", "#  include <cuda_runtime.h>\n", 1, "*.cu"),
+            ("solver/run.cpp", "#include <yaml-cpp/yaml.h>\n", 1, "solver/case*"),
+            ("mesh/mesh.cpp", "#include <gmsh.h>\n", 1, "mesh/gmsh_*"),
+            ("mesh/mesh.cpp", '#include "mesh.hpp"\n', 1, "from the root"),
+            ("mesh/mesh.cpp", "int a;\n#ifdef NDEBUG\n#endif\n", 2, "conditionally"),
+            ("cases/a.yaml", f"mesh:\n  file: {PRIVATE}\n", 2, "one person's machine"),
+            ("utilities/a.txt", "a\n", 1, "top level"),
+        ]:
+            with self.subTest(name=name, text=text):
+                self.assert_breach(name, text, line, words)
+
+    def test_a_folder_that_is_no_project_is_refused(self):
+        with tempfile.TemporaryDirectory() as empty:
+            done = subprocess.run([sys.executable, CHECK, empty], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not the root", done.stderr)
+
+
+unittest.main()

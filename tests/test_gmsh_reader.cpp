@@ -1,0 +1,456 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <clocale>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <numbers>
+#include <sstream>
+
+#include "mesh/geometry.hpp"
+#include "mesh/gmsh_reader.hpp"
+#include "mesh/reference_cell.hpp"
+
+namespace {
+
+using namespace femcg::mesh;
+namespace fs = std::filesystem;
+
+const fs::path source_directory = FEMCG_SOURCE_DIR;
+const fs::path odd_meshes = source_directory / "tests" / "meshes";
+const fs::path geometries = source_directory / "cases" / "meshes";
+
+/// Whether the test can run; says so where not.
+bool with_gmsh() {
+  if (!gmsh_available()) MESSAGE("skipped: this build has no Gmsh");
+  return gmsh_available();
+}
+
+/// A folder of this process, removed at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_(fs::temp_directory_path() / fmt::format("femcg_gmsh_{}", getpid())) {
+    fs::create_directories(path_);
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return path_ / name;
+  }
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+std::string contents(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+Mesh read(const fs::path& file) {
+  GmshOptions options;
+  options.file = file;
+  return read_gmsh(options);
+}
+
+/// The sentence that reading throws; "" if it does not.
+std::string error_of(const GmshOptions& options) {
+  try {
+    read_gmsh(options);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string error_of(const fs::path& file) {
+  GmshOptions options;
+  options.file = file;
+  return error_of(options);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool has_remark(const Mesh& mesh, const std::string& part) {
+  return std::any_of(mesh.remarks.begin(), mesh.remarks.end(),
+                     [&](const std::string& remark) { return has(remark, part); });
+}
+
+const BoundaryGroup& group(const Mesh& mesh, const std::string& name) {
+  const auto found =
+      std::find_if(mesh.boundaries.begin(), mesh.boundaries.end(), [&](const auto& g) { return g.name == name; });
+  REQUIRE_MESSAGE(found != mesh.boundaries.end(), "no group " << name);
+  return *found;
+}
+
+/// Area or volume of one region, or of all.
+double measure(const Mesh& mesh, int region = -1) {
+  const Quadrature rule = cell_quadrature(mesh.shape, mesh.dimension() == 2 ? mesh.order + 1 : mesh.order + 2);
+  const GeometryTables tables(mesh, rule.points);
+  CellGeometry geometry(tables);
+  double sum = 0;
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    if (region >= 0 && mesh.cell_regions[cell] != region) continue;
+    geometry.move_to(mesh, cell);
+    for (int q = 0; q < rule.size(); ++q) sum += rule.weights[q] * geometry.determinant(q);
+  }
+  return sum;
+}
+
+/// Length or area of a boundary group: the norm of the (cross) product of the tangents, integrated.
+double measure(const Mesh& mesh, const BoundaryGroup& boundary) {
+  double sum = 0;
+  const int d = mesh.dimension();
+  for (int f = 0; f < static_cast<int>(facets(mesh.shape).size()); ++f) {
+    const Quadrature rule = facet_quadrature(mesh.shape, f, mesh.order + 3);
+    const GeometryTables tables(mesh, rule.points);
+    CellGeometry geometry(tables);
+    const Eigen::MatrixXd reference = facet_tangents(mesh.shape, f);
+    for (const BoundaryFacet& facet : boundary.facets) {
+      if (facet.facet != f) continue;
+      geometry.move_to(mesh, facet.cell);
+      for (int q = 0; q < rule.size(); ++q) {
+        const Eigen::Map<const Eigen::Matrix<double, -1, -1, Eigen::RowMajor>> jacobian(geometry.jacobian(q), d, d);
+        const Eigen::MatrixXd tangents = jacobian * reference;
+        sum += rule.weights[q] * std::sqrt((tangents.transpose() * tangents).determinant());
+      }
+    }
+  }
+  return sum;
+}
+
+/// The largest distance of a node from the place that the vertices of its cell, mapped multilinearly, give it.
+double distance_from_lattice(const Mesh& mesh) {
+  const LagrangeBasis vertices(mesh.shape, 1, NodeFamily::equispaced);
+  const LagrangeBasis basis(mesh.shape, mesh.order, NodeFamily::equispaced);
+  const Eigen::MatrixXd weights = vertices.values(basis.nodes());
+  double distance = 0;
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    for (int a = 0; a < mesh.nodes_per_cell(); ++a)
+      for (int i = 0; i < mesh.dimension(); ++i) {
+        double x = 0;
+        for (int v = 0; v < vertices.size(); ++v)
+          x += weights(a, v) * mesh.point(mesh.nodes(cell)[basis.lattice().vertex_nodes()[v]])[i];
+        distance = std::max(distance, std::abs(x - mesh.point(mesh.nodes(cell)[a])[i]));
+      }
+  return distance;
+}
+
+/// A sheared box in two layers a direction.
+std::string box_script(CellShape shape) {
+  const std::string layers = is_tensor(shape) ? "Layers{2}; Recombine;" : "Layers{2};";
+  std::string script =
+      "Point(1) = {0, 0, 0};\n"
+      "Extrude{2, 0.3, 0}{ Point{1}; Layers{2}; }\n"
+      "s[] = Extrude{0.2, 1, 0}{ Curve{1}; " +
+      layers + " };\n";
+  script +=
+      dimension(shape) == 2
+          ? "Physical Surface(\"inside\") = {s[1]}; Physical Curve(\"bottom\") = {1}; Physical Curve(7) = {s[0]};\n"
+          : "v[] = Extrude{0.1, -0.2, 1}{ Surface{s[1]}; " + layers +
+                " };\n"
+                "Physical Volume(\"inside\") = {v[1]}; Physical Surface(\"bottom\") = {s[1]}; Physical Surface(7) = "
+                "{v[0]};\n";
+  return script;
+}
+
+/// |det| of the edges of that box.
+double box_measure(CellShape shape) {
+  Eigen::Matrix3d edges;
+  edges << 2, 0.2, 0.1, 0.3, 1, -0.2, 0, 0, 1;
+  return dimension(shape) == 2 ? edges.topLeftCorner<2, 2>().determinant() : edges.determinant();
+}
+
+void check_box(const Mesh& mesh, CellShape shape, int order, int refinements) {
+  CHECK(mesh.shape == shape);
+  CHECK(mesh.order == order);
+  if (shape != CellShape::tetrahedron) {
+    const int children = 1 << (dimension(shape) * refinements);
+    CHECK(mesh.cell_count() == (dimension(shape) == 2 ? 4 : 8) * (is_tensor(shape) ? 1 : 2) * children);
+  }
+  CHECK(mesh.region_names == std::vector<std::string>{"inside"});
+  CHECK(measure(mesh) == doctest::Approx(box_measure(shape)).epsilon(1e-12));
+  CHECK(distance_from_lattice(mesh) < 1e-12);
+  const double side = dimension(shape) == 2 ? std::hypot(2, 0.3) : box_measure(CellShape::quadrilateral);
+  CHECK(mesh.boundaries.size() == 2);
+  CHECK(measure(mesh, group(mesh, "bottom")) == doctest::Approx(side).epsilon(1e-12));
+  CHECK(measure(mesh, group(mesh, "7")) == doctest::Approx(side).epsilon(1e-12));
+}
+
+}  // namespace
+
+TEST_CASE("Every shape and order: generated, in both formats, ascii and binary, and refined") {
+  if (!with_gmsh()) return;
+  const ScratchFolder folder;
+  for (const CellShape shape : all_cell_shapes)
+    for (int order = 1; order <= max_degree; ++order) {
+      CAPTURE(name(shape));
+      CAPTURE(order);
+      GmshOptions options;
+      options.order = order;
+      options.tensor_cells = is_tensor(shape);
+      for (options.refine = 0; options.refine < 2; ++options.refine) {
+        options.file = folder.write("box.geo", box_script(shape));
+        check_box(read_gmsh(options), shape, order, options.refine);
+      }
+      for (const char* version : {"2.2", "4.1"})
+        for (const int binary : {0, 1}) {
+          CAPTURE(version);
+          CAPTURE(binary);
+          options.refine = 0;
+          options.file = folder.write(
+              "save.geo",
+              box_script(shape) +
+                  fmt::format("Mesh.ElementOrder = {}; Mesh.MshFileVersion = {}; Mesh.Binary = {}; Mesh {}; "
+                              "Save \"{}\";\n",
+                              order, version, binary, dimension(shape), (folder / "box.msh").string()));
+          read_gmsh(options);
+          options.file = folder / "box.msh";
+          check_box(read_gmsh(options), shape, order, 0);
+          options.refine = 1;
+          check_box(read_gmsh(options), shape, order, 1);
+        }
+    }
+}
+
+TEST_CASE("The disk's area and rim converge at the rate of the geometric order") {
+  if (!with_gmsh()) return;
+  for (const bool tensor : {false, true})
+    for (int order = 1; order <= max_degree; ++order) {
+      CAPTURE(tensor);
+      CAPTURE(order);
+      GmshOptions options;
+      options.file = geometries / "disk.geo";
+      options.size = 0.7;
+      options.order = order;
+      options.tensor_cells = tensor;
+      double area[2], rim[2];
+      for (int level = 0; level < 2; ++level) {
+        options.refine = level;
+        const Mesh mesh = read_gmsh(options);
+        CHECK(is_tensor(mesh.shape) == tensor);
+        area[level] = std::abs(measure(mesh) - std::numbers::pi);
+        rim[level] = std::abs(measure(mesh, group(mesh, "rim")) - 2 * std::numbers::pi);
+      }
+      // Even orders gain one by the symmetry of equally spaced nodes about the middle of an edge.
+      const int rate = 2 * ((order + 2) / 2);
+      const double area_rate = std::log2(area[0] / area[1]), rim_rate = std::log2(rim[0] / rim[1]);
+      CAPTURE(area_rate);
+      CAPTURE(rim_rate);
+      CHECK(area_rate > rate - 0.4);
+      CHECK(area_rate < rate + 0.8);
+      CHECK(rim_rate > (order == 1 ? 2 : rate) - 0.6);
+    }
+}
+
+TEST_CASE("Geometry of other makes: unstructured tensor cells, STEP in metres with joined solids, groups by rule") {
+  if (!with_gmsh()) return;
+  GmshOptions options;
+  options.file = geometries / "heat_sink.step";
+  options.size = 0.006;
+  options.groups["base"] = {3, {}, [](double, double, double z) { return z < 0.006 + 1e-9; }};
+  options.groups["fins"] = {3, {}, [](double, double, double z) { return z > 0.006 - 1e-9; }};
+  options.groups["bottom"] = {2, {}, [](double, double, double z) { return std::abs(z) < 1e-9; }};
+  for (options.order = 1; options.order <= 2; ++options.order) {
+    const Mesh mesh = read_gmsh(options);
+    CHECK(mesh.shape == CellShape::tetrahedron);
+    REQUIRE(mesh.region_names == std::vector<std::string>{"base", "fins"});
+    CHECK(measure(mesh, 0) == doctest::Approx(0.06 * 0.06 * 0.006));
+    CHECK(measure(mesh, 1) == doctest::Approx(6 * 0.06 * 0.003 * 0.03));
+    CHECK(measure(mesh, group(mesh, "bottom")) == doctest::Approx(0.06 * 0.06));
+    CHECK(has_remark(mesh, "metres"));
+    CHECK(has_remark(mesh, "joined 7 solids at 6 shared faces"));
+    CHECK_FALSE(has_remark(mesh, "share no vertex"));
+  }
+  options.order = 1;
+  options.size = 0.012;
+  options.tensor_cells = true;
+  const Mesh hexahedra = read_gmsh(options);
+  CHECK(hexahedra.shape == CellShape::hexahedron);
+  CHECK(measure(hexahedra) == doctest::Approx(5.4e-5));
+}
+
+TEST_CASE("Every geometry of the examples is meshed") {
+  if (!with_gmsh()) return;
+  GmshOptions options;
+  options.file = geometries / "pipe_flange.geo";
+  options.size = 0.008;
+  const Mesh flange = read_gmsh(options);
+  CHECK(flange.region_names == std::vector<std::string>{"steel"});
+  for (const char* name : {"bore", "mating_face", "cut", "outside"}) CHECK(group(flange, name).facets.size() > 10);
+
+  options.file = geometries / "shaft_keyway.geo";
+  options.size = {};
+  options.order = 2;
+  const Mesh shaft = read_gmsh(options);
+  CHECK(shaft.order == 2);
+  CHECK(group(shaft, "surface").facets.size() > 10);
+  CHECK(group(shaft, "keyway").facets.size() > 10);
+}
+
+TEST_CASE("What is odd about a mesh is repaired or let pass, counted and said") {
+  if (!with_gmsh()) return;
+  const auto odd = [](const char* name) { return read(odd_meshes / name); };
+  const Mesh square = odd("square.msh");
+  CHECK(square.remarks.empty());
+  CHECK(square.cell_count() == 2);
+  CHECK(square.region_names == std::vector<std::string>{"plate"});
+  CHECK(group(square, "3").facets.size() == 2);
+
+  const Mesh orphans = odd("orphan_nodes.msh");
+  CHECK(orphans.node_count() == 4);
+  CHECK(has_remark(orphans, "2 nodes used by no cell"));
+
+  const Mesh sparse = odd("sparse_tags.msh");
+  CHECK(sparse.node_count() == 4);
+  CHECK(measure(sparse) == doctest::Approx(1));
+  CHECK(group(sparse, "bottom").facets.size() == 1);
+
+  const Mesh unjoined = odd("duplicate_nodes.msh");
+  CHECK(has_remark(unjoined, "2 nodes"));
+  CHECK(has_remark(unjoined, "2 parts"));
+  CHECK(has_remark(odd("two_parts.msh"), "2 parts"));
+
+  const Mesh mirrored = odd("mirrored.msh");
+  CHECK(has_remark(mirrored, "1 of 2"));
+  CHECK(measure(mirrored) == doctest::Approx(1));
+  CHECK(measure(mirrored, group(mirrored, "bottom")) == doctest::Approx(1));
+  CHECK(measure(mirrored, group(mirrored, "3")) == doctest::Approx(2));
+
+  const Mesh nameless = odd("no_groups.msh");
+  CHECK(nameless.region_names == std::vector<std::string>{"domain"});
+  CHECK(nameless.boundaries.empty());
+  CHECK(has_remark(nameless, "'domain'"));
+
+  const Mesh partly = odd("partly_named.msh");
+  CHECK(partly.region_names == std::vector<std::string>{"plate", "unnamed"});
+  CHECK(has_remark(partly, "1 cell in no group"));
+
+  const Mesh inner = odd("inner_group.msh");
+  CHECK(inner.boundaries.size() == 1);
+  CHECK(has_remark(inner, "left out 1 facet of the group 'right'"));
+
+  const Mesh repeated = odd("repeated_cells.msh");
+  CHECK(repeated.cell_count() == 2);
+  CHECK(group(repeated, "right").facets.size() == 1);
+  CHECK(has_remark(repeated, "2 cells repeating"));
+}
+
+TEST_CASE("Where the answer would be wrong, one sentence names the file and the reason") {
+  if (!with_gmsh()) return;
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {"truncated.msh", "ends within $Elements"},
+      {"truncated_nodes.msh", "ends within $Nodes"},
+      {"word_for_number.msh", "line 14: 'one' is not a number"},
+      {"unknown_node.msh", "9"},
+      {"not_finite.msh", "not a finite number"},
+      {"mixed_cells.msh", "2 of type Triangle 3, 1 of type Quadrilateral 4"},
+      {"tangled.msh", "inverted or degenerate"},
+      {"serendipity.msh", "serendipity"},
+      {"prism.msh", "Prism 6"},
+      {"only_edges.msh", "no cells"},
+      {"surface_in_space.msh", "surfaces in space"},
+      {"stray_group.msh", "1 element of the boundary group 'right'"},
+      {"missing.msh", "no such file"},
+  };
+  for (const auto& [name, reason] : expected) {
+    CAPTURE(name);
+    const std::string error = error_of(odd_meshes / name);
+    CAPTURE(error);
+    CHECK(has(error, name + ": "));
+    CHECK(has(error, reason));
+    CHECK_FALSE(has(error, "\n"));
+    CHECK(read(odd_meshes / "square.msh").cell_count() == 2);  // An error spoils nothing for the next file.
+  }
+}
+
+TEST_CASE("Files that are no meshes or geometry, and options that make no sense") {
+  if (!with_gmsh()) return;
+  const ScratchFolder folder;
+  CHECK(has(error_of(folder.write("empty.msh", "")), "is empty"));
+  CHECK(has(error_of(folder.write("letter.msh", "Dear Sir,\n")), "begins with $MeshFormat"));
+  CHECK(has(error_of(folder.write("letter.geo", "\nDear Sir,\n")), "line 2"));
+  CHECK(has(error_of(folder.write("points.geo", "Point(1) = {0, 0, 0};\n")), "no surface"));
+  CHECK(has(error_of(folder.write("letter.brep", "Dear Sir,\n")), "no surface"));
+  CHECK(has(error_of(folder.write("model.stl", "solid\n")), "'.stl'"));
+  CHECK(has(error_of(fs::path(folder / "")), "not from ''"));
+  fs::create_directories(folder / "folder.msh");
+  CHECK(has(error_of(folder / "folder.msh"), "not a file"));
+
+  // OpenCASCADE prints its reason on standard output, where only results belong.
+  const std::string step = contents(geometries / "heat_sink.step");
+  const fs::path cut = folder.write("cut.step", step.substr(0, step.size() / 2));
+  std::ostringstream printed;
+  std::streambuf* const output = std::cout.rdbuf(printed.rdbuf());
+  const std::string error = error_of(cut);
+  std::cout.rdbuf(output);
+  CHECK(printed.str().empty());
+  CHECK(has(error, "cut.step: "));
+  CHECK_FALSE(has(error, "\033"));
+
+  GmshOptions options;
+  options.file = geometries / "disk.geo";
+  options.size = -1;
+  CHECK(has(error_of(options), "greater than 0"));
+  options.size = 1e-9;
+  CHECK(has(error_of(options), "too small"));
+  options.size = 0.5;
+  options.order = 5;
+  CHECK(has(error_of(options), "1 to 4"));
+  options.order = 1;
+  options.refine = 16;
+  CHECK(has(error_of(options), "2^31 - 1"));
+}
+
+TEST_CASE("Group rules: tags, conditions at every node, and what matches nothing") {
+  if (!with_gmsh()) return;
+  GmshOptions options;
+  options.file = odd_meshes / "no_groups.msh";
+  options.groups["left"] = {1, {}, [](double x, double, double) { return x == 0; }};
+  options.groups["around"] = {1, {1, 2}, {}};
+  options.groups["plate"] = {2, {1}, {}};
+  const Mesh mesh = read_gmsh(options);
+  CHECK(mesh.region_names == std::vector<std::string>{"plate"});
+  CHECK(group(mesh, "left").facets.size() == 1);
+  CHECK(measure(mesh, group(mesh, "around")) == doctest::Approx(2));
+
+  options.groups["left"].where = [](double x, double, double) { return x < -1; };
+  const std::string nothing = error_of(options);
+  CHECK(has(nothing, "group 'left' matches nothing; there are 4 entities of dimension 1"));
+  CHECK(has(nothing, "2 in [1, 1] x [0, 1]"));
+  options.groups.erase("left");
+  options.groups["around"].tags = {1, 99};
+  CHECK(has(error_of(options), "'around' names entity 99"));
+  options.groups["around"] = {0, {1}, {}};
+  CHECK(has(error_of(options), "'around' has dimension 0"));
+  options.groups.erase("around");
+  options.groups["also"] = {2, {1}, {}};
+  CHECK(has(error_of(options), "a cell has one region"));
+
+  options.groups.clear();
+  options.file = odd_meshes / "inner_group.msh";
+  options.groups["diagonal"] = {1, {2}, {}};
+  CHECK(has(error_of(options), "'diagonal' lies inside the domain"));
+}
+
+TEST_CASE("The same geometry gives the same mesh twice, and the process keeps its threads and locale") {
+  if (!with_gmsh()) return;
+  GmshOptions options;
+  options.file = geometries / "heat_sink.step";
+  options.size = 0.01;
+  const std::string locale = std::setlocale(LC_ALL, nullptr);
+  const Mesh first = read_gmsh(options), second = read_gmsh(options);
+  CHECK(first.coordinates == second.coordinates);
+  CHECK(first.cell_nodes == second.cell_nodes);
+  CHECK(locale == std::setlocale(LC_ALL, nullptr));
+  CHECK_FALSE(gmsh_version().empty());
+}
