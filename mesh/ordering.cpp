@@ -1,10 +1,12 @@
 #include "mesh/ordering.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <boost/graph/adjacency_list.hpp>
 
 #include <boost/graph/cuthill_mckee_ordering.hpp>
+#include <limits>
 #include <numeric>
 
 #include "mesh/function_space.hpp"
@@ -42,22 +44,70 @@ std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
   return index;
 }
 
-/// Children of one cell in a lattice of twice the degree: for each child, a corner and edge vectors in half cells.
-std::vector<std::array<std::array<int, 3>, 4>> simplex_children(int d) {
-  // Corners in units of half an edge: the cell's corners are 0 or 2, edge midpoints have ones (Bey 1995).
+using HalfPoint =
+    std::array<int, 3>;  ///< in half edges of the cell: corners have 0 and 2, midpoints of edges have ones
+using SimplexChild = std::array<HalfPoint, 4>;
+
+SimplexChild oriented(SimplexChild child) {
+  Eigen::Matrix3i edges;
+  for (int e = 0; e < 3; ++e)
+    for (int axis = 0; axis < 3; ++axis) edges(axis, e) = child[e + 1][axis] - child[0][axis];
+  if (edges.cast<double>().determinant() < 0) std::swap(child[2], child[3]);
+  return child;
+}
+
+/// The three ways to cut the octahedron inside a tetrahedron: a diagonal, and the other four midpoints in turn round
+/// it.
+struct OctahedronCut {
+  HalfPoint from, to;
+  std::array<HalfPoint, 4> ring;
+};
+constexpr HalfPoint m01{1, 0, 0}, m02{0, 1, 0}, m03{0, 0, 1}, m12{1, 1, 0}, m13{1, 0, 1}, m23{0, 1, 1};
+constexpr std::array octahedron_cuts{OctahedronCut{m02, m13, {m01, m03, m23, m12}},
+                                     OctahedronCut{m01, m23, {m02, m03, m13, m12}},
+                                     OctahedronCut{m03, m12, {m01, m02, m23, m13}}};
+
+/// Corners of the children of a simplex (Bey 1995); of a tetrahedron for one cut.
+std::vector<SimplexChild> simplex_children(int d, int cut) {
   if (d == 2)
     return {{{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}},
             {{{1, 0, 0}, {2, 0, 0}, {1, 1, 0}}},
             {{{0, 1, 0}, {1, 1, 0}, {0, 2, 0}}},
             {{{1, 1, 0}, {0, 1, 0}, {1, 0, 0}}}};
-  return {{{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {{{1, 0, 0}, {2, 0, 0}, {1, 1, 0}, {1, 0, 1}}},
-          {{{0, 1, 0}, {1, 1, 0}, {0, 2, 0}, {0, 1, 1}}}, {{{0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {0, 0, 2}}},
-          {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}}}, {{{1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {1, 0, 1}}},
-          {{{0, 1, 0}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}}}, {{{0, 1, 0}, {0, 1, 1}, {0, 0, 1}, {1, 0, 1}}}};
+  std::vector<SimplexChild> children{{{{0, 0, 0}, m01, m02, m03}},
+                                     {{m01, {2, 0, 0}, m12, m13}},
+                                     {{m02, m12, {0, 2, 0}, m23}},
+                                     {{m03, m13, m23, {0, 0, 2}}}};
+  const OctahedronCut& octahedron = octahedron_cuts[cut];
+  for (int i = 0; i < 4; ++i)
+    children.push_back(oriented({octahedron.from, octahedron.to, octahedron.ring[i], octahedron.ring[(i + 1) % 4]}));
+  return children;
+}
+
+/// The cut along the shortest diagonal, which keeps the children of repeated refinement from going flat.
+int best_cut(const Mesh& mesh, std::int32_t cell, const std::vector<int>& vertices) {
+  if (mesh.shape != CellShape::tetrahedron) return 0;
+  const auto midpoint = [&](const HalfPoint& half) {
+    const std::array<int, 4> weights{2 - half[0] - half[1] - half[2], half[0], half[1], half[2]};
+    Eigen::Vector3d point = Eigen::Vector3d::Zero();
+    for (int v = 0; v < 4; ++v)
+      point += 0.5 * weights[v] * Eigen::Map<const Eigen::Vector3d>(mesh.point(mesh.nodes(cell)[vertices[v]]));
+    return point;
+  };
+  int best = 0;
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int cut = 0; cut < static_cast<int>(octahedron_cuts.size()); ++cut) {
+    const double length = (midpoint(octahedron_cuts[cut].from) - midpoint(octahedron_cuts[cut].to)).norm();
+    if (length < shortest * (1 - 1e-12)) {
+      shortest = length;
+      best = cut;
+    }
+  }
+  return best;
 }
 
 /// For each child of a refined cell, the nodes of its own lattice within the parent's lattice of twice the degree.
-std::vector<std::vector<int>> child_lattices(CellShape shape, int order) {
+std::vector<std::vector<int>> child_lattices(CellShape shape, int order, int cut) {
   const Lattice child(shape, order), parent(shape, 2 * order);
   std::vector<std::vector<int>> children;
   if (is_tensor(shape)) {
@@ -70,7 +120,7 @@ std::vector<std::vector<int>> child_lattices(CellShape shape, int order) {
     }
     return children;
   }
-  for (const auto& corners : simplex_children(dimension(shape))) {
+  for (const SimplexChild& corners : simplex_children(dimension(shape), cut)) {
     std::vector<int>& nodes = children.emplace_back();
     for (int a = 0; a < child.size(); ++a) {
       std::array<int, 3> at{};
@@ -86,9 +136,9 @@ std::vector<std::vector<int>> child_lattices(CellShape shape, int order) {
 }
 
 /// Facets of the children that lie on each facet of their parent, as (child, facet).
-std::vector<std::vector<std::pair<int, int>>> child_facets(CellShape shape) {
+std::vector<std::vector<std::pair<int, int>>> child_facets(CellShape shape, int cut) {
   const LagrangeBasis halves(shape, 2, NodeFamily::equispaced), corners(shape, 1, NodeFamily::equispaced);
-  const std::vector<std::vector<int>> children = child_lattices(shape, 1);
+  const std::vector<std::vector<int>> children = child_lattices(shape, 1, cut);
   std::vector<std::vector<std::pair<int, int>>> result;
   for (const SubEntity& facet : facets(shape)) {
     auto& inside = result.emplace_back();
@@ -183,9 +233,8 @@ std::int32_t bandwidth(std::span<const std::int64_t> row_offsets, std::span<cons
 Mesh refine(const Mesh& mesh) {
   // The nodes of the children are the lattice of twice the order: its numbering is that of a function space.
   const FunctionSpace lattice(mesh, 2 * mesh.order, NodeFamily::equispaced);
-  const std::vector<std::vector<int>> children = child_lattices(mesh.shape, mesh.order);
-  const std::int64_t count = std::int64_t{mesh.cell_count()} * static_cast<std::int64_t>(children.size());
-  const int n = mesh.nodes_per_cell(), per_cell = static_cast<int>(children.size());
+  const int n = mesh.nodes_per_cell(), per_cell = 1 << mesh.dimension();
+  const std::int64_t count = std::int64_t{mesh.cell_count()} * per_cell;
   if (count > std::numeric_limits<std::int32_t>::max())
     throw std::length_error("refinement would make more than 2^31 - 1 cells");
 
@@ -197,18 +246,27 @@ Mesh refine(const Mesh& mesh) {
   refined.remarks = mesh.remarks;
   refined.cell_nodes.resize(count * n);
   refined.cell_regions.resize(count);
+  const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
+  std::vector<std::vector<std::vector<int>>> children;
+  std::vector<std::vector<std::vector<std::pair<int, int>>>> on_facet;
+  for (int cut = 0; cut < static_cast<int>(octahedron_cuts.size()); ++cut) {
+    children.push_back(child_lattices(mesh.shape, mesh.order, cut));
+    on_facet.push_back(child_facets(mesh.shape, cut));
+  }
 #pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    const int cut = best_cut(mesh, cell, vertices);
     for (int c = 0; c < per_cell; ++c) {
       const std::int64_t child = std::int64_t{cell} * per_cell + c;
       refined.cell_regions[child] = mesh.cell_regions[cell];
-      for (int a = 0; a < n; ++a) refined.cell_nodes[child * n + a] = lattice.dofs(cell)[children[c][a]];
+      for (int a = 0; a < n; ++a) refined.cell_nodes[child * n + a] = lattice.dofs(cell)[children[cut][c][a]];
     }
-  const auto on_facet = child_facets(mesh.shape);
+  }
   for (const BoundaryGroup& group : mesh.boundaries) {
     BoundaryGroup& finer = refined.boundaries.emplace_back(BoundaryGroup{group.name, {}});
     for (const BoundaryFacet& facet : group.facets)
-      for (const auto& [child, f] : on_facet[facet.facet]) finer.facets.push_back({facet.cell * per_cell + child, f});
+      for (const auto& [child, f] : on_facet[best_cut(mesh, facet.cell, vertices)][facet.facet])
+        finer.facets.push_back({facet.cell * per_cell + child, f});
   }
   return refined;
 }

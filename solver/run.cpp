@@ -132,8 +132,11 @@ ProblemSize size_of(const Problem& problem) {
 
 ExitStatus run(const Case& resolved, const Console& console, const StopRequested& stop) {
   Progress progress(console.progress);
-  Record record{
-      .command = "run", .case_file = resolved.file.string(), .started = timestamp(), .machine = this_machine()};
+  Record record;
+  record.command = "run";
+  record.case_file = resolved.file.string();
+  record.started = timestamp();
+  record.machine = this_machine();
   record.op = resolved.solver.op;
   record.precision = resolved.solver.precision;
   record.preconditioner = resolved.solver.preconditioner;

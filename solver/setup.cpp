@@ -15,6 +15,7 @@ mesh::Mesh generate(const Case& resolved) {
   if (const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source)) {
     mesh::Mesh mesh = mesh::make_box(*box);
     for (int r = 0; r < resolved.mesh.refine; ++r) mesh = mesh::refine(mesh);
+    mesh::validate(mesh);
     return mesh;
   }
   return mesh::read_gmsh(std::get<mesh::GmshOptions>(resolved.mesh.source));
@@ -25,7 +26,6 @@ mesh::Mesh generate(const Case& resolved) {
 mesh::Mesh make_mesh(const Case& resolved) {
   try {
     mesh::Mesh mesh = generate(resolved);
-    mesh::validate(mesh);
     const bool from_file = std::holds_alternative<mesh::GmshOptions>(resolved.mesh.source);
     const bool curve =
         resolved.mesh.cell_order == CellOrder::curve || (resolved.mesh.cell_order == CellOrder::automatic && from_file);

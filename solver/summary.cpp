@@ -11,10 +11,8 @@ namespace {
 
 /// 1234567 as 1,234,567.
 std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  for (auto position = static_cast<std::ptrdiff_t>(digits.size()) - 3; position > 0; position -= 3)
-    digits.insert(static_cast<std::size_t>(position), ",");
-  return digits;
+  if (number < 1000) return std::to_string(number);
+  return fmt::format("{},{:03}", grouped(number / 1000), number % 1000);
 }
 
 /// A number with a prefix and unit: 1.23 GB/s.
@@ -82,10 +80,11 @@ void describe_cost(std::string& text, const Record& r) {
   line(text, "memory",
        fmt::format("operator {}, peak of the program {}", scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
                    scaled(static_cast<double>(r.peak_memory_bytes), "B")));
-  line(text, "product",
-       fmt::format("{} (median), moves {} at {}, {:.0f}% of the copy bandwidth", duration(r.apply.median),
-                   scaled(static_cast<double>(r.footprint.moved_bytes), "B"), scaled(r.minimum_bandwidth(), "B/s"),
-                   100 * r.bandwidth_fraction()));
+  if (r.apply.median > 0)
+    line(text, "product",
+         fmt::format("{} (median), moves {} at {}, {:.0f}% of the copy bandwidth", duration(r.apply.median),
+                     scaled(static_cast<double>(r.footprint.moved_bytes), "B"), scaled(r.minimum_bandwidth(), "B/s"),
+                     100 * r.bandwidth_fraction()));
   line(text, "CG",
        fmt::format("{} in {} iterations, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
                    r.preconditioner));

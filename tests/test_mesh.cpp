@@ -216,6 +216,24 @@ TEST_CASE("refinement keeps volume, sides, regions and curved geometry") {
     }
 }
 
+TEST_CASE("repeated refinement keeps tetrahedra from going flat") {
+  const auto flattest = [](const Mesh& mesh) {
+    const GeometryTables tables(mesh, cell_quadrature(mesh.shape, 1).points);
+    CellGeometry geometry(tables);
+    double worst = 1;
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+      geometry.move_to(mesh, cell);
+      const Eigen::Map<const Eigen::Matrix3d> transposed(geometry.jacobian(0));
+      worst = std::min(worst, geometry.determinant(0) / std::pow(transposed.rowwise().norm().maxCoeff(), 3));
+    }
+    return worst;
+  };
+  Mesh mesh = small_box(CellShape::tetrahedron, 0.2);
+  const double before = flattest(mesh);
+  for (int r = 0; r < 3; ++r) mesh = refine(mesh);
+  CHECK(flattest(mesh) > 0.5 * before);
+}
+
 TEST_CASE("cells along the Hilbert curve keep the mesh, and neighbours in number are neighbours in space") {
   for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron}) {
     Mesh mesh = make_box({shape, {16, 16, 16}});

@@ -6,6 +6,7 @@
 
 #include "operators/csr/csr.hpp"
 
+#include <array>
 #include <cassert>
 
 #include "operators/quad.hpp"
@@ -44,13 +45,15 @@ class Csr final : public Operator<T> {
 
   void diagonal(Vector<T>& d) const override {
     assert(d.size() == this->size());
-#pragma omp parallel for schedule(static)
-    for (std::int32_t row = 0; row < this->size(); ++row) {
-      const std::int32_t* first = matrix_->columns.data() + matrix_->row_offsets[row];
-      const std::int32_t* last = matrix_->columns.data() + matrix_->row_offsets[row + 1];
-      const std::int32_t* found = std::lower_bound(first, last, row);
-      d[row] = found != last && *found == row ? matrix_->values[found - matrix_->columns.data()] : T(0);
-    }
+    const std::int32_t* columns = matrix_->columns.data();
+    const std::int64_t* offsets = matrix_->row_offsets.data();
+    for_row_blocks(this->size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t row = first; row < last; ++row) {
+        const std::int32_t* found = std::lower_bound(columns + offsets[row], columns + offsets[row + 1], row);
+        const bool stored = found != columns + offsets[row + 1] && *found == row;
+        d[row] = stored ? matrix_->values[found - columns] : T(0);
+      }
+    });
   }
 
   Footprint footprint() const override {
@@ -70,12 +73,15 @@ class Csr final : public Operator<T> {
       return offsets[row] * (word + 4) + row * (2 * word + 8);
     };
     const auto rows_times_vector = [=](std::int64_t first, std::int64_t last) {
+      // A store to y would hold up loads of x at the same place of another page; in the first cache it is over at once.
+      std::array<T, rows_a_block> sums;
       std::int64_t begin = offsets[first];
       for (std::int64_t row = first; row < last; ++row) {
         const std::int64_t end = offsets[row + 1];
-        to[row] = row_times_vector(values, columns, from, begin, end);
+        sums[row - first] = row_times_vector(values, columns, from, begin, end);
         begin = end;
       }
+      std::copy_n(sums.data(), last - first, to + first);
       return with_energy ? dot_of_rows(from, to, first, last) : 0.0;
     };
     const double sum = this->size() > 0 ? sum_over_row_blocks(this->size(), bytes_before, rows_times_vector) : 0.0;

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cassert>
+#include <numeric>
 #include <stdexcept>
 
 #include "operators/quad.hpp"
@@ -32,9 +33,24 @@ struct RowGroup {
   Quad<T> low{}, high{};
 };
 
+/// A number for each group of a block.
+using GroupList = std::array<std::int32_t, groups_a_block>;
+
+/// Leaves those of the first `count` active groups whose length exceeds k, and returns how many. Without branches:
+/// which groups end where follows no pattern that a processor could predict.
+std::int32_t keep_longer(std::int64_t k, const GroupList& lengths, GroupList& active, std::int32_t count) {
+  std::int32_t kept = 0;
+  for (std::int32_t i = 0; i < count; ++i) {
+    const std::int32_t group = active[i];
+    active[kept] = group;
+    kept += lengths[group] > k ? 1 : 0;
+  }
+  return kept;
+}
+
 std::int64_t longest_row(std::int64_t rows, const std::int64_t* offsets) {
   std::int64_t longest = 0;
-#pragma omp parallel for schedule(static) reduction(max : longest)
+#pragma omp parallel for schedule(static) reduction(max : longest) if (rows > rows_a_block)
   for (std::int64_t row = 0; row < rows; ++row) longest = std::max(longest, offsets[row + 1] - offsets[row]);
   return longest;
 }
@@ -71,13 +87,14 @@ class Ellpack final : public Operator<T> {
 
   void diagonal(Vector<T>& d) const override {
     assert(d.size() == this->size());
-#pragma omp parallel for schedule(static)
-    for (std::int64_t row = 0; row < this->size(); ++row) {
-      T sum = 0;  // padding adds zeros
-      for (std::int64_t k = 0; k < width_; ++k)
-        if (columns_[k * stride_ + row] == row) sum += values_[k * stride_ + row];
-      d[row] = sum;
-    }
+    for_row_blocks(this->size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t row = first; row < last; ++row) {
+        T sum = 0;  // padding adds zeros
+        for (std::int64_t k = 0; k < width_; ++k)
+          if (columns_[k * stride_ + row] == row) sum += values_[k * stride_ + row];
+        d[row] = sum;
+      }
+    });
   }
 
   Footprint footprint() const override {
@@ -102,10 +119,10 @@ class Ellpack final : public Operator<T> {
     if constexpr (padding == Padding::skipped) lengths_[row] = static_cast<std::int32_t>(length);
   }
 
-  /// Entries of the longest row in each group of a block of rows.
-  std::array<std::int64_t, groups_a_block> group_lengths(std::int64_t first, std::int64_t groups) const {
-    std::array<std::int64_t, groups_a_block> lengths;
-    for (std::int64_t group = 0; group < groups; ++group) {
+  /// Entries of the longest row in each group of the block that starts at row `first`.
+  GroupList group_lengths(std::int64_t first, std::int32_t groups) const {
+    GroupList lengths;
+    for (std::int32_t group = 0; group < groups; ++group) {
       const std::int32_t* of_rows = lengths_.data() + first + group * group_rows;
       lengths[group] = *std::max_element(of_rows, of_rows + group_rows);
     }
@@ -113,25 +130,25 @@ class Ellpack final : public Operator<T> {
   }
 
   void multiply_block(const T* x, T* y, std::int64_t first, std::int64_t last) const {
-    const std::int64_t groups = (last - first + group_rows - 1) / group_rows;
-    std::array<std::int64_t, groups_a_block> lengths;
-    std::int64_t width = width_;
-    if constexpr (padding == Padding::skipped) {
-      lengths = group_lengths(first, groups);
-      width = *std::max_element(lengths.begin(), lengths.begin() + groups);
-    }
+    const auto groups = static_cast<std::int32_t>((last - first + group_rows - 1) / group_rows);
+    GroupList lengths, active;
+    if constexpr (padding == Padding::skipped) lengths = group_lengths(first, groups);
+    std::iota(active.begin(), active.begin() + groups, 0);
+    std::int32_t count = groups;
     std::array<RowGroup<T>, groups_a_block> sums{};
-    for (std::int64_t k = 0; k < width; ++k) {
+    for (std::int64_t k = 0; k < width_; ++k) {
+      if constexpr (padding == Padding::skipped) count = keep_longer(k, lengths, active, count);
       const T* values = values_.data() + k * stride_ + first;
       const std::int32_t* columns = columns_.data() + k * stride_ + first;
-      for (std::int64_t group = 0; group < groups; ++group, values += group_rows, columns += group_rows) {
-        if constexpr (padding == Padding::skipped)
-          if (lengths[group] <= k) continue;
-        // The next entries of these rows: after the block's end, hardware would prefetch those of the next block.
-        __builtin_prefetch(values + stride_);
-        __builtin_prefetch(columns + stride_);
-        sums[group].low += load<4>(values) * pick_four(x, columns);
-        sums[group].high += load<4>(values + 4) * pick_four(x, columns + 4);
+      // The next entries of the same rows; hardware would prefetch this column's of the next block.
+      const std::int64_t ahead = k + 1 < width_ ? stride_ : 0;
+      for (std::int32_t i = 0; i < count; ++i) {
+        const std::int64_t row = active[i] * group_rows;
+        __builtin_prefetch(values + row + ahead);
+        __builtin_prefetch(columns + row + ahead);
+        RowGroup<T>& sum = sums[active[i]];
+        sum.low += load<4>(values + row) * pick_four(x, columns + row);
+        sum.high += load<4>(values + row + 4) * pick_four(x, columns + row + 4);
       }
     }
     std::memcpy(y + first, sums.data(), static_cast<std::size_t>(last - first) * sizeof(T));

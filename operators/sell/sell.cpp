@@ -41,7 +41,7 @@ bool is_sorting_window(std::string_view text) { return text == "all" || parse_po
 
 constexpr std::array options{
     OptionDescription{"C", "4, 8, 16, 32, 64 or 128", "8", "rows a chunk", is_chunk_rows},
-    OptionDescription{"sigma", "1, a multiple of C, or all", "256", "rows that are sorted by length together",
+    OptionDescription{"sigma", "1, a multiple of C, or all", "512", "rows that are sorted by length together",
                       is_sorting_window},
 };
 
@@ -144,14 +144,15 @@ class Sell final : public Operator<T> {
 
   void diagonal(Vector<T>& d) const override {
     assert(d.size() == this->size());
-#pragma omp parallel for schedule(static)
-    for (std::int64_t position = 0; position < this->size(); ++position) {
-      const std::int64_t chunk = position / chunk_rows_, row = row_at(position);
-      T sum = 0;  // padding adds zeros
-      for (std::int64_t k = offsets_[chunk] + position % chunk_rows_; k < offsets_[chunk + 1]; k += chunk_rows_)
-        if (columns_[k] == row) sum += values_[k];
-      d[row] = sum;
-    }
+    for_row_blocks(this->size(), entries_before(), [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t position = first; position < last; ++position) {
+        const std::int64_t chunk = position / chunk_rows_, row = row_at(position);
+        T sum = 0;  // padding adds zeros
+        for (std::int64_t k = offsets_[chunk] + position % chunk_rows_; k < offsets_[chunk + 1]; k += chunk_rows_)
+          if (columns_[k] == row) sum += values_[k];
+        d[row] = sum;
+      }
+    });
   }
 
   Footprint footprint() const override {
@@ -176,7 +177,7 @@ class Sell final : public Operator<T> {
       return matrix.row_offsets[a + 1] - matrix.row_offsets[a] > matrix.row_offsets[b + 1] - matrix.row_offsets[b];
     };
     const std::int64_t windows = (matrix.rows + sigma - 1) / sigma;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (windows > 1)
     for (std::int64_t window = 0; window < windows; ++window)
       std::stable_sort(places_.data() + window * sigma,
                        places_.data() + std::min<std::int64_t>(matrix.rows, (window + 1) * sigma), longer);

@@ -78,10 +78,8 @@ Vector<std::int32_t> narrow_offsets(std::int64_t rows, const Vector<std::int64_t
     throw std::invalid_argument(
         fmt::format("operator 'eigen' counts nonzeros in 32 bits and this matrix has {}; 'csr' takes it", nonzeros));
   Vector<std::int32_t> narrow(rows + 1);
-  if (rows == 0) narrow[0] = 0;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t row = 0; row < (rows == 0 ? 0 : rows + 1); ++row)
-    narrow[row] = static_cast<std::int32_t>(offsets[row]);
+  narrow[0] = 0;
+  for (std::int64_t row = 0; row < rows; ++row) narrow[row + 1] = static_cast<std::int32_t>(offsets[row + 1]);
   return narrow;
 }
 

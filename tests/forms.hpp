@@ -1,0 +1,74 @@
+#pragma once
+
+// Small bilinear forms for tests of what lies under the solver.
+
+#include <cmath>
+#include <memory>
+
+#include "mesh/box.hpp"
+#include "mesh/function_space.hpp"
+#include "operators/element_matrices.hpp"
+
+namespace femcg::tests {
+
+struct FormOptions {
+  bool constrained = true;  ///< u fixed on the left side
+  bool robin = true;        ///< alpha = 1 + y on the right side
+  bool varying = true;      ///< kappa = 1 + x + 2 y^2, else 1.5
+  double distort = 0.2;
+  int quadrature = 0;   ///< 0: degree + 1
+  bool curved = false;  ///< order 2, bent
+};
+
+/// A form on a small box, with everything that it points to.
+struct SmallForm {
+  std::unique_ptr<mesh::Mesh> mesh;
+  std::unique_ptr<mesh::FunctionSpace> space;
+  operators::BilinearForm form;
+};
+
+inline void bend(mesh::Mesh& mesh) {
+  const mesh::FunctionSpace lattice(mesh, 2, mesh::NodeFamily::equispaced);
+  mesh.coordinates = lattice.dof_points();
+  mesh.cell_nodes = lattice.cell_dofs();
+  mesh.order = 2;
+  for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+    double* x = mesh.coordinates.data() + std::int64_t{node} * mesh.dimension();
+    x[0] += 0.1 * x[1] * x[1];
+    x[1] += 0.05 * std::sin(x[0]);
+  }
+}
+
+inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3> cells,
+                           const FormOptions& options = {}) {
+  SmallForm small;
+  small.mesh = std::make_unique<mesh::Mesh>(mesh::make_box({shape, cells, {1.0, 1.2, 0.9}, options.distort}));
+  if (options.curved) bend(*small.mesh);
+  small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, degree);
+  operators::BilinearForm& form = small.form;
+  form.space = small.space.get();
+  form.quadrature = options.quadrature > 0 ? options.quadrature : degree + 1;
+  form.diffusion = [varying = options.varying](std::int32_t, std::span<const double> points, std::span<double> values) {
+    for (std::size_t q = 0; q < values.size(); ++q)
+      values[q] = varying ? 1 + points[3 * q] + 2 * points[3 * q + 1] * points[3 * q + 1] : 1.5;
+  };
+  form.unknown_of_dof.assign(small.space->dof_count(), 0);
+  if (options.constrained)
+    for (const mesh::BoundaryFacet& facet : small.mesh->boundaries[0].facets)
+      for (const int a : small.space->facet_nodes(facet.facet))
+        form.unknown_of_dof[small.space->dofs(facet.cell)[a]] = -1;
+  for (std::int32_t& unknown : form.unknown_of_dof)
+    if (unknown >= 0) unknown = form.unknowns++;
+  if (options.robin) {
+    operators::FacetEvaluator evaluator(*small.space, form.quadrature);
+    for (const mesh::BoundaryFacet& facet : small.mesh->boundaries[1].facets) {
+      evaluator.move_to(facet);
+      operators::RobinFacet robin{facet.cell, facet.facet, {}};
+      for (int q = 0; q < evaluator.points(); ++q) robin.transfer.push_back(1 + evaluator.points_in_space()[3 * q + 1]);
+      form.robin.push_back(robin);
+    }
+  }
+  return small;
+}
+
+}  // namespace femcg::tests

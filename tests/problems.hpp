@@ -1,0 +1,100 @@
+#pragma once
+
+// Cases made in the test and solved as `femcg run` solves them.
+
+#include <memory>
+
+#include "operators/catalogue.hpp"
+#include "solver/cg.hpp"
+#include "solver/measure.hpp"
+#include "solver/preconditioner.hpp"
+#include "solver/problem.hpp"
+
+namespace femcg::tests {
+
+inline solver::Field field(const std::string& expression) {
+  return {solver::Expression(expression, "test"), {}, "test"};
+}
+
+inline solver::BoundaryCondition value_on(const std::string& group, const std::string& value) {
+  solver::BoundaryCondition condition;
+  condition.group = group;
+  condition.place = "test";
+  condition.value = solver::Expression(value, "test");
+  return condition;
+}
+
+inline solver::BoundaryCondition flux_on(const std::string& group, const std::string& flux) {
+  solver::BoundaryCondition condition = value_on(group, flux);
+  condition.kind = solver::BoundaryKind::flux;
+  return condition;
+}
+
+inline solver::BoundaryCondition transfer_on(const std::string& group, const std::string& transfer,
+                                             const std::string& ambient) {
+  solver::BoundaryCondition condition;
+  condition.group = group;
+  condition.place = "test";
+  condition.kind = solver::BoundaryKind::transfer;
+  condition.transfer = solver::Expression(transfer, "test");
+  condition.ambient = solver::Expression(ambient, "test");
+  return condition;
+}
+
+inline solver::Case make_case(int degree, const std::string& diffusion, const std::string& source) {
+  solver::Case made;
+  made.file = "test.yaml";
+  made.degree = degree;
+  made.quadrature = degree + 1;
+  made.diffusion = field(diffusion);
+  made.source = field(source);
+  return made;
+}
+
+/// A problem on a mesh, and how it came out.
+struct Solved {
+  std::unique_ptr<mesh::FunctionSpace> space;
+  std::unique_ptr<solver::Problem> problem;
+  solver::CgResult cg;
+  std::vector<double> dofs;
+};
+
+/// What every operator of one problem is made from.
+struct Assembled {
+  explicit Assembled(const solver::Problem& problem)
+      : element_matrices(operators::assemble_element_matrices(problem.form())) {
+    from.form = &problem.form();
+    from.element_matrices = &element_matrices;
+    from.matrix =
+        std::make_shared<operators::CsrMatrix<double>>(operators::assemble<double>(problem.form(), element_matrices));
+  }
+  operators::ElementMatrices element_matrices;
+  operators::Ingredients<double> from;
+};
+
+/// Unknowns of A u = b by CG with Jacobi.
+inline std::vector<double> solve_with(const std::string& name, const Assembled& assembled,
+                                      const solver::Problem& problem, double tolerance,
+                                      solver::CgResult* cg = nullptr) {
+  const auto a = operators::find_operator(name)->make<double>(assembled.from, {});
+  const auto inverse = solver::make_preconditioner<double>("jacobi", *a);
+  operators::Vector<double> b(a->size()), x(a->size());
+  std::copy(problem.load().begin(), problem.load().end(), b.data());
+  solver::CgOptions<double> options;
+  options.tolerance = tolerance;
+  options.inverse_diagonal = &*inverse;
+  const solver::CgResult result = solver::conjugate_gradients(*a, b, x, options);
+  if (cg != nullptr) *cg = result;
+  return problem.to_dofs({x.data(), static_cast<std::size_t>(x.size())});
+}
+
+inline Solved solve(const solver::Case& resolved, const mesh::Mesh& mesh, const std::string& name = "csr",
+                    double tolerance = 1e-12) {
+  Solved solved;
+  solved.space = std::make_unique<mesh::FunctionSpace>(mesh, resolved.degree);
+  solved.problem = std::make_unique<solver::Problem>(resolved, *solved.space);
+  solved.dofs = solve_with(name, Assembled(*solved.problem), *solved.problem, tolerance, &solved.cg);
+  return solved;
+}
+
+}  // namespace femcg::tests

@@ -1,0 +1,472 @@
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "operators/catalogue.hpp"
+#include "solver/case.hpp"
+#include "solver/error.hpp"
+
+namespace fs = std::filesystem;
+using namespace femcg::solver;
+
+namespace {
+
+const fs::path cases = fs::path(FEMCG_SOURCE_DIR) / "tests" / "cases";
+
+/// A folder of this test run, removed at the end.
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / ("femcg_test_case_" + std::to_string(::getpid()))) {
+    fs::create_directories(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return path_ / name;
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+const Folder& folder() {
+  static const Folder one;
+  return one;
+}
+
+struct Sentences : std::vector<std::string> {
+  using vector::vector;
+  explicit Sentences(std::vector<std::string> from) : vector(std::move(from)) {}
+  /// The first, also where a test is about to fail because nothing was found wrong.
+  std::string front() const { return empty() ? "nothing is wrong" : vector::front(); }
+};
+
+/// What is wrong with a file, its path cut from the front of each sentence so that they begin with ":line:column: ".
+Sentences problems_of(const fs::path& file, const std::vector<Override>& overrides = {}) {
+  try {
+    read_case(file, overrides);
+  } catch (const InputError& error) {
+    Sentences sentences(error.sentences());
+    for (std::string& sentence : sentences)
+      if (sentence.starts_with(file.string())) sentence.erase(0, file.string().size());
+    return sentences;
+  }
+  return {};
+}
+
+Sentences problems(const std::string& text, const std::vector<Override>& overrides = {}) {
+  return problems_of(folder().write("case.yaml", text), overrides);
+}
+
+const std::string mesh_line = "mesh: {box: {cells: [4, 4]}}\n";
+
+/// The only problem of a case of a good mesh on line 1 and the given lines from line 2.
+std::string problem(const std::string& lines) {
+  const Sentences all = problems(mesh_line + lines);
+  INFO(lines);
+  REQUIRE(all.size() == 1);
+  return all.front();
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// The one override's only problem, on a good case.
+std::string override_problem(const Override& override) {
+  const Sentences all = problems(mesh_line + "degree: 2\nsolver: {operator: csr}\n", {override});
+  INFO(override.key, "=", override.value);
+  REQUIRE(all.size() == 1);
+  return all.front();
+}
+
+Case case_of(const std::string& text, const std::vector<Override>& overrides = {}) {
+  return read_case(folder().write("case.yaml", text), overrides);
+}
+
+const femcg::mesh::BoxOptions& box_of(const Case& one) { return std::get<femcg::mesh::BoxOptions>(one.mesh.source); }
+
+}  // namespace
+
+TEST_CASE("a minimal case has the defaults of the contract") {
+  const Case one = read_case(cases / "minimal.yaml");
+  CHECK(one.name == "minimal");
+  CHECK(one.title == "minimal");
+  CHECK(box_of(one).shape == femcg::mesh::CellShape::quadrilateral);
+  CHECK(box_of(one).cells[0] == 4);
+  CHECK(box_of(one).size == std::array{1.0, 1.0, 1.0});
+  CHECK(box_of(one).distort == 0);
+  CHECK(one.mesh.refine == 0);
+  CHECK(one.degree == 1);
+  CHECK(one.quadrature == 2);
+  CHECK(one.diffusion.everywhere->constant() == 1.0);
+  CHECK(one.source.everywhere->constant() == 0.0);
+  REQUIRE(one.boundary.size() == 1);
+  CHECK(one.boundary[0].group == "all");
+  CHECK(one.boundary[0].kind == BoundaryKind::value);
+  CHECK(one.boundary[0].value.constant() == 0.0);
+  CHECK_FALSE(one.exact);
+  CHECK(one.mesh.cell_order == CellOrder::automatic);
+  CHECK(one.unknown_order == UnknownOrder::first_touch);
+  CHECK(one.solver.op.name == "csr");
+  CHECK(one.solver.preconditioner == "jacobi");
+  CHECK(one.solver.precision == Precision::double_);
+  CHECK(one.solver.device == "auto");
+  CHECK(one.solver.tolerance == 1e-8);
+  CHECK(one.solver.max_iterations == 10000);
+  CHECK(one.output.directory == fs::path("results/minimal"));
+  CHECK(one.output.vtu);
+  CHECK(one.output.probes.empty());
+  CHECK(one.compare.operators.size() == femcg::operators::catalogue().size());
+  CHECK(one.compare.iterations == 200);
+  CHECK(one.compare.repetitions == 5);
+}
+
+TEST_CASE("every key arrives where it belongs") {
+  const Case one = read_case(cases / "everything.yaml");
+  CHECK(one.title == "Every key: a # box, 'quoted'");
+  CHECK(box_of(one).shape == femcg::mesh::CellShape::tetrahedron);
+  CHECK(box_of(one).cells == std::array{3, 4, 5});
+  CHECK(box_of(one).size[1] == doctest::Approx(6.283185307179586));
+  CHECK(box_of(one).size[2] == 0.5);
+  CHECK(box_of(one).distort == 0.1);
+  CHECK(one.mesh.refine == 1);
+  CHECK(one.degree == 3);
+  CHECK(one.quadrature == 5);
+  CHECK_FALSE(one.diffusion.everywhere);
+  CHECK(one.diffusion.by_region.at("box")(2, 0, 0) == 5);
+  CHECK((*one.source.everywhere)(0.7, 0, 0) == -1);
+  REQUIRE(one.boundary.size() == 3);
+  CHECK(one.boundary[0].group == "left");
+  CHECK(one.boundary[0].value.constant() == 100.0);
+  CHECK(one.boundary[1].kind == BoundaryKind::transfer);
+  CHECK(one.boundary[1].transfer.constant() == 10.0);
+  CHECK(one.boundary[1].ambient(0, 2, 0) == 22);
+  CHECK(one.boundary[1].place == (cases / "everything.yaml").string() + ":12:3");
+  CHECK(one.boundary[2].kind == BoundaryKind::flux);
+  CHECK(one.boundary[2].value.constant() == 5.0);
+  CHECK((*one.exact->everywhere)(0.5, 0.5, 0) == doctest::Approx(1));
+  CHECK(one.mesh.cell_order == CellOrder::curve);
+  CHECK(one.unknown_order == UnknownOrder::reverse_cuthill_mckee);
+  CHECK(one.solver.op.options.empty());
+  CHECK(one.solver.preconditioner == "none");
+  CHECK(one.solver.precision == Precision::single);
+  CHECK(one.solver.device == "cpu");
+  CHECK(one.solver.tolerance == 1e-6);
+  CHECK(one.solver.max_iterations == 10);  // 010 is decimal
+  CHECK(one.output.directory == fs::path("results/every key"));
+  CHECK_FALSE(one.output.vtu);
+  REQUIRE(one.output.probes.size() == 2);
+  CHECK(one.output.probes[0].first == "tip");
+  CHECK(one.output.probes[0].second == std::array{0.1, 0.2, 0.3});
+  CHECK(one.output.probes[1].first == "a: b");
+  CHECK(one.compare.operators.size() == 2);
+  CHECK(one.compare.iterations == 7);
+  CHECK(one.compare.repetitions == 2);
+}
+
+TEST_CASE("the resolved case reads back to itself") {
+  const std::string nasty =
+      "title: \"a\\tb\\n#: {c} 'd' \\\"e\\\" \\\\ é ~\"\nboundary: {\"- x: [y]\": {value: '1e-3'}, 'null': "
+      "{flux: \" x +\\n 1\"}}\nsolver: {tolerance: 0.1e-9}\noutput: {probes: {p: [1/3, 0.1]}}\n";
+  for (const fs::path& file :
+       {cases / "minimal.yaml", cases / "everything.yaml", folder().write("nasty.yaml", mesh_line + nasty)}) {
+    const Case first = read_case(file);
+    const std::string text = to_yaml(first);
+    INFO(text);
+    const Case second = read_case(folder().write("again.yaml", text));
+    CHECK(to_yaml(second) == text);
+    CHECK(second.title == first.title);
+    CHECK(second.mesh.source.index() == first.mesh.source.index());
+    CHECK(box_of(second).size == box_of(first).size);
+    CHECK(second.degree == first.degree);
+    CHECK(second.quadrature == first.quadrature);
+    REQUIRE(second.boundary.size() == first.boundary.size());
+    for (std::size_t i = 0; i < first.boundary.size(); ++i) {
+      CHECK(second.boundary[i].group == first.boundary[i].group);
+      CHECK(second.boundary[i].kind == first.boundary[i].kind);
+      CHECK(second.boundary[i].value(0.3, 0.4, 0.5) == first.boundary[i].value(0.3, 0.4, 0.5));
+    }
+    CHECK(second.exact.has_value() == first.exact.has_value());
+    CHECK(second.solver.tolerance == first.solver.tolerance);
+    CHECK(second.output.probes == first.output.probes);
+    CHECK(second.output.directory == first.output.directory);
+    CHECK(second.compare.operators.size() == first.compare.operators.size());
+  }
+}
+
+TEST_CASE("a mesh file and its groups") {
+  folder().write("part.step", "");
+  const Case one = case_of(
+      "mesh:\n  file: part.step\n  size: 0.05\n  order: 2\n  cells: tensor\n  refine: 2\n  groups:\n"
+      "    base: {dimension: 2, where: \"abs(z) < 1e-9\"}\n    fins: {dimension: 3, tags: [2, 3]}\n");
+  const auto check = [&](const Case& read) {
+    const auto& file = std::get<femcg::mesh::GmshOptions>(read.mesh.source);
+    CHECK(file.file == folder().path() / "part.step");
+    CHECK(file.size == 0.05);
+    CHECK(file.order == 2);
+    CHECK(file.tensor_cells);
+    CHECK(read.mesh.refine == 2);
+    CHECK(file.refine == 2);
+    REQUIRE(file.groups.size() == 2);
+    CHECK(file.groups.at("base").dimension == 2);
+    CHECK(file.groups.at("base").where(5, 5, 0));
+    CHECK_FALSE(file.groups.at("base").where(0, 0, 1));
+    CHECK(file.groups.at("fins").tags == std::vector{2, 3});
+    CHECK_FALSE(file.groups.at("fins").where);
+  };
+  check(one);
+  fs::create_directories(folder().path() / "elsewhere");
+  const Case again = read_case(folder().write("elsewhere/case.yaml", to_yaml(one)));
+  check(again);
+  CHECK(to_yaml(again) == to_yaml(one));
+}
+
+TEST_CASE("all mistakes of a file are reported at once, each at its line and column") {
+  const Sentences all = problems_of(cases / "mistakes.yaml");
+  const Sentences expected{
+      ":5:1: unknown key 'degre'; did you mean 'degree'?",
+      ":4:3: unknown key 'mesh.sise'; did you mean 'size'?",
+      ":3:30: mesh.box.size has 3 numbers, but mesh.box.cells has 2",
+      ":6:9: degree must be a whole number from 1 to 4, not 'two'",
+      ":8:11: in the expression '2 * sni(x)': unknown name 'sni' at character 5; did you mean 'sin'?",
+      ":10:9: boundary.left must be exactly one of {value: u}, {flux: diffusion du/dn} or {transfer: h, ambient: u}, "
+      "not '3'",
+      ":11:3: boundary.right must be exactly one of {value: u}, {flux: diffusion du/dn} or {transfer: h, ambient: u}",
+      ":13:14: solver.tolerance must be a number above 0 and below 1, not '-1'"};
+  for (const std::string& sentence : expected) CHECK_MESSAGE(std::ranges::find(all, sentence) != all.end(), sentence);
+  CHECK(std::ranges::count_if(all, [](const auto& s) {
+          return s.starts_with(":15:1: the key 'solver' is repeated") && contains(s, "mistakes.yaml:12:1 already");
+        }) == 1);
+  CHECK(std::ranges::count_if(all, [](const auto& s) {
+          return s.starts_with(":14:13: unknown operator 'cssr'; did you mean 'csr'?") && contains(s, "list operators");
+        }) == 1);
+  CHECK(all.size() == expected.size() + 2);
+}
+
+TEST_CASE("an unknown key names the nearest known one, or all of them") {
+  CHECK(problem("degrees: 2\n") == ":2:1: unknown key 'degrees'; did you mean 'degree'?");
+  CHECK(problem("solver:\n  tolerence: 1e-3\n") == ":3:3: unknown key 'solver.tolerence'; did you mean 'tolerance'?");
+  CHECK(problem("output: {vtk: true}\n") == ":2:10: unknown key 'output.vtk'; did you mean 'vtu'?");
+  CHECK(contains(problem("equation: {conductivity: 2}\n"), "known are diffusion or source"));
+  CHECK(contains(problem("boundary: {left: {val: 1, value: 1}}\n"), ":2:19: unknown key 'boundary.left.val'"));
+  CHECK(contains(problem("compare: {sweep: 1}\n"), ":2:11: unknown key 'compare.sweep'"));
+  CHECK(contains(problem("solver: {threads: 2}\n"), "unknown key 'solver.threads'"));
+}
+
+TEST_CASE("repeated keys are errors that give both places, wherever they stand") {
+  CHECK(contains(problem("degree: 2\ntitle: a\ndegree: 3\n"), ":4:1: the key 'degree' is repeated"));
+  CHECK(contains(problem("degree: 2\ntitle: a\ndegree: 3\n"), "case.yaml:2:1 already"));
+  CHECK(contains(problem("boundary:\n  left: {value: 1}\n  left: {value: 2}\n"), ":4:3: the key 'left' is repeated"));
+  CHECK(contains(problem("equation: {source: {a: 1, a: 2}}\n"), ":2:27: the key 'a' is repeated"));
+  CHECK(contains(problem("output: {probes: {p: [0, 0], p: [1, 1]}}\n"), ":2:30: the key 'p' is repeated"));
+  CHECK(contains(problem("solver: {operator: {name: csr, name: csr}}\n"), ":2:32: the key 'name' is repeated"));
+}
+
+TEST_CASE("wrong types and values say what would be right") {
+  CHECK(problem("degree: two\n") == ":2:9: degree must be a whole number from 1 to 4, not 'two'");
+  CHECK(problem("degree: 5\n") == ":2:9: degree must be a whole number from 1 to 4, not '5'");
+  CHECK(problem("degree: 2.0\n") == ":2:9: degree must be a whole number from 1 to 4, not '2.0'");
+  CHECK(problem("degree: [2]\n") == ":2:9: degree must be a whole number from 1 to 4, not a list");
+  CHECK(problem("degree:\n  a: 2\n") == ":3:3: degree must be a whole number from 1 to 4, not a map");
+  CHECK(contains(problem("quadrature: 17\n"), ":2:13: quadrature must be a whole number from 1 to 16"));
+  CHECK(contains(problem("quadrature: 99999999999999999999\n"), "quadrature must be"));
+  CHECK(contains(problem("title: [a]\n"), ":2:8: title must be a text, not a list"));
+  CHECK(contains(problem("solver: {tolerance: fast}\n"), ":2:21: solver.tolerance must be a number above 0"));
+  CHECK(contains(problem("solver: {tolerance: x}\n"), "solver.tolerance must be"));
+  CHECK(contains(problem("solver: {tolerance: .nan}\n"), "solver.tolerance must be"));
+  CHECK(contains(problem("solver: {precision: half}\n"), "solver.precision must be double or single, not 'half'"));
+  CHECK(contains(problem("solver: {device: gpu}\n"), "solver.device must be auto, cpu or cuda, not 'gpu'"));
+  CHECK(contains(problem("solver: {preconditioner: ilu}\n"), "solver.preconditioner must be none"));
+  CHECK(contains(problem("solver: {max_iterations: -1}\n"), "solver.max_iterations must be a whole number from 0"));
+  CHECK(contains(problem("solver: csr\n"), ":2:9: solver must be a map with the keys operator, "));
+  CHECK(contains(problem("output: {vtu: yes}\n"), ":2:15: output.vtu must be true or false, not 'yes'"));
+  CHECK(contains(problem("output: {directory: \"\"}\n"), "output.directory must be the name of a folder"));
+  CHECK(contains(problem("output: {probes: {p: [0, 0, 0]}}\n"), ":2:22: output.probes.p must be a point of 2"));
+  CHECK(contains(problem("output: {probes: {p: [0, x]}}\n"), ":2:26: output.probes.p[1] must be a number, not 'x'"));
+  CHECK(contains(problem("output: {probes: [0, 0]}\n"), "output.probes must be a map"));
+  CHECK(contains(problem("ordering: {cells: random}\n"), "ordering.cells must be auto, natural or curve"));
+  CHECK(contains(problem("ordering: {unknowns: rcm}\n"), "ordering.unknowns must be first-touch or reverse-cuthill"));
+  CHECK(contains(problem("compare: {operators: []}\n"), "compare.operators must be all, or a list"));
+  CHECK(contains(problem("compare: {iterations: 0}\n"), "compare.iterations must be a whole number from 1"));
+}
+
+TEST_CASE("equation, boundary and exact solution") {
+  CHECK(problem("equation: {diffusion: -1}\n") == ":2:23: equation.diffusion must be a positive number, not '-1'");
+  CHECK(contains(problem("equation: {diffusion: {a: 1, b: 0}}\n"), ":2:33: equation.diffusion.b must be a positive"));
+  CHECK(contains(problem("equation: {source: [1]}\n"), ":2:20: equation.source must be a number, an expression"));
+  CHECK(problem("exact: 1/0\n") == ":2:8: 1/0 is not finite (inf)");
+  CHECK(contains(problem("exact: \"\"\n"), ":2:8: an expression is missing"));
+  CHECK(contains(problem("exact: x = 1\n"), ":2:8: in the expression 'x = 1': '=' assigns"));
+  CHECK(contains(problem("exact: 1,5\n"), ":2:8: in the expression '1,5': several values"));
+  CHECK(contains(problem("exact: {a: sni(x)}\n"), ":2:12: in the expression"));
+  CHECK(contains(problem("boundary: 0\n"), ":2:11: boundary must be a map"));
+  CHECK(contains(problem("boundary: {left: \"x\"}\n"), ":2:18: boundary.left must be exactly one of {value: u}"));
+  CHECK(contains(problem("boundary: {left: {}}\n"), ":2:12: boundary.left must be exactly one of"));
+  CHECK(contains(problem("boundary: {left: {transfer: 1}}\n"), ":2:12: boundary.left must be exactly one of"));
+  CHECK(contains(problem("boundary: {left: {ambient: 1}}\n"), ":2:12: boundary.left must be exactly one of"));
+  CHECK(contains(problem("boundary: {left: {value: 1, transfer: 1, ambient: 0}}\n"), "exactly one of"));
+  CHECK(contains(problem("boundary: {left: {transfer: -1, ambient: 0}}\n"), ":2:29: boundary.left.transfer must be"));
+  CHECK(contains(problem("boundary: {left: {value: {box: 1}}}\n"), ":2:26: boundary.left.value must be a number or"));
+}
+
+TEST_CASE("operators and their options are checked") {
+  CHECK(contains(problem("solver: {operator: elpack}\n"), ":2:20: unknown operator 'elpack'"));
+  CHECK(contains(problem("solver: {operator: {name: elpack}}\n"), ":2:27: unknown operator 'elpack'"));
+  CHECK(contains(problem("solver: {operator: {name: csr, wheels: 8}}\n"), ":2:32: "));
+  CHECK(contains(problem("solver: {operator: {name: csr, wheels: 8}}\n"), "wheels"));
+  CHECK(contains(problem("solver: {operator: [csr]}\n"), ":2:20: solver.operator must be a map"));
+  CHECK(
+      contains(problem("compare: {operators: [csr, cssr]}\n"), ":2:28: unknown operator 'cssr'; did you mean 'csr'?"));
+  CHECK(case_of(mesh_line + "compare: {operators: all}\n").compare.operators.size() ==
+        femcg::operators::catalogue().size());
+}
+
+TEST_CASE("values left empty, merge keys and tags are refused") {
+  CHECK(contains(problem("degree:\n"), "degree has no value"));
+  CHECK(contains(problem("degree: ~\n"), ":2:9: degree has no value"));
+  CHECK(contains(problem("equation:\nboundary: {all: {value: 0}}\n"), "equation has no value"));
+  CHECK(contains(problem("boundary: {left: }\n"), "boundary.left has no value"));
+  CHECK(contains(problem("solver: {operator: {name: csr, coop: null}}\n"), "solver.operator.coop has no value"));
+  CHECK(contains(problem("solver:\n  <<: {device: cpu}\n"), ":3:3: merge keys ('<<') are not read"));
+  CHECK(contains(problem("degree: !!str 2\n"), ":2:9: the tag"));
+  CHECK(contains(problem("? [a, b]\n: 1\n"), ":2:3: a key must be a plain word"));
+}
+
+TEST_CASE("anchors and aliases work, but not without end") {
+  CHECK(case_of("degree: &p 2\nquadrature: *p\n" + mesh_line).quadrature == 2);
+  CHECK(problems(mesh_line + "title: &a [*a]\n").size() == 1);
+  std::string bomb = mesh_line + "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+    for (int j = 1; j < 10; ++j) bomb += ", " + before;
+    bomb += "]\n";
+  }
+  CHECK(contains(problems(bomb).front(), "nested too deeply"));
+}
+
+TEST_CASE("mesh: exactly one of file and box, with the keys that go with it") {
+  CHECK(problems("degree: 2\n").size() == 1);
+  CHECK(contains(problems("degree: 2\n").front(), ":1:1: the case has no mesh"));
+  CHECK(contains(problems("\nmesh: {refine: 1}\n").front(), ":2:1: mesh needs either file or box"));
+  CHECK(contains(problems("mesh: {file: a.msh, box: {cells: [1, 1]}}\n").front(), ":1:1: mesh has both file and box"));
+  CHECK(contains(problems("mesh: a.msh\n").front(), ":1:7: mesh must be a map with the keys file, "));
+  CHECK(problems("mesh: a.msh\n").size() == 1);
+  CHECK(problems("mesh:\n").size() == 1);
+  CHECK(contains(problems("mesh: {box: {size: [1, 1]}}\n").front(), ":1:8: mesh.box needs the number of cells"));
+  CHECK(contains(problems("mesh: {box: {cells: [4]}}\n").front(), "must be 2 or 3 whole numbers, not 1"));
+  CHECK(contains(problems("mesh: {box: {cells: 4}}\n").front(), ":1:21: mesh.box.cells must be a list"));
+  CHECK(
+      contains(problems("mesh: {box: {cells: [4, 0]}}\n").front(), ":1:25: mesh.box.cells[1] must be a whole number"));
+  CHECK(contains(problems("mesh: {box: {cells: [4, 4], size: [1, -1]}}\n").front(), ":1:39: mesh.box.size[1] must be"));
+  CHECK(contains(problems("mesh: {box: {cells: [4, 4], cell: hexahedron}}\n").front(),
+                 ":1:35: mesh.box.cell is hexahedron, which has 3 dimensions"));
+  CHECK(contains(problems("mesh: {box: {cells: [4, 4, 4], cell: triangle}}\n").front(), "which has 2 dimensions"));
+  CHECK(contains(problems("mesh: {box: {cells: [4, 4], cell: hex}}\n").front(), "must be quadrilateral, triangle, "));
+  CHECK(contains(problems("mesh: {box: {cells: [4, 4], distort: 0.4}}\n").front(), "from 0 to 0.3, not '0.4'"));
+  CHECK(contains(problems("mesh: {size: 1, box: {cells: [4, 4]}}\n").front(), ":1:8: mesh.size goes with mesh.file"));
+  CHECK(contains(problems("mesh: {refine: 13, box: {cells: [4, 4]}}\n").front(), "mesh.refine must be a whole number"));
+  CHECK(box_of(case_of("mesh: {box: {cells: [1, 2, 3]}}\n")).shape == femcg::mesh::CellShape::hexahedron);
+}
+
+TEST_CASE("mesh files must be there and of a known kind") {
+  folder().write("plate.msh", "");
+  folder().write("plate.stl", "");
+  folder().write("plate.geo", "");
+  CHECK(contains(problems("mesh:\n  file: absent.msh\n").front(), ":2:9: mesh.file: there is no such file: '"));
+  CHECK(contains(problems("mesh:\n  file: absent.msh\n").front(), (folder().path() / "absent.msh").string()));
+  CHECK(
+      contains(problems("mesh: {file: plate.stl}\n").front(), ":1:14: mesh.file must be a mesh (.msh) or a geometry"));
+  CHECK(contains(problems("mesh: {file: .}\n").front(), "mesh.file is a directory"));
+  CHECK(contains(problems("mesh: {file: plate.msh, size: 1}\n").front(), ":1:31: mesh.size is for geometry files"));
+  CHECK(problems("mesh: {file: plate.geo, size: 1, order: 4}\n").empty());
+  CHECK(contains(problems("mesh: {file: plate.geo, size: 0}\n").front(), "mesh.size must be a positive number"));
+  CHECK(contains(problems("mesh: {file: plate.geo, order: 5}\n").front(),
+                 "mesh.order must be a whole number from 1 to 4"));
+  CHECK(contains(problems("mesh: {file: plate.geo, cells: quads}\n").front(), "mesh.cells must be simplex or tensor"));
+  const auto group = [](const std::string& rule) {
+    const Sentences all = problems("mesh: {file: plate.msh, groups: {g: " + rule + "}}\n");
+    REQUIRE(all.size() == 1);
+    return all.front();
+  };
+  CHECK(contains(group("{tags: [1]}"), ":1:34: mesh.groups.g needs its dimension"));
+  CHECK(contains(group("{dimension: 2}"), "mesh.groups.g needs either tags or where"));
+  CHECK(contains(group("{dimension: 2, tags: [1], where: x}"), "needs either tags or where"));
+  CHECK(contains(group("{dimension: 4, tags: [1]}"), "mesh.groups.g.dimension must be a whole number from 1 to 3"));
+  CHECK(contains(group("{dimension: 2, tags: [a]}"), "mesh.groups.g.tags[0] must be a whole number"));
+  CHECK(contains(group("{dimension: 2, where: 'z <'}"), "in the expression 'z <'"));
+  CHECK(contains(group("3"), "mesh.groups.g must be a map"));
+}
+
+TEST_CASE("files that are no case") {
+  CHECK(problems_of(folder().path() / "absent.yaml") == Sentences{": there is no such file"});
+  CHECK(contains(problems_of(folder().path()).front(), "this is a directory"));
+  CHECK(problems("").size() == 1);
+  CHECK(contains(problems("").front(), ": the case is empty"));
+  CHECK(contains(problems("# nothing\n").front(), ": the case is empty"));
+  CHECK(contains(problems("---\n").front(), ": the case is empty"));
+  CHECK(contains(problems("- 1\n- 2\n").front(), ":1:1: a case is a map"));
+  CHECK(contains(problems("hello\n").front(), ":1:1: a case is a map"));
+  CHECK(contains(problems(std::string("a\0b", 3)).front(), "binary"));
+  CHECK(contains(problems(mesh_line + "---\ndegree: 2\n").front(), "a second document begins"));
+  CHECK(problems(mesh_line + "---\ndegree: 2\n").front().starts_with(":3:1: "));
+  CHECK(contains(problems("mesh: {box: {cells: [4, 4]}\ndegree: 2\n").front(), "not valid YAML"));
+  CHECK(contains(problems(mesh_line + "solver:\n\tdevice: cpu\n").front(), ":3:1: a tab indents"));
+  CHECK(contains(problems(mesh_line + "title: a: b\n").front(), ":2:9: this is not valid YAML"));
+  CHECK(contains(problems(mesh_line + "title: \"open\ndegree: 2\n").front(), "a quote is never closed"));
+  CHECK(contains(problems(std::string(100000, '[')).front(), "nested too deeply"));
+  CHECK(contains(problems(std::string(17 << 20, '#')).front(), "too large"));
+  for (const std::string& text :
+       {std::string("\xff\xfe\x00"), std::string("%YAML 3.0\n---\na: 1\n"), std::string("*a\n"), std::string("a: *b\n"),
+        std::string("&a"), std::string("!"), std::string("{{}}"), std::string("? \n: \n"), std::string("\xef\xbb\xbf"),
+        std::string("a: |\n"), std::string("@")})
+    CHECK_MESSAGE(problems(text).size() >= 1, text);
+}
+
+TEST_CASE("Windows line ends change nothing") {
+  CHECK(case_of("mesh: {box: {cells: [4, 4]}}\r\ndegree: 2\r\n").degree == 2);
+}
+
+TEST_CASE("overrides win over the file") {
+  const std::string text = mesh_line + "degree: 2\n";
+  CHECK(case_of(text, {{"degree", "3"}}).degree == 3);
+  CHECK(case_of(text, {{"degree", "3"}, {"degree", "4"}}).degree == 4);
+  CHECK(case_of(text, {{"degree", "3"}}).quadrature == 4);
+  CHECK(box_of(case_of(text, {{"mesh.box.cells", "[128, 64]"}})).cells[0] == 128);
+  CHECK(box_of(case_of(text, {{"mesh.box.cells.1", "9"}})).cells[1] == 9);
+  CHECK(case_of(text, {{"solver.tolerance", "1e-3"}}).solver.tolerance == 1e-3);
+  CHECK(case_of(text, {{"solver", "{tolerance: 1e-3}"}}).solver.tolerance == 1e-3);
+  CHECK(case_of(text, {{"boundary.left.value", "x+1"}}).boundary.at(0).value(1, 0, 0) == 2);
+  CHECK(case_of(text, {{"solver.operator", "csr", "--operator"}}).solver.op.name == "csr");
+  CHECK(case_of(text, {{"output.directory", "a: [b]", "--output", true}}).output.directory == "a: [b]");
+  CHECK(case_of("degree: 1\n", {{"mesh.box.cells", "[2,2]"}}).degree == 1);
+  CHECK(case_of(mesh_line + "degree: five\n", {{"degree", "2"}}).degree == 2);
+}
+
+TEST_CASE("mistakes in overrides are placed at the option") {
+  CHECK(override_problem({"degree", "five"}) == "--set degree: degree must be a whole number from 1 to 4, not 'five'");
+  CHECK(override_problem({"degre", "2"}) == "--set degre: unknown key 'degre'; did you mean 'degree'?");
+  CHECK(override_problem({"solver.tol", "1"}).starts_with("--set solver.tol: unknown key 'solver.tol'"));
+  CHECK(override_problem({"solver", "{tol: 1}"}).starts_with("--set solver: unknown key 'solver.tol'"));
+  CHECK(override_problem({"degree", ""}).starts_with("--set degree: degree has no value"));
+  CHECK(override_problem({"degree", "[1"}).starts_with("--set degree: this is not valid YAML"));
+  CHECK(override_problem({"degree.x", "1"}).starts_with("--set degree.x: 'degree' is '2' and has no 'x'"));
+  CHECK(override_problem({"", "1"}).starts_with("--set : a key is missing"));
+  CHECK(override_problem({"solver.", "1"}).starts_with("--set solver.: a key is missing"));
+  CHECK(
+      override_problem({"mesh.box.cells.2", "1"}).starts_with("--set mesh.box.cells.2: '2' is no item of a list of 2"));
+  CHECK(override_problem({"exact", "sni(x)"}).starts_with("--set exact: in the expression 'sni(x)'"));
+  CHECK(override_problem({"solver.operator", "cssr", "--operator"}).starts_with("--operator: unknown operator 'cssr'"));
+  CHECK(override_problem({"solver.operator.wheels", "3"}).starts_with("--set solver.operator.wheels: "));
+  CHECK(override_problem({"solver.device", "gpu", "--device", true}).starts_with("--device: solver.device must be"));
+  CHECK(problems(mesh_line + "degree: five\n", {{"solver.tolerance", "7"}, {"degre", "1"}}).size() == 3);
+}

@@ -1,0 +1,180 @@
+#include <doctest/doctest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "operators/catalogue.hpp"
+#include "solver/cg.hpp"
+#include "solver/error.hpp"
+#include "solver/preconditioner.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+using solver::CgOptions;
+using solver::CgResult;
+using solver::conjugate_gradients;
+using solver::StopReason;
+
+namespace {
+
+template <class T>
+std::unique_ptr<Operator<T>> from_dense(const Eigen::MatrixXd& dense) {
+  auto matrix = std::make_shared<CsrMatrix<T>>();
+  const auto n = static_cast<std::int32_t>(dense.rows());
+  matrix->rows = n;
+  matrix->row_offsets = Vector<std::int64_t>(n + 1);
+  matrix->columns = Vector<std::int32_t>(std::int64_t{n} * n);
+  matrix->values = Vector<T>(std::int64_t{n} * n);
+  for (std::int32_t i = 0; i < n; ++i) {
+    matrix->row_offsets[i] = std::int64_t{i} * n;
+    for (std::int32_t j = 0; j < n; ++j) {
+      matrix->columns[std::int64_t{i} * n + j] = j;
+      matrix->values[std::int64_t{i} * n + j] = static_cast<T>(dense(i, j));
+    }
+  }
+  matrix->row_offsets[n] = std::int64_t{n} * n;
+  Ingredients<T> from;
+  from.matrix = matrix;
+  return find_operator("csr")->make<T>(from, {});
+}
+
+Eigen::MatrixXd random_spd(int n, double condition) {
+  std::srand(4);
+  const Eigen::MatrixXd q = Eigen::HouseholderQR<Eigen::MatrixXd>(Eigen::MatrixXd::Random(n, n)).householderQ();
+  const Eigen::VectorXd eigenvalues = Eigen::VectorXd::LinSpaced(n, 1, condition);
+  return q * eigenvalues.asDiagonal() * q.transpose();
+}
+
+template <class T>
+Vector<T> from_eigen(const Eigen::VectorXd& values) {
+  Vector<T> vector(values.size());
+  for (Eigen::Index i = 0; i < values.size(); ++i) vector[i] = static_cast<T>(values[i]);
+  return vector;
+}
+
+}  // namespace
+
+TEST_CASE("CG solves what Eigen's Cholesky solves, with and without Jacobi") {
+  for (const int n : {1, 2, 7, 63, 200}) {
+    CAPTURE(n);
+    const Eigen::MatrixXd dense = random_spd(n, 50);
+    const Eigen::VectorXd rhs = Eigen::VectorXd::Random(n), expected = dense.llt().solve(rhs);
+    const auto a = from_dense<double>(dense);
+    for (const char* preconditioner : {"none", "jacobi"}) {
+      const auto inverse = solver::make_preconditioner<double>(preconditioner, *a);
+      const Vector<double> b = from_eigen<double>(rhs);
+      Vector<double> x(n);
+      CgOptions<double> options;
+      options.tolerance = 1e-12;
+      options.inverse_diagonal = inverse ? &*inverse : nullptr;
+      const CgResult result = conjugate_gradients(*a, b, x, options);
+      CHECK(result.reason == StopReason::converged);
+      CHECK(result.true_relative_residual <= 1e-12);
+      CHECK(result.history.size() == static_cast<std::size_t>(result.iterations) + 1);
+      CHECK(result.history.front().relative_residual == doctest::Approx(1));
+      for (int i = 0; i < n; ++i) CHECK(x[i] == doctest::Approx(expected[i]).epsilon(1e-9));
+      if (n <= 7) CHECK(result.iterations <= n + 1);
+    }
+  }
+}
+
+TEST_CASE("the first iterates are those of the textbook") {
+  // A = diag(1, 4), b = (1, 1): alpha_0 = 2/5, x_1 = (2/5, 2/5), r_1 = (3/5, -3/5); two steps give x = (1, 1/4).
+  const auto a = from_dense<double>(Eigen::Vector2d(1, 4).asDiagonal());
+  const Vector<double> b = from_eigen<double>(Eigen::Vector2d(1, 1));
+  Vector<double> x(2);
+  CgOptions<double> options;
+  options.max_iterations = 1;
+  CgResult result = conjugate_gradients(*a, b, x, options);
+  CHECK(result.reason == StopReason::max_iterations);
+  CHECK(result.iterations == 1);
+  CHECK(x[0] == doctest::Approx(0.4));
+  CHECK(x[1] == doctest::Approx(0.4));
+  CHECK(result.relative_residual == doctest::Approx(0.6));
+  options.max_iterations = 2;
+  result = conjugate_gradients(*a, b, x, options);
+  CHECK(result.reason == StopReason::converged);
+  CHECK(x[0] == doctest::Approx(1));
+  CHECK(x[1] == doctest::Approx(0.25));
+}
+
+TEST_CASE("every reason to stop is told apart") {
+  const Eigen::MatrixXd good = random_spd(30, 1e4);
+  const Vector<double> b = from_eigen<double>(Eigen::VectorXd::Ones(30));
+  Vector<double> x(30);
+  SUBCASE("a zero load is solved by zero") {
+    const CgResult result =
+        conjugate_gradients(*from_dense<double>(good), from_eigen<double>(Eigen::VectorXd::Zero(30)), x, {});
+    CHECK(result.reason == StopReason::converged);
+    CHECK(result.iterations == 0);
+    for (int i = 0; i < 30; ++i) CHECK(x[i] == 0);
+  }
+  SUBCASE("indefinite") {
+    Eigen::MatrixXd bad = good;
+    bad.diagonal().array() -= 5e3;
+    CHECK(conjugate_gradients(*from_dense<double>(bad), b, x, {}).reason == StopReason::indefinite);
+    CHECK(conjugate_gradients(*from_dense<double>(-good), b, x, {}).reason == StopReason::indefinite);
+    CHECK_THROWS_AS(solver::make_preconditioner<double>("jacobi", *from_dense<double>(-good)), solver::InputError);
+  }
+  SUBCASE("not finite") {
+    Eigen::MatrixXd bad = good;
+    bad(3, 3) = std::numeric_limits<double>::quiet_NaN();
+    CHECK(conjugate_gradients(*from_dense<double>(bad), b, x, {}).reason == StopReason::not_finite);
+    CHECK(conjugate_gradients(*from_dense<double>(good), from_eigen<double>(Eigen::VectorXd::Constant(30, INFINITY)), x,
+                              {})
+              .reason == StopReason::not_finite);
+  }
+  SUBCASE("stagnated: rounding does not allow the tolerance") {
+    CgOptions<double> options;
+    options.tolerance = 1e-18;
+    const CgResult result = conjugate_gradients(*from_dense<double>(good), b, x, options);
+    CHECK(result.reason == StopReason::stagnated);
+    CHECK(result.true_relative_residual > 1e-18);
+    CHECK(result.true_relative_residual < 1e-11);
+  }
+  SUBCASE("single precision does not pretend to a tolerance that it cannot reach") {
+    Vector<float> y(30);
+    CgOptions<float> options;
+    options.tolerance = 1e-9;
+    const CgResult result =
+        conjugate_gradients(*from_dense<float>(good), from_eigen<float>(Eigen::VectorXd::Ones(30)), y, options);
+    CHECK(result.reason == StopReason::stagnated);
+  }
+  SUBCASE("interrupted, and the iterate so far is kept") {
+    CgOptions<double> options;
+    options.monitor = [](const solver::Iteration& iteration) { return iteration.number < 3; };
+    const CgResult result = conjugate_gradients(*from_dense<double>(good), b, x, options);
+    CHECK(result.reason == StopReason::interrupted);
+    CHECK(result.iterations == 3);
+    CHECK(x[0] != 0);
+  }
+  SUBCASE("a residual that is far from the recurrence's is found out") {
+    // The recurrence believes an operator; the truth is another.
+    const auto a = from_dense<double>(good);
+    const Eigen::MatrixXd other = 1.01 * good;
+    CgOptions<double> options;
+    options.true_residual = [&](const Vector<double>& at, Vector<double>& r) {
+      const Eigen::VectorXd residual =
+          Eigen::VectorXd::Ones(30) - other * Eigen::Map<const Eigen::VectorXd>(at.data(), 30);
+      std::copy(residual.data(), residual.data() + 30, r.data());
+    };
+    // Restarts from the true residual still converge to the solution of the true system: iterative refinement.
+    const CgResult result = conjugate_gradients(*a, b, x, options);
+    CHECK(result.reason == StopReason::converged);
+    const Eigen::VectorXd expected = other.llt().solve(Eigen::VectorXd::Ones(30));
+    for (int i = 0; i < 30; ++i) CHECK(x[i] == doctest::Approx(expected[i]).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("the residual history does not depend on the number of threads") {
+  const auto a = from_dense<double>(random_spd(150, 1e3));
+  const Vector<double> b = from_eigen<double>(Eigen::VectorXd::Ones(150));
+  Vector<double> x(150);
+  const CgResult first = conjugate_gradients(*a, b, x, {});
+  const CgResult second = conjugate_gradients(*a, b, x, {});
+  REQUIRE(first.history.size() == second.history.size());
+  for (std::size_t i = 0; i < first.history.size(); ++i)
+    CHECK(first.history[i].relative_residual == second.history[i].relative_residual);
+}

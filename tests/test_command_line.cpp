@@ -1,0 +1,208 @@
+// The built program as its user meets it: what it prints where, and its exit status.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "operators/catalogue.hpp"
+#include "solver/expression.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string program = FEMCG_PROGRAM;
+const std::string cases = FEMCG_SOURCE_DIR "/tests/cases/";
+
+struct Result {
+  int status;
+  std::string out, err;
+};
+
+std::string contents(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Runs a line of shell, in which $femcg is the program, in a fresh folder.
+Result shell(const std::string& command) {
+  const fs::path folder = fs::temp_directory_path() / ("femcg_test_command_line_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  std::ofstream(folder / "command") << "femcg='" << program << "'\ncases='" << cases << "'\n" << command << "\n";
+  const std::string line = "cd '" + folder.string() + "' && /bin/bash ./command > out 2> err < /dev/null";
+  const int raw = std::system(line.c_str());
+  Result result{WIFEXITED(raw) ? WEXITSTATUS(raw) : 1000, contents(folder / "out"), contents(folder / "err")};
+  fs::remove_all(folder);
+  return result;
+}
+
+Result program_run(const std::string& arguments) { return shell("$femcg " + arguments); }
+
+long lines(const std::string& text) { return std::ranges::count(text, '\n'); }
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Status 2, nothing on standard output, and one line on standard error that contains `part`.
+void check_refused(const std::string& arguments, const std::string& part) {
+  const Result result = program_run(arguments);
+  INFO(arguments, " -> ", result.err);
+  CHECK(result.status == 2);
+  CHECK(result.out.empty());
+  CHECK(lines(result.err) == 1);
+  CHECK(contains(result.err, part));
+}
+
+}  // namespace
+
+TEST_CASE("--version and --help go to standard output") {
+  for (const char* arguments : {"--version", "run --version", "check --version"}) {
+    const Result result = program_run(arguments);
+    CHECK(result.status == 0);
+    CHECK(result.out.starts_with("femcg "));
+    CHECK(std::isdigit(static_cast<unsigned char>(result.out[6])));
+    CHECK(lines(result.out) == 1);
+    CHECK(result.err.empty());
+  }
+  const Result help = program_run("--help");
+  CHECK(help.status == 0);
+  CHECK(help.err.empty());
+  for (const char* command : {"run", "check", "list", "info"}) CHECK(contains(help.out, command));
+  for (const char* command : {"run", "check"}) {
+    const Result of_command = program_run(std::string(command) + " --help");
+    CHECK(of_command.status == 0);
+    for (const char* option : {"CASE", "--set", "--operator", "--device", "--threads", "--output", "--quiet",
+                               "--no-progress", "--version", "--help"})
+      CHECK_MESSAGE(contains(of_command.out, option), option);
+  }
+}
+
+TEST_CASE("a wrong command line is one line and status 2") {
+  check_refused("", "a command is missing: run, check, list or info");
+  check_refused("rnu case.yaml", "unknown command 'rnu'; did you mean 'run'?");
+  check_refused("chek --operator csr", "unknown command 'chek'; did you mean 'check'?");
+  check_refused("run", "a case file is missing");
+  check_refused("run $cases/minimal.yaml --operater csr", "unknown option '--operater'; did you mean '--operator'?");
+  check_refused("run --opertor=csr $cases/minimal.yaml", "unknown option '--opertor'; did you mean '--operator'?");
+  check_refused("--quite", "unknown option '--quite'");
+  check_refused("run $cases/minimal.yaml second.yaml", "one argument too many: 'second.yaml'");
+  check_refused("list operators cells", "one argument too many: 'cells'");
+  check_refused("list operator", "unknown topic 'operator'; did you mean 'operators'?");
+  check_refused("run $cases/minimal.yaml --set", "--set");
+  check_refused("run $cases/minimal.yaml --set degree", "'degree' has no '='");
+  check_refused("run $cases/minimal.yaml --threads two", "--threads must be a whole number from 1 to");
+  check_refused("run $cases/minimal.yaml --threads 0", "--threads must be a whole number from 1 to");
+  check_refused("run $cases/minimal.yaml --threads ''", "--threads");
+  check_refused("run $cases/minimal.yaml --output ''", "--output");
+}
+
+TEST_CASE("a wrong case is one line a problem, placed, and status 2") {
+  const Result result = program_run("check $cases/mistakes.yaml");
+  CHECK(result.status == 2);
+  CHECK(result.out.empty());
+  CHECK(lines(result.err) == 10);
+  CHECK(contains(result.err, cases + "/mistakes.yaml:6:9: degree must be a whole number from 1 to 4, not 'two'\n"));
+  CHECK(program_run("run $cases/mistakes.yaml").err == result.err);
+  check_refused("run absent.yaml", "absent.yaml: there is no such file");
+  check_refused("run .", ".: this is a directory");
+  check_refused("run $cases/minimal.yaml --set degree=9", "--set degree: degree must be");
+  check_refused("run $cases/minimal.yaml --operator cssr", "--operator: unknown operator 'cssr'; did you mean 'csr'?");
+  check_refused("check $cases/minimal.yaml --device gpu",
+                "--device: solver.device must be auto, cpu or cuda, not 'gpu'");
+  check_refused("check $cases/minimal.yaml --set $'title=[a\\nb'", "--set title: this is not valid YAML");
+  CHECK(program_run("check $cases/minimal.yaml --set degre=2 --set degree=7").err ==
+        "--set degre: unknown key 'degre'; did you mean 'degree'?\n"
+        "--set degree: degree must be a whole number from 1 to 4, not '7'\n");
+}
+
+TEST_CASE("check prints a case that checks to itself") {
+  const Result first =
+      program_run("check $cases/minimal.yaml --set mesh.box.cells=[8,8] --set degree=2 --output 'a: b'");
+  CHECK(first.status == 0);
+  CHECK(first.err.empty());
+  CHECK(contains(first.out, "degree: 2\nquadrature: 3\n"));
+  CHECK(contains(first.out, "cells: [8, 8]"));
+  CHECK(contains(first.out, "directory: \"a: b\""));
+  const Result second = shell(
+      "$femcg check --set mesh.box.cells=[8,8] $cases/minimal.yaml --set degree=2 --output 'a: b' > "
+      "minimal.yaml && $femcg check minimal.yaml");
+  CHECK(second.status == 0);
+  CHECK(second.out == first.out);
+  CHECK(program_run("check --quiet $cases/minimal.yaml").out.empty());
+}
+
+TEST_CASE("run says by its status whether it converged") {
+  const std::string run = "$femcg run $cases/minimal.yaml --set equation.source=1 --set mesh.box.cells=[20,20]";
+  const Result good = shell(run + " --quiet && ls results/minimal");
+  CHECK(good.status == 0);
+  CHECK(good.err.empty());
+  CHECK(good.out == "case.yaml\nresiduals.csv\nresult.json\nsolution.vtu\n");
+  const Result elsewhere = shell(run + " --threads 1 --output 'a b/c' && ls 'a b/c' | wc -l && ls results");
+  CHECK(contains(elsewhere.out, "\n4\n"));
+  CHECK(contains(elsewhere.err, "results"));
+  const Result early = shell(run + " --set solver.max_iterations=1");
+  CHECK(early.status == 1);
+  CHECK(contains(early.out, "max_iterations"));
+  check_refused("run $cases/minimal.yaml --set 'equation.source=1/(x-x)'",
+                "--set equation.source: 1/(x-x) is not finite");
+  check_refused("run $cases/minimal.yaml --set boundary.lfet.value=1", "--set boundary.lfet");
+}
+
+TEST_CASE("Ctrl-C ends a run in order, with what it has") {
+  const Result result = shell(
+      "$femcg run $cases/minimal.yaml --set equation.source=1 --set mesh.box.cells=[300,300] --set degree=2 "
+      "--set solver.preconditioner=none --set solver.tolerance=1e-300 --set solver.max_iterations=1000000000 & "
+      "sleep 3; kill -INT $!; wait $!; status=$?; cat results/minimal/result.json; exit $status");
+  CHECK(result.status == 1);
+  CHECK(contains(result.out, "\"reason\": \"interrupted\""));
+}
+
+TEST_CASE("list shows everything of this build, a line each") {
+  const Result operators = program_run("list operators");
+  CHECK(operators.status == 0);
+  CHECK(operators.err.empty());
+  CHECK(lines(operators.out) == 1 + static_cast<long>(femcg::operators::catalogue().size()));
+  for (const auto& row : femcg::operators::catalogue()) {
+    CHECK(contains(operators.out, "\n" + std::string(row.name) + " "));
+    CHECK(contains(operators.out, std::string(row.source)));
+    for (const auto& option : row.options) CHECK(contains(operators.out, std::string(option.name)));
+  }
+  const Result functions = program_run("list functions");
+  for (const auto& function : femcg::solver::expression_functions())
+    CHECK(contains(functions.out, "\n" + function.name + " "));
+  CHECK(contains(program_run("list cells").out, "tetrahedron"));
+  CHECK(contains(program_run("list preconditioners").out, "jacobi"));
+  const Result all = program_run("list");
+  CHECK(all.status == 0);
+  for (const char* word : {"csr", "hexahedron", "jacobi", "atan2"}) CHECK(contains(all.out, word));
+}
+
+TEST_CASE("a reader that leaves is no failure, a full disk is") {
+  const Result head = shell("set -o pipefail; $femcg list | head -n 1");
+  CHECK(head.status == 0);
+  CHECK(head.err.empty());
+  CHECK(lines(head.out) == 1);
+  const Result gone = shell("set -o pipefail; (sleep 0.3; $femcg list functions) | true");
+  CHECK(gone.status == 0);
+  CHECK(gone.err.empty());
+  if (!fs::exists("/dev/full")) return;
+  for (const char* arguments : {"list", "--version", "check $cases/minimal.yaml"}) {
+    const Result full = program_run(std::string(arguments) + " > /dev/full");
+    INFO(arguments, " -> ", full.err);
+    CHECK(full.status == 3);
+    CHECK(lines(full.err) == 1);
+    CHECK(contains(full.err, "standard output cannot be written: No space left on device"));
+  }
+}
+
+TEST_CASE("info tells version, build, threads and bandwidth") {
+  const Result result = shell("OMP_NUM_THREADS=1 $femcg info");
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  for (const char* word : {"femcg ", "compiler", "architecture", "Gmsh", "CUDA", "threads         1 of", "GB/s"})
+    CHECK_MESSAGE(contains(result.out, word), word);
+}

@@ -1,0 +1,161 @@
+#include <doctest/doctest.h>
+
+#include <Eigen/Sparse>
+#include <cmath>
+#include <random>
+
+#include "tests/forms.hpp"
+#include "operators/csr_matrix.hpp"
+#include "operators/reference.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+using femcg::tests::make_form;
+using mesh::CellShape;
+
+namespace {
+
+Eigen::MatrixXd dense(std::span<const double> packed, int n) {
+  Eigen::MatrixXd matrix(n, n);
+  for (int i = 0, entry = 0; i < n; ++i)
+    for (int j = 0; j <= i; ++j, ++entry) matrix(i, j) = matrix(j, i) = packed[entry];
+  return matrix;
+}
+
+/// K_e of the one cell of a unit box with kappa = 1.
+Eigen::MatrixXd unit_cell(CellShape shape) {
+  mesh::Mesh box = mesh::make_box({shape, {1, 1, 1}});
+  const mesh::FunctionSpace space(box, 1);
+  BilinearForm form;
+  form.space = &space;
+  form.diffusion = [](std::int32_t, std::span<const double>, std::span<double> values) {
+    std::fill(values.begin(), values.end(), 1.0);
+  };
+  form.unknown_of_dof.assign(space.dof_count(), 0);
+  const ElementMatrices matrices = assemble_element_matrices(form);
+  return dense(matrices.cell(0), matrices.dofs);
+}
+
+std::vector<double> random_vector(std::int32_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> x(n);
+  for (double& value : x) value = uniform(random);
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("the textbook's element matrices of the unit square, cube and triangle") {
+  Eigen::Matrix4d square;
+  square << 4, -1, -1, -2, -1, 4, -2, -1, -1, -2, 4, -1, -2, -1, -1, 4;
+  CHECK((unit_cell(CellShape::quadrilateral) - square / 6).cwiseAbs().maxCoeff() < 1e-15);
+
+  // The triangle (0,0), (1,0), (1,1): the right angle is at its second vertex.
+  Eigen::Matrix3d triangle;
+  triangle << 1, -1, 0, -1, 2, -1, 0, -1, 1;
+  CHECK((unit_cell(CellShape::triangle) - triangle / 2).cwiseAbs().maxCoeff() < 1e-15);
+
+  // Of the cube: 1/3 on the diagonal, 0 along edges, -1/12 across faces and across the cube.
+  const Eigen::MatrixXd cube = unit_cell(CellShape::hexahedron);
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const int apart = __builtin_popcount(static_cast<unsigned>(i ^ j));
+      CHECK(cube(i, j) == doctest::Approx(apart == 0 ? 1.0 / 3 : apart == 1 ? 0.0 : -1.0 / 12).epsilon(1e-13));
+    }
+
+  // The Kuhn tetrahedron 0, (1,0,0), (1,1,0), (1,1,1): gradients -x, x - y, y - z, z of its barycentric coordinates,
+  // volume 1/6.
+  Eigen::Matrix4d tetrahedron;
+  tetrahedron << 1, -1, 0, 0, -1, 2, -1, 0, 0, -1, 2, -1, 0, 0, -1, 1;
+  CHECK((unit_cell(CellShape::tetrahedron) - tetrahedron / 6).cwiseAbs().maxCoeff() < 1e-15);
+}
+
+TEST_CASE("K_e applied from the quadrature, its diagonal and its matrix agree, constants map to zero") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree)
+      for (const bool varying : {false, true})
+        for (const bool curved : {false, true}) {
+          CAPTURE(mesh::name(shape));
+          CAPTURE(degree);
+          const auto small = make_form(shape, degree, {2, 1, 1},
+                                       {.varying = varying, .distort = varying ? 0.2 : 0.0, .curved = curved});
+          CellEvaluator evaluator(small.form);
+          const int n = evaluator.dofs();
+          std::vector<double> packed(n * (n + 1) / 2), y(n), diagonal(n);
+          for (std::int32_t cell = 0; cell < small.form.cells(); ++cell) {
+            evaluator.move_to(cell);
+            if (!is_tensor(shape) && !varying && !curved) CHECK(evaluator.constant());
+            evaluator.matrix(packed);
+            const Eigen::MatrixXd k = dense(packed, n);
+            const double size = k.cwiseAbs().maxCoeff();
+            const std::vector<double> x = random_vector(n, 1 + cell);
+            evaluator.apply(x, y);
+            evaluator.diagonal(diagonal);
+            const Eigen::VectorXd product = k * Eigen::Map<const Eigen::VectorXd>(x.data(), n);
+            CHECK((product - Eigen::Map<const Eigen::VectorXd>(y.data(), n)).cwiseAbs().maxCoeff() < 1e-12 * size * n);
+            CHECK((k.diagonal() - Eigen::Map<const Eigen::VectorXd>(diagonal.data(), n)).cwiseAbs().maxCoeff() <
+                  1e-12 * size);
+            const bool robin = std::any_of(small.form.robin.begin(), small.form.robin.end(),
+                                           [&](const RobinFacet& f) { return f.cell == cell; });
+            if (!robin) CHECK((k * Eigen::VectorXd::Ones(n)).cwiseAbs().maxCoeff() < 1e-12 * size * n);
+            if (robin) CHECK((k * Eigen::VectorXd::Ones(n)).sum() > 0.1);
+          }
+        }
+}
+
+TEST_CASE("the assembled matrix is the sum of element matrices as Eigen adds them") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(degree);
+      const auto small = make_form(shape, degree, {3, 2, 2});
+      const ElementMatrices matrices = assemble_element_matrices(small.form);
+      std::vector<Eigen::Triplet<double>> triplets;
+      for (std::int32_t cell = 0; cell < small.form.cells(); ++cell) {
+        const Eigen::MatrixXd k = dense(matrices.cell(cell), matrices.dofs);
+        for (int a = 0; a < matrices.dofs; ++a)
+          for (int b = 0; b < matrices.dofs; ++b)
+            if (small.form.unknown(cell, a) >= 0 && small.form.unknown(cell, b) >= 0)
+              triplets.emplace_back(small.form.unknown(cell, a), small.form.unknown(cell, b), k(a, b));
+      }
+      Eigen::SparseMatrix<double, Eigen::RowMajor> expected(small.form.unknowns, small.form.unknowns);
+      expected.setFromTriplets(triplets.begin(), triplets.end());
+      const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
+      REQUIRE(matrix.nonzeros() == expected.nonZeros());
+      double worst = 0;
+      for (std::int32_t i = 0; i < matrix.rows; ++i) {
+        REQUIRE(matrix.row_offsets[i] == expected.outerIndexPtr()[i]);
+        for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k) {
+          REQUIRE(matrix.columns[k] == expected.innerIndexPtr()[k]);
+          worst = std::max(worst, std::abs(matrix.values[k] - expected.valuePtr()[k]));
+        }
+      }
+      CHECK(worst < 1e-13);
+
+      // The reference operator knows nothing of element matrices.
+      const std::vector<double> x = random_vector(small.form.unknowns, 7);
+      const std::vector<double> y = ReferenceOperator(small.form).apply(x);
+      const Eigen::VectorXd product = expected * Eigen::Map<const Eigen::VectorXd>(x.data(), small.form.unknowns);
+      CHECK((product - Eigen::Map<const Eigen::VectorXd>(y.data(), small.form.unknowns)).cwiseAbs().maxCoeff() < 1e-11);
+    }
+}
+
+TEST_CASE("facet measures add up to the side and normals point outward") {
+  for (const CellShape shape : mesh::all_cell_shapes) {
+    const auto small = make_form(shape, 2, {3, 2, 2});
+    FacetEvaluator evaluator(*small.space, 3);
+    for (int side = 0; side < 2 * dimension(shape); ++side) {
+      double total = 0;
+      for (const mesh::BoundaryFacet& facet : small.mesh->boundaries[side].facets) {
+        evaluator.move_to(facet);
+        for (int q = 0; q < evaluator.points(); ++q) {
+          total += evaluator.measures()[q];
+          CHECK(evaluator.normals()[3 * q + side / 2] == doctest::Approx(side % 2 == 0 ? -1.0 : 1.0));
+        }
+      }
+      const std::array<double, 3> size{1.0, 1.2, dimension(shape) == 3 ? 0.9 : 1.0};
+      CHECK(total == doctest::Approx(size[0] * size[1] * size[2] / size[side / 2]));
+    }
+  }
+}

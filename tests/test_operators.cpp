@@ -1,0 +1,243 @@
+// Every operator of the catalogue against the assembled matrix, multiplied in long double.
+
+#include <doctest/doctest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "tests/forms.hpp"
+#include "operators/catalogue.hpp"
+#include "operators/cell_blocks.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+using femcg::tests::FormOptions;
+using femcg::tests::make_form;
+using mesh::CellShape;
+
+namespace {
+
+template <class T>
+Ingredients<T> ingredients(const BilinearForm& form, const ElementMatrices& matrices) {
+  Ingredients<T> from;
+  from.form = &form;
+  from.element_matrices = &matrices;
+  from.matrix = std::make_shared<CsrMatrix<T>>(assemble<T>(form, matrices));
+  return from;
+}
+
+template <class T>
+Vector<T> random_vector(std::int32_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  Vector<T> x(n);
+  for (std::int32_t i = 0; i < n; ++i) x[i] = static_cast<T>(uniform(random));
+  return x;
+}
+
+/// y = A x, sum_j |a_ij| |x_j| and x'Ax in long double.
+struct Expected {
+  std::vector<long double> product, magnitude;
+  long double energy = 0, energy_magnitude = 0;
+};
+
+template <class T>
+Expected expected_product(const CsrMatrix<double>& matrix, const Vector<T>& x) {
+  Expected expected;
+  for (std::int32_t i = 0; i < matrix.rows; ++i) {
+    long double sum = 0, magnitude = 0;
+    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k) {
+      const long double term = static_cast<long double>(matrix.values[k]) * x[matrix.columns[k]];
+      sum += term;
+      magnitude += std::abs(term);
+    }
+    expected.product.push_back(sum);
+    expected.magnitude.push_back(magnitude);
+    expected.energy += sum * x[i];
+    expected.energy_magnitude += magnitude * std::abs(static_cast<long double>(x[i]));
+  }
+  return expected;
+}
+
+template <class T>
+void poison(Vector<T>& y) {
+  for (std::int64_t i = 0; i < y.size(); ++i) y[i] = std::numeric_limits<T>::quiet_NaN();
+}
+
+/// Products in the working precision with sums of up to some hundred terms, matrix-free through several stages.
+template <class T>
+constexpr long double rounding = 300 * std::numeric_limits<T>::epsilon();
+
+template <class T>
+void check_operator(const OperatorDescription& row, const BilinearForm& form, const ElementMatrices& matrices,
+                    const CsrMatrix<double>& matrix) {
+  CAPTURE(row.name);
+  const auto a = row.make<T>(ingredients<T>(form, matrices), {});
+  REQUIRE(a->size() == form.unknowns);
+  const Vector<T> x = random_vector<T>(form.unknowns, 11), z = random_vector<T>(form.unknowns, 12);
+  Vector<T> y(form.unknowns), w(form.unknowns), first(form.unknowns), d(form.unknowns);
+  const Expected expected = expected_product(matrix, x);
+  const long double largest = *std::max_element(expected.magnitude.begin(), expected.magnitude.end());
+  for (const int threads : {1, 2, 3}) {
+    CAPTURE(threads);
+    omp_set_num_threads(threads);
+    poison(y);
+    Scalar energy;
+    a->apply(x, y, &energy);
+    long double worst = 0;
+    bool finite = true, bitwise = true;
+    for (std::int32_t i = 0; i < form.unknowns; ++i) {
+      finite = finite && std::isfinite(y[i]);
+      worst = std::max(worst, std::abs(y[i] - expected.product[i]));
+      if (threads == 1) first[i] = y[i];
+      bitwise = bitwise && first[i] == y[i];
+    }
+    CHECK(finite);
+    CHECK(worst <= rounding<T> * largest);
+    CHECK(std::abs(energy.value() - expected.energy) <= rounding<T> * expected.energy_magnitude);
+    if (row.name != "lma-atomic") CHECK(bitwise);
+    poison(w);
+    a->apply(x, w);
+    if (row.name != "lma-atomic") CHECK(std::equal(y.span().begin(), y.span().end(), w.span().begin()));
+  }
+  omp_set_num_threads(omp_get_num_procs());
+
+  // z'Ax = x'Az
+  a->apply(z, w);
+  long double left = 0, right = 0;
+  for (std::int32_t i = 0; i < form.unknowns; ++i) {
+    left += static_cast<long double>(z[i]) * y[i];
+    right += static_cast<long double>(x[i]) * w[i];
+  }
+  CHECK(std::abs(left - right) <= 2 * rounding<T> * expected.energy_magnitude * 4);
+
+  poison(d);
+  a->diagonal(d);
+  for (std::int32_t i = 0; i < form.unknowns; ++i)
+    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k)
+      if (matrix.columns[k] == i) REQUIRE(std::abs(d[i] - matrix.values[k]) <= rounding<T> * matrix.values[k]);
+
+  const Footprint footprint = a->footprint();
+  CHECK(footprint.stored_bytes > 0);
+  CHECK(footprint.moved_bytes >= 2 * static_cast<std::int64_t>(sizeof(T)) * form.unknowns);
+  CHECK(footprint.flops > 0);
+}
+
+void check_all(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options) {
+  CAPTURE(mesh::name(shape));
+  CAPTURE(degree);
+  const auto small = make_form(shape, degree, cells, options);
+  const ElementMatrices matrices = assemble_element_matrices(small.form);
+  const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
+  for (const OperatorDescription& row : catalogue()) {
+    if (!row.host) continue;
+    check_operator<double>(row, small.form, matrices, matrix);
+    check_operator<float>(row, small.form, matrices, matrix);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every operator is the assembled matrix: shapes, degrees, precisions, thread counts") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree) check_all(shape, degree, {5, 3, 2}, {});
+}
+
+TEST_CASE("and on affine cells with constant diffusion, curved cells, and with more quadrature points") {
+  for (const CellShape shape : mesh::all_cell_shapes) {
+    check_all(shape, 2, {4, 4, 3}, {.varying = false, .distort = 0});
+    check_all(shape, 4, {3, 2, 1}, {.varying = false, .distort = 0});
+    check_all(shape, 3, {2, 3, 2}, {.curved = true});
+    check_all(shape, 3, {3, 2, 2}, {.quadrature = 6});
+  }
+}
+
+TEST_CASE("enough cells for many blocks of several colours") {
+  check_all(CellShape::quadrilateral, 1, {70, 61, 1}, {});
+  check_all(CellShape::tetrahedron, 1, {9, 8, 7}, {});
+  check_all(CellShape::hexahedron, 2, {13, 11, 9}, {});
+}
+
+TEST_CASE("one cell, and no unknown at all") {
+  for (const CellShape shape : mesh::all_cell_shapes) check_all(shape, 1, {1, 1, 1}, {});
+  auto small = make_form(CellShape::quadrilateral, 1, {1, 1, 1});
+  std::fill(small.form.unknown_of_dof.begin(), small.form.unknown_of_dof.end(), -1);
+  small.form.unknowns = 0;
+  const ElementMatrices matrices = assemble_element_matrices(small.form);
+  for (const OperatorDescription& row : catalogue()) {
+    CAPTURE(row.name);
+    const auto a = row.make<double>(ingredients<double>(small.form, matrices), {});
+    Vector<double> x(0), y(0);
+    Scalar energy;
+    a->apply(x, y, &energy);
+    CHECK(energy.value() == 0);
+  }
+}
+
+TEST_CASE("constants map to zero where nothing is constrained") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree) {
+      const auto small = make_form(shape, degree, {3, 3, 2}, {.constrained = false, .robin = false});
+      const ElementMatrices matrices = assemble_element_matrices(small.form);
+      for (const OperatorDescription& row : catalogue()) {
+        CAPTURE(row.name);
+        const auto a = row.make<double>(ingredients<double>(small.form, matrices), {});
+        Vector<double> x(a->size()), y(a->size()), d(a->size());
+        fill(x, 1.0);
+        a->apply(x, y);
+        a->diagonal(d);
+        double largest = 0, worst = 0;
+        for (std::int32_t i = 0; i < a->size(); ++i) {
+          largest = std::max(largest, d[i]);
+          worst = std::max(worst, std::abs(y[i]));
+        }
+        CHECK(worst < 1e-12 * largest);
+      }
+    }
+}
+
+TEST_CASE("apply refuses vectors of another size, and one vector for both") {
+  const auto small = make_form(CellShape::quadrilateral, 1, {2, 2, 1});
+  const ElementMatrices matrices = assemble_element_matrices(small.form);
+  const auto a = find_operator("csr")->make<double>(ingredients<double>(small.form, matrices), {});
+  Vector<double> x(a->size()), y(a->size() + 1);
+  CHECK_THROWS_AS(a->apply(x, y), std::invalid_argument);
+  CHECK_THROWS_AS(a->apply(y, x), std::invalid_argument);
+  CHECK_THROWS_AS(a->apply(x, x), std::invalid_argument);
+}
+
+TEST_CASE_TEMPLATE("blocks of one colour share no unknown, and every block and cell is there once", T, double, float) {
+  for (const CellShape shape : mesh::all_cell_shapes) {
+    const auto small = make_form(shape, 2, {12, 11, 7});
+    const CellBlocks<T> blocks(small.form);
+    CHECK(blocks.colours() > 1);
+    std::vector<int> block_uses(blocks.blocks().size(), 0);
+    for (int colour = 0; colour < blocks.colours(); ++colour) {
+      std::vector<char> used(small.form.unknowns, 0);
+      for (std::int32_t i = blocks.colour_offsets()[colour]; i < blocks.colour_offsets()[colour + 1]; ++i) {
+        const auto& block = blocks.blocks()[blocks.coloured_blocks()[i]];
+        ++block_uses[blocks.coloured_blocks()[i]];
+        for (const std::int32_t unknown : blocks.unknowns(block)) CHECK(!used[unknown]++);
+      }
+    }
+    CHECK(std::all_of(block_uses.begin(), block_uses.end(), [](int uses) { return uses == 1; }));
+    std::int32_t batches = 0;
+    for (const auto& block : blocks.blocks())
+      for (std::int32_t batch = block.first_batch; batch < block.last_batch; ++batch, ++batches)
+        for (int a = 0; a < blocks.dofs(); ++a)
+          for (int l = 0; l < CellBlocks<T>::lanes; ++l) {
+            const std::int32_t cell = batch * CellBlocks<T>::lanes + l;
+            const int place = blocks.places(batch)[a * CellBlocks<T>::lanes + l];
+            const std::int32_t unknown = cell < small.form.cells() ? small.form.unknown(cell, a) : -1;
+            CHECK((place == block.unknown_count ? -1 : blocks.unknowns(block)[place]) == unknown);
+          }
+    CHECK(batches == blocks.batches());
+  }
+}
+
+TEST_CASE("options are checked against the catalogue") {
+  CHECK_THROWS_WITH(check_options(*find_operator("csr"), {{"coop", "8"}}), doctest::Contains("no option 'coop'"));
+  CHECK(find_operator("nothing") == nullptr);
+}

@@ -1,0 +1,156 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "mesh/box.hpp"
+#include "solver/error.hpp"
+#include "tests/problems.hpp"
+
+using namespace femcg;
+using namespace femcg::tests;
+using mesh::CellShape;
+
+namespace {
+
+/// Two unit squares side by side that share no node, in regions "west" and "east".
+mesh::Mesh two_parts() {
+  mesh::Mesh mesh = mesh::make_box({CellShape::quadrilateral, {4, 4, 1}});
+  mesh.region_names = {"west", "east"};
+  const mesh::Mesh one = mesh;
+  for (std::int32_t node = 0; node < one.node_count(); ++node) {
+    mesh.coordinates.push_back(one.point(node)[0] + 2);
+    mesh.coordinates.push_back(one.point(node)[1]);
+  }
+  for (const std::int32_t node : one.cell_nodes) mesh.cell_nodes.push_back(node + one.node_count());
+  mesh.cell_regions.resize(2 * one.cell_count(), 1);
+  mesh.boundaries = {{"west_left", one.boundaries[0].facets},
+                     {"west_right", one.boundaries[1].facets},
+                     {"east_right", one.boundaries[1].facets}};
+  for (mesh::BoundaryFacet& facet : mesh.boundaries[2].facets) facet.cell += one.cell_count();
+  return mesh;
+}
+
+std::string error_of(const solver::Case& made, const mesh::Mesh& mesh) {
+  const mesh::FunctionSpace space(mesh, made.degree);
+  try {
+    const solver::Problem problem(made, space);
+  } catch (const solver::InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a wall between a given temperature and a fluid: the textbook's series resistance") {
+  // u = 100 at x = 0, kappa = 2, thickness 1, h = 3, ambient 20: flux = 80 / (1/2 + 1/3) = 96, u(1) = 52. Linear, so
+  // exact.
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(degree);
+      solver::Case made = make_case(degree, "2", "0");
+      made.boundary = {value_on("left", "100"), transfer_on("right", "3", "20")};
+      made.output.probes = {{"middle", {0.5, 0.3, 0.2}}};
+      const mesh::Mesh mesh = mesh::make_box({shape, {3, 2, 2}, {1, 1, 1}, 0.2});
+      for (const char* name : {"csr", "lma-coloured", "matrix-free"}) {
+        const Solved solved = solve(made, mesh, name);
+        const solver::Quantities quantities =
+            solver::measure(*solved.problem, solver::locate_probes(made, mesh), solved.dofs);
+        CHECK(quantities.minimum == doctest::Approx(52).epsilon(1e-10));
+        CHECK(quantities.maximum == doctest::Approx(100).epsilon(1e-10));
+        CHECK(quantities.integral == doctest::Approx(76).epsilon(1e-10));
+        CHECK(quantities.probes[0].second == doctest::Approx(76).epsilon(1e-10));
+        CHECK(quantities.flux.at("left") == doctest::Approx(96).epsilon(1e-10));
+        CHECK(quantities.flux.at("right") == doctest::Approx(-96).epsilon(1e-10));
+        CHECK(quantities.flux.at("top") == 0);
+      }
+    }
+}
+
+TEST_CASE("regions carry their own diffusion, source and exact solution") {
+  mesh::Mesh mesh = mesh::make_box({CellShape::quadrilateral, {4, 2, 1}, {2, 1, 1}});
+  mesh.region_names = {"soft", "hard"};
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) mesh.cell_regions[cell] = cell % 4 < 2 ? 0 : 1;
+  solver::Case made = make_case(1, "1", "0");
+  made.diffusion = {{}, {{"soft", solver::Expression(1.0)}, {"hard", solver::Expression(3.0)}}, "test"};
+  made.boundary = {value_on("left", "0"), value_on("right", "8")};
+  // Fluxes match at x = 1: slopes 6 and 2.
+  made.exact =
+      solver::Field{{}, {{"soft", solver::Expression("6*x", "")}, {"hard", solver::Expression("4+2*x", "")}}, "test"};
+  const Solved solved = solve(made, mesh);
+  CHECK(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2 < 1e-11);
+  made.diffusion.by_region.erase("hard");
+  CHECK(error_of(made, mesh).find("diffusion has no value for region 'hard'") != std::string::npos);
+  made.diffusion.by_region.emplace("harder", solver::Expression(1.0));
+  CHECK(error_of(made, mesh).find("no region 'harder'") != std::string::npos);
+  CHECK(error_of(made, mesh).find("did you mean 'hard'") != std::string::npos);
+}
+
+TEST_CASE("pure Neumann problems: the mean is fixed on every part, the load must balance on every part") {
+  const mesh::Mesh mesh = two_parts();
+  solver::Case made = make_case(2, "1", "0");
+  // West: u = x - 1/2 by fluxes -1 and 1. East: u'' = -2 with flux -2 on the right: u = -(x-2)^2 + c.
+  made.source = {{}, {{"west", solver::Expression(0.0)}, {"east", solver::Expression(2.0)}}, "test"};
+  made.boundary = {flux_on("west_left", "-1"), flux_on("west_right", "1"), flux_on("east_right", "-2")};
+  SUBCASE("zero mean without an exact solution") {
+    const Solved solved = solve(made, mesh);
+    CHECK(solved.problem->singular());
+    CHECK(solved.cg.reason == solver::StopReason::converged);
+    made.exact = solver::Field{
+        {}, {{"west", solver::Expression("x-0.5", "")}, {"east", solver::Expression("1/3-(x-2)^2", "")}}, "test"};
+    CHECK(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2 < 1e-10);
+  }
+  SUBCASE("the mean of the exact solution where there is one") {
+    made.exact = solver::Field{
+        {}, {{"west", solver::Expression("x+7", "")}, {"east", solver::Expression("5-(x-2)^2", "")}}, "test"};
+    const Solved solved = solve(made, mesh);
+    CHECK(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2 < 1e-10);
+  }
+  SUBCASE("one part held, the other not") {
+    made.boundary[0] = value_on("west_left", "3");
+    const Solved solved = solve(made, mesh);
+    made.exact = solver::Field{
+        {}, {{"west", solver::Expression("x+3", "")}, {"east", solver::Expression("1/3-(x-2)^2", "")}}, "test"};
+    CHECK(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2 < 1e-10);
+  }
+  SUBCASE("a load out of balance is refused, with what is missing") {
+    made.boundary[1] = flux_on("west_right", "1.5");
+    CHECK(error_of(made, mesh).find("does not balance") != std::string::npos);
+    CHECK(error_of(made, mesh).find("add up to 0.5") != std::string::npos);
+  }
+}
+
+TEST_CASE("wrong conditions are told with their place and the nearest name") {
+  const mesh::Mesh mesh = mesh::make_box({CellShape::triangle, {2, 2, 1}});
+  solver::Case made = make_case(1, "1", "1");
+  made.boundary = {value_on("lefd", "0")};
+  CHECK(error_of(made, mesh) == "test: the mesh has no boundary group 'lefd'; did you mean 'left'?");
+  made.boundary = {value_on("left", "1/x")};
+  CHECK(error_of(made, mesh).find("not finite") != std::string::npos);
+  made.boundary = {value_on("left", "0"), transfer_on("right", "y-0.5", "0")};
+  CHECK(error_of(made, mesh).find("transfer must be at least 0") != std::string::npos);
+  made.boundary = {value_on("left", "0")};
+  made.diffusion = field("x-0.5");
+  CHECK(error_of(made, mesh).find("diffusion must be above 0, but 'x-0.5' is -0.3") != std::string::npos);
+  made.diffusion = field("-1");
+  CHECK(error_of(made, mesh).find("diffusion must be above 0, not -1") != std::string::npos);
+  made = make_case(1, "1", "1");
+  made.boundary = {value_on("left", "0")};
+  made.output.probes = {{"far", {7, 7, 0}}};
+  CHECK_THROWS_WITH(solver::locate_probes(made, mesh), doctest::Contains("probe 'far' at (7, 7, 0) lies outside"));
+}
+
+TEST_CASE("'all' is every facet that no other entry names, and reverse Cuthill-McKee changes no answer") {
+  const mesh::Mesh mesh = mesh::make_box({CellShape::quadrilateral, {6, 5, 1}, {1, 1, 1}, 0.2});
+  solver::Case made = make_case(3, "1+x", "x*y");
+  made.boundary = {value_on("all", "0"), flux_on("top", "1")};
+  const Solved natural = solve(made, mesh);
+  made.boundary = {flux_on("top", "1"), value_on("left", "0"), value_on("right", "0"), value_on("bottom", "0")};
+  made.unknown_order = solver::UnknownOrder::reverse_cuthill_mckee;
+  const Solved reordered = solve(made, mesh);
+  double worst = 0;
+  for (std::size_t i = 0; i < natural.dofs.size(); ++i)
+    worst = std::max(worst, std::abs(natural.dofs[i] - reordered.dofs[i]));
+  CHECK(worst < 1e-11);
+}

@@ -1,0 +1,370 @@
+// Every stored format against a product in long double on the matrix itself, whatever the shape of its rows.
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "operators/csr/csr.hpp"
+#include "operators/ellpack/ellpack.hpp"
+#include "operators/sell/sell.hpp"
+#include "operators/vendor/eigen.hpp"
+
+namespace {
+
+using namespace femcg::operators;
+
+template <class T>
+using Row = std::vector<std::pair<std::int32_t, T>>;
+template <class T>
+using Rows = std::vector<Row<T>>;
+template <class T>
+using SharedMatrix = std::shared_ptr<const CsrMatrix<T>>;
+
+template <class T>
+SharedMatrix<T> compress(const Rows<T>& rows) {
+  auto matrix = std::make_shared<CsrMatrix<T>>();
+  matrix->rows = static_cast<std::int32_t>(rows.size());
+  matrix->row_offsets = Vector<std::int64_t>(matrix->rows + std::int64_t{1});
+  matrix->row_offsets[0] = 0;
+  for (std::int32_t i = 0; i < matrix->rows; ++i)
+    matrix->row_offsets[i + 1] = matrix->row_offsets[i] + static_cast<std::int64_t>(rows[i].size());
+  matrix->columns = Vector<std::int32_t>(matrix->nonzeros());
+  matrix->values = Vector<T>(matrix->nonzeros());
+  std::int64_t k = 0;
+  for (const Row<T>& row : rows)
+    for (const auto& [column, value] : row) {
+      matrix->columns[k] = column;
+      matrix->values[k++] = value;
+    }
+  return matrix;
+}
+
+/// Symmetric, about `neighbours` pairs a row, each row i with probability `empty` without any entry.
+template <class T>
+SharedMatrix<T> random_symmetric(std::int32_t n, int neighbours, double empty, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> value(-1, 1), chance(0, 1);
+  std::uniform_int_distribution<std::int32_t> index(0, n - 1);
+  std::vector<char> is_empty(n);
+  for (char& flag : is_empty) flag = chance(random) < empty ? 1 : 0;
+  std::vector<std::map<std::int32_t, T>> entries(n);
+  for (std::int32_t i = 0; i < n; ++i) {
+    if (is_empty[i]) continue;
+    entries[i][i] = static_cast<T>(4 + value(random));
+    for (int k = 0; k < neighbours; ++k) {
+      const std::int32_t j = index(random);
+      if (is_empty[j] || j == i) continue;
+      entries[i][j] = entries[j][i] = static_cast<T>(value(random));
+    }
+  }
+  Rows<T> rows(n);
+  for (std::int32_t i = 0; i < n; ++i) rows[i].assign(entries[i].begin(), entries[i].end());
+  return compress(rows);
+}
+
+/// The arrow matrix: a full first row and column, and the diagonal.
+template <class T>
+SharedMatrix<T> arrow(std::int32_t n) {
+  Rows<T> rows(n);
+  for (std::int32_t j = 0; j < n; ++j) rows[0].emplace_back(j, j == 0 ? T(n) : T(-1) / T(j + 1));
+  for (std::int32_t i = 1; i < n; ++i) rows[i] = {{0, T(-1) / T(i + 1)}, {i, T(2)}};
+  return compress(rows);
+}
+
+template <class T>
+struct Format {
+  std::string name;
+  std::unique_ptr<Operator<T>> (*make)(const Ingredients<T>&, const Options&);
+  Options options;
+
+  std::unique_ptr<Operator<T>> operator()(const SharedMatrix<T>& matrix) const {
+    Ingredients<T> ingredients;
+    ingredients.matrix = matrix;
+    return make(ingredients, options);
+  }
+};
+
+template <class T>
+std::vector<Format<T>> formats() {
+  std::vector<Format<T>> all{{"csr", make_csr<T>, {}},
+                             {"ellpack", make_ellpack<T>, {}},
+                             {"ellpack-r", make_ellpack_r<T>, {}},
+                             {"eigen", make_eigen<T>, {}},
+                             {"sell", make_sell<T>, {}}};
+  for (const char* chunk_rows : {"4", "8", "16", "32", "64", "128"})
+    for (const char* sigma : {"1", "128", "all"})
+      all.push_back(
+          {fmt::format("sell C={} sigma={}", chunk_rows, sigma), make_sell<T>, {{"C", chunk_rows}, {"sigma", sigma}}});
+  return all;
+}
+
+template <class T>
+Vector<T> waves(std::int64_t n) {
+  Vector<T> x(n);
+  for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<T>(std::sin(0.7 * static_cast<double>(i)) + 0.25);
+  return x;
+}
+
+template <class T>
+Vector<T> poisoned(std::int64_t n) {
+  Vector<T> y(n);
+  fill(y, std::numeric_limits<T>::quiet_NaN());
+  return y;
+}
+
+/// |y - A x| <= c eps |A| |x| row by row, c the length of the longest chain of roundings; likewise x'Ax.
+template <class T>
+void check_product(const Operator<T>& op, const CsrMatrix<T>& matrix) {
+  const std::int32_t n = matrix.rows;
+  REQUIRE(op.size() == n);
+  const Vector<T> x = waves<T>(n);
+  Vector<T> y = poisoned<T>(n), without_energy = poisoned<T>(n);
+  Scalar energy;
+  *energy.data() = std::nan("");
+  op.apply(x, y, &energy);
+  op.apply(x, without_energy);
+  const long double eps = std::numeric_limits<T>::epsilon();
+  long double exact_energy = 0, energy_bound = 0;
+  std::int32_t wrong = 0;
+  for (std::int32_t i = 0; i < n; ++i) {
+    long double exact = 0, magnitude = 0;
+    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k) {
+      const long double product = static_cast<long double>(matrix.values[k]) * x[matrix.columns[k]];
+      exact += product;
+      magnitude += std::abs(product);
+    }
+    const auto length = static_cast<long double>(matrix.row_offsets[i + 1] - matrix.row_offsets[i]);
+    const long double bound = (length + 2) * eps * magnitude;
+    if (!(std::abs(y[i] - exact) <= bound) || !(y[i] == without_energy[i])) ++wrong;
+    exact_energy += x[i] * exact;
+    energy_bound += std::abs(x[i]) * (bound + 16 * eps * magnitude);
+  }
+  CHECK(wrong == 0);
+  CHECK(std::abs(energy.value() - exact_energy) <= energy_bound);
+}
+
+template <class T>
+void check_diagonal(const Operator<T>& op, const CsrMatrix<T>& matrix) {
+  Vector<T> d = poisoned<T>(matrix.rows);
+  op.diagonal(d);
+  std::int32_t wrong = 0;
+  for (std::int32_t i = 0; i < matrix.rows; ++i) {
+    T expected = 0;
+    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k)
+      if (matrix.columns[k] == i) expected = matrix.values[k];
+    if (!(d[i] == expected)) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
+
+template <class T>
+void check_all_formats(const SharedMatrix<T>& matrix) {
+  for (const Format<T>& format : formats<T>()) {
+    CAPTURE(format.name);
+    const auto op = format(matrix);
+    check_product(*op, *matrix);
+    check_diagonal(*op, *matrix);
+    const Footprint footprint = op->footprint();
+    CHECK(footprint.nonzeros == matrix->nonzeros());
+    CHECK(footprint.flops == 2 * matrix->nonzeros());
+    CHECK(footprint.padding_ratio >= 1);
+  }
+}
+
+/// Sets the number of threads for as long as it lives.
+class Threads {
+ public:
+  explicit Threads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
+  ~Threads() { omp_set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("a 4 x 4 matrix by hand", T, double, float) {
+  //      2 -1  0  0     1      0
+  //  A = -1  2 -1  0  x = 2  A x = 0   x'Ax = 20
+  //      0 -1  2 -1     3      0
+  //      0  0 -1  2     4      5
+  const auto matrix =
+      compress<T>({{{0, 2}, {1, -1}}, {{0, -1}, {1, 2}, {2, -1}}, {{1, -1}, {2, 2}, {3, -1}}, {{2, -1}, {3, 2}}});
+  Vector<T> x(4);
+  for (int i = 0; i < 4; ++i) x[i] = T(i + 1);
+  for (const Format<T>& format : formats<T>()) {
+    CAPTURE(format.name);
+    const auto op = format(matrix);
+    Vector<T> y = poisoned<T>(4);
+    Scalar energy;
+    op->apply(x, y, &energy);
+    CHECK(y[0] == 0);
+    CHECK(y[1] == 0);
+    CHECK(y[2] == 0);
+    CHECK(y[3] == 5);
+    CHECK(energy.value() == 20);
+  }
+}
+
+TEST_CASE_TEMPLATE("no rows, one row, no nonzeros", T, double, float) {
+  check_all_formats(compress<T>({}));
+  check_all_formats(compress<T>({{{0, T(3)}}}));
+  check_all_formats(compress<T>({{}}));
+  check_all_formats(compress<T>(Rows<T>(1000)));
+}
+
+TEST_CASE_TEMPLATE("rows of all lengths up to 40", T, double, float) {
+  Rows<T> rows(41);
+  for (std::int32_t i = 0; i < 41; ++i)
+    for (std::int32_t j = 0; j < i; ++j) rows[i].emplace_back(j, T(1) / T(i + j + 1));
+  check_all_formats(compress(rows));
+}
+
+TEST_CASE_TEMPLATE("random symmetric matrices, sizes that are a multiple of nothing", T, double, float) {
+  unsigned seed = 1;
+  for (const std::int32_t n : {2, 3, 7, 31, 511, 512, 513, 1025, 3001})
+    for (const double empty : {0.0, 0.3}) {
+      CAPTURE(n);
+      check_all_formats(random_symmetric<T>(n, 9, empty, seed++));
+    }
+}
+
+TEST_CASE_TEMPLATE("one dense row", T, double, float) { check_all_formats(arrow<T>(1500)); }
+
+TEST_CASE_TEMPLATE("rows that sum to zero take constants to zero", T, double, float) {
+  const std::int32_t n = 1234;
+  Rows<T> rows(n);
+  for (std::int32_t i = 0; i < n; ++i) {
+    if (i > 0) rows[i].emplace_back(i - 1, T(-1));
+    rows[i].emplace_back(i, T((i > 0) + (i + 1 < n)));
+    if (i + 1 < n) rows[i].emplace_back(i + 1, T(-1));
+  }
+  const auto matrix = compress(rows);
+  Vector<T> ones(n);
+  fill(ones, T(1));
+  for (const Format<T>& format : formats<T>()) {
+    CAPTURE(format.name);
+    Vector<T> y = poisoned<T>(n);
+    Scalar energy;
+    format(matrix)->apply(ones, y, &energy);
+    CHECK(std::all_of(y.data(), y.data() + n, [](T value) { return value == 0; }));
+    CHECK(energy.value() == 0);
+  }
+}
+
+TEST_CASE_TEMPLATE("the same to the bit on any number of threads", T, double, float) {
+  for (const auto& matrix : {random_symmetric<T>(5003, 12, 0.1, 77), arrow<T>(1111)})
+    for (const Format<T>& format : formats<T>()) {
+      CAPTURE(format.name);
+      const Vector<T> x = waves<T>(matrix->rows);
+      Vector<T> first = poisoned<T>(matrix->rows);
+      Scalar first_energy;
+      {
+        const Threads one(1);
+        format(matrix)->apply(x, first, &first_energy);
+      }
+      for (const int count : {2, 3, 7}) {
+        const Threads threads(count);
+        Vector<T> y = poisoned<T>(matrix->rows);
+        Scalar energy;
+        format(matrix)->apply(x, y, &energy);
+        CHECK(std::memcmp(y.data(), first.data(), y.bytes()) == 0);
+        CHECK(energy.value() == first_energy.value());
+      }
+    }
+}
+
+TEST_CASE_TEMPLATE("footprints by hand", T, double, float) {
+  constexpr std::int64_t word = sizeof(T);
+  // Rows of 1, 2, 3, 2 entries.
+  const auto matrix = compress<T>({{{0, 2}}, {{1, 2}, {2, 1}}, {{1, 1}, {2, 2}, {3, 1}}, {{2, 1}, {3, 2}}});
+  const auto footprint = [&](const Format<T>& format) { return format(matrix)->footprint(); };
+
+  const Footprint csr = footprint({"", make_csr<T>, {}});
+  CHECK(csr.stored_bytes == 8 * (word + 4) + 5 * 8);
+  CHECK(csr.moved_bytes == csr.stored_bytes + 2 * 4 * word);
+  CHECK(csr.effective_bytes == 8 * (2 * word + 4) + 4 * (word + 4));
+  CHECK(csr.padding_ratio == 1);
+
+  // Four rows are padded to a group of eight.
+  const Footprint ellpack = footprint({"", make_ellpack<T>, {}});
+  CHECK(ellpack.stored_bytes == 3 * 8 * (word + 4));
+  CHECK(ellpack.moved_bytes == ellpack.stored_bytes + 2 * 4 * word);
+  CHECK(ellpack.padding_ratio == 3);
+  const Footprint ellpack_r = footprint({"", make_ellpack_r<T>, {}});
+  CHECK(ellpack_r.stored_bytes == 3 * 8 * (word + 4) + 8 * 4);
+  CHECK(ellpack_r.moved_bytes == 8 * (word + 4) + 8 * 4 + 2 * 4 * word);
+
+  const Footprint sell = footprint({"", make_sell<T>, {{"C", "4"}, {"sigma", "1"}}});
+  CHECK(sell.stored_bytes == 12 * (word + 4) + 2 * 8);
+  CHECK(sell.padding_ratio == 1.5);
+  const Footprint sorted = footprint({"", make_sell<T>, {{"C", "4"}, {"sigma", "all"}}});
+  CHECK(sorted.stored_bytes == sell.stored_bytes + 4 * 4);
+}
+
+TEST_CASE("sorting takes the padding away") {
+  // Every fourth row is long: sorted by length within 64, a chunk of 4 holds rows of one length.
+  Rows<double> rows(256);
+  for (std::int32_t i = 0; i < 256; ++i)
+    for (std::int32_t j = 0; j < (i % 4 == 0 ? 20 : 5); ++j) rows[i].emplace_back(j, 1.0);
+  const auto matrix = compress(rows);
+  const auto padding = [&](const char* sigma) {
+    return Format<double>{"", make_sell<double>, {{"C", "4"}, {"sigma", sigma}}}(matrix)->footprint().padding_ratio;
+  };
+  CHECK(padding("1") == doctest::Approx(80.0 / 35.0));
+  CHECK(padding("64") == 1);
+  CHECK(padding("all") == 1);
+}
+
+TEST_CASE("ELLPACK refuses a matrix that is nearly all padding, and names sell") {
+  const auto matrix = arrow<double>(20000);
+  for (const auto make : {make_ellpack<double>, make_ellpack_r<double>}) {
+    const Format<double> format{"", make, {}};
+    CHECK_THROWS_WITH_AS(format(matrix),
+                         "ELLPACK would pad every row to 20000 entries, 4.5 GiB in all and 6666.9 times the nonzeros; "
+                         "operator 'sell' pads a few rows at a time",
+                         std::invalid_argument);
+  }
+}
+
+TEST_CASE("options of sell: a wrong value is refused in one sentence") {
+  const auto matrix = arrow<double>(10);
+  const auto make = [&](const Options& options) { return Format<double>{"", make_sell<double>, options}(matrix); };
+  for (const char* wrong : {"0", "3", "24", "256", "-8", "8.0", "eight", "", " 8"})
+    CHECK_THROWS_WITH_AS(
+        make({{"C", wrong}}),
+        fmt::format("option 'C' of operator 'sell' must be 4, 8, 16, 32, 64 or 128, not '{}'", wrong).c_str(),
+        std::invalid_argument);
+  for (const char* wrong : {"0", "-1", "any", "1e3", ""})
+    CHECK_THROWS_WITH_AS(
+        make({{"sigma", wrong}}),
+        fmt::format("option 'sigma' of operator 'sell' must be 1, a multiple of C, or all, not '{}'", wrong).c_str(),
+        std::invalid_argument);
+  CHECK_THROWS_WITH_AS(make({{"C", "32"}, {"sigma", "48"}}),
+                       "option 'sigma' of operator 'sell' must be 1, all, or a multiple of C = 32, not 48",
+                       std::invalid_argument);
+  for (const OptionDescription& option : sell_options()) {
+    CAPTURE(option.name);
+    CHECK(option.accepts(option.default_value));
+  }
+}
+
+TEST_CASE("apply checks what it is given") {
+  const Format<double> csr{"", make_csr<double>, {}};
+  const auto op = csr(arrow<double>(5));
+  Vector<double> five(5), six(6);
+  fill(five, 1.0);
+  fill(six, 1.0);
+  CHECK_THROWS_WITH_AS(op->apply(six, five), "an operator of 5 rows cannot be applied to a vector of 6 entries",
+                       std::invalid_argument);
+  CHECK_THROWS_AS(op->apply(five, six), std::invalid_argument);
+  CHECK_THROWS_AS(op->apply(five, five), std::invalid_argument);
+}
