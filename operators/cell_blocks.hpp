@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "operators/bilinear_form.hpp"
+#include "operators/quad.hpp"
 #include "operators/vector.hpp"
 
 namespace femcg::operators {
@@ -92,8 +93,7 @@ double CellBlocks<T>::work_on(const Block& block, const T* x, T* x_block, T* y_b
                               CellWork& cells, BlockWork& after, std::int32_t number) const {
   const std::span<const std::int32_t> list = unknowns(block);
   const auto count = static_cast<std::int32_t>(list.size());
-#pragma omp simd
-  for (std::int32_t i = 0; i < count; ++i) x_block[i] = x[list[i]];
+  pick(x, list.data(), count, x_block);
   x_block[count] = 0;
   std::fill_n(y_block, count + 1, T(0));
   Lanes<T>* x_cell = scratch;
@@ -103,8 +103,7 @@ double CellBlocks<T>::work_on(const Block& block, const T* x, T* x_block, T* y_b
     const std::uint16_t* place = places(batch);
     T* x_values = reinterpret_cast<T*>(x_cell);
     const T* y_values = reinterpret_cast<const T*>(y_cell);
-#pragma omp simd
-    for (int i = 0; i < dofs_ * lanes; ++i) x_values[i] = x_block[place[i]];
+    pick(x_block, place, dofs_ * lanes, x_values);
     cells(batch, x_cell, y_cell);
     Lanes<T> sum{};
     for (int a = 0; a < dofs_; ++a) sum += x_cell[a] * y_cell[a];

@@ -47,13 +47,25 @@ inline void prefetch_ahead(const T* at) {
 /// A plain loop over x[columns[k]] becomes gather instructions with AVX2 and AVX-512. Since the microcode against
 /// Gather Data Sampling (CVE-2022-40982) these are several times slower than scalar loads on Intel's cores up to Ice
 /// Lake, and slower than memory: a product in single precision ran at a third of the bandwidth.
-template <std::floating_point T>
-inline Quad<T> pick_four(const T* x, const std::int32_t* columns) {
+template <std::floating_point T, std::integral Index>
+inline Quad<T> pick_four(const T* x, const Index* columns) {
   return Quad<T>{x[columns[0]], x[columns[1]], x[columns[2]], x[columns[3]]};
 }
 template <std::floating_point T>
 inline Pack<T, 2> pick_two(const T* x, const std::int32_t* columns) {
   return Pack<T, 2>{x[columns[0]], x[columns[1]]};
+}
+
+/// to[k] = x[columns[k]] for k < count, without gather instructions.
+template <std::floating_point T, std::integral Index>
+inline void pick(const T* x, const Index* columns, std::int32_t count, T* to) {
+  std::int32_t k = 0;
+  for (; k + 4 <= count; k += 4) {
+    const Quad<T> four = pick_four(x, columns + k);
+    std::memcpy(to + k, &four, sizeof four);
+  }
+#pragma GCC unroll 0
+  for (; k < count; ++k) to[k] = x[columns[k]];
 }
 
 }  // namespace femcg::operators
