@@ -55,17 +55,20 @@ void line(std::string& text, std::string_view label, const std::string& content)
   text += fmt::format("  {:<11} {}\n", label, content);
 }
 
+std::string_view plural(mesh::CellShape shape) {
+  constexpr std::array<std::string_view, 4> names{"quadrilaterals", "triangles", "hexahedra", "tetrahedra"};
+  return names[static_cast<int>(shape)];
+}
+
 void describe_problem(std::string& text, const Record& r) {
+  const ProblemSize& p = r.problem;
   line(text, "mesh",
-       fmt::format("{} {}s{}, {}D", grouped(r.problem.cells), mesh::name(r.problem.shape),
-                   r.problem.geometric_order > 1 ? fmt::format(" of order {}", r.problem.geometric_order) : "",
-                   r.problem.dimension));
-  line(text, "space",
-       fmt::format("degree {}, {} dofs, {} unknowns; {} quadrature points {}", r.problem.degree,
-                   grouped(r.problem.dofs), grouped(r.problem.unknowns),
-                   is_tensor(r.problem.shape) ? std::to_string(r.problem.quadrature)
-                                              : fmt::format("degree-{}", 2 * (r.problem.quadrature - 1)),
-                   is_tensor(r.problem.shape) ? "a direction" : "rule"));
+       fmt::format("{} {}{}, {}D", grouped(p.cells), plural(p.shape),
+                   p.geometric_order > 1 ? fmt::format(" of order {}", p.geometric_order) : "", p.dimension));
+  line(text, "space", fmt::format("degree {}, {} dofs, {} unknowns", p.degree, grouped(p.dofs), grouped(p.unknowns)));
+  line(text, "quadrature",
+       is_tensor(p.shape) ? fmt::format("{} Gauss points a direction", p.quadrature)
+                          : fmt::format("exact to degree {}", 2 * (p.quadrature - 1)));
   std::string options;
   for (const auto& [option, value] : r.op.options) options += fmt::format(" {}={}", option, value);
   line(text, "operator",
