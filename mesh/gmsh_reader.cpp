@@ -8,6 +8,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "mesh/curved_cells.hpp"
 #include "mesh/geometry.hpp"
 #include "mesh/gmsh_file.hpp"
 #include "mesh/gmsh_geometry.hpp"
@@ -137,6 +138,7 @@ void straighten_tangled_cells(Mesh& mesh) {
 }
 
 void validate_geometry_mesh(Mesh& mesh) {
+  place_inner_nodes(mesh);
   straighten_tangled_cells(mesh);
   try {
     validate(mesh);

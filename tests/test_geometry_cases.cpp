@@ -1,0 +1,112 @@
+// Curved domains and the cases of cases/ that come from geometry; needs Gmsh.
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "mesh/gmsh_reader.hpp"
+#include "solver/setup.hpp"
+#include "tests/problems.hpp"
+
+using namespace femcg;
+using namespace femcg::tests;
+
+namespace {
+
+bool no_gmsh() {
+  if (mesh::gmsh_available()) return false;
+  MESSAGE("skipped: this build has no Gmsh");
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cells of order g and degree 4") {
+  if (no_gmsh()) return;
+  for (const bool tensor : {false, true})
+    for (int order = 2; order <= 4; ++order) {
+      CAPTURE(tensor);
+      CAPTURE(order);
+      std::vector<double> errors;
+      for (const int refine : {1, 2}) {
+        mesh::GmshOptions options;
+        options.file = std::string(FEMCG_SOURCE_DIR) + "/cases/meshes/disk.geo";
+        options.size = 0.4;
+        options.order = order;
+        options.tensor_cells = tensor;
+        options.refine = refine;
+        const mesh::Mesh mesh = mesh::read_gmsh(options);
+        solver::Case made = make_case(4, "1", "4");
+        made.quadrature = 7;
+        made.exact = field("1-x^2-y^2");
+        made.boundary = {value_on("rim", "0")};
+        const Solved solved = solve(made, mesh, "matrix-free");
+        errors.push_back(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2);
+      }
+      // The boundary is interpolated with an error of h^(g+1), and of h^(g+2) for even g by symmetry about each edge's
+      // middle.
+      const double rate = std::log2(errors[0] / errors[1]);
+      CAPTURE(rate);
+      CHECK(rate > order + 1 - 0.2);
+      CHECK(rate < order + 2.3);
+    }
+}
+
+TEST_CASE("straight cells on a disk are only second order, whatever the degree") {
+  if (no_gmsh()) return;
+  std::vector<double> errors;
+  for (const int refine : {0, 1}) {
+    mesh::GmshOptions options;
+    options.file = std::string(FEMCG_SOURCE_DIR) + "/cases/meshes/disk.geo";
+    options.size = 0.4;
+    options.refine = refine;
+    const mesh::Mesh mesh = mesh::read_gmsh(options);
+    solver::Case made = make_case(4, "1", "4");
+    made.exact = field("1-x^2-y^2");
+    made.boundary = {value_on("rim", "0")};
+    const Solved solved = solve(made, mesh);
+    errors.push_back(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2);
+  }
+  CHECK(std::log2(errors[0] / errors[1]) == doctest::Approx(2).epsilon(0.1));
+}
+
+TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes away") {
+  if (no_gmsh()) return;
+  const std::string file = std::string(FEMCG_SOURCE_DIR) + "/cases/heat_sink.yaml";
+  const solver::Case resolved = solver::read_case(file, {{"mesh.size", "0.006"}, {"degree", "2"}});
+  const mesh::Mesh mesh = solver::make_mesh(resolved);
+  const Solved solved = solve(resolved, mesh, "csr", 1e-12);
+  const solver::Quantities quantities = solver::measure(*solved.problem, {}, solved.dofs);
+  CHECK(quantities.flux.at("bottom") > 10);
+  CHECK(std::abs(quantities.flux.at("bottom") + quantities.flux.at("air")) < 1e-6 * quantities.flux.at("bottom"));
+  // Independent of how fluxes are computed: the Robin loss integrated over the air's facets from the nodal values.
+  const operators::BilinearForm& form = solved.problem->form();
+  operators::FacetEvaluator evaluator(*solved.space, form.quadrature);
+  double loss = 0;
+  for (const operators::RobinFacet& facet : form.robin) {
+    evaluator.move_to({facet.cell, facet.facet});
+    for (int q = 0; q < evaluator.points(); ++q) {
+      double u = 0;
+      for (int a = 0; a < form.dofs_per_cell(); ++a)
+        u += evaluator.values()(q, a) * solved.dofs[solved.space->dofs(facet.cell)[a]];
+      loss += evaluator.measures()[q] * facet.transfer[q] * (u - 25);
+    }
+  }
+  CHECK(std::abs(quantities.flux.at("bottom") - loss) < 1e-6 * loss);
+}
+
+TEST_CASE("a keyway weakens a shaft by a little") {
+  if (no_gmsh()) return;
+  const std::string file = std::string(FEMCG_SOURCE_DIR) + "/cases/shaft_keyway.yaml";
+  const solver::Case resolved = solver::read_case(file);
+  const mesh::Mesh mesh = solver::make_mesh(resolved);
+  CHECK(mesh.order == 2);
+  const Solved solved = solve(resolved, mesh, "lma-coloured");
+  const solver::Quantities quantities =
+      solver::measure(*solved.problem, solver::locate_probes(resolved, mesh), solved.dofs);
+  // A full circle of radius 1 has u(0) = 1/2 and integral pi / 4: a keyway takes a little off both.
+  CHECK(quantities.maximum < 0.5);
+  CHECK(quantities.maximum > 0.4);
+  CHECK(quantities.integral < M_PI / 4);
+  CHECK(quantities.integral > 0.8 * M_PI / 4);
+}
