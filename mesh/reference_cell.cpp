@@ -117,43 +117,37 @@ int vertex_count(CellShape shape) {
 }
 
 const std::vector<SubEntity>& edges(CellShape shape) {
-  static const std::vector<SubEntity> quadrilateral{{1, {0, 2}}, {1, {1, 3}}, {1, {0, 1}}, {1, {2, 3}}};
-  static const std::vector<SubEntity> triangle{{1, {0, 1}}, {1, {0, 2}}, {1, {1, 2}}};
-  static const std::vector<SubEntity> hexahedron{{1, {0, 1}}, {1, {2, 3}}, {1, {4, 5}}, {1, {6, 7}},
-                                                 {1, {0, 2}}, {1, {1, 3}}, {1, {4, 6}}, {1, {5, 7}},
-                                                 {1, {0, 4}}, {1, {1, 5}}, {1, {2, 6}}, {1, {3, 7}}};
-  static const std::vector<SubEntity> tetrahedron{{1, {0, 1}}, {1, {0, 2}}, {1, {0, 3}},
-                                                  {1, {1, 2}}, {1, {1, 3}}, {1, {2, 3}}};
-  switch (shape) {
-    case CellShape::quadrilateral:
-      return quadrilateral;
-    case CellShape::triangle:
-      return triangle;
-    case CellShape::hexahedron:
-      return hexahedron;
-    case CellShape::tetrahedron:
-      break;
-  }
-  return tetrahedron;
+  using Entities = std::vector<SubEntity>;
+  // Quadrilateral, triangle, hexahedron, tetrahedron.
+  static const std::array<Entities, 4> all{
+      Entities{{1, {0, 2}}, {1, {1, 3}}, {1, {0, 1}}, {1, {2, 3}}}, Entities{{1, {0, 1}}, {1, {0, 2}}, {1, {1, 2}}},
+      Entities{{1, {0, 1}},
+               {1, {2, 3}},
+               {1, {4, 5}},
+               {1, {6, 7}},
+               {1, {0, 2}},
+               {1, {1, 3}},
+               {1, {4, 6}},
+               {1, {5, 7}},
+               {1, {0, 4}},
+               {1, {1, 5}},
+               {1, {2, 6}},
+               {1, {3, 7}}},
+      Entities{{1, {0, 1}}, {1, {0, 2}}, {1, {0, 3}}, {1, {1, 2}}, {1, {1, 3}}, {1, {2, 3}}}};
+  return all[static_cast<std::size_t>(shape)];
 }
 
 const std::vector<SubEntity>& faces(CellShape shape) {
-  static const std::vector<SubEntity> quadrilateral{{2, {0, 1, 2, 3}}};
-  static const std::vector<SubEntity> triangle{{2, {0, 1, 2}}};
-  static const std::vector<SubEntity> hexahedron{{2, {0, 2, 4, 6}}, {2, {1, 3, 5, 7}}, {2, {0, 1, 4, 5}},
-                                                 {2, {2, 3, 6, 7}}, {2, {0, 1, 2, 3}}, {2, {4, 5, 6, 7}}};
-  static const std::vector<SubEntity> tetrahedron{{2, {0, 1, 2}}, {2, {0, 1, 3}}, {2, {0, 2, 3}}, {2, {1, 2, 3}}};
-  switch (shape) {
-    case CellShape::quadrilateral:
-      return quadrilateral;
-    case CellShape::triangle:
-      return triangle;
-    case CellShape::hexahedron:
-      return hexahedron;
-    case CellShape::tetrahedron:
-      break;
-  }
-  return tetrahedron;
+  using Entities = std::vector<SubEntity>;
+  static const std::array<Entities, 4> all{Entities{{2, {0, 1, 2, 3}}}, Entities{{2, {0, 1, 2}}},
+                                           Entities{{2, {0, 2, 4, 6}},
+                                                    {2, {1, 3, 5, 7}},
+                                                    {2, {0, 1, 4, 5}},
+                                                    {2, {2, 3, 6, 7}},
+                                                    {2, {0, 1, 2, 3}},
+                                                    {2, {4, 5, 6, 7}}},
+                                           Entities{{2, {0, 1, 2}}, {2, {0, 1, 3}}, {2, {0, 2, 3}}, {2, {1, 2, 3}}}};
+  return all[static_cast<std::size_t>(shape)];
 }
 
 const std::vector<SubEntity>& facets(CellShape shape) { return dimension(shape) == 2 ? edges(shape) : faces(shape); }

@@ -11,7 +11,10 @@ bool built_with_cuda() { return true; }
 std::vector<DeviceProperties> cuda_devices(std::string* reason) {
   int count = 0;
   if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) {
-    if (reason != nullptr) *reason = cudaGetErrorString(status);
+    const bool no_driver = status == cudaErrorInsufficientDriver;
+    if (reason != nullptr)
+      *reason =
+          no_driver ? "no NVIDIA driver is loaded, or it is older than this build's CUDA" : cudaGetErrorString(status);
     return {};
   }
   std::vector<DeviceProperties> devices;

@@ -92,6 +92,7 @@ Problem::Problem(const Case& resolved, const mesh::FunctionSpace& space) : case_
   number_unknowns();
   collect_robin();
   load_of_dofs_.assign(space.dof_count(), 0.0);
+  check_diffusion();
   add_source();
   add_boundary_terms();
   find_floating();
@@ -109,6 +110,14 @@ void Problem::set_diffusion() {
     expression.evaluate(points, values);
     if (!expression.constant()) require_at_least(expression, 0, false, points, values, "diffusion");
   };
+}
+
+/// Visits every quadrature point once, so that a wrong value is found before anything is assembled.
+void Problem::check_diffusion() {
+  const FieldOnRegions field(case_->diffusion, "diffusion", space_->mesh(), std::nullopt);
+  const auto& regions = field.by_region();
+  if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant().has_value(); })) return;
+  operators::for_each_cell(form_, [](operators::CellEvaluator&, std::int32_t) {});
 }
 
 void Problem::constrain() {

@@ -58,6 +58,7 @@ class Problem {
   };
 
   void set_diffusion();
+  void check_diffusion();
   void constrain();
   void number_unknowns();
   void collect_robin();

@@ -121,6 +121,18 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
   mesh::write_atomically(directory / "result.json", to_json(record).dump(2) + "\n");
 }
 
+/// Makes the results folder and sees that it can be written, before the work rather than after it.
+void prepare_directory(const std::filesystem::path& directory) {
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure)
+    throw MachineError(
+        fmt::format("cannot make the results folder {}: {}", in_quotes(directory.string()), failure.message()));
+  const std::filesystem::path attempt = directory / ".writable";
+  mesh::write_atomically(attempt, "");
+  std::filesystem::remove(attempt, failure);
+}
+
 ProblemSize size_of(const Problem& problem) {
   const operators::BilinearForm& form = problem.form();
   const mesh::Mesh& mesh = form.space->mesh();
@@ -141,7 +153,6 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.precision = resolved.solver.precision;
   record.preconditioner = resolved.solver.preconditioner;
   record.device = choose_device(resolved, resolved.solver.op);
-  std::filesystem::create_directories(resolved.output.directory);
 
   progress.step("meshing");
   const mesh::Mesh mesh = timed(record.seconds.mesh, [&] { return make_mesh(resolved); });
@@ -151,6 +162,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   const Probes probes = locate_probes(resolved, mesh);
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved, space); });
+  prepare_directory(resolved.output.directory);
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());

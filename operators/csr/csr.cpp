@@ -21,12 +21,18 @@ namespace {
 template <std::floating_point T>
 inline T row_times_vector(const T* values, const std::int32_t* columns, const T* x, std::int64_t first,
                           std::int64_t last) {
-  Quad<T> sums{};
+  Quad<T> sums{}, others{};
   std::int64_t k = first;
-  for (; k + 4 <= last; k += 4) {
+  for (; k + 8 <= last; k += 8) {
     prefetch_ahead(values + k);
     prefetch_ahead(columns + k);
     sums += load<4>(values + k) * pick_four(x, columns + k);
+    others += load<4>(values + k + 4) * pick_four(x, columns + k + 4);
+  }
+  sums += others;
+  if (k + 4 <= last) {
+    sums += load<4>(values + k) * pick_four(x, columns + k);
+    k += 4;
   }
   Pack<T, 2> pair = Pack<T, 2>{sums[0], sums[1]} + Pack<T, 2>{sums[2], sums[3]};
   if (k + 2 <= last) {

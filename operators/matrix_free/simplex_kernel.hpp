@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mesh/reference_cell.hpp"
-#include "operators/cell_blocks.hpp"
+#include "operators/matrix_free/symmetric_factor.hpp"
 
 namespace femcg::operators {
 
@@ -71,17 +71,9 @@ class SimplexKernel {
       Lanes<T> g[3]{};
       for (int i = 0; i < n_; ++i)
         for (int a = 0; a < D; ++a) g[a] += b[i * D + a] * x[i];
-      Lanes<T> h[3]{};
-      if constexpr (D == 2) {
-        h[0] = factors[0] * g[0] + factors[1] * g[1];
-        h[1] = factors[1] * g[0] + factors[2] * g[1];
-      } else {
-        h[0] = factors[0] * g[0] + factors[1] * g[1] + factors[2] * g[2];
-        h[1] = factors[1] * g[0] + factors[3] * g[1] + factors[4] * g[2];
-        h[2] = factors[2] * g[0] + factors[4] * g[1] + factors[5] * g[2];
-      }
+      multiply_by_factor<D, T>(factors, g);
       for (int i = 0; i < n_; ++i)
-        for (int a = 0; a < D; ++a) y[i] += b[i * D + a] * h[a];
+        for (int a = 0; a < D; ++a) y[i] += b[i * D + a] * g[a];
     }
   }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mesh/reference_cell.hpp"
-#include "operators/cell_blocks.hpp"
+#include "operators/matrix_free/symmetric_factor.hpp"
 
 namespace femcg::operators {
 
@@ -116,18 +116,11 @@ class TensorKernel {
     constexpr int entries = D * (D + 1) / 2;
     const int count = points();
     for (int point = 0; point < count; ++point) {
-      const Lanes<T>* f = factors + (constant ? 0 : point * entries);
       const T weight = constant ? weights_[point] : T(1);
-      const Lanes<T> g0 = weight * g[point], g1 = weight * g[count + point];
-      if constexpr (D == 2) {
-        g[point] = f[0] * g0 + f[1] * g1;
-        g[count + point] = f[1] * g0 + f[2] * g1;
-      } else {
-        const Lanes<T> g2 = weight * g[2 * count + point];
-        g[point] = f[0] * g0 + f[1] * g1 + f[2] * g2;
-        g[count + point] = f[1] * g0 + f[3] * g1 + f[4] * g2;
-        g[2 * count + point] = f[2] * g0 + f[4] * g1 + f[5] * g2;
-      }
+      Lanes<T> at_point[D];
+      for (int axis = 0; axis < D; ++axis) at_point[axis] = weight * g[axis * count + point];
+      multiply_by_factor<D, T>(factors + (constant ? 0 : point * entries), at_point);
+      for (int axis = 0; axis < D; ++axis) g[axis * count + point] = at_point[axis];
     }
   }
 
