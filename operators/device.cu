@@ -2,9 +2,38 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <stdexcept>
+
 #include "operators/device.hpp"
 
 namespace femcg::operators {
+
+namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+/// Memory and events that are given back whatever happens.
+struct DeviceArray {
+  explicit DeviceArray(std::int64_t bytes) {
+    check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)), "allocating device memory");
+  }
+  ~DeviceArray() { cudaFree(memory); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+  void* memory = nullptr;
+};
+struct Event {
+  Event() { check(cudaEventCreate(&event), "making an event"); }
+  ~Event() { cudaEventDestroy(event); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  cudaEvent_t event{};
+};
+
+}  // namespace
 
 bool built_with_cuda() { return true; }
 
@@ -33,6 +62,25 @@ std::vector<DeviceProperties> cuda_devices(std::string* reason) {
   }
   if (devices.empty() && reason != nullptr) *reason = "the driver reports no GPU";
   return devices;
+}
+
+double cuda_copy_bandwidth(std::int64_t bytes) {
+  constexpr int repetitions = 12;
+  const DeviceArray from(bytes), to(bytes);
+  const Event begin, end;
+  check(cudaMemset(from.memory, 1, static_cast<std::size_t>(bytes)), "filling device memory");
+  double best = 0;
+  for (int r = 0; r < repetitions; ++r) {
+    check(cudaEventRecord(begin.event), "recording an event");
+    check(cudaMemcpyAsync(to.memory, from.memory, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice),
+          "copying on the device");
+    check(cudaEventRecord(end.event), "recording an event");
+    check(cudaEventSynchronize(end.event), "copying on the device");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, begin.event, end.event), "reading an event");
+    best = std::max(best, 2 * static_cast<double>(bytes) / (1e-3 * milliseconds));
+  }
+  return best;
 }
 
 }  // namespace femcg::operators
