@@ -3,89 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
-#include "operators/csr/csr.hpp"
-#include "operators/ellpack/ellpack.hpp"
-#include "operators/lma/lma.hpp"
-#include "operators/matrix_free/matrix_free.hpp"
-#include "operators/sell/sell.hpp"
-#include "operators/vendor/eigen.hpp"
-
 namespace femcg::operators {
-
-std::span<const OperatorDescription> catalogue() {
-  static const std::array rows{
-      OperatorDescription{"csr",
-                          "compressed rows",
-                          "Reguly & Giles 2012",
-                          Needs::matrix,
-                          true,
-                          false,
-                          {},
-                          make_csr<double>,
-                          make_csr<float>},
-      OperatorDescription{"ellpack",
-                          "rows padded to the longest, column by column",
-                          "Bell & Garland 2009",
-                          Needs::matrix,
-                          true,
-                          false,
-                          {},
-                          make_ellpack<double>,
-                          make_ellpack<float>},
-      OperatorDescription{"ellpack-r",
-                          "ELLPACK that skips the padding",
-                          "Kreutzer et al. 2012",
-                          Needs::matrix,
-                          true,
-                          false,
-                          {},
-                          make_ellpack_r<double>,
-                          make_ellpack_r<float>},
-      OperatorDescription{"sell", "slices of C rows, each padded to its longest, rows sorted by length within sigma",
-                          "Kreutzer et al. 2012", Needs::matrix, true, false, sell_options(), make_sell<double>,
-                          make_sell<float>},
-      OperatorDescription{"lma-atomic",
-                          "element matrices (symmetric half); shared unknowns added atomically",
-                          "Reguly & Giles 2012",
-                          Needs::element_matrices,
-                          true,
-                          false,
-                          {},
-                          make_lma_atomic<double>,
-                          make_lma_atomic<float>},
-      OperatorDescription{"lma-coloured",
-                          "element matrices (symmetric half); shared unknowns added colour by colour, reproducible",
-                          "Reguly & Giles 2012",
-                          Needs::element_matrices,
-                          true,
-                          false,
-                          {},
-                          make_lma_coloured<double>,
-                          make_lma_coloured<float>},
-      OperatorDescription{"matrix-free",
-                          "no matrix: sum factorisation (tensor cells), reference matrices (simplices)",
-                          "Orszag 1980; Kronbichler & Kormann 2012",
-                          Needs::form,
-                          true,
-                          false,
-                          {},
-                          make_matrix_free<double>,
-                          make_matrix_free<float>},
-      OperatorDescription{"eigen",
-                          "Eigen's row-major sparse matrix, product and vector operations: the baseline",
-                          "Eigen 3.4",
-                          Needs::matrix,
-                          true,
-                          false,
-                          {},
-                          make_eigen<double>,
-                          make_eigen<float>},
-  };
-  return rows;
-}
 
 const OperatorDescription* find_operator(std::string_view name) {
   const auto rows = catalogue();

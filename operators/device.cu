@@ -1,19 +1,16 @@
 // What the CUDA runtime says of the GPUs of this machine.
 
-#include <cuda_runtime.h>
-
 #include <algorithm>
-#include <stdexcept>
+#include <cstring>
 
+#include "operators/cuda.cuh"
 #include "operators/device.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
-void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
-}
+using cuda::check;
 
 /// Memory and events that are given back whatever happens.
 struct DeviceArray {
@@ -34,6 +31,15 @@ struct Event {
 };
 
 }  // namespace
+
+cudaStream_t cuda::stream() {
+  static const cudaStream_t stream = [] {
+    cudaStream_t made{};
+    check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a stream");
+    return made;
+  }();
+  return stream;
+}
 
 bool built_with_cuda() { return true; }
 
@@ -68,19 +74,56 @@ double cuda_copy_bandwidth(std::int64_t bytes) {
   constexpr int repetitions = 12;
   const DeviceArray from(bytes), to(bytes);
   const Event begin, end;
-  check(cudaMemset(from.memory, 1, static_cast<std::size_t>(bytes)), "filling device memory");
+  check(cudaMemsetAsync(from.memory, 1, static_cast<std::size_t>(bytes), cuda::stream()), "filling device memory");
   double best = 0;
   for (int r = 0; r < repetitions; ++r) {
-    check(cudaEventRecord(begin.event), "recording an event");
-    check(cudaMemcpyAsync(to.memory, from.memory, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice),
+    check(cudaEventRecord(begin.event, cuda::stream()), "recording an event");
+    check(cudaMemcpyAsync(to.memory, from.memory, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice,
+                          cuda::stream()),
           "copying on the device");
-    check(cudaEventRecord(end.event), "recording an event");
+    check(cudaEventRecord(end.event, cuda::stream()), "recording an event");
     check(cudaEventSynchronize(end.event), "copying on the device");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, begin.event, end.event), "reading an event");
     best = std::max(best, 2 * static_cast<double>(bytes) / (1e-3 * milliseconds));
   }
   return best;
+}
+
+void* cuda_allocate(std::int64_t bytes) {
+  void* memory = nullptr;
+  const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // it is not sticky, and has been dealt with
+    return nullptr;
+  }
+  check(status, "allocating device memory");
+  return memory;
+}
+
+void cuda_release(void* memory) noexcept { cudaFree(memory); }
+
+void cuda_clear(void* memory, std::int64_t bytes) {
+  check(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), cuda::stream()), "clearing device memory");
+}
+
+std::int64_t cuda_available_bytes() {
+  std::size_t free_bytes = 0, total_bytes = 0;
+  return cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess ? static_cast<std::int64_t>(free_bytes) : 0;
+}
+
+void synchronize(Device device) {
+  if (device == Device::cuda) check(cudaStreamSynchronize(cuda::stream()), "waiting for the GPU");
+}
+
+void copy_bytes(const void* from, Device from_device, void* to, Device to_device, std::int64_t bytes) {
+  if (bytes == 0) return;
+  if (from_device == Device::host && to_device == Device::host) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    return;
+  }
+  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, cuda::stream()), "copying");
+  if (from_device != to_device) synchronize(Device::cuda);
 }
 
 }  // namespace femcg::operators

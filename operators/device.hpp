@@ -28,4 +28,20 @@ std::vector<DeviceProperties> cuda_devices(std::string* reason = nullptr);
 /// by device events. Throws std::runtime_error where there is no GPU or not enough memory.
 double cuda_copy_bandwidth(std::int64_t bytes);
 
+/// Memory of the first GPU; null where it has not that much left. Throws std::runtime_error where there is no GPU.
+void* cuda_allocate(std::int64_t bytes);
+void cuda_release(void* memory) noexcept;
+/// Sets bytes of its memory to zero, in order with the other work of it.
+void cuda_clear(void* memory, std::int64_t bytes);
+/// Bytes that the first GPU has left; 0 where there is none.
+std::int64_t cuda_available_bytes();
+
+/// Waits until all work that was given to a device is done. On the host it always is. Throws std::runtime_error where
+/// the work failed.
+void synchronize(Device device);
+
+/// Copies memory, from and to wherever it is. A copy between host and GPU is over when this returns; one on the GPU is in
+/// order with the other work of it.
+void copy_bytes(const void* from, Device from_device, void* to, Device to_device, std::int64_t bytes);
+
 }  // namespace femcg::operators

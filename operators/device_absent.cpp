@@ -1,6 +1,9 @@
 #include "operators/device.hpp"
 
+#include <cstring>
 #include <stdexcept>
+
+#include "operators/vector_kernels.hpp"
 
 namespace femcg::operators {
 
@@ -12,5 +15,19 @@ std::vector<DeviceProperties> cuda_devices(std::string* reason) {
 }
 
 double cuda_copy_bandwidth(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }
+void* cuda_allocate(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }
+void cuda_release(void*) noexcept {}
+void cuda_clear(void*, std::int64_t) {}
+std::int64_t cuda_available_bytes() { return 0; }
+void synchronize(Device) {}
+void copy_bytes(const void* from, Device, void* to, Device, std::int64_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+template <std::floating_point T>
+const VectorKernels<T>& cuda_vector_kernels() {
+  throw std::runtime_error("this build has no CUDA");
+}
+template const VectorKernels<double>& cuda_vector_kernels();
+template const VectorKernels<float>& cuda_vector_kernels();
 
 }  // namespace femcg::operators

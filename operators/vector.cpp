@@ -1,42 +1,17 @@
 #include "operators/vector.hpp"
 
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <new>
 #include <stdexcept>
 
 namespace femcg::operators {
 
-namespace {
-
-constexpr std::int64_t large_page = 2 << 20;
-constexpr std::int64_t cache_line = 64;
-
-void* allocate_on_host(std::int64_t bytes) {
-  if (bytes == 0) return nullptr;
-  const std::int64_t alignment = bytes >= 2 * large_page ? large_page : cache_line;
-  const std::int64_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(static_cast<std::size_t>(alignment), static_cast<std::size_t>(rounded));
-  if (memory == nullptr) throw std::bad_alloc();
-  // A wish, not a need: without large pages all is slower but right.
-  if (alignment == large_page) madvise(memory, static_cast<std::size_t>(rounded), MADV_HUGEPAGE);
-  return memory;
-}
-
-}  // namespace
-
-void* allocate_bytes(std::int64_t bytes, Device device) {
-  if (bytes < 0) throw std::bad_array_new_length();
-  if (device != Device::host) throw std::invalid_argument("vectors live on the host in this build");
-  return allocate_on_host(bytes);
-}
-
-void free_bytes(void* memory, std::int64_t, Device) noexcept { std::free(memory); }
-
 template <class T>
 void fill(Vector<T>& vector, T value) {
+  if (vector.device() != Device::host) {
+    Vector<T> filled(vector.size());
+    fill(filled, value);
+    copy(filled, vector);
+    return;
+  }
   T* data = vector.data();
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < vector.size(); ++i) data[i] = value;
@@ -45,6 +20,13 @@ void fill(Vector<T>& vector, T value) {
 template <class To, class From>
 void copy(const Vector<From>& from, Vector<To>& to) {
   if (from.size() != to.size()) throw std::invalid_argument("a copy needs vectors of one size");
+  if (from.device() != Device::host || to.device() != Device::host) {
+    if constexpr (std::is_same_v<To, From>)
+      copy_bytes(from.data(), from.device(), to.data(), to.device(), from.bytes());
+    else
+      throw std::invalid_argument("a copy from or to a GPU does not change the precision");
+    return;
+  }
   const From* source = from.data();
   To* target = to.data();
 #pragma omp parallel for schedule(static)

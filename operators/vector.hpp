@@ -5,15 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "operators/device.hpp"
+#include "operators/memory.hpp"
 
 namespace femcg::operators {
-
-/// Uninitialised memory on a device. On the host aligned to 64 bytes, and to large pages (which the kernel is asked
-/// for) from 4 MiB on: a stream of 4 KiB pages leaves the hardware prefetcher and the TLB behind. Throws
-/// std::bad_alloc.
-void* allocate_bytes(std::int64_t bytes, Device device);
-void free_bytes(void* memory, std::int64_t bytes, Device device) noexcept;
 
 /// `size` numbers that live on one device. Uninitialised when made, so that the threads that fill it place its pages;
 /// moved, never copied silently.
@@ -59,27 +53,52 @@ class Vector {
   Device device_ = Device::host;
 };
 
-/// Sets every number, in parallel.
+/// Sets every number of a vector, in parallel. On a GPU through the host: not for loops.
 template <class T>
 void fill(Vector<T>& vector, T value);
 
-/// Copies between vectors of one size, whatever their precision; both on the host.
+/// Sets every number to zero.
+template <class T>
+void clear(Vector<T>& vector) {
+  if (vector.device() == Device::host)
+    fill(vector, T(0));
+  else
+    cuda_clear(vector.data(), vector.bytes());
+}
+
+/// Copies between vectors of one size on any devices; where they differ in precision, both on the host. Throws
+/// std::invalid_argument.
 template <class To, class From>
 void copy(const Vector<From>& from, Vector<To>& to);
 
-/// One number that stays on the device of the loop that computes it. Sums are kept in double precision in either
-/// working precision.
+/// The same numbers on a device.
+template <class T>
+Vector<T> copied(const Vector<T>& from, Device device) {
+  Vector<T> to(from.size(), device);
+  copy_bytes(from.data(), from.device(), to.data(), device, from.bytes());
+  return to;
+}
+
+/// One number on the device of the loop that computes it, its own or a place in a vector. Sums are kept in double
+/// precision in either working precision.
 class Scalar {
  public:
-  explicit Scalar(Device device = Device::host) : storage_(1, device) {}
-  double* data() { return storage_.data(); }
-  const double* data() const { return storage_.data(); }
-  Device device() const { return storage_.device(); }
-  /// The value, host only.
-  double value() const { return storage_[0]; }
+  explicit Scalar(Device device = Device::host) : storage_(1, device), data_(storage_.data()), device_(device) {}
+  Scalar(Vector<double>& of, std::int64_t place) : data_(of.data() + place), device_(of.device()) {}
+  double* data() { return data_; }
+  const double* data() const { return data_; }
+  Device device() const { return device_; }
+  /// The value; from a GPU it is waited for.
+  double value() const {
+    double value = 0;
+    copy_bytes(data_, device_, &value, Device::host, sizeof value);
+    return value;
+  }
 
  private:
   Vector<double> storage_;
+  double* data_;
+  Device device_;
 };
 
 }  // namespace femcg::operators

@@ -5,7 +5,6 @@
 #include "operators/vector_kernels.hpp"
 
 #include <cassert>
-#include <stdexcept>
 
 #include "operators/row_blocks.hpp"
 
@@ -96,7 +95,7 @@ class HostKernels final : public VectorKernels<T> {
               const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, Scalar& new_rz,
               Scalar& rr) const override {
     assert(p.size() == q.size() && p.size() == x.size() && p.size() == r.size());
-    const T alpha = static_cast<T>(rz.value() / energy.value());
+    const T alpha = static_cast<T>(step_length(rz.value(), energy.value()));
     with_preconditioner(inverse_diagonal, [&](auto solve) {
       const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
         return update_rows(alpha, p.data(), q.data(), solve, x.data(), r.data(), first, last);
@@ -109,7 +108,7 @@ class HostKernels final : public VectorKernels<T> {
   void direction(const Scalar& new_rz, const Scalar& rz, const Vector<T>& r, const Vector<T>* inverse_diagonal,
                  Vector<T>& p) const override {
     assert(r.size() == p.size());
-    const T beta = static_cast<T>(new_rz.value() / rz.value());
+    const T beta = static_cast<T>(step_length(new_rz.value(), rz.value()));
     with_preconditioner(inverse_diagonal, [&](auto solve) {
       for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
         direction_rows(beta, r.data(), solve, p.data(), first, last);
@@ -129,7 +128,7 @@ class HostKernels final : public VectorKernels<T> {
 
 template <std::floating_point T>
 const VectorKernels<T>& vector_kernels(Device device) {
-  if (device != Device::host) throw std::invalid_argument("the vector passes run on the host in this build");
+  if (device == Device::cuda) return cuda_vector_kernels<T>();
   static const HostKernels<T> kernels;
   return kernels;
 }

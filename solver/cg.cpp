@@ -1,8 +1,13 @@
 #include "solver/cg.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <optional>
+
+#include "operators/device_work.hpp"
 
 namespace femcg::solver {
 
@@ -30,39 +35,68 @@ std::string_view name(StopReason reason) {
 
 namespace {
 
-/// The state of one loop. Scalars are kept in pairs, so that the one of this and of the next iteration swap roles.
+/// Places of one iteration's numbers among the scalars of a batch.
+struct BatchScalars {
+  BatchScalars(std::int64_t iterations, operators::Device device) : numbers(3 * (iterations + 1), device) {
+    operators::fill(numbers, 0.0);
+    for (std::int64_t i = 0; i <= iterations; ++i) {
+      rz.emplace_back(numbers, 3 * i);
+      rr.emplace_back(numbers, 3 * i + 1);
+      energy.emplace_back(numbers, 3 * i + 2);
+    }
+  }
+  Vector<double> numbers;
+  /// r'M^-1 r and r'r after that many iterations of the batch, p'Ap of the next.
+  std::vector<Scalar> rz, rr, energy;
+};
+
+/// The state of one loop: batches of iterations, after each of which the host looks at what happened.
 template <std::floating_point T>
 class Loop {
  public:
-  Loop(const Operator<T>& a, const Vector<T>& b, Vector<T>& x, const CgOptions<T>& options)
+  Loop(const Operator<T>& a, const Vector<T>& b, std::vector<double>& x, const CgOptions<T>& options)
       : a_(a),
         b_(b),
-        x_(x),
+        total_(x),
         options_(options),
         kernels_(a.kernels()),
+        on_host_(a.device() == operators::Device::host),
+        batch_(options.check_every > 0 ? options.check_every : on_host_ ? 1 : 16),
+        x_(a.size(), a.device()),
         r_(a.size(), a.device()),
         p_(a.size(), a.device()),
-        q_(a.size(), a.device()) {}
+        q_(a.size(), a.device()),
+        scalars_(batch_, a.device()) {
+    for (int i = 0; i < 2; ++i) mailboxes_.emplace_back(scalars_.numbers.size(), a.device());
+  }
 
   CgResult run();
 
  private:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
-  bool record(std::int64_t number);
   void restart();
-  bool iterate();
-  void compute_true_residual();
-  /// Whether the loop is over: checks the tolerance against the residual computed afresh.
+  void iterate(std::int64_t iterations);
+  void send_batch();
+  bool record(double rr);
+  bool examine();
+  void collect();
+  std::vector<double> true_residual();
   bool finished();
 
   const Operator<T>& a_;
   const Vector<T>& b_;
-  Vector<T>& x_;
+  std::vector<double>& total_;  ///< x so far, without the correction x_ that the loop is at
   const CgOptions<T>& options_;
   const operators::VectorKernels<T>& kernels_;
-  Vector<T> r_, p_, q_;
-  Scalar rz_[2], rr_, energy_;
-  int current_ = 0;
+  bool on_host_;
+  std::int64_t batch_;
+  Vector<T> x_, r_, p_, q_;
+  BatchScalars scalars_;
+  std::vector<operators::Mailbox> mailboxes_;
+  std::optional<operators::RecordedWork> recorded_;
+  std::deque<std::int64_t> in_flight_;  ///< iterations of the batches that were sent and not yet looked at
+  std::int64_t sent_ = 0;               ///< batches
+  std::int64_t sent_iterations_ = 0;
   double norm_b_ = 0;
   double last_true_ = std::numeric_limits<double>::infinity();
   std::chrono::steady_clock::time_point begin_;
@@ -70,70 +104,115 @@ class Loop {
 };
 
 template <std::floating_point T>
-bool Loop<T>::record(std::int64_t number) {
-  result_.iterations = number;
-  result_.relative_residual = std::sqrt(rr_.value()) / norm_b_;
-  result_.history.push_back({number, result_.relative_residual, seconds()});
+bool Loop<T>::record(double rr) {
+  result_.relative_residual = std::sqrt(rr) / norm_b_;
+  result_.history.push_back({result_.iterations, result_.relative_residual, seconds()});
   return !options_.monitor || options_.monitor(result_.history.back());
 }
 
-/// p = M^-1 r for the r at hand.
+/// x = 0 and p = M^-1 r for the r at hand.
 template <std::floating_point T>
 void Loop<T>::restart() {
-  kernels_.start(r_, options_.inverse_diagonal, p_, rz_[current_], rr_);
+  operators::clear(x_);
+  kernels_.start(r_, options_.inverse_diagonal, p_, scalars_.rz[0], scalars_.rr[0]);
 }
 
-/// The clock of the loop stands still meanwhile: this is a check of the answer, not part of the method.
+/// Some iterations, from the first place of the scalars on; r'M^-1 r of the last goes to the first place.
 template <std::floating_point T>
-void Loop<T>::compute_true_residual() {
-  const auto before = std::chrono::steady_clock::now();
-  if (options_.true_residual) {
-    options_.true_residual(x_, r_);
+void Loop<T>::iterate(std::int64_t iterations) {
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    a_.apply(p_, q_, &scalars_.energy[i]);
+    kernels_.update(scalars_.rz[i], scalars_.energy[i], p_, q_, options_.inverse_diagonal, x_, r_, scalars_.rz[i + 1],
+                    scalars_.rr[i + 1]);
+    kernels_.direction(scalars_.rz[i + 1], scalars_.rz[i], r_, options_.inverse_diagonal, p_);
+  }
+  const operators::Device device = a_.device();
+  operators::copy_bytes(scalars_.rz[iterations].data(), device, scalars_.rz[0].data(), device, sizeof(double));
+}
+
+template <std::floating_point T>
+void Loop<T>::send_batch() {
+  const std::int64_t iterations = std::min(batch_, options_.max_iterations - sent_iterations_);
+  if (iterations == 0) return;
+  if (iterations < batch_ || on_host_) {
+    iterate(iterations);
   } else {
-    a_.apply(x_, q_);
-    T* r = r_.data();
-    const T* b = b_.data();
-    const T* q = q_.data();
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < r_.size(); ++i) r[i] = b[i] - q[i];
+    recorded_->run();
   }
-  begin_ += std::chrono::steady_clock::now() - before;
+  mailboxes_[sent_++ % 2].post(scalars_.numbers);
+  in_flight_.push_back(iterations);
+  sent_iterations_ += iterations;
 }
 
+/// Looks at one iteration after the other of the oldest batch in flight; false ends the loop, or the restart.
 template <std::floating_point T>
-bool Loop<T>::iterate() {
-  a_.apply(p_, q_, &energy_);
-  const double energy = energy_.value();
-  if (!std::isfinite(energy)) {
-    result_.reason = StopReason::not_finite;
-    return false;
-  }
-  if (energy <= 0) {
-    result_.reason = StopReason::indefinite;
-    return false;
-  }
-  Scalar& rz = rz_[current_];
-  Scalar& new_rz = rz_[1 - current_];
-  kernels_.update(rz, energy_, p_, q_, options_.inverse_diagonal, x_, r_, new_rz, rr_);
-  kernels_.direction(new_rz, rz, r_, options_.inverse_diagonal, p_);
-  current_ = 1 - current_;
-  if (!std::isfinite(rr_.value()) || !std::isfinite(new_rz.value())) {
-    result_.reason = StopReason::not_finite;
-    return false;
-  }
-  if (new_rz.value() < 0) {
-    result_.reason = StopReason::indefinite;
-    return false;
+bool Loop<T>::examine() {
+  const std::int64_t iterations = in_flight_.front();
+  const std::span<const double> numbers =
+      mailboxes_[(sent_ - static_cast<std::int64_t>(in_flight_.size())) % 2].receive();
+  in_flight_.pop_front();
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    const double energy = numbers[3 * i + 2], new_rz = numbers[3 * i + 3], rr = numbers[3 * i + 4];
+    if (!std::isfinite(energy)) {
+      result_.reason = StopReason::not_finite;
+      return false;
+    }
+    if (energy <= 0) {
+      result_.reason = StopReason::indefinite;
+      return false;
+    }
+    ++result_.iterations;
+    if (!std::isfinite(rr) || !std::isfinite(new_rz) || new_rz < 0) {
+      result_.reason = new_rz < 0 ? StopReason::indefinite : StopReason::not_finite;
+      return false;
+    }
+    if (!record(rr)) {
+      result_.reason = StopReason::interrupted;
+      return false;
+    }
+    if (result_.relative_residual <= options_.tolerance) return !finished();
   }
   return true;
 }
 
+/// Adds the correction that the loop is at to the total. The clock of the loop stands still meanwhile, and while the
+/// residual is computed afresh: that is a check of the answer, not part of the method.
+template <std::floating_point T>
+void Loop<T>::collect() {
+  const Vector<T> x = operators::copied(x_, operators::Device::host);
+  for (std::int64_t i = 0; i < x.size(); ++i) total_[i] += static_cast<double>(x[i]);
+}
+
+template <std::floating_point T>
+std::vector<double> Loop<T>::true_residual() {
+  if (options_.true_residual) return options_.true_residual(total_);
+  Vector<T> x(a_.size());
+  std::copy(total_.begin(), total_.end(), x.data());
+  operators::copy(x, p_);
+  a_.apply(p_, q_);
+  const Vector<T> b = operators::copied(b_, operators::Device::host), q = operators::copied(q_, operators::Device::host);
+  std::vector<double> r(total_.size());
+  for (std::int64_t i = 0; i < b.size(); ++i) r[i] = static_cast<double>(b[i]) - static_cast<double>(q[i]);
+  return r;
+}
+
+/// Whether the loop is over: checks the tolerance against the residual computed afresh, and restarts from it.
 template <std::floating_point T>
 bool Loop<T>::finished() {
-  if (result_.relative_residual > options_.tolerance) return false;
-  compute_true_residual();
+  const auto before = std::chrono::steady_clock::now();
+  collect();
+  const std::vector<double> residual = true_residual();
+  Vector<T> r(a_.size());
+  std::copy(residual.begin(), residual.end(), r.data());
+  operators::copy(r, r_);
+  in_flight_.clear();
+  sent_iterations_ = result_.iterations;
   restart();
-  result_.true_relative_residual = std::sqrt(rr_.value()) / norm_b_;
+  double rr = 0;
+  for (const double entry : residual) rr += entry * entry;
+  result_.true_relative_residual = std::sqrt(rr) / norm_b_;
+  operators::synchronize(a_.device());
+  begin_ += std::chrono::steady_clock::now() - before;
   if (result_.true_relative_residual <= options_.tolerance) {
     result_.reason = StopReason::converged;
     return true;
@@ -148,11 +227,16 @@ bool Loop<T>::finished() {
 
 template <std::floating_point T>
 CgResult Loop<T>::run() {
-  begin_ = std::chrono::steady_clock::now();
-  operators::fill(x_, T(0));
+  if (!on_host_) {
+    iterate(1);  // on whatever is there: kernels are loaded at their first launch, which must not be a recorded one
+    recorded_.emplace(a_.device(), [this] { iterate(batch_); });
+  }
+  total_.assign(static_cast<std::size_t>(a_.size()), 0.0);
   operators::copy(b_, r_);
   restart();
-  norm_b_ = std::sqrt(rr_.value());
+  const double bb = scalars_.rr[0].value();
+  begin_ = std::chrono::steady_clock::now();
+  norm_b_ = std::sqrt(bb);
   if (!std::isfinite(norm_b_)) {
     result_.reason = StopReason::not_finite;
     return result_;
@@ -161,30 +245,35 @@ CgResult Loop<T>::run() {
     result_.reason = StopReason::converged;
     return result_;
   }
-  bool go_on = record(0);
-  for (std::int64_t k = 1; go_on && !finished(); ++k) {
-    if (k > options_.max_iterations) {
-      result_.reason = StopReason::max_iterations;
-      break;
-    }
-    if (!iterate()) break;
-    go_on = record(k);
+  if (!record(bb)) {
+    result_.reason = StopReason::interrupted;
+    return result_;
   }
-  if (!go_on) result_.reason = StopReason::interrupted;
+  result_.reason = StopReason::max_iterations;
+  for (bool go_on = true; go_on;) {
+    // A GPU has the next batch before the host looks at the one before.
+    while (in_flight_.size() < (on_host_ ? 1 : 2) && sent_iterations_ < options_.max_iterations) send_batch();
+    if (in_flight_.empty()) break;
+    go_on = examine();
+  }
+  operators::synchronize(a_.device());
   result_.seconds = seconds();
+  const bool collected = result_.reason == StopReason::converged || result_.reason == StopReason::stagnated;
+  if (!collected) collect();
   return result_;
 }
 
 }  // namespace
 
 template <std::floating_point T>
-CgResult conjugate_gradients(const Operator<T>& a, const Vector<T>& b, Vector<T>& x, const CgOptions<T>& options) {
+CgResult conjugate_gradients(const Operator<T>& a, const Vector<T>& b, std::vector<double>& x,
+                             const CgOptions<T>& options) {
   return Loop<T>(a, b, x, options).run();
 }
 
-template CgResult conjugate_gradients(const Operator<double>&, const Vector<double>&, Vector<double>&,
+template CgResult conjugate_gradients(const Operator<double>&, const Vector<double>&, std::vector<double>&,
                                       const CgOptions<double>&);
-template CgResult conjugate_gradients(const Operator<float>&, const Vector<float>&, Vector<float>&,
+template CgResult conjugate_gradients(const Operator<float>&, const Vector<float>&, std::vector<double>&,
                                       const CgOptions<float>&);
 
 }  // namespace femcg::solver

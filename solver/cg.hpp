@@ -24,9 +24,13 @@ struct CgOptions {
   double tolerance = 1e-8;  ///< on |r| / |b|
   std::int64_t max_iterations = 10000;
   const operators::Vector<T>* inverse_diagonal = nullptr;  ///< M^-1, or null for no preconditioner
-  /// r = b - A x computed afresh, before anything is called converged. By default the operator's own product.
-  std::function<void(const operators::Vector<T>& x, operators::Vector<T>& r)> true_residual;
-  /// Called after every iteration; false ends the loop as interrupted.
+  /// Iterations between two looks at the residual; 0: one on the host, where they cost nothing, 16 on a GPU, which is
+  /// given the next ones before the host looks.
+  std::int64_t check_every = 0;
+  /// b - A x computed afresh in double precision, before anything is called converged. By default the operator's own
+  /// product.
+  std::function<std::vector<double>(const std::vector<double>& x)> true_residual;
+  /// Told of every iteration; false ends the loop as interrupted.
   std::function<bool(const Iteration&)> monitor;
 };
 
@@ -42,10 +46,14 @@ struct CgResult {
 /// Preconditioned conjugate gradients for A x = b from x = 0 (Hestenes & Stiefel 1952).
 ///
 /// Ends as converged only where the residual computed afresh meets the tolerance; where it does not, the recurrence
-/// restarts from it (van der Vorst & Ye 2000), and where a restart no longer halves it, as stagnated. A direction with
-/// p'Ap <= 0 ends it as indefinite.
+/// restarts from it (van der Vorst & Ye 2000), and where a restart no longer halves it, as stagnated. What the restarts
+/// find is added up in double precision, so that single precision too reaches any tolerance that its restarts approach
+/// (iterative refinement). A direction with p'Ap <= 0 ends it as indefinite.
+///
+/// On a GPU scalars stay there and the host only looks at residuals that are past: x may be some iterations further than
+/// the one that is reported.
 template <std::floating_point T>
-CgResult conjugate_gradients(const operators::Operator<T>& a, const operators::Vector<T>& b, operators::Vector<T>& x,
+CgResult conjugate_gradients(const operators::Operator<T>& a, const operators::Vector<T>& b, std::vector<double>& x,
                              const CgOptions<T>& options);
 
 }  // namespace femcg::solver

@@ -5,9 +5,8 @@
 #include <omp.h>
 #include <sys/resource.h>
 
-#include <algorithm>
+#include <charconv>
 #include <chrono>
-#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -30,6 +29,10 @@ Machine this_machine() { return {processor_name(), omp_get_max_threads(), "", 0}
 std::string name(Precision precision) { return precision == Precision::double_ ? "double" : "single"; }
 std::string name(operators::Device device) { return device == operators::Device::host ? "cpu" : "cuda"; }
 
+std::string device_name(operators::Device device) {
+  return device == operators::Device::host ? processor_name() : operators::cuda_devices().at(0).name;
+}
+
 std::string timestamp() {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
@@ -41,96 +44,104 @@ std::int64_t peak_memory() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-template <std::floating_point T>
-ApplyTimes time_products(const operators::Operator<T>& a) {
-  operators::Vector<T> x(a.size(), a.device()), y(a.size(), a.device());
-  for (std::int64_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(1.0 + 0.5 * std::sin(static_cast<double>(i)));
-  operators::Scalar energy(a.device());
-  std::vector<double> seconds;
-  double total = 0;
-  a.apply(x, y, &energy);
-  while (seconds.size() < 5 || (total < 0.5 && seconds.size() < 101)) {
-    const auto begin = std::chrono::steady_clock::now();
-    a.apply(x, y, &energy);
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    total += seconds.back();
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+namespace {
+
+using nlohmann::ordered_json;
+
+/// A whole number as a number, everything else as text.
+ordered_json option_value(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && last == end ? ordered_json(number) : ordered_json(text);
 }
 
-template ApplyTimes time_products(const operators::Operator<double>&);
-template ApplyTimes time_products(const operators::Operator<float>&);
+ordered_json problem_json(const ProblemSize& problem) {
+  return {{"dimension", problem.dimension},
+          {"cell", mesh::name(problem.shape)},
+          {"cells", problem.cells},
+          {"degree", problem.degree},
+          {"geometric_order", problem.geometric_order},
+          {"quadrature", problem.quadrature},
+          {"dofs", problem.dofs},
+          {"unknowns", problem.unknowns}};
+}
 
-nlohmann::ordered_json to_json(const Record& r) {
-  using nlohmann::ordered_json;
-  ordered_json probes = ordered_json::object(), options = ordered_json::object();
-  for (const auto& [probe, value] : r.quantities.probes) probes[probe] = value;
-  for (const auto& [option, value] : r.op.options) options[option] = value;
-  const double seconds = r.apply.median;
-  ordered_json json{
-      {"schema", 1},
-      {"femcg", FEMCG_VERSION},
-      {"command", r.command},
-      {"case", r.case_file},
-      {"started", r.started},
-      {"machine",
-       {{"processor", r.machine.processor},
-        {"threads", r.machine.threads},
-        {"device", r.machine.device},
-        {"copy_bandwidth", r.machine.copy_bandwidth}}},
-      {"problem",
-       {{"dimension", r.problem.dimension},
-        {"cell", mesh::name(r.problem.shape)},
-        {"cells", r.problem.cells},
-        {"degree", r.problem.degree},
-        {"geometric_order", r.problem.geometric_order},
-        {"quadrature", r.problem.quadrature},
-        {"dofs", r.problem.dofs},
-        {"unknowns", r.problem.unknowns}}},
-      {"operator",
-       {{"name", r.op.name},
-        {"options", options},
-        {"precision", name(r.precision)},
-        {"device", name(r.device)},
-        {"nonzeros", r.footprint.nonzeros},
-        {"stored_bytes", r.footprint.stored_bytes},
-        {"moved_bytes", r.footprint.moved_bytes},
-        {"flops", r.footprint.flops},
-        {"padding_ratio", r.footprint.padding_ratio}}},
-      {"seconds",
-       {{"mesh", r.seconds.mesh},
-        {"space", r.seconds.space},
-        {"assembly", r.seconds.assembly},
-        {"conversion", r.seconds.conversion},
-        {"transfer", r.seconds.transfer},
-        {"solve", r.seconds.solve}}},
-      {"solve",
-       {{"preconditioner", r.preconditioner},
-        {"iterations", r.solve.iterations},
-        {"reason", name(r.solve.reason)},
-        {"relative_residual", r.solve.relative_residual},
-        {"true_relative_residual", r.solve.true_relative_residual},
-        {"iterations_per_second", r.iterations_per_second()},
-        {"unknowns_per_second", r.unknowns_per_second()}}},
-      {"apply",
-       {{"median_seconds", seconds},
-        {"minimum_seconds", r.apply.minimum},
-        {"maximum_seconds", r.apply.maximum},
-        {"gflops", seconds > 0 ? 1e-9 * static_cast<double>(r.footprint.flops) / seconds : 0.0},
-        {"effective_bandwidth", seconds > 0 ? static_cast<double>(r.footprint.effective_bytes) / seconds : 0.0},
-        {"minimum_bandwidth", r.minimum_bandwidth()},
-        {"bandwidth_fraction", r.bandwidth_fraction()}}},
-      {"quantities",
-       {{"minimum", r.quantities.minimum},
-        {"maximum", r.quantities.maximum},
-        {"integral", r.quantities.integral},
-        {"flux", r.quantities.flux},
-        {"probes", probes}}}};
+ordered_json operator_json(const Record& r) {
+  ordered_json options = ordered_json::object();
+  for (const auto& [option, value] : r.op.options) options[option] = option_value(value);
+  return {{"name", r.op.name},
+          {"options", options},
+          {"precision", name(r.precision)},
+          {"device", name(r.device)},
+          {"nonzeros", r.footprint.nonzeros},
+          {"stored_bytes", r.footprint.stored_bytes},
+          {"moved_bytes", r.footprint.moved_bytes},
+          {"flops", r.footprint.flops},
+          {"padding_ratio", r.footprint.padding_ratio}};
+}
+
+ordered_json apply_json(const Record& r) {
+  const double seconds = r.apply.median();
+  const auto a_second = [&](std::int64_t count) { return seconds > 0 ? static_cast<double>(count) / seconds : 0.0; };
+  return {{"median_seconds", seconds},
+          {"minimum_seconds", r.apply.minimum()},
+          {"maximum_seconds", r.apply.maximum()},
+          {"gflops", 1e-9 * a_second(r.footprint.flops)},
+          {"effective_bandwidth", a_second(r.footprint.effective_bytes)},
+          {"minimum_bandwidth", r.minimum_bandwidth()},
+          {"bandwidth_fraction", r.bandwidth_fraction()}};
+}
+
+}  // namespace
+
+ordered_json to_json(const Record& r) {
+  ordered_json json{{"schema", 1},
+                    {"femcg", FEMCG_VERSION},
+                    {"command", r.command},
+                    {"case", r.case_file},
+                    {"title", r.title},
+                    {"started", r.started},
+                    {"machine",
+                     {{"processor", r.machine.processor},
+                      {"threads", r.machine.threads},
+                      {"device", r.machine.device},
+                      {"copy_bandwidth", r.machine.copy_bandwidth}}},
+                    {"problem", problem_json(r.problem)},
+                    {"operator", operator_json(r)},
+                    {"seconds",
+                     {{"mesh", r.seconds.mesh},
+                      {"space", r.seconds.space},
+                      {"assembly", r.seconds.assembly},
+                      {"conversion", r.seconds.conversion},
+                      {"transfer", r.seconds.transfer},
+                      {"solve", r.seconds.solve}}},
+                    {"solve",
+                     {{"preconditioner", r.preconditioner},
+                      {"iterations", r.solve.iterations},
+                      {"reason", name(r.solve.reason)},
+                      {"relative_residual", r.solve.relative_residual},
+                      {"true_relative_residual", r.solve.true_relative_residual},
+                      {"iterations_per_second", r.iterations_per_second()},
+                      {"unknowns_per_second", r.unknowns_per_second()}}},
+                    {"apply", apply_json(r)}};
+  if (r.quantities) {
+    ordered_json probes = ordered_json::object();
+    for (const auto& [probe, value] : r.quantities->probes) probes[probe] = value;
+    json["quantities"] = {{"minimum", r.quantities->minimum},
+                          {"maximum", r.quantities->maximum},
+                          {"integral", r.quantities->integral},
+                          {"flux", r.quantities->flux},
+                          {"probes", probes}};
+  }
   if (r.errors) json["error"] = {{"l2", r.errors->l2}, {"h1", r.errors->h1}};
   json["peak_memory_bytes"] = r.peak_memory_bytes;
   json["remarks"] = r.remarks;
   return json;
+}
+
+std::string to_text(const ordered_json& json) {
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string to_csv(const std::vector<Iteration>& history) {

@@ -10,6 +10,7 @@
 #include "solver/case.hpp"
 #include "solver/cg.hpp"
 #include "solver/measure.hpp"
+#include "solver/timing.hpp"
 
 namespace femcg::solver {
 
@@ -36,18 +37,9 @@ struct Seconds {
   double mesh = 0, space = 0, assembly = 0, conversion = 0, transfer = 0, solve = 0;
 };
 
-/// Times of single products.
-struct ApplyTimes {
-  double median = 0, minimum = 0, maximum = 0;
-};
-
-/// Times products of one operator: after a warm-up, at least 5 of them and then for about half a second, 101 at most.
-template <std::floating_point T>
-ApplyTimes time_products(const operators::Operator<T>& a);
-
-/// Everything that is kept of one run: result.json.
+/// Everything that is kept of one run (result.json), or of one operator in a comparison (an item of compare.json).
 struct Record {
-  std::string command, case_file, started;
+  std::string command, case_file, title, started;
   Machine machine;
   ProblemSize problem;
   OperatorChoice op;
@@ -57,8 +49,8 @@ struct Record {
   Seconds seconds;
   std::string preconditioner;
   CgResult solve;
-  ApplyTimes apply;
-  Quantities quantities;
+  Samples apply;  ///< seconds of one product
+  std::optional<Quantities> quantities;
   std::optional<Errors> errors;
   std::vector<std::string> remarks;
   std::int64_t peak_memory_bytes = 0;
@@ -68,7 +60,7 @@ struct Record {
   }
   double unknowns_per_second() const { return iterations_per_second() * problem.unknowns; }
   double minimum_bandwidth() const {
-    return apply.median > 0 ? static_cast<double>(footprint.moved_bytes) / apply.median : 0;
+    return apply.median() > 0 ? static_cast<double>(footprint.moved_bytes) / apply.median() : 0;
   }
   double bandwidth_fraction() const {
     return machine.copy_bandwidth > 0 ? minimum_bandwidth() / machine.copy_bandwidth : 0;
@@ -77,12 +69,16 @@ struct Record {
 
 std::string name(Precision precision);
 std::string name(operators::Device device);
+/// The processor's name, or the first GPU's.
+std::string device_name(operators::Device device);
 /// Now, as 2026-11-20T21:00:00Z.
 std::string timestamp();
 /// The most memory that this process has held, in bytes.
 std::int64_t peak_memory();
 
 nlohmann::ordered_json to_json(const Record& record);
+/// What is written to a file. Names that are not UTF-8, which JSON cannot hold, get a replacement character.
+std::string to_text(const nlohmann::ordered_json& json);
 /// The columns iteration, relative_residual, seconds.
 std::string to_csv(const std::vector<Iteration>& history);
 /// The summary that a person reads.

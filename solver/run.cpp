@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "mesh/atomic_file.hpp"
 #include "mesh/vtu.hpp"
@@ -24,18 +23,6 @@
 namespace femcg::solver {
 
 namespace {
-
-/// Runs a step and adds its wall-clock time.
-template <class Step>
-auto timed(double& seconds, Step step) {
-  const auto begin = std::chrono::steady_clock::now();
-  struct AddOnExit {
-    double& seconds;
-    std::chrono::steady_clock::time_point begin;
-    ~AddOnExit() { seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
-  } const add{seconds, begin};
-  return step();
-}
 
 /// The operator, and what it was made from as far as it is still needed.
 template <std::floating_point T>
@@ -69,9 +56,9 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
                           Record& record) {
   const auto a = make_operator<T>(resolved, problem, record.device, progress, record.seconds);
   record.footprint = a->footprint();
-  const std::int32_t n = problem.form().unknowns;
-  operators::Vector<T> b(n), x(n);
-  std::copy(problem.load().begin(), problem.load().end(), b.data());
+  operators::Vector<T> load(problem.form().unknowns);
+  std::ranges::transform(problem.load(), load.data(), [](double value) { return static_cast<T>(value); });
+  const operators::Vector<T> b = timed(record.seconds.transfer, [&] { return operators::copied(load, record.device); });
   const auto inverse_diagonal =
       timed(record.seconds.conversion, [&] { return make_preconditioner(resolved.solver.preconditioner, *a); });
 
@@ -79,10 +66,7 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
   options.tolerance = resolved.solver.tolerance;
   options.max_iterations = resolved.solver.max_iterations;
   options.inverse_diagonal = inverse_diagonal ? &*inverse_diagonal : nullptr;
-  options.true_residual = [&](const operators::Vector<T>& at, operators::Vector<T>& r) {
-    const std::vector<double> residual = problem.residual(std::vector<double>(at.data(), at.data() + n));
-    std::copy(residual.begin(), residual.end(), r.data());
-  };
+  options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x); };
   options.monitor = [&](const Iteration& iteration) {
     if (progress.due())
       progress.update(fmt::format("CG iteration {}, relative residual {:.2e} (to {:.0e}), {:.0f} iterations/s",
@@ -90,8 +74,8 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
                                   static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9)));
     return !stop();
   };
-  record.solve = timed(record.seconds.solve, [&] { return conjugate_gradients(*a, b, x, options); });
-  const std::vector<double> solution(x.data(), x.data() + n);
+  std::vector<double> solution;
+  record.solve = timed(record.seconds.solve, [&] { return conjugate_gradients(*a, b, solution, options); });
   record.solve.true_relative_residual = problem.relative_residual(solution);
   progress.step("timing the product");
   if (record.solve.reason != StopReason::interrupted) record.apply = time_products(*a);
@@ -115,29 +99,14 @@ void write_vtu(const Case& resolved, const Problem& problem, const std::vector<d
 void write_results(const Case& resolved, const Problem& problem, const std::vector<double>& dofs,
                    const Record& record) {
   const std::filesystem::path& directory = resolved.output.directory;
+  const std::string result = to_text(to_json(record));
+  // What an earlier run left must not be taken for this one's: result.json goes first and comes last.
+  std::filesystem::remove(directory / "result.json");
+  std::filesystem::remove(directory / "solution.vtu");
   mesh::write_atomically(directory / "case.yaml", to_yaml(resolved));
   mesh::write_atomically(directory / "residuals.csv", to_csv(record.solve.history));
   if (resolved.output.vtu) write_vtu(resolved, problem, dofs);
-  mesh::write_atomically(directory / "result.json", to_json(record).dump(2) + "\n");
-}
-
-/// Makes the results folder and sees that it can be written, before the work rather than after it.
-void prepare_directory(const std::filesystem::path& directory) {
-  std::error_code failure;
-  std::filesystem::create_directories(directory, failure);
-  if (failure)
-    throw MachineError(
-        fmt::format("cannot make the results folder {}: {}", in_quotes(directory.string()), failure.message()));
-  const std::filesystem::path attempt = directory / ".writable";
-  mesh::write_atomically(attempt, "");
-  std::filesystem::remove(attempt, failure);
-}
-
-ProblemSize size_of(const Problem& problem) {
-  const operators::BilinearForm& form = problem.form();
-  const mesh::Mesh& mesh = form.space->mesh();
-  return {mesh.dimension(), mesh.shape,      mesh.cell_count(),       form.space->degree(),
-          mesh.order,       form.quadrature, form.space->dof_count(), form.unknowns};
+  mesh::write_atomically(directory / "result.json", result);
 }
 
 }  // namespace
@@ -147,12 +116,14 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   Record record;
   record.command = "run";
   record.case_file = resolved.file.string();
+  record.title = resolved.title;
   record.started = timestamp();
   record.machine = this_machine();
   record.op = resolved.solver.op;
   record.precision = resolved.solver.precision;
   record.preconditioner = resolved.solver.preconditioner;
   record.device = choose_device(resolved, resolved.solver.op);
+  record.machine.device = device_name(record.device);
 
   progress.step("meshing");
   const mesh::Mesh mesh = timed(record.seconds.mesh, [&] { return make_mesh(resolved); });
@@ -175,7 +146,6 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.quantities = measure(problem, probes, dofs);
   if (resolved.exact) record.errors = measure_errors(*resolved.exact, problem, dofs);
   record.peak_memory_bytes = peak_memory();
-  record.machine.device = record.machine.processor;
   record.machine.copy_bandwidth = operators::measure_copy_bandwidth(record.device).bytes_per_second;
 
   progress.step("writing the results");

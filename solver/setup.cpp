@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
+
+#include "mesh/atomic_file.hpp"
 #include "mesh/ordering.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/error.hpp"
@@ -40,19 +43,46 @@ mesh::Mesh make_mesh(const Case& resolved) {
   }
 }
 
-operators::Device choose_device(const Case& resolved, const OperatorChoice& choice) {
-  if (resolved.solver.device == "cpu") return operators::Device::host;
-  const operators::OperatorDescription& row = *operators::find_operator(choice.name);
+bool has_gpu() { return !operators::cuda_devices().empty(); }
+
+void require_gpu() {
   std::string reason;
-  const bool gpu = !operators::cuda_devices(&reason).empty();
+  if (operators::cuda_devices(&reason).empty())
+    throw MachineError(fmt::format("device cuda was asked for, but there is none: {}", reason));
+}
+
+operators::Device choose_device(const Case& resolved, const OperatorChoice& choice) {
+  const operators::OperatorDescription& row = *operators::find_operator(choice.name);
+  const auto missing = [&](std::string_view version, std::string_view other) {
+    return InputError(at_place(choice.place, fmt::format("operator '{}' has no {} version; use device: {}", row.name,
+                                                         version, other)));
+  };
   if (resolved.solver.device == "cuda") {
-    if (!gpu) throw MachineError(fmt::format("device cuda was asked for, but there is none: {}", reason));
-    if (!row.cuda)
-      throw InputError(
-          at_place(choice.place, fmt::format("operator '{}' has no CUDA version; use device: cpu", row.name)));
+    require_gpu();
+    if (!row.cuda) throw missing("CUDA", "cpu");
     return operators::Device::cuda;
   }
-  return gpu && row.cuda ? operators::Device::cuda : operators::Device::host;
+  if (resolved.solver.device == "auto" && row.cuda && has_gpu()) return operators::Device::cuda;
+  if (!row.host) throw missing("CPU", "cuda");
+  return operators::Device::host;
+}
+
+ProblemSize size_of(const Problem& problem) {
+  const operators::BilinearForm& form = problem.form();
+  const mesh::Mesh& mesh = form.space->mesh();
+  return {mesh.dimension(), mesh.shape,      mesh.cell_count(),       form.space->degree(),
+          mesh.order,       form.quadrature, form.space->dof_count(), form.unknowns};
+}
+
+void prepare_directory(const std::filesystem::path& directory) {
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure)
+    throw MachineError(
+        fmt::format("cannot make the results folder {}: {}", in_quotes(directory.string()), failure.message()));
+  const std::filesystem::path attempt = directory / ".writable";
+  mesh::write_atomically(attempt, "");
+  std::filesystem::remove(attempt, failure);
 }
 
 }  // namespace femcg::solver

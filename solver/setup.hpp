@@ -1,8 +1,11 @@
 #pragma once
 
-#include "mesh/function_space.hpp"
+#include <chrono>
+#include <filesystem>
+
 #include "solver/case.hpp"
-#include "solver/progress.hpp"
+#include "solver/problem.hpp"
+#include "solver/record.hpp"
 
 namespace femcg::solver {
 
@@ -10,8 +13,31 @@ namespace femcg::solver {
 /// InputError.
 mesh::Mesh make_mesh(const Case& resolved);
 
+/// Whether a GPU can be used now.
+bool has_gpu();
+/// Throws MachineError, which says why, where none can.
+void require_gpu();
+
 /// The device that a case runs on. Throws MachineError where cuda is asked for and there is none, InputError where the
 /// operator has no version for it.
 operators::Device choose_device(const Case& resolved, const OperatorChoice& choice);
+
+/// The numbers by which a person knows a problem.
+ProblemSize size_of(const Problem& problem);
+
+/// Makes a results folder and sees that it can be written, before the work rather than after it. Throws MachineError.
+void prepare_directory(const std::filesystem::path& directory);
+
+/// Runs a step and adds its wall-clock time.
+template <class Step>
+auto timed(double& seconds, Step step) {
+  const auto begin = std::chrono::steady_clock::now();
+  struct AddOnExit {
+    double& seconds;
+    std::chrono::steady_clock::time_point begin;
+    ~AddOnExit() { seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
+  } const add{seconds, begin};
+  return step();
+}
 
 }  // namespace femcg::solver

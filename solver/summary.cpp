@@ -1,37 +1,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 
 #include "solver/record.hpp"
+#include "solver/units.hpp"
 
 namespace femcg::solver {
 
 namespace {
-
-/// 1234567 as 1,234,567.
-std::string grouped(std::int64_t number) {
-  if (number < 1000) return std::to_string(number);
-  return fmt::format("{},{:03}", grouped(number / 1000), number % 1000);
-}
-
-/// A number with a prefix and unit: 1.23 GB/s.
-std::string scaled(double value, std::string_view unit) {
-  constexpr std::array prefixes{"", "k", "M", "G", "T"};
-  std::size_t prefix = 0;
-  while (value >= 1000 && prefix + 1 < prefixes.size()) {
-    value /= 1000;
-    ++prefix;
-  }
-  return fmt::format("{:.3g} {}{}", value, prefixes[prefix], unit);
-}
-
-std::string duration(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.0f} us", 1e6 * seconds);
-  if (seconds < 1) return fmt::format("{:.1f} ms", 1e3 * seconds);
-  if (seconds < 120) return fmt::format("{:.2f} s", seconds);
-  return fmt::format("{:.0f} min {:02.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60.0));
-}
 
 std::string explanation(StopReason reason) {
   switch (reason) {
@@ -83,9 +59,9 @@ void describe_cost(std::string& text, const Record& r) {
   line(text, "memory",
        fmt::format("operator {}, peak of the program {}", scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
                    scaled(static_cast<double>(r.peak_memory_bytes), "B")));
-  if (r.apply.median > 0)
+  if (!r.apply.empty())
     line(text, "product",
-         fmt::format("{} (median), moves {} at {}, {:.0f}% of the copy bandwidth", duration(r.apply.median),
+         fmt::format("{} (median), moves {} at {}, {:.0f}% of the copy bandwidth", duration(r.apply.median()),
                      scaled(static_cast<double>(r.footprint.moved_bytes), "B"), scaled(r.minimum_bandwidth(), "B/s"),
                      100 * r.bandwidth_fraction()));
   line(text, "CG",
@@ -100,11 +76,11 @@ void describe_cost(std::string& text, const Record& r) {
 }
 
 void describe_solution(std::string& text, const Record& r) {
-  line(text, "u",
-       fmt::format("from {:.9g} to {:.9g}, integral {:.9g}", r.quantities.minimum, r.quantities.maximum,
-                   r.quantities.integral));
-  for (const auto& [group, flux] : r.quantities.flux) line(text, "flux", fmt::format("{:<16} {: .9g}", group, flux));
-  for (const auto& [probe, value] : r.quantities.probes)
+  if (!r.quantities) return;
+  const Quantities& q = *r.quantities;
+  line(text, "u", fmt::format("from {:.9g} to {:.9g}, integral {:.9g}", q.minimum, q.maximum, q.integral));
+  for (const auto& [group, flux] : q.flux) line(text, "flux", fmt::format("{:<16} {: .9g}", group, flux));
+  for (const auto& [probe, value] : q.probes)
     line(text, "probe", fmt::format("{:<16} {: .9g}", probe, value));
   if (r.errors) line(text, "error", fmt::format("L2 {:.3e}, H1 {:.3e}", r.errors->l2, r.errors->h1));
 }

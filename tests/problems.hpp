@@ -61,12 +61,12 @@ struct Solved {
 
 /// What every operator of one problem is made from.
 struct Assembled {
-  explicit Assembled(const solver::Problem& problem)
-      : element_matrices(operators::assemble_element_matrices(problem.form())) {
-    from.form = &problem.form();
+  explicit Assembled(const solver::Problem& problem) : Assembled(problem.form()) {}
+  explicit Assembled(const operators::BilinearForm& form)
+      : element_matrices(operators::assemble_element_matrices(form)) {
+    from.form = &form;
     from.element_matrices = &element_matrices;
-    from.matrix =
-        std::make_shared<operators::CsrMatrix<double>>(operators::assemble<double>(problem.form(), element_matrices));
+    from.matrix = std::make_shared<operators::CsrMatrix<double>>(operators::assemble<double>(form, element_matrices));
   }
   operators::ElementMatrices element_matrices;
   operators::Ingredients<double> from;
@@ -78,14 +78,15 @@ inline std::vector<double> solve_with(const std::string& name, const Assembled& 
                                       solver::CgResult* cg = nullptr) {
   const auto a = operators::find_operator(name)->make<double>(assembled.from, {});
   const auto inverse = solver::make_preconditioner<double>("jacobi", *a);
-  operators::Vector<double> b(a->size()), x(a->size());
+  operators::Vector<double> b(a->size());
+  std::vector<double> x;
   std::copy(problem.load().begin(), problem.load().end(), b.data());
   solver::CgOptions<double> options;
   options.tolerance = tolerance;
   options.inverse_diagonal = &*inverse;
   const solver::CgResult result = solver::conjugate_gradients(*a, b, x, options);
   if (cg != nullptr) *cg = result;
-  return problem.to_dofs({x.data(), static_cast<std::size_t>(x.size())});
+  return problem.to_dofs(x);
 }
 
 inline Solved solve(const solver::Case& resolved, const mesh::Mesh& mesh, const std::string& name = "csr",

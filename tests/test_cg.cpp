@@ -65,7 +65,7 @@ TEST_CASE("CG solves what Eigen's Cholesky solves, with and without Jacobi") {
     for (const char* preconditioner : {"none", "jacobi"}) {
       const auto inverse = solver::make_preconditioner<double>(preconditioner, *a);
       const Vector<double> b = from_eigen<double>(rhs);
-      Vector<double> x(n);
+      std::vector<double> x;
       CgOptions<double> options;
       options.tolerance = 1e-12;
       options.inverse_diagonal = inverse ? &*inverse : nullptr;
@@ -84,7 +84,7 @@ TEST_CASE("the first iterates are those of the textbook") {
   // A = diag(1, 4), b = (1, 1): alpha_0 = 2/5, x_1 = (2/5, 2/5), r_1 = (3/5, -3/5); two steps give x = (1, 1/4).
   const auto a = from_dense<double>(Eigen::Vector2d(1, 4).asDiagonal());
   const Vector<double> b = from_eigen<double>(Eigen::Vector2d(1, 1));
-  Vector<double> x(2);
+  std::vector<double> x;
   CgOptions<double> options;
   options.max_iterations = 1;
   CgResult result = conjugate_gradients(*a, b, x, options);
@@ -103,7 +103,7 @@ TEST_CASE("the first iterates are those of the textbook") {
 TEST_CASE("every reason to stop is told apart") {
   const Eigen::MatrixXd good = random_spd(30, 1e4);
   const Vector<double> b = from_eigen<double>(Eigen::VectorXd::Ones(30));
-  Vector<double> x(30);
+  std::vector<double> x;
   SUBCASE("a zero load is solved by zero") {
     const CgResult result =
         conjugate_gradients(*from_dense<double>(good), from_eigen<double>(Eigen::VectorXd::Zero(30)), x, {});
@@ -135,12 +135,37 @@ TEST_CASE("every reason to stop is told apart") {
     CHECK(result.true_relative_residual < 1e-11);
   }
   SUBCASE("single precision does not pretend to a tolerance that it cannot reach") {
-    Vector<float> y(30);
+    std::vector<double> y;
     CgOptions<float> options;
     options.tolerance = 1e-9;
     const CgResult result =
         conjugate_gradients(*from_dense<float>(good), from_eigen<float>(Eigen::VectorXd::Ones(30)), y, options);
     CHECK(result.reason == StopReason::stagnated);
+  }
+  SUBCASE("single precision reaches any tolerance when its corrections are measured in double") {
+    std::vector<double> y;
+    CgOptions<float> options;
+    options.tolerance = 1e-12;
+    options.true_residual = [&](const std::vector<double>& at) {
+      const Eigen::VectorXd residual = Eigen::VectorXd::Ones(30) - good * Eigen::Map<const Eigen::VectorXd>(at.data(), 30);
+      return std::vector<double>(residual.data(), residual.data() + 30);
+    };
+    const CgResult result =
+        conjugate_gradients(*from_dense<float>(good), from_eigen<float>(Eigen::VectorXd::Ones(30)), y, options);
+    CHECK(result.reason == StopReason::converged);
+    const Eigen::VectorXd expected = good.llt().solve(Eigen::VectorXd::Ones(30));
+    for (int i = 0; i < 30; ++i) CHECK(y[i] == doctest::Approx(expected[i]).epsilon(1e-9));
+  }
+  SUBCASE("looking every few iterations finds the same, a little later") {
+    CgOptions<double> options;
+    const CgResult each = conjugate_gradients(*from_dense<double>(good), b, x, options);
+    options.check_every = 7;
+    std::vector<double> y;
+    const CgResult seldom = conjugate_gradients(*from_dense<double>(good), b, y, options);
+    CHECK(seldom.reason == StopReason::converged);
+    CHECK(seldom.iterations == each.iterations);
+    for (std::size_t i = 0; i < each.history.size(); ++i)
+      CHECK(seldom.history[i].relative_residual == each.history[i].relative_residual);
   }
   SUBCASE("interrupted, and the iterate so far is kept") {
     CgOptions<double> options;
@@ -155,10 +180,10 @@ TEST_CASE("every reason to stop is told apart") {
     const auto a = from_dense<double>(good);
     const Eigen::MatrixXd other = 1.01 * good;
     CgOptions<double> options;
-    options.true_residual = [&](const Vector<double>& at, Vector<double>& r) {
+    options.true_residual = [&](const std::vector<double>& at) {
       const Eigen::VectorXd residual =
           Eigen::VectorXd::Ones(30) - other * Eigen::Map<const Eigen::VectorXd>(at.data(), 30);
-      std::copy(residual.data(), residual.data() + 30, r.data());
+      return std::vector<double>(residual.data(), residual.data() + 30);
     };
     // Restarts from the true residual still converge to the solution of the true system: iterative refinement.
     const CgResult result = conjugate_gradients(*a, b, x, options);
@@ -171,7 +196,7 @@ TEST_CASE("every reason to stop is told apart") {
 TEST_CASE("the residual history does not depend on the number of threads") {
   const auto a = from_dense<double>(random_spd(150, 1e3));
   const Vector<double> b = from_eigen<double>(Eigen::VectorXd::Ones(150));
-  Vector<double> x(150);
+  std::vector<double> x;
   const CgResult first = conjugate_gradients(*a, b, x, {});
   const CgResult second = conjugate_gradients(*a, b, x, {});
   REQUIRE(first.history.size() == second.history.size());

@@ -48,7 +48,7 @@ class EigenKernels final : public VectorKernels<T> {
   void update(const Scalar& rz, const Scalar& energy, const Vector<T>& p, const Vector<T>& q,
               const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, Scalar& new_rz,
               Scalar& rr) const override {
-    const T alpha = static_cast<T>(rz.value() / energy.value());
+    const T alpha = static_cast<T>(step_length(rz.value(), energy.value()));
     auto residual = as_eigen(r);
     as_eigen(x) += alpha * as_eigen(p);
     residual -= alpha * as_eigen(q);
@@ -59,7 +59,7 @@ class EigenKernels final : public VectorKernels<T> {
 
   void direction(const Scalar& new_rz, const Scalar& rz, const Vector<T>& r, const Vector<T>* inverse_diagonal,
                  Vector<T>& p) const override {
-    const T beta = static_cast<T>(new_rz.value() / rz.value());
+    const T beta = static_cast<T>(step_length(new_rz.value(), rz.value()));
     const auto residual = as_eigen(r);
     auto to = as_eigen(p);
     if (inverse_diagonal != nullptr)

@@ -1,0 +1,209 @@
+// The passes of CG on the GPU. Threads go over the rows in strides of the grid, which has every block resident; a
+// thread takes 16 bytes of each vector at a time. Words read and written an unknown: start 2, update 6, direction 3,
+// dot 2; one more each with a diagonal, dot apart. Scalars are read from and written to the device's memory; sums are
+// in double precision and in fixed order.
+
+#include <algorithm>
+#include <cassert>
+
+#include "operators/cuda_sum.cuh"
+#include "operators/vector_kernels.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+constexpr int block_threads = 512;
+
+/// 16 bytes of numbers.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int size = 16 / sizeof(T);
+  T value[size];
+};
+
+/// How many rows a thread takes at once, for overloads.
+template <int>
+struct Count {};
+
+/// M^-1 r, entry by entry; the diagonal may be null for M = I.
+template <class T>
+__device__ T precondition(const T* inverse_diagonal, std::int64_t i, T r) {
+  return inverse_diagonal == nullptr ? r : inverse_diagonal[i] * r;
+}
+
+/// step_length on the GPU.
+__device__ inline double quotient(double a, double b) { return b > 0 ? a / b : 0.0; }
+
+/// Calls body(i, Count<count>()) for all rows, `count` at a time, the last ones singly.
+template <class T, class Body>
+__device__ void for_packs(std::int64_t rows, const Body& body) {
+  constexpr int size = Pack<T>::size;
+  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  const std::int64_t packs = rows / size;
+  for (std::int64_t pack = thread; pack < packs; pack += threads)
+    body(pack * size, Count<size>());
+  if (thread < rows - packs * size) body(packs * size + thread, Count<1>());
+}
+
+template <class T, int N>
+__device__ void load(const T* from, T (&to)[N]) {
+  if constexpr (N == 1) {
+    to[0] = *from;
+  } else {
+    const Pack<T> pack = *reinterpret_cast<const Pack<T>*>(from);
+    for (int k = 0; k < N; ++k) to[k] = pack.value[k];
+  }
+}
+template <class T, int N>
+__device__ void store(const T (&from)[N], T* to) {
+  if constexpr (N == 1) {
+    *to = from[0];
+  } else {
+    Pack<T> pack;
+    for (int k = 0; k < N; ++k) pack.value[k] = from[k];
+    *reinterpret_cast<Pack<T>*>(to) = pack;
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads) start_kernel(std::int64_t rows, const T* r, const T* inverse_diagonal,
+                                                              T* p, double* rz, double* rr, cuda::Parts<2> parts) {
+  double sums[2] = {0, 0};
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_r[count], of_p[count];
+    load(r + i, of_r);
+    for (int k = 0; k < count; ++k) {
+      of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]);
+      sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_p[k]);
+      sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
+    }
+    store(of_p, p + i);
+  });
+  cuda::sum_of_grid(sums, parts, [&](const double(&results)[2]) {
+    *rz = results[0];
+    *rr = results[1];
+  });
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    update_kernel(std::int64_t rows, const double* rz, const double* energy, const T* p, const T* q,
+                  const T* inverse_diagonal, T* x, T* r, double* new_rz, double* rr, cuda::Parts<2> parts) {
+  const T alpha = static_cast<T>(quotient(*rz, *energy));
+  double sums[2] = {0, 0};
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_p[count], of_q[count], of_x[count], of_r[count];
+    load(p + i, of_p);
+    load(q + i, of_q);
+    load(x + i, of_x);
+    load(r + i, of_r);
+    for (int k = 0; k < count; ++k) {
+      of_x[k] += alpha * of_p[k];
+      of_r[k] -= alpha * of_q[k];
+      const T of_z = precondition(inverse_diagonal, i + k, of_r[k]);
+      sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_z);
+      sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
+    }
+    store(of_x, x + i);
+    store(of_r, r + i);
+  });
+  cuda::sum_of_grid(sums, parts, [&](const double(&results)[2]) {
+    *new_rz = results[0];
+    *rr = results[1];
+  });
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    direction_kernel(std::int64_t rows, const double* new_rz, const double* rz, const T* r, const T* inverse_diagonal,
+                     T* p) {
+  const T beta = static_cast<T>(quotient(*new_rz, *rz));
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_r[count], of_p[count];
+    load(r + i, of_r);
+    load(p + i, of_p);
+    for (int k = 0; k < count; ++k) of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_p[k];
+    store(of_p, p + i);
+  });
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    dot_kernel(std::int64_t rows, const T* a, const T* b, double* result, cuda::Parts<1> parts) {
+  double sums[1] = {0};
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_a[count], of_b[count];
+    load(a + i, of_a);
+    load(b + i, of_b);
+    for (int k = 0; k < count; ++k) sums[0] += static_cast<double>(of_a[k]) * static_cast<double>(of_b[k]);
+  });
+  cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *result = results[0]; });
+}
+
+template <std::floating_point T>
+class CudaKernels final : public VectorKernels<T> {
+ public:
+  CudaKernels()
+      : start_blocks_(cuda::resident_blocks(start_kernel<T>, block_threads)),
+        update_blocks_(cuda::resident_blocks(update_kernel<T>, block_threads)),
+        direction_blocks_(cuda::resident_blocks(direction_kernel<T>, block_threads)),
+        dot_blocks_(cuda::resident_blocks(dot_kernel<T>, block_threads)),
+        two_(std::max(start_blocks_, update_blocks_)),
+        one_(dot_blocks_) {}
+
+  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, Scalar& rz,
+             Scalar& rr) const override {
+    assert(r.size() == p.size());
+    cuda::launch(start_kernel<T>, blocks(r.size(), start_blocks_), block_threads, 0, r.size(), r.data(),
+                 data_of(inverse_diagonal), p.data(), rz.data(), rr.data(), two_.parts());
+  }
+
+  void update(const Scalar& rz, const Scalar& energy, const Vector<T>& p, const Vector<T>& q,
+              const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, Scalar& new_rz,
+              Scalar& rr) const override {
+    assert(p.size() == q.size() && p.size() == x.size() && p.size() == r.size());
+    cuda::launch(update_kernel<T>, blocks(r.size(), update_blocks_), block_threads, 0, r.size(), rz.data(),
+                 energy.data(), p.data(), q.data(), data_of(inverse_diagonal), x.data(), r.data(), new_rz.data(),
+                 rr.data(), two_.parts());
+  }
+
+  void direction(const Scalar& new_rz, const Scalar& rz, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                 Vector<T>& p) const override {
+    assert(r.size() == p.size());
+    cuda::launch(direction_kernel<T>, blocks(r.size(), direction_blocks_), block_threads, 0, r.size(), new_rz.data(),
+                 rz.data(), r.data(), data_of(inverse_diagonal), p.data());
+  }
+
+  void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
+    assert(a.size() == b.size());
+    cuda::launch(dot_kernel<T>, blocks(a.size(), dot_blocks_), block_threads, 0, a.size(), a.data(), b.data(),
+                 result.data(), one_.parts());
+  }
+
+ private:
+  /// At least one block, which writes the sums where there are no rows.
+  static std::int64_t blocks(std::int64_t rows, std::int64_t resident) {
+    constexpr std::int64_t rows_a_block = block_threads * Pack<T>::size;
+    return std::clamp<std::int64_t>((rows + rows_a_block - 1) / rows_a_block, 1, resident);
+  }
+  static const T* data_of(const Vector<T>* vector) { return vector != nullptr ? vector->data() : nullptr; }
+
+  std::int64_t start_blocks_, update_blocks_, direction_blocks_, dot_blocks_;
+  mutable cuda::PartsStorage<2> two_;
+  mutable cuda::PartsStorage<1> one_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+const VectorKernels<T>& cuda_vector_kernels() {
+  static const CudaKernels<T> kernels;
+  return kernels;
+}
+
+template const VectorKernels<double>& cuda_vector_kernels();
+template const VectorKernels<float>& cuda_vector_kernels();
+
+}  // namespace femcg::operators

@@ -1,0 +1,150 @@
+#include "solver/timing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "solver/cg.hpp"
+
+namespace femcg::solver {
+
+using operators::Operator;
+using operators::Vector;
+
+namespace {
+
+constexpr double seconds_a_batch = 5e-3;
+constexpr int most_products_a_batch = 1000;
+constexpr double vanished = 1e-30;  // |r| / |b| far below rounding, far above underflow
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Wall-clock seconds until the device has done the work.
+template <class Work>
+double seconds_of(operators::Device device, const Work& work) {
+  operators::synchronize(device);
+  const double begin = now();
+  work();
+  operators::synchronize(device);
+  return now() - begin;
+}
+
+/// The vectors of one product, the input different from row to row.
+template <std::floating_point T>
+class Product {
+ public:
+  explicit Product(const Operator<T>& a)
+      : a_(&a), x_(a.size(), a.device()), y_(a.size(), a.device()), energy_(a.device()) {
+    Vector<T> x(a.size());
+    for (std::int64_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(1.0 + 0.5 * std::sin(static_cast<double>(i)));
+    operators::copy(x, x_);
+  }
+  /// Mean seconds of several in a row.
+  double seconds(int products) {
+    const auto work = [&] {
+      for (int i = 0; i < products; ++i) a_->apply(x_, y_, &energy_);
+    };
+    return seconds_of(a_->device(), work) / products;
+  }
+
+ private:
+  const Operator<T>* a_;
+  Vector<T> x_, y_;
+  operators::Scalar energy_;
+};
+
+/// Seconds of one CG iteration, over `iterations` of them.
+template <std::floating_point T>
+double seconds_of_iteration(const Contestant<T>& of, std::int64_t iterations) {
+  std::vector<double> x;
+  CgOptions<T> options;
+  options.tolerance = vanished;
+  options.inverse_diagonal = of.inverse_diagonal;
+  double seconds = 0;
+  std::int64_t done = 0;
+  while (done < iterations) {
+    options.max_iterations = iterations - done;
+    const CgResult result = conjugate_gradients(*of.a, *of.b, x, options);
+    if (result.iterations == 0) throw std::runtime_error("CG cannot make a step on this system");
+    seconds += result.seconds;
+    done += result.iterations;
+  }
+  return seconds / static_cast<double>(done);
+}
+
+/// One contestant's turns.
+template <std::floating_point T>
+class Turn {
+ public:
+  explicit Turn(Contestant<T>& of) : of_(&of), product_(*of.a) {
+    product_.seconds(1);  // the first use of memory is not the operator's cost
+    const double once = std::max(product_.seconds(2), 1e-9);
+    products_ = std::clamp(static_cast<int>(seconds_a_batch / once), 1, most_products_a_batch);
+  }
+  void take(std::int64_t iterations) {
+    of_->product.add(product_.seconds(products_));
+    if (of_->b != nullptr) of_->iteration.add(seconds_of_iteration(*of_, iterations));
+  }
+
+ private:
+  Contestant<T>* of_;
+  Product<T> product_;
+  int products_ = 1;
+};
+
+}  // namespace
+
+double Samples::median() const {
+  if (seconds_.empty()) return 0;
+  std::vector<double> sorted = seconds_;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+double Samples::minimum() const { return seconds_.empty() ? 0 : *std::ranges::min_element(seconds_); }
+double Samples::maximum() const { return seconds_.empty() ? 0 : *std::ranges::max_element(seconds_); }
+
+template <std::floating_point T>
+Samples time_products(const Operator<T>& a) {
+  constexpr int least = 5, most = 101;
+  constexpr double enough = 0.5;  // seconds
+  Product<T> product(a);
+  product.seconds(1);
+  Samples samples;
+  for (double total = 0; samples.count() < least || (total < enough && samples.count() < most);) {
+    const double seconds = product.seconds(1);
+    samples.add(seconds);
+    total += seconds;
+  }
+  return samples;
+}
+
+template <std::floating_point T>
+void hold(std::vector<Contestant<T>>& contestants, const Contest& contest,
+          const std::function<void(std::size_t, const std::exception&)>& failed) {
+  std::vector<std::optional<Turn<T>>> turns(contestants.size());
+  for (int repetition = 0; repetition < contest.repetitions; ++repetition)
+    for (std::size_t i = 0; i < contestants.size(); ++i) {
+      if (repetition > 0 && !turns[i]) continue;  // it failed
+      try {
+        if (!turns[i]) turns[i].emplace(contestants[i]);
+        turns[i]->take(contest.iterations);
+      } catch (const std::exception& error) {
+        turns[i].reset();
+        failed(i, error);
+      }
+      if (contest.go_on && !contest.go_on()) return;
+    }
+}
+
+template Samples time_products(const Operator<double>&);
+template Samples time_products(const Operator<float>&);
+template void hold(std::vector<Contestant<double>>&, const Contest&,
+                   const std::function<void(std::size_t, const std::exception&)>&);
+template void hold(std::vector<Contestant<float>>&, const Contest&,
+                   const std::function<void(std::size_t, const std::exception&)>&);
+
+}  // namespace femcg::solver
