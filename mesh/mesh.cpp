@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -111,6 +112,85 @@ void turn_round(Mesh& mesh, const std::vector<char>& mirrored) {
       if (mirrored[facet.cell]) facet.facet = mirrored_facet(mesh.shape, facet.facet);
 }
 
+/// "cell at (x, y)" of the first ten cells, each followed by what `more` says of it.
+template <class More>
+std::string first_cells(const Mesh& mesh, const std::vector<std::int32_t>& cells, More more) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(cells.size(), 10); ++i) {
+    const std::array<double, 3> centre = cell_centre(mesh, cells[i]);
+    text += fmt::format("{} cell at ({:.6g}, {:.6g}{}){}", i == 0 ? "" : ",", centre[0], centre[1],
+                        mesh.dimension() == 3 ? fmt::format(", {:.6g}", centre[2]) : "", more(cells[i]));
+  }
+  return text;
+}
+
+/// For each facet of the reference cell, whether its vertices run as its outward orientation does (+1) or against (-1).
+std::vector<int> outward_signs(CellShape shape) {
+  const Eigen::VectorXd centre = cell_quadrature(shape, 1).points.col(0);
+  std::vector<int> signs;
+  for (int f = 0; f < static_cast<int>(facets(shape).size()); ++f) {
+    Eigen::MatrixXd frame(dimension(shape), dimension(shape));
+    frame << facet_quadrature(shape, f, 1).points.col(0) - centre, facet_tangents(shape, f);
+    signs.push_back(frame.determinant() > 0 ? 1 : -1);
+  }
+  return signs;
+}
+
+/// +1 or -1 for the sense in which a facet's vertices run, judged by their global numbers: from the least one, to the
+/// lesser of its two neighbours first or last.
+int sense(std::span<const std::int32_t> vertices) {
+  if (vertices.size() == 2) return vertices[0] < vertices[1] ? 1 : -1;
+  const int least = static_cast<int>(std::min_element(vertices.begin(), vertices.end()) - vertices.begin());
+  if (vertices.size() == 3) return vertices[(least + 1) % 3] < vertices[(least + 2) % 3] ? 1 : -1;
+  // Of a quadrilateral's four corners the first and last see their neighbours counter-clockwise, the others clockwise.
+  const int turn = least == 0 || least == 3 ? 1 : -1;
+  return vertices[least ^ 1] < vertices[least ^ 2] ? turn : -turn;
+}
+
+/// Cells that share a facet with a cell on the same side of it, one folded over the other: with every cell turned to be
+/// positively oriented (the `mirrored` ones are not yet), both run round the facet in the same sense.
+std::vector<std::int32_t> folded_cells(const Mesh& mesh, const std::vector<char>& mirrored) {
+  const std::vector<SubEntity>& local = facets(mesh.shape);
+  const std::vector<int> signs = outward_signs(mesh.shape), corners = Lattice(mesh.shape, mesh.order).vertex_nodes();
+  const EntityNumbers numbers = number_entities(mesh, mesh.dimension() - 1);
+  const int per_cell = static_cast<int>(local.size());
+  const auto visit = [&](auto seen) {
+    std::array<std::int32_t, 4> vertices{};
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+      for (int f = 0; f < per_cell; ++f) {
+        const std::size_t count = local[f].vertices.size();
+        for (std::size_t v = 0; v < count; ++v) vertices[v] = mesh.nodes(cell)[corners[local[f].vertices[v]]];
+        const bool positive = signs[f] * sense({vertices.data(), count}) > 0;
+        seen(cell, numbers.of_cell[std::int64_t{cell} * per_cell + f], positive != (mirrored[cell] != 0) ? 1 : 2);
+      }
+  };
+  std::vector<std::uint8_t> sides(numbers.count, 0);  // bits 1 and 2: seen from that side; 4 and 8: more than once
+  visit([&](std::int32_t, std::int32_t facet, int side) {
+    sides[facet] = static_cast<std::uint8_t>(sides[facet] | (sides[facet] & side) << 2 | side);
+  });
+  std::vector<std::int32_t> folded;
+  visit([&](std::int32_t cell, std::int32_t facet, int side) {
+    if ((sides[facet] >> 2 & side) != 0 && (folded.empty() || folded.back() != cell)) folded.push_back(cell);
+  });
+  return folded;
+}
+
+/// A cell whose determinant is negative may be listed clockwise, or lie inside out over its neighbours: throws for the
+/// latter.
+void check_folds(const Mesh& mesh, const std::vector<char>& mirrored, std::int32_t mirrored_count) {
+  const std::vector<std::int32_t> folded = folded_cells(mesh, mirrored);
+  if (folded.empty()) return;
+  // Of two cells on one side of their facet, the one listed as fewer others are is taken for the wrong one.
+  const bool few = mirrored_count <= mesh.cell_count() / 2;
+  std::vector<std::int32_t> wrong;
+  std::copy_if(folded.begin(), folded.end(), std::back_inserter(wrong),
+               [&](std::int32_t cell) { return (mirrored[cell] != 0) == few; });
+  if (wrong.empty()) wrong = folded;
+  throw std::runtime_error(
+      fmt::format("{} of {} cells are inverted (they lie folded over a neighbour, on its side of the common facet):{}",
+                  wrong.size(), mesh.cell_count(), first_cells(mesh, wrong, [](std::int32_t) { return ""; })));
+}
+
 void check_determinants(Mesh& mesh) {
   const std::vector<DeterminantRange> ranges = determinant_ranges(mesh);
   std::vector<std::int32_t> tangled;
@@ -125,19 +205,14 @@ void check_determinants(Mesh& mesh) {
       tangled.push_back(cell);
     }
   }
-  if (!tangled.empty()) {
-    std::string sentence =
-        fmt::format("{} of {} cells are inverted or degenerate (their Jacobian determinant vanishes or changes sign):",
-                    tangled.size(), mesh.cell_count());
-    for (std::size_t i = 0; i < std::min<std::size_t>(tangled.size(), 10); ++i) {
-      const std::array<double, 3> centre = cell_centre(mesh, tangled[i]);
-      sentence += fmt::format("{} cell at ({:.6g}, {:.6g}{}) has least determinant {:.3g}", i == 0 ? "" : ",",
-                              centre[0], centre[1], mesh.dimension() == 3 ? fmt::format(", {:.6g}", centre[2]) : "",
-                              ranges[tangled[i]].least);
-    }
-    throw std::runtime_error(sentence);
-  }
+  if (!tangled.empty())
+    throw std::runtime_error(fmt::format(
+        "{} of {} cells are inverted or degenerate (their Jacobian determinant vanishes or changes sign):{}",
+        tangled.size(), mesh.cell_count(), first_cells(mesh, tangled, [&](std::int32_t cell) {
+          return fmt::format(" has least determinant {:.3g}", ranges[cell].least);
+        })));
   if (mirrored_count > 0) {
+    check_folds(mesh, mirrored, mirrored_count);
     turn_round(mesh, mirrored);
     mesh.remarks.push_back(fmt::format("{} of {} cells were numbered clockwise and have been turned round",
                                        mirrored_count, mesh.cell_count()));

@@ -55,8 +55,10 @@ std::vector<std::int32_t> cell_components(const Mesh& mesh);
 /// Makes a mesh fit for computing, or says why it is not. Cells that are merely mirrored (Jacobian determinant negative
 /// everywhere) are turned round. Two nodes at one place that only happen to be distinct, and several components, are
 /// counted in `remarks`. Throws std::runtime_error where the determinant vanishes or changes sign within a cell, with
-/// the number of such cells and the centres and least determinants of the first ten; where a coordinate is not finite;
-/// where an index is out of range; and where there are no cells.
+/// the number of such cells and the centres and least determinants of the first ten; where two cells lie on one side of
+/// a facet that they share, so that one is inside out rather than mirrored (only looked for where there are such
+/// cells), likewise with centres; where a coordinate is not finite; where an index is out of range; and where there are
+/// no cells.
 void validate(Mesh& mesh);
 
 }  // namespace femcg::mesh

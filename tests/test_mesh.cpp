@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <string>
 
 #include "mesh/box.hpp"
 #include "mesh/function_space.hpp"
@@ -165,6 +166,47 @@ TEST_CASE("mirrored cells are turned round, flat and tangled ones refused with t
         validate(empty);
       }(),
       doctest::Contains("no cells"));
+}
+
+TEST_CASE("cells that lie inside out over their neighbours are refused, in whichever sense the others are listed") {
+  for (const CellShape shape : all_cell_shapes) {
+    CAPTURE(name(shape));
+    // The last layer of cells is folded back over the one before it; its facets there are those of 2 (x 2) rectangles.
+    Mesh folded = make_box({shape, {5, 2, 2}, {5, 1, 1}});
+    const int d = folded.dimension(), facet_count = d == 2 ? 2 : is_tensor(shape) ? 4 : 8;
+    for (std::int32_t node = 0; node < folded.node_count(); ++node)
+      if (double& x = folded.coordinates[node * d]; x == 5) x = 3;
+    const std::string sentence = std::to_string(facet_count) + " of " + std::to_string(folded.cell_count()) +
+                                 " cells are inverted (they lie folded";
+    Mesh mirrored = folded, shuffled = folded;
+    CHECK_THROWS_WITH(validate(folded), doctest::Contains(sentence.c_str()));
+    CHECK_THROWS_WITH(validate(folded), doctest::Contains("cell at (3."));  // still: nothing has been turned
+    for (std::int32_t node = 0; node < mirrored.node_count(); ++node) mirrored.coordinates[node * d] *= -1;
+    CHECK_THROWS_WITH(validate(mirrored), doctest::Contains(sentence.c_str()));
+    CHECK_THROWS_WITH(validate(mirrored), doctest::Contains("cell at (-3."));
+    shuffle_cells(shuffled);
+    CHECK_THROWS_WITH(validate(shuffled), doctest::Contains("they lie folded"));
+  }
+}
+
+TEST_CASE("a mesh that is mirrored as a whole is turned round, curved cells and boundary facets included") {
+  for (const CellShape shape : all_cell_shapes) {
+    CAPTURE(name(shape));
+    Mesh mesh = small_box(shape);
+    const double expected = volume(mesh);
+    const FunctionSpace lattice(mesh, 3, NodeFamily::equispaced);
+    mesh.coordinates = lattice.dof_points();
+    mesh.cell_nodes = lattice.cell_dofs();
+    mesh.order = 3;
+    for (std::size_t i = 0; i < mesh.coordinates.size(); i += mesh.dimension()) mesh.coordinates[i] *= -1;
+    validate(mesh);
+    REQUIRE(mesh.remarks.size() == 1);
+    CHECK(volume(mesh) == doctest::Approx(expected));
+    const std::vector<int> corners = Lattice(shape, 3).vertex_nodes();
+    for (const BoundaryFacet& facet : mesh.boundaries[1].facets)
+      for (const int v : facets(shape)[facet.facet].vertices)
+        CHECK(mesh.point(mesh.nodes(facet.cell)[corners[v]])[0] == -1.5);
+  }
 }
 
 TEST_CASE("parts that share no vertex are counted, and so are nodes in one place") {
