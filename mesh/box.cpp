@@ -25,6 +25,27 @@ double scatter(std::uint64_t key) {
   return 2.0 * static_cast<double>(key >> 11) / 9007199254740992.0 - 1.0;
 }
 
+/// A repeatable vector of length at most 1 for a node: evenly over the cube, what lies outside the ball drawn in to it.
+std::array<double, 3> scatter_in_ball(std::int64_t node, int d) {
+  std::array<double, 3> vector{};
+  double squared = 0;
+  for (int axis = 0; axis < d; ++axis) {
+    vector[axis] = scatter(static_cast<std::uint64_t>(3 * node + axis));
+    squared += vector[axis] * vector[axis];
+  }
+  if (squared > 1)
+    for (double& component : vector) component /= std::sqrt(squared);
+  return vector;
+}
+
+void check_distort(const BoxOptions& options) {
+  const double most = most_distortion(options.shape);
+  if (!(options.distort >= 0 && options.distort <= most))
+    throw std::invalid_argument(
+        fmt::format("distort must be from 0 to {} of a cell in {}D, not {}: beyond that, cells could turn inside out",
+                    most, dimension(options.shape), options.distort));
+}
+
 void check(const BoxOptions& options) {
   std::int64_t cells = dimension(options.shape) == 2 ? 2 : 6, nodes = 1;
   for (int axis = 0; axis < dimension(options.shape); ++axis) {
@@ -39,8 +60,7 @@ void check(const BoxOptions& options) {
     if (cells > std::numeric_limits<std::int32_t>::max() || nodes > std::numeric_limits<std::int32_t>::max())
       throw std::invalid_argument("a box of so many cells has more than 2^31 - 1 of them");
   }
-  if (!(options.distort >= 0 && options.distort <= 0.3))
-    throw std::invalid_argument(fmt::format("distort must be from 0 to 0.3 of a cell, not {}", options.distort));
+  check_distort(options);
 }
 
 /// Numbers of the structured grid under a box.
@@ -61,10 +81,10 @@ void make_nodes(const BoxOptions& options, const Grid& grid, Mesh& mesh) {
       const std::int64_t node = grid.node(i, j, k);
       bool inner = true;
       for (int axis = 0; axis < grid.d; ++axis) inner = inner && index[axis] > 0 && index[axis] < grid.cells[axis];
+      const std::array<double, 3> direction =
+          inner && options.distort > 0 ? scatter_in_ball(node, grid.d) : std::array<double, 3>{};
       for (int axis = 0; axis < grid.d; ++axis) {
-        const double step = options.size[axis] / grid.cells[axis];
-        const double moved =
-            inner && options.distort > 0 ? options.distort * scatter(static_cast<std::uint64_t>(3 * node + axis)) : 0.0;
+        const double step = options.size[axis] / grid.cells[axis], moved = options.distort * direction[axis];
         // The far side lies exactly at the size.
         mesh.coordinates[node * grid.d + axis] =
             index[axis] == grid.cells[axis] ? options.size[axis] : (index[axis] + moved) * step;

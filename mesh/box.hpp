@@ -11,12 +11,19 @@ struct BoxOptions {
   CellShape shape = CellShape::quadrilateral;
   std::array<int, 3> cells{1, 1, 1};          ///< along each axis; the third is ignored in 2D
   std::array<double, 3> size{1.0, 1.0, 1.0};  ///< edge lengths
-  double distort = 0.0;  ///< inner vertices move by at most this fraction of a cell, 0 to 0.3, smoothly repeatable
+  double distort = 0.0;  ///< inner vertices move by up to this fraction of a cell; 0 to most_distortion, repeatable
 };
+
+/// The largest distortion that a box may have: 0.3 in 2D, 0.2 in 3D, in units of cells.
+///
+/// No cell can turn inside out: in units of cells the Jacobian matrix is I + E, where each of the d columns of E is the
+/// difference of two displacements (or a mean of such), so |E|_F <= 2 sqrt(d) distort, which is below 1 for distort up
+/// to 0.353 in 2D and 0.288 in 3D.
+constexpr double most_distortion(CellShape shape) { return dimension(shape) == 2 ? 0.3 : 0.2; }
 
 /// Structured mesh of a box in one region "box". Simplices split each rectangle in 2, each cuboid in 6 (Kuhn) cells.
 /// Sides are named left right (x), bottom top (y), back front (z). Throws std::invalid_argument for sizes or counts
-/// that are not positive, a distortion out of range and more than 2^31 - 1 cells or nodes.
+/// that are not positive, a distortion out of range, and more than 2^31 - 1 cells or nodes.
 Mesh make_box(const BoxOptions& options);
 
 }  // namespace femcg::mesh

@@ -16,6 +16,12 @@ namespace {
 using Kind = CaseNode::Kind;
 
 constexpr int most_refinements = 12;
+constexpr NumberRule distortion_2d{"a number from 0 to 0.3 in 2D", [](double a) {
+                                     return a >= 0 && a <= mesh::most_distortion(mesh::CellShape::quadrilateral);
+                                   }};
+constexpr NumberRule distortion_3d{"a number from 0 to 0.2 in 3D", [](double a) {
+                                     return a >= 0 && a <= mesh::most_distortion(mesh::CellShape::hexahedron);
+                                   }};
 
 std::vector<std::string> cell_names() {
   std::vector<std::string> names;
@@ -68,7 +74,7 @@ mesh::BoxOptions read_box(const MapReader& mesh) {
     box.find("cell")->note(
         fmt::format("mesh.box.cell is {}, which has {} dimensions, but mesh.box.cells has {} numbers", cell,
                     mesh::dimension(options.shape), dimension));
-  options.distort = box.number("distort", 0.0, {"a number from 0 to 0.3", [](double a) { return a >= 0 && a <= 0.3; }});
+  options.distort = box.number("distort", 0.0, dimension == 3 ? distortion_3d : distortion_2d);
   return options;
 }
 

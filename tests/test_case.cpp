@@ -372,7 +372,9 @@ TEST_CASE("mesh: exactly one of file and box, with the keys that go with it") {
                  ":1:35: mesh.box.cell is hexahedron, which has 3 dimensions"));
   CHECK(contains(problems("mesh: {box: {cells: [4, 4, 4], cell: triangle}}\n").front(), "which has 2 dimensions"));
   CHECK(contains(problems("mesh: {box: {cells: [4, 4], cell: hex}}\n").front(), "must be quadrilateral, triangle, "));
-  CHECK(contains(problems("mesh: {box: {cells: [4, 4], distort: 0.4}}\n").front(), "from 0 to 0.3, not '0.4'"));
+  CHECK(contains(problems("mesh: {box: {cells: [4, 4], distort: 0.4}}\n").front(), "from 0 to 0.3 in 2D, not '0.4'"));
+  CHECK(
+      contains(problems("mesh: {box: {cells: [4, 4, 4], distort: 0.3}}\n").front(), "from 0 to 0.2 in 3D, not '0.3'"));
   CHECK(contains(problems("mesh: {size: 1, box: {cells: [4, 4]}}\n").front(), ":1:8: mesh.size goes with mesh.file"));
   CHECK(contains(problems("mesh: {refine: 13, box: {cells: [4, 4]}}\n").front(), "mesh.refine must be a whole number"));
   CHECK(box_of(case_of("mesh: {box: {cells: [1, 2, 3]}}\n")).shape == femcg::mesh::CellShape::hexahedron);

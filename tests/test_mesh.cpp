@@ -61,7 +61,7 @@ void shuffle_cells(Mesh& mesh) {
 
 TEST_CASE("a box has its volume, its sides and its cells, distorted or not") {
   for (const CellShape shape : all_cell_shapes)
-    for (const double distort : {0.0, 0.3}) {
+    for (const double distort : {0.0, most_distortion(shape)}) {
       CAPTURE(name(shape));
       Mesh mesh = small_box(shape, distort);
       validate(mesh);
@@ -82,8 +82,28 @@ TEST_CASE("a box has its volume, its sides and its cells, distorted or not") {
     }
   CHECK_THROWS_AS(make_box({CellShape::triangle, {0, 1, 1}}), std::invalid_argument);
   CHECK_THROWS_AS(make_box({CellShape::triangle, {1, 1, 1}, {1, -1, 1}}), std::invalid_argument);
-  CHECK_THROWS_AS(make_box({CellShape::triangle, {1, 1, 1}, {1, 1, 1}, 0.5}), std::invalid_argument);
+  CHECK_THROWS_WITH(make_box({CellShape::triangle, {1, 1, 1}, {1, 1, 1}, 0.31}),
+                    doctest::Contains("distort must be from 0 to 0.3 of a cell in 2D, not 0.31"));
+  CHECK_THROWS_WITH(make_box({CellShape::tetrahedron, {1, 1, 1}, {1, 1, 1}, 0.3}),
+                    doctest::Contains("distort must be from 0 to 0.2 of a cell in 3D, not 0.3"));
   CHECK_THROWS_AS(make_box({CellShape::hexahedron, {2000, 2000, 2000}}), std::invalid_argument);
+}
+
+TEST_CASE("however many cells a distorted box has, none turns inside out") {
+  for (const CellShape shape : all_cell_shapes) {
+    CAPTURE(name(shape));
+    const int n = dimension(shape) == 2 ? 400 : 40, d = dimension(shape);
+    Mesh mesh = make_box({shape, {n, n, n}, {double(n), double(n), double(n)}, most_distortion(shape)});
+    CHECK_NOTHROW(validate(mesh));
+    CHECK(mesh.remarks.empty());
+    double farthest = 0;
+    for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+      double squared = 0;
+      for (int i = 0; i < d; ++i) squared += std::pow(mesh.point(node)[i] - std::round(mesh.point(node)[i]), 2);
+      farthest = std::max(farthest, std::sqrt(squared));
+    }
+    CHECK(farthest == doctest::Approx(most_distortion(shape)).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("a space has the dofs that counting vertices, edges, faces and cells gives") {
