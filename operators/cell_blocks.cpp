@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <stdexcept>
+#include <numeric>
 
 namespace femcg::operators {
 
@@ -19,13 +19,13 @@ std::int32_t batches_a_block(std::int32_t batches, int lanes, int dofs) {
 }  // namespace
 
 template <std::floating_point T>
-CellBlocks<T>::CellBlocks(const BilinearForm& form)
-    : dofs_(form.dofs_per_cell()), batches_((form.cells() + lanes - 1) / lanes) {
+CellBlocks<T>::CellBlocks(const BilinearForm& form, Races races)
+    : races_(races), dofs_(form.dofs_per_cell()), batches_((form.cells() + lanes - 1) / lanes) {
   const std::int32_t step = batches_a_block(batches_, lanes, dofs_);
   for (std::int32_t batch = 0; batch < batches_; batch += step)
     blocks_.push_back({batch, std::min(batch + step, batches_), 0, 0, 0});
   number_blocks(form);
-  colour_blocks(form.unknowns);
+  if (races_ == Races::coloured) colour_blocks(form.unknowns);
 }
 
 template <std::floating_point T>
@@ -82,35 +82,42 @@ void CellBlocks<T>::number_blocks(const BilinearForm& form) {
   }
 }
 
-/// Greedy: each block takes the least used of the colours that no neighbour has.
+/// Greedy: each block takes the least used of the colours that no neighbour has. There are at most as many colours as a
+/// block has neighbours, plus one.
 template <std::floating_point T>
 void CellBlocks<T>::colour_blocks(std::int32_t unknowns) {
-  std::vector<std::uint64_t> taken(unknowns, 0);  // colours of the blocks at each unknown
-  std::vector<int> colour_of(blocks_.size());
-  std::vector<std::int32_t> sizes;
-  for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    const auto list = this->unknowns(blocks_[b]).subspan(blocks_[b].private_count);
-    std::uint64_t forbidden = 0;
-    for (const std::int32_t i : list) forbidden |= taken[i];
-    int best = -1;
-    for (int colour = 0; colour < static_cast<int>(sizes.size()); ++colour)
-      if (!(forbidden >> colour & 1) && (best < 0 || sizes[colour] < sizes[best])) best = colour;
+  const auto shared = [&](const Block& block) { return this->unknowns(block).subspan(block.private_count); };
+  // Colours of the blocks at each unknown: as many places as it has blocks, filled as they are coloured.
+  std::vector<std::int64_t> next(unknowns + std::size_t{1}, 0);
+  for (const Block& block : blocks_)
+    for (const std::int32_t i : shared(block)) ++next[i + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  const std::vector<std::int64_t> first(next.begin(), next.end());
+  std::vector<std::int32_t> taken(first.back());
+
+  const auto count = static_cast<std::int32_t>(blocks_.size());
+  std::vector<std::int32_t> colour_of(count), sizes;
+  std::vector<std::int32_t> forbidden_to;  // the last block that each colour was forbidden to
+  for (std::int32_t b = 0; b < count; ++b) {
+    for (const std::int32_t i : shared(blocks_[b]))
+      for (std::int64_t k = first[i]; k < next[i]; ++k) forbidden_to[taken[k]] = b;
+    std::int32_t best = -1;
+    for (std::int32_t colour = 0; colour < static_cast<std::int32_t>(sizes.size()); ++colour)
+      if (forbidden_to[colour] != b && (best < 0 || sizes[colour] < sizes[best])) best = colour;
     if (best < 0) {
-      best = static_cast<int>(sizes.size());
+      best = static_cast<std::int32_t>(sizes.size());
       sizes.push_back(0);
-      if (best >= 64)
-        throw std::runtime_error("the cells cannot be coloured with 64 colours: too many meet at one vertex");
+      forbidden_to.push_back(-1);
     }
     colour_of[b] = best;
     ++sizes[best];
-    for (const std::int32_t i : list) taken[i] |= std::uint64_t{1} << best;
+    for (const std::int32_t i : shared(blocks_[b])) taken[next[i]++] = best;
   }
-  colour_offsets_.assign(1, 0);
-  for (int colour = 0; colour < static_cast<int>(sizes.size()); ++colour) {
-    for (std::size_t b = 0; b < blocks_.size(); ++b)
-      if (colour_of[b] == colour) coloured_blocks_.push_back(static_cast<std::int32_t>(b));
-    colour_offsets_.push_back(static_cast<std::int32_t>(coloured_blocks_.size()));
-  }
+  colour_offsets_.resize(sizes.size() + 1, 0);
+  std::partial_sum(sizes.begin(), sizes.end(), colour_offsets_.begin() + 1);
+  std::vector<std::int32_t> end(colour_offsets_.begin(), colour_offsets_.end() - 1);
+  coloured_blocks_.resize(count);
+  for (std::int32_t b = 0; b < count; ++b) coloured_blocks_[end[colour_of[b]]++] = b;
 }
 
 template class CellBlocks<double>;

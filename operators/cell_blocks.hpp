@@ -44,11 +44,12 @@ class CellBlocks {
     std::int32_t private_count, unknown_count;  ///< private ones first, then shared ones
   };
 
-  explicit CellBlocks(const BilinearForm& form);
+  /// Blocks are coloured only where colours keep them apart.
+  CellBlocks(const BilinearForm& form, Races races);
 
   std::int32_t batches() const { return batches_; }
   int dofs() const { return dofs_; }
-  int colours() const { return static_cast<int>(colour_offsets_.size()) - 1; }
+  int colours() const { return static_cast<int>(colour_offsets_.size()) - 1; }  ///< 0 where none are needed
   const std::vector<Block>& blocks() const { return blocks_; }
   std::int64_t bytes() const {
     return places_.bytes() + unknowns_.bytes() + static_cast<std::int64_t>(blocks_.size() * sizeof(Block)) +
@@ -66,7 +67,7 @@ class CellBlocks {
   /// y = sum over cells, and x'y as a sum over blocks. cells(batch, x_e, y_e) writes y_e = K_e x_e (dofs x lanes);
   /// after(block, x, y) may add more to the block's buffers and returns its part of the energy.
   template <class CellWork, class BlockWork>
-  void product(const T* x, T* y, double* energy, Races races, CellWork cells, BlockWork after) const;
+  void product(const T* x, T* y, double* energy, CellWork cells, BlockWork after) const;
 
  private:
   void number_blocks(const BilinearForm& form);
@@ -75,8 +76,9 @@ class CellBlocks {
   template <class CellWork, class BlockWork>
   double work_on(const Block& block, const T* x, T* x_block, T* y_block, Lanes<T>* scratch, CellWork& cells,
                  BlockWork& after, std::int32_t number) const;
-  void add(const Block& block, const T* y_block, T* y, Races races) const;
+  void add(const Block& block, const T* y_block, T* y) const;
 
+  Races races_;
   int dofs_;
   std::int32_t batches_;
   std::int32_t largest_block_ = 0;  ///< unknowns
@@ -84,7 +86,7 @@ class CellBlocks {
   Vector<std::int32_t> unknowns_;  ///< of all blocks, one after the other
   Vector<std::uint16_t> places_;   ///< batches x dofs x lanes
   Vector<std::int32_t> shared_;    ///< unknowns of two or more blocks
-  std::vector<std::int32_t> coloured_blocks_, colour_offsets_;
+  std::vector<std::int32_t> coloured_blocks_, colour_offsets_{0};
 };
 
 template <std::floating_point T>
@@ -114,10 +116,10 @@ double CellBlocks<T>::work_on(const Block& block, const T* x, T* x_block, T* y_b
 }
 
 template <std::floating_point T>
-void CellBlocks<T>::add(const Block& block, const T* y_block, T* y, Races races) const {
+void CellBlocks<T>::add(const Block& block, const T* y_block, T* y) const {
   const std::span<const std::int32_t> list = unknowns(block);
   for (std::int32_t i = 0; i < block.private_count; ++i) y[list[i]] = y_block[i];
-  if (races == Races::coloured) {
+  if (races_ == Races::coloured) {
     for (std::int32_t i = block.private_count; i < block.unknown_count; ++i) y[list[i]] += y_block[i];
     return;
   }
@@ -129,7 +131,7 @@ void CellBlocks<T>::add(const Block& block, const T* y_block, T* y, Races races)
 
 template <std::floating_point T>
 template <class CellWork, class BlockWork>
-void CellBlocks<T>::product(const T* x, T* y, double* energy, Races races, CellWork cells, BlockWork after) const {
+void CellBlocks<T>::product(const T* x, T* y, double* energy, CellWork cells, BlockWork after) const {
   std::vector<double> energies(blocks_.size());
 #pragma omp parallel
   {
@@ -140,11 +142,11 @@ void CellBlocks<T>::product(const T* x, T* y, double* energy, Races races, CellW
     const auto work = [&](std::int32_t number) {
       const Block& block = blocks_[number];
       energies[number] = work_on(block, x, x_block, y_block, scratch.data(), cells, after, number);
-      add(block, y_block, y, races);
+      add(block, y_block, y);
     };
 #pragma omp for schedule(static)
     for (std::int64_t i = 0; i < shared_.size(); ++i) y[shared_[i]] = 0;
-    if (races == Races::atomic) {
+    if (races_ == Races::atomic) {
 #pragma omp for schedule(static)
       for (std::size_t number = 0; number < blocks_.size(); ++number) work(static_cast<std::int32_t>(number));
     } else {

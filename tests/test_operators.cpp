@@ -5,11 +5,12 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
-#include "tests/forms.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/cell_blocks.hpp"
+#include "tests/forms.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
@@ -211,7 +212,7 @@ TEST_CASE("apply refuses vectors of another size, and one vector for both") {
 TEST_CASE_TEMPLATE("blocks of one colour share no unknown, and every block and cell is there once", T, double, float) {
   for (const CellShape shape : mesh::all_cell_shapes) {
     const auto small = make_form(shape, 2, {12, 11, 7});
-    const CellBlocks<T> blocks(small.form);
+    const CellBlocks<T> blocks(small.form, Races::coloured);
     CHECK(blocks.colours() > 1);
     std::vector<int> block_uses(blocks.blocks().size(), 0);
     for (int colour = 0; colour < blocks.colours(); ++colour) {
@@ -235,6 +236,33 @@ TEST_CASE_TEMPLATE("blocks of one colour share no unknown, and every block and c
           }
     CHECK(batches == blocks.batches());
   }
+}
+
+TEST_CASE("cells in a scattered order need many colours, and atomic sums none") {
+  // Every block reaches into every part of the mesh, so nearly every pair of blocks shares an unknown.
+  auto small = make_form(CellShape::quadrilateral, 1, {150, 140, 1}, {.constrained = false, .robin = false});
+  const int n = small.mesh->nodes_per_cell();
+  std::vector<std::int32_t> order(small.mesh->cell_count());
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(3));
+  const std::vector<std::int32_t> nodes = small.mesh->cell_nodes;
+  for (std::size_t cell = 0; cell < order.size(); ++cell)
+    std::copy_n(nodes.begin() + std::int64_t{order[cell]} * n, n, small.mesh->cell_nodes.begin() + cell * n);
+  *small.space = mesh::FunctionSpace(*small.mesh, 1);
+
+  const CellBlocks<double> coloured(small.form, Races::coloured), atomic(small.form, Races::atomic);
+  CHECK(coloured.colours() > 64);
+  CHECK(atomic.colours() == 0);
+  for (int colour = 0; colour < coloured.colours(); ++colour) {
+    std::vector<char> used(small.form.unknowns, 0);
+    for (std::int32_t i = coloured.colour_offsets()[colour]; i < coloured.colour_offsets()[colour + 1]; ++i)
+      for (const std::int32_t unknown : coloured.unknowns(coloured.blocks()[coloured.coloured_blocks()[i]]))
+        REQUIRE(!used[unknown]++);
+  }
+  const ElementMatrices matrices = assemble_element_matrices(small.form);
+  const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
+  for (const char* name : {"lma-atomic", "lma-coloured", "matrix-free"})
+    check_operator<double>(*find_operator(name), small.form, matrices, matrix);
 }
 
 TEST_CASE("options are checked against the catalogue") {

@@ -15,8 +15,7 @@ class Lma final : public Operator<T> {
  public:
   Lma(const BilinearForm& form, const ElementMatrices& matrices, Races races)
       : Operator<T>(form.unknowns, Device::host),
-        races_(races),
-        blocks_(form),
+        blocks_(form, races),
         values_(blocks_.batches() * matrices.packed_size()) {
     constexpr int lanes = CellBlocks<T>::lanes;
     const std::int64_t packed = matrices.packed_size();
@@ -61,7 +60,7 @@ class Lma final : public Operator<T> {
     const std::int64_t packed = std::int64_t{n} * (n + 1) / 2;
     const Lanes<T>* values = values_.data();
     blocks_.product(
-        x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, races_,
+        x.data(), y.data(), energy != nullptr ? energy->data() : nullptr,
         [n, packed, values](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to) {
           const Lanes<T>* k = values + batch * packed;
           // Row i of the lower triangle serves y_i and, mirrored, the y_j before it.
@@ -78,7 +77,6 @@ class Lma final : public Operator<T> {
         [](std::int32_t, const T*, T*) { return 0.0; });
   }
 
-  Races races_;
   CellBlocks<T> blocks_;
   Vector<Lanes<T>> values_;  ///< batches x packed entries
 };

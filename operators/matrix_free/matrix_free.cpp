@@ -68,7 +68,7 @@ class MatrixFree final : public Operator<T> {
       : Operator<T>(form.unknowns, Device::host),
         form_(&form),
         kernel_(form.space->basis(), form.quadrature),
-        blocks_(form),
+        blocks_(form, Races::coloured),
         factors_(form, blocks_.batches()),
         robin_(form, blocks_) {}
 
@@ -103,7 +103,7 @@ class MatrixFree final : public Operator<T> {
     const std::int64_t scratch_size = kernel_.scratch_size();
     Vector<Lanes<T>> scratch(scratch_size * omp_get_max_threads());
     blocks_.product(
-        x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, Races::coloured,
+        x.data(), y.data(), energy != nullptr ? energy->data() : nullptr,
         [&](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to) {
           kernel_(factors_.of(batch), factors_.constant(batch), from, to,
                   scratch.data() + scratch_size * omp_get_thread_num());
