@@ -1,7 +1,10 @@
 #include "mesh/function_space.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -125,6 +128,45 @@ int entity_size(const SubEntity& entity, int degree) {
   return entity.vertices.size() == 4 ? (degree - 1) * (degree - 1) : (degree - 1) * (degree - 2) / 2;
 }
 
+/// Nodes strictly inside a cell: a smaller lattice.
+std::int64_t inner_size(CellShape shape, int degree) {
+  return lattice_size(shape, degree - (is_tensor(shape) ? 2 : dimension(shape) + 1));
+}
+
+/// Throws where `count` dofs, some of a space or all, are more than 32 bits number.
+void check_dof_count(std::int64_t count, const Mesh& mesh, int degree) {
+  if (count > std::numeric_limits<std::int32_t>::max())
+    throw std::length_error(fmt::format(
+        "{} cells of degree {} have {} or more degrees of freedom, but no more than 2^31 - 1 can be numbered; take "
+        "fewer cells or a lower degree",
+        mesh.cell_count(), degree, count));
+}
+
+/// A lower bound that costs nothing: the cells' inner dofs, and those of facets, which no more than two cells share.
+std::int64_t least_dof_count(const Mesh& mesh, int degree) {
+  const std::vector<SubEntity>& sides = facets(mesh.shape);
+  const std::int64_t of_facets = static_cast<std::int64_t>(sides.size()) * entity_size(sides[0], degree);
+  return mesh.cell_count() * inner_size(mesh.shape, degree) + mesh.cell_count() * of_facets / 2;
+}
+
+std::int64_t vertex_count(const Mesh& mesh, const std::vector<int>& vertex_nodes) {
+  std::vector<char> used(mesh.node_count(), 0);
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    for (const int v : vertex_nodes) used[mesh.nodes(cell)[v]] = 1;
+  return std::count(used.begin(), used.end(), 1);
+}
+
+/// Lattice nodes on the closure of each facet: those whose basis functions do not vanish there.
+std::vector<std::vector<int>> nodes_of_facets(const LagrangeBasis& basis) {
+  std::vector<std::vector<int>> nodes(facets(basis.shape()).size());
+  for (int f = 0; f < static_cast<int>(nodes.size()); ++f) {
+    const Eigen::MatrixXd values = basis.values(facet_quadrature(basis.shape(), f, basis.degree() + 1).points);
+    for (int a = 0; a < basis.size(); ++a)
+      if (values.col(a).cwiseAbs().maxCoeff() > 1e-10) nodes[f].push_back(a);
+  }
+  return nodes;
+}
+
 }  // namespace
 
 EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
@@ -159,29 +201,39 @@ EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
 #pragma omp parallel for schedule(static)
   for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex)
     std::sort(uses.begin() + begin[vertex], uses.begin() + begin[vertex + 1]);
+  std::int64_t count = 0;
   for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex)
     for (std::int64_t u = begin[vertex]; u < begin[vertex + 1]; ++u) {
-      if (u == begin[vertex] || !uses[u].same_entity(uses[u - 1])) ++numbers.count;
-      numbers.of_cell[uses[u].slot] = numbers.count - 1;
+      if (u == begin[vertex] || !uses[u].same_entity(uses[u - 1])) ++count;
+      numbers.of_cell[uses[u].slot] = static_cast<std::int32_t>(count - 1);
     }
+  if (count > std::numeric_limits<std::int32_t>::max())
+    throw std::length_error("the mesh has more than 2^31 - 1 edges or faces");
+  numbers.count = static_cast<std::int32_t>(count);
   return numbers;
 }
 
 FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
     : mesh_(&mesh), basis_(mesh.shape, degree, family) {
   if (degree < 1 || degree > 2 * max_degree) throw std::invalid_argument("a function space has degree 1 to 4");
+  facet_nodes_ = nodes_of_facets(basis_);
   const Lattice& lattice = basis_.lattice();
   const int d = mesh.dimension(), n = lattice.size();
   const std::vector<NodePlace> places = node_places(lattice);
   const std::vector<int> vertex_nodes = Lattice(mesh.shape, mesh.order).vertex_nodes();
 
+  check_dof_count(least_dof_count(mesh, degree), mesh, degree);
+
   // First dof of every vertex, edge and face, given out when a cell first meets it.
   std::array<EntityNumbers, 3> numbers;
   std::array<std::vector<std::int32_t>, 3> first;
   first[0].assign(mesh.node_count(), -1);
+  std::int64_t total = vertex_count(mesh, vertex_nodes) + mesh.cell_count() * inner_size(mesh.shape, degree);
   for (int e = 1; e < d && degree > 1; ++e) {
     numbers[e] = number_entities(mesh, e);
     first[e].assign(numbers[e].count, -1);
+    total += std::int64_t{numbers[e].count} * entity_size(entities_of(mesh.shape, e)[0], degree);
+    check_dof_count(total, mesh, degree);
   }
   cell_dofs_.resize(std::int64_t{mesh.cell_count()} * n);
   std::int64_t count = 0;
@@ -194,7 +246,7 @@ FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
       if (place.dimension == d) {
         if (interior < 0) {
           interior = count;
-          count += std::count_if(places.begin(), places.end(), [d](const NodePlace& p) { return p.dimension == d; });
+          count += inner_size(mesh.shape, degree);
         }
         dofs[a] = static_cast<std::int32_t>(interior + place.interior);
         continue;
@@ -226,19 +278,9 @@ FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
         position = quadrilateral_position(place.index, degree, corners);
       dofs[a] = dof + position;
     }
-    if (count > std::numeric_limits<std::int32_t>::max())
-      throw std::length_error("the space has more than 2^31 - 1 degrees of freedom");
   }
+  assert(count == total);
   dof_count_ = static_cast<std::int32_t>(count);
-
-  for (int f = 0; f < static_cast<int>(facets(mesh.shape).size()); ++f) {
-    const Quadrature on_facet = facet_quadrature(mesh.shape, f, degree + 1);
-    const Eigen::MatrixXd values = basis_.values(on_facet.points);
-    std::vector<int> nodes;
-    for (int a = 0; a < n; ++a)
-      if (values.col(a).cwiseAbs().maxCoeff() > 1e-10) nodes.push_back(a);
-    facet_nodes_.push_back(nodes);
-  }
 }
 
 void FunctionSpace::renumber(std::span<const std::int32_t> order) {

@@ -15,7 +15,8 @@ struct EntityNumbers {
   std::vector<std::int32_t> of_cell;  ///< cells x entities a cell
 };
 
-/// Numbers the distinct sub-entities of one dimension (1: edges, 2: faces of 3D cells) by their vertices.
+/// Numbers the distinct sub-entities of one dimension (1: edges, 2: faces of 3D cells) by their vertices. Throws
+/// std::length_error where there are more than 2^31 - 1.
 EntityNumbers number_entities(const Mesh& mesh, int entity_dimension);
 
 /// Continuous Lagrange space of one degree on a mesh: which degree of freedom (dof) sits at each lattice node of each
@@ -25,7 +26,8 @@ EntityNumbers number_entities(const Mesh& mesh, int entity_dimension);
 /// orientation is right. Dofs are numbered in the order in which the cells first meet them.
 class FunctionSpace {
  public:
-  /// degree 1 to 8 (above 4 only for refinement and output). The mesh must outlive the space.
+  /// degree 1 to 8 (above 4 only for refinement and output). The mesh must outlive the space. Throws
+  /// std::length_error, before it takes memory for them, where there are more than 2^31 - 1 dofs.
   FunctionSpace(const Mesh& mesh, int degree, NodeFamily family = NodeFamily::gauss_lobatto);
 
   const Mesh& mesh() const { return *mesh_; }

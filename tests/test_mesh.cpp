@@ -116,6 +116,20 @@ TEST_CASE("a space has the dofs that counting vertices, edges, faces and cells g
   }
 }
 
+TEST_CASE("more dofs than 32 bits number are refused before memory is taken for them") {
+  // Nobody looks at the nodes: the count of cells is enough.
+  Mesh mesh;
+  mesh.shape = CellShape::hexahedron;
+  mesh.coordinates.assign(3, 0.0);
+  constexpr int cells = 5'000'000;
+  mesh.cell_regions.assign(cells, 0);
+  CHECK_THROWS_WITH_AS(
+      FunctionSpace(mesh, 8),
+      "5000000 cells of degree 8 have 2450000000 or more degrees of freedom, but no more than 2^31 - 1 "
+      "can be numbered; take fewer cells or a lower degree",
+      std::length_error);
+}
+
 TEST_CASE("cells agree on the points of shared dofs, however each cell is turned") {
   for (const CellShape shape : all_cell_shapes)
     for (const NodeFamily family : {NodeFamily::equispaced, NodeFamily::gauss_lobatto})
