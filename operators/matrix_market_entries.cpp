@@ -13,7 +13,13 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr std::string_view blanks = " \t\r\v\f";
+bool is_blank(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
+bool is_no_blank(char c) { return !is_blank(c); }
+
+std::string_view without_leading_blanks(std::string_view text) {
+  text.remove_prefix(std::find_if(text.begin(), text.end(), is_no_blank) - text.begin());
+  return text;
+}
 
 /// body(line) for every line of a text of whole lines (the last may lack its end).
 template <class Body>
@@ -195,22 +201,21 @@ class PieceParser {
 }  // namespace
 
 std::string_view Words::next() {
-  const std::size_t begin = std::min(rest_.find_first_not_of(blanks), rest_.size());
-  rest_.remove_prefix(begin);
-  const std::string_view word = rest_.substr(0, rest_.find_first_of(blanks));
+  rest_ = without_leading_blanks(rest_);
+  const std::string_view word(rest_.begin(), std::find_if(rest_.begin(), rest_.end(), is_blank));
   rest_.remove_prefix(word.size());
   return word;
 }
 
 bool holds_data(std::string_view line) {
-  const std::size_t begin = line.find_first_not_of(blanks);
-  return begin != std::string_view::npos && line[begin] != '%';
+  const std::string_view text = without_leading_blanks(line);
+  return !text.empty() && text[0] != '%';
 }
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 40;
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-  text = text.substr(0, text.find_last_not_of(blanks) + 1);
+  text = without_leading_blanks(text);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   std::string shown(text.substr(0, longest));
   for (char& c : shown)
     if (c < ' ' || c > '~') c = '?';
