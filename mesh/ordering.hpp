@@ -12,8 +12,9 @@ namespace femcg::mesh {
 /// in space. Boundary groups follow.
 void order_cells_along_curve(Mesh& mesh);
 
-/// Reverse Cuthill-McKee order of a symmetric sparsity pattern (rows x rows, CSR without values): entry i is the new
-/// number of row i. Cuthill & McKee 1969, George 1971.
+/// Reverse Cuthill-McKee order of a symmetric sparsity pattern (rows x rows, CSR without values; with or without the
+/// diagonal), component by component: entry i is the new number of row i. Of a pattern that is not symmetric, a
+/// permutation too, but not one that makes its band narrow. Cuthill & McKee 1969, George 1971, George & Liu 1979.
 std::vector<std::int32_t> reverse_cuthill_mckee(std::span<const std::int64_t> row_offsets,
                                                 std::span<const std::int32_t> columns);
 
