@@ -1,0 +1,14 @@
+// Records on standard input, the report page on standard output: what femcg compare writes, for tests/test_report.py.
+#include <iostream>
+#include <iterator>
+
+#include "solver/report_page.hpp"
+
+int main() {
+  if (!femcg::solver::has_report_page()) {
+    std::cerr << femcg::solver::report_page_absent() << '\n';
+    return 1;
+  }
+  const std::string json{std::istreambuf_iterator<char>(std::cin), {}};
+  std::cout << femcg::solver::report_page(json);
+}

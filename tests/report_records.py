@@ -1,0 +1,181 @@
+"""Records of schema 1 as femcg compare writes them, made up but plausible, for test_report.py."""
+
+import math
+
+H200 = {"processor": "INTEL(R) XEON(R) PLATINUM 8580", "threads": 16, "device": "NVIDIA H200", "copy_bandwidth": 4.28e12}
+HOST = {"processor": "INTEL(R) XEON(R) PLATINUM 8580", "threads": 16, "device": "", "copy_bandwidth": 1.9e11}
+
+# name: (share of the copy bandwidth, bytes over those of csr, padding, bytes saved to ELLPACK, seconds of conversion over a product's)
+OPERATORS = {
+    "csr": (0.71, 1.0, 1.0, 0.22, None),
+    "csr-aligned": (0.78, 1.03, 1.02, 0.20, 9.0),
+    "ellpack": (0.83, 1.27, 1.31, 0.0, 14.0),
+    "ellpack-r": (0.86, 1.28, 1.31, -0.004, 15.0),
+    "sell": (0.89, 1.04, 1.05, 0.19, 21.0),
+    "jad": (0.76, 1.02, 1.0, 0.21, 180.0),
+    "hyb": (0.64, 1.08, 1.04, 0.16, 33.0),
+    "lma-atomic": (0.52, 1.9, 1.0, None, None),
+    "lma-coloured": (0.57, 1.9, 1.0, None, None),
+    "lma-gather": (0.61, 2.1, 1.0, None, None),
+    "matrix-free": (0.33, 0.11, 1.0, None, None),
+    "cusparse-csr": (0.74, 1.0, 1.0, None, 0.5),
+}
+
+
+def problem(degree, cells=1_000_000):
+    unknowns = (math.isqrt(cells) * degree - 1) ** 2
+    return {"dimension": 2, "cell": "quadrilateral", "cells": cells, "degree": degree, "geometric_order": 1,
+            "quadrature": degree + 1, "dofs": (math.isqrt(cells) * degree + 1) ** 2, "unknowns": unknowns}  # fmt: skip
+
+
+def histogram(degree):
+    """Row lengths of quadrilaterals: nodes inside a cell, on an edge, and vertices; and some beside the boundary."""
+    inner, edge, vertex = (degree + 1) ** 2, (degree + 1) * (2 * degree + 1), (2 * degree + 1) ** 2
+    counts = {inner: (degree - 1) ** 2 * 1_000_000, edge: 2 * (degree - 1) * 999_000, vertex: 998_001, vertex - degree: 3996, edge // 2 + 1: 4}
+    return [[length, rows] for length, rows in sorted(counts.items()) if rows > 0]
+
+
+def record(name, degree=1, precision="double", device="cuda", options=None, sweep=None, speed=1.0, **of_problem):
+    """A timed record; what it says about speed follows from the bytes and the operator's share of the bandwidth."""
+    share, bytes_ratio, padding, reduction, conversion = OPERATORS[name]
+    machine = H200 if device == "cuda" else HOST
+    shape = problem(degree, **of_problem)
+    word = 8 if precision == "double" else 4
+    nonzeros = shape["unknowns"] * (degree + 2) ** 2
+    stored = round(bytes_ratio * (nonzeros * (word + 4) + 4 * shape["unknowns"]))
+    moved = stored + 2 * word * shape["unknowns"]
+    seconds = moved / (machine["copy_bandwidth"] * share * speed)
+    per_iteration = seconds + 9 * word * shape["unknowns"] / machine["copy_bandwidth"]
+    roof = machine["copy_bandwidth"] / (moved + 9 * word * shape["unknowns"])
+    rate = 1 / per_iteration
+    assembled = reduction is not None
+    comparison = {"status": "timed", "reason": "", "agreement": 1.3e-16, "agreement_bound": 4e-14, "repetitions": 5,
+                  "iterations_per_second_minimum": 0.97 * rate, "iterations_per_second_maximum": 1.02 * rate,
+                  "roof_iterations_per_second": roof,
+                  "break_even_iterations": None if conversion is None or share < 0.72 else conversion / (share - 0.7)}  # fmt: skip
+    return {
+        "schema": 1, "femcg": "0.1.0", "command": "compare", "case": "cases/papers_square.yaml",
+        "title": "Poisson's equation on the unit square", "started": "2026-11-21T05:00:00Z", "machine": machine,
+        "problem": shape, "sweep": sweep or {},
+        **({"matrix": {"nonzeros": nonzeros, "bandwidth": 1234 * degree, "row_lengths": {
+            "minimum": histogram(degree)[0][0], "maximum": histogram(degree)[-1][0], "mean": (degree + 2) ** 2, "deviation": 2.1 * degree,
+            "histogram": histogram(degree)}}} if assembled else {}),
+        "operator": {"name": name, "options": options or {}, "precision": precision, "device": device, "nonzeros": nonzeros,
+                     "stored_bytes": stored, "moved_bytes": moved, "flops": 2 * nonzeros, "padding_ratio": padding, "data_reduction": reduction},
+        "seconds": {"assembly": 1.9, "conversion": (conversion or 0) * seconds, "transfer": 0.4 if device == "cuda" else 0},
+        "apply": {"median_seconds": seconds, "minimum_seconds": 0.98 * seconds, "maximum_seconds": 1.05 * seconds,
+                  "gflops": 2e-9 * nonzeros / seconds, "effective_bandwidth": 1.1 * moved / seconds, "minimum_bandwidth": moved / seconds,
+                  "caching_bandwidth": None, "bandwidth_fraction": share * speed},
+        "solve": {"preconditioner": "none", "iterations": 200, "iterations_per_second": rate, "unknowns_per_second": rate * shape["unknowns"]},
+        "comparison": comparison,
+    }  # fmt: skip
+
+
+def untimed(made, status, reason, agreement=None):
+    """The record with all its measurements 0, as of a combination that was not timed."""
+    made["apply"] = {key: None if key == "caching_bandwidth" else 0 for key in made["apply"]}
+    made["solve"].update(iterations=0, iterations_per_second=0, unknowns_per_second=0)
+    made["operator"].update(nonzeros=0, stored_bytes=0, moved_bytes=0, flops=0, padding_ratio=0, data_reduction=None)
+    made["seconds"] = {}
+    made["comparison"].update(status=status, reason=reason, agreement=agreement, iterations_per_second_minimum=0,
+                              iterations_per_second_maximum=0, roof_iterations_per_second=0, break_even_iterations=None)  # fmt: skip
+    return made
+
+
+def sweep():
+    """Twelve operators x degree x precision, csr and csr-aligned also with several threads a row; one disagrees, some failed."""
+    records = []
+    for degree in (1, 2, 3, 4):
+        for precision in ("double", "single"):
+            for name in OPERATORS:
+                for coop in (1, 2, 4, 8, 16, 32) if name in ("csr", "csr-aligned") else (None,):
+                    keys = {"degree": str(degree), "precision": precision} | ({"coop": str(coop)} if coop else {})
+                    best = 2 ** (degree if name == "csr" else degree - 1)
+                    speed = 1 - 0.13 * abs(math.log2(coop / best)) if coop else 1
+                    records.append(record(name, degree, precision, options={"coop": coop} if coop else {}, sweep=keys, speed=max(0.2, speed)))
+    for made in records:
+        name, degree = made["operator"]["name"], made["problem"]["degree"]
+        if name == "hyb" and degree == 4:
+            untimed(made, "failed", "not enough memory on the device: hyb needs 71.2 GB and 12.0 GB are free; choose sell, or a smaller mesh")
+        if name == "jad" and degree == 3 and made["operator"]["precision"] == "single":
+            untimed(made, "disagrees", "differs from the reference product by more than rounding explains", 3.1e-3)
+        if name == "cusparse-csr" and degree == 4:
+            untimed(made, "not applicable", "cusparse-csr counts nonzeros with 32 bits, and this matrix has more than 2147483647")
+    return records
+
+
+def devices():
+    """Both devices, one problem, against a baseline."""
+    records = []
+    for device in ("cpu", "cuda"):
+        for name in ("csr", "ellpack", "sell", "lma-atomic", "lma-coloured", "matrix-free"):
+            made = record(name, 2, device=device)
+            ratio = {"sell": 1.12, "ellpack": 0.91}.get(name, 1.003)
+            verdict = {"sell": "faster", "ellpack": "slower"}.get(name, "same")
+            made["comparison"].update(baseline_ratio=ratio, baseline_verdict=verdict)
+            records.append(made)
+    return records
+
+
+def variants():
+    """One operator listed with several options, not swept, beside another, on meshes that are refined."""
+    records = []
+    for refine in (0, 1, 2):
+        for name, options in (("sell", {"slice": 32, "sigma": 1}), ("sell", {"slice": 32, "sigma": 1024}), ("ellpack", {})):
+            records.append(record(name, 2, device="cpu", options=options, sweep={"refine": str(refine)}, cells=10_000 * 4**refine,
+                                  speed=1.05 if options.get("sigma") == 1024 else 1))  # fmt: skip
+    return records
+
+
+def matrices():
+    """Two matrices from files; CG was not timed for the first, which is not positive definite."""
+    records = []
+    for file, unknowns, ordering in (("ldoor.mtx", 952_203, "given"), ("audikw_1.mtx", 943_695, "reverse-cuthill-mckee")):
+        for name in ("csr", "ellpack", "sell", "jad"):
+            made = record(name, 1, device="cpu")
+            made.update(command="matrix", case=file, title="")
+            made["problem"] = {"matrix": file, "unknowns": unknowns, "symmetric": True, "ordering": ordering}
+            lengths = [[n, max(1, round(90_000 * math.exp(-(((n - 40) / 18) ** 2))))] for n in range(1, 346, 3)]
+            made["matrix"]["row_lengths"] = {"minimum": 1, "maximum": 343, "mean": 40.2, "deviation": 15.6, "histogram": lengths}
+            if ordering != "given":
+                made["matrix"]["bandwidth_before"] = 925_946
+            if file == "ldoor.mtx":
+                made["solve"].update(iterations=0, iterations_per_second=0, unknowns_per_second=0)
+                made["comparison"].update(iterations_per_second_minimum=0, iterations_per_second_maximum=0, roof_iterations_per_second=0)
+            records.append(made)
+    return records
+
+
+HOSTILE = "</script><img src=x onerror=\"window.broken=1\"><!--<script>window.broken=1</script> & '@RECORDS@' \\u003c \u2028 \u202e"
+
+
+def hostile():
+    """Text from outside that would rather be markup, everywhere that text comes from outside."""
+    records = []
+    for name in ("csr", "ellpack", "sell"):
+        made = record(name, options={HOSTILE: HOSTILE}, sweep={HOSTILE: name + HOSTILE})
+        made.update(title=HOSTILE, case=HOSTILE, started=HOSTILE, femcg=HOSTILE, command=HOSTILE, machine={**H200, "processor": HOSTILE, "device": HOSTILE})
+        made["operator"]["name"] = name + HOSTILE
+        records.append(made)
+    untimed(records[2], "failed", HOSTILE)
+    return records
+
+
+def zeros():
+    """Timed, and every measurement zero."""
+    records = []
+    for name in ("csr", "sell"):
+        made = record(name)
+        made["apply"] = {key: 0 for key in made["apply"]}
+        made["solve"].update(iterations_per_second=0, unknowns_per_second=0)
+        made["operator"].update(stored_bytes=0, moved_bytes=0, data_reduction=0)
+        made["comparison"].update(iterations_per_second_minimum=0, iterations_per_second_maximum=0, roof_iterations_per_second=0,
+                                  break_even_iterations=0, agreement=0, agreement_bound=0)  # fmt: skip
+        made["machine"] = {**H200, "copy_bandwidth": 0}
+        records.append(made)
+    return records
+
+
+def bare():
+    """No more than the schema asks for, and everything failed."""
+    return [untimed(record(name, device="cpu"), "failed", "interrupted before it was timed") for name in ("csr", "sell")]

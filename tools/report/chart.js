@@ -1,0 +1,142 @@
+// What every plot shares: its frame on the page, the look of an operator, labels that fit and keep apart.
+
+const drawings = [];
+const plotStyle = { fontSize: "12px", background: "none", color: "inherit" };
+
+/// A plot that is drawn anew for each width of the page: `draw(width)` returns the SVG; `summary` is read to those who
+/// do not see it.
+function plotFigure(title, summary, draw, note) {
+  const frame = element("div");
+  drawings.push({ frame, draw, summary, width: 0 });
+  return element("figure", {}, element("figcaption", {}, element("h3", {}, title)), frame, note ? element("p", { class: "note" }, note) : null);
+}
+
+/// Draws what has no plot of its present width yet.
+function drawAll() {
+  for (const drawing of drawings) {
+    const width = Math.floor(drawing.frame.clientWidth);
+    if (width === drawing.width || width < 1) continue;
+    drawing.width = width;
+    const plots = [drawing.draw(width)].flat();
+    plots.forEach((plot, index) => {
+      plot.setAttribute("role", "img");
+      plot.setAttribute("aria-label", plots.length > 1 ? `${drawing.summary} (part ${index + 1} of ${plots.length})` : drawing.summary);
+    });
+    drawing.frame.replaceChildren(...plots);
+  }
+}
+
+// --- An operator looks the same in every plot -----------------------------------------------------------------------
+
+const symbols = ["circle", "square", "triangle", "diamond", "star", "wye", "cross"];
+const colourCount = 10;
+const look = (report, series) => {
+  const index = report.colours.get(series);
+  return {
+    colour: `var(--series-${index % colourCount})`,
+    symbol: symbols[index % symbols.length],
+    dashes: index < colourCount ? null : "5 3",
+  };
+};
+
+// --- Text that fits -------------------------------------------------------------------------------------------------
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+function textWidth(text) {
+  ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(text).width;
+}
+
+/// The text, or as much of its beginning as fits.
+function fitted(text, width) {
+  if (textWidth(text) <= width) return text;
+  let end = text.length;
+  while (end > 1 && textWidth(`${text.slice(0, end)}\u2026`) > width) --end;
+  return `${text.slice(0, end)}\u2026`;
+}
+
+const widest = (texts, limit) => Math.min(limit, Math.ceil(Math.max(0, ...texts.map(textWidth))));
+
+/// Positions as near to the wanted ones as can be, `gap` apart and within [first, last]; wanted is sorted.
+function keptApart(wanted, gap, first, last) {
+  const positions = [];
+  wanted.forEach((position, index) => positions.push(Math.max(position, index ? positions[index - 1] + gap : first)));
+  for (let index = positions.length - 1, limit = last; index >= 0; --index, limit = positions[index + 1] - gap)
+    positions[index] = Math.min(positions[index], limit);
+  return positions;
+}
+
+// --- Lines ----------------------------------------------------------------------------------------------------------
+
+/// Where a line plot's x values lie: powers of two on a log2 axis, other numbers on a linear one, words in their order.
+function lineAxis(values) {
+  const numeric = values.every((value) => String(value).trim() !== "" && Number.isFinite(Number(value)));
+  if (!numeric) {
+    const words = distinct(values.map(String));
+    return { place: (value) => words.indexOf(String(value)), type: "linear", ticks: words.map((_, index) => index), tickFormat: (index) => words[index] };
+  }
+  const numbers = distinct(values.map(Number)).sort((a, b) => a - b);
+  const powers = numbers.every((value) => value > 0 && Number.isInteger(Math.log2(value)));
+  // 1, 2, 3, 4 are degrees; 1, 2, 4 are powers.
+  const log = powers && (numbers.length > 2 || numbers.at(-1) > 2);
+  return { place: Number, type: log ? "log" : "linear", base: log ? 2 : undefined, ticks: numbers.length <= 12 ? numbers : undefined, tickFormat: (value) => significant(value, 6) };
+}
+
+/// Lines of `points` ({series, x, value, low, high, text}) against x, each named at its end. `y` says {label, unit}.
+function lineChart(report, width, points, { xLabel, yLabel, unit }) {
+  const axis = lineAxis(points.map((point) => point.x));
+  const at = (point) => axis.place(point.x);
+  const lines = [...groupBy(points, (point) => point.series).entries()].map(([series, own]) => {
+    const sorted = own.toSorted((a, b) => at(a) - at(b));
+    return { series, points: sorted, last: sorted.at(-1), ...look(report, series) };
+  });
+  const names = widest(lines.map((line) => line.series), Math.min(150, 0.34 * width));
+  const positive = points.map((point) => point.value).filter((value) => value > 0);
+  const [least, most] = [Math.min(...positive), Math.max(...points.map((point) => point.high))];
+  const log = positive.length === points.length && most > 30 * least;
+  const margin = { top: 24, right: names + 30, bottom: 40, left: 52 };
+  const height = Math.max(260, Math.min(380, 0.62 * width), margin.top + margin.bottom + 15 * lines.length);
+  const domain = log ? [least / 1.25, most * 1.25] : [0, (most || 1) * 1.05];
+  const xs = points.map(at);
+  const xScale = { type: axis.type, base: axis.base, domain: [Math.min(...xs), Math.max(...xs)], insetLeft: 8 };
+  const y = (log ? d3.scaleLog() : d3.scaleLinear()).domain(domain).range([height - margin.bottom, margin.top]);
+  const byHeight = lines.toSorted((a, b) => y(a.last.value || domain[0]) - y(b.last.value || domain[0]));
+  const places = keptApart(byHeight.map((line) => y(line.last.value || domain[0])), 14, margin.top, height - margin.bottom);
+  byHeight.forEach((line, index) => (line.place = places[index]));
+  return Plot.plot({
+    width, height, style: plotStyle,
+    marginTop: margin.top, marginRight: margin.right, marginBottom: margin.bottom, marginLeft: margin.left,
+    x: { ...xScale, label: null },
+    y: { type: log ? "log" : "linear", domain, label: null },
+    marks: [
+      Plot.gridY({ ticks: 5, strokeOpacity: 0.12 }),
+      Plot.axisY({ ticks: 5, tickFormat: (value) => si(value), label: yLabel, labelArrow: "none", tickSize: 0 }),
+      Plot.axisX({ ticks: axis.ticks, tickFormat: axis.tickFormat, label: xLabel, labelArrow: "none", labelAnchor: "center" }),
+      ...lines.map((line) => Plot.lineY(line.points, { x: at, y: "value", stroke: line.colour, strokeWidth: 1.75, strokeDasharray: line.dashes })),
+      Plot.ruleX(points.filter((point) => point.low < point.high && point.low > 0), {
+        x: at, y1: "low", y2: "high", stroke: "currentColor", strokeOpacity: 0.55,
+      }),
+      ...lines.map((line) => Plot.dot(line.points, { x: at, y: "value", symbol: line.symbol, fill: line.colour, r: 4 })),
+      endLabels(lines, margin.right, names, y),
+      Plot.tip(points, Plot.pointer({ x: at, y: "value", title: (point) => `${point.series}\n${point.text ?? si(point.value, unit)}`, fontSize: 12 })),
+    ],
+  });
+}
+
+/// The names of lines beside their last points, each with a leader in its colour; a mark that draws itself, since the
+/// names lie outside the scales.
+function endLabels(lines, marginRight, names, y) {
+  return (index, scales, values, { width }) => {
+    const group = d3.create("svg:g").attr("aria-hidden", "true");
+    const edge = width - marginRight;
+    for (const line of lines) {
+      const name = group.append("g");
+      name.append("polyline")
+        .attr("points", `${edge + 6},${y(line.last.value || y.domain()[0])} ${edge + 16},${line.place} ${edge + 24},${line.place}`)
+        .attr("fill", "none").style("stroke", line.colour).attr("stroke-width", 1.75).attr("stroke-dasharray", line.dashes);
+      name.append("text").attr("class", "name").attr("x", edge + 28).attr("y", line.place).attr("dy", "0.32em").text(fitted(line.series, names));
+    }
+    return group.node();
+  };
+}
