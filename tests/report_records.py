@@ -176,6 +176,14 @@ def zeros():
     return records
 
 
-def bare():
-    """No more than the schema asks for, and everything failed."""
-    return [untimed(record(name, device="cpu"), "failed", "interrupted before it was timed") for name in ("csr", "sell")]
+def single():
+    return [record("csr", 3)]
+
+
+def failures():
+    """Nothing was timed."""
+    return [untimed(record(name, device="cpu"), "interrupted" if name == "sell" else "failed", "stopped before it was timed") for name in ("csr", "sell")]
+
+
+def nothing():
+    return []

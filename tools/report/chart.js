@@ -29,7 +29,7 @@ function drawAll() {
 // --- An operator looks the same in every plot -----------------------------------------------------------------------
 
 const symbols = ["circle", "square", "triangle", "diamond", "star", "wye", "cross"];
-const colourCount = 10;
+const colourCount = 12;
 const look = (report, series) => {
   const index = report.colours.get(series);
   return {
@@ -80,7 +80,7 @@ function lineAxis(values) {
   const powers = numbers.every((value) => value > 0 && Number.isInteger(Math.log2(value)));
   // 1, 2, 3, 4 are degrees; 1, 2, 4 are powers.
   const log = powers && (numbers.length > 2 || numbers.at(-1) > 2);
-  return { place: Number, type: log ? "log" : "linear", base: log ? 2 : undefined, ticks: numbers.length <= 12 ? numbers : undefined, tickFormat: (value) => significant(value, 6) };
+  return { place: Number, type: log ? "log" : "linear", base: log ? 2 : undefined, ticks: numbers.length <= 12 ? numbers : undefined, tickFormat: count };
 }
 
 /// Lines of `points` ({series, x, value, low, high, text}) against x, each named at its end. `y` says {label, unit}.
@@ -98,6 +98,7 @@ function lineChart(report, width, points, { xLabel, yLabel, unit }) {
   const margin = { top: 24, right: names + 30, bottom: 40, left: 52 };
   const height = Math.max(260, Math.min(380, 0.62 * width), margin.top + margin.bottom + 15 * lines.length);
   const domain = log ? [least / 1.25, most * 1.25] : [0, (most || 1) * 1.05];
+  const ticks = log ? logTicks(domain) : d3.ticks(...domain, 5);
   const xs = points.map(at);
   const xScale = { type: axis.type, base: axis.base, domain: [Math.min(...xs), Math.max(...xs)], insetLeft: 8 };
   const y = (log ? d3.scaleLog() : d3.scaleLinear()).domain(domain).range([height - margin.bottom, margin.top]);
@@ -110,31 +111,42 @@ function lineChart(report, width, points, { xLabel, yLabel, unit }) {
     x: { ...xScale, label: null },
     y: { type: log ? "log" : "linear", domain, label: null },
     marks: [
-      Plot.gridY({ ticks: 5, strokeOpacity: 0.12 }),
-      Plot.axisY({ ticks: 5, tickFormat: (value) => si(value), label: yLabel, labelArrow: "none", tickSize: 0 }),
+      Plot.gridY(ticks, { strokeOpacity: 0.12 }),
+      Plot.axisY(ticks, { text: (value) => tick(value), label: yLabel, labelArrow: "none", tickSize: 0 }),
       Plot.axisX({ ticks: axis.ticks, tickFormat: axis.tickFormat, label: xLabel, labelArrow: "none", labelAnchor: "center" }),
       ...lines.map((line) => Plot.lineY(line.points, { x: at, y: "value", stroke: line.colour, strokeWidth: 1.75, strokeDasharray: line.dashes })),
       Plot.ruleX(points.filter((point) => point.low < point.high && point.low > 0), {
         x: at, y1: "low", y2: "high", stroke: "currentColor", strokeOpacity: 0.55,
       }),
       ...lines.map((line) => Plot.dot(line.points, { x: at, y: "value", symbol: line.symbol, fill: line.colour, r: 4 })),
-      endLabels(lines, margin.right, names, y),
+      endLabels(lines, at, margin.right, names, y),
       Plot.tip(points, Plot.pointer({ x: at, y: "value", title: (point) => `${point.series}\n${point.text ?? si(point.value, unit)}`, fontSize: 12 })),
     ],
   });
 }
 
-/// The names of lines beside their last points, each with a leader in its colour; a mark that draws itself, since the
+/// 1, 2 and 5 times the powers of ten; only the powers where the axis spans many.
+function logTicks([least, most]) {
+  const steps = most / least > 2e3 ? [1] : [1, 2, 5];
+  const exponents = d3.range(Math.floor(Math.log10(least)), Math.ceil(Math.log10(most)) + 1);
+  return exponents.flatMap((exponent) => steps.map((step) => step * 10 ** exponent)).filter((value) => value >= least && value <= most);
+}
+
+/// The names of lines at the right edge, each with a leader from its last point; a mark that draws itself, since the
 /// names lie outside the scales.
-function endLabels(lines, marginRight, names, y) {
+function endLabels(lines, at, marginRight, names, y) {
   return (index, scales, values, { width }) => {
-    const group = d3.create("svg:g").attr("aria-hidden", "true");
+    const group = d3.create("svg:g").attr("aria-label", "names").attr("text-anchor", "start");
     const edge = width - marginRight;
     for (const line of lines) {
       const name = group.append("g");
+      const from = scales.x(at(line.last)) + 5;
+      const height = y(line.last.value || y.domain()[0]);
+      // A line that ends early has a fainter leader.
+      const early = from < edge - 15;
       name.append("polyline")
-        .attr("points", `${edge + 6},${y(line.last.value || y.domain()[0])} ${edge + 16},${line.place} ${edge + 24},${line.place}`)
-        .attr("fill", "none").style("stroke", line.colour).attr("stroke-width", 1.75).attr("stroke-dasharray", line.dashes);
+        .attr("points", `${from},${height} ${early ? `${edge},${height} ` : ""}${edge + 16},${line.place} ${edge + 24},${line.place}`)
+        .attr("fill", "none").style("stroke", line.colour).attr("stroke-width", early ? 0.75 : 1.25).attr("stroke-dasharray", early ? "1 3" : line.dashes);
       name.append("text").attr("class", "name").attr("x", edge + 28).attr("y", line.place).attr("dy", "0.32em").text(fitted(line.series, names));
     }
     return group.node();

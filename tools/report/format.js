@@ -24,22 +24,40 @@ function thousands(value) {
 
 const prefix = (power) => prefixes[power + 5];
 
-/// Three significant digits: 0.123, 12.3, 1234.
-function significant(value, digits = 3) {
+const minus = (text) => text.replace("-", "\u2212");
+
+/// 1.3e-16 as 1.3 times a power of ten.
+function scientific(value, digits = 2) {
   if (value === 0) return "0";
-  if (Math.abs(value) < 1e-3) return value.toExponential(digits - 1).replace("-", "\u2212");
-  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)) + 1e-12));
-  return value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: decimals }).replace("-", "\u2212");
+  const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
+  const raised = [...String(Number(exponent))].map((sign) => (sign === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[sign]));
+  return `${minus(mantissa)}${space}\u00d7${space}10${raised.join("")}`;
 }
 
-/// 12300 in "B/s" is "12.3 kB/s"; without a unit "12.3 k".
+/// Three significant digits: 0.120, 12.3, 1234.
+function significant(value, digits = 3) {
+  if (value === 0) return "0";
+  if (Math.abs(value) < 1e-3) return scientific(value, digits);
+  const rounded = Number(Math.abs(value).toPrecision(digits));
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(rounded) + 1e-12));
+  return minus(value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
+}
+
+/// 12300 in "B/s" is "12.3 kB/s"; without a unit "12.3 k", and in a word "12.3 k iterations/s".
 function si(value, unit = "") {
   const power = thousands(value);
-  return `${significant(value / 1000 ** power)}${power || unit ? space : ""}${prefix(power)}${unit}`.trimEnd();
+  const word = /^[a-z]{3}/.test(unit) && !unit.startsWith("flop");
+  return [significant(value / 1000 ** power), ...(word ? [prefix(power), unit] : [prefix(power) + unit])].filter((part) => part).join(space);
+}
+
+/// The same for the round values on an axis: "5 k", not "5.00 k".
+function tick(value, unit = "") {
+  const power = thousands(value);
+  return [minus(String(Number((value / 1000 ** power).toPrecision(6)))), prefix(power) + unit].filter((part) => part).join(space);
 }
 
 const count = (value) => value.toLocaleString("en");
-const percent = (value) => `${significant(100 * value, Math.abs(value) < 0.0995 ? 2 : 3)}${space}%`;
+const percent = (value) => `${minus((100 * value).toFixed(value !== 0 && Math.abs(value) < 0.0995 ? 1 : 0))}${space}%`;
 const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -10,7 +10,7 @@ function gridPanels(report, measure) {
       .flatMap((same) => bestOfSeries(same, (entry) => rate.of(entry).value))
       .map((entry) => ({ entry, series: entry.series, problem: report.problemLabel(entry), value: measure.valueOf(entry), ...look(report, entry.series) }))
       .filter((cell) => cell.value !== undefined);
-    if (!cells.some((cell) => cell.value !== null)) continue;
+    if (!cells.some((cell) => cell.value !== null) || (!measure.log && cells.every((cell) => !cell.value))) continue;
     const height = (cell) => cell.value ?? Infinity;
     const rows = [...groupBy(cells, (cell) => cell.series)]
       .sort(([, a], [, b]) => measure.order * (d3.min(a, height) - d3.min(b, height)) || 0)
@@ -29,7 +29,7 @@ const cellText = (cell, measure) => (cell.value === null ? measure.empty : measu
 /// Columns that find no room beside the others go into another chart below.
 function gridCharts(width, cells, rows, problems, measure) {
   const names = widest(rows, 0.36 * width);
-  const room = Math.max(1, Math.floor((width - names - 20) / 120));
+  const room = Math.max(1, Math.floor((width - names - 20) / 140));
   const charts = Math.ceil(problems.length / room);
   const share = Math.ceil(problems.length / charts);
   const values = cells.map((cell) => cell.value).filter((value) => value !== null);
@@ -50,7 +50,7 @@ function gridChart(width, cells, rows, problems, names, measure, values) {
   const shared = { fx: "problem", y: "series" };
   const filled = cells.filter((cell) => cell.value !== null);
   const inside = (cell) => Math.max(domain[0], cell.value);
-  const ticks = place.ticks(Math.max(2, Math.min(5, Math.floor((column * (1 - spare)) / 45)))).filter((tick) => !measure.log || Number.isInteger(Math.log10(tick)));
+  const ticks = place.ticks(Math.max(2, Math.min(5, Math.floor((column * (1 - spare)) / 55)))).filter((tick) => !measure.log || Number.isInteger(Math.log10(tick)));
   return Plot.plot({
     width, height: (headed ? 30 : 8) + 34 + rows.length * 22, style: plotStyle,
     marginTop: headed ? 30 : 8, marginLeft: names + 12, marginRight: 4, marginBottom: 34,
@@ -59,14 +59,14 @@ function gridChart(width, cells, rows, problems, names, measure, values) {
     fx: { domain: problems, padding: 0.06, label: null, axis: null },
     marks: [
       Plot.gridX(ticks, { strokeOpacity: 0.12 }),
-      Plot.axisX(ticks, { tickFormat: measure.tick ?? measure.format, tickSize: 0, label: measure.words, labelArrow: "none", labelAnchor: "left" }),
+      Plot.axisX(ticks, { text: measure.tick ?? measure.format, tickSize: 0, label: measure.words, labelArrow: "none", labelAnchor: "center" }),
       headed ? Plot.axisFx({ anchor: "top", tickFormat: (problem) => fitted(problem, column - 6) }) : null,
       Plot.axisY({ tickSize: 0, tickFormat: (series) => fitted(series, names) }),
       measure.log
         ? [Plot.ruleY(filled, { ...shared, x1: () => domain[0], x2: inside, stroke: "colour", strokeWidth: 2 }), Plot.dot(filled, { ...shared, x: inside, fill: "colour", r: 5 })]
         : [Plot.barX(filled, { ...shared, x: "value", fill: "colour" }), Plot.ruleX([0])],
       measure.reference ? Plot.ruleX([measure.reference], { stroke: "currentColor", strokeDasharray: "3 3" }) : null,
-      Plot.text(filled, { ...shared, x: (cell) => Math.max(measure.log ? domain[0] : 0, cell.value), text: (cell) => measure.format(cell.value), textAnchor: "start", dx: measure.log ? 9 : 5 }),
+      Plot.text(filled, { ...shared, x: (cell) => Math.max(measure.log ? domain[0] : 0, cell.value), text: (cell) => measure.format(cell.value), textAnchor: "start", dx: measure.log ? 9 : 5, fill: "currentColor", stroke: "var(--plot-background)", strokeWidth: 4 }),
       Plot.text(cells.filter((cell) => cell.value === null), { ...shared, text: () => measure.empty, frameAnchor: "left", dx: 5, fillOpacity: 0.75 }),
     ],
   });
@@ -91,7 +91,7 @@ function memorySection(report) {
     id: "memory", heading: "Memory for each unknown",
     explanation: "The bytes that an operator keeps, over the number of unknowns: what limits the size of a problem, and for most operators what a product has to read.",
     panels: gridPanels(report, {
-      words: "Stored bytes for each unknown", order: 1, format: (value) => si(value, "B"), domain: fromZero,
+      words: "Stored bytes for each unknown", order: 1, format: (value) => si(value, "B"), tick: (value) => tick(value, "B"), domain: fromZero,
       valueOf: (entry) => (entry.unknowns > 0 ? positive(number(entry.record.operator?.stored_bytes) / entry.unknowns) : undefined),
     }),
   };
@@ -113,7 +113,7 @@ function breakEvenSection(report) {
     id: "break-even", heading: "Iterations until a conversion has paid for itself",
     explanation: "How many CG iterations it takes until the time for converting the matrix from csr is won back by faster products; never means that the operator is not faster than csr, or is not made from it.",
     panels: gridPanels(report, {
-      words: "CG iterations", order: 1, log: true, empty: "never", format: (value) => count(Math.ceil(value)), tick: (value) => si(value),
+      words: "CG iterations", order: 1, log: true, empty: "never", format: (value) => count(Math.ceil(value)), tick: (value) => tick(value),
       domain: (values) => {
         const least = 10 ** Math.floor(Math.log10(Math.max(1, Math.min(...values))));
         return [least, Math.max(10 * least, ...values)];
@@ -135,8 +135,8 @@ function rowLengthSection(report) {
       nonzeros > 0 ? `${plural(nonzeros, "nonzero", "nonzeros")} in all` : null,
       bandwidth !== undefined ? `bandwidth ${count(bandwidth)}${before !== undefined ? ` (${count(before)} before it was reordered)` : ""}` : null,
     ].filter((part) => part);
-    const title = report.problemLabel(entry) || entry.record.problem?.matrix || entry.record.title || "The matrix";
-    return plotFigure(capital(String(title)), `Histogram of the row lengths: ${words.join("; ")}.`, (width) => rowLengthBars(width, bins), `${capital(words.join("; "))}.`);
+    const title = headline(report, report.problemLabel(entry)) || entry.record.problem?.matrix || entry.record.title || "The matrix";
+    return plotFigure(String(title), `Histogram of the row lengths: ${words.join("; ")}.`, (width) => rowLengthBars(width, bins), `${capital(words.join("; "))}.`);
   });
   return {
     id: "row-lengths", heading: "Lengths of the rows",
@@ -156,7 +156,7 @@ function rowLengthBars(width, bins) {
     y: { type: "log", domain: [floor, Math.max(10, d3.max(bins, (bin) => bin.rows) * 1.2)], label: null },
     marks: [
       Plot.gridY({ ticks: 5, strokeOpacity: 0.12 }),
-      Plot.axisY({ ticks: 5, tickFormat: (value) => (Number.isInteger(Math.log10(value)) ? si(value) : ""), tickSize: 0, label: "Rows", labelArrow: "none" }),
+      Plot.axisY({ ticks: 5, text: (value) => (Number.isInteger(Math.log10(value)) ? tick(value) : ""), tickSize: 0, label: "Rows", labelArrow: "none" }),
       Plot.axisX({ ticks: Math.min(most - least + 1, width / 60), tickFormat: (value) => (Number.isInteger(value) ? count(value) : ""), label: "Nonzeros in the row", labelArrow: "none", labelAnchor: "center" }),
       // A bar stays visible however many lengths there are.
       Plot.rect(bins, { x1: (bin) => bin.length - Math.max(0.45, 0.75 / step), x2: (bin) => bin.length + Math.max(0.45, 0.75 / step), y1: () => floor, y2: "rows", fill: "var(--series-0)" }),

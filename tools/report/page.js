@@ -2,7 +2,7 @@
 
 /// Reads the records, and shows them; `build.mjs` calls this at the end of the script.
 function showReport() {
-  const report = readReport(JSON.parse(document.getElementById("records").textContent));
+  const report = readReport(parseRecords(document.getElementById("records").textContent));
   const main = document.getElementById("report");
   const sections = [
     ratesSection(report), degreeSection(report), ...sweepSections(report), bandwidthSection(report), memorySection(report),
@@ -10,8 +10,7 @@ function showReport() {
   ].filter((section) => section.panels.length > 0);
   const tables = [baselineTable(report), numbersTable(report)].filter((section) => section);
   main.replaceChildren(
-    ...header(report),
-    ...[troubleTable(report), asideTable(report)].filter((part) => part),
+    ...[header(report), troubleTable(report), asideTable(report), problemTable(report)].filter((part) => part),
     contents([...sections, ...tables]),
     ...sections.map(plotSection),
     ...tables.map((section) => section.node),
@@ -24,7 +23,7 @@ function showReport() {
   });
 }
 
-/// What stands at the top: the title, what was run, on what, and the problems.
+/// What stands at the top: the title, what was run, and on what.
 function header(report) {
   const { records, entries, timed } = report;
   const facts = (of) => distinct(records.map(of).filter((value) => value !== undefined && value !== null && value !== "" && value !== 0)).map(String);
@@ -48,12 +47,9 @@ function header(report) {
     ["Device", machine("device")],
     ["Copy bandwidth", copies.map(([device, speed]) => (copies.length > 1 ? `${speed} (${device})` : speed))],
   ].filter(([, values]) => values.length > 0);
-  return [
-    element("header", {}, element("h1", {}, title),
-      element("p", { class: "lead" }, outcome(entries, timed)),
-      element("dl", { class: "facts" }, items.map(([name, values]) => [element("dt", {}, name), element("dd", {}, values.join("; "))]))),
-    problemTable(report),
-  ].filter((part) => part);
+  return element("header", {}, element("h1", {}, title),
+    element("p", { class: "lead" }, outcome(entries, timed)),
+    element("dl", { class: "facts" }, items.map(([name, values]) => [element("dt", {}, name), element("dd", {}, values.join("; "))])));
 }
 
 function outcome(entries, timed) {
@@ -61,6 +57,7 @@ function outcome(entries, timed) {
   const words = { disagrees: (n) => (n === 1 ? "1 disagrees with the reference" : `${n} disagree with the reference`), failed: (n) => `${n} failed` };
   const rest = others.map(([status, own]) => (words[status] ?? ((n) => `${n} ${n === 1 ? "was" : "were"} ${status}`))(own.length));
   if (entries.length === 0) return "There are no records to show.";
+  if (entries.length === 2 && timed.length === 2) return "Both combinations of operator, precision, device and problem were timed.";
   const all = timed.length === entries.length ? (timed.length === 1 ? "The one combination" : `All ${count(timed.length)} combinations`) : `${count(timed.length)} of ${plural(entries.length, "combination", "combinations")}`;
   const was = timed.length === 1 ? "was" : "were";
   return `${all} of operator, precision, device and problem ${was} timed${rest.length ? `; ${listed(rest)}` : ""}.`;
@@ -74,7 +71,7 @@ function problemTable(report) {
     const measure = measureOf(timed);
     const best = timed.length ? timed.reduce((a, b) => (measure.of(b).value > measure.of(a).value ? b : a)) : undefined;
     const rate = best ? measure.of(best) : undefined;
-    return { first: panel[0], problem: panel[0].record.problem ?? {}, best, rate, measure };
+    return { first: panel[0], problem: panel[0].record.problem ?? {}, best: rate?.value > 0 ? best : undefined, rate, measure };
   });
   if (rows.length === 0) return null;
   const fact = (key) => (row) => row.problem[key];
@@ -88,7 +85,7 @@ function problemTable(report) {
     { label: "Precision", kind: "word", of: (row) => row.first.precision || undefined },
     { label: "Device", kind: "word", of: (row) => deviceName(row.first) || undefined },
     { label: "Fastest operator", kind: "word", of: (row) => row.best?.label },
-    { label: "Its rate", kind: "word", of: (row) => (row.rate?.value > 0 ? si(row.rate.value, row.measure.unit) : undefined) },
+    { label: "Its rate", kind: "written", of: (row) => (row.rate?.value > 0 ? si(row.rate.value, row.measure.unit) : undefined) },
     { label: "Of its roof", kind: "percent", of: (row) => (row.rate?.roof > 0 ? row.rate.value / row.rate.roof : undefined) },
   ]], rows, { caption: rows.length > 1 ? "The problems, and the fastest operator for each" : "The problem, and its fastest operator" });
 }

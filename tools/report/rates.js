@@ -14,8 +14,8 @@ function ratePanel(report, entries) {
 const ofRoof = (row) => (row.roof > 0 ? percent(row.value / row.roof) : "");
 
 function rateText(row, measure) {
-  const lines = [row.entry.label, `${si(row.value)} ${measure.unit} (${si(row.low)} to ${si(row.high)})`];
-  if (row.roof > 0) lines.push(`roof ${si(row.roof)} ${measure.unit}, ${ofRoof(row)} reached`);
+  const lines = [row.entry.label, `${si(row.value, measure.unit)} (${si(row.low)} to ${si(row.high)})`];
+  if (row.roof > 0) lines.push(`roof ${si(row.roof, measure.unit)}, ${ofRoof(row)} reached`);
   if (row.entry.solve.unknowns_per_second > 0) lines.push(`${si(row.entry.solve.unknowns_per_second, "unknowns/s")} in CG`);
   if (row.entry.apply.median_seconds > 0) lines.push(`a product takes ${si(row.entry.apply.median_seconds, "s")}`);
   return lines.join("\n");
@@ -43,16 +43,16 @@ function rateBars(width, rows, measure) {
     y: { type: "band", domain: rows.map((row) => row.index), padding: 0, axis: null },
     marks: [
       Plot.gridX({ ticks: Math.max(2, width / 130), strokeOpacity: 0.12 }),
-      Plot.axisX({ ticks: Math.max(2, width / 130), tickFormat: (value) => si(value), label: capital(measure.words), labelArrow: "none", labelAnchor: "left", tickSize: 0 }),
+      Plot.axisX({ ticks: Math.max(2, width / 130), tickFormat: (value) => tick(value), label: capital(measure.words), labelArrow: "none", labelAnchor: "center", tickSize: 0 }),
       Plot.barX(rows, { x: "value", y: "index", fill: "colour", ...bar }),
       Plot.ruleX([0]),
       Plot.ruleY(whiskers, { x1: "low", x2: "high", y: "index", stroke: "currentColor", ...below }),
       ...["low", "high"].map((side) => Plot.tickX(whiskers, { x: side, y: "index", insetTop: bar.insetTop + 4, insetBottom: bar.insetBottom + 4 })),
       Plot.tickX(rows.filter((row) => row.roof > 0 && row.roof <= end), {
-        x: "roof", y: "index", strokeWidth: 3, ariaLabel: "roof", insetTop: bar.insetTop - 2, insetBottom: bar.insetBottom - 2,
+        x: "roof", y: "index", strokeWidth: 3, className: "roof", insetTop: bar.insetTop - 2, insetBottom: bar.insetBottom - 2,
       }),
       Plot.dot(rows.filter((row) => row.roof > end), {
-        x: () => end, y: "index", symbol: "triangle", rotate: 90, r: 4, fill: "currentColor", ariaLabel: "roof", ...below,
+        x: () => end, y: "index", symbol: "triangle", rotate: 90, r: 4, fill: "currentColor", className: "roof", ...below,
       }),
       Plot.text(rows, narrow
         ? { x: 0, y: "index", text: (row) => fitted(row.entry.label, width - margin.right), textAnchor: "start", dy: -11 }
@@ -78,14 +78,17 @@ function rateKey() {
 }
 
 function ratesSection(report) {
-  const panels = [...groupBy(report.timed, (entry) => JSON.stringify([entry.problem, entry.precision, entry.device])).values()];
+  const panels = [...groupBy(report.timed, (entry) => JSON.stringify([entry.problem, entry.precision, entry.device])).values()]
+    .filter((panel) => panel.some((entry) => measureOf(panel).of(entry).value > 0));
   const measures = distinct(panels.map((panel) => measureOf(panel).words));
+  const step = { true: "one step of conjugate gradients", false: "one matrix-vector product" }[measures.some((words) => words.startsWith("CG"))] +
+    (measures.length > 1 ? ", or through one product where no steps were timed," : "");
   const best = report.optionKeys.length
     ? ` Of each operator the best value of ${listed(report.optionKeys)} is shown.`
     : "";
   return {
     id: "rates", heading: capital(measures.join(" and ")),
-    explanation: `How often each operator gets through ${measures.some((words) => words.startsWith("CG")) ? "one step of conjugate gradients" : "one matrix-vector product"} in a second (longer is better), as the median of the repetitions; the roof is the most that memory allows, if only the bytes that must move were moved, at the speed of a plain copy.${best}`,
+    explanation: `How often each operator gets through ${step} in a second (longer is better), as the median of the repetitions; the roof is the most that memory allows, if only the bytes that must move were moved, at the speed of a plain copy.${best}`,
     extra: rateKey(),
     panels: panels.map((panel) => ratePanel(report, panel)),
   };
@@ -106,7 +109,7 @@ function sweepPanels(report, entries, { xOf, xLabel, facet, title }) {
     const lines = groupBy(points, (point) => point.series);
     const told = [...lines].map(([series, own]) => `${series} ${own.map((point) => `${si(point.value)} at ${point.x}`).join(", ")}`);
     panels.push(plotFigure(title(group[0]), `${capital(measure.words)} against ${xLabel}: ${told.join("; ")}.`, (width) =>
-      lineChart(report, width, points, { xLabel: capital(xLabel), yLabel: capital(measure.words), unit: measure.unit })));
+      lineChart(report, width, points, { xLabel, yLabel: capital(measure.words), unit: measure.unit })));
   }
   return panels;
 }
@@ -117,7 +120,7 @@ function degreeSection(report) {
   return {
     id: "degree", heading: "Performance against the polynomial degree",
     explanation: "A higher degree couples more unknowns within each cell: rows of the matrix grow longer, and an operator that reads less for each unknown pulls ahead (after Reguly and Giles 2012, figures 17 and 18). Axes that span much are logarithmic.",
-    panels: sweepPanels(report, entries, { xOf: (entry) => entry.degree, xLabel: "polynomial degree", facet: label, title: label }),
+    panels: sweepPanels(report, entries, { xOf: (entry) => entry.degree, xLabel: "degree", facet: label, title: label }),
   };
 }
 

@@ -15,6 +15,16 @@ const groupBy = (items, key) => {
 /// Sweeps over these are told from the problem, the precision and the device themselves.
 const axisKeys = ["degree", "precision", "device"];
 
+/// The records without characters that would turn the direction of the text around them, or do not print.
+function parseRecords(json) {
+  const printable = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+  return JSON.parse(json, (key, value) => {
+    if (typeof value === "string") return printable(value);
+    if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, own]) => [printable(name), own]));
+  });
+}
+
 /// One record as the plots and tables use it.
 function entryOf(record) {
   const operator = record.operator ?? {};
@@ -78,6 +88,7 @@ function nameProblems(report) {
     "cells", "geometric_order", "quadrature", "ordering", "unknowns"];
   const told = (keys) => distinct(report.entries.map((entry) => label(entry, keys))).length;
   for (const key of candidates) if (told(chosen) < problems && told([...chosen, key]) > told(chosen)) chosen.push(key);
+  report.namesFiles = chosen.includes("matrix") || chosen.includes("case");
   report.problemLabel = (entry, without = []) =>
     chosen
       .filter((key) => !without.includes(key) && entry.facts[key] !== undefined)
@@ -108,8 +119,11 @@ const deviceName = (entry) => ({ cpu: "CPU", cuda: "GPU" })[entry.device] ?? ent
 /// What stands over a panel: the problem, the precision and the device, less the problem's facts in `without`.
 function panelTitle(report, entry, without = []) {
   const parts = [report.problemLabel(entry, without), `${entry.precision} precision`, deviceName(entry)];
-  return capital(parts.filter((part) => part && part !== " precision").join(" \u00b7 "));
+  return headline(report, parts.filter((part) => part && part !== " precision").join(" \u00b7 "));
 }
+
+/// The first letter a capital, unless the text begins with the name of a file.
+const headline = (report, text) => (report.namesFiles ? text : capital(text));
 
 /// CG iterations a second where CG was timed for any of the entries; products a second elsewhere.
 function measureOf(entries) {

@@ -1,6 +1,6 @@
 // The numbers themselves: one row a record, sorted by any column; and shorter tables of the same make.
 
-/// Columns in groups: {label, kind, of(entry)}; kind is "word", "reason", a unit to be scaled ("s", "B", "B/s", ""), or
+/// Columns in groups: {label, kind, of(entry)}; kind is "word", "reason", "written" (a number with its unit), a unit to be scaled ("s", "B", "B/s", ""), or
 /// "percent", "ratio", "scientific", "count". Numbers that were not measured are undefined and sort last.
 function numberColumns(report) {
   const { entries } = report;
@@ -53,11 +53,11 @@ const optionText = (entry) => Object.entries(entry.options).map(([key, value]) =
 
 /// How a column writes its values: SI units share one prefix, which stands in the heading.
 function columnFormat(kind, values) {
-  if (kind === "word" || kind === "reason") return { write: String, unit: "" };
+  if (["word", "reason", "written"].includes(kind)) return { write: String, unit: "" };
   if (kind === "percent") return { write: percent, unit: "" };
   if (kind === "ratio") return { write: (value) => significant(value), unit: "" };
   if (kind === "count") return { write: (value) => count(Math.round(value)), unit: "" };
-  if (kind === "scientific") return { write: (value) => (value === 0 ? "0" : value.toExponential(1).replace("-", "\u2212")), unit: "" };
+  if (kind === "scientific") return { write: (value) => scientific(value), unit: "" };
   const power = thousands(Math.max(...values.map(Math.abs)));
   const unit = kind === "1/s" ? (power ? `${prefix(power)}/s` : "/s") : prefix(power) + kind;
   return { write: (value) => significant(value / 1000 ** power), unit };
@@ -78,7 +78,8 @@ function tableOf(groups, rows, { caption, sortable = false }) {
       element("tr", {}, columns.map((column) => {
         const value = column.of(row);
         const verdict = { faster: "good", slower: "bad", disagrees: "bad", failed: "bad" }[value] ?? "";
-        return element(column.heading ? "th" : "td", { class: `${cellClass(column)} ${verdict}`.trim(), scope: column.heading ? "row" : null },
+        const long = column.kind === "word" && String(value).length > 40;
+        return element(column.heading ? "th" : "td", { class: `${long ? "reason" : cellClass(column)} ${verdict}`.trim(), scope: column.heading ? "row" : null },
           value === undefined ? dash : column.format.write(value));
       }))));
   fill(rows);
