@@ -7,9 +7,11 @@
 #include <cassert>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
+#include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
 
 namespace femcg::mesh {
@@ -300,18 +302,22 @@ std::vector<double> FunctionSpace::dof_points() const {
 
   std::vector<double> points(std::int64_t{dof_count_} * d);
   const GeometryTables tables(*mesh_, basis_.nodes());
+  FirstFailure failure;
 #pragma omp parallel
   {
-    CellGeometry geometry(tables);
+    std::optional<CellGeometry> geometry;
+    failure.guard(FirstFailure::preparation, [&] { geometry.emplace(tables); });
 #pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell) {
-      geometry.move_to(*mesh_, cell);
-      for (int a = 0; a < dofs_per_cell(); ++a) {
-        const std::int64_t dof = dofs(cell)[a];
-        if (owner[dof] == cell) std::copy_n(geometry.point(a), d, points.begin() + dof * d);
-      }
-    }
+    for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
+      failure.guard(cell, [&] {
+        geometry->move_to(*mesh_, cell);
+        for (int a = 0; a < dofs_per_cell(); ++a) {
+          const std::int64_t dof = dofs(cell)[a];
+          if (owner[dof] == cell) std::copy_n(geometry->point(a), d, points.begin() + dof * d);
+        }
+      });
   }
+  failure.rethrow();
   return points;
 }
 

@@ -7,8 +7,10 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 
+#include "mesh/first_failure.hpp"
 #include "mesh/function_space.hpp"
 #include "mesh/geometry.hpp"
 #include "mesh/reference_cell.hpp"
@@ -52,26 +54,34 @@ double scaled_determinant(const CellGeometry& geometry, int q, int d) {
   return columns > 0 ? geometry.determinant(q) / columns : 0.0;
 }
 
+DeterminantRange determinant_range(const CellGeometry& geometry, int d) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  DeterminantRange range{infinity, infinity, -infinity};
+  for (int q = 0; q < geometry.points(); ++q) {
+    const double scaled = scaled_determinant(geometry, q, d);
+    range.least = std::min(range.least, geometry.determinant(q));
+    range.least_scaled = std::min(range.least_scaled, scaled);
+    range.greatest_scaled = std::max(range.greatest_scaled, scaled);
+  }
+  return range;
+}
+
 std::vector<DeterminantRange> determinant_ranges(const Mesh& mesh) {
   const GeometryTables tables(mesh, test_points(mesh));
   std::vector<DeterminantRange> ranges(mesh.cell_count());
+  FirstFailure failure;
 #pragma omp parallel
   {
-    CellGeometry geometry(tables);
+    std::optional<CellGeometry> geometry;
+    failure.guard(FirstFailure::preparation, [&] { geometry.emplace(tables); });
 #pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-      geometry.move_to(mesh, cell);
-      DeterminantRange& range = ranges[cell];
-      constexpr double infinity = std::numeric_limits<double>::infinity();
-      range = {infinity, infinity, -infinity};
-      for (int q = 0; q < geometry.points(); ++q) {
-        const double scaled = scaled_determinant(geometry, q, mesh.dimension());
-        range.least = std::min(range.least, geometry.determinant(q));
-        range.least_scaled = std::min(range.least_scaled, scaled);
-        range.greatest_scaled = std::max(range.greatest_scaled, scaled);
-      }
-    }
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+      failure.guard(cell, [&] {
+        geometry->move_to(mesh, cell);
+        ranges[cell] = determinant_range(*geometry, mesh.dimension());
+      });
   }
+  failure.rethrow();
   return ranges;
 }
 

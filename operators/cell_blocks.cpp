@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "mesh/first_failure.hpp"
+
 namespace femcg::operators {
 
 namespace {
@@ -28,22 +30,29 @@ CellBlocks<T>::CellBlocks(const BilinearForm& form, Races races)
   if (races_ == Races::coloured) colour_blocks(form.unknowns);
 }
 
+/// The unknowns of each block, ascending.
+template <std::floating_point T>
+std::vector<std::vector<std::int32_t>> CellBlocks<T>::unknowns_of_blocks(const BilinearForm& form) const {
+  std::vector<std::vector<std::int32_t>> lists(blocks_.size());
+  const auto make = [&](const Block& block, std::vector<std::int32_t>& list) {
+    const std::int32_t end = std::min(block.last_batch * lanes, form.cells());
+    for (std::int32_t cell = block.first_batch * lanes; cell < end; ++cell)
+      for (int a = 0; a < dofs_; ++a)
+        if (const std::int32_t i = form.unknown(cell, a); i >= 0) list.push_back(i);
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  };
+  mesh::FirstFailure failure;
+#pragma omp parallel for schedule(static)
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    failure.guard(static_cast<std::int64_t>(b), [&] { make(blocks_[b], lists[b]); });
+  failure.rethrow();
+  return lists;
+}
+
 template <std::floating_point T>
 void CellBlocks<T>::number_blocks(const BilinearForm& form) {
-  // The unknowns of each block, ascending.
-  std::vector<std::vector<std::int32_t>> lists(blocks_.size());
-  const auto cells_of = [&](const Block& block) {
-    return std::pair{block.first_batch * lanes, std::min(block.last_batch * lanes, form.cells())};
-  };
-#pragma omp parallel for schedule(static)
-  for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    const auto [begin, end] = cells_of(blocks_[b]);
-    for (std::int32_t cell = begin; cell < end; ++cell)
-      for (int a = 0; a < dofs_; ++a)
-        if (const std::int32_t i = form.unknown(cell, a); i >= 0) lists[b].push_back(i);
-    std::sort(lists[b].begin(), lists[b].end());
-    lists[b].erase(std::unique(lists[b].begin(), lists[b].end()), lists[b].end());
-  }
+  std::vector<std::vector<std::int32_t>> lists = unknowns_of_blocks(form);
   std::vector<std::uint8_t> uses(form.unknowns, 0);
   std::int64_t total = 0;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {

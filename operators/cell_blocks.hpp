@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "mesh/first_failure.hpp"
 #include "operators/bilinear_form.hpp"
 #include "operators/quad.hpp"
 #include "operators/vector.hpp"
@@ -70,6 +71,7 @@ class CellBlocks {
   void product(const T* x, T* y, double* energy, CellWork cells, BlockWork after) const;
 
  private:
+  std::vector<std::vector<std::int32_t>> unknowns_of_blocks(const BilinearForm& form) const;
   void number_blocks(const BilinearForm& form);
   void colour_blocks(std::int32_t unknowns);
 
@@ -133,16 +135,23 @@ template <std::floating_point T>
 template <class CellWork, class BlockWork>
 void CellBlocks<T>::product(const T* x, T* y, double* energy, CellWork cells, BlockWork after) const {
   std::vector<double> energies(blocks_.size());
+  mesh::FirstFailure failure;
 #pragma omp parallel
   {
-    Vector<T> buffers(2 * (std::int64_t{largest_block_} + lanes));
-    Vector<Lanes<T>> scratch(2 * dofs_);
+    Vector<T> buffers;
+    Vector<Lanes<T>> scratch;
+    failure.guard(mesh::FirstFailure::preparation, [&] {
+      buffers = Vector<T>(2 * (std::int64_t{largest_block_} + lanes));
+      scratch = Vector<Lanes<T>>(2 * dofs_);
+    });
     T* x_block = buffers.data();
     T* y_block = buffers.data() + (largest_block_ + lanes) / lanes * lanes;
     const auto work = [&](std::int32_t number) {
-      const Block& block = blocks_[number];
-      energies[number] = work_on(block, x, x_block, y_block, scratch.data(), cells, after, number);
-      add(block, y_block, y);
+      failure.guard(number, [&] {
+        const Block& block = blocks_[number];
+        energies[number] = work_on(block, x, x_block, y_block, scratch.data(), cells, after, number);
+        add(block, y_block, y);
+      });
     };
 #pragma omp for schedule(static)
     for (std::int64_t i = 0; i < shared_.size(); ++i) y[shared_[i]] = 0;
@@ -156,6 +165,7 @@ void CellBlocks<T>::product(const T* x, T* y, double* energy, CellWork cells, Bl
       }
     }
   }
+  failure.rethrow();
   if (energy != nullptr) *energy = std::accumulate(energies.begin(), energies.end(), 0.0);
 }
 

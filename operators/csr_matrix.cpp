@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mesh/first_failure.hpp"
+
 namespace femcg::operators {
 
 namespace {
@@ -50,6 +52,7 @@ class RowColumns {
   const std::vector<std::int32_t>& of(std::int32_t row) {
     const auto round = cells_->of(row);
     if (last_ >= 0 && same_cells(round, cells_->of(last_))) return columns_;
+    last_ = -1;
     columns_.clear();
     for (const Appearance& appearance : round)
       for (int b = 0; b < form_->dofs_per_cell(); ++b)
@@ -73,13 +76,15 @@ CsrMatrix<T> make_pattern(const BilinearForm& form, const CellsOfUnknowns& cells
   matrix.rows = form.unknowns;
   matrix.row_offsets = Vector<std::int64_t>(form.unknowns + std::int64_t{1});
   matrix.row_offsets[0] = 0;
+  mesh::FirstFailure failure;
 #pragma omp parallel
   {
     RowColumns columns(form, cells);
 #pragma omp for schedule(static)
     for (std::int32_t row = 0; row < form.unknowns; ++row)
-      matrix.row_offsets[row + 1] = static_cast<std::int64_t>(columns.of(row).size());
+      failure.guard(row, [&] { matrix.row_offsets[row + 1] = static_cast<std::int64_t>(columns.of(row).size()); });
   }
+  failure.rethrow();
   std::partial_sum(matrix.row_offsets.data(), matrix.row_offsets.data() + matrix.row_offsets.size(),
                    matrix.row_offsets.data());
   matrix.columns = Vector<std::int32_t>(matrix.nonzeros());
@@ -88,8 +93,12 @@ CsrMatrix<T> make_pattern(const BilinearForm& form, const CellsOfUnknowns& cells
     RowColumns columns(form, cells);
 #pragma omp for schedule(static)
     for (std::int32_t row = 0; row < form.unknowns; ++row)
-      std::copy(columns.of(row).begin(), columns.of(row).end(), matrix.columns.data() + matrix.row_offsets[row]);
+      failure.guard(row, [&] {
+        const std::vector<std::int32_t>& of_row = columns.of(row);
+        std::copy(of_row.begin(), of_row.end(), matrix.columns.data() + matrix.row_offsets[row]);
+      });
   }
+  failure.rethrow();
   return matrix;
 }
 
@@ -98,6 +107,47 @@ std::int64_t packed_index(int i, int j) {
   return i >= j ? std::int64_t{i} * (i + 1) / 2 + j : std::int64_t{j} * (j + 1) / 2 + i;
 }
 
+/// Values of one row at a time: the sum of the element matrices' entries, in the order of cells.
+class RowSum {
+ public:
+  RowSum(const BilinearForm& form, const CellsOfUnknowns& cells, const ElementMatrices& matrices)
+      : form_(&form), cells_(&cells), matrices_(&matrices) {}
+
+  /// `columns` are the row's, ascending.
+  const std::vector<double>& of(std::int32_t row, std::span<const std::int32_t> columns) {
+    const auto round = cells_->of(row);
+    const int n = form_->dofs_per_cell();
+    if (last_ < 0 || !same_cells(round, cells_->of(last_))) {
+      last_ = -1;
+      positions_.clear();
+      for (const Appearance& appearance : round)
+        for (int b = 0; b < n; ++b) {
+          const std::int32_t column = form_->unknown(appearance.cell, b);
+          const auto place = std::lower_bound(columns.begin(), columns.end(), column);
+          positions_.push_back(column < 0 ? -1 : static_cast<std::int32_t>(place - columns.begin()));
+        }
+      last_ = row;
+    }
+    values_.assign(columns.size(), 0.0);
+    const std::int32_t* position = positions_.data();
+    for (const Appearance& appearance : round) {
+      const double* entries = matrices_->cell(appearance.cell).data();
+      for (int b = 0; b < n; ++b, ++position)
+        if (*position >= 0) values_[*position] += entries[packed_index(appearance.local, b)];
+    }
+    return values_;
+  }
+
+ private:
+  const BilinearForm* form_;
+  const CellsOfUnknowns* cells_;
+  const ElementMatrices* matrices_;
+  std::int32_t last_ = -1;
+  /// Where in the row each local dof of the cells round it goes; rows with the same cells share it.
+  std::vector<std::int32_t> positions_;
+  std::vector<double> values_;
+};
+
 }  // namespace
 
 template <std::floating_point T>
@@ -105,38 +155,20 @@ CsrMatrix<T> assemble(const BilinearForm& form, const ElementMatrices& element_m
   const CellsOfUnknowns cells(form);
   CsrMatrix<T> matrix = make_pattern<T>(form, cells);
   matrix.values = Vector<T>(matrix.nonzeros());
-  const int n = form.dofs_per_cell();
+  mesh::FirstFailure failure;
 #pragma omp parallel
   {
-    std::vector<double> row_values;
-    // Where each local dof of the cells round the row goes; rows with the same cells share it.
-    std::vector<std::int32_t> positions;
-    std::int32_t last = -1;
+    RowSum sum(form, cells, element_matrices);
 #pragma omp for schedule(static)
-    for (std::int32_t row = 0; row < form.unknowns; ++row) {
-      const std::int64_t begin = matrix.row_offsets[row], end = matrix.row_offsets[row + 1];
-      const auto round = cells.of(row);
-      if (last < 0 || !same_cells(round, cells.of(last))) {
-        positions.clear();
-        for (const Appearance& appearance : round)
-          for (int b = 0; b < n; ++b) {
-            const std::int32_t column = form.unknown(appearance.cell, b);
-            const std::int32_t *first = matrix.columns.data() + begin, *last_column = matrix.columns.data() + end;
-            positions.push_back(
-                column < 0 ? -1 : static_cast<std::int32_t>(std::lower_bound(first, last_column, column) - first));
-          }
-        last = row;
-      }
-      row_values.assign(end - begin, 0.0);
-      const std::int32_t* position = positions.data();
-      for (const Appearance& appearance : round) {
-        const double* values = element_matrices.cell(appearance.cell).data();
-        for (int b = 0; b < n; ++b, ++position)
-          if (*position >= 0) row_values[*position] += values[packed_index(appearance.local, b)];
-      }
-      std::copy(row_values.begin(), row_values.end(), matrix.values.data() + begin);
-    }
+    for (std::int32_t row = 0; row < form.unknowns; ++row)
+      failure.guard(row, [&] {
+        const std::int64_t begin = matrix.row_offsets[row], size = matrix.row_offsets[row + 1] - begin;
+        const std::vector<double>& values =
+            sum.of(row, {matrix.columns.data() + begin, static_cast<std::size_t>(size)});
+        std::copy(values.begin(), values.end(), matrix.values.data() + begin);
+      });
   }
+  failure.rethrow();
   return matrix;
 }
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
+#include <optional>
 
+#include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
 
 namespace femcg::operators {
@@ -209,23 +210,19 @@ ElementMatrices assemble_element_matrices(const BilinearForm& form) {
 }
 
 void for_each_cell(const BilinearForm& form, const std::function<void(CellEvaluator&, std::int32_t)>& work) {
-  std::exception_ptr failure;
+  mesh::FirstFailure failure;
 #pragma omp parallel
   {
-    CellEvaluator evaluator(form);
+    std::optional<CellEvaluator> evaluator;
+    failure.guard(mesh::FirstFailure::preparation, [&] { evaluator.emplace(form); });
 #pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
-      try {
-        evaluator.move_to(cell);
-        work(evaluator, cell);
-      } catch (...) {
-        // A coefficient may be not finite somewhere; the first one found is as good as any other.
-#pragma omp critical(femcg_for_each_cell)
-        if (!failure) failure = std::current_exception();
-      }
-    }
+    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+      failure.guard(cell, [&] {
+        evaluator->move_to(cell);
+        work(*evaluator, cell);
+      });
   }
-  if (failure) std::rethrow_exception(failure);
+  failure.rethrow();
 }
 
 std::vector<double> sum_over_cells(const BilinearForm& form,

@@ -50,8 +50,8 @@ class CellEvaluator {
   std::unique_ptr<State> state_;
 };
 
-/// Calls work(evaluator, cell) for every cell, in parallel, with the evaluator moved there. The exception of any cell
-/// is thrown afterwards.
+/// Calls work(evaluator, cell) for every cell, in parallel, with the evaluator moved there. Where cells fail, the
+/// exception of the first of them is thrown afterwards; later ones may not have been visited.
 void for_each_cell(const BilinearForm& form, const std::function<void(CellEvaluator&, std::int32_t)>& work);
 
 /// The vector of all dofs sum_c P_c' v_c, where work(evaluator, cell, v_c) writes the vector of one cell. In parallel

@@ -1,12 +1,17 @@
 #include <doctest/doctest.h>
 
+#include <omp.h>
+
 #include <Eigen/Sparse>
+#include <atomic>
 #include <cmath>
 #include <random>
+#include <stdexcept>
+#include <string>
 
-#include "tests/forms.hpp"
 #include "operators/csr_matrix.hpp"
 #include "operators/reference.hpp"
+#include "tests/forms.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
@@ -139,6 +144,30 @@ TEST_CASE("the assembled matrix is the sum of element matrices as Eigen adds the
       const Eigen::VectorXd product = expected * Eigen::Map<const Eigen::VectorXd>(x.data(), small.form.unknowns);
       CHECK((product - Eigen::Map<const Eigen::VectorXd>(y.data(), small.form.unknowns)).cwiseAbs().maxCoeff() < 1e-11);
     }
+}
+
+TEST_CASE("of cells that fail the first is told, whatever the threads, and those after it are left alone") {
+  const auto small = make_form(CellShape::quadrilateral, 1, {100, 100, 1});
+  for (const int threads : {1, 2, 5}) {
+    CAPTURE(threads);
+    omp_set_num_threads(threads);
+    std::atomic<int> visited = 0;
+    const auto visit = [&] {
+      for_each_cell(small.form, [&](CellEvaluator&, std::int32_t cell) {
+        ++visited;
+        if (cell >= 100) throw std::runtime_error("cell " + std::to_string(cell));
+      });
+    };
+    CHECK_THROWS_WITH_AS(visit(), "cell 100", std::runtime_error);
+    CHECK(visited <= 100 + threads);
+  }
+  omp_set_num_threads(omp_get_num_procs());
+}
+
+TEST_CASE("what fails while an evaluator is made leaves the parallel region as an exception") {
+  auto small = make_form(CellShape::quadrilateral, 1, {3, 3, 1});
+  small.form.quadrature = 17;
+  CHECK_THROWS_AS(for_each_cell(small.form, [](CellEvaluator&, std::int32_t) {}), std::invalid_argument);
 }
 
 TEST_CASE("facet measures add up to the side and normals point outward") {
