@@ -126,7 +126,7 @@ void Problem::constrain() {
   const int d = space_->mesh().dimension();
   std::vector<double> points;
   std::vector<const BoundaryCondition*> set_by(space_->dof_count(), nullptr);
-  std::int64_t contradictions = 0;
+  std::vector<char> contradicted(space_->dof_count(), 0);
   for (const auto& [facet, condition] : conditions_) {
     if (condition == nullptr || condition->kind != BoundaryKind::value) continue;
     if (points.empty()) points = space_->dof_points();
@@ -137,7 +137,7 @@ void Problem::constrain() {
       const double value = condition->value(x[0], x[1], d == 3 ? x[2] : 0.0);
       const bool differs =
           std::abs(value - boundary_values_[dof]) > 1e-12 * (std::abs(value) + std::abs(boundary_values_[dof]));
-      if (set_by[dof] != nullptr && differs) ++contradictions;
+      if (set_by[dof] != nullptr && differs) contradicted[dof] = 1;
       // Where two conditions meet, the later entry of the case holds.
       if (set_by[dof] == nullptr || condition > set_by[dof]) {
         boundary_values_[dof] = value;
@@ -146,7 +146,7 @@ void Problem::constrain() {
       form_.unknown_of_dof[dof] = -1;
     }
   }
-  if (contradictions > 0)
+  if (const auto contradictions = std::count(contradicted.begin(), contradicted.end(), 1); contradictions > 0)
     remarks_.push_back(
         fmt::format("boundary values of different groups disagree at {} shared nodes; the later entry holds there",
                     contradictions));

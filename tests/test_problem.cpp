@@ -141,6 +141,25 @@ TEST_CASE("wrong conditions are told with their place and the nearest name") {
   CHECK_THROWS_WITH(solver::locate_probes(made, mesh), doctest::Contains("probe 'far' at (7, 7, 0) lies outside"));
 }
 
+TEST_CASE("nodes at which boundary values disagree are counted once, however many facets meet there") {
+  // A vertical edge of 4 x 4 x 4 cells: 5 nodes, those inside it on two facets of either side; and with three sides,
+  // the corner once more.
+  const mesh::Mesh mesh = mesh::make_box({CellShape::hexahedron, {4, 4, 4}});
+  solver::Case made = make_case(1, "1", "0");
+  const auto remark = [&] {
+    const mesh::FunctionSpace space(mesh, 1);
+    const solver::Problem problem(made, space);
+    REQUIRE(problem.remarks().size() == 1);
+    return problem.remarks()[0];
+  };
+  for (const bool swapped : {false, true}) {
+    made.boundary = {value_on(swapped ? "bottom" : "left", "0"), value_on(swapped ? "left" : "bottom", "1")};
+    CHECK(remark().find("disagree at 5 shared nodes;") != std::string::npos);
+    made.boundary.push_back(value_on("back", "2"));
+    CHECK(remark().find("disagree at 13 shared nodes;") != std::string::npos);
+  }
+}
+
 TEST_CASE("'all' is every facet that no other entry names, and reverse Cuthill-McKee changes no answer") {
   const mesh::Mesh mesh = mesh::make_box({CellShape::quadrilateral, {6, 5, 1}, {1, 1, 1}, 0.2});
   solver::Case made = make_case(3, "1+x", "x*y");
