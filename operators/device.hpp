@@ -40,8 +40,8 @@ std::int64_t cuda_available_bytes();
 /// the work failed.
 void synchronize(Device device);
 
-/// Copies memory, from and to wherever it is. A copy between host and GPU is over when this returns; one on the GPU is in
-/// order with the other work of it.
+/// Copies memory, from and to wherever it is. A copy between host and GPU is over when this returns; one on the GPU is
+/// in order with the other work of it.
 void copy_bytes(const void* from, Device from_device, void* to, Device to_device, std::int64_t bytes);
 
 }  // namespace femcg::operators

@@ -8,8 +8,8 @@
 
 namespace femcg::operators {
 
-/// Work for a device that is given to it again and again: on the GPU one launch of a CUDA graph instead of many launches
-/// of kernels.
+/// Work for a device that is given to it again and again: on the GPU one launch of a CUDA graph instead of many
+/// launches of kernels.
 class RecordedWork {
  public:
   /// Records what `work` gives to the device, without running it. On a GPU it must neither wait nor allocate. On the

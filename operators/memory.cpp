@@ -32,8 +32,8 @@ std::int64_t available_on_host() {
   const std::int64_t limit = number_in("/sys/fs/cgroup/memory.max", "", unlimited);
   if (limit == unlimited) return kibibytes * 1024;
   // Pages of files that nobody reads any more are the group's, but given up when others need them.
-  const std::int64_t used = number_in("/sys/fs/cgroup/memory.current", "", 0) -
-                            number_in("/sys/fs/cgroup/memory.stat", "inactive_file", 0);
+  const std::int64_t used =
+      number_in("/sys/fs/cgroup/memory.current", "", 0) - number_in("/sys/fs/cgroup/memory.stat", "inactive_file", 0);
   return std::min(kibibytes * 1024, std::max<std::int64_t>(0, limit - used));
 }
 

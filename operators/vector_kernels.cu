@@ -42,8 +42,7 @@ __device__ void for_packs(std::int64_t rows, const Body& body) {
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t packs = rows / size;
-  for (std::int64_t pack = thread; pack < packs; pack += threads)
-    body(pack * size, Count<size>());
+  for (std::int64_t pack = thread; pack < packs; pack += threads) body(pack * size, Count<size>());
   if (thread < rows - packs * size) body(packs * size + thread, Count<1>());
 }
 

@@ -194,16 +194,36 @@ void read_output(const MapReader& top, Case& to) {
       for (const ValueReader& probe : *entries) read_probe(probe, to);
 }
 
+/// One key of compare.sweep. What the key and its values mean is found out where the sweep is expanded.
+void read_sweep_axis(const ValueReader& axis, CompareChoice& to) {
+  const auto items = axis.items("a list of values");
+  if (!items) return;
+  SweepAxis read{axis.key(), {}, axis.key_place()};
+  for (const ValueReader& item : *items) read.values.push_back(flow_text(item.node()));
+  to.sweep.push_back(std::move(read));
+}
+
 void read_compare(const MapReader& top, Case& to) {
-  const MapReader compare(top, "compare", {"operators", "iterations", "repetitions"});
+  const MapReader compare(top, "compare", {"operators", "devices", "sweep", "iterations", "repetitions"});
   const auto operators = compare.find("operators");
   if (!operators || operators->node().text == "all") {
+    to.compare.all_operators = true;
     for (const operators::OperatorDescription& row : operators::catalogue())
       to.compare.operators.push_back({std::string(row.name), {}, compare.place()});
   } else if (const auto items = operators->items("all, or a list of operators")) {
     for (const ValueReader& item : *items)
       if (auto choice = read_operator(item)) to.compare.operators.push_back(*std::move(choice));
   }
+  to.compare.devices = {to.solver.device};
+  if (const auto devices = compare.find("devices"))
+    if (const auto items = devices->items("a list of auto, cpu or cuda")) {
+      to.compare.devices.clear();
+      for (const ValueReader& item : *items)
+        if (const auto device = item.choice({"auto", "cpu", "cuda"})) to.compare.devices.push_back(*device);
+    }
+  if (const auto sweep = compare.find("sweep"))
+    if (const auto axes = sweep->entries("a key and its values, such as degree: [1, 2, 3, 4]"))
+      for (const ValueReader& axis : *axes) read_sweep_axis(axis, to.compare);
   to.compare.iterations = static_cast<int>(compare.whole("iterations", 200, 1, largest_int));
   to.compare.repetitions = static_cast<int>(compare.whole("repetitions", 5, 1, 1000));
 }
@@ -213,9 +233,10 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   to.file = file;
   to.name = file.stem().string();
   to.title = top.read("title", to.name, [](const ValueReader& value) { return value.text(); });
-  to.mesh = read_mesh_choice(top, file.parent_path());
   to.degree = static_cast<int>(top.whole("degree", 1, 1, mesh::max_degree));
-  to.quadrature = static_cast<int>(top.whole("quadrature", to.degree + 1, 1, largest_quadrature));
+  to.mesh = read_mesh_choice(top, file.parent_path(), to.degree);
+  // Fewer points would leave modes of u without energy: the matrix were singular.
+  to.quadrature = static_cast<int>(top.whole("quadrature", to.degree + 1, to.degree + 1, largest_quadrature));
   read_equation(top, to);
   read_boundary(top, to);
   if (const auto exact = top.find("exact")) to.exact = exact->field();
@@ -224,6 +245,14 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   read_output(top, to);
   read_compare(top, to);
   return to;
+}
+
+void apply(const std::vector<Override>& overrides, CaseNode& tree, Problems& problems) {
+  for (const Override& override : overrides) try {
+      apply_override(tree, override);
+    } catch (const InputError& error) {
+      problems.add(error.sentences());
+    }
 }
 
 }  // namespace
@@ -240,16 +269,23 @@ Case read_case(const std::filesystem::path& file, const std::vector<Override>& o
   CaseNode tree = read_tree(file);
   tree.place = file.string() + ":1:1";
   Problems problems;
-  for (const Override& override : overrides) try {
-      apply_override(tree, override);
-    } catch (const InputError& error) {
-      problems.add(error.sentences());
-    }
+  apply(overrides, tree, problems);
   const MapReader top(ValueReader(tree, "", problems), {"title", "mesh", "degree", "quadrature", "equation", "boundary",
                                                         "exact", "ordering", "solver", "output", "compare"});
   Case result = read_sections(top, file);
   problems.check();
   return result;
+}
+
+CompareChoice read_compare_choice(const std::vector<Override>& overrides) {
+  CaseNode tree;
+  tree.kind = Kind::map;
+  Problems problems;
+  apply(overrides, tree, problems);
+  Case result;
+  read_compare(MapReader(ValueReader(tree, "", problems), {"compare"}), result);
+  problems.check();
+  return result.compare;
 }
 
 }  // namespace femcg::solver

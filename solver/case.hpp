@@ -63,8 +63,19 @@ struct OutputChoice {
   std::vector<std::pair<std::string, std::array<double, 3>>> probes;
 };
 
+/// A key that takes several values in one comparison: of the case (degree, precision, mesh.refine, ...), or an option
+/// of operators.
+struct SweepAxis {
+  std::string key;
+  std::vector<std::string> values;  ///< YAML
+  Place place;
+};
+
 struct CompareChoice {
   std::vector<OperatorChoice> operators;
+  bool all_operators = false;        ///< those that do not apply are left out, rather than shown with the reason
+  std::vector<std::string> devices;  ///< auto, cpu, cuda
+  std::vector<SweepAxis> sweep;      ///< every combination is compared
   int iterations = 200;
   int repetitions = 5;
 };
@@ -94,7 +105,7 @@ struct PreconditionerDescription {
 };
 const std::vector<PreconditionerDescription>& preconditioners();
 
-/// What the command line says over the file.
+/// What the command line, or a sweep, says over the file.
 struct Override {
   std::string key;       ///< dotted path, e.g. mesh.box.cells
   std::string value;     ///< YAML
@@ -105,6 +116,9 @@ struct Override {
 /// Reads and checks a case file. Throws InputError with every problem found, each with line and column and the nearest
 /// known key; unknown names of operators and preconditioners included.
 Case read_case(const std::filesystem::path& file, const std::vector<Override>& overrides = {});
+
+/// The section `compare` of an empty case: what the overrides say, and defaults. Throws as read_case does.
+CompareChoice read_compare_choice(const std::vector<Override>& overrides);
 
 /// The case as YAML with every default written out; read_case of it gives the same case.
 std::string to_yaml(const Case& resolved);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <utility>
 
 #include "solver/sentence.hpp"
@@ -34,7 +35,7 @@ int read_cells(const MapReader& box, mesh::BoxOptions& options) {
   const auto value = box.find("cells");
   if (!value) {
     if (!box.has("cells"))
-      box.problems().add(box.place(), "mesh.box needs the number of cells, such as cells: [64, 64]");
+      box.problems().add(box.place(), "mesh.box needs the number of cells, such as cells: [64, 64], or of dofs");
     return 0;
   }
   const auto items = value->items("a list of 2 or 3 whole numbers");
@@ -61,19 +62,42 @@ void read_size(const MapReader& box, int dimension, mesh::BoxOptions& options) {
     options.size[axis] = (*items)[axis].number(positive_number).value_or(1.0);
 }
 
-mesh::BoxOptions read_box(const MapReader& mesh) {
-  const MapReader box(mesh, "box", {"cells", "size", "cell", "distort"});
+/// The dimension of a box that is given by its number of dofs: as many as it has edge lengths, or its cells'.
+int dimension_without_cells(const MapReader& box) {
+  if (const auto size = box.find("size"); size && size->is(Kind::list))
+    return static_cast<int>(size->node().children.size());
+  if (const auto cell = box.find("cell"))
+    if (const auto shape = mesh::cell_shape_from_name(cell->node().text)) return mesh::dimension(*shape);
+  return 2;
+}
+
+/// Cells along each axis, as near to cubes as can be, so that there are about `dofs` dofs: prod_i (degree cells_i + 1).
+void choose_cells(std::int64_t dofs, int dimension, int degree, mesh::BoxOptions& options) {
+  double volume = 1;
+  for (int axis = 0; axis < dimension; ++axis) volume *= options.size[axis];
+  const double a_length = std::pow(static_cast<double>(dofs) / volume, 1.0 / dimension);
+  for (int axis = 0; axis < dimension; ++axis) {
+    const double cells = std::round((options.size[axis] * a_length - 1) / degree);
+    options.cells[axis] = static_cast<int>(std::clamp(cells, 1.0, 1e9));
+  }
+}
+
+mesh::BoxOptions read_box(const MapReader& mesh, int degree) {
+  const MapReader box(mesh, "box", {"cells", "dofs", "size", "cell", "distort"});
   mesh::BoxOptions options;
-  const int dimension = read_cells(box, options);
+  const bool by_dofs = box.has("dofs");
+  if (by_dofs && box.has("cells"))
+    box.problems().add(box.place(), "mesh.box has both cells and dofs; keep one of them");
+  const int dimension = by_dofs ? std::clamp(dimension_without_cells(box), 2, 3) : read_cells(box, options);
   read_size(box, dimension, options);
+  if (by_dofs) choose_cells(box.whole("dofs", 1, 1, largest_int), dimension, degree, options);
 
   options.shape = dimension == 3 ? mesh::CellShape::hexahedron : mesh::CellShape::quadrilateral;
   const std::string cell = box.choice("cell", std::string(mesh::name(options.shape)), cell_names());
   options.shape = *mesh::cell_shape_from_name(cell);
   if (dimension != 0 && mesh::dimension(options.shape) != dimension)
-    box.find("cell")->note(
-        fmt::format("mesh.box.cell is {}, which has {} dimensions, but mesh.box.cells has {} numbers", cell,
-                    mesh::dimension(options.shape), dimension));
+    box.find("cell")->note(fmt::format("mesh.box.cell is {}, which has {} dimensions, but mesh.box.{} has {} numbers",
+                                       cell, mesh::dimension(options.shape), by_dofs ? "size" : "cells", dimension));
   options.distort = box.number("distort", 0.0, dimension == 3 ? distortion_3d : distortion_2d);
   return options;
 }
@@ -149,7 +173,7 @@ mesh::GmshOptions read_file(const MapReader& mesh, const std::filesystem::path& 
 
 }  // namespace
 
-MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& folder) {
+MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& folder, int degree) {
   MeshChoice choice;
   const MapReader mesh(top, "mesh", {"file", "size", "order", "cells", "refine", "groups", "box"});
   choice.place = mesh.place();
@@ -177,7 +201,7 @@ MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& f
                                      std::string_view(key) == "size" || std::string_view(key) == "cells"
                                          ? fmt::format(" (which has mesh.box.{})", key)
                                          : ""));
-  choice.source = read_box(mesh);
+  choice.source = read_box(mesh, degree);
   return choice;
 }
 

@@ -167,6 +167,36 @@ CaseNode read_tree(const std::filesystem::path& file) {
   return tree;
 }
 
+std::string flow_text(const CaseNode& node) {
+  const auto joined = [&](const char* open, const char* close, const auto& text_of) {
+    std::string text = open;
+    for (const CaseNode& child : node.children) text += (text == open ? "" : ", ") + text_of(child);
+    return text + close;
+  };
+  const auto quoted = [](const std::string& text) {
+    std::string safe = "'";
+    for (const char c : text) safe += c == '\'' ? std::string("''") : std::string(1, c);
+    return safe + "'";
+  };
+  const auto plain = [&](const std::string& text) {
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-*/^.()_";
+    const bool is_plain = !text.empty() && text.front() != '-' && text.front() != '*' &&
+                          text.find_first_not_of(letters) == std::string::npos;
+    return is_plain ? text : quoted(text);
+  };
+  switch (node.kind) {
+    case CaseNode::Kind::null:
+      return "~";
+    case CaseNode::Kind::scalar:
+      return plain(node.text);
+    case CaseNode::Kind::list:
+      return joined("[", "]", flow_text);
+    case CaseNode::Kind::map:
+      return joined("{", "}", [&](const CaseNode& child) { return plain(child.key) + ": " + flow_text(child); });
+  }
+  return "";
+}
+
 void apply_override(CaseNode& tree, const Override& override) {
   const Place place = override.place.empty() ? "--set " + override.key : override.place;
   CaseNode value;

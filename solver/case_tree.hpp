@@ -27,6 +27,9 @@ struct CaseNode {
 /// no YAML (with line and column), several documents or no map.
 CaseNode read_tree(const std::filesystem::path& file);
 
+/// A value as YAML on one line.
+std::string flow_text(const CaseNode& node);
+
 /// Puts the override's value into the tree, making the maps on its way. Throws InputError, placed at the option.
 void apply_override(CaseNode& tree, const Override& override);
 

@@ -141,9 +141,25 @@ void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
 }
 
 void emit(YAML::Emitter& out, const CompareChoice& compare) {
-  out << Key << "compare" << Value << BeginMap << Key << "operators" << Value << BeginSeq;
-  for (const OperatorChoice& choice : compare.operators) emit(out, choice);
-  out << EndSeq << Key << "iterations" << Value << compare.iterations;
+  out << Key << "compare" << Value << BeginMap << Key << "operators" << Value;
+  if (compare.all_operators) {
+    out << "all";
+  } else {
+    out << BeginSeq;
+    for (const OperatorChoice& choice : compare.operators) emit(out, choice);
+    out << EndSeq;
+  }
+  out << Key << "devices" << Value << Flow << compare.devices;
+  if (!compare.sweep.empty()) {
+    out << Key << "sweep" << Value << BeginMap;
+    for (const SweepAxis& axis : compare.sweep) {
+      out << Key << axis.key << Value << Flow << BeginSeq;
+      for (const std::string& value : axis.values) out << YAML::Load(value);
+      out << EndSeq;
+    }
+    out << EndMap;
+  }
+  out << Key << "iterations" << Value << compare.iterations;
   out << Key << "repetitions" << Value << compare.repetitions << EndMap;
 }
 

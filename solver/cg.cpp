@@ -61,7 +61,9 @@ class Loop {
         options_(options),
         kernels_(a.kernels()),
         on_host_(a.device() == operators::Device::host),
-        batch_(options.check_every > 0 ? options.check_every : on_host_ ? 1 : 16),
+        batch_(options.check_every > 0 ? options.check_every
+               : on_host_              ? 1
+                                       : 16),
         x_(a.size(), a.device()),
         r_(a.size(), a.device()),
         p_(a.size(), a.device()),
@@ -190,7 +192,8 @@ std::vector<double> Loop<T>::true_residual() {
   std::copy(total_.begin(), total_.end(), x.data());
   operators::copy(x, p_);
   a_.apply(p_, q_);
-  const Vector<T> b = operators::copied(b_, operators::Device::host), q = operators::copied(q_, operators::Device::host);
+  const Vector<T> b = operators::copied(b_, operators::Device::host),
+                  q = operators::copied(q_, operators::Device::host);
   std::vector<double> r(total_.size());
   for (std::int64_t i = 0; i < b.size(); ++i) r[i] = static_cast<double>(b[i]) - static_cast<double>(q[i]);
   return r;

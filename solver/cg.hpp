@@ -50,8 +50,8 @@ struct CgResult {
 /// find is added up in double precision, so that single precision too reaches any tolerance that its restarts approach
 /// (iterative refinement). A direction with p'Ap <= 0 ends it as indefinite.
 ///
-/// On a GPU scalars stay there and the host only looks at residuals that are past: x may be some iterations further than
-/// the one that is reported.
+/// On a GPU scalars stay there and the host only looks at residuals that are past: x may be some iterations further
+/// than the one that is reported.
 template <std::floating_point T>
 CgResult conjugate_gradients(const operators::Operator<T>& a, const operators::Vector<T>& b, std::vector<double>& x,
                              const CgOptions<T>& options);

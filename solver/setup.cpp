@@ -54,8 +54,8 @@ void require_gpu() {
 operators::Device choose_device(const Case& resolved, const OperatorChoice& choice) {
   const operators::OperatorDescription& row = *operators::find_operator(choice.name);
   const auto missing = [&](std::string_view version, std::string_view other) {
-    return InputError(at_place(choice.place, fmt::format("operator '{}' has no {} version; use device: {}", row.name,
-                                                         version, other)));
+    return InputError(at_place(
+        choice.place, fmt::format("operator '{}' has no {} version; use device: {}", row.name, version, other)));
   };
   if (resolved.solver.device == "cuda") {
     require_gpu();

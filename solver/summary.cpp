@@ -80,8 +80,7 @@ void describe_solution(std::string& text, const Record& r) {
   const Quantities& q = *r.quantities;
   line(text, "u", fmt::format("from {:.9g} to {:.9g}, integral {:.9g}", q.minimum, q.maximum, q.integral));
   for (const auto& [group, flux] : q.flux) line(text, "flux", fmt::format("{:<16} {: .9g}", group, flux));
-  for (const auto& [probe, value] : q.probes)
-    line(text, "probe", fmt::format("{:<16} {: .9g}", probe, value));
+  for (const auto& [probe, value] : q.probes) line(text, "probe", fmt::format("{:<16} {: .9g}", probe, value));
   if (r.errors) line(text, "error", fmt::format("L2 {:.3e}, H1 {:.3e}", r.errors->l2, r.errors->h1));
 }
 

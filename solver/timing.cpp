@@ -18,9 +18,7 @@ constexpr double seconds_a_batch = 5e-3;
 constexpr int most_products_a_batch = 1000;
 constexpr double vanished = 1e-30;  // |r| / |b| far below rounding, far above underflow
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Wall-clock seconds until the device has done the work.
 template <class Work>

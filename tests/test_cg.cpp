@@ -147,7 +147,8 @@ TEST_CASE("every reason to stop is told apart") {
     CgOptions<float> options;
     options.tolerance = 1e-12;
     options.true_residual = [&](const std::vector<double>& at) {
-      const Eigen::VectorXd residual = Eigen::VectorXd::Ones(30) - good * Eigen::Map<const Eigen::VectorXd>(at.data(), 30);
+      const Eigen::VectorXd residual =
+          Eigen::VectorXd::Ones(30) - good * Eigen::Map<const Eigen::VectorXd>(at.data(), 30);
       return std::vector<double>(residual.data(), residual.data() + 30);
     };
     const CgResult result =

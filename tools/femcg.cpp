@@ -10,17 +10,22 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <system_error>
 
+#include "operators/memory.hpp"
 #include "solver/case.hpp"
+#include "solver/compare.hpp"
 #include "solver/error.hpp"
 #include "solver/run.hpp"
 #include "solver/sentence.hpp"
 #include "tools/commands.hpp"
 
 namespace {
+
+namespace fs = std::filesystem;
 
 using femcg::solver::ExitStatus;
 using femcg::solver::InputError;
@@ -41,26 +46,72 @@ struct CommandLine {
   std::string topic;
   std::vector<std::string> sets;
   std::optional<std::string> op, device, threads, output;
+  std::optional<std::string> operators, iterations, repetitions, baseline;  // compare and matrix
+  std::string matrix_file, precision = "double", order = "given";           // matrix
   bool quiet = false, no_progress = false;
 };
 
-void add_case_options(CLI::App& command, CommandLine& line) {
-  command.add_option("CASE", line.case_file, "case file (YAML)");
-  command.add_option("--set", line.sets, "KEY.PATH=VALUE wins over the file, e.g. --set mesh.box.cells=[128,128]")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command.add_option("--operator", line.op, "solver.operator; see femcg list operators")->type_name("NAME");
-  command.add_option("--device", line.device, "solver.device: auto, cpu or cuda")->type_name("NAME");
+/// The options of every command that works for a while.
+void add_common_options(CLI::App& command, CommandLine& line) {
   command.add_option("--threads", line.threads, "threads on the CPU (default: as many as it has)")->type_name("N");
   command.add_option("--output", line.output, "folder for the results, relative to the current one")->type_name("DIR");
   command.add_flag("--quiet", line.quiet, "no summary and no progress");
   command.add_flag("--no-progress", line.no_progress, "no live line on standard error");
 }
 
-std::vector<Override> overrides(const CommandLine& line) {
+void add_case_options(CLI::App& command, CommandLine& line) {
+  command.add_option("CASE", line.case_file, "case file (YAML)");
+  command.add_option("--set", line.sets, "KEY.PATH=VALUE wins over the file, e.g. --set mesh.box.cells=[128,128]")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--operator", line.op, "one operator; see femcg list operators")->type_name("NAME");
+  add_common_options(command, line);
+}
+
+/// What compare and matrix have in common.
+void add_comparison_options(CLI::App& command, CommandLine& line) {
+  command
+      .add_option("--operators", line.operators,
+                  "all, or names with commas between: csr,sell; see femcg list operators")
+      ->type_name("LIST");
+  command.add_option("--device", line.device, "auto, cpu, cuda, or several: cpu,cuda")->type_name("LIST");
+  command.add_option("--iterations", line.iterations, "CG iterations timed, with no test of convergence (default 200)")
+      ->type_name("N");
+  command.add_option("--repetitions", line.repetitions, "times that each is measured, in turn (default 5)")
+      ->type_name("R");
+  command.add_option("--baseline", line.baseline, "an earlier compare.json: says what became faster or slower")
+      ->type_name("FILE");
+}
+
+void add_matrix_options(CLI::App& command, CommandLine& line) {
+  command.add_option("FILE", line.matrix_file, "matrix in the Matrix Market format (.mtx)");
+  add_comparison_options(command, line);
+  command.add_option("--precision", line.precision, "double, single, or both: single,double (default double)")
+      ->type_name("LIST");
+  command.add_option("--order", line.order, "given, or reverse-cuthill-mckee (default given)")->type_name("NAME");
+  add_common_options(command, line);
+}
+
+/// "a,b" as a list in YAML; "all" and what is a list already stay as they are.
+std::string as_list(const std::string& text) {
+  return text == "all" || text.starts_with("[") ? text : "[" + text + "]";
+}
+
+std::vector<Override> comparison_overrides(const CommandLine& line) {
   std::vector<Override> list;
-  if (line.op) list.push_back({"solver.operator", *line.op, "--operator"});
-  if (line.device) list.push_back({"solver.device", *line.device, "--device", true});
+  if (line.op) list.push_back({"compare.operators", as_list(*line.op), "--operator"});
+  if (line.operators) list.push_back({"compare.operators", as_list(*line.operators), "--operators"});
+  if (line.device) list.push_back({"compare.devices", as_list(*line.device), "--device"});
+  if (line.iterations) list.push_back({"compare.iterations", *line.iterations, "--iterations"});
+  if (line.repetitions) list.push_back({"compare.repetitions", *line.repetitions, "--repetitions"});
+  return list;
+}
+
+std::vector<Override> case_overrides(const CommandLine& line, bool comparing) {
+  std::vector<Override> list;
+  if (comparing) list = comparison_overrides(line);
+  if (line.op && !comparing) list.push_back({"solver.operator", *line.op, "--operator"});
+  if (line.device && !comparing) list.push_back({"solver.device", *line.device, "--device", true});
   if (line.output) list.push_back({"output.directory", *line.output, "--output", true});
   for (const std::string& set : line.sets) {
     const std::size_t equals = set.find('=');
@@ -113,32 +164,80 @@ void check_leftovers(const CLI::App& app) {
     throw InputError("a command is missing: " + femcg::solver::alternatives(commands) + "; see femcg --help");
 }
 
+femcg::solver::Console console_of(const CommandLine& line) {
+  return {.progress = !line.quiet && !line.no_progress && isatty(STDERR_FILENO) == 1, .quiet = line.quiet};
+}
+
+bool stop_requested() { return interrupted != 0; }
+
+void require_case(const CommandLine& line, std::string_view command) {
+  if (line.case_file.empty())
+    throw InputError(fmt::format("a case file is missing, such as femcg {} CASE.yaml", command));
+}
+
 ExitStatus run_or_check(bool solve, const CommandLine& line) {
-  if (line.case_file.empty()) throw InputError("a case file is missing, such as femcg run CASE.yaml");
-  if (line.threads) set_threads(*line.threads);
-  const femcg::solver::Console console{.progress = !line.quiet && !line.no_progress && isatty(STDERR_FILENO) == 1,
-                                       .quiet = line.quiet};
-  const femcg::solver::Case resolved = femcg::solver::read_case(line.case_file, overrides(line));
-  if (solve) return femcg::solver::run(resolved, console, [] { return interrupted != 0; });
-  femcg::solver::check(resolved, console);
+  require_case(line, solve ? "run" : "check");
+  const femcg::solver::Case resolved = femcg::solver::read_case(line.case_file, case_overrides(line, false));
+  if (solve) return femcg::solver::run(resolved, console_of(line), stop_requested);
+  femcg::solver::check(resolved, console_of(line));
   if (!line.quiet) print(femcg::solver::to_yaml(resolved));
   return ExitStatus::done;
+}
+
+std::optional<femcg::solver::Baseline> baseline_of(const CommandLine& line) {
+  return line.baseline ? std::optional<femcg::solver::Baseline>(std::in_place, *line.baseline) : std::nullopt;
+}
+
+ExitStatus compare(const CommandLine& line) {
+  require_case(line, "compare");
+  const auto points = femcg::solver::expand_sweep(line.case_file, case_overrides(line, true));
+  return femcg::solver::compare(points, baseline_of(line), console_of(line), stop_requested);
+}
+
+std::vector<femcg::solver::Precision> precisions_of(const std::string& text) {
+  using femcg::solver::Precision;
+  if (text == "double") return {Precision::double_};
+  if (text == "single") return {Precision::single};
+  if (text == "single,double" || text == "double,single") return {Precision::single, Precision::double_};
+  throw InputError("--precision must be double, single or single,double, not " + femcg::solver::in_quotes(text));
+}
+
+ExitStatus compare_matrix(const CommandLine& line) {
+  if (line.matrix_file.empty()) throw InputError("a matrix is missing, such as femcg matrix FILE.mtx");
+  femcg::solver::MatrixChoice choice;
+  choice.file = line.matrix_file;
+  choice.compare = femcg::solver::read_compare_choice(comparison_overrides(line));
+  choice.precisions = precisions_of(line.precision);
+  if (line.order != "given" && line.order != "reverse-cuthill-mckee")
+    throw InputError("--order must be given or reverse-cuthill-mckee, not " + femcg::solver::in_quotes(line.order));
+  choice.reorder = line.order != "given";
+  choice.directory = line.output ? fs::path(*line.output) : fs::path("results") / choice.file.stem();
+  return femcg::solver::compare_matrix(choice, baseline_of(line), console_of(line), stop_requested);
 }
 
 ExitStatus execute(int argc, char** argv) {
   CommandLine line;
   CLI::App app(
       "Conjugate gradients for finite elements, with a pluggable operator.\n\n"
-      "Exit status: 0 done and converged, 1 not converged, 2 the input is wrong, 3 the machine failed.",
+      "Exit status: 0 done and converged, 1 not converged or operators disagree, 2 the input is wrong, 3 the machine "
+      "failed.",
       "femcg");
   CLI::App& run = *app.add_subcommand("run", "solve a case, print a summary and write a results folder");
+  CLI::App& compare_case =
+      *app.add_subcommand("compare", "time operators against each other on one case; write tables and a report");
+  CLI::App& matrix = *app.add_subcommand("matrix", "the same for a matrix from a file, no mesh needed");
   CLI::App& check = *app.add_subcommand("check", "validate a case without solving; print it with every default");
   CLI::App& list = *app.add_subcommand("list", "show what this build offers");
   CLI::App& info = *app.add_subcommand("info", "show version, build, threads, devices and copy bandwidth");
   add_case_options(run, line);
+  add_case_options(compare_case, line);
+  add_comparison_options(compare_case, line);
+  add_matrix_options(matrix, line);
   add_case_options(check, line);
+  for (CLI::App* each : {&run, &check})
+    each->add_option("--device", line.device, "solver.device: auto, cpu or cuda")->type_name("NAME");
   list.add_option("TOPIC", line.topic, femcg::solver::alternatives(femcg::tools::list_topics()) + "; default all");
-  for (CLI::App* each : {&app, &run, &check, &list, &info}) {
+  for (CLI::App* each : {&app, &run, &compare_case, &matrix, &check, &list, &info}) {
     each->set_version_flag("--version", femcg::tools::version(), "print the version");
     each->allow_extras();  // ours to report, with the nearest known name
   }
@@ -155,6 +254,9 @@ ExitStatus execute(int argc, char** argv) {
     throw InputError(error.what());
   }
   check_leftovers(app);
+  if (line.threads) set_threads(*line.threads);
+  if (compare_case) return compare(line);
+  if (matrix) return compare_matrix(line);
   if (info) print(femcg::tools::info());
   if (list) print(femcg::tools::list(line.topic));
   return run || check ? run_or_check(static_cast<bool>(run), line) : ExitStatus::done;
@@ -181,6 +283,8 @@ ExitStatus flushed(ExitStatus status) {
   return ExitStatus::machine_failed;
 }
 
+constexpr std::string_view less_memory = "take a smaller mesh or degree, or an operator that stores less";
+
 /// Runs the program; whatever goes wrong becomes lines on standard error and a status.
 ExitStatus guarded(int argc, char** argv) {
   try {
@@ -190,8 +294,10 @@ ExitStatus guarded(int argc, char** argv) {
     return ExitStatus::wrong_input;
   } catch (const femcg::solver::MachineError& error) {
     complain(std::string("femcg: ") + error.what());
+  } catch (const femcg::operators::OutOfMemory& error) {
+    complain(fmt::format("femcg: {}; {}", error.what(), less_memory));
   } catch (const std::bad_alloc&) {
-    complain("femcg: out of memory; take a smaller mesh or degree, or an operator that stores less");
+    complain(fmt::format("femcg: out of memory; {}", less_memory));
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe && reader_left()) return ExitStatus::done;
     complain(std::string("femcg: ") + error.what());

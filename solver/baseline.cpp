@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "solver/comparison_report.hpp"
+#include "solver/error.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// What makes two measurements comparable: the problem, the operator with its options, the precision and the device.
+std::string key_of(const ordered_json& record) {
+  const ordered_json& problem = record.at("problem");
+  const ordered_json& op = record.at("operator");
+  std::string key = fmt::format("{} {} {} {}", op.at("name").dump(), op.at("options").dump(), op.at("precision").dump(),
+                                op.at("device").dump());
+  for (const char* part :
+       {"matrix", "ordering", "cell", "cells", "degree", "geometric_order", "quadrature", "unknowns"})
+    key += fmt::format(" {}", problem.contains(part) ? problem.at(part).dump() : "");
+  return key + " " + record.at("solve").at("preconditioner").dump();
+}
+
+}  // namespace
+
+std::string_view name(Verdict verdict) {
+  return verdict == Verdict::faster ? "faster" : verdict == Verdict::slower ? "slower" : "same";
+}
+
+Baseline::Baseline(const std::filesystem::path& file) : file_(file) {
+  std::ifstream stream(file);
+  if (!stream.is_open()) throw InputError(file.string() + ": there is no such file to be a baseline");
+  try {
+    for (const ordered_json& record : ordered_json::parse(stream)) {
+      const ordered_json& comparison = record.at("comparison");
+      if (comparison.at("status") != "timed") continue;
+      const double median = record.at("solve").at("iterations_per_second");
+      const ordered_json& apply = record.at("apply");
+      const Times times =
+          median > 0 ? Times{1 / comparison.at("iterations_per_second_maximum").get<double>(), 1 / median,
+                             1 / comparison.at("iterations_per_second_minimum").get<double>()}
+                     : Times{apply.at("minimum_seconds"), apply.at("median_seconds"), apply.at("maximum_seconds")};
+      times_.insert_or_assign(key_of(record), times);
+    }
+  } catch (const ordered_json::exception& error) {
+    throw InputError(fmt::format("{}: this is not a compare.json of femcg: {}", file.string(), error.what()));
+  }
+}
+
+std::optional<Baseline::Change> Baseline::change(const Compared& row) const {
+  if (row.outcome != Outcome::timed) return std::nullopt;
+  const auto found = times_.find(key_of(to_json({row}, nullptr).front()));
+  if (found == times_.end()) return std::nullopt;
+  const Times& old = found->second;
+  const Samples& now = row.ranked();
+  Change change{Verdict::same, old.median / now.median()};
+  if (now.maximum() < old.fastest) change.verdict = Verdict::faster;
+  if (now.minimum() > old.slowest) change.verdict = Verdict::slower;
+  return change;
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,325 @@
+#include "solver/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include "operators/bandwidth.hpp"
+#include "solver/agreement.hpp"
+#include "solver/preconditioner.hpp"
+
+namespace femcg::solver {
+
+using operators::Device;
+using operators::Needs;
+
+std::string_view name(Outcome outcome) {
+  constexpr std::array<std::string_view, 5> names{"timed", "disagrees", "failed", "not applicable", "interrupted"};
+  return names[static_cast<int>(outcome)];
+}
+
+namespace {
+
+// Of the estimate of what caches do for x (Reguly & Giles 2012, section 5.5): rows that share a cache, and what a cache
+// fetches at once.
+constexpr std::int32_t rows_a_block = 512;
+constexpr std::int64_t bytes_a_line(Device device) { return device == Device::host ? 64 : 32; }
+
+/// One comparison in one precision.
+template <std::floating_point T>
+class Comparing {
+ public:
+  Comparing(const System& system, const ComparisonSettings& settings, const Record& common)
+      : system_(system), settings_(settings), common_(common) {}
+
+  std::vector<Compared> run(const std::vector<Entrant>& entrants);
+
+ private:
+  /// An operator that agreed, until it is timed.
+  struct Made {
+    Compared* row;
+    std::unique_ptr<operators::Operator<T>> a;
+    std::optional<operators::Vector<T>> inverse_diagonal;
+  };
+
+  bool step(const std::string& what) {
+    ++steps_done_;
+    interrupted_ = interrupted_ || !settings_.go_on(static_cast<double>(steps_done_) / steps_, what);
+    return !interrupted_;
+  }
+  void describe(const Entrant& entrant, Compared& row) const;
+  void assemble(const std::vector<Entrant>& entrants);
+  void copy_load(Device device);
+  void enter(const Entrant& entrant, Compared& row);
+  void make(const Entrant& entrant, Compared& row);
+  void time_group();
+  const ReferenceProduct& reference();
+  double copy_bandwidth(Device device);
+  void fill_in(Compared& row, const operators::OperatorDescription& of, const operators::Operator<T>& a);
+
+  const System& system_;
+  const ComparisonSettings& settings_;
+  const Record& common_;
+  operators::ElementMatrices element_matrices_;
+  std::shared_ptr<const operators::CsrMatrix<T>> matrix_;
+  std::shared_ptr<const operators::MatrixStatistics> statistics_;
+  std::map<Device, std::int64_t> cached_input_bytes_;
+  double element_seconds_ = 0, matrix_seconds_ = 0;
+  std::string assembly_failure_;
+  std::optional<ReferenceProduct> reference_;
+  std::map<Device, operators::Vector<T>> load_;
+  std::map<Device, double> copy_bandwidth_;
+  std::vector<Made> group_;
+  int steps_ = 1, steps_done_ = 0;
+  bool interrupted_ = false;
+};
+
+template <class Work>
+double seconds_of(const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+const operators::OperatorDescription& row_of(const Entrant& entrant) {
+  return *operators::find_operator(entrant.op.name);
+}
+
+/// The matrix of a file in the precision of the comparison.
+std::shared_ptr<const operators::CsrMatrix<double>> converted(
+    const std::shared_ptr<const operators::CsrMatrix<double>>& matrix, double) {
+  return matrix;
+}
+std::shared_ptr<const operators::CsrMatrix<float>> converted(
+    const std::shared_ptr<const operators::CsrMatrix<double>>& matrix, float) {
+  auto to = std::make_shared<operators::CsrMatrix<float>>();
+  to->rows = matrix->rows;
+  to->row_offsets = operators::Vector<std::int64_t>(matrix->row_offsets.size());
+  to->columns = operators::Vector<std::int32_t>(matrix->columns.size());
+  to->values = operators::Vector<float>(matrix->values.size());
+  std::ranges::copy(matrix->row_offsets.span(), to->row_offsets.data());
+  std::ranges::copy(matrix->columns.span(), to->columns.data());
+  operators::copy(matrix->values, to->values);
+  return to;
+}
+
+/// Assembles what the entrants are made from. Where that fails, those who need it say so.
+template <std::floating_point T>
+void Comparing<T>::assemble(const std::vector<Entrant>& entrants) try {
+  const auto needed = [&](Needs needs) {
+    return std::ranges::any_of(entrants,
+                               [&](const Entrant& e) { return e.not_applicable.empty() && row_of(e).needs == needs; });
+  };
+  if (system_.form != nullptr && (needed(Needs::matrix) || needed(Needs::element_matrices)))
+    element_seconds_ = seconds_of([&] { element_matrices_ = operators::assemble_element_matrices(*system_.form); });
+  if (!needed(Needs::matrix)) return;
+  matrix_seconds_ = seconds_of([&] {
+    matrix_ =
+        system_.form != nullptr
+            ? std::make_shared<const operators::CsrMatrix<T>>(operators::assemble<T>(*system_.form, element_matrices_))
+            : converted(system_.matrix, T());
+  });
+  statistics_ = std::make_shared<operators::MatrixStatistics>(operators::statistics(*matrix_));
+  for (const Device device : {Device::host, Device::cuda})
+    cached_input_bytes_[device] =
+        operators::cached_input_bytes(matrix_->row_offsets.span(), matrix_->columns.span(), matrix_->rows, rows_a_block,
+                                      sizeof(T), bytes_a_line(device));
+} catch (const std::exception& error) {
+  assembly_failure_ = error.what();
+}
+
+template <std::floating_point T>
+const ReferenceProduct& Comparing<T>::reference() {
+  if (!reference_)
+    reference_ = system_.form != nullptr ? reference_product(*system_.form) : reference_product(*system_.matrix);
+  return *reference_;
+}
+
+template <std::floating_point T>
+double Comparing<T>::copy_bandwidth(Device device) {
+  const auto [found, missing] = copy_bandwidth_.try_emplace(device, 0.0);
+  if (missing) found->second = operators::measure_copy_bandwidth(device).bytes_per_second;
+  return found->second;
+}
+
+/// The right-hand side on a device.
+template <std::floating_point T>
+void Comparing<T>::copy_load(Device device) {
+  if (system_.load == nullptr || load_.contains(device)) return;
+  operators::Vector<T> on_host(system_.unknowns());
+  std::ranges::transform(*system_.load, on_host.data(), [](double value) { return static_cast<T>(value); });
+  operators::Vector<T> b(system_.unknowns(), device);
+  operators::copy(on_host, b);
+  load_.emplace(device, std::move(b));
+}
+
+/// What is known before anything is built.
+template <std::floating_point T>
+void Comparing<T>::describe(const Entrant& entrant, Compared& row) const {
+  row.record = common_;
+  row.record.op = entrant.op;
+  row.record.precision = settings_.precision;
+  row.record.device = entrant.device;
+  row.record.machine.device = device_name(entrant.device);
+  row.record.preconditioner = system_.preconditioner;
+  row.sweep = entrant.sweep;
+  row.source = system_.source;
+  row.agreement_bound = agreement_bound<T>();
+  row.reason = "interrupted before it was timed";
+  if (!entrant.not_applicable.empty()) {
+    row.outcome = Outcome::not_applicable;
+    row.reason = entrant.not_applicable;
+  }
+}
+
+/// The costs of an operator that was made.
+template <std::floating_point T>
+void Comparing<T>::fill_in(Compared& row, const operators::OperatorDescription& of, const operators::Operator<T>& a) {
+  Record& record = row.record;
+  record.footprint = a.footprint();
+  record.seconds.assembly = of.needs == Needs::form ? 0 : element_seconds_;
+  if (of.needs == Needs::matrix) {
+    record.seconds.assembly += matrix_seconds_;
+    row.matrix = statistics_;
+    const std::int64_t input_once = std::int64_t{sizeof(T)} * a.size();
+    row.caching_bytes = record.footprint.moved_bytes - input_once + cached_input_bytes_.at(record.device);
+  }
+  constexpr std::int64_t words_of_updates = 9;  // x += alpha p, r -= alpha q: 6; p = r + beta p: 3
+  const std::int64_t words = words_of_updates + (system_.preconditioner == "none" ? 0 : 2);
+  row.iteration_bytes = record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * a.size();
+}
+
+/// Makes one operator and checks it. Throws what the operator throws.
+template <std::floating_point T>
+void Comparing<T>::make(const Entrant& entrant, Compared& row) {
+  const operators::OperatorDescription& of = row_of(entrant);
+  if (of.needs != Needs::form && !assembly_failure_.empty()) throw std::runtime_error(assembly_failure_);
+  operators::Ingredients<T> from;
+  from.device = entrant.device;
+  from.form = system_.form;
+  if (of.needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
+  if (of.needs == Needs::matrix) from.matrix = matrix_;
+  Made made{&row, nullptr, std::nullopt};
+  row.record.seconds.conversion = seconds_of([&] {
+    made.a = of.make(from, entrant.op.options);
+    operators::synchronize(entrant.device);
+  });
+  fill_in(row, of, *made.a);
+  row.record.machine.copy_bandwidth = copy_bandwidth(entrant.device);
+  row.agreement = worst_difference(*made.a, reference());
+  if (*row.agreement > row.agreement_bound) {
+    row.outcome = Outcome::disagrees;
+    row.reason = fmt::format(
+        "its product differs from the reference by {:.1e} of what rounding works on; at most "
+        "{:.1e} is rounding",
+        *row.agreement, row.agreement_bound);
+    return;
+  }
+  if (system_.load != nullptr) {
+    copy_load(entrant.device);
+    made.inverse_diagonal = make_preconditioner(system_.preconditioner, *made.a);
+  }
+  group_.push_back(std::move(made));
+}
+
+/// Makes one operator; where it does not fit beside the others, those are timed first, and then given back.
+template <std::floating_point T>
+void Comparing<T>::enter(const Entrant& entrant, Compared& row) try {
+  if (!group_.empty()) try {
+      return make(entrant, row);
+    } catch (const std::bad_alloc&) {
+      time_group();
+    }
+  make(entrant, row);
+} catch (const std::exception& error) {
+  row.outcome = Outcome::failed;
+  row.reason = error.what();
+}
+
+/// Times the operators at hand in turn, and frees them.
+template <std::floating_point T>
+void Comparing<T>::time_group() {
+  std::vector<Contestant<T>> contestants;
+  for (const Made& made : group_)
+    contestants.push_back({made.a.get(),
+                           system_.load != nullptr ? &load_.at(made.a->device()) : nullptr,
+                           made.inverse_diagonal ? &*made.inverse_diagonal : nullptr,
+                           {},
+                           {}});
+  std::size_t turn = 0;
+  Contest contest{settings_.iterations, settings_.repetitions, [&] {
+                    const std::size_t next = ++turn % group_.size();
+                    return step(fmt::format("timing {}, repetition {} of {}", group_[next].row->record.op.name,
+                                            std::min<std::size_t>(turn / group_.size() + 1, settings_.repetitions),
+                                            settings_.repetitions));
+                  }};
+  hold<T>(contestants, contest, [&](std::size_t i, const std::exception& error) {
+    group_[i].row->outcome = Outcome::failed;
+    group_[i].row->reason = error.what();
+  });
+  for (std::size_t i = 0; i < group_.size(); ++i) {
+    Compared& row = *group_[i].row;
+    if (row.outcome == Outcome::failed || contestants[i].product.empty()) continue;
+    row.outcome = Outcome::timed;
+    row.reason.clear();
+    row.record.apply = contestants[i].product;
+    row.iteration = contestants[i].iteration;
+    row.record.solve.iterations = row.iteration.empty() ? 0 : settings_.iterations;
+    row.record.solve.seconds = row.iteration.median() * static_cast<double>(row.record.solve.iterations);
+    row.record.seconds.solve = row.record.solve.seconds;
+  }
+  group_.clear();
+}
+
+template <std::floating_point T>
+std::vector<Compared> Comparing<T>::run(const std::vector<Entrant>& entrants) {
+  std::vector<Compared> rows(entrants.size());
+  for (std::size_t i = 0; i < entrants.size(); ++i) describe(entrants[i], rows[i]);
+  steps_ = static_cast<int>(entrants.size()) * (1 + settings_.repetitions) + 1;
+  if (!step("assembling")) return rows;
+  assemble(entrants);
+  for (std::size_t i = 0; i < entrants.size() && !interrupted_; ++i) {
+    if (!step("making and checking " + entrants[i].op.name)) break;
+    if (rows[i].outcome != Outcome::not_applicable) enter(entrants[i], rows[i]);
+  }
+  if (!interrupted_) time_group();
+  return rows;
+}
+
+/// What the rows say of each other: break-even with the fastest csr of the same device, reduction against ellpack.
+void relate(std::vector<Compared>& rows) {
+  const auto best = [&](std::string_view wanted, const Compared& like) {
+    const Compared* found = nullptr;
+    for (const Compared& row : rows)
+      if (row.record.op.name == wanted && row.record.device == like.record.device && row.outcome == Outcome::timed &&
+          (found == nullptr || row.ranked().median() < found->ranked().median()))
+        found = &row;
+    return found;
+  };
+  for (Compared& row : rows) {
+    if (row.outcome != Outcome::timed || row_of({row.record.op, {}, {}, {}}).needs != Needs::matrix) continue;
+    if (const Compared* ellpack = best("ellpack", row))
+      row.data_reduction = 1 - static_cast<double>(row.record.footprint.stored_bytes) /
+                                   static_cast<double>(ellpack->record.footprint.stored_bytes);
+    const Compared* csr = best("csr", row);
+    if (csr == nullptr || row.record.op.name == "csr") continue;
+    const double gain = csr->ranked().median() - row.ranked().median();
+    if (gain > 0) row.break_even = std::ceil(row.record.seconds.conversion / gain);
+  }
+}
+
+}  // namespace
+
+std::vector<Compared> compare_operators(const System& system, const std::vector<Entrant>& entrants,
+                                        const ComparisonSettings& settings, const Record& common) {
+  std::vector<Compared> rows = settings.precision == Precision::double_
+                                   ? Comparing<double>(system, settings, common).run(entrants)
+                                   : Comparing<float>(system, settings, common).run(entrants);
+  relate(rows);
+  return rows;
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,53 @@
+#include "solver/comparison_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "mesh/atomic_file.hpp"
+#include "solver/report_page.hpp"
+#include "solver/setup.hpp"
+
+namespace femcg::solver {
+
+ComparisonFiles::ComparisonFiles(std::filesystem::path directory, const std::optional<Baseline>& baseline,
+                                 const Console& console)
+    : directory_(std::move(directory)), baseline_(&baseline), console_(console) {
+  prepare_directory(directory_);
+}
+
+void ComparisonFiles::add(std::vector<Compared> rows) {
+  if (!console_.quiet) {
+    fmt::print("{}{}", rows_.empty() ? "" : "\n", table(rows));
+    std::fflush(stdout);
+  }
+  std::ranges::move(rows, std::back_inserter(rows_));
+  write();
+}
+
+void ComparisonFiles::write() const {
+  const nlohmann::ordered_json json = to_json(rows_, *baseline_ ? &**baseline_ : nullptr);
+  mesh::write_atomically(directory_ / "compare.json", to_text(json));
+  mesh::write_atomically(directory_ / "compare.csv", to_csv(json));
+  if (has_report_page()) mesh::write_atomically(directory_ / "report.html", report_page(to_text(json)));
+}
+
+ExitStatus ComparisonFiles::finish() const {
+  const auto any = [&](Outcome outcome) {
+    return std::ranges::any_of(rows_, [&](const Compared& row) { return row.outcome == outcome; });
+  };
+  if (!console_.quiet) {
+    if (*baseline_) fmt::print("\n{}", changes(rows_, **baseline_));
+    if (!rows_.empty())
+      fmt::print("\nresults in {}: compare.json, compare.csv{}\n", directory_.string(),
+                 has_report_page() ? ", report.html" : "");
+  }
+  if (!has_report_page()) fmt::print(stderr, "note: no report.html was written: {}\n", report_page_absent());
+  if (rows_.empty() || any(Outcome::disagrees) || any(Outcome::interrupted)) return ExitStatus::not_converged;
+  return any(Outcome::timed) ? ExitStatus::done : ExitStatus::machine_failed;
+}
+
+}  // namespace femcg::solver

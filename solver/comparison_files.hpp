@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "solver/comparison_report.hpp"
+#include "solver/run.hpp"
+
+namespace femcg::solver {
+
+/// Where the rows of a comparison go: tables on standard output as they come, and the files of the results folder,
+/// which hold at any time everything that was measured.
+class ComparisonFiles {
+ public:
+  /// Throws MachineError where the folder cannot be made or written.
+  ComparisonFiles(std::filesystem::path directory, const std::optional<Baseline>& baseline, const Console& console);
+
+  void add(std::vector<Compared> rows);
+  /// Says where the files are and what changed against the baseline. The status: not_converged where an operator
+  /// disagrees or the comparison was interrupted, machine_failed where nothing could be timed, else done.
+  ExitStatus finish() const;
+
+ private:
+  void write() const;
+
+  std::filesystem::path directory_;
+  const std::optional<Baseline>* baseline_;
+  Console console_;
+  std::vector<Compared> rows_;
+};
+
+}  // namespace femcg::solver

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "solver/comparison.hpp"
+
+namespace femcg::solver {
+
+enum class Verdict { same, faster, slower };
+std::string_view name(Verdict verdict);
+
+/// Measurements of an earlier comparison.
+class Baseline {
+ public:
+  /// Reads a compare.json. Throws InputError where there is none or it is something else.
+  explicit Baseline(const std::filesystem::path& file);
+
+  struct Change {
+    Verdict verdict = Verdict::same;
+    double ratio = 1;  ///< old seconds over new seconds, of the medians
+  };
+  /// Against the same operator on the same problem, in the same precision on the same kind of device. Faster or slower
+  /// only where the ranges from the fastest to the slowest repetition do not overlap. Nothing where the earlier
+  /// comparison did not time it.
+  std::optional<Change> change(const Compared& row) const;
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  std::filesystem::path file_;
+  struct Times {
+    double fastest, median, slowest;  ///< seconds of a CG iteration, or of a product
+  };
+  std::map<std::string, Times> times_;  ///< by what was measured
+};
+
+/// The rows of a comparison as a person reads them at 100 columns: a table for each problem, precision and device, the
+/// fastest first, then those that were not timed and why.
+std::string table(const std::vector<Compared>& rows);
+
+/// What changed against a baseline, beyond the spread of both.
+std::string changes(const std::vector<Compared>& rows, const Baseline& baseline);
+
+/// compare.json: a list of records.
+nlohmann::ordered_json to_json(const std::vector<Compared>& rows, const Baseline* baseline);
+
+/// compare.csv: a line a record of compare.json.
+std::string to_csv(const nlohmann::ordered_json& records);
+
+}  // namespace femcg::solver

@@ -1,0 +1,131 @@
+// A comparison as a person reads it in a terminal of 100 columns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "solver/comparison_report.hpp"
+#include "solver/units.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using Rows = std::vector<const Compared*>;
+
+/// Rows that are measured on one problem, in one precision, on one device, belong in one table.
+auto table_of(const Compared& row) {
+  const ProblemSize& p = row.record.problem;
+  return std::tuple(p.degree, p.cells, p.unknowns, p.quadrature, row.record.precision, row.record.device);
+}
+
+std::string label(const Compared& row) {
+  std::string options;
+  for (const auto& [option, value] : row.record.op.options)
+    options += fmt::format("{}{}={}", options.empty() ? "" : ",", option, value);
+  return row.record.op.name + (options.empty() ? "" : "[" + options + "]");
+}
+
+std::string percent(double fraction) { return fmt::format("{:.0f}%", 100 * fraction); }
+
+std::string heading(const Compared& row) {
+  const Record& r = row.record;
+  std::string what;
+  if (row.source)
+    what = fmt::format("{}, {} x {}, {}", row.source->name, grouped(r.problem.unknowns), grouped(r.problem.unknowns),
+                       row.source->symmetric ? "symmetric" : "not symmetric");
+  else
+    what = fmt::format("{} degree {}, {} cells, {} unknowns", mesh::name(r.problem.shape), r.problem.degree,
+                       grouped(r.problem.cells), grouped(r.problem.unknowns));
+  std::string copies;
+  if (r.machine.copy_bandwidth > 0) copies = fmt::format(", copies {}", scaled(r.machine.copy_bandwidth, "B/s"));
+  return fmt::format("{}; {} precision, {}{}\n", what, name(r.precision), name(r.device), copies);
+}
+
+/// How the rows of the assembled matrix are filled.
+std::string filling(const Rows& rows) {
+  const auto found = std::ranges::find_if(rows, [](const Compared* row) { return row->matrix != nullptr; });
+  if (found == rows.end()) return "";
+  const operators::MatrixStatistics& s = *(*found)->matrix;
+  std::string before;
+  if (const auto& source = (*found)->source; source && source->bandwidth_before)
+    before = fmt::format(" ({} before reordering)", grouped(*source->bandwidth_before));
+  return fmt::format("{} nonzeros, rows of {} to {} (mean {:.1f}, deviation {:.1f}), bandwidth {}{}\n",
+                     grouped((*found)->record.footprint.nonzeros), s.shortest_row, s.longest_row, s.mean_row,
+                     s.row_deviation, grouped(s.bandwidth), before);
+}
+
+constexpr std::string_view row_format = "  {:<17} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8} {:>5} {:>8} {:>7}\n";
+
+std::string column_titles(bool with_cg) {
+  return fmt::format(fmt::runtime(row_format), "operator", with_cg ? "CG it/s" : "products/s", "+-", "of roof",
+                     "product", "GB/s", "of copy", "stored", "pad", "set-up", "pays at");
+}
+
+std::string numbers(const Compared& row) {
+  const Record& r = row.record;
+  const Samples& ranked = row.ranked();
+  const double rate = 1 / ranked.median();
+  const double spread = (ranked.maximum() - ranked.minimum()) / 2 / ranked.median();
+  std::string name = label(row), own_line;
+  if (name.size() > 17) {
+    own_line = "  " + name + "\n";
+    name.clear();
+  }
+  return own_line + fmt::format(fmt::runtime(row_format), name, fmt::format("{:.4g}", rate), percent(spread),
+                                row.roof() > 0 ? percent(rate / row.roof()) : "-", duration(r.apply.median()),
+                                fmt::format("{:.3g}", 1e-9 * r.minimum_bandwidth()), percent(r.bandwidth_fraction()),
+                                scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
+                                fmt::format("{:.2f}", r.footprint.padding_ratio),
+                                duration(r.seconds.assembly + r.seconds.conversion),
+                                row.break_even ? fmt::format("{:.0f}", *row.break_even) : "-");
+}
+
+std::string one_table(Rows rows) {
+  const auto timed_end = std::stable_partition(rows.begin(), rows.end(),
+                                               [](const Compared* row) { return row->outcome == Outcome::timed; });
+  std::stable_sort(rows.begin(), timed_end,
+                   [](const Compared* a, const Compared* b) { return a->ranked().median() < b->ranked().median(); });
+  std::string text = heading(*rows.front()) + filling(rows);
+  if (timed_end != rows.begin()) text += column_titles(!rows.front()->iteration.empty());
+  for (auto row = rows.begin(); row != timed_end; ++row) text += numbers(**row);
+  for (auto row = timed_end; row != rows.end(); ++row)
+    text += fmt::format("  {:<17} {}: {}\n", label(**row), name((*row)->outcome), (*row)->reason);
+  return text;
+}
+
+}  // namespace
+
+std::string table(const std::vector<Compared>& rows) {
+  std::vector<Rows> tables;
+  for (const Compared& row : rows) {
+    const auto found =
+        std::ranges::find_if(tables, [&](const Rows& other) { return table_of(*other.front()) == table_of(row); });
+    if (found != tables.end())
+      found->push_back(&row);
+    else
+      tables.push_back({&row});
+  }
+  std::string text;
+  for (const Rows& each : tables) text += (text.empty() ? "" : "\n") + one_table(each);
+  return text;
+}
+
+std::string changes(const std::vector<Compared>& rows, const Baseline& baseline) {
+  std::string text;
+  int same = 0, unknown = 0;
+  for (const Compared& row : rows) {
+    const auto change = baseline.change(row);
+    unknown += row.outcome == Outcome::timed && !change ? 1 : 0;
+    same += change && change->verdict == Verdict::same ? 1 : 0;
+    if (change && change->verdict != Verdict::same)
+      text += fmt::format("  {:<17} {} precision, {}, {} unknowns: {} ({:.2f} times as fast)\n", label(row),
+                          name(row.record.precision), name(row.record.device), grouped(row.record.problem.unknowns),
+                          name(change->verdict), change->ratio);
+  }
+  std::string counts = fmt::format("{} unchanged within the spread", same);
+  if (unknown > 0) counts += fmt::format(", {} not measured there", unknown);
+  return fmt::format("against {}: {}\n{}", baseline.file().string(), counts, text);
+}
+
+}  // namespace femcg::solver

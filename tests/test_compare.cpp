@@ -1,0 +1,281 @@
+// Comparisons: what is swept, that disagreement is caught, what the files say.
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "mesh/box.hpp"
+#include "solver/agreement.hpp"
+#include "solver/comparison_report.hpp"
+#include "solver/error.hpp"
+#include "solver/sweep.hpp"
+#include "tests/forms.hpp"
+#include "tests/problems.hpp"
+
+using namespace femcg;
+using nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder of this test, gone afterwards.
+struct Folder {
+  Folder() : path(fs::temp_directory_path() / ("femcg_test_compare_" + std::to_string(::getpid()))) {
+    fs::create_directories(path);
+  }
+  ~Folder() { fs::remove_all(path); }
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name) << text;
+    return path / name;
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream stream(path / name);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  fs::path path;
+};
+
+constexpr const char* square = R"(mesh: {box: {cells: [12, 10]}}
+degree: 2
+equation: {source: 1}
+boundary: {all: {value: 0}}
+solver: {preconditioner: none}
+)";
+
+std::string message(const fs::path& file) {
+  try {
+    for (const solver::SweepPoint& point : solver::expand_sweep(file, {}))
+      solver::expand_operators(point.resolved.compare);
+  } catch (const solver::InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+solver::ComparisonSettings settings(int iterations, int repetitions) {
+  return {solver::Precision::double_, iterations, repetitions, [](double, const std::string&) { return true; }};
+}
+
+std::vector<solver::Entrant> entrants(const std::vector<std::string>& names) {
+  std::vector<solver::Entrant> all;
+  for (const std::string& name : names) all.push_back({{name, {}, ""}, operators::Device::host, {}, ""});
+  return all;
+}
+
+int status_of(const std::string& command) {
+  const int raw = std::system(command.c_str());
+  return WIFEXITED(raw) ? WEXITSTATUS(raw) : 1000;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep is every combination, what needs the same mesh in a row") {
+  const Folder folder;
+  const fs::path file = folder.write("sweep.yaml", std::string(square) + R"(compare:
+  operators: [csr, sell]
+  sweep: {precision: [single, double], degree: [1, 3], C: [4, 8], sigma: [1, 64]}
+)");
+  const auto points = solver::expand_sweep(file, {});
+  REQUIRE(points.size() == 4);
+  const auto degree = [&](int i) { return points[i].resolved.degree; };
+  CHECK(degree(0) == 1);
+  CHECK(degree(1) == 1);
+  CHECK(degree(2) == 3);
+  CHECK(points[0].resolved.solver.precision == solver::Precision::single);
+  CHECK(points[1].resolved.solver.precision == solver::Precision::double_);
+  CHECK(points[3].values.at("degree") == "3");
+  CHECK(points[3].resolved.quadrature == 4);  // the default follows the degree
+
+  const auto swept = solver::expand_operators(points[0].resolved.compare);
+  REQUIRE(swept.size() == 5);  // csr has none of these options
+  CHECK(swept[0].op.name == "csr");
+  CHECK(swept[0].values.empty());
+  CHECK(swept[4].op.options.at("C") == "8");
+  CHECK(swept[4].op.options.at("sigma") == "64");
+  CHECK(solver::to_yaml(points[0].resolved).find("sweep") != std::string::npos);
+}
+
+TEST_CASE("a box by its dofs keeps them over the degrees") {
+  const Folder folder;
+  const fs::path file = folder.write("dofs.yaml", R"(mesh: {box: {dofs: 250000}}
+compare: {sweep: {degree: [1, 2, 3, 4]}}
+)");
+  for (const solver::SweepPoint& point : solver::expand_sweep(file, {})) {
+    const auto& box = std::get<mesh::BoxOptions>(point.resolved.mesh.source);
+    const double dofs = std::pow(box.cells[0] * point.resolved.degree + 1.0, 2);
+    CHECK(dofs == doctest::Approx(250000).epsilon(0.02));
+  }
+  CHECK(message(folder.write("both.yaml", "mesh: {box: {dofs: 9, cells: [2, 2]}}")).find("both cells and dofs") !=
+        std::string::npos);
+}
+
+TEST_CASE("a sweep that means nothing is one sentence with its place") {
+  const Folder folder;
+  const auto complaint = [&](const std::string& compare) {
+    const fs::path file = folder.write("bad.yaml", square + compare);
+    return message(file).substr(file.string().size());
+  };
+  CHECK(complaint("compare: {sweep: {degre: [1]}}") ==
+        ":6:19: 'degre' is neither a key of the case nor an option of a chosen operator; did you mean 'degree'?");
+  CHECK(complaint("compare: {sweep: {degree: [1, 7]}}").find("degree must be a whole number from 1 to 4, not '7'") !=
+        std::string::npos);
+  CHECK(complaint("compare: {operators: [sell], sweep: {C: [0]}}").find("option 'C' of operator 'sell' must be") !=
+        std::string::npos);
+  CHECK(complaint("compare: {operators: [csr], sweep: {C: [4]}}").find("neither") != std::string::npos);
+  CHECK(complaint("compare: {sweep: {degree: 3}}").find("compare.sweep.degree must be a list of values") !=
+        std::string::npos);
+  CHECK(complaint("compare: {sweep: {solver.device: [cpu]}}").find("cannot be swept") != std::string::npos);
+  CHECK(complaint("compare: {devices: [gpu]}").find("must be auto, cpu or cuda") != std::string::npos);
+}
+
+TEST_CASE("every operator agrees with the reference on curved hexahedra with varying diffusion, in both precisions") {
+  const tests::SmallForm small = tests::make_form(mesh::CellShape::hexahedron, 3, {3, 2, 2}, {.curved = true});
+  solver::Record common;
+  common.problem.unknowns = small.form.unknowns;
+  const std::vector<double> load(static_cast<std::size_t>(small.form.unknowns), 1.0);
+  const solver::System system{&small.form, nullptr, &load, "jacobi", nullptr};
+  for (const solver::Precision precision : {solver::Precision::double_, solver::Precision::single}) {
+    std::vector<std::string> names;
+    for (const operators::OperatorDescription& row : operators::catalogue())
+      if (row.host) names.emplace_back(row.name);
+    solver::ComparisonSettings chosen = settings(5, 2);
+    chosen.precision = precision;
+    const auto rows = solver::compare_operators(system, entrants(names), chosen, common);
+    for (const solver::Compared& row : rows) {
+      INFO(row.record.op.name, ": ", row.reason);
+      CHECK(row.outcome == solver::Outcome::timed);
+      CHECK(row.record.apply.count() == 2);
+      CHECK(row.iteration.count() == 2);
+      REQUIRE(row.agreement);
+      CHECK(*row.agreement < 0.2 * row.agreement_bound);  // room for other meshes
+      CHECK(row.iteration_bytes ==
+            row.record.footprint.moved_bytes +
+                11 * (precision == solver::Precision::double_ ? 8 : 4) * common.problem.unknowns);
+    }
+  }
+}
+
+TEST_CASE("the bound of agreement is rounding, not more") {
+  const tests::SmallForm small = tests::make_form(mesh::CellShape::quadrilateral, 2, {6, 5, 0});
+  const tests::Assembled assembled(small.form);
+  const solver::ReferenceProduct reference = solver::reference_product(small.form);
+  const solver::ReferenceProduct of_matrix = solver::reference_product(*assembled.from.matrix);
+  for (std::size_t i = 0; i < reference.y.size(); ++i) {
+    CHECK(reference.y[i] == doctest::Approx(of_matrix.y[i]).epsilon(1e-12));
+    CHECK(reference.scale[i] >= std::abs(reference.y[i]));
+    CHECK(reference.scale[i] >= 0.999999 * of_matrix.scale[i]);  // |sum| <= sum | |
+  }
+  const auto csr = operators::find_operator("csr")->make<double>(assembled.from, {});
+  CHECK(solver::worst_difference(*csr, reference) < 1e-14);
+}
+
+TEST_CASE("rows say of each other what conversion costs and saves") {
+  const Folder folder;
+  const tests::SmallForm small = tests::make_form(mesh::CellShape::quadrilateral, 4, {20, 20, 0});
+  solver::Record common;
+  common.problem.unknowns = small.form.unknowns;
+  const std::vector<double> load(static_cast<std::size_t>(small.form.unknowns), 1.0);
+  const auto rows =
+      solver::compare_operators({&small.form, nullptr, &load, "none", nullptr},
+                                entrants({"csr", "ellpack", "sell", "matrix-free"}), settings(10, 3), common);
+  const solver::Compared &csr = rows[0], &ellpack = rows[1], &sell = rows[2], &matrix_free = rows[3];
+  CHECK(!csr.break_even);
+  CHECK(!matrix_free.break_even);
+  CHECK(*ellpack.data_reduction == 0);
+  CHECK(*sell.data_reduction == doctest::Approx(1 - static_cast<double>(sell.record.footprint.stored_bytes) /
+                                                        static_cast<double>(ellpack.record.footprint.stored_bytes)));
+  CHECK(*sell.data_reduction > 0.3);  // Q4 in 2D pads ellpack by 2.25
+  const double gain = csr.iteration.median() - sell.iteration.median();
+  CHECK(sell.break_even.has_value() == (gain > 0));
+  if (gain > 0) CHECK(*sell.break_even == std::ceil(sell.record.seconds.conversion / gain));
+  CHECK(csr.matrix->longest_row == 81);
+  std::int64_t counted = 0;
+  for (const auto& [length, count] : csr.matrix->rows_of_length) counted += count;
+  CHECK(counted == small.form.unknowns);
+  CHECK(csr.caching_bytes >= csr.record.footprint.moved_bytes);
+  CHECK(csr.caching_bytes <= csr.record.footprint.effective_bytes + 8 * small.form.unknowns);
+
+  const ordered_json json = solver::to_json(rows, nullptr);
+  REQUIRE(json.size() == 4);
+  CHECK(json[2]["operator"]["name"] == "sell");
+  CHECK(json[2]["solve"]["iterations_per_second"].get<double>() == doctest::Approx(1 / sell.iteration.median()));
+  CHECK(json[0]["comparison"]["roof_iterations_per_second"].get<double>() ==
+        doctest::Approx(csr.record.machine.copy_bandwidth / static_cast<double>(csr.iteration_bytes)));
+  const std::string csv = solver::to_csv(json);
+  CHECK(std::ranges::count(csv, '\n') == 5);
+  CHECK(csv.starts_with("case,matrix,cell,degree,"));
+
+  // Against itself nothing changed; against times that are twice and half as long all did.
+  const auto verdicts = [&](double factor) {
+    ordered_json other = json;
+    for (ordered_json& record : other)
+      for (const char* key : {"iterations_per_second_minimum", "iterations_per_second_maximum"}) {
+        record["comparison"][key] = record["comparison"][key].get<double>() * factor;
+        record["solve"]["iterations_per_second"] = record["solve"]["iterations_per_second"].get<double>() * factor;
+      }
+    return solver::Baseline(folder.write("old.json", other.dump())).change(sell)->verdict;
+  };
+  CHECK(verdicts(1) == solver::Verdict::same);
+  CHECK(verdicts(1e-3) == solver::Verdict::faster);
+  CHECK(verdicts(1e3) == solver::Verdict::slower);
+  CHECK_THROWS_AS(solver::Baseline(folder.write("no.json", "{\"a\": 1}")), solver::InputError);
+  CHECK_THROWS_AS(solver::Baseline(folder.path / "absent.json"), solver::InputError);
+}
+
+TEST_CASE("operators are timed in turn, and one that fails does not stop the others") {
+  const tests::SmallForm small = tests::make_form(mesh::CellShape::quadrilateral, 1, {4, 4, 0});
+  solver::Record common;
+  const std::vector<double> load(static_cast<std::size_t>(small.form.unknowns), 1.0);
+  std::vector<std::string> steps;
+  solver::ComparisonSettings chosen = settings(3, 2);
+  chosen.go_on = [&](double done, const std::string& next) {
+    CHECK(done >= 0);
+    CHECK(done <= 1);
+    steps.push_back(next);
+    return steps.size() < 8;  // interrupted in the second repetition
+  };
+  auto who = entrants({"csr", "sell", "eigen"});
+  who[1].not_applicable = "it was told to stay away";
+  const auto rows = solver::compare_operators({&small.form, nullptr, &load, "none", nullptr}, who, chosen, common);
+  CHECK(rows[0].outcome == solver::Outcome::timed);
+  CHECK(rows[0].record.apply.count() == 2);
+  CHECK(rows[1].outcome == solver::Outcome::not_applicable);
+  CHECK(rows[1].reason == "it was told to stay away");
+  const auto csr_first = std::ranges::find(steps, "timing eigen, repetition 1 of 2");
+  CHECK(csr_first != steps.end());
+}
+
+TEST_CASE("wrong operators are caught, not timed, and the exit status is 1") {
+  const Folder folder;
+  folder.write("case.yaml", square);
+  const std::string in_folder = "cd '" + folder.path.string() + "' && ";
+  const std::string quick = " --iterations 3 --repetitions 2 --output out > out.txt 2> err.txt";
+  CHECK(status_of(in_folder + FEMCG_WRONG_PROGRAM + " compare case.yaml --operators all" + quick) == 1);
+  const ordered_json json = ordered_json::parse(folder.read("out/compare.json"));
+  for (const ordered_json& record : json) {
+    const std::string name = record["operator"]["name"], status = record["comparison"]["status"];
+    INFO(name, ": ", record["comparison"]["reason"].get<std::string>());
+    if (name == "wrong-throws") {
+      CHECK(status == "failed");
+      CHECK(record["comparison"]["reason"] == "this operator cannot be made");
+    } else if (name.starts_with("wrong")) {
+      CHECK(status == "disagrees");
+    } else {
+      CHECK(status == "timed");
+    }
+    CHECK((record["solve"]["iterations_per_second"] > 0) == (status == "timed"));
+    CHECK((record["apply"]["median_seconds"] > 0) == (status == "timed"));
+  }
+  CHECK(folder.read("out.txt").find("wrong-value       disagrees: ") != std::string::npos);
+
+  CHECK(status_of(in_folder + FEMCG_WRONG_PROGRAM + " compare case.yaml --operators csr,eigen" + quick) == 0);
+  CHECK(status_of(in_folder + FEMCG_WRONG_PROGRAM + " compare case.yaml --operators csr,wrong-throws" + quick) == 0);
+  CHECK(status_of(in_folder + FEMCG_WRONG_PROGRAM + " compare case.yaml --operators wrong-throws" + quick) == 3);
+}

@@ -1,0 +1,66 @@
+// The catalogue of femcg_with_wrong_operator: the program as it is, and operators that are wrong in the ways in which
+// an operator can be. No comparison may time them.
+
+#include <array>
+#include <limits>
+#include <stdexcept>
+
+#include "operators/catalogue.hpp"
+#include "operators/csr/csr.hpp"
+#include "operators/vendor/eigen.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// How a product is spoilt.
+enum class Defect { value, energy, unwritten_row, throws };
+
+template <std::floating_point T, Defect defect>
+class Wrong final : public Operator<T> {
+ public:
+  explicit Wrong(const Ingredients<T>& from)
+      : Operator<T>(from.matrix->rows, Device::host), right_(make_csr(from, {})) {
+    if (defect == Defect::throws) throw std::runtime_error("this operator cannot be made");
+  }
+  void diagonal(Vector<T>& d) const override { right_->diagonal(d); }
+  Footprint footprint() const override { return right_->footprint(); }
+
+ private:
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    const std::int64_t middle = this->size() / 2;
+    const T before = y[middle];
+    right_->apply(x, y, energy);
+    if (defect == Defect::value) y[middle] *= static_cast<T>(1 + 1e4 * std::numeric_limits<T>::epsilon());
+    if (defect == Defect::unwritten_row) y[middle] = before;
+    if (defect == Defect::energy && energy != nullptr) *energy->data() *= 1.001;
+  }
+
+  std::unique_ptr<Operator<T>> right_;
+};
+
+template <std::floating_point T, Defect defect>
+std::unique_ptr<Operator<T>> make_wrong(const Ingredients<T>& from, const Options&) {
+  return std::make_unique<Wrong<T, defect>>(from);
+}
+
+template <Defect defect>
+OperatorDescription wrong_row(std::string_view name) {
+  return {name, "", "", Needs::matrix, true, false, {}, make_wrong<double, defect>, make_wrong<float, defect>};
+}
+
+}  // namespace
+
+std::span<const OperatorDescription> catalogue() {
+  static const std::array rows{
+      OperatorDescription{"csr", "", "", Needs::matrix, true, false, {}, make_csr<double>, make_csr<float>},
+      wrong_row<Defect::value>("wrong-value"),
+      wrong_row<Defect::energy>("wrong-energy"),
+      wrong_row<Defect::unwritten_row>("wrong-unwritten"),
+      wrong_row<Defect::throws>("wrong-throws"),
+      OperatorDescription{"eigen", "", "", Needs::matrix, true, false, {}, make_eigen<double>, make_eigen<float>},
+  };
+  return rows;
+}
+
+}  // namespace femcg::operators
