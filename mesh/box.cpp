@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "mesh/reference_cell.hpp"
 
@@ -38,29 +39,23 @@ std::array<double, 3> scatter_in_ball(std::int64_t node, int d) {
   return vector;
 }
 
-void check_distort(const BoxOptions& options) {
-  const double most = most_distortion(options.shape);
-  if (!(options.distort >= 0 && options.distort <= most))
-    throw std::invalid_argument(
-        fmt::format("distort must be from 0 to {} of a cell in {}D, not {}: beyond that, cells could turn inside out",
-                    most, dimension(options.shape), options.distort));
-}
-
-void check(const BoxOptions& options) {
-  std::int64_t cells = dimension(options.shape) == 2 ? 2 : 6, nodes = 1;
-  for (int axis = 0; axis < dimension(options.shape); ++axis) {
+void check_counts(const BoxOptions& options) {
+  const int d = dimension(options.shape);
+  double cells = is_tensor(options.shape) ? 1 : d == 2 ? 2 : 6, nodes = 1;
+  std::string counts;
+  for (int axis = 0; axis < d; ++axis) {
     if (options.cells[axis] < 1)
       throw std::invalid_argument(
           fmt::format("a box needs at least 1 cell along each axis, not {}", options.cells[axis]));
-    if (!(options.size[axis] > 0) || !std::isfinite(options.size[axis]))
-      throw std::invalid_argument(
-          fmt::format("a box needs a positive size along each axis, not {}", options.size[axis]));
     cells *= options.cells[axis];
-    nodes *= options.cells[axis] + std::int64_t{1};
-    if (cells > std::numeric_limits<std::int32_t>::max() || nodes > std::numeric_limits<std::int32_t>::max())
-      throw std::invalid_argument("a box of so many cells has more than 2^31 - 1 of them");
+    nodes *= options.cells[axis] + 1.0;
+    counts += fmt::format("{}{}", axis == 0 ? "" : " x ", options.cells[axis]);
   }
-  check_distort(options);
+  if (std::max(cells, nodes) > std::numeric_limits<std::int32_t>::max())
+    throw std::invalid_argument(
+        fmt::format("a box of {} makes {:.3g} {} cells with {:.3g} nodes, but a mesh has no more than 2^31 - 1 of "
+                    "either; take fewer",
+                    counts, cells, name(options.shape), nodes));
 }
 
 /// Numbers of the structured grid under a box.
@@ -140,8 +135,21 @@ void make_sides(const Grid& grid, Mesh& mesh) {
 
 }  // namespace
 
+void check_box(const BoxOptions& options) {
+  check_counts(options);
+  for (int axis = 0; axis < dimension(options.shape); ++axis)
+    if (!(options.size[axis] > 0) || !std::isfinite(options.size[axis]))
+      throw std::invalid_argument(
+          fmt::format("a box needs a positive size along each axis, not {}", options.size[axis]));
+  const double most = most_distortion(options.shape);
+  if (!(options.distort >= 0 && options.distort <= most))
+    throw std::invalid_argument(
+        fmt::format("distort must be from 0 to {} of a cell in {}D, not {}: beyond that, cells could turn inside out",
+                    most, dimension(options.shape), options.distort));
+}
+
 Mesh make_box(const BoxOptions& options) {
-  check(options);
+  check_box(options);
   Mesh mesh;
   mesh.shape = options.shape;
   mesh.region_names = {"box"};

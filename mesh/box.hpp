@@ -21,6 +21,9 @@ struct BoxOptions {
 /// to 0.353 in 2D and 0.288 in 3D.
 constexpr double most_distortion(CellShape shape) { return dimension(shape) == 2 ? 0.3 : 0.2; }
 
+/// Throws std::invalid_argument where make_box would.
+void check_box(const BoxOptions& options);
+
 /// Structured mesh of a box in one region "box". Simplices split each rectangle in 2, each cuboid in 6 (Kuhn) cells.
 /// Sides are named left right (x), bottom top (y), back front (z). Throws std::invalid_argument for sizes or counts
 /// that are not positive, a distortion out of range, and more than 2^31 - 1 cells or nodes.

@@ -177,7 +177,7 @@ void read_probe(const ValueReader& probe, Case& to) {
     return;
   }
   for (std::size_t axis = 0; axis < count; ++axis) point[axis] = (*coordinates)[axis].number(any_number).value_or(0.0);
-  to.output.probes.emplace_back(probe.key(), point);
+  to.output.probes.push_back({probe.key(), point, probe.place()});
 }
 
 void read_output(const MapReader& top, Case& to) {

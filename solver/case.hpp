@@ -57,10 +57,17 @@ struct SolverChoice {
   std::int64_t max_iterations = 10000;
 };
 
+/// A point at which the solution is reported.
+struct Probe {
+  std::string name;
+  std::array<double, 3> point{};
+  Place place{};
+};
+
 struct OutputChoice {
   std::filesystem::path directory;
   bool vtu = true;
-  std::vector<std::pair<std::string, std::array<double, 3>>> probes;
+  std::vector<Probe> probes;
 };
 
 /// A key that takes several values in one comparison: of the case (degree, precision, mesh.refine, ...), or an option

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "solver/sentence.hpp"
@@ -98,7 +99,12 @@ mesh::BoxOptions read_box(const MapReader& mesh, int degree) {
   if (dimension != 0 && mesh::dimension(options.shape) != dimension)
     box.find("cell")->note(fmt::format("mesh.box.cell is {}, which has {} dimensions, but mesh.box.{} has {} numbers",
                                        cell, mesh::dimension(options.shape), by_dofs ? "size" : "cells", dimension));
-  options.distort = box.number("distort", 0.0, dimension == 3 ? distortion_3d : distortion_2d);
+  options.distort = box.number("distort", 0.0, mesh::dimension(options.shape) == 3 ? distortion_3d : distortion_2d);
+  if (const auto count = box.find(by_dofs ? "dofs" : "cells")) try {
+      mesh::check_box(options);
+    } catch (const std::invalid_argument& error) {
+      count->note(error.what());  // what else could be wrong has been replaced by what is right
+    }
   return options;
 }
 

@@ -131,9 +131,9 @@ void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
   out << Key << "vtu" << Value << (output.vtu ? "true" : "false");
   if (!output.probes.empty()) {
     out << Key << "probes" << Value << BeginMap;
-    for (const auto& [name, point] : output.probes) {
-      out << Key << name << Value;
-      emit_numbers(out, point, dimension);
+    for (const Probe& probe : output.probes) {
+      out << Key << probe.name << Value;
+      emit_numbers(out, probe.point, dimension);
     }
     out << EndMap;
   }

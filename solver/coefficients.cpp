@@ -50,9 +50,9 @@ void require_at_least(const Expression& expression, double least, bool or_equal,
   for (std::size_t q = 0; q < values.size(); ++q) {
     if (values[q] > least || (or_equal && values[q] == least)) continue;
     throw InputError(
-        at_place(expression.place(), fmt::format("{} must be {}{}, but {} is {} at the point ({}, {}, {})", what,
-                                                 or_equal ? "at least " : "above ", least, in_quotes(expression.text()),
-                                                 values[q], points[3 * q], points[3 * q + 1], points[3 * q + 2])));
+        at_place(expression.place(),
+                 fmt::format("{} must be {}{}, but {} is {} at the point {}", what, or_equal ? "at least " : "above ",
+                             least, in_quotes(expression.text()), values[q], point_text(&points[3 * q]))));
   }
 }
 

@@ -88,10 +88,6 @@ std::string not_finite(const std::string& text, double value) {
   return fmt::format("{} is not finite ({})", plain.substr(1, plain.size() - 2), shown);
 }
 
-std::string point_text(const double* p) {
-  return p[2] == 0.0 ? fmt::format("({:g}, {:g})", p[0], p[1]) : fmt::format("({:g}, {:g}, {:g})", p[0], p[1], p[2]);
-}
-
 std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos) return "";
@@ -174,6 +170,10 @@ double Expression::operator()(double x, double y, double z) const {
   double value = 0;
   evaluate(point, {&value, 1});
   return value;
+}
+
+std::string point_text(const double* p) {
+  return p[2] == 0.0 ? fmt::format("({:g}, {:g})", p[0], p[1]) : fmt::format("({:g}, {:g}, {:g})", p[0], p[1], p[2]);
 }
 
 const std::vector<ExpressionFunction>& expression_functions() {

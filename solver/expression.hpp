@@ -37,6 +37,9 @@ class Expression {
   std::shared_ptr<const Compiled> compiled_;
 };
 
+/// A point in space as messages show it: (x, y), or (x, y, z) where z is not 0, as it always is in 2D.
+std::string point_text(const double* point);
+
 /// A function name that expressions may use, and what it is.
 struct ExpressionFunction {
   std::string name;

@@ -143,13 +143,15 @@ Errors cell_errors(const ErrorTables& tables, const Expression& exact, const mes
 
 Probes locate_probes(const Case& resolved, const mesh::Mesh& mesh) {
   Probes probes;
-  for (const auto& [name, point] : resolved.output.probes) {
-    const std::optional<mesh::Location> location = mesh::locate(mesh, point);
-    if (!location)
-      throw InputError(at_place(resolved.file.string(), fmt::format("probe {} at ({}, {}, {}) lies outside the mesh",
-                                                                    in_quotes(name), point[0], point[1], point[2])));
-    probes.emplace_back(name, *location);
+  std::vector<std::string> problems;
+  for (const Probe& probe : resolved.output.probes) {
+    if (const std::optional<mesh::Location> location = mesh::locate(mesh, probe.point))
+      probes.emplace_back(probe.name, *location);
+    else
+      problems.push_back(at_place(probe.place, fmt::format("probe {} at {} lies outside the mesh",
+                                                           in_quotes(probe.name), point_text(probe.point.data()))));
   }
+  if (!problems.empty()) throw InputError(problems);
   return probes;
 }
 

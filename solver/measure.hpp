@@ -25,7 +25,7 @@ struct Errors {
 
 using Probes = std::vector<std::pair<std::string, mesh::Location>>;
 
-/// Finds the cells of the case's probes; throws InputError for one outside the mesh.
+/// Finds the cells of the case's probes; throws InputError, with their places, for those outside the mesh.
 Probes locate_probes(const Case& resolved, const mesh::Mesh& mesh);
 
 /// Fluxes are the conservative ones: what the conditions say on Neumann and Robin facets, and the reactions a(u, phi_i)

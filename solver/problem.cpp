@@ -25,6 +25,13 @@ constexpr double notable_imbalance = 1e-10;
 
 double norm(std::span<const double> v) { return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0)); }
 
+/// Where a case says what flows in and out: at its first flux, or else at the source.
+const Place& place_of_load(const Case& resolved) {
+  for (const BoundaryCondition& condition : resolved.boundary)
+    if (condition.kind == BoundaryKind::flux) return condition.place;
+  return resolved.source.place;
+}
+
 /// Every boundary facet with its condition. "all" holds where no other entry does.
 std::vector<ConditionedFacet> find_conditions(const Case& resolved, const mesh::Mesh& mesh,
                                               std::vector<std::string>& remarks) {
@@ -245,10 +252,10 @@ void Problem::balance() {
     }
     if (std::abs(total) > most_imbalance * magnitude)
       throw InputError(
-          at_place(case_->file.string(),
+          at_place(place_of_load(*case_),
                    fmt::format("no boundary value or transfer holds the solution, and the load does not balance: "
-                               "source and fluxes add up "
-                               "to {:.6g}, which must be 0; give some boundary a value, or balance source and flux",
+                               "source and fluxes add up to {:.6g}, which must be 0; give some boundary a value, or "
+                               "balance source and flux",
                                total)));
     remarks_.push_back(
         fmt::format("no boundary value or transfer holds the solution on {} cells: its mean is fixed there",

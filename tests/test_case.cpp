@@ -165,9 +165,10 @@ TEST_CASE("every key arrives where it belongs") {
   CHECK(one.output.directory == fs::path("results/every key"));
   CHECK_FALSE(one.output.vtu);
   REQUIRE(one.output.probes.size() == 2);
-  CHECK(one.output.probes[0].first == "tip");
-  CHECK(one.output.probes[0].second == std::array{0.1, 0.2, 0.3});
-  CHECK(one.output.probes[1].first == "a: b");
+  CHECK(one.output.probes[0].name == "tip");
+  CHECK(one.output.probes[0].point == std::array{0.1, 0.2, 0.3});
+  CHECK(contains(one.output.probes[0].place, "everything.yaml:26:"));
+  CHECK(one.output.probes[1].name == "a: b");
   CHECK(one.compare.operators.size() == 2);
   CHECK(one.compare.iterations == 7);
   CHECK(one.compare.repetitions == 2);
@@ -197,7 +198,8 @@ TEST_CASE("the resolved case reads back to itself") {
     }
     CHECK(second.exact.has_value() == first.exact.has_value());
     CHECK(second.solver.tolerance == first.solver.tolerance);
-    CHECK(second.output.probes == first.output.probes);
+    CHECK(std::ranges::equal(second.output.probes, first.output.probes,
+                             [](const auto& a, const auto& b) { return a.name == b.name && a.point == b.point; }));
     CHECK(second.output.directory == first.output.directory);
     CHECK(second.compare.operators.size() == first.compare.operators.size());
   }
@@ -375,6 +377,8 @@ TEST_CASE("mesh: exactly one of file and box, with the keys that go with it") {
   CHECK(contains(problems("mesh: {box: {cells: [4, 4], distort: 0.4}}\n").front(), "from 0 to 0.3 in 2D, not '0.4'"));
   CHECK(
       contains(problems("mesh: {box: {cells: [4, 4, 4], distort: 0.3}}\n").front(), "from 0 to 0.2 in 3D, not '0.3'"));
+  CHECK(contains(problems("mesh: {box: {cells: [40000, 40000, 2]}}\n").front(),
+                 ":1:21: a box of 40000 x 40000 x 2 makes 3.2e+09 hexahedron cells with 4.8e+09 nodes"));
   CHECK(contains(problems("mesh: {size: 1, box: {cells: [4, 4]}}\n").front(), ":1:8: mesh.size goes with mesh.file"));
   CHECK(contains(problems("mesh: {refine: 13, box: {cells: [4, 4]}}\n").front(), "mesh.refine must be a whole number"));
   CHECK(box_of(case_of("mesh: {box: {cells: [1, 2, 3]}}\n")).shape == femcg::mesh::CellShape::hexahedron);

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "mesh/box.hpp"
@@ -118,6 +119,11 @@ TEST_CASE("pure Neumann problems: the mean is fixed on every part, the load must
     made.boundary[1] = flux_on("west_right", "1.5");
     CHECK(error_of(made, mesh).find("does not balance") != std::string::npos);
     CHECK(error_of(made, mesh).find("add up to 0.5") != std::string::npos);
+    made.boundary[0].place = "test.yaml:7:3";
+    CHECK(error_of(made, mesh).starts_with("test.yaml:7:3: no boundary value"));
+    made.boundary.clear();
+    made.source.place = "test.yaml:5:11";
+    CHECK(error_of(made, mesh).starts_with("test.yaml:5:11: no boundary value"));
   }
 }
 
@@ -133,12 +139,14 @@ TEST_CASE("wrong conditions are told with their place and the nearest name") {
   made.boundary = {value_on("left", "0")};
   made.diffusion = field("x-0.5");
   CHECK(error_of(made, mesh).find("diffusion must be above 0, but 'x-0.5' is -0.3") != std::string::npos);
+  CHECK(error_of(made, mesh).ends_with(")"));
+  CHECK(std::ranges::count(error_of(made, mesh), ',') == 2);  // "..., but ... at the point (x, y)": no z
   made.diffusion = field("-1");
   CHECK(error_of(made, mesh).find("diffusion must be above 0, not -1") != std::string::npos);
   made = make_case(1, "1", "1");
   made.boundary = {value_on("left", "0")};
-  made.output.probes = {{"far", {7, 7, 0}}};
-  CHECK_THROWS_WITH(solver::locate_probes(made, mesh), doctest::Contains("probe 'far' at (7, 7, 0) lies outside"));
+  made.output.probes = {{"far", {7, 7, 0}, "test:3:4"}, {"middle", {0.5, 0.5, 0}, "test:3:9"}};
+  CHECK_THROWS_WITH(solver::locate_probes(made, mesh), "test:3:4: probe 'far' at (7, 7) lies outside the mesh");
 }
 
 TEST_CASE("nodes at which boundary values disagree are counted once, however many facets meet there") {
