@@ -88,8 +88,9 @@ Orbit general(int d, double weight, double a, double b) {
 }
 
 /// Symmetric rules with positive weights and inner points, exact to degree 2(n - 1): the orbits of Strang & Fix 1973,
-/// Dunavant 1985 (triangle), Walkington 2000, Keast 1986 (tetrahedron), their numbers recomputed to rounding from the
-/// moment equations.
+/// Dunavant 1985 (triangle), Walkington 2000, Keast 1986, Witherden & Vincent 2015 (tetrahedron), their numbers
+/// recomputed to rounding from the moment equations. The last ones leave one number free: of several solutions,
+/// the one that keeps farthest from zero weights and from the faces.
 Quadrature triangle_rule(int n) {
   switch (n) {
     case 1:
@@ -128,6 +129,14 @@ Quadrature tetrahedron_rule(int n) {
                         towards_vertex(3, 0.010077211055319253, 0.04067395853460692),
                         towards_vertex(3, 0.055357181543657034, 0.32233789014227504),
                         general(3, 0.048214285714289346, 0.0636610018750205, 0.26967233145831265)});
+    case 5:
+      return expand(3, {towards_vertex(3, 0.0054995082088175873, 0.037234616821089698),
+                        towards_vertex(3, 0.023170666802863453, 0.097623903458580692),
+                        towards_vertex(3, 0.039014153992464890, 0.31469565653744880),
+                        towards_vertex(3, 0.056431197636328032, 0.18382895219241369),
+                        towards_edge(0.035293406513283173, 0.062708595284225155),
+                        general(3, 0.0072215666347221094, 0.021942059203240912, 0.23438286540453819),
+                        general(3, 0.017093221228478317, 0.20481724342589730, 0.012332412562071443)});
     default:
       return collapsed_gauss(3, n);
   }

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "mesh/reference_cell.hpp"
 
@@ -30,6 +32,7 @@ TEST_CASE("quadrature integrates every monomial of its degree, and not all of th
       const Quadrature rule = cell_quadrature(shape, n);
       CHECK(rule.weights.minCoeff() > 0);
       CHECK(rule.points.minCoeff() > 0);
+      CHECK((is_tensor(shape) ? rule.points.maxCoeff() : rule.points.colwise().sum().maxCoeff()) < 1);
       const int degree = is_tensor(shape) ? 2 * n - 1 : 2 * (n - 1);
       double worst = 0, beyond = 0;
       for (int i = 0; i <= degree + 2; ++i)
@@ -46,6 +49,22 @@ TEST_CASE("quadrature integrates every monomial of its degree, and not all of th
     }
   CHECK_THROWS_AS(cell_quadrature(CellShape::triangle, 0), std::invalid_argument);
   CHECK_THROWS_AS(cell_quadrature(CellShape::triangle, 17), std::invalid_argument);
+}
+
+TEST_CASE("symmetric rules on simplices take few points, and are the same from every vertex") {
+  const std::vector<std::vector<int>> sizes{{1, 3, 6, 12, 16}, {1, 4, 14, 24, 46}};
+  for (const CellShape shape : {CellShape::triangle, CellShape::tetrahedron})
+    for (int n = 1; n <= 5; ++n) {
+      CAPTURE(name(shape));
+      CAPTURE(n);
+      const Quadrature rule = cell_quadrature(shape, n);
+      CHECK(rule.size() == sizes[dimension(shape) - 2][n - 1]);
+      // The first barycentric coordinate takes the values that the last one does.
+      Eigen::RowVectorXd first = 1 - rule.points.colwise().sum().array(), last = rule.points.bottomRows(1);
+      std::sort(first.begin(), first.end());
+      std::sort(last.begin(), last.end());
+      CHECK((first - last).cwiseAbs().maxCoeff() < 1e-15);
+    }
 }
 
 TEST_CASE("Gauss-Lobatto points are the textbook's") {
