@@ -22,7 +22,7 @@ class Browser:
     def __init__(self, patience=60):
         program = next((found for found in map(shutil.which, NAMES) if found), None)
         if program is None:
-            raise FileNotFoundError("this test opens the report in Chromium, which is not installed; on Debian: apt install chromium")
+            raise FileNotFoundError("this test opens the report in Chromium, which is not installed; on Debian: apt install chromium, on Ubuntu: snap install chromium")
         self.patience = patience
         self.profile = tempfile.mkdtemp(prefix="femcg-chromium-")
         # The browser reads from its descriptor 3 and writes to its 4.

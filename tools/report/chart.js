@@ -96,7 +96,7 @@ function lineChart(report, width, points, { xLabel, yLabel, unit }) {
   const [least, most] = [Math.min(...positive), Math.max(...points.map((point) => point.high))];
   const log = positive.length === points.length && most > 30 * least;
   const margin = { top: 24, right: names + 30, bottom: 40, left: 52 };
-  const height = Math.max(260, Math.min(380, 0.62 * width), margin.top + margin.bottom + 15 * lines.length);
+  const height = Math.max(Math.min(420, Math.max(280, 0.7 * width)), margin.top + margin.bottom + 18 * lines.length);
   const domain = log ? [least / 1.25, most * 1.25] : [0, (most || 1) * 1.05];
   const ticks = log ? logTicks(domain) : d3.ticks(...domain, 5);
   const xs = points.map(at);

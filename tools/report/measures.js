@@ -52,10 +52,10 @@ function gridChart(width, cells, rows, problems, names, measure, values) {
   const inside = (cell) => Math.max(domain[0], cell.value);
   const ticks = place.ticks(Math.max(2, Math.min(5, Math.floor((column * (1 - spare)) / 55)))).filter((tick) => !measure.log || Number.isInteger(Math.log10(tick)));
   return Plot.plot({
-    width, height: (headed ? 30 : 8) + 34 + rows.length * 22, style: plotStyle,
-    marginTop: headed ? 30 : 8, marginLeft: names + 12, marginRight: 4, marginBottom: 34,
+    width, height: (headed ? 30 : 8) + 40 + rows.length * 22, style: plotStyle,
+    marginTop: headed ? 30 : 8, marginLeft: names + 12, marginRight: 4, marginBottom: 40,
     x: { ...x, label: null },
-    y: { domain: rows, padding: 0.25, label: null },
+    y: { type: "band", domain: rows, padding: 0.25, label: null },
     fx: { domain: problems, padding: 0.06, label: null, axis: null },
     marks: [
       Plot.gridX(ticks, { strokeOpacity: 0.12 }),

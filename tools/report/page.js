@@ -94,11 +94,11 @@ function problemTable(report) {
 function statusTable(report, rows, caption) {
   return tableOf([["",
     { label: "Operator", kind: "word", heading: true, of: (entry) => entry.label },
+    { label: "Status", kind: "word", of: (entry) => entry.status },
+    { label: "Reason", kind: "reason", of: (entry) => entry.comparison.reason || undefined },
     { label: "Problem", kind: "word", of: (entry) => report.problemLabel(entry) || undefined },
     { label: "Precision", kind: "word", of: (entry) => entry.precision || undefined },
     { label: "Device", kind: "word", of: (entry) => deviceName(entry) || undefined },
-    { label: "Status", kind: "word", of: (entry) => entry.status },
-    { label: "Reason", kind: "reason", of: (entry) => entry.comparison.reason || undefined },
     { label: "Difference", kind: "scientific", of: (entry) => (entry.status === "disagrees" ? (entry.comparison.agreement ?? undefined) : undefined) },
     { label: "Bound", kind: "scientific", of: (entry) => (entry.status === "disagrees" ? (entry.comparison.agreement_bound ?? undefined) : undefined) },
   ]], rows, { caption });

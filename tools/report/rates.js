@@ -95,7 +95,7 @@ function ratesSection(report) {
 }
 
 /// Line plots of the rate against `xOf`, one for each group of `facet`, where it takes at least two values.
-function sweepPanels(report, entries, { xOf, xLabel, facet, title }) {
+function sweepPanels(report, entries, { xOf, xLabel, axisLabel = xLabel, facet, title }) {
   const panels = [];
   for (const group of groupBy(entries, facet).values()) {
     if (distinct(group.map(xOf)).length < 2) continue;
@@ -109,7 +109,7 @@ function sweepPanels(report, entries, { xOf, xLabel, facet, title }) {
     const lines = groupBy(points, (point) => point.series);
     const told = [...lines].map(([series, own]) => `${series} ${own.map((point) => `${si(point.value)} at ${point.x}`).join(", ")}`);
     panels.push(plotFigure(title(group[0]), `${capital(measure.words)} against ${xLabel}: ${told.join("; ")}.`, (width) =>
-      lineChart(report, width, points, { xLabel, yLabel: capital(measure.words), unit: measure.unit })));
+      lineChart(report, width, points, { xLabel: axisLabel, yLabel: capital(measure.words), unit: measure.unit })));
   }
   return panels;
 }
@@ -120,7 +120,7 @@ function degreeSection(report) {
   return {
     id: "degree", heading: "Performance against the polynomial degree",
     explanation: "A higher degree couples more unknowns within each cell: rows of the matrix grow longer, and an operator that reads less for each unknown pulls ahead (after Reguly and Giles 2012, figures 17 and 18). Axes that span much are logarithmic.",
-    panels: sweepPanels(report, entries, { xOf: (entry) => entry.degree, xLabel: "degree", facet: label, title: label }),
+    panels: sweepPanels(report, entries, { xOf: (entry) => entry.degree, xLabel: "degree", axisLabel: "Polynomial degree", facet: label, title: label }),
   };
 }
 
