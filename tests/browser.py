@@ -101,7 +101,7 @@ class Browser:
     def open(self, path, width=1280, height=900, scheme="light"):
         """Loads a file, and waits until it is drawn."""
         self.messages, self.requests, self.loaded = [], [], False
-        self.call("Emulation.setEmulatedMedia", media="screen", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.emulate("screen", scheme)
         self.resize(width, height)
         self.call("Page.navigate", url=path.as_uri())
         until = time.monotonic() + self.patience
@@ -132,5 +132,10 @@ class Browser:
         """The whole page as a PNG file."""
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]))
 
-    def print(self, path):
+    def emulate(self, media, scheme):
+        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def print(self, path, scheme):
+        """The page as a PDF file, as a reader who uses this scheme prints it."""
+        self.emulate("print", scheme)
         path.write_bytes(base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=False)["data"]))

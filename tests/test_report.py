@@ -206,9 +206,10 @@ class ReportPage(unittest.TestCase):
     def test_it_prints(self):
         self.open("sweep", scheme="dark")
         path = Path(self.folder.name) / "sweep.pdf"
-        self.browser.print(path)
+        self.browser.print(path, scheme="dark")
         self.assertTrue(path.read_bytes().startswith(b"%PDF"))
         self.assertEqual(self.browser.messages, [])
+        self.assertEqual(self.evaluate(f"{LUMINANCE}('paper')"), 1, "dark paper")
         self.keep(path.name, lambda kept: kept.write_bytes(path.read_bytes()))
 
 
