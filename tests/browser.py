@@ -22,7 +22,9 @@ class Browser:
     def __init__(self, patience=60):
         program = next((found for found in map(shutil.which, NAMES) if found), None)
         if program is None:
-            raise FileNotFoundError("this test opens the report in Chromium, which is not installed; on Debian: apt install chromium, on Ubuntu: snap install chromium")
+            raise FileNotFoundError(
+                "this test opens the report in Chromium, which is not installed; on Debian: apt install chromium, on Ubuntu: snap install chromium"
+            )
         self.patience = patience
         self.profile = tempfile.mkdtemp(prefix="femcg-chromium-")
         # The browser reads from its descriptor 3 and writes to its 4.
@@ -62,7 +64,9 @@ class Browser:
     def call(self, method, **parameters):
         """The result of one command; meanwhile events are noted."""
         self.number += 1
-        command = {"id": self.number, "method": method, "params": parameters} | ({"sessionId": self.session} if self.session else {})
+        command = {"id": self.number, "method": method, "params": parameters} | (
+            {"sessionId": self.session} if self.session else {}
+        )
         os.write(self.commands, json.dumps(command).encode() + b"\0")
         until = time.monotonic() + self.patience
         while True:
@@ -79,7 +83,9 @@ class Browser:
                 raise TimeoutError(f"Chromium did not answer within {self.patience} s")
             part = os.read(self.answers, 1 << 20)
             if not part:
-                raise RuntimeError("Chromium ended early; run it by hand to see why: chromium --headless --no-sandbox about:blank")
+                raise RuntimeError(
+                    "Chromium ended early; run it by hand to see why: chromium --headless --no-sandbox about:blank"
+                )
             self.received += part
         message, self.received = self.received.split(b"\0", 1)
         return json.loads(message)
@@ -87,7 +93,9 @@ class Browser:
     def note(self, event):
         method, of = event.get("method"), event.get("params", {})
         if method == "Runtime.consoleAPICalled":
-            self.messages.append(f"console.{of['type']}: " + " ".join(str(a.get("value", a.get("description"))) for a in of["args"]))
+            self.messages.append(
+                f"console.{of['type']}: " + " ".join(str(a.get("value", a.get("description"))) for a in of["args"])
+            )
         elif method == "Runtime.exceptionThrown":
             details = of["exceptionDetails"]
             self.messages.append("exception: " + details.get("exception", {}).get("description", details["text"]))
@@ -126,16 +134,27 @@ class Browser:
     def press(self, key):
         for kind in ("keyDown", "keyUp"):
             text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode={"Enter": 13, "Tab": 9}[key], **text)
+            self.call(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode={"Enter": 13, "Tab": 9}[key],
+                **text,
+            )
 
     def screenshot(self, path):
         """The whole page as a PNG file."""
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]))
 
     def emulate(self, media, scheme):
-        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call(
+            "Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}]
+        )
 
     def print(self, path, scheme):
         """The page as a PDF file, as a reader who uses this scheme prints it."""
         self.emulate("print", scheme)
-        path.write_bytes(base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=False)["data"]))
+        path.write_bytes(
+            base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=False)["data"])
+        )

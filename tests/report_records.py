@@ -2,7 +2,12 @@
 
 import math
 
-H200 = {"processor": "INTEL(R) XEON(R) PLATINUM 8580", "threads": 16, "device": "NVIDIA H200", "copy_bandwidth": 4.28e12}
+H200 = {
+    "processor": "INTEL(R) XEON(R) PLATINUM 8580",
+    "threads": 16,
+    "device": "NVIDIA H200",
+    "copy_bandwidth": 4.28e12,
+}
 HOST = {"processor": "INTEL(R) XEON(R) PLATINUM 8580", "threads": 16, "device": "", "copy_bandwidth": 1.9e11}
 
 # name: (share of the copy bandwidth, bytes over those of csr, padding, bytes saved to ELLPACK, seconds of conversion over a product's)
@@ -31,7 +36,13 @@ def problem(degree, cells=1_000_000):
 def histogram(degree):
     """Row lengths of quadrilaterals: nodes inside a cell, on an edge, and vertices; and some beside the boundary."""
     inner, edge, vertex = (degree + 1) ** 2, (degree + 1) * (2 * degree + 1), (2 * degree + 1) ** 2
-    counts = {inner: (degree - 1) ** 2 * 1_000_000, edge: 2 * (degree - 1) * 999_000, vertex: 998_001, vertex - degree: 3996, edge // 2 + 1: 4}
+    counts = {
+        inner: (degree - 1) ** 2 * 1_000_000,
+        edge: 2 * (degree - 1) * 999_000,
+        vertex: 998_001,
+        vertex - degree: 3996,
+        edge // 2 + 1: 4,
+    }
     return [[length, rows] for length, rows in sorted(counts.items()) if rows > 0]
 
 
@@ -92,15 +103,32 @@ def sweep():
                     keys = {"degree": str(degree), "precision": precision} | ({"coop": str(coop)} if coop else {})
                     best = 2 ** (degree if name == "csr" else degree - 1)
                     speed = 1 - 0.13 * abs(math.log2(coop / best)) if coop else 1
-                    records.append(record(name, degree, precision, options={"coop": coop} if coop else {}, sweep=keys, speed=max(0.2, speed)))
+                    records.append(
+                        record(
+                            name,
+                            degree,
+                            precision,
+                            options={"coop": coop} if coop else {},
+                            sweep=keys,
+                            speed=max(0.2, speed),
+                        )
+                    )
     for made in records:
         name, degree = made["operator"]["name"], made["problem"]["degree"]
         if name == "hyb" and degree == 4:
-            untimed(made, "failed", "not enough memory on the device: hyb needs 71.2 GB and 12.0 GB are free; choose sell, or a smaller mesh")
+            untimed(
+                made,
+                "failed",
+                "not enough memory on the device: hyb needs 71.2 GB and 12.0 GB are free; choose sell, or a smaller mesh",
+            )
         if name == "jad" and degree == 3 and made["operator"]["precision"] == "single":
             untimed(made, "disagrees", "differs from the reference product by more than rounding explains", 3.1e-3)
         if name == "cusparse-csr" and degree == 4:
-            untimed(made, "not applicable", "cusparse-csr counts nonzeros with 32 bits, and this matrix has more than 2147483647")
+            untimed(
+                made,
+                "not applicable",
+                "cusparse-csr counts nonzeros with 32 bits, and this matrix has more than 2147483647",
+            )
     return records
 
 
@@ -121,7 +149,11 @@ def variants():
     """One operator listed with several options, not swept, beside another, on meshes that are refined."""
     records = []
     for refine in (0, 1, 2):
-        for name, options in (("sell", {"slice": 32, "sigma": 1}), ("sell", {"slice": 32, "sigma": 1024}), ("ellpack", {})):
+        for name, options in (
+            ("sell", {"slice": 32, "sigma": 1}),
+            ("sell", {"slice": 32, "sigma": 1024}),
+            ("ellpack", {}),
+        ):
             records.append(record(name, 2, device="cpu", options=options, sweep={"refine": str(refine)}, cells=10_000 * 4**refine,
                                   speed=1.05 if options.get("sigma") == 1024 else 1))  # fmt: skip
     return records
@@ -130,18 +162,29 @@ def variants():
 def matrices():
     """Two matrices from files; CG was not timed for the first, which is not positive definite."""
     records = []
-    for file, unknowns, ordering in (("ldoor.mtx", 952_203, "given"), ("audikw_1.mtx", 943_695, "reverse-cuthill-mckee")):
+    for file, unknowns, ordering in (
+        ("ldoor.mtx", 952_203, "given"),
+        ("audikw_1.mtx", 943_695, "reverse-cuthill-mckee"),
+    ):
         for name in ("csr", "ellpack", "sell", "jad"):
             made = record(name, 1, device="cpu")
             made.update(command="matrix", case=file, title="")
             made["problem"] = {"matrix": file, "unknowns": unknowns, "symmetric": True, "ordering": ordering}
             lengths = [[n, max(1, round(90_000 * math.exp(-(((n - 40) / 18) ** 2))))] for n in range(1, 346, 3)]
-            made["matrix"]["row_lengths"] = {"minimum": 1, "maximum": 343, "mean": 40.2, "deviation": 15.6, "histogram": lengths}
+            made["matrix"]["row_lengths"] = {
+                "minimum": 1,
+                "maximum": 343,
+                "mean": 40.2,
+                "deviation": 15.6,
+                "histogram": lengths,
+            }
             if ordering != "given":
                 made["matrix"]["bandwidth_before"] = 925_946
             if file == "ldoor.mtx":
                 made["solve"].update(iterations=0, iterations_per_second=0, unknowns_per_second=0)
-                made["comparison"].update(iterations_per_second_minimum=0, iterations_per_second_maximum=0, roof_iterations_per_second=0)
+                made["comparison"].update(
+                    iterations_per_second_minimum=0, iterations_per_second_maximum=0, roof_iterations_per_second=0
+                )
             records.append(made)
     return records
 
@@ -154,7 +197,14 @@ def hostile():
     records = []
     for name in ("csr", "ellpack", "sell"):
         made = record(name, options={HOSTILE: HOSTILE}, sweep={HOSTILE: name + HOSTILE})
-        made.update(title=HOSTILE, case=HOSTILE, started=HOSTILE, femcg=HOSTILE, command=HOSTILE, machine={**H200, "processor": HOSTILE, "device": HOSTILE})
+        made.update(
+            title=HOSTILE,
+            case=HOSTILE,
+            started=HOSTILE,
+            femcg=HOSTILE,
+            command=HOSTILE,
+            machine={**H200, "processor": HOSTILE, "device": HOSTILE},
+        )
         made["operator"]["name"] = name + HOSTILE
         records.append(made)
     untimed(records[2], "failed", HOSTILE)
@@ -182,7 +232,12 @@ def single():
 
 def failures():
     """Nothing was timed."""
-    return [untimed(record(name, device="cpu"), "interrupted" if name == "sell" else "failed", "stopped before it was timed") for name in ("csr", "sell")]
+    return [
+        untimed(
+            record(name, device="cpu"), "interrupted" if name == "sell" else "failed", "stopped before it was timed"
+        )
+        for name in ("csr", "sell")
+    ]
 
 
 def nothing():

@@ -57,7 +57,12 @@ class ReportPage(unittest.TestCase):
     @classmethod
     def make(cls, name):
         records = getattr(report_records, name)()
-        made = subprocess.run([arguments.program], input=json.dumps(records, ensure_ascii=False).encode(), capture_output=True, check=False)
+        made = subprocess.run(
+            [arguments.program],
+            input=json.dumps(records, ensure_ascii=False).encode(),
+            capture_output=True,
+            check=False,
+        )
         if made.returncode != 0:
             raise RuntimeError(f"no page to test: {made.stderr.decode().strip()}")
         path = Path(cls.folder.name) / f"{name}.html"
@@ -75,7 +80,9 @@ class ReportPage(unittest.TestCase):
 
     def test_every_page_in_both_schemes_wide_and_narrow(self):
         for name in EXPECTED:
-            for scheme, width in (("light", 1600), ("dark", 400)) + ((("dark", 1600), ("light", 400)) if name == "sweep" else ()):
+            for scheme, width in (("light", 1600), ("dark", 400)) + (
+                (("dark", 1600), ("light", 400)) if name == "sweep" else ()
+            ):
                 with self.subTest(page=name, scheme=scheme, width=width):
                     self.open(name, scheme=scheme, width=width)
                     self.check_content(name)
@@ -95,12 +102,16 @@ class ReportPage(unittest.TestCase):
     def check_silence(self, name):
         """No warnings, no errors, and nothing asked of the network."""
         self.assertEqual(self.browser.messages, [])
-        outside = [url for url in self.browser.requests if url != self.pages[name].as_uri() and not url.startswith("data:")]
+        outside = [
+            url for url in self.browser.requests if url != self.pages[name].as_uri() and not url.startswith("data:")
+        ]
         self.assertEqual(outside, [])
 
     def check_content(self, name):
         expected, count = EXPECTED[name], self.number
-        self.assertEqual(set(self.evaluate("[...document.querySelectorAll('section')].map((e) => e.id)")), expected["sections"])
+        self.assertEqual(
+            set(self.evaluate("[...document.querySelectorAll('section')].map((e) => e.id)")), expected["sections"]
+        )
         self.assertEqual(count("#rates figure"), expected["panels"])
         self.assertEqual(count("#rates [aria-label=bar] rect"), expected["bars"])
         self.assertEqual(count("#rates .roof > *"), expected["roofs"])
@@ -113,12 +124,22 @@ class ReportPage(unittest.TestCase):
 
     def check_fit(self, width):
         self.assertLessEqual(self.evaluate("document.documentElement.scrollWidth"), width)
-        self.assertEqual(self.evaluate("[...document.querySelectorAll('figure svg')].filter((e) => e.getBoundingClientRect().right > innerWidth).length"), 0)
+        self.assertEqual(
+            self.evaluate(
+                "[...document.querySelectorAll('figure svg')].filter((e) => e.getBoundingClientRect().right > innerWidth).length"
+            ),
+            0,
+        )
 
     def check_access(self):
         """Plots have a text, tables captions and headings, and no two elements one id."""
         self.assertEqual(self.number("figure svg:not([role=img][aria-label])"), 0)
-        self.assertEqual(self.evaluate("[...document.querySelectorAll('table')].filter((e) => !e.caption?.textContent || !e.querySelector('th[scope=col]')).length"), 0)
+        self.assertEqual(
+            self.evaluate(
+                "[...document.querySelectorAll('table')].filter((e) => !e.caption?.textContent || !e.querySelector('th[scope=col]')).length"
+            ),
+            0,
+        )
         self.assertEqual(self.number("h1"), 1)
         ids = self.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
         self.assertEqual(len(ids), len(set(ids)))
@@ -129,12 +150,16 @@ class ReportPage(unittest.TestCase):
                 page = re.sub(r"<script.*?</script>", "", path.read_text(), flags=re.DOTALL)
                 self.assertNotIn("://", page)
                 self.open(name)
-                links = self.evaluate("[...document.querySelectorAll('[src],[href]')].map((e) => e.getAttribute('src') ?? e.getAttribute('href'))")
+                links = self.evaluate(
+                    "[...document.querySelectorAll('[src],[href]')].map((e) => e.getAttribute('src') ?? e.getAttribute('href'))"
+                )
                 self.assertEqual([link for link in links if not re.match("#|data:", link)], [])
 
     def test_a_plot_says_what_it_shows(self):
         self.open("devices")
-        self.assertIn("matrix-free 256", self.evaluate("document.querySelector('#rates figure svg').getAttribute('aria-label')"))
+        self.assertIn(
+            "matrix-free 256", self.evaluate("document.querySelector('#rates figure svg').getAttribute('aria-label')")
+        )
 
     def test_contrast_in_both_schemes(self):
         papers = {}
@@ -152,12 +177,14 @@ class ReportPage(unittest.TestCase):
 
     def test_an_operator_has_one_colour_everywhere(self):
         self.open("devices")
-        pairs = self.evaluate("""[...document.querySelectorAll("#rates figure svg, #memory svg, #bandwidth svg")].flatMap((svg) => {
+        pairs = self.evaluate(
+            """[...document.querySelectorAll("#rates figure svg, #memory svg, #bandwidth svg")].flatMap((svg) => {
             const middle = (e) => { const box = e.getBoundingClientRect(); return box.top + box.height / 2; };
             const names = [...svg.querySelectorAll("text")].filter((e) => /^[a-z]+(-[a-z]+)*$/.test(e.textContent));
             return [...svg.querySelectorAll("[aria-label=bar] rect")].map((bar) =>
               [names.toSorted((a, b) => Math.abs(middle(a) - middle(bar)) - Math.abs(middle(b) - middle(bar)))[0].textContent, bar.getAttribute("fill")]);
-          })""")
+          })"""
+        )
         self.assertEqual(len(pairs), 3 * 12)
         self.assertEqual(len({tuple(pair) for pair in pairs}), 6)
 
@@ -171,7 +198,10 @@ class ReportPage(unittest.TestCase):
 
     def test_text_from_outside_stays_text(self):
         self.open("hostile")
-        self.assertEqual(self.evaluate("[document.images.length, document.scripts.length, typeof window.broken]"), [0, 4, "undefined"])
+        self.assertEqual(
+            self.evaluate("[document.images.length, document.scripts.length, typeof window.broken]"),
+            [0, 4, "undefined"],
+        )
         shown = re.sub("[\u2028\u202e]", "\ufffd", report_records.HOSTILE)
         self.assertEqual(self.evaluate("document.querySelector('h1').textContent"), shown)
         self.assertIn(shown, self.evaluate("document.getElementById('trouble').textContent"))
@@ -184,8 +214,10 @@ class ReportPage(unittest.TestCase):
 
     def test_powers_of_two_are_evenly_spaced(self):
         self.open("sweep")
-        ticks = self.evaluate("""[...document.querySelector("#sweep-0 [aria-label='x-axis tick label']").children]
-            .map((e) => [e.textContent, Number(e.getAttribute("transform").match(/[0-9.]+/)[0])])""")
+        ticks = self.evaluate(
+            """[...document.querySelector("#sweep-0 [aria-label='x-axis tick label']").children]
+            .map((e) => [e.textContent, Number(e.getAttribute("transform").match(/[0-9.]+/)[0])])"""
+        )
         self.assertEqual([text for text, _ in ticks], ["1", "2", "4", "8", "16", "32"])
         steps = [b - a for (_, a), (_, b) in zip(ticks, ticks[1:])]
         self.assertLess(max(steps) - min(steps), 1e-6 * max(steps))
@@ -201,7 +233,7 @@ class ReportPage(unittest.TestCase):
             shown = self.evaluate(column)
             numbers = [float(text) for text in shown if text != "–"]
             self.assertEqual(numbers, sorted(numbers, reverse=turned))
-            self.assertEqual(shown[len(numbers):], ["–"] * 5)
+            self.assertEqual(shown[len(numbers) :], ["–"] * 5)
 
     def test_it_prints(self):
         self.open("sweep", scheme="dark")

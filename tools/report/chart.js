@@ -8,7 +8,13 @@ const plotStyle = { fontSize: "12px", background: "none", color: "inherit" };
 function plotFigure(title, summary, draw, note) {
   const frame = element("div");
   drawings.push({ frame, draw, summary, width: 0 });
-  return element("figure", {}, element("figcaption", {}, element("h3", {}, title)), frame, note ? element("p", { class: "note" }, note) : null);
+  return element(
+    "figure",
+    {},
+    element("figcaption", {}, element("h3", {}, title)),
+    frame,
+    note ? element("p", { class: "note" }, note) : null,
+  );
 }
 
 /// Draws what has no plot of its present width yet.
@@ -20,7 +26,10 @@ function drawAll() {
     const plots = [drawing.draw(width)].flat();
     plots.forEach((plot, index) => {
       plot.setAttribute("role", "img");
-      plot.setAttribute("aria-label", plots.length > 1 ? `${drawing.summary} (part ${index + 1} of ${plots.length})` : drawing.summary);
+      plot.setAttribute(
+        "aria-label",
+        plots.length > 1 ? `${drawing.summary} (part ${index + 1} of ${plots.length})` : drawing.summary,
+      );
     });
     drawing.frame.replaceChildren(...plots);
   }
@@ -74,13 +83,24 @@ function lineAxis(values) {
   const numeric = values.every((value) => String(value).trim() !== "" && Number.isFinite(Number(value)));
   if (!numeric) {
     const words = distinct(values.map(String));
-    return { place: (value) => words.indexOf(String(value)), type: "linear", ticks: words.map((_, index) => index), tickFormat: (index) => words[index] };
+    return {
+      place: (value) => words.indexOf(String(value)),
+      type: "linear",
+      ticks: words.map((_, index) => index),
+      tickFormat: (index) => words[index],
+    };
   }
   const numbers = distinct(values.map(Number)).sort((a, b) => a - b);
   const powers = numbers.every((value) => value > 0 && Number.isInteger(Math.log2(value)));
   // 1, 2, 3, 4 are degrees; 1, 2, 4 are powers.
   const log = powers && (numbers.length > 2 || numbers.at(-1) > 2);
-  return { place: Number, type: log ? "log" : "linear", base: log ? 2 : undefined, ticks: numbers.length <= 12 ? numbers : undefined, tickFormat: count };
+  return {
+    place: Number,
+    type: log ? "log" : "linear",
+    base: log ? 2 : undefined,
+    ticks: numbers.length <= 12 ? numbers : undefined,
+    tickFormat: count,
+  };
 }
 
 /// Lines of `points` ({series, x, value, low, high, text}) against x, each named at its end. `y` says {label, unit}.
@@ -91,7 +111,10 @@ function lineChart(report, width, points, { xLabel, yLabel, unit }) {
     const sorted = own.toSorted((a, b) => at(a) - at(b));
     return { series, points: sorted, last: sorted.at(-1), ...look(report, series) };
   });
-  const names = widest(lines.map((line) => line.series), Math.min(150, 0.34 * width));
+  const names = widest(
+    lines.map((line) => line.series),
+    Math.min(150, 0.34 * width),
+  );
   const positive = points.map((point) => point.value).filter((value) => value > 0);
   const [least, most] = [Math.min(...positive), Math.max(...points.map((point) => point.high))];
   const log = positive.length === points.length && most > 30 * least;
@@ -103,24 +126,65 @@ function lineChart(report, width, points, { xLabel, yLabel, unit }) {
   const xScale = { type: axis.type, base: axis.base, domain: [Math.min(...xs), Math.max(...xs)], insetLeft: 8 };
   const y = (log ? d3.scaleLog() : d3.scaleLinear()).domain(domain).range([height - margin.bottom, margin.top]);
   const byHeight = lines.toSorted((a, b) => y(a.last.value || domain[0]) - y(b.last.value || domain[0]));
-  const places = keptApart(byHeight.map((line) => y(line.last.value || domain[0])), 14, margin.top, height - margin.bottom);
+  const places = keptApart(
+    byHeight.map((line) => y(line.last.value || domain[0])),
+    14,
+    margin.top,
+    height - margin.bottom,
+  );
   byHeight.forEach((line, index) => (line.place = places[index]));
   return Plot.plot({
-    width, height, style: plotStyle,
-    marginTop: margin.top, marginRight: margin.right, marginBottom: margin.bottom, marginLeft: margin.left,
+    width,
+    height,
+    style: plotStyle,
+    marginTop: margin.top,
+    marginRight: margin.right,
+    marginBottom: margin.bottom,
+    marginLeft: margin.left,
     x: { ...xScale, label: null },
     y: { type: log ? "log" : "linear", domain, label: null },
     marks: [
       Plot.gridY(ticks, { strokeOpacity: 0.12 }),
       Plot.axisY(ticks, { text: (value) => tick(value), label: yLabel, labelArrow: "none", tickSize: 0 }),
-      Plot.axisX({ ticks: axis.ticks, tickFormat: axis.tickFormat, label: xLabel, labelArrow: "none", labelAnchor: "center" }),
-      ...lines.map((line) => Plot.lineY(line.points, { x: at, y: "value", stroke: line.colour, strokeWidth: 1.75, strokeDasharray: line.dashes })),
-      Plot.ruleX(points.filter((point) => point.low < point.high && point.low > 0), {
-        x: at, y1: "low", y2: "high", stroke: "currentColor", strokeOpacity: 0.55,
+      Plot.axisX({
+        ticks: axis.ticks,
+        tickFormat: axis.tickFormat,
+        label: xLabel,
+        labelArrow: "none",
+        labelAnchor: "center",
       }),
-      ...lines.map((line) => Plot.dot(line.points, { x: at, y: "value", symbol: line.symbol, fill: line.colour, r: 4 })),
+      ...lines.map((line) =>
+        Plot.lineY(line.points, {
+          x: at,
+          y: "value",
+          stroke: line.colour,
+          strokeWidth: 1.75,
+          strokeDasharray: line.dashes,
+        }),
+      ),
+      Plot.ruleX(
+        points.filter((point) => point.low < point.high && point.low > 0),
+        {
+          x: at,
+          y1: "low",
+          y2: "high",
+          stroke: "currentColor",
+          strokeOpacity: 0.55,
+        },
+      ),
+      ...lines.map((line) =>
+        Plot.dot(line.points, { x: at, y: "value", symbol: line.symbol, fill: line.colour, r: 4 }),
+      ),
       endLabels(lines, at, margin.right, names, y),
-      Plot.tip(points, Plot.pointer({ x: at, y: "value", title: (point) => `${point.series}\n${point.text ?? si(point.value, unit)}`, fontSize: 12 })),
+      Plot.tip(
+        points,
+        Plot.pointer({
+          x: at,
+          y: "value",
+          title: (point) => `${point.series}\n${point.text ?? si(point.value, unit)}`,
+          fontSize: 12,
+        }),
+      ),
     ],
   });
 }
@@ -129,7 +193,9 @@ function lineChart(report, width, points, { xLabel, yLabel, unit }) {
 function logTicks([least, most]) {
   const steps = most / least > 2e3 ? [1] : [1, 2, 5];
   const exponents = d3.range(Math.floor(Math.log10(least)), Math.ceil(Math.log10(most)) + 1);
-  return exponents.flatMap((exponent) => steps.map((step) => step * 10 ** exponent)).filter((value) => value >= least && value <= most);
+  return exponents
+    .flatMap((exponent) => steps.map((step) => step * 10 ** exponent))
+    .filter((value) => value >= least && value <= most);
 }
 
 /// The names of lines at the right edge, each with a leader from its last point; a mark that draws itself, since the
@@ -144,10 +210,23 @@ function endLabels(lines, at, marginRight, names, y) {
       const height = y(line.last.value || y.domain()[0]);
       // A line that ends early has a fainter leader.
       const early = from < edge - 15;
-      name.append("polyline")
-        .attr("points", `${from},${height} ${early ? `${edge},${height} ` : ""}${edge + 16},${line.place} ${edge + 24},${line.place}`)
-        .attr("fill", "none").style("stroke", line.colour).attr("stroke-width", early ? 0.75 : 1.25).attr("stroke-dasharray", early ? "1 3" : line.dashes);
-      name.append("text").attr("class", "name").attr("x", edge + 28).attr("y", line.place).attr("dy", "0.32em").text(fitted(line.series, names));
+      name
+        .append("polyline")
+        .attr(
+          "points",
+          `${from},${height} ${early ? `${edge},${height} ` : ""}${edge + 16},${line.place} ${edge + 24},${line.place}`,
+        )
+        .attr("fill", "none")
+        .style("stroke", line.colour)
+        .attr("stroke-width", early ? 0.75 : 1.25)
+        .attr("stroke-dasharray", early ? "1 3" : line.dashes);
+      name
+        .append("text")
+        .attr("class", "name")
+        .attr("x", edge + 28)
+        .attr("y", line.place)
+        .attr("dy", "0.32em")
+        .text(fitted(line.series, names));
     }
     return group.node();
   };

@@ -5,7 +5,8 @@ function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes))
     if (typeof value === "function") made.addEventListener(name, value);
-    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
+    else if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(name, value === true ? "" : value);
   made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return made;
 }
@@ -30,7 +31,9 @@ const minus = (text) => text.replace("-", "\u2212");
 function scientific(value, digits = 2) {
   if (value === 0) return "0";
   const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
-  const raised = [...String(Number(exponent))].map((sign) => (sign === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[sign]));
+  const raised = [...String(Number(exponent))].map((sign) =>
+    sign === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[sign],
+  );
   return `${minus(mantissa)}${space}\u00d7${space}10${raised.join("")}`;
 }
 
@@ -47,13 +50,17 @@ function significant(value, digits = 3) {
 function si(value, unit = "") {
   const power = thousands(value);
   const word = /^[a-z]{3}/.test(unit) && !unit.startsWith("flop");
-  return [significant(value / 1000 ** power), ...(word ? [prefix(power), unit] : [prefix(power) + unit])].filter((part) => part).join(space);
+  return [significant(value / 1000 ** power), ...(word ? [prefix(power), unit] : [prefix(power) + unit])]
+    .filter((part) => part)
+    .join(space);
 }
 
 /// The same for the round values on an axis: "5 k", not "5.00 k".
 function tick(value, unit = "") {
   const power = thousands(value);
-  return [minus(String(Number((value / 1000 ** power).toPrecision(6)))), prefix(power) + unit].filter((part) => part).join(space);
+  return [minus(String(Number((value / 1000 ** power).toPrecision(6)))), prefix(power) + unit]
+    .filter((part) => part)
+    .join(space);
 }
 
 const count = (value) => value.toLocaleString("en");

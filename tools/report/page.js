@@ -5,8 +5,14 @@ function showReport() {
   const report = readReport(parseRecords(document.getElementById("records").textContent));
   const main = document.getElementById("report");
   const sections = [
-    ratesSection(report), degreeSection(report), ...sweepSections(report), bandwidthSection(report), memorySection(report),
-    rowLengthSection(report), reductionSection(report), breakEvenSection(report),
+    ratesSection(report),
+    degreeSection(report),
+    ...sweepSections(report),
+    bandwidthSection(report),
+    memorySection(report),
+    rowLengthSection(report),
+    reductionSection(report),
+    breakEvenSection(report),
   ].filter((section) => section.panels.length > 0);
   const tables = [baselineTable(report), numbersTable(report)].filter((section) => section);
   main.replaceChildren(
@@ -26,20 +32,45 @@ function showReport() {
 /// What stands at the top: the title, what was run, and on what.
 function header(report) {
   const { records, entries, timed } = report;
-  const facts = (of) => distinct(records.map(of).filter((value) => value !== undefined && value !== null && value !== "" && value !== 0)).map(String);
+  const facts = (of) =>
+    distinct(
+      records.map(of).filter((value) => value !== undefined && value !== null && value !== "" && value !== 0),
+    ).map(String);
   const titles = facts((record) => record.title ?? record.problem?.matrix);
-  const title = titles.length === 0 ? "Comparison of operators" : titles.length <= 3 ? listed(titles) : `${titles[0]} and ${titles.length - 1} more`;
+  const title =
+    titles.length === 0
+      ? "Comparison of operators"
+      : titles.length <= 3
+        ? listed(titles)
+        : `${titles[0]} and ${titles.length - 1} more`;
   document.title = `${title} \u2013 femcg`;
   const started = facts((record) => record.started).sort();
   const machine = (key) => facts((record) => record.machine?.[key]);
-  const copies = [...groupBy(entries.filter((entry) => entry.record.machine?.copy_bandwidth > 0), (entry) => deviceName(entry))]
+  const copies = [
+    ...groupBy(
+      entries.filter((entry) => entry.record.machine?.copy_bandwidth > 0),
+      (entry) => deviceName(entry),
+    ),
+  ]
     .map(([device, own]) => [device, d3.extent(own, (entry) => entry.record.machine.copy_bandwidth)])
-    .map(([device, [least, most]]) => [device, si(least, "B/s") === si(most, "B/s") ? si(most, "B/s") : `${si(least, "B/s")} to ${si(most, "B/s")}`]);
+    .map(([device, [least, most]]) => [
+      device,
+      si(least, "B/s") === si(most, "B/s") ? si(most, "B/s") : `${si(least, "B/s")} to ${si(most, "B/s")}`,
+    ]);
   const swept = distinct(entries.flatMap((entry) => Object.keys(entry.sweep)));
   const items = [
-    [facts((record) => record.problem?.matrix).length ? "Matrix" : "Case", facts((record) => record.problem?.matrix ?? record.case)],
+    [
+      facts((record) => record.problem?.matrix).length ? "Matrix" : "Case",
+      facts((record) => record.problem?.matrix ?? record.case),
+    ],
     ["Command", facts((record) => `femcg ${record.command ?? "compare"}`)],
-    ["Swept", swept.map((key) => `${key} (${distinct(entries.map((entry) => entry.sweep[key]).filter((value) => value !== undefined)).join(", ")})`)],
+    [
+      "Swept",
+      swept.map(
+        (key) =>
+          `${key} (${distinct(entries.map((entry) => entry.sweep[key]).filter((value) => value !== undefined)).join(", ")})`,
+      ),
+    ],
     ["Started", started.length ? [dateAndTime(started[0])] : []],
     ["femcg", facts((record) => record.femcg)],
     ["Processor", machine("processor")],
@@ -47,61 +78,133 @@ function header(report) {
     ["Device", machine("device")],
     ["Copy bandwidth", copies.map(([device, speed]) => (copies.length > 1 ? `${speed} (${device})` : speed))],
   ].filter(([, values]) => values.length > 0);
-  return element("header", {}, element("h1", {}, title),
+  return element(
+    "header",
+    {},
+    element("h1", {}, title),
     element("p", { class: "lead" }, outcome(entries, timed)),
-    element("dl", { class: "facts" }, items.map(([name, values]) => [element("dt", {}, name), element("dd", {}, values.join("; "))])));
+    element(
+      "dl",
+      { class: "facts" },
+      items.map(([name, values]) => [element("dt", {}, name), element("dd", {}, values.join("; "))]),
+    ),
+  );
 }
 
 function outcome(entries, timed) {
-  const others = [...groupBy(entries.filter((entry) => entry.status !== "timed"), (entry) => entry.status)];
-  const words = { disagrees: (n) => (n === 1 ? "1 disagrees with the reference" : `${n} disagree with the reference`), failed: (n) => `${n} failed` };
-  const rest = others.map(([status, own]) => (words[status] ?? ((n) => `${n} ${n === 1 ? "was" : "were"} ${status}`))(own.length));
+  const others = [
+    ...groupBy(
+      entries.filter((entry) => entry.status !== "timed"),
+      (entry) => entry.status,
+    ),
+  ];
+  const words = {
+    disagrees: (n) => (n === 1 ? "1 disagrees with the reference" : `${n} disagree with the reference`),
+    failed: (n) => `${n} failed`,
+  };
+  const rest = others.map(([status, own]) =>
+    (words[status] ?? ((n) => `${n} ${n === 1 ? "was" : "were"} ${status}`))(own.length),
+  );
   if (entries.length === 0) return "There are no records to show.";
-  if (entries.length === 2 && timed.length === 2) return "Both combinations of operator, precision, device and problem were timed.";
-  const all = timed.length === entries.length ? (timed.length === 1 ? "The one combination" : `All ${count(timed.length)} combinations`) : `${count(timed.length)} of ${plural(entries.length, "combination", "combinations")}`;
+  if (entries.length === 2 && timed.length === 2)
+    return "Both combinations of operator, precision, device and problem were timed.";
+  const all =
+    timed.length === entries.length
+      ? timed.length === 1
+        ? "The one combination"
+        : `All ${count(timed.length)} combinations`
+      : `${count(timed.length)} of ${plural(entries.length, "combination", "combinations")}`;
   const was = timed.length === 1 ? "was" : "were";
   return `${all} of operator, precision, device and problem ${was} timed${rest.length ? `; ${listed(rest)}` : ""}.`;
 }
 
 /// A row a problem, precision and device, with its fastest operator.
 function problemTable(report) {
-  const panels = [...groupBy(report.entries, (entry) => JSON.stringify([entry.problem, entry.precision, entry.device])).values()];
+  const panels = [
+    ...groupBy(report.entries, (entry) => JSON.stringify([entry.problem, entry.precision, entry.device])).values(),
+  ];
   const rows = panels.map((panel) => {
     const timed = panel.filter((entry) => entry.status === "timed");
     const measure = measureOf(timed);
     const best = timed.length ? timed.reduce((a, b) => (measure.of(b).value > measure.of(a).value ? b : a)) : undefined;
     const rate = best ? measure.of(best) : undefined;
-    return { first: panel[0], problem: panel[0].record.problem ?? {}, best: rate?.value > 0 ? best : undefined, rate, measure };
+    return {
+      first: panel[0],
+      problem: panel[0].record.problem ?? {},
+      best: rate?.value > 0 ? best : undefined,
+      rate,
+      measure,
+    };
   });
   if (rows.length === 0) return null;
   const fact = (key) => (row) => row.problem[key];
   const matrices = rows.some((row) => row.problem.matrix !== undefined);
-  return tableOf([["",
-    { label: matrices ? "Matrix" : "Cells", kind: "word", heading: true, of: (row) => row.problem.matrix ?? `${count(number(row.problem.cells))} ${problemWords.cell(row.problem.cell ?? "cell")}` },
-    ...report.problemKeys.map((key) => ({ label: key, kind: "word", of: (row) => row.first.sweep[key] })),
-    { label: "Ordering", kind: "word", of: fact("ordering") },
-    { label: "Degree", kind: "count", of: fact("degree") },
-    { label: "Unknowns", kind: "count", of: fact("unknowns") },
-    { label: "Precision", kind: "word", of: (row) => row.first.precision || undefined },
-    { label: "Device", kind: "word", of: (row) => deviceName(row.first) || undefined },
-    { label: "Fastest operator", kind: "word", of: (row) => row.best?.label },
-    { label: "Its rate", kind: "written", of: (row) => (row.rate?.value > 0 ? si(row.rate.value, row.measure.unit) : undefined) },
-    { label: "Of its roof", kind: "percent", of: (row) => (row.rate?.roof > 0 ? row.rate.value / row.rate.roof : undefined) },
-  ]], rows, { caption: rows.length > 1 ? "The problems, and the fastest operator for each" : "The problem, and its fastest operator" });
+  return tableOf(
+    [
+      [
+        "",
+        {
+          label: matrices ? "Matrix" : "Cells",
+          kind: "word",
+          heading: true,
+          of: (row) =>
+            row.problem.matrix ??
+            `${count(number(row.problem.cells))} ${problemWords.cell(row.problem.cell ?? "cell")}`,
+        },
+        ...report.problemKeys.map((key) => ({ label: key, kind: "word", of: (row) => row.first.sweep[key] })),
+        { label: "Ordering", kind: "word", of: fact("ordering") },
+        { label: "Degree", kind: "count", of: fact("degree") },
+        { label: "Unknowns", kind: "count", of: fact("unknowns") },
+        { label: "Precision", kind: "word", of: (row) => row.first.precision || undefined },
+        { label: "Device", kind: "word", of: (row) => deviceName(row.first) || undefined },
+        { label: "Fastest operator", kind: "word", of: (row) => row.best?.label },
+        {
+          label: "Its rate",
+          kind: "written",
+          of: (row) => (row.rate?.value > 0 ? si(row.rate.value, row.measure.unit) : undefined),
+        },
+        {
+          label: "Of its roof",
+          kind: "percent",
+          of: (row) => (row.rate?.roof > 0 ? row.rate.value / row.rate.roof : undefined),
+        },
+      ],
+    ],
+    rows,
+    {
+      caption:
+        rows.length > 1 ? "The problems, and the fastest operator for each" : "The problem, and its fastest operator",
+    },
+  );
 }
 
 /// Where and why, for records that were not timed.
 function statusTable(report, rows, caption) {
-  return tableOf([["",
-    { label: "Operator", kind: "word", heading: true, of: (entry) => entry.label },
-    { label: "Status", kind: "word", of: (entry) => entry.status },
-    { label: "Reason", kind: "reason", of: (entry) => entry.comparison.reason || undefined },
-    { label: "Problem", kind: "word", of: (entry) => report.problemLabel(entry) || undefined },
-    { label: "Precision", kind: "word", of: (entry) => entry.precision || undefined },
-    { label: "Device", kind: "word", of: (entry) => deviceName(entry) || undefined },
-    { label: "Difference", kind: "scientific", of: (entry) => (entry.status === "disagrees" ? (entry.comparison.agreement ?? undefined) : undefined) },
-    { label: "Bound", kind: "scientific", of: (entry) => (entry.status === "disagrees" ? (entry.comparison.agreement_bound ?? undefined) : undefined) },
-  ]], rows, { caption });
+  return tableOf(
+    [
+      [
+        "",
+        { label: "Operator", kind: "word", heading: true, of: (entry) => entry.label },
+        { label: "Status", kind: "word", of: (entry) => entry.status },
+        { label: "Reason", kind: "reason", of: (entry) => entry.comparison.reason || undefined },
+        { label: "Problem", kind: "word", of: (entry) => report.problemLabel(entry) || undefined },
+        { label: "Precision", kind: "word", of: (entry) => entry.precision || undefined },
+        { label: "Device", kind: "word", of: (entry) => deviceName(entry) || undefined },
+        {
+          label: "Difference",
+          kind: "scientific",
+          of: (entry) => (entry.status === "disagrees" ? (entry.comparison.agreement ?? undefined) : undefined),
+        },
+        {
+          label: "Bound",
+          kind: "scientific",
+          of: (entry) => (entry.status === "disagrees" ? (entry.comparison.agreement_bound ?? undefined) : undefined),
+        },
+      ],
+    ],
+    rows,
+    { caption },
+  );
 }
 
 const troubles = ["disagrees", "failed"];
@@ -109,48 +212,85 @@ const troubles = ["disagrees", "failed"];
 function troubleTable(report) {
   const rows = report.entries.filter((entry) => troubles.includes(entry.status));
   if (rows.length === 0) return null;
-  return element("section", { class: "trouble", id: "trouble", "aria-labelledby": "trouble-heading" },
+  return element(
+    "section",
+    { class: "trouble", id: "trouble", "aria-labelledby": "trouble-heading" },
     element("h2", { id: "trouble-heading" }, "Failed, or not in agreement"),
-    statusTable(report, rows, "None of these appears in the plots: a wrong result has no speed. Differences are from the reference product, scaled."));
+    statusTable(
+      report,
+      rows,
+      "None of these appears in the plots: a wrong result has no speed. Differences are from the reference product, scaled.",
+    ),
+  );
 }
 
 function asideTable(report) {
   const rows = report.entries.filter((entry) => entry.status !== "timed" && !troubles.includes(entry.status));
   if (rows.length === 0) return null;
-  return element("section", { class: "aside", id: "aside", "aria-labelledby": "aside-heading" },
-    element("h2", { id: "aside-heading" }, "Left out"), statusTable(report, rows, "Not timed, for the reasons given."));
+  return element(
+    "section",
+    { class: "aside", id: "aside", "aria-labelledby": "aside-heading" },
+    element("h2", { id: "aside-heading" }, "Left out"),
+    statusTable(report, rows, "Not timed, for the reasons given."),
+  );
 }
 
 function contents(sections) {
-  return element("nav", { "aria-label": "Contents" }, element("ul", {}, sections.map(({ id, heading }) => element("li", {}, element("a", { href: `#${id}` }, heading)))));
+  return element(
+    "nav",
+    { "aria-label": "Contents" },
+    element(
+      "ul",
+      {},
+      sections.map(({ id, heading }) => element("li", {}, element("a", { href: `#${id}` }, heading))),
+    ),
+  );
 }
 
 function plotSection({ id, heading, explanation, extra, panels }) {
-  return element("section", { id, "aria-labelledby": `${id}-heading` },
+  return element(
+    "section",
+    { id, "aria-labelledby": `${id}-heading` },
     element("h2", { id: `${id}-heading` }, heading),
     element("p", { class: "explanation" }, explanation),
     extra,
-    element("div", { class: panels.length > 1 ? "panels" : "panels single" }, panels));
+    element("div", { class: panels.length > 1 ? "panels" : "panels single" }, panels),
+  );
 }
 
 function baselineTable(report) {
-  const rows = report.entries.filter((entry) => entry.comparison.baseline_verdict !== undefined).toSorted((a, b) => number(b.comparison.baseline_ratio) - number(a.comparison.baseline_ratio));
+  const rows = report.entries
+    .filter((entry) => entry.comparison.baseline_verdict !== undefined)
+    .toSorted((a, b) => number(b.comparison.baseline_ratio) - number(a.comparison.baseline_ratio));
   if (rows.length === 0) return null;
   const told = (verdict) => rows.filter((entry) => entry.comparison.baseline_verdict === verdict).length;
   const changed = rows.filter((entry) => entry.comparison.baseline_verdict !== "same");
   const heading = "Against the baseline";
-  const table = tableOf([["",
-    { label: "Operator", kind: "word", heading: true, of: (entry) => entry.label },
-    { label: "Problem", kind: "word", of: (entry) => report.problemLabel(entry) || undefined },
-    { label: "Precision", kind: "word", of: (entry) => entry.precision || undefined },
-    { label: "Device", kind: "word", of: (entry) => deviceName(entry) || undefined },
-    { label: "New over old speed", kind: "ratio", of: (entry) => entry.comparison.baseline_ratio },
-    { label: "Verdict", kind: "word", of: (entry) => entry.comparison.baseline_verdict },
-  ]], changed, { caption: "What changed, the largest gain first; a ratio above 1 is faster than the baseline." });
+  const table = tableOf(
+    [
+      [
+        "",
+        { label: "Operator", kind: "word", heading: true, of: (entry) => entry.label },
+        { label: "Problem", kind: "word", of: (entry) => report.problemLabel(entry) || undefined },
+        { label: "Precision", kind: "word", of: (entry) => entry.precision || undefined },
+        { label: "Device", kind: "word", of: (entry) => deviceName(entry) || undefined },
+        { label: "New over old speed", kind: "ratio", of: (entry) => entry.comparison.baseline_ratio },
+        { label: "Verdict", kind: "word", of: (entry) => entry.comparison.baseline_verdict },
+      ],
+    ],
+    changed,
+    { caption: "What changed, the largest gain first; a ratio above 1 is faster than the baseline." },
+  );
   return {
-    id: "baseline", heading,
-    node: element("section", { id: "baseline", "aria-labelledby": "baseline-heading" }, element("h2", { id: "baseline-heading" }, heading),
-      element("p", {}, `${told("faster")} faster, ${told("slower")} slower, ${told("same")} the same.`), changed.length ? table : null),
+    id: "baseline",
+    heading,
+    node: element(
+      "section",
+      { id: "baseline", "aria-labelledby": "baseline-heading" },
+      element("h2", { id: "baseline-heading" }, heading),
+      element("p", {}, `${told("faster")} faster, ${told("slower")} slower, ${told("same")} the same.`),
+      changed.length ? table : null,
+    ),
   };
 }
 
@@ -158,8 +298,16 @@ function numbersTable(report) {
   if (report.entries.length === 0) return null;
   const heading = "All numbers";
   return {
-    id: "numbers", heading,
-    node: element("section", { id: "numbers", "aria-labelledby": "numbers-heading" }, element("h2", { id: "numbers-heading" }, heading),
-      tableOf(numberColumns(report), report.entries, { caption: "One row a record; a click on a heading sorts by it. SI units: 1 kB is 1000 bytes.", sortable: true })),
+    id: "numbers",
+    heading,
+    node: element(
+      "section",
+      { id: "numbers", "aria-labelledby": "numbers-heading" },
+      element("h2", { id: "numbers-heading" }, heading),
+      tableOf(numberColumns(report), report.entries, {
+        caption: "One row a record; a click on a heading sorts by it. SI units: 1 kB is 1000 bytes.",
+        sortable: true,
+      }),
+    ),
   };
 }

@@ -16,14 +16,20 @@ const ofRoof = (row) => (row.roof > 0 ? percent(row.value / row.roof) : "");
 function rateText(row, measure) {
   const lines = [row.entry.label, `${si(row.value, measure.unit)} (${si(row.low)} to ${si(row.high)})`];
   if (row.roof > 0) lines.push(`roof ${si(row.roof, measure.unit)}, ${ofRoof(row)} reached`);
-  if (row.entry.solve.unknowns_per_second > 0) lines.push(`${si(row.entry.solve.unknowns_per_second, "unknowns/s")} in CG`);
+  if (row.entry.solve.unknowns_per_second > 0)
+    lines.push(`${si(row.entry.solve.unknowns_per_second, "unknowns/s")} in CG`);
   if (row.entry.apply.median_seconds > 0) lines.push(`a product takes ${si(row.entry.apply.median_seconds, "s")}`);
   return lines.join("\n");
 }
 
 function rateBars(width, rows, measure) {
-  const narrow = width < 480;  // names above the bars
-  const names = narrow ? 0 : widest(rows.map((row) => row.entry.label), 0.4 * width);
+  const narrow = width < 480; // names above the bars
+  const names = narrow
+    ? 0
+    : widest(
+        rows.map((row) => row.entry.label),
+        0.4 * width,
+      );
   const roofs = rows.some((row) => row.roof > 0);
   const [valueColumn, roofColumn] = [58, roofs ? 58 : 0];
   const margin = { top: 26, right: valueColumn + roofColumn + 8, bottom: 36, left: narrow ? 4 : names + 12 };
@@ -31,35 +37,99 @@ function rateBars(width, rows, measure) {
   const longest = Math.max(...rows.map((row) => row.high)) || 1;
   // A roof far away would make every bar short: it is shown as an arrow at the edge.
   const end = Math.max(longest, Math.min(2.5 * longest, Math.max(...rows.map((row) => row.roof)))) * 1.02;
-  const column = (text, dx, extra) => ({ y: "index", text, frameAnchor: "right", textAnchor: "end", dx, fontVariant: "tabular-nums", ...extra });
-  const heading = (text, dx) => Plot.text([text], { frameAnchor: "top-right", textAnchor: "end", dx, dy: -18, fillOpacity: 0.75 });
+  const column = (text, dx, extra) => ({
+    y: "index",
+    text,
+    frameAnchor: "right",
+    textAnchor: "end",
+    dx,
+    fontVariant: "tabular-nums",
+    ...extra,
+  });
+  const heading = (text, dx) =>
+    Plot.text([text], { frameAnchor: "top-right", textAnchor: "end", dx, dy: -18, fillOpacity: 0.75 });
   const bar = narrow ? { insetTop: 17, insetBottom: 3 } : { insetTop: 4, insetBottom: 4 };
   const below = narrow ? { dy: 7 } : {};
   const whiskers = rows.filter((row) => row.low < row.high);
   return Plot.plot({
-    width, height, style: plotStyle,
-    marginTop: margin.top, marginRight: margin.right, marginBottom: margin.bottom, marginLeft: margin.left,
+    width,
+    height,
+    style: plotStyle,
+    marginTop: margin.top,
+    marginRight: margin.right,
+    marginBottom: margin.bottom,
+    marginLeft: margin.left,
     x: { domain: [0, end], label: null },
     y: { type: "band", domain: rows.map((row) => row.index), padding: 0, axis: null },
     marks: [
       Plot.gridX({ ticks: Math.max(2, width / 130), strokeOpacity: 0.12 }),
-      Plot.axisX({ ticks: Math.max(2, width / 130), tickFormat: (value) => tick(value), label: capital(measure.words), labelArrow: "none", labelAnchor: "center", tickSize: 0 }),
+      Plot.axisX({
+        ticks: Math.max(2, width / 130),
+        tickFormat: (value) => tick(value),
+        label: capital(measure.words),
+        labelArrow: "none",
+        labelAnchor: "center",
+        tickSize: 0,
+      }),
       Plot.barX(rows, { x: "value", y: "index", fill: "colour", ...bar }),
       Plot.ruleX([0]),
       Plot.ruleY(whiskers, { x1: "low", x2: "high", y: "index", stroke: "currentColor", ...below }),
-      ...["low", "high"].map((side) => Plot.tickX(whiskers, { x: side, y: "index", insetTop: bar.insetTop + 4, insetBottom: bar.insetBottom + 4 })),
-      Plot.tickX(rows.filter((row) => row.roof > 0 && row.roof <= end), {
-        x: "roof", y: "index", strokeWidth: 3, className: "roof", insetTop: bar.insetTop - 2, insetBottom: bar.insetBottom - 2,
-      }),
-      Plot.dot(rows.filter((row) => row.roof > end), {
-        x: () => end, y: "index", symbol: "triangle", rotate: 90, r: 4, fill: "currentColor", className: "roof", ...below,
-      }),
-      Plot.text(rows, narrow
-        ? { x: 0, y: "index", text: (row) => fitted(row.entry.label, width - margin.right), textAnchor: "start", dy: -11 }
-        : { y: "index", text: (row) => fitted(row.entry.label, names), frameAnchor: "left", textAnchor: "end", dx: -8 }),
-      Plot.text(rows, column((row) => si(row.value), valueColumn, below)),
+      ...["low", "high"].map((side) =>
+        Plot.tickX(whiskers, { x: side, y: "index", insetTop: bar.insetTop + 4, insetBottom: bar.insetBottom + 4 }),
+      ),
+      Plot.tickX(
+        rows.filter((row) => row.roof > 0 && row.roof <= end),
+        {
+          x: "roof",
+          y: "index",
+          strokeWidth: 3,
+          className: "roof",
+          insetTop: bar.insetTop - 2,
+          insetBottom: bar.insetBottom - 2,
+        },
+      ),
+      Plot.dot(
+        rows.filter((row) => row.roof > end),
+        {
+          x: () => end,
+          y: "index",
+          symbol: "triangle",
+          rotate: 90,
+          r: 4,
+          fill: "currentColor",
+          className: "roof",
+          ...below,
+        },
+      ),
+      Plot.text(
+        rows,
+        narrow
+          ? {
+              x: 0,
+              y: "index",
+              text: (row) => fitted(row.entry.label, width - margin.right),
+              textAnchor: "start",
+              dy: -11,
+            }
+          : {
+              y: "index",
+              text: (row) => fitted(row.entry.label, names),
+              frameAnchor: "left",
+              textAnchor: "end",
+              dx: -8,
+            },
+      ),
+      Plot.text(
+        rows,
+        column((row) => si(row.value), valueColumn, below),
+      ),
       heading(measure.unit, valueColumn),
-      ...(roofs ? [Plot.text(rows, column(ofRoof, valueColumn + roofColumn, below)), heading("of roof", valueColumn + roofColumn)] : []),
+      ...(roofs
+        ? [
+            Plot.text(rows, column(ofRoof, valueColumn + roofColumn, below)),
+            heading("of roof", valueColumn + roofColumn),
+          ]
+        : []),
       Plot.tip(rows, Plot.pointerY({ x: "value", y: "index", title: (row) => rateText(row, measure), fontSize: 12 })),
     ],
   });
@@ -68,26 +138,39 @@ function rateBars(width, rows, measure) {
 /// What the marks of the bars mean.
 function rateKey() {
   const sample = (...marks) => {
-    const svg = d3.create("svg:svg").attr("width", 26).attr("height", 16).attr("aria-hidden", "true").attr("stroke", "currentColor").attr("fill", "none");
+    const svg = d3
+      .create("svg:svg")
+      .attr("width", 26)
+      .attr("height", 16)
+      .attr("aria-hidden", "true")
+      .attr("stroke", "currentColor")
+      .attr("fill", "none");
     for (const [d, strokeWidth] of marks) svg.append("path").attr("d", d).attr("stroke-width", strokeWidth);
     return svg.node();
   };
-  return element("ul", { class: "key" },
+  return element(
+    "ul",
+    { class: "key" },
     element("li", {}, sample(["M3 8H23M3 4V12M23 4V12", 1]), "least to most of the repetitions"),
-    element("li", {}, sample(["M13 1V15", 3]), "roof; an arrow at the edge where it lies further out"));
+    element("li", {}, sample(["M13 1V15", 3]), "roof; an arrow at the edge where it lies further out"),
+  );
 }
 
 function ratesSection(report) {
-  const panels = [...groupBy(report.timed, (entry) => JSON.stringify([entry.problem, entry.precision, entry.device])).values()]
-    .filter((panel) => panel.some((entry) => measureOf(panel).of(entry).value > 0));
+  const panels = [
+    ...groupBy(report.timed, (entry) => JSON.stringify([entry.problem, entry.precision, entry.device])).values(),
+  ].filter((panel) => panel.some((entry) => measureOf(panel).of(entry).value > 0));
   const measures = distinct(panels.map((panel) => measureOf(panel).words));
-  const step = { true: "one step of conjugate gradients", false: "one matrix-vector product" }[measures.some((words) => words.startsWith("CG"))] +
-    (measures.length > 1 ? ", or through one product where no steps were timed," : "");
+  const step =
+    { true: "one step of conjugate gradients", false: "one matrix-vector product" }[
+      measures.some((words) => words.startsWith("CG"))
+    ] + (measures.length > 1 ? ", or through one product where no steps were timed," : "");
   const best = report.optionKeys.length
     ? ` Of each operator the best value of ${listed(report.optionKeys)} is shown.`
     : "";
   return {
-    id: "rates", heading: capital(measures.join(" and ")),
+    id: "rates",
+    heading: capital(measures.join(" and ")),
     explanation: `How often each operator gets through ${step} in a second (longer is better), as the median of the repetitions; the roof is the most that memory allows, if only the bytes that must move were moved, at the speed of a plain copy.${best}`,
     extra: rateKey(),
     panels: panels.map((panel) => ratePanel(report, panel)),
@@ -103,13 +186,23 @@ function sweepPanels(report, entries, { xOf, xLabel, axisLabel = xLabel, facet, 
     const points = [...groupBy(group, xOf).values()].flatMap((same) =>
       bestOfSeries(same, (entry) => measure.of(entry).value).map((entry) => {
         const row = { entry, ...measure.of(entry) };
-        return { ...row, series: entry.series, x: xOf(entry), text: `${xLabel} ${xOf(entry)}\n${rateText(row, measure)}` };
+        return {
+          ...row,
+          series: entry.series,
+          x: xOf(entry),
+          text: `${xLabel} ${xOf(entry)}\n${rateText(row, measure)}`,
+        };
       }),
     );
     const lines = groupBy(points, (point) => point.series);
-    const told = [...lines].map(([series, own]) => `${series} ${own.map((point) => `${si(point.value)} at ${point.x}`).join(", ")}`);
-    panels.push(plotFigure(title(group[0]), `${capital(measure.words)} against ${xLabel}: ${told.join("; ")}.`, (width) =>
-      lineChart(report, width, points, { xLabel: axisLabel, yLabel: capital(measure.words), unit: measure.unit })));
+    const told = [...lines].map(
+      ([series, own]) => `${series} ${own.map((point) => `${si(point.value)} at ${point.x}`).join(", ")}`,
+    );
+    panels.push(
+      plotFigure(title(group[0]), `${capital(measure.words)} against ${xLabel}: ${told.join("; ")}.`, (width) =>
+        lineChart(report, width, points, { xLabel: axisLabel, yLabel: capital(measure.words), unit: measure.unit }),
+      ),
+    );
   }
   return panels;
 }
@@ -118,9 +211,17 @@ function degreeSection(report) {
   const entries = report.timed.filter((entry) => entry.degree !== undefined);
   const label = (entry) => panelTitle(report, entry, ["degree"]);
   return {
-    id: "degree", heading: "Performance against the polynomial degree",
-    explanation: "A higher degree couples more unknowns within each cell: rows of the matrix grow longer, and an operator that reads less for each unknown pulls ahead (after Reguly and Giles 2012, figures 17 and 18). Axes that span much are logarithmic.",
-    panels: sweepPanels(report, entries, { xOf: (entry) => entry.degree, xLabel: "degree", axisLabel: "Polynomial degree", facet: label, title: label }),
+    id: "degree",
+    heading: "Performance against the polynomial degree",
+    explanation:
+      "A higher degree couples more unknowns within each cell: rows of the matrix grow longer, and an operator that reads less for each unknown pulls ahead (after Reguly and Giles 2012, figures 17 and 18). Axes that span much are logarithmic.",
+    panels: sweepPanels(report, entries, {
+      xOf: (entry) => entry.degree,
+      xLabel: "degree",
+      axisLabel: "Polynomial degree",
+      facet: label,
+      title: label,
+    }),
   };
 }
 
@@ -128,18 +229,31 @@ function degreeSection(report) {
 function sweepSections(report) {
   const place = (entry) => JSON.stringify([entry.problem, entry.precision, entry.device]);
   const sections = report.optionKeys.map((key) => ({
-    id: `sweep-${report.optionKeys.indexOf(key)}`, heading: `Performance against ${key}`,
+    id: `sweep-${report.optionKeys.indexOf(key)}`,
+    heading: `Performance against ${key}`,
     explanation: `The same product with different values of the option ${key}, for the operators that have it: the top of each line is the value to choose for that problem (after Reguly and Giles 2012, figures 4 to 6).`,
-    panels: sweepPanels(report, report.timed.filter((entry) => key in entry.options), {
-      xOf: (entry) => entry.options[key], xLabel: key, facet: place, title: (entry) => panelTitle(report, entry),
-    }),
+    panels: sweepPanels(
+      report,
+      report.timed.filter((entry) => key in entry.options),
+      {
+        xOf: (entry) => entry.options[key],
+        xLabel: key,
+        facet: place,
+        title: (entry) => panelTitle(report, entry),
+      },
+    ),
   }));
   for (const key of report.problemKeys) {
     const label = (entry) => panelTitle(report, entry, [`sweep ${key}`]);
     sections.push({
-      id: `sweep-problem-${report.problemKeys.indexOf(key)}`, heading: `Performance against ${key}`,
+      id: `sweep-problem-${report.problemKeys.indexOf(key)}`,
+      heading: `Performance against ${key}`,
       explanation: `The same operators on problems that differ in ${key}.`,
-      panels: sweepPanels(report, report.timed.filter((entry) => key in entry.sweep), { xOf: (entry) => entry.sweep[key], xLabel: key, facet: label, title: label }),
+      panels: sweepPanels(
+        report,
+        report.timed.filter((entry) => key in entry.sweep),
+        { xOf: (entry) => entry.sweep[key], xLabel: key, facet: label, title: label },
+      ),
     });
   }
   return sections;

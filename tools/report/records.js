@@ -17,7 +17,8 @@ const axisKeys = ["degree", "precision", "device"];
 
 /// The records without characters that would turn the direction of the text around them, or do not print.
 function parseRecords(json) {
-  const printable = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+  const printable = (text) =>
+    text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
   return JSON.parse(json, (key, value) => {
     if (typeof value === "string") return printable(value);
     if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
@@ -49,9 +50,16 @@ function entryOf(record) {
 /// and the swept keys, those of operators (`optionKeys`) and the others (`problemKeys`).
 function readReport(records) {
   const entries = records.map(entryOf);
-  const sweptKeys = distinct(entries.flatMap((entry) => Object.keys(entry.sweep))).filter((key) => !axisKeys.includes(key));
+  const sweptKeys = distinct(entries.flatMap((entry) => Object.keys(entry.sweep))).filter(
+    (key) => !axisKeys.includes(key),
+  );
   const isOption = (key) => entries.some((entry) => key in entry.options);
-  const report = { records, entries, optionKeys: sweptKeys.filter(isOption), problemKeys: sweptKeys.filter((key) => !isOption(key)) };
+  const report = {
+    records,
+    entries,
+    optionKeys: sweptKeys.filter(isOption),
+    problemKeys: sweptKeys.filter((key) => !isOption(key)),
+  };
   nameProblems(report);
   nameSeries(report);
   report.timed = entries.filter((entry) => entry.status === "timed");
@@ -84,15 +92,30 @@ function nameProblems(report) {
   const problems = distinct(report.entries.map((entry) => entry.problem)).length;
   const chosen = [];
   const label = (entry, keys) => keys.map((key) => entry.facts[key]).join("\u0000");
-  const candidates = ["matrix", "case", "degree", ...report.problemKeys.map((key) => `sweep ${key}`), "dimension", "cell",
-    "cells", "geometric_order", "quadrature", "ordering", "unknowns"];
+  const candidates = [
+    "matrix",
+    "case",
+    "degree",
+    ...report.problemKeys.map((key) => `sweep ${key}`),
+    "dimension",
+    "cell",
+    "cells",
+    "geometric_order",
+    "quadrature",
+    "ordering",
+    "unknowns",
+  ];
   const told = (keys) => distinct(report.entries.map((entry) => label(entry, keys))).length;
   for (const key of candidates) if (told(chosen) < problems && told([...chosen, key]) > told(chosen)) chosen.push(key);
   report.namesFiles = chosen.includes("matrix") || chosen.includes("case");
   report.problemLabel = (entry, without = []) =>
     chosen
       .filter((key) => !without.includes(key) && entry.facts[key] !== undefined)
-      .map((key) => (key.startsWith("sweep ") ? `${key.slice(6)} ${entry.facts[key]}` : (problemWords[key] ?? String)(entry.facts[key])))
+      .map((key) =>
+        key.startsWith("sweep ")
+          ? `${key.slice(6)} ${entry.facts[key]}`
+          : (problemWords[key] ?? String)(entry.facts[key]),
+      )
       .join(", ");
 }
 
@@ -102,12 +125,17 @@ function nameSeries(report) {
   const told = new Map();
   const place = (entry) => JSON.stringify([entry.operator, entry.problem, entry.precision, entry.device, entry.sweep]);
   for (const group of groupBy(report.entries, place).values()) {
-    const keys = distinct(group.flatMap((entry) => Object.keys(entry.options))).filter((key) => !report.optionKeys.includes(key));
-    const differing = keys.filter((key) => distinct(group.map((entry) => JSON.stringify(entry.options[key]))).length > 1);
+    const keys = distinct(group.flatMap((entry) => Object.keys(entry.options))).filter(
+      (key) => !report.optionKeys.includes(key),
+    );
+    const differing = keys.filter(
+      (key) => distinct(group.map((entry) => JSON.stringify(entry.options[key]))).length > 1,
+    );
     const name = group[0].operator;
     told.set(name, distinct([...(told.get(name) ?? []), ...differing]));
   }
-  const words = (entry, keys) => keys.filter((key) => key in entry.options).map((key) => `${key} ${entry.options[key]}`);
+  const words = (entry, keys) =>
+    keys.filter((key) => key in entry.options).map((key) => `${key} ${entry.options[key]}`);
   for (const entry of report.entries) {
     entry.series = [entry.operator, ...words(entry, told.get(entry.operator))].join(", ");
     entry.label = [entry.operator, ...words(entry, [...told.get(entry.operator), ...report.optionKeys])].join(", ");

@@ -6,50 +6,87 @@ function numberColumns(report) {
   const { entries } = report;
   const measured = (of) => (entry) => (entry.status === "timed" && of(entry) > 0 ? of(entry) : undefined);
   const known = (of) => (entry) => (of(entry) > 0 ? of(entry) : undefined);
-  const iterations = (of) => measured((entry) => of(measureOf([entry]).words.startsWith("CG") ? measureOf([entry]).of(entry) : {}));
+  const iterations = (of) =>
+    measured((entry) => of(measureOf([entry]).words.startsWith("CG") ? measureOf([entry]).of(entry) : {}));
   const operator = (key) => known((entry) => entry.record.operator?.[key]);
   const apply = (key) => measured((entry) => entry.apply[key]);
   const stages = distinct(entries.flatMap((entry) => Object.keys(entry.record.seconds ?? {})));
   return [
-    ["", { label: "Operator", kind: "word", heading: true, of: (entry) => entry.operator },
+    [
+      "",
+      { label: "Operator", kind: "word", heading: true, of: (entry) => entry.operator },
       { label: "Options", kind: "word", of: (entry) => optionText(entry) || undefined },
       { label: "Problem", kind: "word", of: (entry) => report.problemLabel(entry) || undefined },
       { label: "Precision", kind: "word", of: (entry) => entry.precision || undefined },
       { label: "Device", kind: "word", of: (entry) => deviceName(entry) || undefined },
       { label: "Unknowns", kind: "count", of: (entry) => entry.unknowns || undefined },
-      { label: "Status", kind: "word", of: (entry) => entry.status }],
-    ["CG iterations per second", { label: "Median", kind: "1/s", of: iterations((rate) => rate.value) },
+      { label: "Status", kind: "word", of: (entry) => entry.status },
+    ],
+    [
+      "CG iterations per second",
+      { label: "Median", kind: "1/s", of: iterations((rate) => rate.value) },
       { label: "Minimum", kind: "1/s", of: iterations((rate) => rate.low) },
       { label: "Maximum", kind: "1/s", of: iterations((rate) => rate.high) },
       { label: "Roof", kind: "1/s", of: iterations((rate) => rate.roof) },
       { label: "Of roof", kind: "percent", of: iterations((rate) => (rate.roof > 0 ? rate.value / rate.roof : 0)) },
-      { label: "Unknowns", kind: "1/s", of: measured((entry) => entry.solve.unknowns_per_second) }],
-    ["Product", { label: "Median", kind: "s", of: apply("median_seconds") },
+      { label: "Unknowns", kind: "1/s", of: measured((entry) => entry.solve.unknowns_per_second) },
+    ],
+    [
+      "Product",
+      { label: "Median", kind: "s", of: apply("median_seconds") },
       { label: "Minimum", kind: "s", of: apply("minimum_seconds") },
       { label: "Maximum", kind: "s", of: apply("maximum_seconds") },
       { label: "Arithmetic", kind: "flop/s", of: measured((entry) => 1e9 * number(entry.apply.gflops)) },
       { label: "Effective bandwidth", kind: "B/s", of: apply("effective_bandwidth") },
       { label: "Minimum bandwidth", kind: "B/s", of: apply("minimum_bandwidth") },
       { label: "Caching bandwidth", kind: "B/s", of: apply("caching_bandwidth") },
-      { label: "Of a copy", kind: "percent", of: apply("bandwidth_fraction") }],
-    ["Memory", { label: "Stored", kind: "B", of: operator("stored_bytes") },
-      { label: "A row", kind: "B", of: known((entry) => (entry.unknowns > 0 ? entry.record.operator?.stored_bytes / entry.unknowns : 0)) },
+      { label: "Of a copy", kind: "percent", of: apply("bandwidth_fraction") },
+    ],
+    [
+      "Memory",
+      { label: "Stored", kind: "B", of: operator("stored_bytes") },
+      {
+        label: "A row",
+        kind: "B",
+        of: known((entry) => (entry.unknowns > 0 ? entry.record.operator?.stored_bytes / entry.unknowns : 0)),
+      },
       { label: "Moved", kind: "B", of: operator("moved_bytes") },
       { label: "Nonzeros", kind: "count", of: operator("nonzeros") },
       { label: "Work", kind: "flop", of: operator("flops") },
       { label: "Padding", kind: "ratio", of: operator("padding_ratio") },
-      { label: "Saved to ELLPACK", kind: "percent", of: (entry) => entry.record.operator?.data_reduction ?? undefined }],
-    ["Preparation", ...stages.map((stage) => ({ label: capital(stage), kind: "s", of: known((entry) => entry.record.seconds?.[stage]) })),
-      { label: "Break-even iterations", kind: "count", of: (entry) => entry.comparison.break_even_iterations ?? undefined }],
-    ["Agreement", { label: "Difference", kind: "scientific", of: (entry) => entry.comparison.agreement ?? undefined },
+      { label: "Saved to ELLPACK", kind: "percent", of: (entry) => entry.record.operator?.data_reduction ?? undefined },
+    ],
+    [
+      "Preparation",
+      ...stages.map((stage) => ({
+        label: capital(stage),
+        kind: "s",
+        of: known((entry) => entry.record.seconds?.[stage]),
+      })),
+      {
+        label: "Break-even iterations",
+        kind: "count",
+        of: (entry) => entry.comparison.break_even_iterations ?? undefined,
+      },
+    ],
+    [
+      "Agreement",
+      { label: "Difference", kind: "scientific", of: (entry) => entry.comparison.agreement ?? undefined },
       { label: "Bound", kind: "scientific", of: (entry) => entry.comparison.agreement_bound ?? undefined },
-      { label: "Repetitions", kind: "count", of: measured((entry) => entry.comparison.repetitions) }],
-    ["Baseline", { label: "Ratio", kind: "ratio", of: (entry) => entry.comparison.baseline_ratio ?? undefined },
-      { label: "Verdict", kind: "word", of: (entry) => entry.comparison.baseline_verdict ?? undefined }],
+      { label: "Repetitions", kind: "count", of: measured((entry) => entry.comparison.repetitions) },
+    ],
+    [
+      "Baseline",
+      { label: "Ratio", kind: "ratio", of: (entry) => entry.comparison.baseline_ratio ?? undefined },
+      { label: "Verdict", kind: "word", of: (entry) => entry.comparison.baseline_verdict ?? undefined },
+    ],
   ];
 }
 
-const optionText = (entry) => Object.entries(entry.options).map(([key, value]) => `${key} ${value}`).join(", ");
+const optionText = (entry) =>
+  Object.entries(entry.options)
+    .map(([key, value]) => `${key} ${value}`)
+    .join(", ");
 
 /// How a column writes its values: SI units share one prefix, which stands in the heading.
 function columnFormat(kind, values) {
@@ -66,34 +103,78 @@ function columnFormat(kind, values) {
 /// A table of `rows` under grouped columns, without those that no row fills. With `sortable`, each heading is a button.
 function tableOf(groups, rows, { caption, sortable = false }) {
   const filled = groups
-    .map(([group, ...columns]) => [group, ...columns.filter((column) => rows.some((row) => column.of(row) !== undefined))])
+    .map(([group, ...columns]) => [
+      group,
+      ...columns.filter((column) => rows.some((row) => column.of(row) !== undefined)),
+    ])
     .filter((group) => group.length > 1);
   const columns = filled.flatMap(([, ...own]) => own);
-  for (const column of columns) column.format = columnFormat(column.kind, rows.map(column.of).filter((value) => value !== undefined));
+  for (const column of columns)
+    column.format = columnFormat(
+      column.kind,
+      rows.map(column.of).filter((value) => value !== undefined),
+    );
   const isNumber = (column) => !["word", "reason"].includes(column.kind);
   const cellClass = (column) => (isNumber(column) ? "number" : column.kind);
   const body = element("tbody");
   const fill = (order) =>
-    body.replaceChildren(...order.map((row) =>
-      element("tr", {}, columns.map((column) => {
-        const value = column.of(row);
-        const verdict = { faster: "good", slower: "bad", disagrees: "bad", failed: "bad" }[value] ?? "";
-        const long = column.kind === "word" && String(value).length > 40;
-        return element(column.heading ? "th" : "td", { class: `${long ? "reason" : cellClass(column)} ${verdict}`.trim(), scope: column.heading ? "row" : null },
-          value === undefined ? dash : column.format.write(value));
-      }))));
+    body.replaceChildren(
+      ...order.map((row) =>
+        element(
+          "tr",
+          {},
+          columns.map((column) => {
+            const value = column.of(row);
+            const verdict = { faster: "good", slower: "bad", disagrees: "bad", failed: "bad" }[value] ?? "";
+            const long = column.kind === "word" && String(value).length > 40;
+            return element(
+              column.heading ? "th" : "td",
+              {
+                class: `${long ? "reason" : cellClass(column)} ${verdict}`.trim(),
+                scope: column.heading ? "row" : null,
+              },
+              value === undefined ? dash : column.format.write(value),
+            );
+          }),
+        ),
+      ),
+    );
   fill(rows);
   const headings = columns.map((column) => {
     const unit = column.format.unit ? element("span", { class: "unit" }, column.format.unit) : null;
     const attributes = { scope: "col", class: isNumber(column) ? "number" : null };
-    return element("th", attributes, sortable ? element("button", { type: "button" }, column.label) : column.label, unit);
+    return element(
+      "th",
+      attributes,
+      sortable ? element("button", { type: "button" }, column.label) : column.label,
+      unit,
+    );
   });
   if (sortable) makeSortable(headings, columns, rows, fill, isNumber);
   const grouped = filled.some(([group]) => group !== "");
-  const head = element("thead", {},
-    grouped ? element("tr", {}, filled.map(([group, ...own]) => element(group ? "th" : "td", { class: "group", scope: group ? "colgroup" : null, colspan: own.length }, group))) : null,
-    element("tr", {}, headings));
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, element("table", {}, element("caption", {}, caption), head, body));
+  const head = element(
+    "thead",
+    {},
+    grouped
+      ? element(
+          "tr",
+          {},
+          filled.map(([group, ...own]) =>
+            element(
+              group ? "th" : "td",
+              { class: "group", scope: group ? "colgroup" : null, colspan: own.length },
+              group,
+            ),
+          ),
+        )
+      : null,
+    element("tr", {}, headings),
+  );
+  return element(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    element("table", {}, element("caption", {}, caption), head, body),
+  );
 }
 
 /// A click sorts numbers from the largest, words from the first; a second click turns the order round.
@@ -107,7 +188,9 @@ function makeSortable(headings, columns, rows, fill, isNumber) {
       for (const other of headings) other.removeAttribute("aria-sort");
       heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
       const known = rows.filter((row) => key(row) !== undefined);
-      const compare = isNumber(column) ? (a, b) => key(a) - key(b) : (a, b) => String(key(a)).localeCompare(String(key(b)), "en", { numeric: true });
+      const compare = isNumber(column)
+        ? (a, b) => key(a) - key(b)
+        : (a, b) => String(key(a)).localeCompare(String(key(b)), "en", { numeric: true });
       known.sort((a, b) => (descending ? -1 : 1) * compare(a, b));
       fill([...known, ...rows.filter((row) => key(row) === undefined)]);
     });
