@@ -112,6 +112,7 @@ class PieceParser {
     for_lines(text, [&](std::string_view line) {
       ++line_;
       if (!holds_data(line)) return;
+      unfinished_ = line.end() == text.end();
       if (entry_++ == format_.entries)
         throw MatrixMarketError(line_, fmt::format("the size line promises {} entries, and this is one more: {}",
                                                    format_.entries, in_quotes(line)));
@@ -174,7 +175,8 @@ class PieceParser {
     const char* what = format_.array                           ? "one value"
                        : format_.field == MatrixField::pattern ? "row and column"
                                                                : "row, column and value";
-    throw MatrixMarketError(line_, fmt::format("a line of this file holds {}, not {}", what, in_quotes(line)));
+    const char* hint = unfinished_ ? ", with which the file ends: it may be cut short" : "";
+    throw MatrixMarketError(line_, fmt::format("a line of this file holds {}, not {}{}", what, in_quotes(line), hint));
   }
 
   /// The first row of a column that an `array` holds.
@@ -195,6 +197,7 @@ class PieceParser {
   const EntryFormat& format_;
   std::int64_t line_;
   std::int64_t entry_;
+  bool unfinished_ = false;            ///< the line at hand lacks its end, which only the last of a file can
   std::int32_t row_ = 0, column_ = 0;  ///< of the next value of an `array`
 };
 

@@ -275,6 +275,8 @@ TEST_CASE("defects of the entries") {
   CHECK(error("1 1 -inf\n") == "4: '-inf' is not a finite number");
   CHECK(error("1 1 -1e400\n") == "4: '-1e400' is too large for double precision (1.8e308)");
   CHECK(error("1 1\n") == "4: a line of this file holds row, column and value, not '1 1'");
+  CHECK(error("1 1") ==
+        "4: a line of this file holds row, column and value, not '1 1', with which the file ends: it may be cut short");
   CHECK(error("1 1 1 0\n") == "4: a line of this file holds row, column and value, not '1 1 1 0'");
   CHECK(error("1 1 1 % why\n") == "4: a line of this file holds row, column and value, not '1 1 1 % why'");
   CHECK(error(std::string("1 1 \0\xff\n", 7)) == "4: '?\?' is not a number");
