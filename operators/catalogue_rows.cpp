@@ -8,27 +8,21 @@
 #include "operators/lma/lma.hpp"
 #include "operators/matrix_free/matrix_free.hpp"
 #include "operators/sell/sell.hpp"
+#include "operators/vendor/cusparse.hpp"
 #include "operators/vendor/eigen.hpp"
 
 namespace femcg::operators {
 
 std::span<const OperatorDescription> catalogue() {
   static const std::array rows{
-      OperatorDescription{"csr",
-                          "compressed rows",
-                          "Reguly & Giles 2012",
-                          Needs::matrix,
-                          true,
-                          false,
-                          {},
-                          make_csr<double>,
-                          make_csr<float>},
+      OperatorDescription{"csr", "compressed rows", "Reguly & Giles 2012", Needs::matrix, true, true, csr_options(),
+                          make_csr<double>, make_csr<float>},
       OperatorDescription{"ellpack",
                           "rows padded to the longest, column by column",
                           "Bell & Garland 2009",
                           Needs::matrix,
                           true,
-                          false,
+                          true,
                           {},
                           make_ellpack<double>,
                           make_ellpack<float>},
@@ -37,12 +31,12 @@ std::span<const OperatorDescription> catalogue() {
                           "Kreutzer et al. 2012",
                           Needs::matrix,
                           true,
-                          false,
+                          true,
                           {},
                           make_ellpack_r<double>,
                           make_ellpack_r<float>},
       OperatorDescription{"sell", "slices of C rows, each padded to its longest, rows sorted by length within sigma",
-                          "Kreutzer et al. 2012", Needs::matrix, true, false, sell_options(), make_sell<double>,
+                          "Kreutzer et al. 2012", Needs::matrix, true, true, sell_options(), make_sell<double>,
                           make_sell<float>},
       OperatorDescription{"lma-atomic",
                           "element matrices (symmetric half); shared unknowns added atomically",
@@ -71,6 +65,19 @@ std::span<const OperatorDescription> catalogue() {
                           {},
                           make_matrix_free<double>,
                           make_matrix_free<float>},
+      OperatorDescription{"cusparse-csr",
+                          "compressed rows, cuSPARSE's product and cuBLAS's vector operations: the baseline",
+                          "NVIDIA cuSPARSE", Needs::matrix, false, true, cusparse_csr_options(),
+                          make_cusparse_csr<double>, make_cusparse_csr<float>},
+      OperatorDescription{"cusparse-sell",
+                          "slices of 32 rows, cuSPARSE's product and cuBLAS's vector operations",
+                          "NVIDIA cuSPARSE",
+                          Needs::matrix,
+                          false,
+                          true,
+                          {},
+                          make_cusparse_sell<double>,
+                          make_cusparse_sell<float>},
       OperatorDescription{"eigen",
                           "Eigen's row-major sparse matrix, product and vector operations: the baseline",
                           "Eigen 3.4",

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "mesh/first_failure.hpp"
+#include "operators/element_matrices.hpp"
 
 namespace femcg::operators {
 

@@ -3,10 +3,12 @@
 #include <concepts>
 #include <cstdint>
 
-#include "operators/element_matrices.hpp"
 #include "operators/vector.hpp"
 
 namespace femcg::operators {
+
+struct BilinearForm;
+struct ElementMatrices;
 
 /// A square matrix in compressed rows on the host, columns ascending within a row. The common source of every stored
 /// format.

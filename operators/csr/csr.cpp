@@ -6,11 +6,18 @@
 
 #include "operators/csr/csr.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cassert>
+#include <cmath>
+#include <stdexcept>
 
+#include "operators/csr/csr_cuda.hpp"
+#include "operators/options.hpp"
 #include "operators/quad.hpp"
 #include "operators/row_blocks.hpp"
+#include "operators/stored_diagonal.hpp"
 #include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
@@ -51,15 +58,7 @@ class Csr final : public Operator<T> {
 
   void diagonal(Vector<T>& d) const override {
     assert(d.size() == this->size());
-    const std::int32_t* columns = matrix_->columns.data();
-    const std::int64_t* offsets = matrix_->row_offsets.data();
-    for_row_blocks(this->size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t row = first; row < last; ++row) {
-        const std::int32_t* found = std::lower_bound(columns + offsets[row], columns + offsets[row + 1], row);
-        const bool stored = found != columns + offsets[row + 1] && *found == row;
-        d[row] = stored ? matrix_->values[found - columns] : T(0);
-      }
-    });
+    copy(diagonal_of(*matrix_), d);
   }
 
   Footprint footprint() const override {
@@ -97,10 +96,80 @@ class Csr final : public Operator<T> {
   std::shared_ptr<const CsrMatrix<T>> matrix_;
 };
 
+bool is_coop(std::string_view text) { return text == "auto" || is_power_of_two(text, 1, 32); }
+bool is_repeat(std::string_view text) {
+  const auto number = parse_positive(text);
+  return text == "auto" || (number && *number <= 1024);
+}
+bool is_block_size(std::string_view text) {
+  const auto number = parse_positive(text);
+  return text == "auto" || (number && *number % 32 == 0 && *number <= 1024);
+}
+bool is_rule(std::string_view text) { return text == "2012" || text == "2026"; }
+bool is_index(std::string_view text) { return text == "auto" || text == "16" || text == "32"; }
+
+enum { coop_option, repeat_option, block_size_option, rule_option, index_option };
+constexpr std::array options{
+    OptionDescription{"coop", "auto, 1, 2, 4, 8, 16 or 32", "auto", "GPU: threads a row", is_coop},
+    OptionDescription{"repeat", "auto, or 1 to 1024", "auto", "GPU: rows that a group of threads takes in turn",
+                      is_repeat},
+    OptionDescription{"block_size", "auto, or a multiple of 32 up to 1024", "auto", "GPU: threads a block",
+                      is_block_size},
+    OptionDescription{"rule", "2012 or 2026", "2026",
+                      "GPU: what decides the rest: groups of threads a row (2012), or runs of rows streamed (2026)",
+                      is_rule},
+    OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
+};
+
+std::string_view given_or_default(int option, const Options& given) { return value_of(options[option], "csr", given); }
+
+/// The fixed rule of Reguly & Giles 2012, section 5.4, except for what is given: blocks of 128, the least power of two
+/// above the square root of the mean row length, at least 1500 blocks.
+CsrLaunch cooperative_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {
+  constexpr std::int64_t least_blocks = 1500;
+  const auto number = [&](int option) { return parse_positive(given_or_default(option, given)); };
+  CsrLaunch launch;
+  launch.block_size = static_cast<int>(number(block_size_option).value_or(128));
+  const double mean = rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0.0;
+  launch.coop = 1;
+  while (launch.coop < 32 && launch.coop <= std::sqrt(mean)) launch.coop *= 2;
+  launch.coop = static_cast<int>(number(coop_option).value_or(launch.coop));
+  const std::int64_t groups = launch.block_size / launch.coop;
+  launch.repeat = static_cast<int>(
+      number(repeat_option).value_or(std::clamp<std::int64_t>(rows / (groups * least_blocks), 1, 1024)));
+  if (given_or_default(index_option, given) == "16")
+    throw std::invalid_argument("operator 'csr' has 16-bit columns only where rows are streamed (rule: 2026)");
+  return launch;
+}
+
+/// Rows are streamed unless something is said of groups of threads.
+CsrLaunch choose_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {
+  const auto said = [&](int option) { return given_or_default(option, given) != "auto"; };
+  const std::string_view rule = given_or_default(rule_option, given);
+  if (rule == "2012" || said(coop_option) || said(repeat_option) || said(block_size_option)) {
+    if (rule == "2026" && given.contains("rule"))
+      throw std::invalid_argument("operator 'csr' takes coop, repeat and block_size with rule: 2012 only");
+    return cooperative_launch(rows, nonzeros, given);
+  }
+  CsrLaunch launch;
+  launch.coop = 0;
+  const std::string_view index = given_or_default(index_option, given);
+  launch.narrow = index != "32";
+  launch.wide = index != "16";
+  return launch;
+}
+
 }  // namespace
 
+std::span<const OptionDescription> csr_options() { return options; }
+
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options&) {
+std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options& given) {
+  const CsrLaunch launch = choose_launch(from.matrix->rows, from.matrix->nonzeros(), given);
+  if (from.device == Device::cuda) return make_csr_cuda(*from.matrix, launch);
+  if (!given.empty())
+    throw std::invalid_argument(
+        fmt::format("option '{}' of operator 'csr' is for the GPU; on the CPU it has none", given.begin()->first));
   return std::make_unique<Csr<T>>(from.matrix);
 }
 

@@ -5,8 +5,11 @@
 namespace femcg::operators {
 
 /// y_i = sum over the nonzeros of row i of a_ij x_j, in compressed rows. Shares the assembled
-/// matrix itself: no second copy is held.
+/// matrix itself: no second copy is held. On the GPU in one of two ways (csr.cu). Throws std::invalid_argument for
+/// options that do not go together.
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options& given);
+
+std::span<const OptionDescription> csr_options();
 
 }  // namespace femcg::operators

@@ -15,6 +15,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "operators/ellpack/ellpack_cuda.hpp"
 #include "operators/quad.hpp"
 #include "operators/row_blocks.hpp"
 #include "operators/stored_footprint.hpp"
@@ -97,6 +98,11 @@ class Ellpack final : public Operator<T> {
     });
   }
 
+  /// For a GPU's copy.
+  EllpackArrays<T> arrays() const {
+    return {nonzeros_, width_, stride_, &values_, &columns_, padding == Padding::skipped ? &lengths_ : nullptr};
+  }
+
   Footprint footprint() const override {
     constexpr std::int64_t entry_bytes = sizeof(T) + sizeof(std::int32_t);
     const std::int64_t stored = values_.bytes() + columns_.bytes() + lengths_.bytes();
@@ -171,16 +177,23 @@ class Ellpack final : public Operator<T> {
   Vector<std::int32_t> lengths_;  ///< ELLPACK-R only
 };
 
+template <std::floating_point T, Padding padding>
+std::unique_ptr<Operator<T>> make(const Ingredients<T>& from) {
+  auto on_host = std::make_unique<Ellpack<T, padding>>(*from.matrix);
+  if (from.device == Device::host) return on_host;
+  return make_ellpack_cuda(*from.matrix, on_host->arrays());
+}
+
 }  // namespace
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_ellpack(const Ingredients<T>& from, const Options&) {
-  return std::make_unique<Ellpack<T, Padding::multiplied>>(*from.matrix);
+  return make<T, Padding::multiplied>(from);
 }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_ellpack_r(const Ingredients<T>& from, const Options&) {
-  return std::make_unique<Ellpack<T, Padding::skipped>>(*from.matrix);
+  return make<T, Padding::skipped>(from);
 }
 
 template std::unique_ptr<Operator<double>> make_ellpack(const Ingredients<double>&, const Options&);

@@ -10,49 +10,32 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 #include <cassert>
-#include <charconv>
-#include <numeric>
-#include <optional>
 #include <stdexcept>
 
+#include "operators/options.hpp"
 #include "operators/quad.hpp"
 #include "operators/row_blocks.hpp"
+#include "operators/sell/sell_cuda.hpp"
 #include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
-std::optional<std::int64_t> parse_positive(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < 1) return std::nullopt;
-  return number;
+bool is_chunk_rows(std::string_view text) { return text == "auto" || is_power_of_two(text, 4, 128); }
+bool is_sorting_window(std::string_view text) {
+  return text == "auto" || text == "all" || parse_positive(text).has_value();
 }
-
-bool is_chunk_rows(std::string_view text) {
-  const auto number = parse_positive(text);
-  return number && *number >= 4 && *number <= 128 && std::has_single_bit(static_cast<std::uint64_t>(*number));
-}
-
-bool is_sorting_window(std::string_view text) { return text == "all" || parse_positive(text).has_value(); }
+bool is_index(std::string_view text) { return text == "auto" || text == "16" || text == "32"; }
 
 constexpr std::array options{
-    OptionDescription{"C", "4, 8, 16, 32, 64 or 128", "8", "rows a chunk", is_chunk_rows},
-    OptionDescription{"sigma", "1, a multiple of C, or all", "512", "rows that are sorted by length together",
-                      is_sorting_window},
+    OptionDescription{"C", "auto, 4, 8, 16, 32, 64 or 128", "auto", "rows a chunk: 8 on the CPU, 32 on the GPU",
+                      is_chunk_rows},
+    OptionDescription{"sigma", "auto, 1, a multiple of C, or all", "auto",
+                      "rows that are sorted by length together: 512 on the CPU, 1024 on the GPU", is_sorting_window},
+    OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
 };
-
-std::string_view value_of(const OptionDescription& option, const Options& given) {
-  const auto found = given.find(std::string(option.name));
-  if (found == given.end()) return option.default_value;
-  if (!option.accepts(found->second))
-    throw std::invalid_argument(
-        fmt::format("option '{}' of operator 'sell' must be {}, not '{}'", option.name, option.values, found->second));
-  return found->second;
-}
 
 /// What the product reads, as plain pointers.
 template <std::floating_point T>
@@ -127,111 +110,49 @@ MultiplyChunks<T> multiply_chunks_of(std::int64_t chunk_rows) {
 template <std::floating_point T>
 class Sell final : public Operator<T> {
  public:
-  Sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma)
-      : Operator<T>(matrix.rows, Device::host),
-        nonzeros_(matrix.nonzeros()),
-        chunk_rows_(chunk_rows),
-        multiply_chunks_(multiply_chunks_of<T>(chunk_rows)) {
-    if (sigma > 1) sort_rows(matrix, sigma);
-    set_offsets(matrix);
-    values_ = Vector<T>(offsets_[chunks()]);
-    columns_ = Vector<std::int32_t>(offsets_[chunks()]);
-    // The threads that multiply a block fill it, which places its pages.
-    for_row_blocks(matrix.rows, entries_before(), [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t position = first; position < end_of_chunks(last); ++position) fill_row(matrix, position);
-    });
-  }
+  explicit Sell(SellMatrix<T> matrix)
+      : Operator<T>(static_cast<std::int32_t>(matrix.rows), Device::host),
+        matrix_(std::move(matrix)),
+        multiply_chunks_(multiply_chunks_of<T>(matrix_.chunk_rows)) {}
 
   void diagonal(Vector<T>& d) const override {
     assert(d.size() == this->size());
-    for_row_blocks(this->size(), entries_before(), [&](std::int64_t first, std::int64_t last) {
+    for_row_blocks(this->size(), matrix_.entries_before(), [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t position = first; position < last; ++position) {
-        const std::int64_t chunk = position / chunk_rows_, row = row_at(position);
+        const std::int64_t chunk = position / matrix_.chunk_rows, row = matrix_.row_at(position);
         T sum = 0;  // padding adds zeros
-        for (std::int64_t k = offsets_[chunk] + position % chunk_rows_; k < offsets_[chunk + 1]; k += chunk_rows_)
-          if (columns_[k] == row) sum += values_[k];
+        for (std::int64_t k = matrix_.offsets[chunk] + position % matrix_.chunk_rows; k < matrix_.offsets[chunk + 1];
+             k += matrix_.chunk_rows)
+          if (matrix_.columns[k] == row) sum += matrix_.values[k];
         d[row] = sum;
       }
     });
   }
 
   Footprint footprint() const override {
-    const std::int64_t bytes = values_.bytes() + columns_.bytes() + offsets_.bytes() + places_.bytes();
-    return stored_footprint<T>(this->size(), nonzeros_, values_.size(), bytes, bytes);
+    const std::int64_t bytes =
+        matrix_.values.bytes() + matrix_.columns.bytes() + matrix_.offsets.bytes() + matrix_.places.bytes();
+    return stored_footprint<T>(this->size(), matrix_.nonzeros, matrix_.values.size(), bytes, bytes);
   }
 
  private:
-  std::int64_t chunks() const { return (this->size() + chunk_rows_ - 1) / chunk_rows_; }
-  std::int64_t end_of_chunks(std::int64_t last_row) const {
-    return last_row == this->size() ? chunks() * chunk_rows_ : last_row;
-  }
-  std::int64_t row_at(std::int64_t position) const { return places_.size() > 0 ? places_[position] : position; }
-  auto entries_before() const {
-    return [this](std::int64_t row) { return offsets_[(row + chunk_rows_ - 1) / chunk_rows_]; };
-  }
-
-  void sort_rows(const CsrMatrix<T>& matrix, std::int64_t sigma) {
-    places_ = Vector<std::int32_t>(matrix.rows);
-    std::iota(places_.data(), places_.data() + matrix.rows, 0);
-    const auto longer = [&](std::int32_t a, std::int32_t b) {
-      return matrix.row_offsets[a + 1] - matrix.row_offsets[a] > matrix.row_offsets[b + 1] - matrix.row_offsets[b];
-    };
-    const std::int64_t windows = (matrix.rows + sigma - 1) / sigma;
-#pragma omp parallel for schedule(static) if (windows > 1)
-    for (std::int64_t window = 0; window < windows; ++window)
-      std::stable_sort(places_.data() + window * sigma,
-                       places_.data() + std::min<std::int64_t>(matrix.rows, (window + 1) * sigma), longer);
-  }
-
-  void set_offsets(const CsrMatrix<T>& matrix) {
-    offsets_ = Vector<std::int64_t>(chunks() + 1);
-    offsets_[0] = 0;
-    for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
-      std::int64_t longest = 0;
-      for (std::int64_t position = chunk * chunk_rows_;
-           position < std::min<std::int64_t>(matrix.rows, (chunk + 1) * chunk_rows_); ++position) {
-        const std::int64_t row = row_at(position);
-        longest = std::max(longest, matrix.row_offsets[row + 1] - matrix.row_offsets[row]);
-      }
-      offsets_[chunk + 1] = offsets_[chunk] + longest * chunk_rows_;
-    }
-  }
-
-  /// Padding repeats the row's last column (an empty row's own) with value 0: the product reads nothing new of x.
-  void fill_row(const CsrMatrix<T>& matrix, std::int64_t position) {
-    const bool exists = position < matrix.rows;
-    const std::int64_t row = exists ? row_at(position) : matrix.rows - 1;
-    const std::int64_t begin = matrix.row_offsets[row];
-    const std::int64_t length = exists ? matrix.row_offsets[row + 1] - begin : 0;
-    const std::int32_t pad = length > 0 ? matrix.columns[begin + length - 1] : static_cast<std::int32_t>(row);
-    const std::int64_t chunk = position / chunk_rows_;
-    std::int64_t k = 0;
-    for (std::int64_t at = offsets_[chunk] + position % chunk_rows_; at < offsets_[chunk + 1]; at += chunk_rows_, ++k) {
-      values_[at] = k < length ? matrix.values[begin + k] : T(0);
-      columns_[at] = k < length ? matrix.columns[begin + k] : pad;
-    }
-  }
-
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const Chunks<T> all{this->size(), offsets_.data(), columns_.data(), values_.data(), places_.data()};
+    const Chunks<T> all{this->size(), matrix_.offsets.data(), matrix_.columns.data(), matrix_.values.data(),
+                        matrix_.places.data()};
     const T* from = x.data();
     T* to = y.data();
     const auto rows_times_vector = [=, this](std::int64_t first, std::int64_t last) {
-      multiply_chunks_(all, from, to, first / chunk_rows_, (last + chunk_rows_ - 1) / chunk_rows_);
+      multiply_chunks_(all, from, to, first / matrix_.chunk_rows, (last + matrix_.chunk_rows - 1) / matrix_.chunk_rows);
       if (energy == nullptr) return 0.0;
       return all.places == nullptr ? dot_of_rows(from, to, first, last)
                                    : dot_of_places(from, to, all.places, first, last);
     };
-    const double sum = sum_over_row_blocks(this->size(), entries_before(), rows_times_vector);
+    const double sum = sum_over_row_blocks(this->size(), matrix_.entries_before(), rows_times_vector);
     if (energy != nullptr) *energy->data() = sum;
   }
 
-  std::int64_t nonzeros_, chunk_rows_;
+  SellMatrix<T> matrix_;
   MultiplyChunks<T> multiply_chunks_;
-  Vector<std::int64_t> offsets_;  ///< chunks + 1
-  Vector<std::int32_t> columns_;
-  Vector<T> values_;
-  Vector<std::int32_t> places_;  ///< the row at each position; empty where sigma is 1
 };
 
 }  // namespace
@@ -240,14 +161,20 @@ std::span<const OptionDescription> sell_options() { return options; }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given) {
-  const std::int64_t chunk_rows = *parse_positive(value_of(options[0], given));
-  const std::string_view window = value_of(options[1], given);
+  const bool on_host = from.device == Device::host;
+  const std::string_view window = value_of(options[1], "sell", given), index = value_of(options[2], "sell", given);
+  const std::int64_t chunk_rows = parse_positive(value_of(options[0], "sell", given)).value_or(on_host ? 8 : 32);
   const std::int64_t rows = from.matrix->rows;
-  const std::int64_t sigma = window == "all" ? std::max<std::int64_t>(1, rows) : *parse_positive(window);
-  if (window != "all" && sigma != 1 && sigma % chunk_rows != 0)
+  const std::int64_t sigma = window == "all" ? (rows + chunk_rows - 1) / chunk_rows * chunk_rows
+                                             : parse_positive(window).value_or(on_host ? 512 : 1024);
+  if (sigma > 1 && sigma % chunk_rows != 0)
     throw std::invalid_argument(fmt::format(
         "option 'sigma' of operator 'sell' must be 1, all, or a multiple of C = {}, not {}", chunk_rows, window));
-  return std::make_unique<Sell<T>>(*from.matrix, chunk_rows, sigma);
+  if (on_host && index != "auto")
+    throw std::invalid_argument("option 'index' of operator 'sell' is for the GPU; on the CPU columns have 32 bits");
+  SellMatrix<T> matrix = to_sell(*from.matrix, chunk_rows, std::max<std::int64_t>(1, sigma));
+  if (!on_host) return make_sell_cuda(*from.matrix, matrix, index);
+  return std::make_unique<Sell<T>>(std::move(matrix));
 }
 
 template std::unique_ptr<Operator<double>> make_sell(const Ingredients<double>&, const Options&);

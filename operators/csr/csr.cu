@@ -1,0 +1,330 @@
+// Compressed rows on the GPU, in two ways.
+//
+// Streamed: a block of threads takes a run of rows with at most `tile` nonzeros. Its threads read values and columns as
+// they lie in memory, four entries at a time whatever the rows, multiply by x, and leave the products in shared memory;
+// after a barrier small groups of threads add up the rows (Greathouse & Daga 2014). Nothing waits for a row offset
+// before it can read the matrix. Columns are 16-bit offsets from the tile's least column where that fits. Moves
+// sizeof(T) + 2 or 4 bytes a nonzero, 2 sizeof(T) + 8 a row.
+//
+// Cooperative: `coop` threads a row, each group `repeat` rows one after the other, blocks of `block_size` (Reguly &
+// Giles 2012, figure 3). Moves sizeof(T) + 4 bytes a nonzero, 2 sizeof(T) + 8 a row.
+//
+// In both, sums have one order: two runs give the same bits.
+
+#include <algorithm>
+#include <cassert>
+
+#include "operators/csr/csr_cuda.hpp"
+#include "operators/cuda_sum.cuh"
+#include "operators/narrow_columns.hpp"
+#include "operators/stored_diagonal.hpp"
+#include "operators/stored_footprint.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+constexpr int stream_threads = 256;
+constexpr int entries_at_once = 4;
+/// Nonzeros of a tile: 16 KiB of products, so that eight blocks share a multiprocessor and leave half of its memory to
+/// cache x.
+template <class T>
+constexpr int tile = 16384 / sizeof(T);
+
+template <class T>
+struct Rows {
+  std::int32_t rows;
+  const std::int64_t* offsets;
+  const T* values;
+};
+
+template <class Value, int N>
+struct alignas(sizeof(Value) * N <= 16 ? sizeof(Value) * N : 16) Run {
+  Value entry[N];
+};
+
+/// Four entries in a row, streamed past the caches' memory of x.
+template <class Value>
+__device__ Run<Value, entries_at_once> load_run(const Value* from) {
+  using All = Run<Value, entries_at_once>;
+  All run;
+  if constexpr (sizeof(All) == 8) {
+    *reinterpret_cast<uint2*>(&run) = __ldcs(reinterpret_cast<const uint2*>(from));
+  } else {
+    static_assert(sizeof(All) % 16 == 0);
+    for (std::size_t i = 0; i < sizeof(All) / 16; ++i)
+      reinterpret_cast<uint4*>(&run)[i] = __ldcs(reinterpret_cast<const uint4*>(from) + i);
+  }
+  return run;
+}
+
+/// Leaves the products of entries begin <= k < end in shared memory.
+template <class T, class Column>
+__device__ void multiply_tile(const T* values, const Column* columns, const T* x, std::int64_t begin, std::int64_t end,
+                              T* products) {
+  // From the 16 bytes that hold the first entry on; arrays are padded at their ends.
+  const std::int64_t aligned = begin / entries_at_once * entries_at_once;
+  for (std::int64_t k = aligned + threadIdx.x * entries_at_once; k < end; k += stream_threads * entries_at_once) {
+    const auto column = load_run(columns + k);
+    const auto value = load_run(values + k);
+    T of_x[entries_at_once];
+#pragma unroll
+    for (int i = 0; i < entries_at_once; ++i)
+      of_x[i] = k + i >= begin && k + i < end ? __ldg(x + column.entry[i]) : T(0);
+#pragma unroll
+    for (int i = 0; i < entries_at_once; ++i)
+      if (k + i >= begin && k + i < end) products[k + i - begin] = value.entry[i] * of_x[i];
+  }
+}
+
+/// The sum of one row that is longer than a tile, known to thread 0.
+template <class T, class Column>
+__device__ T sum_long_row(const T* values, const Column* columns, const T* x, std::int64_t begin, std::int64_t end) {
+  double sum = 0;
+  for (std::int64_t k = begin + threadIdx.x; k < end; k += stream_threads)
+    sum += static_cast<double>(values[k] * __ldg(x + columns[k]));
+  return static_cast<T>(cuda::sum_of_block(sum));
+}
+
+template <class T, class Column, bool with_energy>
+__global__ void __launch_bounds__(stream_threads)
+    streamed_kernel(Rows<T> a, const Column* columns, std::int32_t tiles, const std::int32_t* first_rows,
+                    const std::int32_t* bases, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
+  __shared__ T products[tile<T>];
+  double sums[1] = {0};
+  for (std::int32_t t = static_cast<std::int32_t>(blockIdx.x); t < tiles; t += static_cast<std::int32_t>(gridDim.x)) {
+    const std::int32_t first = first_rows[t], rows = first_rows[t + 1] - first;
+    const T* from = bases == nullptr ? x : x + bases[t];
+    const std::int64_t begin = a.offsets[first], end = a.offsets[first + rows];
+    if (end - begin > tile<T>) {
+      const T sum = sum_long_row(a.values, columns, from, begin, end);
+      if (threadIdx.x == 0) {
+        y[first] = sum;
+        sums[0] += static_cast<double>(sum) * static_cast<double>(x[first]);
+      }
+      continue;
+    }
+    // As many threads a row as there are, up to a warp: the same for all rows of the tile.
+    int group = 1;
+    while (group < cuda::threads_a_warp && 2 * group * rows <= stream_threads) group *= 2;
+    const int lane = static_cast<int>(threadIdx.x) % group;
+    multiply_tile(a.values, columns, from, begin, end, products);
+    __syncthreads();
+    for (std::int32_t base = 0; base < rows; base += stream_threads / group) {
+      const std::int32_t row = base + static_cast<std::int32_t>(threadIdx.x) / group;
+      T sum = 0;
+      if (row < rows) {
+        const auto last = static_cast<int>(a.offsets[first + row + 1] - begin);
+        for (int k = static_cast<int>(a.offsets[first + row] - begin) + lane; k < last; k += group) sum += products[k];
+      }
+      for (int distance = group / 2; distance > 0; distance /= 2)
+        sum += __shfl_down_sync(cuda::all_lanes, sum, distance, group);
+      if (row < rows && lane == 0) {
+        y[first + row] = sum;
+        if constexpr (with_energy) sums[0] += static_cast<double>(sum) * static_cast<double>(x[first + row]);
+      }
+    }
+    __syncthreads();
+  }
+  if constexpr (with_energy) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
+}
+
+template <class T, int coop, bool with_energy>
+__global__ void cooperative_kernel(Rows<T> a, const std::int32_t* columns, int repeat, const T* x, T* y, double* energy,
+                                   cuda::Parts<1> parts) {
+  const int groups = static_cast<int>(blockDim.x) / coop;
+  const int lane = static_cast<int>(threadIdx.x) % coop, group = static_cast<int>(threadIdx.x) / coop;
+  const std::int64_t rows_a_block = std::int64_t{groups} * repeat;
+  double sums[1] = {0};
+  for (std::int64_t block = blockIdx.x; block * rows_a_block < a.rows; block += gridDim.x) {
+    for (int r = 0; r < repeat; ++r) {
+      const std::int64_t row = block * rows_a_block + std::int64_t{r} * groups + group;
+      T sum = 0;
+      if (row < a.rows) {
+        const std::int64_t end = a.offsets[row + 1];
+#pragma unroll 4
+        for (std::int64_t k = a.offsets[row] + lane; k < end; k += coop)
+          sum += __ldcs(a.values + k) * __ldg(x + __ldcs(columns + k));
+      }
+#pragma unroll
+      for (int distance = coop / 2; distance > 0; distance /= 2)
+        sum += __shfl_down_sync(cuda::all_lanes, sum, distance, coop);
+      if (row < a.rows && lane == 0) {
+        y[row] = sum;
+        if constexpr (with_energy) sums[0] += static_cast<double>(sum) * static_cast<double>(x[row]);
+      }
+    }
+  }
+  if constexpr (with_energy) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
+}
+
+/// Runs of rows with at most `tile` nonzeros and at most `most_rows` rows; a longer row is a run of its own.
+template <class T>
+std::vector<std::int32_t> cut_into_tiles(const CsrMatrix<T>& matrix) {
+  constexpr std::int32_t most_rows = 1024;
+  std::vector<std::int32_t> first_rows{0};
+  const std::int64_t* offsets = matrix.row_offsets.data();
+  for (std::int32_t row = 0; row < matrix.rows; ++row) {
+    const std::int32_t first = first_rows.back();
+    if (row > first && (offsets[row + 1] - offsets[first] > tile<T> || row - first == most_rows))
+      first_rows.push_back(row);
+  }
+  if (matrix.rows > 0) first_rows.push_back(matrix.rows);
+  return first_rows;
+}
+
+/// On the GPU, with room at the end to read four entries at once.
+template <class Value>
+Vector<Value> padded(const Vector<Value>& from) {
+  Vector<Value> to(from.size() + entries_at_once, Device::cuda);
+  cuda_clear(to.data() + from.size(), entries_at_once * static_cast<std::int64_t>(sizeof(Value)));
+  copy_bytes(from.data(), Device::host, to.data(), Device::cuda, from.bytes());
+  return to;
+}
+
+template <std::floating_point T>
+class CudaCsr : public Operator<T> {
+ public:
+  explicit CudaCsr(const CsrMatrix<T>& matrix)
+      : Operator<T>(matrix.rows, Device::cuda),
+        nonzeros_(matrix.nonzeros()),
+        offsets_(copied(matrix.row_offsets, Device::cuda)),
+        values_(padded(matrix.values)),
+        diagonal_(diagonal_of(matrix)) {}
+
+  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+
+ protected:
+  Rows<T> rows() const { return {this->size(), offsets_.data(), values_.data()}; }
+  Footprint footprint_with(std::int64_t bytes_of_columns) const {
+    const std::int64_t bytes = offsets_.bytes() + nonzeros_ * std::int64_t{sizeof(T)} + bytes_of_columns;
+    return stored_footprint<T>(this->size(), nonzeros_, nonzeros_, bytes, bytes);
+  }
+
+  std::int64_t nonzeros_;
+  Vector<std::int64_t> offsets_;
+  Vector<T> values_;
+  Vector<T> diagonal_;  ///< on the host
+};
+
+template <std::floating_point T>
+class StreamedCsr final : public CudaCsr<T> {
+ public:
+  StreamedCsr(const CsrMatrix<T>& matrix, const CsrLaunch& launch)
+      : CudaCsr<T>(matrix),
+        blocks_(cuda::resident_blocks(streamed_kernel<T, std::uint16_t, true>, stream_threads)),
+        parts_(blocks_) {
+    const std::vector<std::int32_t> first_rows = cut_into_tiles(matrix);
+    tiles_ = static_cast<std::int32_t>(first_rows.size()) - 1;
+    first_rows_ = Vector<std::int32_t>(static_cast<std::int64_t>(first_rows.size()), Device::cuda);
+    copy_bytes(first_rows.data(), Device::host, first_rows_.data(), Device::cuda, first_rows_.bytes());
+    if (launch.narrow) {
+      Vector<std::int64_t> tile_offsets(static_cast<std::int64_t>(first_rows.size()));
+      for (std::int64_t t = 0; t <= tiles_; ++t) tile_offsets[t] = matrix.row_offsets[first_rows[t]];
+      const NarrowColumns narrow = narrow_columns(matrix.columns, tile_offsets);
+      if (narrow.bases.size() > 0 || matrix.nonzeros() == 0) {
+        bases_ = copied(narrow.bases, Device::cuda);
+        narrow_columns_ = padded(narrow.columns);
+        return;
+      }
+      if (!launch.wide)
+        throw std::invalid_argument(
+            "16-bit columns do not fit: some rows next to each other reach further than 65536 "
+            "columns; use index: 32");
+    }
+    columns_ = padded(matrix.columns);
+  }
+
+  Footprint footprint() const override {
+    const bool narrow = narrow_columns_.size() > 0;
+    return this->footprint_with(this->nonzeros_ * (narrow ? 2 : 4) + bases_.bytes() + first_rows_.bytes());
+  }
+
+ private:
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    if (narrow_columns_.size() > 0)
+      launch_with(narrow_columns_.data(), bases_.data(), x, y, energy);
+    else
+      launch_with(columns_.data(), static_cast<const std::int32_t*>(nullptr), x, y, energy);
+  }
+  template <class Column>
+  void launch_with(const Column* columns, const std::int32_t* bases, const Vector<T>& x, Vector<T>& y,
+                   Scalar* energy) const {
+    const std::int64_t blocks = std::clamp<std::int64_t>(tiles_, 1, blocks_);
+    const auto kernel = energy != nullptr ? streamed_kernel<T, Column, true> : streamed_kernel<T, Column, false>;
+    cuda::launch(kernel, blocks, stream_threads, 0, this->rows(), columns, tiles_, first_rows_.data(), bases, x.data(),
+                 y.data(), energy != nullptr ? energy->data() : nullptr, parts_.parts());
+  }
+
+  std::int64_t blocks_;
+  std::int32_t tiles_ = 0;
+  Vector<std::int32_t> first_rows_;  ///< tiles + 1
+  Vector<std::int32_t> bases_;       ///< the least column of each tile
+  Vector<std::uint16_t> narrow_columns_;
+  Vector<std::int32_t> columns_;
+  mutable cuda::PartsStorage<1> parts_;
+};
+
+template <class T>
+using CooperativeKernel = void (*)(Rows<T>, const std::int32_t*, int, const T*, T*, double*, cuda::Parts<1>);
+
+template <class T, bool with_energy>
+CooperativeKernel<T> cooperative_kernel_of(int coop) {
+  switch (coop) {
+    case 1:
+      return cooperative_kernel<T, 1, with_energy>;
+    case 2:
+      return cooperative_kernel<T, 2, with_energy>;
+    case 4:
+      return cooperative_kernel<T, 4, with_energy>;
+    case 8:
+      return cooperative_kernel<T, 8, with_energy>;
+    case 16:
+      return cooperative_kernel<T, 16, with_energy>;
+    default:
+      return cooperative_kernel<T, 32, with_energy>;
+  }
+}
+
+template <std::floating_point T>
+class CooperativeCsr final : public CudaCsr<T> {
+ public:
+  CooperativeCsr(const CsrMatrix<T>& matrix, const CsrLaunch& launch)
+      : CudaCsr<T>(matrix),
+        launch_(launch),
+        columns_(padded(matrix.columns)),
+        kernel_(cooperative_kernel_of<T, true>(launch.coop)),
+        kernel_without_energy_(cooperative_kernel_of<T, false>(launch.coop)),
+        blocks_(cuda::resident_blocks(kernel_, launch.block_size)),
+        parts_(blocks_) {}
+
+  Footprint footprint() const override { return this->footprint_with(this->nonzeros_ * 4); }
+
+ private:
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    const std::int64_t rows_a_block = std::int64_t{launch_.block_size / launch_.coop} * launch_.repeat;
+    const std::int64_t blocks = std::clamp<std::int64_t>((this->size() + rows_a_block - 1) / rows_a_block, 1, blocks_);
+    cuda::launch(energy != nullptr ? kernel_ : kernel_without_energy_, blocks, launch_.block_size, 0, this->rows(),
+                 columns_.data(), launch_.repeat, x.data(), y.data(), energy != nullptr ? energy->data() : nullptr,
+                 parts_.parts());
+  }
+
+  CsrLaunch launch_;
+  Vector<std::int32_t> columns_;
+  CooperativeKernel<T> kernel_, kernel_without_energy_;
+  std::int64_t blocks_;
+  mutable cuda::PartsStorage<1> parts_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_csr_cuda(const CsrMatrix<T>& matrix, const CsrLaunch& launch) {
+  if (launch.coop == 0) return std::make_unique<StreamedCsr<T>>(matrix, launch);
+  return std::make_unique<CooperativeCsr<T>>(matrix, launch);
+}
+
+template std::unique_ptr<Operator<double>> make_csr_cuda(const CsrMatrix<double>&, const CsrLaunch&);
+template std::unique_ptr<Operator<float>> make_csr_cuda(const CsrMatrix<float>&, const CsrLaunch&);
+
+}  // namespace femcg::operators

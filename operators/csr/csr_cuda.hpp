@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+
+#include "operators/csr_matrix.hpp"
+#include "operators/operator.hpp"
+
+namespace femcg::operators {
+
+/// How the product is spread over threads.
+struct CsrLaunch {
+  int coop = 0;    ///< threads a row; 0: streamed, a block a run of rows
+  int repeat = 1;  ///< rows that a group of threads takes, one after the other
+  int block_size = 128;
+  bool narrow = true;  ///< 16-bit columns where they fit (streamed only)
+  bool wide = true;    ///< 32-bit columns where the others do not fit, or are not asked for
+};
+
+/// Throws std::invalid_argument where 16-bit columns are insisted on and do not fit.
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_csr_cuda(const CsrMatrix<T>& matrix, const CsrLaunch& launch);
+
+}  // namespace femcg::operators

@@ -1,0 +1,80 @@
+#include "operators/sell/sell_matrix.hpp"
+
+#include <numeric>
+
+#include "operators/row_blocks.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+template <std::floating_point T>
+void sort_rows(const CsrMatrix<T>& matrix, std::int64_t sigma, Vector<std::int32_t>& places) {
+  places = Vector<std::int32_t>(matrix.rows);
+  std::iota(places.data(), places.data() + matrix.rows, 0);
+  const auto longer = [&](std::int32_t a, std::int32_t b) {
+    return matrix.row_offsets[a + 1] - matrix.row_offsets[a] > matrix.row_offsets[b + 1] - matrix.row_offsets[b];
+  };
+  const std::int64_t windows = (matrix.rows + sigma - 1) / sigma;
+#pragma omp parallel for schedule(static) if (windows > 1)
+  for (std::int64_t window = 0; window < windows; ++window)
+    std::stable_sort(places.data() + window * sigma,
+                     places.data() + std::min<std::int64_t>(matrix.rows, (window + 1) * sigma), longer);
+}
+
+template <std::floating_point T>
+void set_offsets(const CsrMatrix<T>& matrix, SellMatrix<T>& to) {
+  to.offsets = Vector<std::int64_t>(to.chunks() + 1);
+  to.offsets[0] = 0;
+  for (std::int64_t chunk = 0; chunk < to.chunks(); ++chunk) {
+    std::int64_t longest = 0;
+    for (std::int64_t position = chunk * to.chunk_rows;
+         position < std::min<std::int64_t>(matrix.rows, (chunk + 1) * to.chunk_rows); ++position) {
+      const std::int64_t row = to.row_at(position);
+      longest = std::max(longest, matrix.row_offsets[row + 1] - matrix.row_offsets[row]);
+    }
+    to.offsets[chunk + 1] = to.offsets[chunk] + longest * to.chunk_rows;
+  }
+}
+
+/// Padding repeats the row's last column (an empty row's own) with value 0: the product reads nothing new of x.
+template <std::floating_point T>
+void fill_row(const CsrMatrix<T>& matrix, std::int64_t position, SellMatrix<T>& to) {
+  const bool exists = position < matrix.rows;
+  const std::int64_t row = exists ? to.row_at(position) : matrix.rows - 1;
+  const std::int64_t begin = matrix.row_offsets[row];
+  const std::int64_t length = exists ? matrix.row_offsets[row + 1] - begin : 0;
+  const std::int32_t pad = length > 0 ? matrix.columns[begin + length - 1] : static_cast<std::int32_t>(row);
+  const std::int64_t chunk = position / to.chunk_rows;
+  std::int64_t k = 0;
+  for (std::int64_t at = to.offsets[chunk] + position % to.chunk_rows; at < to.offsets[chunk + 1];
+       at += to.chunk_rows, ++k) {
+    to.values[at] = k < length ? matrix.values[begin + k] : T(0);
+    to.columns[at] = k < length ? matrix.columns[begin + k] : pad;
+  }
+}
+
+}  // namespace
+
+template <std::floating_point T>
+SellMatrix<T> to_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma) {
+  SellMatrix<T> to;
+  to.rows = matrix.rows;
+  to.nonzeros = matrix.nonzeros();
+  to.chunk_rows = chunk_rows;
+  if (sigma > 1) sort_rows(matrix, sigma, to.places);
+  set_offsets(matrix, to);
+  to.values = Vector<T>(to.offsets[to.chunks()]);
+  to.columns = Vector<std::int32_t>(to.offsets[to.chunks()]);
+  // The threads that multiply a block fill it, which places its pages.
+  for_row_blocks(matrix.rows, to.entries_before(), [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t end = last == matrix.rows ? to.chunks() * chunk_rows : last;
+    for (std::int64_t position = first; position < end; ++position) fill_row(matrix, position, to);
+  });
+  return to;
+}
+
+template SellMatrix<double> to_sell(const CsrMatrix<double>&, std::int64_t, std::int64_t);
+template SellMatrix<float> to_sell(const CsrMatrix<float>&, std::int64_t, std::int64_t);
+
+}  // namespace femcg::operators

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <algorithm>
+
+#include "operators/csr_matrix.hpp"
+
+namespace femcg::operators {
+
+/// A matrix in chunks of rows, on the host: entry k of a chunk's rows before entry k + 1, rows padded to the longest of
+/// their chunk with zeros at the row's last column.
+template <std::floating_point T>
+struct SellMatrix {
+  std::int64_t rows = 0, nonzeros = 0, chunk_rows = 1;
+  Vector<std::int64_t> offsets;  ///< chunks + 1
+  Vector<std::int32_t> columns;
+  Vector<T> values;
+  Vector<std::int32_t> places;  ///< the row at each position; empty where rows keep their order
+
+  std::int64_t chunks() const { return (rows + chunk_rows - 1) / chunk_rows; }
+  std::int64_t row_at(std::int64_t position) const { return places.size() > 0 ? places[position] : position; }
+  /// Stored entries before a row that begins a chunk, or before the next chunk.
+  auto entries_before() const {
+    return [this](std::int64_t row) { return offsets[(row + chunk_rows - 1) / chunk_rows]; };
+  }
+};
+
+/// Rows are sorted by length within windows of sigma rows, 1 for none.
+template <std::floating_point T>
+SellMatrix<T> to_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma);
+
+}  // namespace femcg::operators
