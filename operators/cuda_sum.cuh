@@ -7,24 +7,34 @@
 
 namespace femcg::operators::cuda {
 
-/// Where the blocks of a grid leave their parts of N sums until the last of them adds the parts up.
+/// Blocks whose parts are added up by the last of them; then the last of the groups adds up the groups.
+constexpr unsigned blocks_a_group = 128;
+
+/// Where the blocks of a grid leave their parts of N sums until they are added up.
 template <int N>
 struct Parts {
-  double* of_block;   ///< blocks x N
-  unsigned* arrived;  ///< blocks that are done; zero between launches
+  double* of_block;          ///< blocks x N
+  double* of_group;          ///< groups x N
+  unsigned* arrived;         ///< blocks of each group that are done; zero between launches
+  unsigned* groups_arrived;  ///< groups that are done; zero between launches
 };
 
 /// The memory behind Parts, for grids of at most so many blocks.
 template <int N>
 class PartsStorage {
  public:
-  explicit PartsStorage(std::int64_t blocks) : of_block_(blocks * N, Device::cuda), arrived_(1, Device::cuda) {
-    check(cudaMemsetAsync(arrived_.data(), 0, sizeof(unsigned), stream()), "clearing a counter");
+  explicit PartsStorage(std::int64_t blocks)
+      : groups_((blocks + blocks_a_group - 1) / blocks_a_group),
+        of_block_(blocks * N, Device::cuda),
+        of_group_(groups_ * N, Device::cuda),
+        arrived_(groups_ + 1, Device::cuda) {
+    cuda_clear(arrived_.data(), arrived_.bytes());
   }
-  Parts<N> parts() { return {of_block_.data(), arrived_.data()}; }
+  Parts<N> parts() { return {of_block_.data(), of_group_.data(), arrived_.data(), arrived_.data() + groups_}; }
 
  private:
-  Vector<double> of_block_;
+  std::int64_t groups_;
+  Vector<double> of_block_, of_group_;
   Vector<unsigned> arrived_;
 };
 
@@ -46,30 +56,50 @@ __device__ inline double sum_of_block(double value) {
   return value;
 }
 
-/// Adds each thread's N values over the whole grid: the last block to arrive sums the parts in the order of the blocks
-/// and hands the N results to `take`, in its thread 0. Every thread of the grid calls it once, at its end.
-template <int N, class Take>
-__device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take) {
+/// Whether this block is the last of `expected` that come here. Every thread of the block calls it.
+__device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected) {
   __shared__ bool last;
-  for (int n = 0; n < N; ++n) {
-    const double sum = sum_of_block(values[n]);
-    if (threadIdx.x == 0) parts.of_block[std::int64_t{N} * blockIdx.x + n] = sum;
-  }
+  __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();
-    last = atomicInc(parts.arrived, gridDim.x - 1) == gridDim.x - 1;
+    last = atomicInc(arrived, expected - 1) == expected - 1;
   }
   __syncthreads();
-  if (!last) return;
-  __threadfence();
-  double results[N];
+  if (last) __threadfence();
+  return last;
+}
+
+/// The sums of `count` parts, in their order, known to thread 0.
+template <int N>
+__device__ void add_parts(const double* parts, unsigned count, double (&sums)[N]) {
   for (int n = 0; n < N; ++n) {
     double sum = 0;
-    for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x)
-      sum += __ldcg(parts.of_block + std::int64_t{N} * block + n);
-    results[n] = sum_of_block(sum);
+    for (unsigned part = threadIdx.x; part < count; part += blockDim.x)
+      sum += __ldcg(parts + std::int64_t{N} * part + n);
+    sums[n] = sum_of_block(sum);
   }
-  if (threadIdx.x == 0) take(results);
+}
+
+/// Adds each thread's N values over the whole grid: the last block of each group to arrive adds up the group's parts in
+/// the order of the blocks, the last of these the groups, and hands the N results to `take` in its thread 0. Every
+/// thread of the grid calls it once, at its end.
+template <int N, class Take>
+__device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take) {
+  double sums[N];
+  for (int n = 0; n < N; ++n) sums[n] = sum_of_block(values[n]);
+  if (threadIdx.x == 0)
+    for (int n = 0; n < N; ++n) parts.of_block[std::int64_t{N} * blockIdx.x + n] = sums[n];
+
+  const unsigned group = blockIdx.x / blocks_a_group, groups = (gridDim.x + blocks_a_group - 1) / blocks_a_group;
+  const unsigned first = group * blocks_a_group, blocks = min(blocks_a_group, gridDim.x - first);
+  if (!last_to_arrive(parts.arrived + group, blocks)) return;
+  add_parts(parts.of_block + std::int64_t{N} * first, blocks, sums);
+  if (threadIdx.x == 0)
+    for (int n = 0; n < N; ++n) parts.of_group[std::int64_t{N} * group + n] = sums[n];
+
+  if (!last_to_arrive(parts.groups_arrived, groups)) return;
+  add_parts(parts.of_group, groups, sums);
+  if (threadIdx.x == 0) take(sums);
 }
 
 }  // namespace femcg::operators::cuda

@@ -84,7 +84,7 @@ ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix) {
 
 template <std::floating_point T>
 double agreement_bound() {
-  return 500 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  return 4000 * static_cast<double>(std::numeric_limits<T>::epsilon());
 }
 
 template <std::floating_point T>

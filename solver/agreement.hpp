@@ -21,8 +21,9 @@ ReferenceProduct reference_product(const operators::BilinearForm& form);
 /// Row by row in long double; scale = |A| |x|.
 ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix);
 
-/// The largest |y_i - (A x)_i| / scale_i that rounding explains in this precision: 1000 times its unit roundoff, since
-/// what a matrix-free product adds up on the way is larger than the terms of the matrix.
+/// The largest |y_i - (A x)_i| / scale_i that rounding explains in this precision: 8000 times its unit roundoff, since
+/// what is added up on the way, in K_e as in a matrix-free product, is larger than the terms of the matrix, and cells of
+/// a fine mesh are small differences of coordinates (1200 times, degree 4 on 500 x 500 cells).
 template <std::floating_point T>
 double agreement_bound();
 

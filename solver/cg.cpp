@@ -231,7 +231,9 @@ bool Loop<T>::finished() {
 template <std::floating_point T>
 CgResult Loop<T>::run() {
   if (!on_host_) {
-    iterate(1);  // on whatever is there: kernels are loaded at their first launch, which must not be a recorded one
+    // Kernels are loaded at their first launch, which must not be a recorded one.
+    for (Vector<T>* vector : {&x_, &r_, &p_, &q_}) operators::clear(*vector);
+    iterate(1);
     recorded_.emplace(a_.device(), [this] { iterate(batch_); });
   }
   total_.assign(static_cast<std::size_t>(a_.size()), 0.0);

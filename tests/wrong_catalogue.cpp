@@ -31,7 +31,7 @@ class Wrong final : public Operator<T> {
     const std::int64_t middle = this->size() / 2;
     const T before = y[middle];
     right_->apply(x, y, energy);
-    if (defect == Defect::value) y[middle] *= static_cast<T>(1 + 1e4 * std::numeric_limits<T>::epsilon());
+    if (defect == Defect::value) y[middle] *= static_cast<T>(1 + 1e6 * std::numeric_limits<T>::epsilon());
     if (defect == Defect::unwritten_row) y[middle] = before;
     if (defect == Defect::energy && energy != nullptr) *energy->data() *= 1.001;
   }

@@ -27,9 +27,9 @@ namespace {
 constexpr int stream_threads = 256;
 constexpr int entries_at_once = 4;
 /// Nonzeros of a tile: 16 KiB of products, so that eight blocks share a multiprocessor and leave half of its memory to
-/// cache x.
+/// cache x. A tile that does not begin at a run of entries still is a whole number of runs a thread.
 template <class T>
-constexpr int tile = 16384 / sizeof(T);
+constexpr int tile = 16384 / sizeof(T) - entries_at_once;
 
 template <class T>
 struct Rows {
@@ -58,22 +58,31 @@ __device__ Run<Value, entries_at_once> load_run(const Value* from) {
   return run;
 }
 
-/// Leaves the products of entries begin <= k < end in shared memory.
+/// Where product k of a tile is in shared memory: one place is left free after each 16, since rows of a multiple of 16
+/// entries would otherwise all begin in one bank.
+__device__ inline int place(int k) { return k + k / 16; }
+
+/// Leaves the products of entries begin <= k < end in shared memory, four entries of a thread at a time: few registers,
+/// so that many blocks share a multiprocessor, keep more in flight than long runs of one thread would.
 template <class T, class Column>
 __device__ void multiply_tile(const T* values, const Column* columns, const T* x, std::int64_t begin, std::int64_t end,
                               T* products) {
-  // From the 16 bytes that hold the first entry on; arrays are padded at their ends.
+  // From the run of four that holds the first entry on; arrays are padded at their ends.
   const std::int64_t aligned = begin / entries_at_once * entries_at_once;
-  for (std::int64_t k = aligned + threadIdx.x * entries_at_once; k < end; k += stream_threads * entries_at_once) {
+  const auto before = static_cast<int>(begin - aligned), count = static_cast<int>(end - aligned);
+  values += aligned;
+  columns += aligned;
+#pragma unroll 1
+  for (int k = static_cast<int>(threadIdx.x) * entries_at_once; k < count; k += stream_threads * entries_at_once) {
     const auto column = load_run(columns + k);
     const auto value = load_run(values + k);
     T of_x[entries_at_once];
 #pragma unroll
     for (int i = 0; i < entries_at_once; ++i)
-      of_x[i] = k + i >= begin && k + i < end ? __ldg(x + column.entry[i]) : T(0);
+      of_x[i] = before <= k + i && k + i < count ? __ldg(x + column.entry[i]) : T(0);
 #pragma unroll
     for (int i = 0; i < entries_at_once; ++i)
-      if (k + i >= begin && k + i < end) products[k + i - begin] = value.entry[i] * of_x[i];
+      if (before <= k + i && k + i < count) products[place(k + i - before)] = value.entry[i] * of_x[i];
   }
 }
 
@@ -86,45 +95,67 @@ __device__ T sum_long_row(const T* values, const Column* columns, const T* x, st
   return static_cast<T>(cuda::sum_of_block(sum));
 }
 
+/// A run of rows for one block of threads.
+struct Tile {
+  std::int64_t first_entry;
+  std::int32_t first_row;
+  std::int32_t base;  ///< what is added to its columns
+};
+
+/// y on the rows of a tile; the part of x'y that is this thread's.
+template <class T, class Column>
+__device__ double multiply_tile_rows(const Rows<T>& a, const Column* columns, const Tile& from, const Tile& to,
+                                     const T* x, T* y, T* products) {
+  const std::int32_t first = from.first_row, rows = to.first_row - first;
+  const std::int64_t begin = from.first_entry, end = to.first_entry;
+  // As many threads a row as there are, up to a warp: the same for all rows of the tile.
+  int group = 1;
+  while (group < cuda::threads_a_warp && 2 * group * rows <= stream_threads) group *= 2;
+  const int lane = static_cast<int>(threadIdx.x) % group, rows_at_once = stream_threads / group;
+  std::int32_t row = static_cast<std::int32_t>(threadIdx.x) / group;
+  // Read before the barrier, used after it.
+  std::int64_t row_begin = row < rows ? a.offsets[first + row] : 0,
+               row_end = row < rows ? a.offsets[first + row + 1] : 0;
+  multiply_tile(a.values, columns, x + from.base, begin, end, products);
+  __syncthreads();
+  double energy = 0;
+  for (std::int32_t base = 0; base < rows; base += rows_at_once, row += rows_at_once) {
+    if (base > 0 && row < rows) {
+      row_begin = a.offsets[first + row];
+      row_end = a.offsets[first + row + 1];
+    }
+    T sum = 0;
+    if (row < rows)
+      for (int k = static_cast<int>(row_begin - begin) + lane; k < static_cast<int>(row_end - begin); k += group)
+        sum += products[place(k)];
+    for (int distance = group / 2; distance > 0; distance /= 2)
+      sum += __shfl_down_sync(cuda::all_lanes, sum, distance, group);
+    if (row < rows && lane == 0) {
+      y[first + row] = sum;
+      energy += static_cast<double>(sum) * static_cast<double>(__ldg(x + first + row));
+    }
+  }
+  return energy;
+}
+
 template <class T, class Column, bool with_energy>
-__global__ void __launch_bounds__(stream_threads)
-    streamed_kernel(Rows<T> a, const Column* columns, std::int32_t tiles, const std::int32_t* first_rows,
-                    const std::int32_t* bases, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
-  __shared__ T products[tile<T>];
+__global__ void __launch_bounds__(stream_threads, 6)
+    streamed_kernel(Rows<T> a, const Column* columns, std::int64_t tiles, const Tile* of_tile, const T* x, T* y,
+                    double* energy, cuda::Parts<1> parts) {
+  __shared__ T products[tile<T> + tile<T> / 16 + 1];
   double sums[1] = {0};
-  for (std::int32_t t = static_cast<std::int32_t>(blockIdx.x); t < tiles; t += static_cast<std::int32_t>(gridDim.x)) {
-    const std::int32_t first = first_rows[t], rows = first_rows[t + 1] - first;
-    const T* from = bases == nullptr ? x : x + bases[t];
-    const std::int64_t begin = a.offsets[first], end = a.offsets[first + rows];
-    if (end - begin > tile<T>) {
-      const T sum = sum_long_row(a.values, columns, from, begin, end);
+  for (std::int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+    const Tile from = of_tile[t], to = of_tile[t + 1];
+    if (to.first_entry - from.first_entry > tile<T>) {
+      const T sum = sum_long_row(a.values, columns, x + from.base, from.first_entry, to.first_entry);
       if (threadIdx.x == 0) {
-        y[first] = sum;
-        sums[0] += static_cast<double>(sum) * static_cast<double>(x[first]);
+        y[from.first_row] = sum;
+        sums[0] += static_cast<double>(sum) * static_cast<double>(x[from.first_row]);
       }
-      continue;
+    } else {
+      sums[0] += multiply_tile_rows(a, columns, from, to, x, y, products);
+      __syncthreads();  // the products of the next tile take the place of these
     }
-    // As many threads a row as there are, up to a warp: the same for all rows of the tile.
-    int group = 1;
-    while (group < cuda::threads_a_warp && 2 * group * rows <= stream_threads) group *= 2;
-    const int lane = static_cast<int>(threadIdx.x) % group;
-    multiply_tile(a.values, columns, from, begin, end, products);
-    __syncthreads();
-    for (std::int32_t base = 0; base < rows; base += stream_threads / group) {
-      const std::int32_t row = base + static_cast<std::int32_t>(threadIdx.x) / group;
-      T sum = 0;
-      if (row < rows) {
-        const auto last = static_cast<int>(a.offsets[first + row + 1] - begin);
-        for (int k = static_cast<int>(a.offsets[first + row] - begin) + lane; k < last; k += group) sum += products[k];
-      }
-      for (int distance = group / 2; distance > 0; distance /= 2)
-        sum += __shfl_down_sync(cuda::all_lanes, sum, distance, group);
-      if (row < rows && lane == 0) {
-        y[first + row] = sum;
-        if constexpr (with_energy) sums[0] += static_cast<double>(sum) * static_cast<double>(x[first + row]);
-      }
-    }
-    __syncthreads();
   }
   if constexpr (with_energy) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
 }
@@ -142,7 +173,6 @@ __global__ void cooperative_kernel(Rows<T> a, const std::int32_t* columns, int r
       T sum = 0;
       if (row < a.rows) {
         const std::int64_t end = a.offsets[row + 1];
-#pragma unroll 4
         for (std::int64_t k = a.offsets[row] + lane; k < end; k += coop)
           sum += __ldcs(a.values + k) * __ldg(x + __ldcs(columns + k));
       }
@@ -158,19 +188,18 @@ __global__ void cooperative_kernel(Rows<T> a, const std::int32_t* columns, int r
   if constexpr (with_energy) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
 }
 
-/// Runs of rows with at most `tile` nonzeros and at most `most_rows` rows; a longer row is a run of its own.
+/// Runs of rows with at most `tile` nonzeros and at most 1024 rows, and the end of the last; a longer row is a run of
+/// its own, and without rows there is an empty one.
 template <class T>
-std::vector<std::int32_t> cut_into_tiles(const CsrMatrix<T>& matrix) {
+std::vector<Tile> cut_into_tiles(const CsrMatrix<T>& matrix) {
   constexpr std::int32_t most_rows = 1024;
-  std::vector<std::int32_t> first_rows{0};
+  std::vector<Tile> tiles{{0, 0, 0}};
   const std::int64_t* offsets = matrix.row_offsets.data();
-  for (std::int32_t row = 0; row < matrix.rows; ++row) {
-    const std::int32_t first = first_rows.back();
-    if (row > first && (offsets[row + 1] - offsets[first] > tile<T> || row - first == most_rows))
-      first_rows.push_back(row);
-  }
-  if (matrix.rows > 0) first_rows.push_back(matrix.rows);
-  return first_rows;
+  for (std::int32_t row = 1; row < matrix.rows; ++row)
+    if (offsets[row + 1] - tiles.back().first_entry > tile<T> || row - tiles.back().first_row == most_rows)
+      tiles.push_back({offsets[row], row, 0});
+  tiles.push_back({matrix.nonzeros(), matrix.rows, 0});
+  return tiles;
 }
 
 /// On the GPU, with room at the end to read four entries at once.
@@ -211,55 +240,54 @@ template <std::floating_point T>
 class StreamedCsr final : public CudaCsr<T> {
  public:
   StreamedCsr(const CsrMatrix<T>& matrix, const CsrLaunch& launch)
-      : CudaCsr<T>(matrix),
-        blocks_(cuda::resident_blocks(streamed_kernel<T, std::uint16_t, true>, stream_threads)),
-        parts_(blocks_) {
-    const std::vector<std::int32_t> first_rows = cut_into_tiles(matrix);
-    tiles_ = static_cast<std::int32_t>(first_rows.size()) - 1;
-    first_rows_ = Vector<std::int32_t>(static_cast<std::int64_t>(first_rows.size()), Device::cuda);
-    copy_bytes(first_rows.data(), Device::host, first_rows_.data(), Device::cuda, first_rows_.bytes());
-    if (launch.narrow) {
-      Vector<std::int64_t> tile_offsets(static_cast<std::int64_t>(first_rows.size()));
-      for (std::int64_t t = 0; t <= tiles_; ++t) tile_offsets[t] = matrix.row_offsets[first_rows[t]];
-      const NarrowColumns narrow = narrow_columns(matrix.columns, tile_offsets);
-      if (narrow.bases.size() > 0 || matrix.nonzeros() == 0) {
-        bases_ = copied(narrow.bases, Device::cuda);
-        narrow_columns_ = padded(narrow.columns);
-        return;
-      }
-      if (!launch.wide)
-        throw std::invalid_argument(
-            "16-bit columns do not fit: some rows next to each other reach further than 65536 "
-            "columns; use index: 32");
-    }
-    columns_ = padded(matrix.columns);
-  }
+      : StreamedCsr(matrix, launch, cut_into_tiles(matrix)) {}
 
   Footprint footprint() const override {
-    const bool narrow = narrow_columns_.size() > 0;
-    return this->footprint_with(this->nonzeros_ * (narrow ? 2 : 4) + bases_.bytes() + first_rows_.bytes());
+    return this->footprint_with(this->nonzeros_ * (narrow_columns_.size() > 0 ? 2 : 4) + tiles_.bytes());
   }
 
  private:
+  StreamedCsr(const CsrMatrix<T>& matrix, const CsrLaunch& launch, std::vector<Tile> tiles)
+      : CudaCsr<T>(matrix),
+        blocks_(std::min(static_cast<std::int64_t>(tiles.size()) - 1, most_blocks())),
+        parts_(blocks_) {
+    if (launch.narrow) {
+      Vector<std::int64_t> offsets(static_cast<std::int64_t>(tiles.size()));
+      for (std::size_t t = 0; t < tiles.size(); ++t) offsets[static_cast<std::int64_t>(t)] = tiles[t].first_entry;
+      const NarrowColumns narrow = narrow_columns(matrix.columns, offsets);
+      if (narrow.bases.size() > 0) {
+        for (std::size_t t = 0; t + 1 < tiles.size(); ++t) tiles[t].base = narrow.bases[static_cast<std::int64_t>(t)];
+        narrow_columns_ = padded(narrow.columns);
+      } else if (!launch.wide) {
+        throw std::invalid_argument(
+            "16-bit columns do not fit: some rows next to each other reach further than 65536 "
+            "columns; use index: 32");
+      }
+    }
+    if (narrow_columns_.size() == 0) columns_ = padded(matrix.columns);
+    tiles_ = Vector<Tile>(static_cast<std::int64_t>(tiles.size()), Device::cuda);
+    copy_bytes(tiles.data(), Device::host, tiles_.data(), Device::cuda, tiles_.bytes());
+  }
+
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     if (narrow_columns_.size() > 0)
-      launch_with(narrow_columns_.data(), bases_.data(), x, y, energy);
+      launch_with(narrow_columns_.data(), x, y, energy);
     else
-      launch_with(columns_.data(), static_cast<const std::int32_t*>(nullptr), x, y, energy);
+      launch_with(columns_.data(), x, y, energy);
   }
   template <class Column>
-  void launch_with(const Column* columns, const std::int32_t* bases, const Vector<T>& x, Vector<T>& y,
-                   Scalar* energy) const {
-    const std::int64_t blocks = std::clamp<std::int64_t>(tiles_, 1, blocks_);
+  void launch_with(const Column* columns, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
     const auto kernel = energy != nullptr ? streamed_kernel<T, Column, true> : streamed_kernel<T, Column, false>;
-    cuda::launch(kernel, blocks, stream_threads, 0, this->rows(), columns, tiles_, first_rows_.data(), bases, x.data(),
+    cuda::launch(kernel, blocks_, stream_threads, 0, this->rows(), columns, tiles_.size() - 1, tiles_.data(), x.data(),
                  y.data(), energy != nullptr ? energy->data() : nullptr, parts_.parts());
+  }
+  static std::int64_t most_blocks() {
+    return std::min(cuda::resident_blocks(streamed_kernel<T, std::uint16_t, true>, stream_threads),
+                    cuda::resident_blocks(streamed_kernel<T, std::int32_t, true>, stream_threads));
   }
 
   std::int64_t blocks_;
-  std::int32_t tiles_ = 0;
-  Vector<std::int32_t> first_rows_;  ///< tiles + 1
-  Vector<std::int32_t> bases_;       ///< the least column of each tile
+  Vector<Tile> tiles_;
   Vector<std::uint16_t> narrow_columns_;
   Vector<std::int32_t> columns_;
   mutable cuda::PartsStorage<1> parts_;

@@ -1,4 +1,4 @@
-// ELLPACK and ELLPACK-R on the GPU: a thread a row, so that a warp reads entry k of 32 neighbouring rows at once; four
+// ELLPACK and ELLPACK-R on the GPU: a thread a row, so that a warp reads entry k of 32 neighbouring rows at once; eight
 // entries of a row are in flight together. ELLPACK multiplies its padding, width (sizeof(T) + 4) bytes a row (Bell &
 // Garland 2009); ELLPACK-R stops at each row's length, which is read too (Kreutzer et al. 2012, listing 1).
 
@@ -14,6 +14,7 @@ namespace femcg::operators {
 namespace {
 
 constexpr int block_threads = 256;
+constexpr int at_once = 8;  ///< entries of a row
 
 template <class T>
 struct Padded {
@@ -23,17 +24,36 @@ struct Padded {
   const std::int32_t* lengths;  ///< null: every row has `width`
 };
 
+/// The first `length` entries of a row, `at_once` of them in flight together. Those that are one batch too many repeat
+/// the last.
+template <class T>
+__device__ T sum_row(const Padded<T>& a, std::int64_t row, std::int64_t length, const T* x) {
+  T sum = 0;
+  for (std::int64_t k = 0; k < length; k += at_once) {
+    std::int32_t column[at_once];
+    T value[at_once], of_x[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const bool there = k + i < length;
+      const std::int64_t entry = (there ? k + i : k) * a.stride + row;
+      column[i] = __ldcs(a.columns + entry);
+      value[i] = there ? __ldcs(a.values + entry) : T(0);
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) of_x[i] = __ldg(x + column[i]);
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) sum += value[i] * of_x[i];
+  }
+  return sum;
+}
+
 template <class T, bool with_energy>
 __global__ void __launch_bounds__(block_threads)
     ellpack_kernel(Padded<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   double sums[1] = {0};
   const std::int64_t threads = std::int64_t{gridDim.x} * block_threads;
   for (std::int64_t row = std::int64_t{blockIdx.x} * block_threads + threadIdx.x; row < a.rows; row += threads) {
-    const std::int64_t length = a.lengths == nullptr ? a.width : a.lengths[row];
-    T sum = 0;
-#pragma unroll 4
-    for (std::int64_t k = 0; k < length; ++k)
-      sum += __ldcs(a.values + k * a.stride + row) * __ldg(x + __ldcs(a.columns + k * a.stride + row));
+    const T sum = sum_row(a, row, a.lengths == nullptr ? a.width : a.lengths[row], x);
     y[row] = sum;
     if constexpr (with_energy) sums[0] += static_cast<double>(sum) * static_cast<double>(x[row]);
   }
@@ -51,7 +71,8 @@ class CudaEllpack final : public Operator<T> {
         values_(copied(*arrays.values, Device::cuda)),
         columns_(copied(*arrays.columns, Device::cuda)),
         diagonal_(diagonal_of(matrix)),
-        blocks_(cuda::resident_blocks(ellpack_kernel<T, true>, block_threads)),
+        blocks_(std::clamp<std::int64_t>((std::int64_t{matrix.rows} + block_threads - 1) / block_threads, 1,
+                                         cuda::resident_blocks(ellpack_kernel<T, true>, block_threads))),
         parts_(blocks_) {
     if (arrays.lengths != nullptr) lengths_ = copied(*arrays.lengths, Device::cuda);
   }
@@ -69,10 +90,8 @@ class CudaEllpack final : public Operator<T> {
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     const Padded<T> a{this->size(),   width_,          stride_,
                       values_.data(), columns_.data(), lengths_.size() > 0 ? lengths_.data() : nullptr};
-    const std::int64_t blocks =
-        std::clamp<std::int64_t>((this->size() + block_threads - 1) / block_threads, 1, blocks_);
     const auto kernel = energy != nullptr ? ellpack_kernel<T, true> : ellpack_kernel<T, false>;
-    cuda::launch(kernel, blocks, block_threads, 0, a, x.data(), y.data(), energy != nullptr ? energy->data() : nullptr,
+    cuda::launch(kernel, blocks_, block_threads, 0, a, x.data(), y.data(), energy != nullptr ? energy->data() : nullptr,
                  parts_.parts());
   }
 

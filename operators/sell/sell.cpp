@@ -33,7 +33,7 @@ constexpr std::array options{
     OptionDescription{"C", "auto, 4, 8, 16, 32, 64 or 128", "auto", "rows a chunk: 8 on the CPU, 32 on the GPU",
                       is_chunk_rows},
     OptionDescription{"sigma", "auto, 1, a multiple of C, or all", "auto",
-                      "rows that are sorted by length together: 512 on the CPU, 1024 on the GPU", is_sorting_window},
+                      "rows that are sorted by length together: 512 on the CPU, 2048 on the GPU", is_sorting_window},
     OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
 };
 
@@ -166,7 +166,7 @@ std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options
   const std::int64_t chunk_rows = parse_positive(value_of(options[0], "sell", given)).value_or(on_host ? 8 : 32);
   const std::int64_t rows = from.matrix->rows;
   const std::int64_t sigma = window == "all" ? (rows + chunk_rows - 1) / chunk_rows * chunk_rows
-                                             : parse_positive(window).value_or(on_host ? 512 : 1024);
+                                             : parse_positive(window).value_or(on_host ? 512 : 2048);
   if (sigma > 1 && sigma % chunk_rows != 0)
     throw std::invalid_argument(fmt::format(
         "option 'sigma' of operator 'sell' must be 1, all, or a multiple of C = {}, not {}", chunk_rows, window));

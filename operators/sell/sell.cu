@@ -20,7 +20,6 @@ constexpr int block_threads = 256;
 template <class T, class Column>
 struct Chunks {
   std::int64_t rows;
-  int chunk_rows;
   const std::int64_t* offsets;
   const Column* columns;
   const T* values;
@@ -28,46 +27,90 @@ struct Chunks {
   const std::int32_t* bases;   ///< the least column of each chunk; null where columns are whole
 };
 
-/// sum of entries begin, begin + step, ... before end.
-template <class T, class Column>
-__device__ T sum_row(const T* values, const Column* columns, const T* x, std::int64_t begin, std::int64_t end,
-                     std::int64_t step) {
-  constexpr int at_once = 4;
+/// sum of `length` entries, C apart, `at_once` of them in flight together. Those that are one batch too many repeat the
+/// first of the batch.
+template <int C, int at_once, class T, class Column>
+__device__ T sum_row(const T* values, const Column* columns, const T* x, int length) {
   T sum = 0;
-  std::int64_t k = begin;
-  for (; k + (at_once - 1) * step < end; k += at_once * step) {
+  for (int k = 0; k < length; k += at_once, values += at_once * C, columns += at_once * C) {
     Column column[at_once];
     T value[at_once], of_x[at_once];
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) column[i] = __ldcs(columns + k + i * step);
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) value[i] = __ldcs(values + k + i * step);
+    for (int i = 0; i < at_once; ++i) {
+      const bool there = k + i < length;
+      column[i] = __ldcs(columns + (there ? i * C : 0));
+      value[i] = there ? __ldcs(values + i * C) : T(0);
+    }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) of_x[i] = __ldg(x + column[i]);
 #pragma unroll
     for (int i = 0; i < at_once; ++i) sum += value[i] * of_x[i];
   }
-  for (; k < end; k += step) sum += __ldcs(values + k) * __ldg(x + __ldcs(columns + k));
   return sum;
 }
 
-template <class T, class Column, bool with_energy>
+/// Blocks go over the positions in strides of the grid, each stride turned by one block against the last: sorting puts
+/// rows of one length at one place of every window, and no block shall meet the longest each time.
+template <class T, class Column, int C, int at_once, bool with_energy>
 __global__ void __launch_bounds__(block_threads)
     sell_kernel(Chunks<T, Column> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   double sums[1] = {0};
-  const std::int64_t threads = std::int64_t{gridDim.x} * block_threads;
-  for (std::int64_t position = std::int64_t{blockIdx.x} * block_threads + threadIdx.x; position < a.rows;
-       position += threads) {
-    const std::int64_t chunk = position / a.chunk_rows;
+  const std::int64_t blocks = (a.rows + block_threads - 1) / block_threads;
+  unsigned turned = blockIdx.x;
+  for (std::int64_t first = 0; first < blocks; first += gridDim.x) {
+    const std::int64_t position = (first + turned) * block_threads + threadIdx.x;
+    turned = turned + 1 == gridDim.x ? 0 : turned + 1;
+    if (position >= a.rows) continue;
+    const std::int64_t chunk = position / C;
     const std::int64_t row = a.places == nullptr ? position : a.places[position];
+    const std::int64_t begin = a.offsets[chunk], lane = position % C;
     const T* from = a.bases == nullptr ? x : x + a.bases[chunk];
-    const T sum = sum_row(a.values, a.columns, from, a.offsets[chunk] + position % a.chunk_rows, a.offsets[chunk + 1],
-                          a.chunk_rows);
+    const T sum = sum_row<C, at_once>(a.values + begin + lane, a.columns + begin + lane, from,
+                                      static_cast<int>((a.offsets[chunk + 1] - begin) / C));
     y[row] = sum;
-    if constexpr (with_energy) sums[0] += static_cast<double>(sum) * static_cast<double>(x[row]);
+    if constexpr (with_energy) sums[0] += static_cast<double>(sum) * static_cast<double>(__ldg(x + row));
   }
   if constexpr (with_energy) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
 }
+
+template <class T, class Column>
+using SellKernel = void (*)(Chunks<T, Column>, const T*, T*, double*, cuda::Parts<1>);
+
+template <class T, class Column, int at_once, bool with_energy>
+SellKernel<T, Column> sell_kernel_of(int chunk_rows) {
+  switch (chunk_rows) {
+    case 4:
+      return sell_kernel<T, Column, 4, at_once, with_energy>;
+    case 8:
+      return sell_kernel<T, Column, 8, at_once, with_energy>;
+    case 16:
+      return sell_kernel<T, Column, 16, at_once, with_energy>;
+    case 32:
+      return sell_kernel<T, Column, 32, at_once, with_energy>;
+    case 64:
+      return sell_kernel<T, Column, 64, at_once, with_energy>;
+    default:
+      return sell_kernel<T, Column, 128, at_once, with_energy>;
+  }
+}
+
+/// A kernel with its energy and without, and the blocks of it that the GPU holds at once.
+template <class T, class Column>
+struct SellKernels {
+  SellKernels(int chunk_rows, double mean_length, std::int64_t most_blocks) {
+    // Rows of 9 entries in two batches of 5; longer ones by 8.
+    const bool short_rows = mean_length <= 10;
+    with_energy =
+        short_rows ? sell_kernel_of<T, Column, 5, true>(chunk_rows) : sell_kernel_of<T, Column, 8, true>(chunk_rows);
+    without =
+        short_rows ? sell_kernel_of<T, Column, 5, false>(chunk_rows) : sell_kernel_of<T, Column, 8, false>(chunk_rows);
+    // Short rows gain from blocks that stay; for long ones the GPU balances better than strides do.
+    const bool long_rows = mean_length * static_cast<double>(sizeof(T) + sizeof(Column)) > 240;
+    blocks = long_rows ? most_blocks : cuda::resident_blocks(with_energy, block_threads);
+  }
+  SellKernel<T, Column> with_energy, without;
+  std::int64_t blocks;
+};
 
 template <std::floating_point T>
 class CudaSell final : public Operator<T> {
@@ -80,9 +123,9 @@ class CudaSell final : public Operator<T> {
         values_(copied(chunks.values, Device::cuda)),
         places_(copied(chunks.places, Device::cuda)),
         diagonal_(diagonal_of(matrix)),
-        blocks_(std::min(cuda::resident_blocks(sell_kernel<T, std::uint16_t, true>, block_threads),
-                         cuda::resident_blocks(sell_kernel<T, std::int32_t, true>, block_threads))),
-        parts_(blocks_) {
+        narrow_kernels_(chunk_rows_, mean_length(matrix), most_blocks(matrix)),
+        kernels_(chunk_rows_, mean_length(matrix), most_blocks(matrix)),
+        parts_(std::max(narrow_kernels_.blocks, kernels_.blocks)) {
     if (index != "32") {
       const NarrowColumns narrow = narrow_columns(chunks.columns, chunks.offsets);
       if (narrow.bases.size() > 0 || matrix.rows == 0) {
@@ -107,23 +150,27 @@ class CudaSell final : public Operator<T> {
   }
 
  private:
+  static std::int64_t most_blocks(const CsrMatrix<T>& matrix) {
+    return std::max<std::int64_t>(1, (std::int64_t{matrix.rows} + block_threads - 1) / block_threads);
+  }
+  static double mean_length(const CsrMatrix<T>& matrix) {
+    return static_cast<double>(matrix.nonzeros()) / std::max(1, matrix.rows);
+  }
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     if (bases_.size() > 0)
-      launch_with(narrow_columns_.data(), bases_.data(), x, y, energy);
+      launch_with(narrow_kernels_, narrow_columns_.data(), bases_.data(), x, y, energy);
     else
-      launch_with(columns_.data(), static_cast<const std::int32_t*>(nullptr), x, y, energy);
+      launch_with(kernels_, columns_.data(), static_cast<const std::int32_t*>(nullptr), x, y, energy);
   }
   template <class Column>
-  void launch_with(const Column* columns, const std::int32_t* bases, const Vector<T>& x, Vector<T>& y,
-                   Scalar* energy) const {
-    const Chunks<T, Column> a{this->size(), chunk_rows_,    offsets_.data(),
-                              columns,      values_.data(), places_.size() > 0 ? places_.data() : nullptr,
-                              bases};
+  void launch_with(const SellKernels<T, Column>& kernels, const Column* columns, const std::int32_t* bases,
+                   const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
+    const Chunks<T, Column> a{
+        this->size(), offsets_.data(), columns, values_.data(), places_.size() > 0 ? places_.data() : nullptr, bases};
     const std::int64_t blocks =
-        std::clamp<std::int64_t>((this->size() + block_threads - 1) / block_threads, 1, blocks_);
-    const auto kernel = energy != nullptr ? sell_kernel<T, Column, true> : sell_kernel<T, Column, false>;
-    cuda::launch(kernel, blocks, block_threads, 0, a, x.data(), y.data(), energy != nullptr ? energy->data() : nullptr,
-                 parts_.parts());
+        std::clamp<std::int64_t>((this->size() + block_threads - 1) / block_threads, 1, kernels.blocks);
+    cuda::launch(energy != nullptr ? kernels.with_energy : kernels.without, blocks, block_threads, 0, a, x.data(),
+                 y.data(), energy != nullptr ? energy->data() : nullptr, parts_.parts());
   }
 
   std::int64_t nonzeros_;
@@ -132,7 +179,8 @@ class CudaSell final : public Operator<T> {
   Vector<T> values_;
   Vector<std::int32_t> places_;
   Vector<T> diagonal_;  ///< on the host
-  std::int64_t blocks_;
+  SellKernels<T, std::uint16_t> narrow_kernels_;
+  SellKernels<T, std::int32_t> kernels_;
   Vector<std::int32_t> bases_;
   Vector<std::uint16_t> narrow_columns_;
   Vector<std::int32_t> columns_;
