@@ -4,7 +4,11 @@
 #include <array>
 
 #include "operators/csr/csr.hpp"
+#include "operators/csr_aligned/csr_aligned.hpp"
 #include "operators/ellpack/ellpack.hpp"
+#include "operators/ellr_t/ellr_t.hpp"
+#include "operators/hyb/hyb.hpp"
+#include "operators/jad/jad.hpp"
 #include "operators/lma/lma.hpp"
 #include "operators/matrix_free/matrix_free.hpp"
 #include "operators/sell/sell.hpp"
@@ -38,6 +42,29 @@ std::span<const OperatorDescription> catalogue() {
       OperatorDescription{"sell", "slices of C rows, each padded to its longest, rows sorted by length within sigma",
                           "Kreutzer et al. 2012", Needs::matrix, true, true, sell_options(), make_sell<double>,
                           make_sell<float>},
+      OperatorDescription{"csr-aligned",
+                          "compressed rows that begin at multiples of 16 entries",
+                          "Baskaran & Bordawekar 2009",
+                          Needs::matrix,
+                          true,
+                          false,
+                          {},
+                          make_csr_aligned<double>,
+                          make_csr_aligned<float>},
+      OperatorDescription{"ellr-t", "ELLPACK-R for T threads a row, rows padded to a multiple of T",
+                          "Vazquez et al. 2012; Ortega et al. 2013", Needs::matrix, true, false, ellr_t_options(),
+                          make_ellr_t<double>, make_ellr_t<float>},
+      OperatorDescription{"jad",
+                          "jagged diagonals: rows sorted by length, column by column, no padding",
+                          "Li & Saad 2013; Wang et al. 2017",
+                          Needs::matrix,
+                          true,
+                          false,
+                          {},
+                          make_jad<double>,
+                          make_jad<float>},
+      OperatorDescription{"hyb", "ELLPACK for the typical row, coordinates for the rest", "Bell & Garland 2009",
+                          Needs::matrix, true, false, hyb_options(), make_hyb<double>, make_hyb<float>},
       OperatorDescription{"lma-atomic",
                           "element matrices (symmetric half); shared unknowns added atomically",
                           "Reguly & Giles 2012",

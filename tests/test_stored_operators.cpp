@@ -13,7 +13,11 @@
 #include <vector>
 
 #include "operators/csr/csr.hpp"
+#include "operators/csr_aligned/csr_aligned.hpp"
 #include "operators/ellpack/ellpack.hpp"
+#include "operators/ellr_t/ellr_t.hpp"
+#include "operators/hyb/hyb.hpp"
+#include "operators/jad/jad.hpp"
 #include "operators/sell/sell.hpp"
 #include "operators/vendor/eigen.hpp"
 
@@ -94,11 +98,14 @@ struct Format {
 
 template <class T>
 std::vector<Format<T>> formats() {
-  std::vector<Format<T>> all{{"csr", make_csr<T>, {}},
-                             {"ellpack", make_ellpack<T>, {}},
-                             {"ellpack-r", make_ellpack_r<T>, {}},
-                             {"eigen", make_eigen<T>, {}},
-                             {"sell", make_sell<T>, {}}};
+  std::vector<Format<T>> all{
+      {"csr", make_csr<T>, {}},     {"ellpack", make_ellpack<T>, {}}, {"ellpack-r", make_ellpack_r<T>, {}},
+      {"eigen", make_eigen<T>, {}}, {"sell", make_sell<T>, {}},       {"csr-aligned", make_csr_aligned<T>, {}},
+      {"jad", make_jad<T>, {}},     {"ellr-t", make_ellr_t<T>, {}},   {"hyb", make_hyb<T>, {}}};
+  for (const char* threads : {"1", "2", "4", "8", "16", "32"})
+    all.push_back({fmt::format("ellr-t T={}", threads), make_ellr_t<T>, {{"T", threads}}});
+  for (const char* width : {"0", "1", "5", "100000"})
+    all.push_back({fmt::format("hyb width={}", width), make_hyb<T>, {{"width", width}}});
   for (const char* chunk_rows : {"4", "8", "16", "32", "64", "128"})
     for (const char* sigma : {"1", "128", "all"})
       all.push_back(
@@ -310,6 +317,67 @@ TEST_CASE_TEMPLATE("footprints by hand", T, double, float) {
   CHECK(sorted.stored_bytes == sell.stored_bytes + 4 * 4);
 }
 
+TEST_CASE_TEMPLATE("footprints by hand: jad, csr-aligned, ellr-t, hyb", T, double, float) {
+  constexpr std::int64_t word = sizeof(T), entry = word + 4;
+  // Rows of 1, 2, 3, 2 entries.
+  const auto matrix = compress<T>({{{0, 2}}, {{1, 2}, {2, 1}}, {{1, 1}, {2, 2}, {3, 1}}, {{2, 1}, {3, 2}}});
+  const auto footprint = [&](const Format<T>& format) { return format(matrix)->footprint(); };
+
+  // Three diagonals; a length and a place a row.
+  const Footprint jad = footprint({"", make_jad<T>, {}});
+  CHECK(jad.stored_bytes == 8 * entry + 3 * 8 + 4 * 8);
+  CHECK(jad.moved_bytes == jad.stored_bytes + 2 * 4 * word);
+  CHECK(jad.padding_ratio == 1);
+
+  // A start and a length a row.
+  const Footprint aligned = footprint({"", make_csr_aligned<T>, {}});
+  CHECK(aligned.stored_bytes == 4 * 16 * entry + 4 * 8);
+  CHECK(aligned.moved_bytes == 8 * entry + 4 * 8 + 2 * 4 * word);
+  CHECK(aligned.padding_ratio == 8);
+
+  // Four rows are padded to 32, the longest takes two steps, all together five.
+  const Footprint ellr_t = footprint({"", make_ellr_t<T>, {{"T", "2"}}});
+  CHECK(ellr_t.stored_bytes == 2 * 32 * 2 * entry + 32 * 4);
+  CHECK(ellr_t.moved_bytes == 5 * 2 * entry + 32 * 4 + 2 * 4 * word);
+  CHECK(ellr_t.padding_ratio == 16);
+
+  // 32 rows of two, and one more entry with its row and its end; one slice; lengths, which the host does not read.
+  const Footprint hyb = footprint({"", make_hyb<T>, {{"width", "2"}}});
+  CHECK(hyb.stored_bytes == (32 * 2 + 1) * entry + 2 * 4 + 4 + 2 * 8 + 32 * 4);
+  CHECK(hyb.moved_bytes == hyb.stored_bytes - 32 * 4 + 2 * 4 * word);
+  CHECK(hyb.padding_ratio == 65.0 / 8);
+}
+
+TEST_CASE("hyb: as wide as a third of the rows, but 4096 at least, are long") {
+  // Of 9000 rows `long_rows` have 5 entries, the others 2.
+  const auto padding = [](int long_rows) {
+    Rows<double> rows(9000);
+    for (std::int32_t i = 0; i < 9000; ++i)
+      for (std::int32_t j = 0; j < (i % 9000 < long_rows ? 5 : 2); ++j) rows[i].emplace_back(j, 1.0 + i + j);
+    const auto matrix = compress(rows);
+    const auto op = Format<double>{"", make_hyb<double>, {}}(matrix);
+    check_product(*op, *matrix);
+    return op->footprint().padding_ratio * static_cast<double>(matrix->nonzeros());
+  };
+  constexpr int stored_rows = 9024;  // whole slices of 32
+  CHECK(padding(4096) == doctest::Approx(5 * stored_rows));
+  CHECK(padding(4095) == doctest::Approx(2 * stored_rows + 3 * 4095));
+}
+
+TEST_CASE("ellr-t keeps rows of different lengths out of one another's sectors") {
+  // Rows of 4 and 64 entries in turn. Sectors have 32 bytes: with 4 threads a row each has its own sectors of values,
+  // but two rows share those of columns, and the short one's half is read for the long one.
+  Rows<double> rows(256);
+  for (std::int32_t i = 0; i < 256; ++i)
+    for (std::int32_t j = 0; j < (i % 2 == 0 ? 4 : 64); ++j) rows[i].emplace_back(j, 1.0);
+  const auto moved = [&](const Options& options) {
+    return Format<double>{"", make_ellr_t<double>, options}(compress(rows))->footprint().moved_bytes;
+  };
+  CHECK(moved({}) == moved({{"T", "8"}}));
+  CHECK(moved({}) > moved({{"T", "4"}}));
+  CHECK(moved({}) < moved({{"T", "16"}}));
+}
+
 TEST_CASE("sorting takes the padding away") {
   // Every fourth row is long: sorted by length within 64, a chunk of 4 holds rows of one length.
   Rows<double> rows(256);
@@ -355,6 +423,30 @@ TEST_CASE("options of sell: a wrong value is refused in one sentence") {
     CAPTURE(option.name);
     CHECK(option.accepts(option.default_value));
   }
+}
+
+TEST_CASE("options of hyb and ellr-t: a wrong value is refused in one sentence") {
+  const auto matrix = arrow<double>(10);
+  for (const char* wrong : {"-1", "all", "2.5", ""})
+    CHECK_THROWS_WITH_AS(
+        (Format<double>{"", make_hyb<double>, {{"width", wrong}}}(matrix)),
+        fmt::format("option 'width' of operator 'hyb' must be auto, or a number of entries, not '{}'", wrong).c_str(),
+        std::invalid_argument);
+  for (const char* wrong : {"0", "3", "64", "-8", ""})
+    CHECK_THROWS_WITH_AS(
+        (Format<double>{"", make_ellr_t<double>, {{"T", wrong}}}(matrix)),
+        fmt::format("option 'T' of operator 'ellr-t' must be auto, 1, 2, 4, 8, 16 or 32, not '{}'", wrong).c_str(),
+        std::invalid_argument);
+  for (const char* wrong : {"0", "100", "2048", "auto"})
+    CHECK_THROWS_AS((Format<double>{"", make_ellr_t<double>, {{"block_size", wrong}}}(matrix)), std::invalid_argument);
+  CHECK_THROWS_WITH_AS((Format<double>{"", make_ellr_t<double>, {{"block_size", "128"}}}(matrix)),
+                       "option 'block_size' of operator 'ellr-t' is for the GPU; on the CPU it has T only",
+                       std::invalid_argument);
+  for (const auto options : {hyb_options(), ellr_t_options()})
+    for (const OptionDescription& option : options) {
+      CAPTURE(option.name);
+      CHECK(option.accepts(option.default_value));
+    }
 }
 
 TEST_CASE("apply checks what it is given") {

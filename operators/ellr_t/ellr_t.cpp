@@ -1,0 +1,193 @@
+// Stored: step by step, the values and 32-bit columns of `threads` entries of every row; the 32-bit number of steps of
+// each row. A product moves sizeof(T) + 4 bytes an entry, rows padded to a multiple of `threads`, 4 a row, and x and y
+// once.
+//
+// On the host a slot is what a thread is on a GPU: 256 of them go through all steps with their sums in the first cache,
+// as far as the longest of their rows.
+
+#include "operators/ellr_t/ellr_t.hpp"
+
+#include <array>
+#include <cassert>
+#include <stdexcept>
+
+#include "operators/column_products.hpp"
+#include "operators/ellr_t/ellr_t_matrix.hpp"
+#include "operators/options.hpp"
+#include "operators/padding.hpp"
+#include "operators/row_blocks.hpp"
+#include "operators/stored_diagonal.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+constexpr std::int64_t most_threads = 32, slots_at_once = 256;
+
+bool is_thread_count(std::string_view text) { return text == "auto" || is_power_of_two(text, 1, most_threads); }
+bool is_block_size(std::string_view text) {
+  const auto number = parse_positive(text);
+  return number && *number % 32 == 0 && *number <= 1024;
+}
+
+constexpr std::array options{
+    OptionDescription{"T", "auto, 1, 2, 4, 8, 16 or 32", "auto",
+                      "threads a row; auto: those with which the least memory is read", is_thread_count},
+    OptionDescription{"block_size", "a multiple of 32 up to 1024", "256", "GPU: threads a block", is_block_size},
+};
+
+template <std::floating_point T>
+std::int64_t steps_of(const CsrMatrix<T>& matrix, std::int64_t row, std::int64_t threads) {
+  return (matrix.row_offsets[row + 1] - matrix.row_offsets[row] + threads - 1) / threads;
+}
+
+/// Bytes that a GPU reads of an array of words of `word` bytes: memory comes in sectors, each of which goes as far as
+/// the longest of the rows in it.
+template <std::floating_point T>
+std::int64_t bytes_of_sectors(const CsrMatrix<T>& matrix, std::int64_t threads, std::int64_t word) {
+  constexpr std::int64_t sector = 32;
+  const std::int64_t rows_a_sector = std::max<std::int64_t>(1, sector / (word * threads));
+  const std::int64_t bytes_a_step = std::max(sector, word * threads);
+  std::int64_t steps = 0;
+#pragma omp parallel for schedule(static) reduction(+ : steps)
+  for (std::int64_t first = 0; first < matrix.rows; first += rows_a_sector) {
+    std::int64_t most = 0;
+    for (std::int64_t row = first; row < std::min<std::int64_t>(matrix.rows, first + rows_a_sector); ++row)
+      most = std::max(most, steps_of(matrix, row, threads));
+    steps += most;
+  }
+  return steps * bytes_a_step;
+}
+
+/// More threads a row pad it more, but keep rows of different lengths out of one another's sectors. The fewest threads
+/// among the best.
+template <std::floating_point T>
+int best_threads(const CsrMatrix<T>& matrix) {
+  int best = 1;
+  std::int64_t least = 0;
+  for (int threads = 1; threads <= most_threads; threads *= 2) {
+    const std::int64_t bytes =
+        bytes_of_sectors(matrix, threads, sizeof(T)) + bytes_of_sectors(matrix, threads, sizeof(std::int32_t));
+    if (threads > 1 && bytes >= least) continue;
+    best = threads;
+    least = bytes;
+  }
+  return best;
+}
+
+/// sums[i] is the product of slot first + i with x.
+template <std::floating_point T>
+void multiply_slots(const EllrTMatrix<T>& a, const T* x, T* sums, std::int64_t first, std::int64_t last) {
+  const std::int32_t* steps = a.steps.data();
+  const std::int32_t most = *std::max_element(steps + first / a.threads, steps + last / a.threads);
+  std::fill(sums, sums + (last - first), T(0));
+  for (std::int32_t k = 0; k < most; ++k) {
+    const std::int64_t begin = k * a.slots + first, ahead = k + 1 < most ? a.slots : 0;
+    add_products(a.values.data() + begin, a.columns.data() + begin, x, sums, last - first, ahead);
+  }
+}
+
+/// The sum of a row's slots, pairs of pairs.
+template <std::floating_point T>
+T sum_of_slots(T* sums, int threads) {
+  for (int distance = threads / 2; distance > 0; distance /= 2)
+    for (int t = 0; t < distance; ++t) sums[t] += sums[t + distance];
+  return sums[0];
+}
+
+template <std::floating_point T>
+class EllrT final : public Operator<T> {
+ public:
+  explicit EllrT(EllrTMatrix<T> a) : Operator<T>(a.rows, Device::host), a_(std::move(a)) {}
+
+  void diagonal(Vector<T>& d) const override {
+    assert(d.size() == this->size());
+    for_row_blocks(this->size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t row = first; row < last; ++row) {
+        T sum = 0;  // padding adds zeros
+        for (std::int64_t k = 0; k < a_.steps[row]; ++k)
+          for (std::int64_t at = k * a_.slots + row * a_.threads; at < k * a_.slots + (row + 1) * a_.threads; ++at)
+            if (a_.columns[at] == row) sum += a_.values[at];
+        d[row] = sum;
+      }
+    });
+  }
+
+  Footprint footprint() const override { return footprint_of(a_); }
+
+ private:
+  void multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last) const {
+    std::array<T, slots_at_once> sums;
+    const std::int64_t rows_at_once = slots_at_once / a_.threads;
+    for (; first < last; first += rows_at_once) {
+      const std::int64_t end = std::min(last, first + rows_at_once);
+      multiply_slots(a_, x, sums.data(), first * a_.threads, end * a_.threads);
+      for (std::int64_t row = first; row < end; ++row)
+        y[row] = sum_of_slots(sums.data() + (row - first) * a_.threads, a_.threads);
+    }
+  }
+
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    const T* from = x.data();
+    T* to = y.data();
+    const double sum = sum_over_row_blocks(this->size(), EqualRows{}, [=, this](std::int64_t first, std::int64_t last) {
+      multiply_rows(from, to, first, last);
+      return energy != nullptr ? dot_of_rows(from, to, first, last) : 0.0;
+    });
+    if (energy != nullptr) *energy->data() = sum;
+  }
+
+  EllrTMatrix<T> a_;
+};
+
+}  // namespace
+
+std::span<const OptionDescription> ellr_t_options() { return options; }
+
+template <std::floating_point T>
+EllrTMatrix<T> to_ellr_t(const CsrMatrix<T>& matrix, int threads) {
+  constexpr std::int64_t warp = 32;
+  const std::int64_t rows = (std::int64_t{matrix.rows} + warp - 1) / warp * warp;
+  EllrTMatrix<T> to;
+  to.rows = matrix.rows;
+  to.nonzeros = matrix.nonzeros();
+  to.threads = threads;
+  to.most_steps = (longest_row(matrix) + threads - 1) / threads;
+  to.slots = rows * threads;
+  check_padding(matrix, to.most_steps * threads, to.most_steps * to.slots, "operator 'ellr-t'");
+  to.steps = Vector<std::int32_t>(rows);
+  to.columns = Vector<std::int32_t>(to.most_steps * to.slots);
+  to.values = Vector<T>(to.most_steps * to.slots);
+  // The threads that multiply a block fill it, which places its pages.
+  for_row_blocks(rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) {
+      const bool exists = row < matrix.rows;
+      to.steps[row] = exists ? static_cast<std::int32_t>(steps_of(matrix, row, threads)) : 0;
+      for (std::int64_t k = 0; k < to.most_steps * threads; ++k) {
+        const Entry<T> entry = exists ? padded_entry(matrix, row, k) : Entry<T>{matrix.rows - 1, T(0)};
+        const std::int64_t at = k / threads * to.slots + row * threads + k % threads;
+        to.columns[at] = entry.column;
+        to.values[at] = entry.value;
+      }
+    }
+  });
+  for (std::int64_t row = 0; row < rows; ++row) to.steps_in_all += to.steps[row];
+  return to;
+}
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_ellr_t(const Ingredients<T>& from, const Options& given) {
+  const std::string_view text = value_of(options[0], "ellr-t", given);
+  const auto block_size = static_cast<int>(*parse_positive(value_of(options[1], "ellr-t", given)));
+  if (from.device == Device::host && given.contains("block_size"))
+    throw std::invalid_argument("option 'block_size' of operator 'ellr-t' is for the GPU; on the CPU it has T only");
+  const int threads = text == "auto" ? best_threads(*from.matrix) : static_cast<int>(*parse_positive(text));
+  EllrTMatrix<T> a = to_ellr_t(*from.matrix, threads);
+  if (from.device == Device::cuda) return make_ellr_t_cuda(a, block_size, diagonal_of(*from.matrix));
+  return std::make_unique<EllrT<T>>(std::move(a));
+}
+
+template std::unique_ptr<Operator<double>> make_ellr_t(const Ingredients<double>&, const Options&);
+template std::unique_ptr<Operator<float>> make_ellr_t(const Ingredients<float>&, const Options&);
+
+}  // namespace femcg::operators
