@@ -2,10 +2,13 @@
 
 #include <memory>
 
-#include "operators/csr_matrix.hpp"
 #include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
+
+// Declared only: its header brings Eigen, of which nvcc has much to say.
+template <std::floating_point T>
+struct CsrMatrix;
 
 /// Compressed rows that begin at multiples of `alignment` entries, on one device.
 template <std::floating_point T>

@@ -2,10 +2,13 @@
 
 #include <memory>
 
-#include "operators/csr_matrix.hpp"
 #include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
+
+// Declared only: its header brings Eigen, of which nvcc has much to say.
+template <std::floating_point T>
+struct CsrMatrix;
 
 /// A matrix for `threads` threads a row, on one device. Thread t of row i is slot i threads + t; entry k threads + t of
 /// a row is that slot's in step k, and all slots of step k come before those of step k + 1.

@@ -2,10 +2,13 @@
 
 #include <memory>
 
-#include "operators/csr_matrix.hpp"
 #include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
+
+// Declared only: its header brings Eigen, of which nvcc has much to say.
+template <std::floating_point T>
+struct CsrMatrix;
 
 /// A matrix as jagged diagonals, on one device. Diagonal k has entry k of every row that is longer than k; the row at
 /// position p is entry p of each of its diagonals.

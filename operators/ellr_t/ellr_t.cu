@@ -1,0 +1,106 @@
+// ELLR-T on the GPU: T threads a row, thread t of row i at slot i T + t. In each step a warp reads 32 neighbouring
+// entries, T of each of 32 / T rows; four steps are in flight together. A row's threads stop at its own last step, and
+// add up what they have by shuffles.
+//
+// Moves sizeof(T) + 4 bytes an entry, rows padded to a multiple of T, and 2 sizeof(T) + 4 an unknown.
+//
+// Vazquez, Fernandez & Garzon 2012, "Automatic tuning of the sparse matrix vector product on GPUs based on the ELLR-T
+// approach"; Ortega et al. 2013.
+
+#include "operators/cuda_product.cuh"
+#include "operators/ellr_t/ellr_t_matrix.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+constexpr int most_block_threads = 1024;
+
+/// EllrTMatrix as plain pointers.
+template <class T>
+struct Slots {
+  std::int64_t rows, slots;
+  const std::int32_t* steps;
+  const std::int32_t* columns;
+  const T* values;
+};
+
+template <class T, int threads_a_row, bool with_energy>
+__global__ void __launch_bounds__(most_block_threads)
+    ellr_t_kernel(Slots<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
+  double of_thread = 0;
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  // Slots are a multiple of 32: no lane leaves before its warp.
+  for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < a.slots; slot += threads) {
+    const std::int64_t row = slot / threads_a_row;
+    T sum = cuda::row_times_vector(a.values, a.columns, x, cuda::load_once(a.steps + row),
+                                   [&](std::int32_t k) { return k * a.slots + slot; });
+    sum = cuda::sum_of_lanes<threads_a_row>(sum);
+    if (slot % threads_a_row != 0 || row >= a.rows) continue;
+    y[row] = sum;
+    if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
+  }
+  if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
+}
+
+template <class T>
+cuda::Product<T, Slots<T>> product_of(int threads_a_row, int block_size) {
+  const auto product = [&]<int threads>() {
+    return cuda::Product<T, Slots<T>>(ellr_t_kernel<T, threads, false>, ellr_t_kernel<T, threads, true>, block_size);
+  };
+  switch (threads_a_row) {
+    case 1:
+      return product.template operator()<1>();
+    case 2:
+      return product.template operator()<2>();
+    case 4:
+      return product.template operator()<4>();
+    case 8:
+      return product.template operator()<8>();
+    case 16:
+      return product.template operator()<16>();
+    default:
+      return product.template operator()<32>();
+  }
+}
+
+template <std::floating_point T>
+class CudaEllrT final : public Operator<T> {
+ public:
+  CudaEllrT(const EllrTMatrix<T>& a, int block_size, Vector<T> diagonal)
+      : Operator<T>(a.rows, Device::cuda),
+        footprint_(footprint_of(a)),
+        slots_(a.slots),
+        steps_(copied(a.steps, Device::cuda)),
+        columns_(copied(a.columns, Device::cuda)),
+        values_(copied(a.values, Device::cuda)),
+        diagonal_(std::move(diagonal)),
+        product_(product_of<T>(a.threads, block_size)) {}
+
+  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  Footprint footprint() const override { return footprint_; }
+
+ private:
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    product_({this->size(), slots_, steps_.data(), columns_.data(), values_.data()}, slots_, x, y, energy);
+  }
+
+  Footprint footprint_;
+  std::int64_t slots_;
+  Vector<std::int32_t> steps_, columns_;
+  Vector<T> values_;
+  Vector<T> diagonal_;  ///< on the host
+  cuda::Product<T, Slots<T>> product_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>& a, int block_size, Vector<T> diagonal) {
+  return std::make_unique<CudaEllrT<T>>(a, block_size, std::move(diagonal));
+}
+
+template std::unique_ptr<Operator<double>> make_ellr_t_cuda(const EllrTMatrix<double>&, int, Vector<double>);
+template std::unique_ptr<Operator<float>> make_ellr_t_cuda(const EllrTMatrix<float>&, int, Vector<float>);
+
+}  // namespace femcg::operators
