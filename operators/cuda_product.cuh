@@ -24,6 +24,7 @@ __device__ T row_times_vector(const T* values, const std::int32_t* columns, cons
   std::int32_t column[together];
   T value[together];
   std::int32_t k = 0;
+#pragma unroll 1
   for (; k + together <= count; k += together) {
 #pragma unroll
     for (int j = 0; j < together; ++j) {

@@ -1,4 +1,5 @@
-// Every stored format against a product in long double on the matrix itself, whatever the shape of its rows.
+// Every stored format against a product in long double on the matrix itself, whatever the shape of its rows; on a GPU
+// those formats that run there.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -20,10 +21,12 @@
 #include "operators/jad/jad.hpp"
 #include "operators/sell/sell.hpp"
 #include "operators/vendor/eigen.hpp"
+#include "tests/device.hpp"
 
 namespace {
 
 using namespace femcg::operators;
+namespace tests = femcg::tests;
 
 template <class T>
 using Row = std::vector<std::pair<std::int32_t, T>>;
@@ -89,8 +92,9 @@ struct Format {
   std::unique_ptr<Operator<T>> (*make)(const Ingredients<T>&, const Options&);
   Options options;
 
-  std::unique_ptr<Operator<T>> operator()(const SharedMatrix<T>& matrix) const {
+  std::unique_ptr<Operator<T>> operator()(const SharedMatrix<T>& matrix, Device device = Device::host) const {
     Ingredients<T> ingredients;
+    ingredients.device = device;
     ingredients.matrix = matrix;
     return make(ingredients, options);
   }
@@ -110,6 +114,13 @@ std::vector<Format<T>> formats() {
     for (const char* sigma : {"1", "128", "all"})
       all.push_back(
           {fmt::format("sell C={} sigma={}", chunk_rows, sigma), make_sell<T>, {{"C", chunk_rows}, {"sigma", sigma}}});
+  if (tests::device() == Device::cuda)
+    for (const char* block_size : {"32", "96", "1024"})
+      all.push_back(
+          {fmt::format("ellr-t block_size={}", block_size), make_ellr_t<T>, {{"T", "4"}, {"block_size", block_size}}});
+  std::erase_if(all, [](const Format<T>& format) {
+    return !tests::runs_here(*find_operator(format.name.substr(0, format.name.find(' '))));
+  });
   return all;
 }
 
@@ -120,24 +131,14 @@ Vector<T> waves(std::int64_t n) {
   return x;
 }
 
-template <class T>
-Vector<T> poisoned(std::int64_t n) {
-  Vector<T> y(n);
-  fill(y, std::numeric_limits<T>::quiet_NaN());
-  return y;
-}
-
 /// |y - A x| <= c eps |A| |x| row by row, c the length of the longest chain of roundings; likewise x'Ax.
 template <class T>
 void check_product(const Operator<T>& op, const CsrMatrix<T>& matrix) {
   const std::int32_t n = matrix.rows;
   REQUIRE(op.size() == n);
   const Vector<T> x = waves<T>(n);
-  Vector<T> y = poisoned<T>(n), without_energy = poisoned<T>(n);
-  Scalar energy;
-  *energy.data() = std::nan("");
-  op.apply(x, y, &energy);
-  op.apply(x, without_energy);
+  const auto [y, energy] = tests::apply(op, x);
+  const Vector<T> without_energy = tests::apply_without_energy(op, x);
   const long double eps = std::numeric_limits<T>::epsilon();
   long double exact_energy = 0, energy_bound = 0;
   std::int32_t wrong = 0;
@@ -155,13 +156,12 @@ void check_product(const Operator<T>& op, const CsrMatrix<T>& matrix) {
     energy_bound += std::abs(x[i]) * (bound + 16 * eps * magnitude);
   }
   CHECK(wrong == 0);
-  CHECK(std::abs(energy.value() - exact_energy) <= energy_bound);
+  CHECK(std::abs(energy - exact_energy) <= energy_bound);
 }
 
 template <class T>
 void check_diagonal(const Operator<T>& op, const CsrMatrix<T>& matrix) {
-  Vector<T> d = poisoned<T>(matrix.rows);
-  op.diagonal(d);
+  const Vector<T> d = tests::diagonal(op);
   std::int32_t wrong = 0;
   for (std::int32_t i = 0; i < matrix.rows; ++i) {
     T expected = 0;
@@ -176,7 +176,7 @@ template <class T>
 void check_all_formats(const SharedMatrix<T>& matrix) {
   for (const Format<T>& format : formats<T>()) {
     CAPTURE(format.name);
-    const auto op = format(matrix);
+    const auto op = format(matrix, tests::device());
     check_product(*op, *matrix);
     check_diagonal(*op, *matrix);
     const Footprint footprint = op->footprint();
@@ -209,15 +209,12 @@ TEST_CASE_TEMPLATE("a 4 x 4 matrix by hand", T, double, float) {
   for (int i = 0; i < 4; ++i) x[i] = T(i + 1);
   for (const Format<T>& format : formats<T>()) {
     CAPTURE(format.name);
-    const auto op = format(matrix);
-    Vector<T> y = poisoned<T>(4);
-    Scalar energy;
-    op->apply(x, y, &energy);
+    const auto [y, energy] = tests::apply(*format(matrix, tests::device()), x);
     CHECK(y[0] == 0);
     CHECK(y[1] == 0);
     CHECK(y[2] == 0);
     CHECK(y[3] == 5);
-    CHECK(energy.value() == 20);
+    CHECK(energy == 20);
   }
 }
 
@@ -244,6 +241,15 @@ TEST_CASE_TEMPLATE("random symmetric matrices, sizes that are a multiple of noth
     }
 }
 
+TEST_CASE_TEMPLATE("more rows than a GPU has threads", T, double, float) {
+  const std::int32_t n = tests::device() == Device::cuda ? 300007 : 9973;
+  Rows<T> rows(n);
+  for (std::int32_t i = 0; i < n; ++i)
+    for (std::int32_t j = std::max(0, i - i % 13); j < std::min(n, i + i / 100 % 7); ++j)
+      rows[i].emplace_back(j, T(1) / T(1 + i % 5 + j % 11));
+  check_all_formats(compress(rows));
+}
+
 TEST_CASE_TEMPLATE("one dense row", T, double, float) { check_all_formats(arrow<T>(1500)); }
 
 TEST_CASE_TEMPLATE("rows that sum to zero take constants to zero", T, double, float) {
@@ -259,11 +265,9 @@ TEST_CASE_TEMPLATE("rows that sum to zero take constants to zero", T, double, fl
   fill(ones, T(1));
   for (const Format<T>& format : formats<T>()) {
     CAPTURE(format.name);
-    Vector<T> y = poisoned<T>(n);
-    Scalar energy;
-    format(matrix)->apply(ones, y, &energy);
+    const auto [y, energy] = tests::apply(*format(matrix, tests::device()), ones);
     CHECK(std::all_of(y.data(), y.data() + n, [](T value) { return value == 0; }));
-    CHECK(energy.value() == 0);
+    CHECK(energy == 0);
   }
 }
 
@@ -272,19 +276,16 @@ TEST_CASE_TEMPLATE("the same to the bit on any number of threads", T, double, fl
     for (const Format<T>& format : formats<T>()) {
       CAPTURE(format.name);
       const Vector<T> x = waves<T>(matrix->rows);
-      Vector<T> first = poisoned<T>(matrix->rows);
-      Scalar first_energy;
+      tests::Written<T> first;
       {
         const Threads one(1);
-        format(matrix)->apply(x, first, &first_energy);
+        first = tests::apply(*format(matrix, tests::device()), x);
       }
       for (const int count : {2, 3, 7}) {
         const Threads threads(count);
-        Vector<T> y = poisoned<T>(matrix->rows);
-        Scalar energy;
-        format(matrix)->apply(x, y, &energy);
-        CHECK(std::memcmp(y.data(), first.data(), y.bytes()) == 0);
-        CHECK(energy.value() == first_energy.value());
+        const auto [y, energy] = tests::apply(*format(matrix, tests::device()), x);
+        CHECK(std::memcmp(y.data(), first.y.data(), y.bytes()) == 0);
+        CHECK(energy == first.energy);
       }
     }
 }
@@ -355,7 +356,7 @@ TEST_CASE("hyb: as wide as a third of the rows, but 4096 at least, are long") {
     for (std::int32_t i = 0; i < 9000; ++i)
       for (std::int32_t j = 0; j < (i % 9000 < long_rows ? 5 : 2); ++j) rows[i].emplace_back(j, 1.0 + i + j);
     const auto matrix = compress(rows);
-    const auto op = Format<double>{"", make_hyb<double>, {}}(matrix);
+    const auto op = Format<double>{"", make_hyb<double>, {}}(matrix, tests::device());
     check_product(*op, *matrix);
     return op->footprint().padding_ratio * static_cast<double>(matrix->nonzeros());
   };

@@ -15,7 +15,7 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr int block_threads = 256;
+constexpr int block_threads = 256, resident_blocks = 5;  ///< a multiprocessor: at most 48 registers a thread
 constexpr int row_threads = 16, rows_together = 4;
 constexpr int threads_a_sum = row_threads / rows_together;
 
@@ -56,6 +56,7 @@ __device__ T rows_times_vector(const Aligned<T>& a, const T* __restrict__ x, std
     longest = max(longest, length[j]);
   }
   T sums[rows_together] = {};
+#pragma unroll 1
   for (std::int32_t k = lane; k < longest; k += row_threads) {
     std::int32_t column[rows_together];
     T value[rows_together];
@@ -73,7 +74,7 @@ __device__ T rows_times_vector(const Aligned<T>& a, const T* __restrict__ x, std
 }
 
 template <class T, bool with_energy>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, resident_blocks)
     csr_aligned_kernel(Aligned<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   constexpr int rows_a_warp = cuda::threads_a_warp / row_threads * rows_together;
   const int lane = static_cast<int>(threadIdx.x) % row_threads;

@@ -1,0 +1,68 @@
+#pragma once
+
+// The device that a test program runs on: the host, or a GPU where the environment says FEMCG_TEST_DEVICE=cuda, as it
+// does in the tests that ctest labels `cuda`. Without a GPU the program says so and ends (main.cpp).
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+
+#include "operators/catalogue.hpp"
+
+namespace femcg::tests {
+
+inline operators::Device device() {
+  const char* name = std::getenv("FEMCG_TEST_DEVICE");
+  return name != nullptr && std::string_view(name) == "cuda" ? operators::Device::cuda : operators::Device::host;
+}
+
+inline bool runs_here(const operators::OperatorDescription& row) {
+  return device() == operators::Device::host ? row.host : row.cuda;
+}
+
+/// `size` times NaN, on the host.
+template <class T>
+operators::Vector<T> poisoned(std::int64_t size) {
+  operators::Vector<T> vector(size);
+  operators::fill(vector, std::numeric_limits<T>::quiet_NaN());
+  return vector;
+}
+
+/// What an operator wrote, on the host.
+template <class T>
+struct Written {
+  operators::Vector<T> y;
+  double energy = 0;
+};
+
+/// y = A x and x'Ax, written over NaN on the operator's device; x is on the host.
+template <class T>
+Written<T> apply(const operators::Operator<T>& a, const operators::Vector<T>& x) {
+  const operators::Vector<T> from = copied(x, a.device());
+  operators::Vector<T> to = copied(poisoned<T>(x.size()), a.device());
+  const operators::Vector<double> no_energy = poisoned<double>(1);
+  operators::Vector<double> energy = copied(no_energy, a.device());
+  operators::Scalar scalar(energy, 0);
+  a.apply(from, to, &scalar);
+  return {copied(to, operators::Device::host), scalar.value()};
+}
+
+/// y = A x alone.
+template <class T>
+operators::Vector<T> apply_without_energy(const operators::Operator<T>& a, const operators::Vector<T>& x) {
+  const operators::Vector<T> from = copied(x, a.device());
+  operators::Vector<T> to = copied(poisoned<T>(x.size()), a.device());
+  a.apply(from, to);
+  return copied(to, operators::Device::host);
+}
+
+/// Its diagonal, written over NaN on the operator's device.
+template <class T>
+operators::Vector<T> diagonal(const operators::Operator<T>& a) {
+  operators::Vector<T> d = copied(poisoned<T>(a.size()), a.device());
+  a.diagonal(d);
+  return copied(d, operators::Device::host);
+}
+
+}  // namespace femcg::tests
