@@ -16,12 +16,16 @@ using nlohmann::ordered_json;
 std::string key_of(const ordered_json& record) {
   const ordered_json& problem = record.at("problem");
   const ordered_json& op = record.at("operator");
-  std::string key = fmt::format("{} {} {} {}", op.at("name").dump(), op.at("options").dump(), op.at("precision").dump(),
-                                op.at("device").dump());
+  std::string key = fmt::format("{} {} {} {}", to_line(op.at("name")), to_line(op.at("options")),
+                                to_line(op.at("precision")), to_line(op.at("device")));
   for (const char* part :
        {"matrix", "ordering", "cell", "cells", "degree", "geometric_order", "quadrature", "unknowns"})
-    key += fmt::format(" {}", problem.contains(part) ? problem.at(part).dump() : "");
-  return key + " " + record.at("solve").at("preconditioner").dump();
+    key += fmt::format(" {}", problem.contains(part) ? to_line(problem.at(part)) : "");
+  return key + " " + to_line(record.at("solve").at("preconditioner"));
+}
+
+std::string not_a_comparison(const std::filesystem::path& file) {
+  return file.string() + ": this is no compare.json, as femcg compare and femcg matrix write it";
 }
 
 }  // namespace
@@ -34,7 +38,9 @@ Baseline::Baseline(const std::filesystem::path& file) : file_(file) {
   std::ifstream stream(file);
   if (!stream.is_open()) throw InputError(file.string() + ": there is no such file to be a baseline");
   try {
-    for (const ordered_json& record : ordered_json::parse(stream)) {
+    const ordered_json records = ordered_json::parse(stream);
+    if (!records.is_array()) throw InputError(not_a_comparison(file));
+    for (const ordered_json& record : records) {
       const ordered_json& comparison = record.at("comparison");
       if (comparison.at("status") != "timed") continue;
       const double median = record.at("solve").at("iterations_per_second");
@@ -45,8 +51,8 @@ Baseline::Baseline(const std::filesystem::path& file) : file_(file) {
                      : Times{apply.at("minimum_seconds"), apply.at("median_seconds"), apply.at("maximum_seconds")};
       times_.insert_or_assign(key_of(record), times);
     }
-  } catch (const ordered_json::exception& error) {
-    throw InputError(fmt::format("{}: this is not a compare.json of femcg: {}", file.string(), error.what()));
+  } catch (const ordered_json::exception&) {
+    throw InputError(not_a_comparison(file));
   }
 }
 

@@ -42,6 +42,7 @@ enum class UnknownOrder { first_touch, reverse_cuthill_mckee };
 
 struct MeshChoice {
   std::variant<mesh::BoxOptions, mesh::GmshOptions> source;
+  std::optional<std::int64_t> box_dofs;          ///< what a box was given by, where not by its cells
   int refine = 0;                                ///< uniform refinements; GmshOptions::refine is the same number
   std::map<std::string, Expression> conditions;  ///< of the groups of a file that have one (GroupRule::where), as text
   CellOrder cell_order = CellOrder::automatic;  ///< automatic: as generated for a box, along a Hilbert curve for a file

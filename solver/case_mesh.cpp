@@ -83,7 +83,7 @@ void choose_cells(std::int64_t dofs, int dimension, int degree, mesh::BoxOptions
   }
 }
 
-mesh::BoxOptions read_box(const MapReader& mesh, int degree) {
+mesh::BoxOptions read_box(const MapReader& mesh, int degree, std::optional<std::int64_t>& dofs) {
   const MapReader box(mesh, "box", {"cells", "dofs", "size", "cell", "distort"});
   mesh::BoxOptions options;
   const bool by_dofs = box.has("dofs");
@@ -91,7 +91,10 @@ mesh::BoxOptions read_box(const MapReader& mesh, int degree) {
     box.problems().add(box.place(), "mesh.box has both cells and dofs; keep one of them");
   const int dimension = by_dofs ? std::clamp(dimension_without_cells(box), 2, 3) : read_cells(box, options);
   read_size(box, dimension, options);
-  if (by_dofs) choose_cells(box.whole("dofs", 1, 1, largest_int), dimension, degree, options);
+  if (by_dofs) {
+    dofs = box.whole("dofs", 1, 1, largest_int);
+    choose_cells(*dofs, dimension, degree, options);
+  }
 
   options.shape = dimension == 3 ? mesh::CellShape::hexahedron : mesh::CellShape::quadrilateral;
   const std::string cell = box.choice("cell", std::string(mesh::name(options.shape)), cell_names());
@@ -207,7 +210,7 @@ MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& f
                                      std::string_view(key) == "size" || std::string_view(key) == "cells"
                                          ? fmt::format(" (which has mesh.box.{})", key)
                                          : ""));
-  choice.source = read_box(mesh, degree);
+  choice.source = read_box(mesh, degree, choice.box_dofs);
   return choice;
 }
 

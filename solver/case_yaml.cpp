@@ -40,11 +40,17 @@ void emit(YAML::Emitter& out, const OperatorChoice& choice) {
   out << EndMap;
 }
 
-void emit(YAML::Emitter& out, const mesh::BoxOptions& box) {
+void emit(YAML::Emitter& out, const mesh::BoxOptions& box, const std::optional<std::int64_t>& dofs) {
   const int dimension = mesh::dimension(box.shape);
   out << Key << "box" << Value << BeginMap;
-  out << Key << "cells" << Value;
-  emit_numbers(out, box.cells, dimension);
+  if (dofs) {
+    // Not the cells: another degree would have others.
+    out << Key << "dofs" << Value << *dofs
+        << YAML::Comment(fmt::format("cells: [{}]", fmt::join(box.cells.begin(), box.cells.begin() + dimension, ", ")));
+  } else {
+    out << Key << "cells" << Value;
+    emit_numbers(out, box.cells, dimension);
+  }
   out << Key << "size" << Value;
   emit_numbers(out, box.size, dimension);
   out << Key << "cell" << Value << std::string(mesh::name(box.shape));
@@ -80,7 +86,7 @@ void emit(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshChoice& m
 void emit(YAML::Emitter& out, const MeshChoice& mesh) {
   out << Key << "mesh" << Value << BeginMap;
   if (const auto* box = std::get_if<mesh::BoxOptions>(&mesh.source))
-    emit(out, *box);
+    emit(out, *box, mesh.box_dofs);
   else
     emit(out, std::get<mesh::GmshOptions>(mesh.source), mesh);
   out << Key << "refine" << Value << mesh.refine << EndMap;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <set>
 
 #include "solver/comparison_files.hpp"
 #include "solver/entrants.hpp"
@@ -24,6 +24,16 @@ struct Discretisation {
   std::optional<mesh::FunctionSpace> space;
   std::optional<Problem> problem;
   Seconds seconds;
+
+  bool has_load() const {
+    return std::ranges::any_of(problem->load(), [](double value) { return value != 0; });
+  }
+  std::vector<std::string> remarks() const {
+    std::vector<std::string> all = mesh.remarks;
+    all.insert(all.end(), problem->remarks().begin(), problem->remarks().end());
+    if (!has_load()) all.emplace_back("products only, no CG: the right-hand side is zero");
+    return all;
+  }
 };
 
 std::string key_of(Case resolved) {
@@ -41,48 +51,21 @@ std::unique_ptr<Discretisation> discretise(const Case& resolved, Progress& progr
   made->mesh = timed(made->seconds.mesh, [&] { return make_mesh(resolved); });
   progress.step("numbering the unknowns and assembling the load");
   timed(made->seconds.space, [&] {
-    made->space.emplace(made->mesh, resolved.degree);
+    made->space.emplace(make_space(resolved, made->mesh));
     made->problem.emplace(made->resolved, *made->space);
   });
   return made;
 }
 
-/// How much work a point is, up to a factor.
+/// How much work a point is, up to a factor: about that of the entries of its rows.
 double weight(const Case& resolved) {
   const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source);
   const int dimension = box != nullptr ? mesh::dimension(box->shape) : 3;
-  double weight = std::pow(resolved.degree + 2.0, dimension) * (resolved.solver.precision == Precision::single ? 1 : 2);
+  double weight = std::pow(2.0, dimension * resolved.mesh.refine) * std::pow(resolved.degree + 2.0, dimension) *
+                  (resolved.solver.precision == Precision::single ? 1 : 2);
   for (int axis = 0; box != nullptr && axis < dimension; ++axis) weight *= box->cells[axis] * resolved.degree + 1.0;
   return weight;
 }
-
-/// Says what is being done and how long all of it will still take.
-class Clock {
- public:
-  Clock(Progress& progress, const std::vector<SweepPoint>& points) : progress_(&progress) {
-    for (const SweepPoint& point : points) total_ += weight(point.resolved);
-  }
-  void begin(const Case& resolved) {
-    done_ += current_;
-    current_ = weight(resolved);
-  }
-  void show(double done_of_point, const std::string& what) {
-    const double done = (done_ + done_of_point * current_) / total_;
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
-    std::string left;
-    if (done > 0.02) left = fmt::format(", {} left", remaining(elapsed.count() * (1 - done) / done));
-    progress_->step(fmt::format("{:.0f}%{}: {}", 100 * done, left, what));
-  }
-
- private:
-  static std::string remaining(double seconds) {
-    return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
-  }
-
-  Progress* progress_;
-  double total_ = 0, done_ = 0, current_ = 0;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
 
 std::string description(const SweepPoint& point) {
   std::string text;
@@ -90,47 +73,66 @@ std::string description(const SweepPoint& point) {
   return text;
 }
 
+Record common_record(const Case& resolved, const Discretisation& made) {
+  Record common;
+  common.command = "compare";
+  common.case_file = resolved.file.string();
+  common.title = resolved.title;
+  common.started = timestamp();
+  common.machine = this_machine();
+  common.problem = size_of(*made.problem);
+  common.seconds = made.seconds;
+  common.remarks = made.remarks();
+  return common;
+}
+
+/// Prints the remarks that were not printed before.
+void print_new(const std::vector<std::string>& remarks, std::set<std::string>& printed) {
+  for (const std::string& remark : remarks)
+    if (printed.insert(remark).second) fmt::print(stderr, "note: {}\n", remark);
+}
+
 }  // namespace
 
 ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Baseline>& baseline,
                    const Console& console, const StopRequested& stop) {
+  std::vector<std::vector<Entrant>> entrants;  // of every point, so that what is wrong is told before any work
+  for (const auto& [resolved, values] : points)
+    entrants.push_back(choose_entrants(
+        {expand_operators(resolved.compare), resolved.compare.all_operators, resolved.compare.devices}));
   Progress progress(console.progress);
-  Clock clock(progress, points);
+  std::vector<double> weights;
+  for (const SweepPoint& point : points) weights.push_back(weight(point.resolved));
+  const TimeLeft time_left(weights);
   ComparisonFiles files(points.front().resolved.output.directory, baseline, console);
-  std::unique_ptr<Discretisation> discretisation;
-  for (const SweepPoint& point : points) {
-    if (stop()) break;
+  std::unique_ptr<Discretisation> made;
+  std::set<std::string> remarks;
+  for (std::size_t i = 0; i < points.size() && !stop(); ++i) {
+    const SweepPoint& point = points[i];
     const Case& resolved = point.resolved;
-    clock.begin(resolved);
-    const std::vector<Entrant> entrants =
-        choose_entrants({expand_operators(resolved.compare), resolved.compare.all_operators, resolved.compare.devices});
-    if (!discretisation || discretisation->key != key_of(resolved)) {
-      discretisation.reset();
-      discretisation = discretise(resolved, progress);
+    if (!made || made->key != key_of(resolved)) {
+      made.reset();
+      made = discretise(resolved, progress);
+      progress.clear();
+      print_new(made->remarks(), remarks);
     }
-    const Problem& problem = *discretisation->problem;
-    Record common;
-    common.command = "compare";
-    common.case_file = resolved.file.string();
-    common.title = resolved.title;
-    common.started = timestamp();
-    common.machine = this_machine();
-    common.problem = size_of(problem);
-    common.seconds = discretisation->seconds;
-
-    const System system{&problem.form(), nullptr, &problem.load(), resolved.solver.preconditioner, nullptr};
+    const Problem& problem = *made->problem;
+    const System system{&problem.form(), nullptr, made->has_load() ? &problem.load() : nullptr,
+                        resolved.solver.preconditioner, nullptr};
     const ComparisonSettings settings{resolved.solver.precision, resolved.compare.iterations,
-                                      resolved.compare.repetitions, [&](double done, const std::string& next) {
-                                        clock.show(done, description(point) + next);
+                                      resolved.compare.repetitions,
+                                      [&](double done, const std::string& next) {
+                                        progress.step(time_left.text(i, done) + description(point) + next);
                                         return !stop();
-                                      }};
-    std::vector<Compared> rows = compare_operators(system, entrants, settings, common);
+                                      },
+                                      stop};
+    std::vector<Compared> rows = compare_operators(system, entrants[i], settings, common_record(resolved, *made));
     for (Compared& row : rows) row.sweep.insert(point.values.begin(), point.values.end());
     progress.clear();
     files.add(std::move(rows));
   }
   progress.clear();
-  return files.finish();
+  return files.finish(stop());
 }
 
 }  // namespace femcg::solver

@@ -79,19 +79,22 @@ ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseli
     progress.clear();
     fmt::print(stderr, "note: products only, no CG: {}\n", no_cg);
   }
-  for (const Precision precision : choice.precisions) {
-    if (stop()) break;
+  const TimeLeft time_left(std::vector(choice.precisions.size(), 1.0));
+  for (std::size_t i = 0; i < choice.precisions.size() && !stop(); ++i) {
+    const Precision precision = choice.precisions[i];
     const ComparisonSettings settings{
-        precision, choice.compare.iterations, choice.compare.repetitions, [&](double done, const std::string& next) {
-          progress.step(fmt::format("{:.0f}%: {} precision, {}", 100 * done, name(precision), next));
+        precision, choice.compare.iterations, choice.compare.repetitions,
+        [&](double done, const std::string& next) {
+          progress.step(fmt::format("{}{} precision, {}", time_left.text(i, done), name(precision), next));
           return !stop();
-        }};
+        },
+        stop};
     std::vector<Compared> rows = compare_operators(system, entrants, settings, common);
     progress.clear();
     files.add(std::move(rows));
   }
   progress.clear();
-  return files.finish();
+  return files.finish(stop());
 }
 
 }  // namespace femcg::solver

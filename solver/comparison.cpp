@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "operators/bandwidth.hpp"
+#include "operators/memory.hpp"
 #include "solver/agreement.hpp"
 #include "solver/preconditioner.hpp"
 
@@ -106,6 +107,12 @@ std::shared_ptr<const operators::CsrMatrix<float>> converted(
   return to;
 }
 
+std::string reason_of(const std::exception& error) {
+  const bool nameless = dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
+                        dynamic_cast<const operators::OutOfMemory*>(&error) == nullptr;
+  return nameless ? "out of memory" : error.what();
+}
+
 /// Assembles what the entrants are made from. Where that fails, those who need it say so.
 template <std::floating_point T>
 void Comparing<T>::assemble(const std::vector<Entrant>& entrants) try {
@@ -128,7 +135,7 @@ void Comparing<T>::assemble(const std::vector<Entrant>& entrants) try {
         operators::cached_input_bytes(matrix_->row_offsets.span(), matrix_->columns.span(), matrix_->rows, rows_a_block,
                                       sizeof(T), bytes_a_line(device));
 } catch (const std::exception& error) {
-  assembly_failure_ = error.what();
+  assembly_failure_ = reason_of(error);
 }
 
 template <std::floating_point T>
@@ -236,7 +243,7 @@ void Comparing<T>::enter(const Entrant& entrant, Compared& row) try {
   make(entrant, row);
 } catch (const std::exception& error) {
   row.outcome = Outcome::failed;
-  row.reason = error.what();
+  row.reason = reason_of(error);
 }
 
 /// Times the operators at hand in turn, and frees them.
@@ -250,15 +257,17 @@ void Comparing<T>::time_group() {
                            {},
                            {}});
   std::size_t turn = 0;
-  Contest contest{settings_.iterations, settings_.repetitions, [&] {
+  Contest contest{settings_.iterations, settings_.repetitions,
+                  [&] {
                     const std::size_t next = ++turn % group_.size();
                     return step(fmt::format("timing {}, repetition {} of {}", group_[next].row->record.op.name,
                                             std::min<std::size_t>(turn / group_.size() + 1, settings_.repetitions),
                                             settings_.repetitions));
-                  }};
+                  },
+                  settings_.stop};
   hold<T>(contestants, contest, [&](std::size_t i, const std::exception& error) {
     group_[i].row->outcome = Outcome::failed;
-    group_[i].row->reason = error.what();
+    group_[i].row->reason = reason_of(error);
   });
   for (std::size_t i = 0; i < group_.size(); ++i) {
     Compared& row = *group_[i].row;

@@ -77,6 +77,8 @@ struct ComparisonSettings {
   int repetitions = 5;
   /// Told before each step which fraction of all is done and what comes next; false once the user wants to stop.
   std::function<bool(double done, const std::string& next)> go_on;
+  /// Asked within a step whether the user wants to stop.
+  std::function<bool()> stop = {};
 };
 
 /// Makes every entrant's operator, checks that it agrees with the reference, and times those that do, in turn. Those

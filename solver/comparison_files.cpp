@@ -35,7 +35,7 @@ void ComparisonFiles::write() const {
   if (has_report_page()) mesh::write_atomically(directory_ / "report.html", report_page(to_text(json)));
 }
 
-ExitStatus ComparisonFiles::finish() const {
+ExitStatus ComparisonFiles::finish(bool interrupted) const {
   const auto any = [&](Outcome outcome) {
     return std::ranges::any_of(rows_, [&](const Compared& row) { return row.outcome == outcome; });
   };
@@ -46,7 +46,8 @@ ExitStatus ComparisonFiles::finish() const {
                  has_report_page() ? ", report.html" : "");
   }
   if (!has_report_page()) fmt::print(stderr, "note: no report.html was written: {}\n", report_page_absent());
-  if (rows_.empty() || any(Outcome::disagrees) || any(Outcome::interrupted)) return ExitStatus::not_converged;
+  if (interrupted) fmt::print(stderr, "note: interrupted; the results hold what was measured until then\n");
+  if (interrupted || any(Outcome::disagrees)) return ExitStatus::not_converged;
   return any(Outcome::timed) ? ExitStatus::done : ExitStatus::machine_failed;
 }
 

@@ -19,7 +19,7 @@ class ComparisonFiles {
   void add(std::vector<Compared> rows);
   /// Says where the files are and what changed against the baseline. The status: not_converged where an operator
   /// disagrees or the comparison was interrupted, machine_failed where nothing could be timed, else done.
-  ExitStatus finish() const;
+  ExitStatus finish(bool interrupted) const;
 
  private:
   void write() const;

@@ -87,7 +87,7 @@ std::string csv_field(const ordered_json& record, const char* pointer) {
   const ordered_json::json_pointer at(pointer);
   if (!record.contains(at) || record.at(at).is_null()) return "";
   const ordered_json& value = record.at(at);
-  return csv_field(value.is_string() ? value.get<std::string>() : value.dump());
+  return csv_field(value.is_string() ? value.get<std::string>() : to_line(value));
 }
 
 /// The columns of compare.csv and where their values stand in a record.

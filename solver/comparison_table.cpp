@@ -26,7 +26,46 @@ std::string label(const Compared& row) {
   return row.record.op.name + (options.empty() ? "" : "[" + options + "]");
 }
 
-std::string percent(double fraction) { return fmt::format("{:.0f}%", 100 * fraction); }
+std::string percent(double fraction) {
+  return fraction < 9.995 ? fmt::format("{:.0f}%", 100 * fraction) : std::string(">999%");
+}
+
+/// Three digits in at most six characters, up to a million.
+std::string short_number(double value) {
+  return value < 99.95 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", std::min(value, 999999.0));
+}
+
+std::string short_duration(double seconds) {
+  if (seconds < 120) return duration(seconds);
+  return seconds < 3600 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+constexpr std::size_t widest = 100;
+
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }  // of UTF-8
+
+/// Bytes of the first `width` characters, or of all.
+std::size_t prefix_of_width(std::string_view text, std::size_t width) {
+  std::size_t bytes = 0;
+  for (; bytes < text.size(); ++bytes)
+    if (begins_character(text[bytes]) && width-- == 0) break;
+  return bytes;
+}
+
+/// Lines of at most 100 columns: what is longer goes on, indented, in the next, from the last blank before the edge.
+std::string wrapped(std::string_view text) {
+  constexpr std::string_view indent = "      ";
+  std::string lines;
+  for (std::size_t width = widest; prefix_of_width(text, width) < text.size(); width = widest - indent.size()) {
+    const std::size_t edge = prefix_of_width(text, width + 1);
+    const std::size_t blank = text.substr(0, edge).rfind(' ');
+    const bool at_blank = blank != std::string_view::npos && blank > indent.size();
+    const std::size_t end = at_blank ? blank : prefix_of_width(text, width);
+    lines += fmt::format("{}\n{}", text.substr(0, end), indent);
+    text.remove_prefix(at_blank ? end + 1 : end);
+  }
+  return fmt::format("{}{}\n", lines, text);
+}
 
 std::string heading(const Compared& row) {
   const Record& r = row.record;
@@ -39,7 +78,11 @@ std::string heading(const Compared& row) {
                        grouped(r.problem.cells), grouped(r.problem.unknowns));
   std::string copies;
   if (r.machine.copy_bandwidth > 0) copies = fmt::format(", copies {}", scaled(r.machine.copy_bandwidth, "B/s"));
-  return fmt::format("{}; {} precision, {}{}\n", what, name(r.precision), name(r.device), copies);
+  return wrapped(fmt::format("{}; {} precision, {}{}", what, name(r.precision), name(r.device), copies));
+}
+
+std::string degree(const Compared& row) {
+  return row.source ? "" : fmt::format("degree {}, ", row.record.problem.degree);
 }
 
 /// How the rows of the assembled matrix are filled.
@@ -50,11 +93,12 @@ std::string filling(const Rows& rows) {
   std::string before;
   if (const auto& source = (*found)->source; source && source->bandwidth_before)
     before = fmt::format(" ({} before reordering)", grouped(*source->bandwidth_before));
-  return fmt::format("{} nonzeros, rows of {} to {} (mean {:.1f}, deviation {:.1f}), bandwidth {}{}\n",
-                     grouped((*found)->record.footprint.nonzeros), s.shortest_row, s.longest_row, s.mean_row,
-                     s.row_deviation, grouped(s.bandwidth), before);
+  return wrapped(fmt::format("{} nonzeros, rows of {} to {} (mean {:.1f}, deviation {:.1f}), bandwidth {}{}",
+                             grouped((*found)->record.footprint.nonzeros), s.shortest_row, s.longest_row, s.mean_row,
+                             s.row_deviation, grouped(s.bandwidth), before));
 }
 
+constexpr std::size_t name_width = 17;
 constexpr std::string_view row_format = "  {:<17} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8} {:>5} {:>8} {:>7}\n";
 
 std::string column_titles(bool with_cg) {
@@ -68,17 +112,18 @@ std::string numbers(const Compared& row) {
   const double rate = 1 / ranked.median();
   const double spread = (ranked.maximum() - ranked.minimum()) / 2 / ranked.median();
   std::string name = label(row), own_line;
-  if (name.size() > 17) {
-    own_line = "  " + name + "\n";
+  if (name.size() > name_width) {
+    own_line = wrapped("  " + name);
     name.clear();
   }
   return own_line + fmt::format(fmt::runtime(row_format), name, fmt::format("{:.4g}", rate), percent(spread),
-                                row.roof() > 0 ? percent(rate / row.roof()) : "-", duration(r.apply.median()),
-                                fmt::format("{:.3g}", 1e-9 * r.minimum_bandwidth()), percent(r.bandwidth_fraction()),
+                                row.roof() > 0 ? percent(rate / row.roof()) : "-", short_duration(r.apply.median()),
+                                short_number(1e-9 * r.minimum_bandwidth()), percent(r.bandwidth_fraction()),
                                 scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
-                                fmt::format("{:.2f}", r.footprint.padding_ratio),
-                                duration(r.seconds.assembly + r.seconds.conversion),
-                                row.break_even ? fmt::format("{:.0f}", *row.break_even) : "-");
+                                r.footprint.padding_ratio < 9.995 ? fmt::format("{:.2f}", r.footprint.padding_ratio)
+                                                                  : short_number(r.footprint.padding_ratio),
+                                short_duration(r.seconds.assembly + r.seconds.conversion),
+                                row.break_even ? short_number(*row.break_even) : "-");
 }
 
 std::string one_table(Rows rows) {
@@ -90,7 +135,7 @@ std::string one_table(Rows rows) {
   if (timed_end != rows.begin()) text += column_titles(!rows.front()->iteration.empty());
   for (auto row = rows.begin(); row != timed_end; ++row) text += numbers(**row);
   for (auto row = timed_end; row != rows.end(); ++row)
-    text += fmt::format("  {:<17} {}: {}\n", label(**row), name((*row)->outcome), (*row)->reason);
+    text += wrapped(fmt::format("  {:<{}} {}: {}", label(**row), name_width, name((*row)->outcome), (*row)->reason));
   return text;
 }
 
@@ -119,13 +164,13 @@ std::string changes(const std::vector<Compared>& rows, const Baseline& baseline)
     unknown += row.outcome == Outcome::timed && !change ? 1 : 0;
     same += change && change->verdict == Verdict::same ? 1 : 0;
     if (change && change->verdict != Verdict::same)
-      text += fmt::format("  {:<17} {} precision, {}, {} unknowns: {} ({:.2f} times as fast)\n", label(row),
-                          name(row.record.precision), name(row.record.device), grouped(row.record.problem.unknowns),
-                          name(change->verdict), change->ratio);
+      text += wrapped(fmt::format("  {:<{}} {}{} precision, {}, {} unknowns: {} ({:.2f} times as fast)", label(row),
+                                  name_width, degree(row), name(row.record.precision), name(row.record.device),
+                                  grouped(row.record.problem.unknowns), name(change->verdict), change->ratio));
   }
   std::string counts = fmt::format("{} unchanged within the spread", same);
   if (unknown > 0) counts += fmt::format(", {} not measured there", unknown);
-  return fmt::format("against {}: {}\n{}", baseline.file().string(), counts, text);
+  return wrapped(fmt::format("against {}: {}", baseline.file().string(), counts)) + text;
 }
 
 }  // namespace femcg::solver

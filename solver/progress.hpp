@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace femcg::solver {
 
@@ -25,6 +26,19 @@ class Progress {
   bool on_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point next_{};
+};
+
+/// How much of something long is done, and how long the rest will take if it goes on like this.
+class TimeLeft {
+ public:
+  /// How long each part takes, up to a common factor. The clock starts now.
+  explicit TimeLeft(std::vector<double> weights) : weights_(std::move(weights)) {}
+  /// "12%, 34 s left: " where this fraction of a part and all parts before it are done.
+  std::string text(std::size_t part, double done) const;
+
+ private:
+  std::vector<double> weights_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace femcg::solver

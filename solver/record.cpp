@@ -144,6 +144,10 @@ std::string to_text(const ordered_json& json) {
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+std::string to_line(const ordered_json& json) {
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
 std::string to_csv(const std::vector<Iteration>& history) {
   std::string text = "iteration,relative_residual,seconds\n";
   for (const Iteration& iteration : history)

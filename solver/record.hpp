@@ -79,6 +79,8 @@ std::int64_t peak_memory();
 nlohmann::ordered_json to_json(const Record& record);
 /// What is written to a file. Names that are not UTF-8, which JSON cannot hold, get a replacement character.
 std::string to_text(const nlohmann::ordered_json& json);
+/// The same on one line, without its end.
+std::string to_line(const nlohmann::ordered_json& json);
 /// The columns iteration, relative_residual, seconds.
 std::string to_csv(const std::vector<Iteration>& history);
 /// The summary that a person reads.

@@ -128,8 +128,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   progress.step("meshing");
   const mesh::Mesh mesh = timed(record.seconds.mesh, [&] { return make_mesh(resolved); });
   progress.step("numbering the unknowns");
-  const mesh::FunctionSpace space =
-      timed(record.seconds.space, [&] { return mesh::FunctionSpace(mesh, resolved.degree); });
+  const mesh::FunctionSpace space = timed(record.seconds.space, [&] { return make_space(resolved, mesh); });
   const Probes probes = locate_probes(resolved, mesh);
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved, space); });
@@ -161,7 +160,7 @@ void check(const Case& resolved, const Console& console) {
   Progress progress(console.progress);
   progress.step("meshing");
   const mesh::Mesh mesh = make_mesh(resolved);
-  const mesh::FunctionSpace space(mesh, resolved.degree);
+  const mesh::FunctionSpace space = make_space(resolved, mesh);
   locate_probes(resolved, mesh);
   progress.step("checking the problem");
   const Problem problem(resolved, space);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
 #include <system_error>
 
 #include "mesh/atomic_file.hpp"
@@ -39,6 +40,14 @@ mesh::Mesh make_mesh(const Case& resolved) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
+    throw InputError(at_place(resolved.mesh.place, error.what()));
+  }
+}
+
+mesh::FunctionSpace make_space(const Case& resolved, const mesh::Mesh& mesh) {
+  try {
+    return mesh::FunctionSpace(mesh, resolved.degree);
+  } catch (const std::length_error& error) {
     throw InputError(at_place(resolved.mesh.place, error.what()));
   }
 }

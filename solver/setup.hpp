@@ -13,6 +13,9 @@ namespace femcg::solver {
 /// InputError.
 mesh::Mesh make_mesh(const Case& resolved);
 
+/// The space of a case's degree on its mesh, which must outlive it. Throws InputError where there are too many dofs.
+mesh::FunctionSpace make_space(const Case& resolved, const mesh::Mesh& mesh);
+
 /// Whether a GPU can be used now.
 bool has_gpu();
 /// Throws MachineError, which says why, where none can.

@@ -87,7 +87,12 @@ std::vector<SweepPoint> expand_sweep(const std::filesystem::path& file, const st
   std::vector<SweepAxis> axes;
   for (const SweepAxis& axis : base.compare.sweep) {
     check_axis(axis, base.compare);
-    if (case_key(axis.key)) axes.push_back(axis);
+    const auto key = case_key(axis.key);
+    const auto same = [&](const SweepAxis& other) { return case_key(other.key) == key; };
+    if (key && std::ranges::any_of(axes, same))
+      throw InputError(at_place(axis.place, fmt::format("{} is swept twice; {} is short for it", in_quotes(*key),
+                                                        in_quotes(key->substr(key->rfind('.') + 1)))));
+    if (key) axes.push_back(axis);
   }
   std::ranges::stable_partition(axes,
                                 [](const SweepAxis& axis) { return !case_key(axis.key)->starts_with("solver."); });

@@ -54,18 +54,21 @@ class Product {
   operators::Scalar energy_;
 };
 
-/// Seconds of one CG iteration, over `iterations` of them.
+/// Seconds of one CG iteration, over `iterations` of them; nothing where it was stopped before.
 template <std::floating_point T>
-double seconds_of_iteration(const Contestant<T>& of, std::int64_t iterations) {
+std::optional<double> seconds_of_iteration(const Contestant<T>& of, std::int64_t iterations,
+                                           const std::function<bool()>& stop) {
   std::vector<double> x;
   CgOptions<T> options;
   options.tolerance = vanished;
   options.inverse_diagonal = of.inverse_diagonal;
+  if (stop) options.monitor = [&](const Iteration&) { return !stop(); };
   double seconds = 0;
   std::int64_t done = 0;
   while (done < iterations) {
     options.max_iterations = iterations - done;
     const CgResult result = conjugate_gradients(*of.a, *of.b, x, options);
+    if (result.reason == StopReason::interrupted) return std::nullopt;
     if (result.iterations == 0) throw std::runtime_error("CG cannot make a step on this system");
     seconds += result.seconds;
     done += result.iterations;
@@ -82,9 +85,14 @@ class Turn {
     const double once = std::max(product_.seconds(2), 1e-9);
     products_ = std::clamp(static_cast<int>(seconds_a_batch / once), 1, most_products_a_batch);
   }
-  void take(std::int64_t iterations) {
-    of_->product.add(product_.seconds(products_));
-    if (of_->b != nullptr) of_->iteration.add(seconds_of_iteration(*of_, iterations));
+  void take(const Contest& contest) {
+    const double product = product_.seconds(products_);
+    if (of_->b != nullptr) {
+      const auto iteration = seconds_of_iteration(*of_, contest.iterations, contest.stop);
+      if (!iteration) return;
+      of_->iteration.add(*iteration);
+    }
+    of_->product.add(product);
   }
 
  private:
@@ -129,7 +137,7 @@ void hold(std::vector<Contestant<T>>& contestants, const Contest& contest,
       if (repetition > 0 && !turns[i]) continue;  // it failed
       try {
         if (!turns[i]) turns[i].emplace(contestants[i]);
-        turns[i]->take(contest.iterations);
+        turns[i]->take(contest);
       } catch (const std::exception& error) {
         turns[i].reset();
         failed(i, error);

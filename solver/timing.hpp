@@ -44,6 +44,8 @@ struct Contest {
   int repetitions = 5;
   /// Called after every repetition of every contestant; false ends the contest, and what was measured stays.
   std::function<bool()> go_on;
+  /// Asked at every iteration whether to end the contest at once; the repetition at hand is then dropped.
+  std::function<bool()> stop;
 };
 
 /// Times products and CG iterations of several operators in turn, repetition by repetition, so that a drift of the

@@ -23,8 +23,8 @@ std::string scaled(double value, std::string_view unit) {
 }
 
 std::string duration(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", 1e6 * seconds);
-  if (seconds < 1) return fmt::format("{:.3g} ms", 1e3 * seconds);
+  if (seconds < 0.9995e-3) return fmt::format("{:.3g} us", 1e6 * seconds);
+  if (seconds < 0.9995) return fmt::format("{:.3g} ms", 1e3 * seconds);
   if (seconds < 120) return fmt::format("{:.2f} s", seconds);
   const auto whole = static_cast<std::int64_t>(std::lround(seconds));
   return fmt::format("{} min {:02} s", whole / 60, whole % 60);
