@@ -410,12 +410,12 @@ TEST_CASE("options of sell: a wrong value is refused in one sentence") {
   for (const char* wrong : {"0", "3", "24", "256", "-8", "8.0", "eight", "", " 8"})
     CHECK_THROWS_WITH_AS(
         make({{"C", wrong}}),
-        fmt::format("option 'C' of operator 'sell' must be 4, 8, 16, 32, 64 or 128, not '{}'", wrong).c_str(),
+        fmt::format("option 'C' of operator 'sell' must be auto, 4, 8, 16, 32, 64 or 128, not '{}'", wrong).c_str(),
         std::invalid_argument);
   for (const char* wrong : {"0", "-1", "any", "1e3", ""})
     CHECK_THROWS_WITH_AS(
         make({{"sigma", wrong}}),
-        fmt::format("option 'sigma' of operator 'sell' must be 1, a multiple of C, or all, not '{}'", wrong).c_str(),
+        fmt::format("option 'sigma' of operator 'sell' must be auto, 1, a multiple of C, or all, not '{}'", wrong).c_str(),
         std::invalid_argument);
   CHECK_THROWS_WITH_AS(make({{"C", "32"}, {"sigma", "48"}}),
                        "option 'sigma' of operator 'sell' must be 1, all, or a multiple of C = 32, not 48",

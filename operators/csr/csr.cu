@@ -58,31 +58,38 @@ __device__ Run<Value, entries_at_once> load_run(const Value* from) {
   return run;
 }
 
-/// Where product k of a tile is in shared memory: one place is left free after each 16, since rows of a multiple of 16
-/// entries would otherwise all begin in one bank.
-__device__ inline int place(int k) { return k + k / 16; }
+/// Where product k of a tile is in shared memory: 16 bytes are left free after each 16 products, since rows of a
+/// multiple of 16 entries would otherwise all begin in one bank, and threads that leave four at a time would meet in
+/// one.
+template <class T>
+__device__ constexpr int place(int k) {
+  return k + k / 16 * static_cast<int>(16 / sizeof(T));
+}
+template <class T>
+constexpr int shared_places = (tile<T> + entries_at_once) / 16 * (16 + 16 / sizeof(T));
 
-/// Leaves the products of entries begin <= k < end in shared memory, four entries of a thread at a time: few registers,
-/// so that many blocks share a multiprocessor, keep more in flight than long runs of one thread would.
+/// The first entry of the run of four that holds an entry.
+__device__ inline std::int64_t run_begin(std::int64_t entry) { return entry / entries_at_once * entries_at_once; }
+
+/// Leaves the products of entries begin <= k < end in shared memory, product k - run_begin(begin) at its place, four
+/// entries of a thread at a time: few registers, so that many blocks share a multiprocessor, keep more in flight than
+/// long runs of one thread would.
 template <class T, class Column>
 __device__ void multiply_tile(const T* values, const Column* columns, const T* x, std::int64_t begin, std::int64_t end,
                               T* products) {
-  // From the run of four that holds the first entry on; arrays are padded at their ends.
-  const std::int64_t aligned = begin / entries_at_once * entries_at_once;
+  // Whole runs are read, and arrays are padded at their ends; columns of other tiles have another base.
+  const std::int64_t aligned = run_begin(begin);
   const auto before = static_cast<int>(begin - aligned), count = static_cast<int>(end - aligned);
   values += aligned;
   columns += aligned;
 #pragma unroll 1
   for (int k = static_cast<int>(threadIdx.x) * entries_at_once; k < count; k += stream_threads * entries_at_once) {
     const auto column = load_run(columns + k);
-    const auto value = load_run(values + k);
-    T of_x[entries_at_once];
+    auto run = load_run(values + k);
 #pragma unroll
     for (int i = 0; i < entries_at_once; ++i)
-      of_x[i] = before <= k + i && k + i < count ? __ldg(x + column.entry[i]) : T(0);
-#pragma unroll
-    for (int i = 0; i < entries_at_once; ++i)
-      if (before <= k + i && k + i < count) products[place(k + i - before)] = value.entry[i] * of_x[i];
+      run.entry[i] *= before <= k + i && k + i < count ? __ldg(x + column.entry[i]) : T(0);
+    *reinterpret_cast<Run<T, entries_at_once>*>(products + place<T>(k)) = run;
   }
 }
 
@@ -107,7 +114,7 @@ template <class T, class Column>
 __device__ double multiply_tile_rows(const Rows<T>& a, const Column* columns, const Tile& from, const Tile& to,
                                      const T* x, T* y, T* products) {
   const std::int32_t first = from.first_row, rows = to.first_row - first;
-  const std::int64_t begin = from.first_entry, end = to.first_entry;
+  const std::int64_t begin = from.first_entry, end = to.first_entry, aligned = run_begin(begin);
   // As many threads a row as there are, up to a warp: the same for all rows of the tile.
   int group = 1;
   while (group < cuda::threads_a_warp && 2 * group * rows <= stream_threads) group *= 2;
@@ -126,8 +133,8 @@ __device__ double multiply_tile_rows(const Rows<T>& a, const Column* columns, co
     }
     T sum = 0;
     if (row < rows)
-      for (int k = static_cast<int>(row_begin - begin) + lane; k < static_cast<int>(row_end - begin); k += group)
-        sum += products[place(k)];
+      for (int k = static_cast<int>(row_begin - aligned) + lane; k < static_cast<int>(row_end - aligned); k += group)
+        sum += products[place<T>(k)];
     for (int distance = group / 2; distance > 0; distance /= 2)
       sum += __shfl_down_sync(cuda::all_lanes, sum, distance, group);
     if (row < rows && lane == 0) {
@@ -142,7 +149,7 @@ template <class T, class Column, bool with_energy>
 __global__ void __launch_bounds__(stream_threads, 6)
     streamed_kernel(Rows<T> a, const Column* columns, std::int64_t tiles, const Tile* of_tile, const T* x, T* y,
                     double* energy, cuda::Parts<1> parts) {
-  __shared__ T products[tile<T> + tile<T> / 16 + 1];
+  __shared__ alignas(16) T products[shared_places<T>];
   double sums[1] = {0};
   for (std::int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
     const Tile from = of_tile[t], to = of_tile[t + 1];
