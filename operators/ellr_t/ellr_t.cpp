@@ -158,18 +158,18 @@ EllrTMatrix<T> to_ellr_t(const CsrMatrix<T>& matrix, int threads) {
   to.steps = Vector<std::int32_t>(rows);
   to.columns = Vector<std::int32_t>(to.most_steps * to.slots);
   to.values = Vector<T>(to.most_steps * to.slots);
-  // The threads that multiply a block fill it, which places its pages.
+  // The threads that multiply a block fill it, which places its pages; step by step, since a row is scattered.
   for_row_blocks(rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) {
-      const bool exists = row < matrix.rows;
-      to.steps[row] = exists ? static_cast<std::int32_t>(steps_of(matrix, row, threads)) : 0;
-      for (std::int64_t k = 0; k < to.most_steps * threads; ++k) {
-        const Entry<T> entry = exists ? padded_entry(matrix, row, k) : Entry<T>{matrix.rows - 1, T(0)};
-        const std::int64_t at = k / threads * to.slots + row * threads + k % threads;
-        to.columns[at] = entry.column;
-        to.values[at] = entry.value;
-      }
-    }
+    for (std::int64_t row = first; row < last; ++row)
+      to.steps[row] = row < matrix.rows ? static_cast<std::int32_t>(steps_of(matrix, row, threads)) : 0;
+    for (std::int64_t step = 0; step < to.most_steps; ++step)
+      for (std::int64_t row = first; row < last; ++row)
+        for (int t = 0; t < threads; ++t) {
+          const Entry<T> entry = padded_entry(matrix, row, step * threads + t);
+          const std::int64_t at = step * to.slots + row * threads + t;
+          to.columns[at] = entry.column;
+          to.values[at] = entry.value;
+        }
   });
   for (std::int64_t row = 0; row < rows; ++row) to.steps_in_all += to.steps[row];
   return to;

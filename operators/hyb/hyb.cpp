@@ -38,15 +38,14 @@ void fill_padded_part(const CsrMatrix<T>& matrix, HybMatrix<T>& to) {
   to.values = Vector<T>(to.width * to.stride);
   to.lengths = Vector<std::int32_t>(to.stride);
   for_row_blocks(to.stride, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) {
-      const bool exists = row < matrix.rows;
-      to.lengths[row] = exists ? static_cast<std::int32_t>(std::min(to.width, length_of(matrix, row))) : 0;
-      for (std::int64_t k = 0; k < to.width; ++k) {
-        const Entry<T> entry = exists ? padded_entry(matrix, row, k) : Entry<T>{matrix.rows - 1, T(0)};
+    for (std::int64_t row = first; row < last; ++row)
+      to.lengths[row] = row < matrix.rows ? static_cast<std::int32_t>(std::min(to.width, length_of(matrix, row))) : 0;
+    for (std::int64_t k = 0; k < to.width; ++k)
+      for (std::int64_t row = first; row < last; ++row) {
+        const Entry<T> entry = padded_entry(matrix, row, k);
         to.columns[k * to.stride + row] = entry.column;
         to.values[k * to.stride + row] = entry.value;
       }
-    }
   });
 }
 

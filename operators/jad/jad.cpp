@@ -152,11 +152,13 @@ JaggedDiagonals<T> to_jagged_diagonals(const CsrMatrix<T>& matrix) {
       to.values[gap] = 0;
     }
   for_row_blocks(matrix.rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t position = first; position < last; ++position) {
-      const std::int64_t begin = matrix.row_offsets[to.places[position]];
-      for (std::int32_t k = 0; k < to.lengths[position]; ++k) {
-        to.columns[to.offsets[k] + position] = matrix.columns[begin + k];
-        to.values[to.offsets[k] + position] = matrix.values[begin + k];
+    std::int64_t end_of_diagonal = last;
+    for (std::int32_t k = 0; k < to.lengths[first]; ++k) {
+      while (to.lengths[end_of_diagonal - 1] <= k) --end_of_diagonal;
+      for (std::int64_t position = first; position < end_of_diagonal; ++position) {
+        const std::int64_t from = matrix.row_offsets[to.places[position]] + k;
+        to.columns[to.offsets[k] + position] = matrix.columns[from];
+        to.values[to.offsets[k] + position] = matrix.values[from];
       }
     }
   });
