@@ -137,7 +137,10 @@ std::optional<Field> ValueReader::field() const {
 
 std::optional<std::vector<ValueReader>> ValueReader::items(std::string_view what) const {
   if (!is(Kind::list) || node_->children.empty()) {
-    must_be(is(Kind::list) ? fmt::format("{} (this list is empty)", what) : std::string(what));
+    if (is(Kind::list))
+      note(fmt::format("{} must be {}, not an empty one", path_, what));
+    else
+      must_be(std::string(what));
     return std::nullopt;
   }
   std::vector<ValueReader> readers;

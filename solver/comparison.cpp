@@ -6,6 +6,8 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <stdexcept>
 
 #include "operators/bandwidth.hpp"
 #include "operators/memory.hpp"
@@ -97,6 +99,10 @@ std::shared_ptr<const operators::CsrMatrix<double>> converted(
 std::shared_ptr<const operators::CsrMatrix<float>> converted(
     const std::shared_ptr<const operators::CsrMatrix<double>>& matrix, float) {
   auto to = std::make_shared<operators::CsrMatrix<float>>();
+  for (const double value : matrix->values.span())
+    if (std::abs(value) > std::numeric_limits<float>::max())
+      throw std::overflow_error(
+          fmt::format("the matrix has an entry {:.3g}, which is too large for single precision", value));
   to->rows = matrix->rows;
   to->row_offsets = operators::Vector<std::int64_t>(matrix->row_offsets.size());
   to->columns = operators::Vector<std::int32_t>(matrix->columns.size());
@@ -175,7 +181,7 @@ void Comparing<T>::describe(const Entrant& entrant, Compared& row) const {
   row.sweep = entrant.sweep;
   row.source = system_.source;
   row.agreement_bound = agreement_bound<T>();
-  row.reason = "interrupted before it was timed";
+  row.reason = "stopped before it was timed";
   if (!entrant.not_applicable.empty()) {
     row.outcome = Outcome::not_applicable;
     row.reason = entrant.not_applicable;
@@ -219,10 +225,12 @@ void Comparing<T>::make(const Entrant& entrant, Compared& row) {
   row.agreement = worst_difference(*made.a, reference());
   if (*row.agreement > row.agreement_bound) {
     row.outcome = Outcome::disagrees;
-    row.reason = fmt::format(
-        "its product differs from the reference by {:.1e} of what rounding works on; at most "
-        "{:.1e} is rounding",
-        *row.agreement, row.agreement_bound);
+    row.reason = std::isinf(*row.agreement)
+                     ? "its product has entries that are not finite, or not 0 where nothing is added up"
+                     : fmt::format(
+                           "its product differs from the reference by {:.1e} of what rounding works on; at most "
+                           "{:.1e} is rounding",
+                           *row.agreement, row.agreement_bound);
     return;
   }
   if (system_.load != nullptr) {

@@ -21,7 +21,7 @@ ComparisonFiles::ComparisonFiles(std::filesystem::path directory, const std::opt
 
 void ComparisonFiles::add(std::vector<Compared> rows) {
   if (!console_.quiet) {
-    fmt::print("{}{}", rows_.empty() ? "" : "\n", table(rows));
+    fmt::print("{}{}", rows_.empty() && !rows.empty() ? opening(rows.front().record) : "\n", table(rows));
     std::fflush(stdout);
   }
   std::ranges::move(rows, std::back_inserter(rows_));

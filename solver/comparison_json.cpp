@@ -1,6 +1,7 @@
 // What a comparison leaves behind for programs: compare.json and compare.csv.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "solver/comparison_report.hpp"
@@ -85,9 +86,11 @@ std::string csv_field(const std::string& text) {
 /// A value of a record as a field; empty where it is absent or null.
 std::string csv_field(const ordered_json& record, const char* pointer) {
   const ordered_json::json_pointer at(pointer);
-  if (!record.contains(at) || record.at(at).is_null()) return "";
+  if (!record.contains(at)) return "";
   const ordered_json& value = record.at(at);
-  return csv_field(value.is_string() ? value.get<std::string>() : to_line(value));
+  if (value.is_null() || (value.is_number_float() && !std::isfinite(value.get<double>()))) return "";
+  const ordered_json text = ordered_json::parse(to_line(value));  // in UTF-8
+  return csv_field(text.is_string() ? text.get<std::string>() : to_line(text));
 }
 
 /// The columns of compare.csv and where their values stand in a record.

@@ -25,8 +25,8 @@ class Baseline {
     double ratio = 1;  ///< old seconds over new seconds, of the medians
   };
   /// Against the same operator on the same problem, in the same precision on the same kind of device. Faster or slower
-  /// only where the ranges from the fastest to the slowest repetition do not overlap. Nothing where the earlier
-  /// comparison did not time it.
+  /// only where the ranges from the fastest to the slowest repetition do not overlap. Nothing where one of the two has
+  /// less than two repetitions of it.
   std::optional<Change> change(const Compared& row) const;
   const std::filesystem::path& file() const { return file_; }
 
@@ -37,6 +37,9 @@ class Baseline {
   };
   std::map<std::string, Times> times_;  ///< by what was measured
 };
+
+/// What is compared, and on which machine.
+std::string opening(const Record& record);
 
 /// The rows of a comparison as a person reads them at 100 columns: a table for each problem, precision and device, the
 /// fastest first, then those that were not timed and why.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "solver/comparison_report.hpp"
@@ -32,12 +33,18 @@ std::string percent(double fraction) {
 
 /// Three digits in at most six characters, up to a million.
 std::string short_number(double value) {
+  if (value < 0.1) return fmt::format("{:.3f}", value);
   return value < 99.95 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", std::min(value, 999999.0));
+}
+
+/// In at most four characters.
+std::string short_ratio(double ratio) {
+  return ratio < 9.995 ? fmt::format("{:.2f}", ratio) : ratio < 9999 ? fmt::format("{:.0f}", ratio) : ">1e4";
 }
 
 std::string short_duration(double seconds) {
   if (seconds < 120) return duration(seconds);
-  return seconds < 3600 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+  return seconds < 3600 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.3g} h", seconds / 3600);
 }
 
 constexpr std::size_t widest = 100;
@@ -67,6 +74,18 @@ std::string wrapped(std::string_view text) {
   return fmt::format("{}{}\n", lines, text);
 }
 
+/// The swept keys that the rest of the heading does not show.
+std::string swept(const Compared& row) {
+  constexpr std::array shown{"degree", "precision", "cells", "cell", "dofs", "refine"};
+  std::string text;
+  for (const auto& [key, value] : row.sweep) {
+    const bool is_shown =
+        row.record.op.options.contains(key) || std::ranges::find(shown, key.substr(key.rfind('.') + 1)) != shown.end();
+    if (!is_shown) text += fmt::format(", {} {}", key, value);
+  }
+  return text;
+}
+
 std::string heading(const Compared& row) {
   const Record& r = row.record;
   std::string what;
@@ -74,11 +93,11 @@ std::string heading(const Compared& row) {
     what = fmt::format("{}, {} x {}, {}", row.source->name, grouped(r.problem.unknowns), grouped(r.problem.unknowns),
                        row.source->symmetric ? "symmetric" : "not symmetric");
   else
-    what = fmt::format("{} degree {}, {} cells, {} unknowns", mesh::name(r.problem.shape), r.problem.degree,
-                       grouped(r.problem.cells), grouped(r.problem.unknowns));
+    what = fmt::format("{} {} of degree {}, {} unknowns", grouped(r.problem.cells), plural(r.problem.shape),
+                       r.problem.degree, grouped(r.problem.unknowns));
   std::string copies;
   if (r.machine.copy_bandwidth > 0) copies = fmt::format(", copies {}", scaled(r.machine.copy_bandwidth, "B/s"));
-  return wrapped(fmt::format("{}; {} precision, {}{}", what, name(r.precision), name(r.device), copies));
+  return wrapped(fmt::format("{}; {} precision, {}{}{}", what, name(r.precision), name(r.device), swept(row), copies));
 }
 
 std::string degree(const Compared& row) {
@@ -99,7 +118,7 @@ std::string filling(const Rows& rows) {
 }
 
 constexpr std::size_t name_width = 17;
-constexpr std::string_view row_format = "  {:<17} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8} {:>5} {:>8} {:>7}\n";
+constexpr std::string_view row_format = "  {:<17} {:>10} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8} {:>4} {:>8} {:>7}\n";
 
 std::string column_titles(bool with_cg) {
   return fmt::format(fmt::runtime(row_format), "operator", with_cg ? "CG it/s" : "products/s", "+-", "of roof",
@@ -120,8 +139,7 @@ std::string numbers(const Compared& row) {
                                 row.roof() > 0 ? percent(rate / row.roof()) : "-", short_duration(r.apply.median()),
                                 short_number(1e-9 * r.minimum_bandwidth()), percent(r.bandwidth_fraction()),
                                 scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
-                                r.footprint.padding_ratio < 9.995 ? fmt::format("{:.2f}", r.footprint.padding_ratio)
-                                                                  : short_number(r.footprint.padding_ratio),
+                                short_ratio(r.footprint.padding_ratio),
                                 short_duration(r.seconds.assembly + r.seconds.conversion),
                                 row.break_even ? short_number(*row.break_even) : "-");
 }
@@ -134,12 +152,21 @@ std::string one_table(Rows rows) {
   std::string text = heading(*rows.front()) + filling(rows);
   if (timed_end != rows.begin()) text += column_titles(!rows.front()->iteration.empty());
   for (auto row = rows.begin(); row != timed_end; ++row) text += numbers(**row);
+  constexpr double clearly_above = 1.05;
+  if (std::any_of(rows.begin(), timed_end,
+                  [](const Compared* row) { return row->record.bandwidth_fraction() > clearly_above; }))
+    text += "  (above 100% of the copies: the data come from caches)\n";
   for (auto row = timed_end; row != rows.end(); ++row)
     text += wrapped(fmt::format("  {:<{}} {}: {}", label(**row), name_width, name((*row)->outcome), (*row)->reason));
   return text;
 }
 
 }  // namespace
+
+std::string opening(const Record& record) {
+  return wrapped(fmt::format("{}{}, {} thread{}", record.command == "matrix" ? "" : record.title + "; ",
+                             record.machine.processor, record.machine.threads, record.machine.threads == 1 ? "" : "s"));
+}
 
 std::string table(const std::vector<Compared>& rows) {
   std::vector<Rows> tables;

@@ -69,6 +69,8 @@ struct Record {
 
 std::string name(Precision precision);
 std::string name(operators::Device device);
+/// Of the cells, as a person says them: quadrilaterals.
+std::string_view plural(mesh::CellShape shape);
 /// The processor's name, or the first GPU's.
 std::string device_name(operators::Device device);
 /// Now, as 2026-11-20T21:00:00Z.

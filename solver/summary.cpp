@@ -31,11 +31,6 @@ void line(std::string& text, std::string_view label, const std::string& content)
   text += fmt::format("  {:<11} {}\n", label, content);
 }
 
-std::string_view plural(mesh::CellShape shape) {
-  constexpr std::array<std::string_view, 4> names{"quadrilaterals", "triangles", "hexahedra", "tetrahedra"};
-  return names[static_cast<int>(shape)];
-}
-
 void describe_problem(std::string& text, const Record& r) {
   const ProblemSize& p = r.problem;
   line(text, "mesh",
@@ -85,6 +80,11 @@ void describe_solution(std::string& text, const Record& r) {
 }
 
 }  // namespace
+
+std::string_view plural(mesh::CellShape shape) {
+  constexpr std::array<std::string_view, 4> names{"quadrilaterals", "triangles", "hexahedra", "tetrahedra"};
+  return names[static_cast<int>(shape)];
+}
 
 std::string summary(const Record& record) {
   std::string text;

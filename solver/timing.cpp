@@ -69,7 +69,10 @@ std::optional<double> seconds_of_iteration(const Contestant<T>& of, std::int64_t
     options.max_iterations = iterations - done;
     const CgResult result = conjugate_gradients(*of.a, *of.b, x, options);
     if (result.reason == StopReason::interrupted) return std::nullopt;
-    if (result.iterations == 0) throw std::runtime_error("CG cannot make a step on this system");
+    if (result.iterations == 0)
+      throw std::runtime_error(result.reason == StopReason::indefinite
+                                   ? "CG makes no step: the operator is not positive definite"
+                                   : "CG makes no step: a number overflows");
     seconds += result.seconds;
     done += result.iterations;
   }

@@ -23,6 +23,7 @@ std::string scaled(double value, std::string_view unit) {
 }
 
 std::string duration(double seconds) {
+  if (seconds < 0.9995e-6) return fmt::format("{:.3g} ns", 1e9 * seconds);
   if (seconds < 0.9995e-3) return fmt::format("{:.3g} us", 1e6 * seconds);
   if (seconds < 0.9995) return fmt::format("{:.3g} ms", 1e3 * seconds);
   if (seconds < 120) return fmt::format("{:.2f} s", seconds);

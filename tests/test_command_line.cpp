@@ -1,61 +1,20 @@
 // The built program as its user meets it: what it prints where, and its exit status.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
+#include <cctype>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "operators/catalogue.hpp"
 #include "solver/expression.hpp"
+#include "tests/program.hpp"
 
 namespace fs = std::filesystem;
+using namespace femcg::tests;
 
 namespace {
 
-const std::string program = FEMCG_PROGRAM;
 const std::string cases = FEMCG_SOURCE_DIR "/tests/cases/";
-
-struct Result {
-  int status;
-  std::string out, err;
-};
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// Runs a line of shell, in which $femcg is the program, in a fresh folder.
-Result shell(const std::string& command) {
-  const fs::path folder = fs::temp_directory_path() / ("femcg_test_command_line_" + std::to_string(::getpid()));
-  fs::create_directories(folder);
-  std::ofstream(folder / "command") << "femcg='" << program << "'\ncases='" << cases << "'\n" << command << "\n";
-  const std::string line = "cd '" + folder.string() + "' && /bin/bash ./command > out 2> err < /dev/null";
-  const int raw = std::system(line.c_str());
-  Result result{WIFEXITED(raw) ? WEXITSTATUS(raw) : 1000, contents(folder / "out"), contents(folder / "err")};
-  fs::remove_all(folder);
-  return result;
-}
-
-Result program_run(const std::string& arguments) { return shell("$femcg " + arguments); }
-
-long lines(const std::string& text) { return std::ranges::count(text, '\n'); }
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// Status 2, nothing on standard output, and one line on standard error that contains `part`.
-void check_refused(const std::string& arguments, const std::string& part) {
-  const Result result = program_run(arguments);
-  INFO(arguments, " -> ", result.err);
-  CHECK(result.status == 2);
-  CHECK(result.out.empty());
-  CHECK(lines(result.err) == 1);
-  CHECK(contains(result.err, part));
-}
 
 }  // namespace
 
@@ -150,6 +109,12 @@ TEST_CASE("run says by its status whether it converged") {
   check_refused("run $cases/minimal.yaml --set 'equation.source=1/(x-x)'",
                 "--set equation.source: 1/(x-x) is not finite");
   check_refused("run $cases/minimal.yaml --set boundary.lfet.value=1", "--set boundary.lfet");
+  const Result without_vtu = shell(run + " --quiet && " + run + " --quiet --set output.vtu=false; ls results/minimal");
+  CHECK(without_vtu.out == "case.yaml\nresiduals.csv\nresult.json\n");  // nothing of the run before
+  const Result nowhere = shell(run + " --output /dev/null/here");
+  CHECK(nowhere.status == 3);
+  CHECK(nowhere.out.empty());
+  CHECK(nowhere.err == "femcg: cannot make the results folder '/dev/null/here': Not a directory\n");
 }
 
 TEST_CASE("Ctrl-C ends a run in order, with what it has") {

@@ -15,6 +15,7 @@
 #include "solver/agreement.hpp"
 #include "solver/comparison_report.hpp"
 #include "solver/error.hpp"
+#include "solver/setup.hpp"
 #include "solver/sweep.hpp"
 #include "tests/forms.hpp"
 #include "tests/problems.hpp"
@@ -112,6 +113,10 @@ compare: {sweep: {degree: [1, 2, 3, 4]}}
     const double dofs = std::pow(box.cells[0] * point.resolved.degree + 1.0, 2);
     CHECK(dofs == doctest::Approx(250000).epsilon(0.02));
   }
+  const std::string printed = solver::to_yaml(solver::read_case(file));
+  CHECK(printed.find("dofs: 250000  # cells: [499, 499]") != std::string::npos);
+  CHECK(solver::to_yaml(solver::read_case(folder.write("printed.yaml", printed))).substr(printed.find('\n')) ==
+        printed.substr(printed.find('\n')));
   CHECK(message(folder.write("both.yaml", "mesh: {box: {dofs: 9, cells: [2, 2]}}")).find("both cells and dofs") !=
         std::string::npos);
 }
@@ -227,6 +232,48 @@ TEST_CASE("rows say of each other what conversion costs and saves") {
   CHECK(verdicts(1e3) == solver::Verdict::slower);
   CHECK_THROWS_AS(solver::Baseline(folder.write("no.json", "{\"a\": 1}")), solver::InputError);
   CHECK_THROWS_AS(solver::Baseline(folder.path / "absent.json"), solver::InputError);
+}
+
+TEST_CASE("no line of a table is wider than 100 columns, whatever the numbers") {
+  const auto widest = [](const std::string& text) {
+    std::size_t width = 0, longest = 0;
+    for (const char c : text) longest = std::max(longest, width = c == '\n' ? 0 : width + 1);
+    return longest;
+  };
+  for (const double scale : {1e-9, 1e-6, 1e-3, 1.0, 777.7, 1e5}) {
+    solver::Compared row;
+    row.outcome = solver::Outcome::timed;
+    row.record.op = {"csr", {}, ""};
+    row.record.problem.unknowns = 2147483647;
+    row.record.machine.copy_bandwidth = 1e12;
+    row.record.footprint.stored_bytes = static_cast<std::int64_t>(9.99e9 * scale) + 1;
+    row.record.footprint.moved_bytes = 123456789012345;
+    row.record.footprint.padding_ratio = 1 + scale;
+    row.record.seconds.conversion = 99.99 * scale;
+    row.iteration_bytes = 1;
+    row.break_even = 12345.6 * scale;
+    row.iteration.add(1.23456e-9 * scale);
+    row.iteration.add(9.87654 * scale);
+    row.record.apply.add(3.33333 * scale);
+    const std::string narrow = solver::table({row});
+    CHECK(widest(narrow) <= 100);
+    row.record.op.options = {{"first", std::string(70, 'x')}, {"second", std::string(120, 'y')}};
+    solver::Compared failed = row;
+    failed.outcome = solver::Outcome::failed;
+    failed.reason = "a sentence whose words go on and on " + std::string(250, 'z') + " until the very end";
+    CHECK(widest(solver::table({row, failed})) <= 100);
+  }
+}
+
+TEST_CASE("a space with too many dofs is told with the place of the mesh") {
+  mesh::Mesh mesh;
+  mesh.shape = mesh::CellShape::hexahedron;
+  mesh.cell_regions.assign(40'000'000, 0);
+  solver::Case resolved;
+  resolved.degree = 4;
+  resolved.mesh.place = "cube.yaml:2:1";
+  CHECK_THROWS_WITH_AS(solver::make_space(resolved, mesh),
+                       doctest::Contains("cube.yaml:2:1: 40000000 cells of degree 4 have 2"), solver::InputError);
 }
 
 TEST_CASE("operators are timed in turn, and one that fails does not stop the others") {

@@ -1,0 +1,59 @@
+#pragma once
+
+// The built program as its user meets it: what it prints where, and its exit status.
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace femcg::tests {
+
+struct Result {
+  int status;
+  std::string out, err;
+};
+
+inline std::string contents(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Runs lines of shell, in which $femcg is the program, $cases and $matrices are the tests' own, in a fresh folder.
+inline Result shell(const std::string& command) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / ("femcg_test_program_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  const std::string tests = FEMCG_SOURCE_DIR "/tests/";
+  std::ofstream(folder / "command") << "femcg='" FEMCG_PROGRAM "'\ncases='" << tests << "cases/'\nmatrices='" << tests
+                                    << "matrices/'\n"
+                                    << command << "\n";
+  const std::string line = "cd '" + folder.string() + "' && /bin/bash ./command > out 2> err < /dev/null";
+  const int raw = std::system(line.c_str());
+  Result result{WIFEXITED(raw) ? WEXITSTATUS(raw) : 1000, contents(folder / "out"), contents(folder / "err")};
+  fs::remove_all(folder);
+  return result;
+}
+
+inline Result program_run(const std::string& arguments) { return shell("$femcg " + arguments); }
+
+inline long lines(const std::string& text) { return std::ranges::count(text, '\n'); }
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Status 2, nothing on standard output, and one line on standard error that contains `part`. `before` is shell.
+inline void check_refused(const std::string& arguments, const std::string& part, const std::string& before = "") {
+  const Result result = shell(before + "\n$femcg " + arguments);
+  INFO(before, " ", arguments, " -> ", result.err);
+  CHECK(result.status == 2);
+  CHECK(result.out.empty());
+  CHECK(lines(result.err) == 1);
+  CHECK(contains(result.err, part));
+}
+
+}  // namespace femcg::tests
