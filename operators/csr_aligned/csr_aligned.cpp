@@ -21,6 +21,25 @@ namespace femcg::operators {
 
 namespace {
 
+/// Moves the entries to their places.
+template <std::floating_point T>
+void fill(const CsrMatrix<T>& matrix, AlignedRows<T>& to) {
+  constexpr std::int64_t alignment = AlignedRows<T>::alignment;
+  to.columns = Vector<std::int32_t>(to.entries);
+  to.values = Vector<T>(to.entries);
+  for_row_blocks(matrix.rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) {
+      const std::int64_t begin = to.starts[row] * alignment;
+      const std::int64_t padded = (to.lengths[row] + alignment - 1) / alignment * alignment;
+      for (std::int64_t k = 0; k < padded; ++k) {
+        const Entry<T> entry = padded_entry(matrix, row, k);
+        to.columns[begin + k] = entry.column;
+        to.values[begin + k] = entry.value;
+      }
+    }
+  });
+}
+
 /// sum of values[k] x[columns[k]] over k < length, a multiple of four.
 template <std::floating_point T>
 T row_times_vector(const T* values, const std::int32_t* columns, const T* x, std::int64_t length) {
@@ -58,9 +77,7 @@ class CsrAligned final : public Operator<T> {
 
  private:
   auto entries_before() const {
-    return [this](std::int64_t row) {
-      return row < a_.rows ? a_.starts[row] * AlignedRows<T>::alignment : a_.values.size();
-    };
+    return [this](std::int64_t row) { return row < a_.rows ? a_.starts[row] * AlignedRows<T>::alignment : a_.entries; };
   }
 
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
@@ -88,10 +105,13 @@ class CsrAligned final : public Operator<T> {
 }  // namespace
 
 template <std::floating_point T>
-AlignedRows<T> to_aligned_rows(const CsrMatrix<T>& matrix) {
+AlignedRows<T> lists_of_aligned_rows(const CsrMatrix<T>& matrix) {
   constexpr std::int64_t alignment = AlignedRows<T>::alignment;
-  AlignedRows<T> to{
-      matrix.rows, matrix.nonzeros(), Vector<std::int32_t>(matrix.rows), Vector<std::int32_t>(matrix.rows), {}, {}};
+  AlignedRows<T> to;
+  to.rows = matrix.rows;
+  to.nonzeros = matrix.nonzeros();
+  to.starts = Vector<std::int32_t>(matrix.rows);
+  to.lengths = Vector<std::int32_t>(matrix.rows);
   std::int64_t segments = 0;
   for (std::int64_t row = 0; row < matrix.rows; ++row) {
     const std::int64_t length = matrix.row_offsets[row + 1] - matrix.row_offsets[row];
@@ -101,26 +121,15 @@ AlignedRows<T> to_aligned_rows(const CsrMatrix<T>& matrix) {
     if (segments > std::numeric_limits<std::int32_t>::max())
       throw std::invalid_argument("operator 'csr-aligned' takes up to 34 thousand million entries, padding included");
   }
-  to.columns = Vector<std::int32_t>(segments * alignment);
-  to.values = Vector<T>(segments * alignment);
-  for_row_blocks(matrix.rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) {
-      const std::int64_t begin = to.starts[row] * alignment;
-      const std::int64_t padded = (to.lengths[row] + alignment - 1) / alignment * alignment;
-      for (std::int64_t k = 0; k < padded; ++k) {
-        const Entry<T> entry = padded_entry(matrix, row, k);
-        to.columns[begin + k] = entry.column;
-        to.values[begin + k] = entry.value;
-      }
-    }
-  });
+  to.entries = segments * alignment;
   return to;
 }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_csr_aligned(const Ingredients<T>& from, const Options&) {
-  AlignedRows<T> a = to_aligned_rows(*from.matrix);
-  if (from.device == Device::cuda) return make_csr_aligned_cuda(a, diagonal_of(*from.matrix));
+  AlignedRows<T> a = lists_of_aligned_rows(*from.matrix);
+  if (from.device == Device::cuda) return make_csr_aligned_cuda(a, arrays_of(*from.matrix), diagonal_of(*from.matrix));
+  fill(*from.matrix, a);
   return std::make_unique<CsrAligned<T>>(std::move(a));
 }
 

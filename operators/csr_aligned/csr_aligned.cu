@@ -9,6 +9,7 @@
 // access by padding, x through the read-only cache.
 
 #include "operators/csr_aligned/csr_aligned_matrix.hpp"
+#include "operators/cuda_conversion.cuh"
 #include "operators/cuda_product.cuh"
 
 namespace femcg::operators {
@@ -93,33 +94,55 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
+/// 16 threads a row move it; its padding is never read.
+template <class T>
+struct AlignedMap {
+  const std::int64_t* row_offsets;  ///< of the source
+  Aligned<T> a;
+  __device__ std::int64_t count(std::int64_t thread) const {
+    return (a.lengths[thread / row_threads] - thread % row_threads + row_threads - 1) / row_threads;
+  }
+  __device__ std::int64_t from(std::int64_t thread, std::int64_t k) const {
+    return row_offsets[thread / row_threads] + thread % row_threads + k * row_threads;
+  }
+  __device__ std::int64_t to(std::int64_t thread, std::int64_t k) const {
+    return (a.starts[thread / row_threads] + k) * row_threads + thread % row_threads;
+  }
+};
+
 template <std::floating_point T>
 class CudaCsrAligned final : public Operator<T> {
  public:
   static_assert(AlignedRows<T>::alignment == row_threads);
 
-  CudaCsrAligned(const AlignedRows<T>& a, Vector<T> diagonal)
-      : Operator<T>(a.rows, Device::cuda),
-        footprint_(footprint_of(a)),
-        starts_(copied(a.starts, Device::cuda)),
-        lengths_(copied(a.lengths, Device::cuda)),
-        columns_(copied(a.columns, Device::cuda)),
-        values_(copied(a.values, Device::cuda)),
-        diagonal_(std::move(diagonal)) {}
-
-  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  Footprint footprint() const override { return footprint_; }
-
- private:
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const Aligned<T> a{this->size(), starts_.data(), lengths_.data(), columns_.data(), values_.data()};
-    const std::int64_t groups = (std::int64_t{this->size()} + rows_together - 1) / rows_together;
-    product_(a, groups * row_threads, x, y, energy);
+  CudaCsrAligned(const AlignedRows<T>& lists, const CsrArrays<T>& matrix, Vector<T> diagonal)
+      : Operator<T>(lists.rows, Device::cuda),
+        a_{lists.rows,
+           lists.nonzeros,
+           lists.entries,
+           copied(lists.starts, Device::cuda),
+           copied(lists.lengths, Device::cuda),
+           Vector<std::int32_t>(lists.entries, Device::cuda),
+           Vector<T>(lists.entries, Device::cuda)},
+        diagonal_(std::move(diagonal)) {
+    const cuda::SourceOnGpu<T> source(matrix);
+    cuda::move_entries(std::int64_t{a_.rows} * row_threads, AlignedMap<T>{source.pointers().offsets, pointers()},
+                       source, a_.columns, a_.values);
   }
 
-  Footprint footprint_;
-  Vector<std::int32_t> starts_, lengths_, columns_;
-  Vector<T> values_;
+  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  Footprint footprint() const override { return footprint_of(a_); }
+
+ private:
+  Aligned<T> pointers() const {
+    return {a_.rows, a_.starts.data(), a_.lengths.data(), a_.columns.data(), a_.values.data()};
+  }
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    const std::int64_t groups = (std::int64_t{a_.rows} + rows_together - 1) / rows_together;
+    product_(pointers(), groups * row_threads, x, y, energy);
+  }
+
+  AlignedRows<T> a_;
   Vector<T> diagonal_;  ///< on the host
   cuda::Product<T, Aligned<T>> product_{csr_aligned_kernel<T, false>, csr_aligned_kernel<T, true>, block_threads};
 };
@@ -127,11 +150,14 @@ class CudaCsrAligned final : public Operator<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_csr_aligned_cuda(const AlignedRows<T>& a, Vector<T> diagonal) {
-  return std::make_unique<CudaCsrAligned<T>>(a, std::move(diagonal));
+std::unique_ptr<Operator<T>> make_csr_aligned_cuda(const AlignedRows<T>& lists, const CsrArrays<T>& matrix,
+                                                   Vector<T> diagonal) {
+  return std::make_unique<CudaCsrAligned<T>>(lists, matrix, std::move(diagonal));
 }
 
-template std::unique_ptr<Operator<double>> make_csr_aligned_cuda(const AlignedRows<double>&, Vector<double>);
-template std::unique_ptr<Operator<float>> make_csr_aligned_cuda(const AlignedRows<float>&, Vector<float>);
+template std::unique_ptr<Operator<double>> make_csr_aligned_cuda(const AlignedRows<double>&, const CsrArrays<double>&,
+                                                                 Vector<double>);
+template std::unique_ptr<Operator<float>> make_csr_aligned_cuda(const AlignedRows<float>&, const CsrArrays<float>&,
+                                                                Vector<float>);
 
 }  // namespace femcg::operators

@@ -75,6 +75,24 @@ int best_threads(const CsrMatrix<T>& matrix) {
   return best;
 }
 
+/// Moves the entries to their places.
+template <std::floating_point T>
+void fill(const CsrMatrix<T>& matrix, EllrTMatrix<T>& to) {
+  to.columns = Vector<std::int32_t>(to.entries());
+  to.values = Vector<T>(to.entries());
+  // The threads that multiply a block fill it, which places its pages; step by step, since a row is scattered.
+  for_row_blocks(to.steps.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t step = 0; step < to.most_steps; ++step)
+      for (std::int64_t row = first; row < last; ++row)
+        for (int t = 0; t < to.threads; ++t) {
+          const Entry<T> entry = padded_entry(matrix, row, step * to.threads + t);
+          const std::int64_t at = step * to.slots + row * to.threads + t;
+          to.columns[at] = entry.column;
+          to.values[at] = entry.value;
+        }
+  });
+}
+
 /// sums[i] is the product of slot first + i with x.
 template <std::floating_point T>
 void multiply_slots(const EllrTMatrix<T>& a, const T* x, T* sums, std::int64_t first, std::int64_t last) {
@@ -145,7 +163,7 @@ class EllrT final : public Operator<T> {
 std::span<const OptionDescription> ellr_t_options() { return options; }
 
 template <std::floating_point T>
-EllrTMatrix<T> to_ellr_t(const CsrMatrix<T>& matrix, int threads) {
+EllrTMatrix<T> list_of_ellr_t(const CsrMatrix<T>& matrix, int threads) {
   constexpr std::int64_t warp = 32;
   const std::int64_t rows = (std::int64_t{matrix.rows} + warp - 1) / warp * warp;
   EllrTMatrix<T> to;
@@ -156,22 +174,10 @@ EllrTMatrix<T> to_ellr_t(const CsrMatrix<T>& matrix, int threads) {
   to.slots = rows * threads;
   check_padding(matrix, to.most_steps * threads, to.most_steps * to.slots, "operator 'ellr-t'");
   to.steps = Vector<std::int32_t>(rows);
-  to.columns = Vector<std::int32_t>(to.most_steps * to.slots);
-  to.values = Vector<T>(to.most_steps * to.slots);
-  // The threads that multiply a block fill it, which places its pages; step by step, since a row is scattered.
-  for_row_blocks(rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row)
-      to.steps[row] = row < matrix.rows ? static_cast<std::int32_t>(steps_of(matrix, row, threads)) : 0;
-    for (std::int64_t step = 0; step < to.most_steps; ++step)
-      for (std::int64_t row = first; row < last; ++row)
-        for (int t = 0; t < threads; ++t) {
-          const Entry<T> entry = padded_entry(matrix, row, step * threads + t);
-          const std::int64_t at = step * to.slots + row * threads + t;
-          to.columns[at] = entry.column;
-          to.values[at] = entry.value;
-        }
-  });
-  for (std::int64_t row = 0; row < rows; ++row) to.steps_in_all += to.steps[row];
+  for (std::int64_t row = 0; row < rows; ++row) {
+    to.steps[row] = row < matrix.rows ? static_cast<std::int32_t>(steps_of(matrix, row, threads)) : 0;
+    to.steps_in_all += to.steps[row];
+  }
   return to;
 }
 
@@ -182,8 +188,10 @@ std::unique_ptr<Operator<T>> make_ellr_t(const Ingredients<T>& from, const Optio
   if (from.device == Device::host && given.contains("block_size"))
     throw std::invalid_argument("option 'block_size' of operator 'ellr-t' is for the GPU; on the CPU it has T only");
   const int threads = text == "auto" ? best_threads(*from.matrix) : static_cast<int>(*parse_positive(text));
-  EllrTMatrix<T> a = to_ellr_t(*from.matrix, threads);
-  if (from.device == Device::cuda) return make_ellr_t_cuda(a, block_size, diagonal_of(*from.matrix));
+  EllrTMatrix<T> a = list_of_ellr_t(*from.matrix, threads);
+  if (from.device == Device::cuda)
+    return make_ellr_t_cuda(a, block_size, arrays_of(*from.matrix), diagonal_of(*from.matrix));
+  fill(*from.matrix, a);
   return std::make_unique<EllrT<T>>(std::move(a));
 }
 

@@ -7,6 +7,7 @@
 // Vazquez, Fernandez & Garzon 2012, "Automatic tuning of the sparse matrix vector product on GPUs based on the ELLR-T
 // approach"; Ortega et al. 2013.
 
+#include "operators/cuda_conversion.cuh"
 #include "operators/cuda_product.cuh"
 #include "operators/ellr_t/ellr_t_matrix.hpp"
 
@@ -64,31 +65,53 @@ cuda::Product<T, Slots<T>> product_of(int threads_a_row, int block_size) {
   }
 }
 
+/// A thread a slot moves what that slot multiplies. A row's last step is padded with zeros at its last column; beyond
+/// it nothing is read.
+template <class T>
+struct EllrTMap {
+  const std::int64_t* row_offsets;  ///< of the source
+  std::int64_t threads;             ///< a row
+  Slots<T> a;
+  __device__ std::int64_t count(std::int64_t slot) const { return a.steps[slot / threads]; }
+  __device__ std::int64_t from(std::int64_t slot, std::int64_t k) const {
+    const std::int64_t row = slot / threads, at = row_offsets[row] + k * threads + slot % threads;
+    const std::int64_t last = row_offsets[row + 1] - 1;
+    return at <= last ? at : ~last;
+  }
+  __device__ std::int64_t to(std::int64_t slot, std::int64_t k) const { return k * a.slots + slot; }
+};
+
 template <std::floating_point T>
 class CudaEllrT final : public Operator<T> {
  public:
-  CudaEllrT(const EllrTMatrix<T>& a, int block_size, Vector<T> diagonal)
-      : Operator<T>(a.rows, Device::cuda),
-        footprint_(footprint_of(a)),
-        slots_(a.slots),
-        steps_(copied(a.steps, Device::cuda)),
-        columns_(copied(a.columns, Device::cuda)),
-        values_(copied(a.values, Device::cuda)),
+  CudaEllrT(const EllrTMatrix<T>& list, int block_size, const CsrArrays<T>& matrix, Vector<T> diagonal)
+      : Operator<T>(list.rows, Device::cuda),
+        a_{list.rows,
+           list.nonzeros,
+           list.threads,
+           list.most_steps,
+           list.slots,
+           list.steps_in_all,
+           copied(list.steps, Device::cuda),
+           Vector<std::int32_t>(list.entries(), Device::cuda),
+           Vector<T>(list.entries(), Device::cuda)},
         diagonal_(std::move(diagonal)),
-        product_(product_of<T>(a.threads, block_size)) {}
-
-  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  Footprint footprint() const override { return footprint_; }
-
- private:
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    product_({this->size(), slots_, steps_.data(), columns_.data(), values_.data()}, slots_, x, y, energy);
+        product_(product_of<T>(list.threads, block_size)) {
+    const cuda::SourceOnGpu<T> source(matrix);
+    cuda::move_entries(std::int64_t{a_.rows} * a_.threads,
+                       EllrTMap<T>{source.pointers().offsets, a_.threads, pointers()}, source, a_.columns, a_.values);
   }
 
-  Footprint footprint_;
-  std::int64_t slots_;
-  Vector<std::int32_t> steps_, columns_;
-  Vector<T> values_;
+  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  Footprint footprint() const override { return footprint_of(a_); }
+
+ private:
+  Slots<T> pointers() const { return {a_.rows, a_.slots, a_.steps.data(), a_.columns.data(), a_.values.data()}; }
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    product_(pointers(), a_.slots, x, y, energy);
+  }
+
+  EllrTMatrix<T> a_;
   Vector<T> diagonal_;  ///< on the host
   cuda::Product<T, Slots<T>> product_;
 };
@@ -96,11 +119,14 @@ class CudaEllrT final : public Operator<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>& a, int block_size, Vector<T> diagonal) {
-  return std::make_unique<CudaEllrT<T>>(a, block_size, std::move(diagonal));
+std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>& list, int block_size, const CsrArrays<T>& matrix,
+                                              Vector<T> diagonal) {
+  return std::make_unique<CudaEllrT<T>>(list, block_size, matrix, std::move(diagonal));
 }
 
-template std::unique_ptr<Operator<double>> make_ellr_t_cuda(const EllrTMatrix<double>&, int, Vector<double>);
-template std::unique_ptr<Operator<float>> make_ellr_t_cuda(const EllrTMatrix<float>&, int, Vector<float>);
+template std::unique_ptr<Operator<double>> make_ellr_t_cuda(const EllrTMatrix<double>&, int, const CsrArrays<double>&,
+                                                            Vector<double>);
+template std::unique_ptr<Operator<float>> make_ellr_t_cuda(const EllrTMatrix<float>&, int, const CsrArrays<float>&,
+                                                           Vector<float>);
 
 }  // namespace femcg::operators

@@ -7,11 +7,13 @@
 namespace femcg::operators {
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>&, int, Vector<T>) {
+std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>&, int, const CsrArrays<T>&, Vector<T>) {
   throw std::logic_error("this build has no CUDA");
 }
 
-template std::unique_ptr<Operator<double>> make_ellr_t_cuda(const EllrTMatrix<double>&, int, Vector<double>);
-template std::unique_ptr<Operator<float>> make_ellr_t_cuda(const EllrTMatrix<float>&, int, Vector<float>);
+template std::unique_ptr<Operator<double>> make_ellr_t_cuda(const EllrTMatrix<double>&, int, const CsrArrays<double>&,
+                                                            Vector<double>);
+template std::unique_ptr<Operator<float>> make_ellr_t_cuda(const EllrTMatrix<float>&, int, const CsrArrays<float>&,
+                                                           Vector<float>);
 
 }  // namespace femcg::operators

@@ -2,13 +2,10 @@
 
 #include <memory>
 
+#include "operators/csr_arrays.hpp"
 #include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
-
-// Declared only: its header brings Eigen, of which nvcc has much to say.
-template <std::floating_point T>
-struct CsrMatrix;
 
 /// A matrix for `threads` threads a row, on one device. Thread t of row i is slot i threads + t; entry k threads + t of
 /// a row is that slot's in step k, and all slots of step k come before those of step k + 1.
@@ -23,22 +20,26 @@ struct EllrTMatrix {
   Vector<std::int32_t> steps;     ///< of each row: its entries over threads, rounded up; slots / threads
   Vector<std::int32_t> columns;   ///< most_steps x slots
   Vector<T> values;               ///< most_steps x slots
+
+  std::int64_t entries() const { return most_steps * slots; }
 };
 
-/// Throws std::invalid_argument where padding takes too much.
+/// Its list, columns and values apart. Throws std::invalid_argument where padding takes too much.
 template <std::floating_point T>
-EllrTMatrix<T> to_ellr_t(const CsrMatrix<T>& matrix, int threads);
+EllrTMatrix<T> list_of_ellr_t(const CsrMatrix<T>& matrix, int threads);
 
 /// Padding up to a row's own steps is multiplied, that up to the longest row's left out.
 template <std::floating_point T>
 Footprint footprint_of(const EllrTMatrix<T>& a) {
   constexpr std::int64_t entry_bytes = sizeof(T) + sizeof(std::int32_t);
-  return stored_footprint<T>(a.rows, a.nonzeros, a.values.size(), a.values.size() * entry_bytes + a.steps.bytes(),
+  return stored_footprint<T>(a.rows, a.nonzeros, a.entries(), a.entries() * entry_bytes + a.steps.bytes(),
                              a.steps_in_all * a.threads * entry_bytes + a.steps.bytes());
 }
 
-/// The product on the GPU in blocks of `block_size` threads; `a` and the diagonal are on the host.
+/// The product on the GPU in blocks of `block_size` threads, which moves the entries to their places; all that is given
+/// is on the host.
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>& a, int block_size, Vector<T> diagonal);
+std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>& list, int block_size, const CsrArrays<T>& matrix,
+                                              Vector<T> diagonal);
 
 }  // namespace femcg::operators

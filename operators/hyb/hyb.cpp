@@ -32,33 +32,17 @@ std::int64_t length_of(const CsrMatrix<T>& matrix, std::int64_t row) {
   return matrix.row_offsets[row + 1] - matrix.row_offsets[row];
 }
 
+/// The rows that are longer than the padded part.
 template <std::floating_point T>
-void fill_padded_part(const CsrMatrix<T>& matrix, HybMatrix<T>& to) {
-  to.columns = Vector<std::int32_t>(to.width * to.stride);
-  to.values = Vector<T>(to.width * to.stride);
-  to.lengths = Vector<std::int32_t>(to.stride);
-  for_row_blocks(to.stride, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row)
-      to.lengths[row] = row < matrix.rows ? static_cast<std::int32_t>(std::min(to.width, length_of(matrix, row))) : 0;
-    for (std::int64_t k = 0; k < to.width; ++k)
-      for (std::int64_t row = first; row < last; ++row) {
-        const Entry<T> entry = padded_entry(matrix, row, k);
-        to.columns[k * to.stride + row] = entry.column;
-        to.values[k * to.stride + row] = entry.value;
-      }
-  });
-}
-
-template <std::floating_point T>
-void fill_rest(const CsrMatrix<T>& matrix, HybMatrix<T>& to) {
+void list_rest(const CsrMatrix<T>& matrix, HybMatrix<T>& to) {
   const std::int64_t slices = to.stride / HybMatrix<T>::slice_rows;
   to.rest_of_slice = Vector<std::int32_t>(slices + 1);
   std::vector<std::int32_t> rows;
   std::vector<std::int64_t> offsets{0};
-  for (std::int64_t row = 0; row < to.stride; ++row) {
+  for (std::int64_t row = 0; row < matrix.rows; ++row) {
     if (row % HybMatrix<T>::slice_rows == 0)
       to.rest_of_slice[row / HybMatrix<T>::slice_rows] = static_cast<std::int32_t>(rows.size());
-    if (row >= matrix.rows || length_of(matrix, row) <= to.width) continue;
+    if (length_of(matrix, row) <= to.width) continue;
     rows.push_back(static_cast<std::int32_t>(row));
     offsets.push_back(offsets.back() + length_of(matrix, row) - to.width);
   }
@@ -67,13 +51,29 @@ void fill_rest(const CsrMatrix<T>& matrix, HybMatrix<T>& to) {
   to.rest_offsets = Vector<std::int64_t>(static_cast<std::int64_t>(offsets.size()));
   std::copy(rows.begin(), rows.end(), to.rest_rows.data());
   std::copy(offsets.begin(), offsets.end(), to.rest_offsets.data());
-  to.rest_columns = Vector<std::int32_t>(offsets.back());
-  to.rest_values = Vector<T>(offsets.back());
+  to.rest_entries = offsets.back();
+}
+
+template <std::floating_point T>
+void fill(const CsrMatrix<T>& matrix, HybMatrix<T>& to) {
+  to.columns = Vector<std::int32_t>(to.width * to.stride);
+  to.values = Vector<T>(to.width * to.stride);
+  for_row_blocks(to.stride, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t k = 0; k < to.width; ++k)
+      for (std::int64_t row = first; row < last; ++row) {
+        const Entry<T> entry = padded_entry(matrix, row, k);
+        to.columns[k * to.stride + row] = entry.column;
+        to.values[k * to.stride + row] = entry.value;
+      }
+  });
+  to.rest_columns = Vector<std::int32_t>(to.rest_entries);
+  to.rest_values = Vector<T>(to.rest_entries);
   for_row_blocks(to.rest_rows.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t from = matrix.row_offsets[rows[i]] + to.width, end = matrix.row_offsets[rows[i] + 1];
-      std::copy(matrix.columns.data() + from, matrix.columns.data() + end, to.rest_columns.data() + offsets[i]);
-      std::copy(matrix.values.data() + from, matrix.values.data() + end, to.rest_values.data() + offsets[i]);
+      const std::int64_t row = to.rest_rows[i];
+      const std::int64_t from = matrix.row_offsets[row] + to.width, end = matrix.row_offsets[row + 1];
+      std::copy(matrix.columns.data() + from, matrix.columns.data() + end, to.rest_columns.data() + to.rest_offsets[i]);
+      std::copy(matrix.values.data() + from, matrix.values.data() + end, to.rest_values.data() + to.rest_offsets[i]);
     }
   });
 }
@@ -168,7 +168,7 @@ std::int64_t typical_width(const CsrMatrix<T>& matrix) {
 }
 
 template <std::floating_point T>
-HybMatrix<T> to_hyb(const CsrMatrix<T>& matrix, std::int64_t width) {
+HybMatrix<T> lists_of_hyb(const CsrMatrix<T>& matrix, std::int64_t width) {
   constexpr std::int64_t slice_rows = HybMatrix<T>::slice_rows;
   HybMatrix<T> to;
   to.rows = matrix.rows;
@@ -176,8 +176,10 @@ HybMatrix<T> to_hyb(const CsrMatrix<T>& matrix, std::int64_t width) {
   to.width = std::min(width, longest_row(matrix));
   to.stride = (std::int64_t{matrix.rows} + slice_rows - 1) / slice_rows * slice_rows;
   check_padding(matrix, to.width, to.width * to.stride, "option 'width' of operator 'hyb'");
-  fill_padded_part(matrix, to);
-  fill_rest(matrix, to);
+  to.lengths = Vector<std::int32_t>(to.stride);
+  for (std::int64_t row = 0; row < to.stride; ++row)
+    to.lengths[row] = row < matrix.rows ? static_cast<std::int32_t>(std::min(to.width, length_of(matrix, row))) : 0;
+  list_rest(matrix, to);
   return to;
 }
 
@@ -185,8 +187,9 @@ template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_hyb(const Ingredients<T>& from, const Options& given) {
   const std::string_view text = value_of(options[0], "hyb", given);
   const std::int64_t width = text == "auto" ? typical_width(*from.matrix) : parse_positive(text).value_or(0);
-  HybMatrix<T> a = to_hyb(*from.matrix, width);
-  if (from.device == Device::cuda) return make_hyb_cuda(a, diagonal_of(*from.matrix));
+  HybMatrix<T> a = lists_of_hyb(*from.matrix, width);
+  if (from.device == Device::cuda) return make_hyb_cuda(a, arrays_of(*from.matrix), diagonal_of(*from.matrix));
+  fill(*from.matrix, a);
   return std::make_unique<Hyb<T>>(std::move(a));
 }
 

@@ -8,6 +8,7 @@
 //
 // Bell & Garland 2009, "Implementing sparse matrix-vector multiplication on throughput-oriented processors".
 
+#include "operators/cuda_conversion.cuh"
 #include "operators/cuda_product.cuh"
 #include "operators/hyb/hyb_matrix.hpp"
 
@@ -77,44 +78,88 @@ __global__ void __launch_bounds__(block_threads)
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
+/// A thread a row moves what is in the padded part, whose padding is never read.
+template <class T>
+struct PaddedMap {
+  const std::int64_t* row_offsets;  ///< of the source
+  Parted<T> a;
+  __device__ std::int64_t count(std::int64_t row) const { return a.lengths[row]; }
+  __device__ std::int64_t from(std::int64_t row, std::int64_t k) const { return row_offsets[row] + k; }
+  __device__ std::int64_t to(std::int64_t row, std::int64_t k) const { return k * a.stride + row; }
+};
+
+/// 8 threads a row move what is beyond `width` entries.
+template <class T>
+struct RestMap {
+  const std::int64_t* row_offsets;  ///< of the source
+  std::int64_t width;
+  Parted<T> a;
+  __device__ std::int64_t first(std::int64_t thread) const {
+    return a.rest_offsets[thread / rest_threads] + thread % rest_threads;
+  }
+  __device__ std::int64_t count(std::int64_t thread) const {
+    return (a.rest_offsets[thread / rest_threads + 1] - first(thread) + rest_threads - 1) / rest_threads;
+  }
+  __device__ std::int64_t from(std::int64_t thread, std::int64_t k) const {
+    return row_offsets[a.rest_rows[thread / rest_threads]] + width + thread % rest_threads + k * rest_threads;
+  }
+  __device__ std::int64_t to(std::int64_t thread, std::int64_t k) const { return first(thread) + k * rest_threads; }
+};
+
+template <std::floating_point T>
+HybMatrix<T> lists_on_gpu(const HybMatrix<T>& lists) {
+  HybMatrix<T> a;
+  a.rows = lists.rows;
+  a.nonzeros = lists.nonzeros;
+  a.width = lists.width;
+  a.stride = lists.stride;
+  a.rest_entries = lists.rest_entries;
+  a.lengths = copied(lists.lengths, Device::cuda);
+  a.rest_of_slice = copied(lists.rest_of_slice, Device::cuda);
+  a.rest_rows = copied(lists.rest_rows, Device::cuda);
+  a.rest_offsets = copied(lists.rest_offsets, Device::cuda);
+  return a;
+}
+
 template <std::floating_point T>
 class CudaHyb final : public Operator<T> {
  public:
   static_assert(HybMatrix<T>::slice_rows == cuda::threads_a_warp);
 
-  CudaHyb(const HybMatrix<T>& a, Vector<T> diagonal)
-      : Operator<T>(a.rows, Device::cuda),
-        footprint_(footprint_of(a, true)),
-        stride_(a.stride),
-        columns_(copied(a.columns, Device::cuda)),
-        values_(copied(a.values, Device::cuda)),
-        lengths_(copied(a.lengths, Device::cuda)),
-        rest_of_slice_(copied(a.rest_of_slice, Device::cuda)),
-        rest_rows_(copied(a.rest_rows, Device::cuda)),
-        rest_offsets_(copied(a.rest_offsets, Device::cuda)),
-        rest_columns_(copied(a.rest_columns, Device::cuda)),
-        rest_values_(copied(a.rest_values, Device::cuda)),
-        diagonal_(std::move(diagonal)) {}
-
-  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  Footprint footprint() const override { return footprint_; }
-
- private:
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const Parted<T> a{
-        this->size(),          stride_,           columns_.data(),      values_.data(),       lengths_.data(),
-        rest_of_slice_.data(), rest_rows_.data(), rest_offsets_.data(), rest_columns_.data(), rest_values_.data()};
-    product_(a, stride_, x, y, energy);
+  CudaHyb(const HybMatrix<T>& lists, const CsrArrays<T>& matrix, Vector<T> diagonal)
+      : Operator<T>(lists.rows, Device::cuda), a_(lists_on_gpu(lists)), diagonal_(std::move(diagonal)) {
+    a_.columns = Vector<std::int32_t>(a_.width * a_.stride, Device::cuda);
+    a_.values = Vector<T>(a_.width * a_.stride, Device::cuda);
+    a_.rest_columns = Vector<std::int32_t>(a_.rest_entries, Device::cuda);
+    a_.rest_values = Vector<T>(a_.rest_entries, Device::cuda);
+    const cuda::SourceOnGpu<T> source(matrix);
+    const std::int64_t* row_offsets = source.pointers().offsets;
+    cuda::move_entries(a_.rows, PaddedMap<T>{row_offsets, pointers()}, source, a_.columns, a_.values);
+    cuda::move_entries(a_.rest_rows.size() * rest_threads, RestMap<T>{row_offsets, a_.width, pointers()}, source,
+                       a_.rest_columns, a_.rest_values);
   }
 
-  Footprint footprint_;
-  std::int64_t stride_;
-  Vector<std::int32_t> columns_;
-  Vector<T> values_;
-  Vector<std::int32_t> lengths_, rest_of_slice_, rest_rows_;
-  Vector<std::int64_t> rest_offsets_;
-  Vector<std::int32_t> rest_columns_;
-  Vector<T> rest_values_;
+  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  Footprint footprint() const override { return footprint_of(a_, true); }
+
+ private:
+  Parted<T> pointers() const {
+    return {a_.rows,
+            a_.stride,
+            a_.columns.data(),
+            a_.values.data(),
+            a_.lengths.data(),
+            a_.rest_of_slice.data(),
+            a_.rest_rows.data(),
+            a_.rest_offsets.data(),
+            a_.rest_columns.data(),
+            a_.rest_values.data()};
+  }
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    product_(pointers(), a_.stride, x, y, energy);
+  }
+
+  HybMatrix<T> a_;
   Vector<T> diagonal_;  ///< on the host
   cuda::Product<T, Parted<T>> product_{hyb_kernel<T, false>, hyb_kernel<T, true>, block_threads};
 };
@@ -122,11 +167,13 @@ class CudaHyb final : public Operator<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_hyb_cuda(const HybMatrix<T>& a, Vector<T> diagonal) {
-  return std::make_unique<CudaHyb<T>>(a, std::move(diagonal));
+std::unique_ptr<Operator<T>> make_hyb_cuda(const HybMatrix<T>& lists, const CsrArrays<T>& matrix, Vector<T> diagonal) {
+  return std::make_unique<CudaHyb<T>>(lists, matrix, std::move(diagonal));
 }
 
-template std::unique_ptr<Operator<double>> make_hyb_cuda(const HybMatrix<double>&, Vector<double>);
-template std::unique_ptr<Operator<float>> make_hyb_cuda(const HybMatrix<float>&, Vector<float>);
+template std::unique_ptr<Operator<double>> make_hyb_cuda(const HybMatrix<double>&, const CsrArrays<double>&,
+                                                         Vector<double>);
+template std::unique_ptr<Operator<float>> make_hyb_cuda(const HybMatrix<float>&, const CsrArrays<float>&,
+                                                        Vector<float>);
 
 }  // namespace femcg::operators

@@ -2,13 +2,10 @@
 
 #include <memory>
 
+#include "operators/csr_arrays.hpp"
 #include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
-
-// Declared only: its header brings Eigen, of which nvcc has much to say.
-template <std::floating_point T>
-struct CsrMatrix;
 
 /// A matrix as a padded part and the rest, on one device.
 ///
@@ -21,8 +18,9 @@ struct HybMatrix {
 
   std::int32_t rows = 0;
   std::int64_t nonzeros = 0;
-  std::int64_t width = 0;        ///< entries a row of the padded part
-  std::int64_t stride = 0;       ///< rows, rounded up to whole slices
+  std::int64_t width = 0;   ///< entries a row of the padded part
+  std::int64_t stride = 0;  ///< rows, rounded up to whole slices
+  std::int64_t rest_entries = 0;
   Vector<std::int32_t> columns;  ///< width x stride
   Vector<T> values;              ///< width x stride
   Vector<std::int32_t> lengths;  ///< of the padded part's rows without padding; stride
@@ -38,22 +36,23 @@ struct HybMatrix {
 template <std::floating_point T>
 std::int64_t typical_width(const CsrMatrix<T>& matrix);
 
+/// Its lists, columns and values apart. Throws std::invalid_argument where padding takes too much.
 template <std::floating_point T>
-HybMatrix<T> to_hyb(const CsrMatrix<T>& matrix, std::int64_t width);
+HybMatrix<T> lists_of_hyb(const CsrMatrix<T>& matrix, std::int64_t width);
 
 /// Where `skips_padding`, a product leaves the padding out and reads the lengths instead.
 template <std::floating_point T>
 Footprint footprint_of(const HybMatrix<T>& a, bool skips_padding) {
   constexpr std::int64_t entry_bytes = sizeof(T) + sizeof(std::int32_t);
-  const std::int64_t entries = a.values.size() + a.rest_values.size();
+  const std::int64_t entries = a.width * a.stride + a.rest_entries;
   const std::int64_t lists = a.rest_of_slice.bytes() + a.rest_rows.bytes() + a.rest_offsets.bytes();
   return stored_footprint<T>(
       a.rows, a.nonzeros, entries, entries * entry_bytes + lists + a.lengths.bytes(),
       (skips_padding ? a.nonzeros * entry_bytes + a.lengths.bytes() : entries * entry_bytes) + lists);
 }
 
-/// The product on the GPU; `a` and the diagonal are on the host.
+/// The product on the GPU, which moves the entries to their places; all that is given is on the host.
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_hyb_cuda(const HybMatrix<T>& a, Vector<T> diagonal);
+std::unique_ptr<Operator<T>> make_hyb_cuda(const HybMatrix<T>& lists, const CsrArrays<T>& matrix, Vector<T> diagonal);
 
 }  // namespace femcg::operators

@@ -48,6 +48,24 @@ void place_rows(const CsrMatrix<T>& matrix, const std::vector<std::int64_t>& lon
   }
 }
 
+/// Moves the entries to their places; the gaps before long diagonals are never read.
+template <std::floating_point T>
+void fill(const CsrMatrix<T>& matrix, JaggedDiagonals<T>& to) {
+  to.columns = Vector<std::int32_t>(to.entries);
+  to.values = Vector<T>(to.entries);
+  for_row_blocks(matrix.rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    std::int64_t end_of_diagonal = last;
+    for (std::int32_t k = 0; k < to.lengths[first]; ++k) {
+      while (to.lengths[end_of_diagonal - 1] <= k) --end_of_diagonal;
+      for (std::int64_t position = first; position < end_of_diagonal; ++position) {
+        const std::int64_t from = matrix.row_offsets[to.places[position]] + k;
+        to.columns[to.offsets[k] + position] = matrix.columns[from];
+        to.values[to.offsets[k] + position] = matrix.values[from];
+      }
+    }
+  });
+}
+
 /// sums[i] is the product of the row at position first + i with x.
 template <std::floating_point T>
 void multiply_block(const JaggedDiagonals<T>& a, const T* x, T* sums, std::int64_t first, std::int64_t last) {
@@ -127,48 +145,29 @@ class Jad final : public Operator<T> {
 }  // namespace
 
 template <std::floating_point T>
-JaggedDiagonals<T> to_jagged_diagonals(const CsrMatrix<T>& matrix) {
+JaggedDiagonals<T> lists_of_jagged_diagonals(const CsrMatrix<T>& matrix) {
   const std::vector<std::int64_t> longer = count_longer(matrix);
   const auto width = static_cast<std::int64_t>(longer.size());
-  JaggedDiagonals<T> to{matrix.rows,
-                        matrix.nonzeros(),
-                        Vector<std::int64_t>(width),
-                        Vector<std::int32_t>(matrix.rows),
-                        Vector<std::int32_t>(matrix.rows),
-                        {},
-                        {}};
+  JaggedDiagonals<T> to;
+  to.rows = matrix.rows;
+  to.nonzeros = matrix.nonzeros();
+  to.offsets = Vector<std::int64_t>(width);
+  to.lengths = Vector<std::int32_t>(matrix.rows);
+  to.places = Vector<std::int32_t>(matrix.rows);
   place_rows(matrix, longer, to);
-  std::int64_t end = 0;
   for (std::int64_t k = 0; k < width; ++k) {
     const std::int64_t count = longer[static_cast<std::size_t>(k)];
-    to.offsets[k] = count >= long_diagonal ? (end + alignment - 1) / alignment * alignment : end;
-    end = to.offsets[k] + count;
+    to.offsets[k] = count >= long_diagonal ? (to.entries + alignment - 1) / alignment * alignment : to.entries;
+    to.entries = to.offsets[k] + count;
   }
-  to.columns = Vector<std::int32_t>(end);
-  to.values = Vector<T>(end);
-  for (std::int64_t k = 0; k + 1 < width; ++k)
-    for (std::int64_t gap = to.offsets[k] + longer[static_cast<std::size_t>(k)]; gap < to.offsets[k + 1]; ++gap) {
-      to.columns[gap] = 0;
-      to.values[gap] = 0;
-    }
-  for_row_blocks(matrix.rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    std::int64_t end_of_diagonal = last;
-    for (std::int32_t k = 0; k < to.lengths[first]; ++k) {
-      while (to.lengths[end_of_diagonal - 1] <= k) --end_of_diagonal;
-      for (std::int64_t position = first; position < end_of_diagonal; ++position) {
-        const std::int64_t from = matrix.row_offsets[to.places[position]] + k;
-        to.columns[to.offsets[k] + position] = matrix.columns[from];
-        to.values[to.offsets[k] + position] = matrix.values[from];
-      }
-    }
-  });
   return to;
 }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_jad(const Ingredients<T>& from, const Options&) {
-  JaggedDiagonals<T> a = to_jagged_diagonals(*from.matrix);
-  if (from.device == Device::cuda) return make_jad_cuda(a, diagonal_of(*from.matrix));
+  JaggedDiagonals<T> a = lists_of_jagged_diagonals(*from.matrix);
+  if (from.device == Device::cuda) return make_jad_cuda(a, arrays_of(*from.matrix), diagonal_of(*from.matrix));
+  fill(*from.matrix, a);
   return std::make_unique<Jad<T>>(std::move(a));
 }
 

@@ -8,6 +8,7 @@
 //
 // Li & Saad 2013, "GPU-accelerated preconditioned iterative linear solvers"; Wang, Gu & Li 2017.
 
+#include "operators/cuda_conversion.cuh"
 #include "operators/cuda_product.cuh"
 #include "operators/jad/jad_matrix.hpp"
 
@@ -44,33 +45,48 @@ __global__ void __launch_bounds__(block_threads)
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
+/// A thread a position moves its row: neighbouring threads write neighbouring entries.
+template <class T>
+struct JadMap {
+  const std::int64_t* row_offsets;  ///< of the source
+  Diagonals<T> a;
+  __device__ std::int64_t count(std::int64_t position) const { return a.lengths[position]; }
+  __device__ std::int64_t from(std::int64_t position, std::int64_t k) const {
+    return row_offsets[a.places[position]] + k;
+  }
+  __device__ std::int64_t to(std::int64_t position, std::int64_t k) const { return a.offsets[k] + position; }
+};
+
 template <std::floating_point T>
 class CudaJad final : public Operator<T> {
  public:
-  CudaJad(const JaggedDiagonals<T>& a, Vector<T> diagonal)
-      : Operator<T>(a.rows, Device::cuda),
-        footprint_(footprint_of(a)),
-        offsets_(copied(a.offsets, Device::cuda)),
-        lengths_(copied(a.lengths, Device::cuda)),
-        places_(copied(a.places, Device::cuda)),
-        columns_(copied(a.columns, Device::cuda)),
-        values_(copied(a.values, Device::cuda)),
-        diagonal_(std::move(diagonal)) {}
-
-  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  Footprint footprint() const override { return footprint_; }
-
- private:
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const Diagonals<T> a{this->size(),   offsets_.data(), lengths_.data(),
-                         places_.data(), columns_.data(), values_.data()};
-    product_(a, this->size(), x, y, energy);
+  CudaJad(const JaggedDiagonals<T>& lists, const CsrArrays<T>& matrix, Vector<T> diagonal)
+      : Operator<T>(lists.rows, Device::cuda),
+        a_{lists.rows,
+           lists.nonzeros,
+           lists.entries,
+           copied(lists.offsets, Device::cuda),
+           copied(lists.lengths, Device::cuda),
+           copied(lists.places, Device::cuda),
+           Vector<std::int32_t>(lists.entries, Device::cuda),
+           Vector<T>(lists.entries, Device::cuda)},
+        diagonal_(std::move(diagonal)) {
+    const cuda::SourceOnGpu<T> source(matrix);
+    cuda::move_entries(a_.rows, JadMap<T>{source.pointers().offsets, pointers()}, source, a_.columns, a_.values);
   }
 
-  Footprint footprint_;
-  Vector<std::int64_t> offsets_;
-  Vector<std::int32_t> lengths_, places_, columns_;
-  Vector<T> values_;
+  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  Footprint footprint() const override { return footprint_of(a_); }
+
+ private:
+  Diagonals<T> pointers() const {
+    return {a_.rows, a_.offsets.data(), a_.lengths.data(), a_.places.data(), a_.columns.data(), a_.values.data()};
+  }
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    product_(pointers(), a_.rows, x, y, energy);
+  }
+
+  JaggedDiagonals<T> a_;
   Vector<T> diagonal_;  ///< on the host
   cuda::Product<T, Diagonals<T>> product_{jad_kernel<T, false>, jad_kernel<T, true>, block_threads};
 };
@@ -78,11 +94,14 @@ class CudaJad final : public Operator<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_jad_cuda(const JaggedDiagonals<T>& a, Vector<T> diagonal) {
-  return std::make_unique<CudaJad<T>>(a, std::move(diagonal));
+std::unique_ptr<Operator<T>> make_jad_cuda(const JaggedDiagonals<T>& lists, const CsrArrays<T>& matrix,
+                                           Vector<T> diagonal) {
+  return std::make_unique<CudaJad<T>>(lists, matrix, std::move(diagonal));
 }
 
-template std::unique_ptr<Operator<double>> make_jad_cuda(const JaggedDiagonals<double>&, Vector<double>);
-template std::unique_ptr<Operator<float>> make_jad_cuda(const JaggedDiagonals<float>&, Vector<float>);
+template std::unique_ptr<Operator<double>> make_jad_cuda(const JaggedDiagonals<double>&, const CsrArrays<double>&,
+                                                         Vector<double>);
+template std::unique_ptr<Operator<float>> make_jad_cuda(const JaggedDiagonals<float>&, const CsrArrays<float>&,
+                                                        Vector<float>);
 
 }  // namespace femcg::operators

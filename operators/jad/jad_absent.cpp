@@ -7,11 +7,13 @@
 namespace femcg::operators {
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_jad_cuda(const JaggedDiagonals<T>&, Vector<T>) {
+std::unique_ptr<Operator<T>> make_jad_cuda(const JaggedDiagonals<T>&, const CsrArrays<T>&, Vector<T>) {
   throw std::logic_error("this build has no CUDA");
 }
 
-template std::unique_ptr<Operator<double>> make_jad_cuda(const JaggedDiagonals<double>&, Vector<double>);
-template std::unique_ptr<Operator<float>> make_jad_cuda(const JaggedDiagonals<float>&, Vector<float>);
+template std::unique_ptr<Operator<double>> make_jad_cuda(const JaggedDiagonals<double>&, const CsrArrays<double>&,
+                                                         Vector<double>);
+template std::unique_ptr<Operator<float>> make_jad_cuda(const JaggedDiagonals<float>&, const CsrArrays<float>&,
+                                                        Vector<float>);
 
 }  // namespace femcg::operators
