@@ -44,7 +44,7 @@ std::string short_ratio(double ratio) {
 
 std::string short_duration(double seconds) {
   if (seconds < 120) return duration(seconds);
-  return seconds < 3600 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.3g} h", seconds / 3600);
+  return seconds < 3600 ? fmt::format("{:.1f} min", seconds / 60) : short_number(seconds / 3600) + " h";
 }
 
 constexpr std::size_t widest = 100;
