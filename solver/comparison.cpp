@@ -48,9 +48,12 @@ class Comparing {
     std::optional<operators::Vector<T>> inverse_diagonal;
   };
 
-  bool step(const std::string& what) {
+  bool step(const std::string& next) {
     ++steps_done_;
-    interrupted_ = interrupted_ || !settings_.go_on(static_cast<double>(steps_done_) / steps_, what);
+    return tell(next);
+  }
+  bool tell(const std::string& next) {
+    interrupted_ = interrupted_ || !settings_.go_on(static_cast<double>(steps_done_) / steps_, next);
     return !interrupted_;
   }
   void describe(const Entrant& entrant, Compared& row) const;
@@ -228,8 +231,8 @@ void Comparing<T>::make(const Entrant& entrant, Compared& row) {
     row.reason = std::isinf(*row.agreement)
                      ? "its product has entries that are not finite, or not 0 where nothing is added up"
                      : fmt::format(
-                           "its product differs from the reference by {:.1e} of what rounding works on; at most "
-                           "{:.1e} is rounding",
+                           "its product differs from the reference by {:.1e} of the terms that are added up; rounding "
+                           "explains {:.1e}",
                            *row.agreement, row.agreement_bound);
     return;
   }
@@ -264,15 +267,21 @@ void Comparing<T>::time_group() {
                            made.inverse_diagonal ? &*made.inverse_diagonal : nullptr,
                            {},
                            {}});
+  if (group_.empty()) return;
   std::size_t turn = 0;
-  Contest contest{settings_.iterations, settings_.repetitions,
-                  [&] {
-                    const std::size_t next = ++turn % group_.size();
-                    return step(fmt::format("timing {}, repetition {} of {}", group_[next].row->record.op.name,
-                                            std::min<std::size_t>(turn / group_.size() + 1, settings_.repetitions),
-                                            settings_.repetitions));
-                  },
-                  settings_.stop};
+  const auto next = [&] {
+    return fmt::format("timing {}, repetition {} of {}", group_[turn % group_.size()].row->record.op.name,
+                       std::min<std::size_t>(turn / group_.size() + 1, settings_.repetitions), settings_.repetitions);
+  };
+  const auto go_on = [&] {
+    ++turn;
+    return step(next());
+  };
+  if (!tell(next())) {
+    group_.clear();
+    return;
+  }
+  const Contest contest{settings_.iterations, settings_.repetitions, go_on, settings_.stop};
   hold<T>(contestants, contest, [&](std::size_t i, const std::exception& error) {
     group_[i].row->outcome = Outcome::failed;
     group_[i].row->reason = reason_of(error);

@@ -37,6 +37,13 @@ std::optional<std::string> case_key(const std::string& axis) {
   return axis;
 }
 
+/// The shortest name of a key of the case, under which its values are reported.
+std::string word_of(const std::string& key) {
+  for (const auto& [word, known] : short_keys)
+    if (key == known) return std::string(word);
+  return key;
+}
+
 bool has_option(const OperatorChoice& choice, const std::string& option) {
   const auto options = operators::find_operator(choice.name)->options;
   return std::ranges::any_of(options, [&](const operators::OptionDescription& known) { return known.name == option; });
@@ -92,7 +99,7 @@ std::vector<SweepPoint> expand_sweep(const std::filesystem::path& file, const st
     if (key && std::ranges::any_of(axes, same))
       throw InputError(at_place(axis.place, fmt::format("{} is swept twice; {} is short for it", in_quotes(*key),
                                                         in_quotes(key->substr(key->rfind('.') + 1)))));
-    if (key) axes.push_back(axis);
+    if (key) axes.push_back({word_of(*key), axis.values, axis.place});
   }
   std::ranges::stable_partition(axes,
                                 [](const SweepAxis& axis) { return !case_key(axis.key)->starts_with("solver."); });

@@ -81,7 +81,7 @@ TEST_CASE("a sweep is every combination, what needs the same mesh in a row") {
   const Folder folder;
   const fs::path file = folder.write("sweep.yaml", std::string(square) + R"(compare:
   operators: [csr, sell]
-  sweep: {precision: [single, double], degree: [1, 3], C: [4, 8], sigma: [1, 64]}
+  sweep: {solver.precision: [single, double], degree: [1, 3], C: [4, 8], sigma: [1, 64]}
 )");
   const auto points = solver::expand_sweep(file, {});
   REQUIRE(points.size() == 4);
@@ -92,6 +92,7 @@ TEST_CASE("a sweep is every combination, what needs the same mesh in a row") {
   CHECK(points[0].resolved.solver.precision == solver::Precision::single);
   CHECK(points[1].resolved.solver.precision == solver::Precision::double_);
   CHECK(points[3].values.at("degree") == "3");
+  CHECK(points[3].values.at("precision") == "double");
   CHECK(points[3].resolved.quadrature == 4);  // the default follows the degree
 
   const auto swept = solver::expand_operators(points[0].resolved.compare);
