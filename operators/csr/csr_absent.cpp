@@ -1,0 +1,17 @@
+// The GPU's part of this operator in a build without CUDA, where nothing can ask for it.
+
+#include <stdexcept>
+
+#include "operators/csr/csr_cuda.hpp"
+
+namespace femcg::operators {
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_csr_cuda(const CsrMatrix<T>&, const CsrLaunch&) {
+  throw std::logic_error("this build has no CUDA");
+}
+
+template std::unique_ptr<Operator<double>> make_csr_cuda(const CsrMatrix<double>&, const CsrLaunch&);
+template std::unique_ptr<Operator<float>> make_csr_cuda(const CsrMatrix<float>&, const CsrLaunch&);
+
+}  // namespace femcg::operators

@@ -1,0 +1,19 @@
+// The GPU's part of this operator in a build without CUDA, where nothing can ask for it.
+
+#include <stdexcept>
+
+#include "operators/sell/sell_cuda.hpp"
+
+namespace femcg::operators {
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_sell_cuda(const CsrMatrix<T>&, const SellMatrix<T>&, std::string_view) {
+  throw std::logic_error("this build has no CUDA");
+}
+
+template std::unique_ptr<Operator<double>> make_sell_cuda(const CsrMatrix<double>&, const SellMatrix<double>&,
+                                                          std::string_view);
+template std::unique_ptr<Operator<float>> make_sell_cuda(const CsrMatrix<float>&, const SellMatrix<float>&,
+                                                         std::string_view);
+
+}  // namespace femcg::operators
