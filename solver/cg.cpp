@@ -101,6 +101,7 @@ class Loop {
   std::int64_t sent_iterations_ = 0;
   double norm_b_ = 0;
   double last_true_ = std::numeric_limits<double>::infinity();
+  bool last_halved_ = true;
   std::chrono::steady_clock::time_point begin_;
   CgResult result_;
 };
@@ -220,11 +221,14 @@ bool Loop<T>::finished() {
     result_.reason = StopReason::converged;
     return true;
   }
-  if (!(result_.true_relative_residual < 0.5 * last_true_)) {
+  // One restart may come at a bad moment, in single precision above all; two in a row are rounding.
+  const bool halved = result_.true_relative_residual < 0.5 * last_true_;
+  if (!halved && !last_halved_) {
     result_.reason = StopReason::stagnated;
     return true;
   }
-  last_true_ = result_.true_relative_residual;
+  last_halved_ = halved;
+  last_true_ = std::min(last_true_, result_.true_relative_residual);
   return false;
 }
 

@@ -46,9 +46,9 @@ struct CgResult {
 /// Preconditioned conjugate gradients for A x = b from x = 0 (Hestenes & Stiefel 1952).
 ///
 /// Ends as converged only where the residual computed afresh meets the tolerance; where it does not, the recurrence
-/// restarts from it (van der Vorst & Ye 2000), and where a restart no longer halves it, as stagnated. What the restarts
-/// find is added up in double precision, so that single precision too reaches any tolerance that its restarts approach
-/// (iterative refinement). A direction with p'Ap <= 0 ends it as indefinite.
+/// restarts from it (van der Vorst & Ye 2000), and where two restarts running do not halve it, as stagnated. What the
+/// restarts find is added up in double precision, so that single precision too reaches any tolerance that its restarts
+/// approach (iterative refinement). A direction with p'Ap <= 0 ends it as indefinite.
 ///
 /// On a GPU scalars stay there and the host only looks at residuals that are past: x may be some iterations further
 /// than the one that is reported.
