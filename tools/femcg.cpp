@@ -75,9 +75,12 @@ void add_comparison_options(CLI::App& command, CommandLine& line) {
                   "all, or names with commas between: csr,sell; see femcg list operators")
       ->type_name("LIST");
   command.add_option("--device", line.device, "auto, cpu, cuda, or several: cpu,cuda")->type_name("LIST");
-  command.add_option("--iterations", line.iterations, "CG iterations timed, with no test of convergence (default 200)")
+  command
+      .add_option("--iterations", line.iterations,
+                  "CG iterations timed, with no test of convergence (default: the case's, or 200)")
       ->type_name("N");
-  command.add_option("--repetitions", line.repetitions, "times that each is measured, in turn (default 5)")
+  command
+      .add_option("--repetitions", line.repetitions, "times that each is measured, in turn (default: the case's, or 5)")
       ->type_name("R");
   command.add_option("--baseline", line.baseline, "an earlier compare.json: says what became faster or slower")
       ->type_name("FILE");
@@ -223,9 +226,10 @@ ExitStatus execute(int argc, char** argv) {
       "failed.",
       "femcg");
   CLI::App& run = *app.add_subcommand("run", "solve a case, print a summary and write a results folder");
-  CLI::App& compare_case =
-      *app.add_subcommand("compare", "time operators against each other on one case; write tables and a report");
-  CLI::App& matrix = *app.add_subcommand("matrix", "the same for a matrix from a file, no mesh needed");
+  CLI::App& compare_case = *app.add_subcommand(
+      "compare", "check and time operators against each other on one case; write tables and a report");
+  CLI::App& matrix = *app.add_subcommand(
+      "matrix", "check and time operators against each other on a matrix from a file, with no mesh");
   CLI::App& check = *app.add_subcommand("check", "validate a case without solving; print it with every default");
   CLI::App& list = *app.add_subcommand("list", "show what this build offers");
   CLI::App& info = *app.add_subcommand("info", "show version, build, threads, devices and copy bandwidth");
