@@ -7,7 +7,7 @@ namespace femcg::operators {
 template <std::floating_point T>
 struct CsrMatrix;
 
-/// The arrays of a CsrMatrix, whose own header brings more than nvcc has to see.
+/// The arrays of a CsrMatrix, all that a conversion on the GPU takes of it.
 template <std::floating_point T>
 struct CsrArrays {
   const Vector<std::int64_t>* row_offsets;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -13,6 +12,7 @@
 #include "operators/memory.hpp"
 #include "solver/agreement.hpp"
 #include "solver/preconditioner.hpp"
+#include "solver/setup.hpp"
 
 namespace femcg::solver {
 
@@ -83,13 +83,6 @@ class Comparing {
   bool interrupted_ = false;
 };
 
-template <class Work>
-double seconds_of(const Work& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 const operators::OperatorDescription& row_of(const Entrant& entrant) {
   return *operators::find_operator(entrant.op.name);
 }
@@ -130,9 +123,9 @@ void Comparing<T>::assemble(const std::vector<Entrant>& entrants) try {
                                [&](const Entrant& e) { return e.not_applicable.empty() && row_of(e).needs == needs; });
   };
   if (system_.form != nullptr && (needed(Needs::matrix) || needed(Needs::element_matrices)))
-    element_seconds_ = seconds_of([&] { element_matrices_ = operators::assemble_element_matrices(*system_.form); });
+    timed(element_seconds_, [&] { element_matrices_ = operators::assemble_element_matrices(*system_.form); });
   if (!needed(Needs::matrix)) return;
-  matrix_seconds_ = seconds_of([&] {
+  timed(matrix_seconds_, [&] {
     matrix_ =
         system_.form != nullptr
             ? std::make_shared<const operators::CsrMatrix<T>>(operators::assemble<T>(*system_.form, element_matrices_))
@@ -219,7 +212,8 @@ void Comparing<T>::make(const Entrant& entrant, Compared& row) {
   if (of.needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
   if (of.needs == Needs::matrix) from.matrix = matrix_;
   Made made{&row, nullptr, std::nullopt};
-  row.record.seconds.conversion = seconds_of([&] {
+  row.record.seconds.conversion = 0;  // an attempt that did not fit beside the others does not count
+  timed(row.record.seconds.conversion, [&] {
     made.a = of.make(from, entrant.op.options);
     operators::synchronize(entrant.device);
   });

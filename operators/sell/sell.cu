@@ -1,7 +1,7 @@
 // SELL-C-sigma on the GPU: a thread a row, so that a warp reads 32 values and 32 columns of neighbouring rows at once;
-// four entries of a row are in flight together. Columns are 16-bit offsets from the chunk's least column where that
-// fits. Moves sizeof(T) + 2 or 4 bytes an entry, padding included, (8 + 4) / C + 4 a row, and x and y once (Kreutzer et
-// al. 2012).
+// five or eight entries of a row are in flight together. Columns are 16-bit offsets from the chunk's least column where
+// that fits. Moves sizeof(T) + 2 or 4 bytes an entry, padding included, (8 + 4) / C + 4 a row, and x and y once
+// (Kreutzer et al. 2012).
 
 #include <algorithm>
 
