@@ -2,7 +2,9 @@
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 
+#include "operators/resident_cg.hpp"
 #include "operators/vector.hpp"
 #include "operators/vector_kernels.hpp"
 
@@ -40,6 +42,8 @@ class Operator {
   virtual Footprint footprint() const = 0;
   /// The vector passes that a CG with this operator uses: femcg's own, or, for a library's operator, that library's.
   virtual const VectorKernels<T>& kernels() const { return vector_kernels<T>(device_); }
+  /// The loop inside one kernel, where this operator has one and its system is small enough for it.
+  virtual std::unique_ptr<ResidentCg<T>> resident_cg() const { return nullptr; }
 
  protected:
   Operator(std::int32_t size, Device device) : size_(size), device_(device) {}

@@ -1,6 +1,6 @@
-// The passes of CG on the host. Words read and written an unknown: start 2, update 6, direction 3, dot 2; one more each
-// with a diagonal, dot apart. Threads share fixed blocks of rows, each block one sweep of SIMD loops; sums are in
-// double precision, block by block.
+// The passes of CG on the host. Words read and written an unknown: start 2, update 3, direction 5, advance 9, dot 2;
+// one more each with a diagonal (advance two), dot apart. Threads share fixed blocks of rows, each block one sweep of
+// SIMD loops; sums are in double precision, block by block.
 
 #include "operators/vector_kernels.hpp"
 
@@ -56,12 +56,10 @@ Norms start_rows(const T* r, Preconditioner solve, T* p, std::int64_t first, std
 }
 
 template <std::floating_point T, class Preconditioner>
-Norms update_rows(T alpha, const T* p, const T* q, Preconditioner solve, T* x, T* r, std::int64_t first,
-                  std::int64_t last) {
+Norms update_rows(T alpha, const T* q, Preconditioner solve, T* r, std::int64_t first, std::int64_t last) {
   double rz = 0, rr = 0;
 #pragma omp simd reduction(+ : rz, rr)
   for (std::int64_t i = first; i < last; ++i) {
-    x[i] += alpha * p[i];
     const T residual = r[i] - alpha * q[i];
     r[i] = residual;
     rz += static_cast<double>(residual) * static_cast<double>(solve(i, residual));
@@ -71,48 +69,96 @@ Norms update_rows(T alpha, const T* p, const T* q, Preconditioner solve, T* x, T
 }
 
 template <std::floating_point T, class Preconditioner>
-void direction_rows(T beta, const T* r, Preconditioner solve, T* p, std::int64_t first, std::int64_t last) {
+void direction_rows(T alpha, T beta, const T* r, Preconditioner solve, T* p, T* x, std::int64_t first,
+                    std::int64_t last) {
 #pragma omp simd
-  for (std::int64_t i = first; i < last; ++i) p[i] = solve(i, r[i]) + beta * p[i];
+  for (std::int64_t i = first; i < last; ++i) {
+    x[i] += alpha * p[i];
+    p[i] = solve(i, r[i]) + beta * p[i];
+  }
+}
+
+/// The vectors of the single-reduction method as pointers; u may be r.
+template <std::floating_point T>
+struct Advanced {
+  const T* w;
+  T *u, *p, *s, *x, *r;
+};
+
+template <std::floating_point T, class Preconditioner>
+Norms advance_rows(T alpha, T beta, const Advanced<T>& of, Preconditioner solve, std::int64_t first,
+                   std::int64_t last) {
+  const T* w = of.w;
+  T *u = of.u, *p = of.p, *s = of.s, *x = of.x, *r = of.r;
+  double rz = 0, rr = 0;
+  // Entry by entry: u and r may be one vector.
+#pragma omp simd reduction(+ : rz, rr)
+  for (std::int64_t i = first; i < last; ++i) {
+    p[i] = u[i] + beta * p[i];
+    s[i] = w[i] + beta * s[i];
+    x[i] += alpha * p[i];
+    const T residual = r[i] - alpha * s[i], solved = solve(i, residual);
+    r[i] = residual;
+    u[i] = solved;
+    rz += static_cast<double>(residual) * static_cast<double>(solved);
+    rr += static_cast<double>(residual) * static_cast<double>(residual);
+  }
+  return {rz, rr};
 }
 
 template <std::floating_point T>
 class HostKernels final : public VectorKernels<T> {
  public:
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, Scalar& rz,
-             Scalar& rr) const override {
+  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
     assert(r.size() == p.size());
     with_preconditioner(inverse_diagonal, [&](auto solve) {
-      const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-        return start_rows(r.data(), solve, p.data(), first, last);
+      const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
+        return start_rows(r.data(), solve, p.data(), from, to);
       });
-      *rz.data() = norms.rz;
-      *rr.data() = norms.rr;
+      *first.rz.data() = norms.rz;
+      *first.rr.data() = norms.rr;
     });
   }
 
-  void update(const Scalar& rz, const Scalar& energy, const Vector<T>& p, const Vector<T>& q,
-              const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, Scalar& new_rz,
-              Scalar& rr) const override {
-    assert(p.size() == q.size() && p.size() == x.size() && p.size() == r.size());
-    const T alpha = static_cast<T>(step_length(rz.value(), energy.value()));
+  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+              CgScalars& next) const override {
+    assert(q.size() == r.size());
+    const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
     with_preconditioner(inverse_diagonal, [&](auto solve) {
       const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-        return update_rows(alpha, p.data(), q.data(), solve, x.data(), r.data(), first, last);
+        return update_rows(alpha, q.data(), solve, r.data(), first, last);
       });
-      *new_rz.data() = norms.rz;
-      *rr.data() = norms.rr;
+      *next.rz.data() = norms.rz;
+      *next.rr.data() = norms.rr;
     });
   }
 
-  void direction(const Scalar& new_rz, const Scalar& rz, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p) const override {
-    assert(r.size() == p.size());
-    const T beta = static_cast<T>(step_length(new_rz.value(), rz.value()));
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                 Vector<T>& p, Vector<T>& x) const override {
+    assert(r.size() == p.size() && x.size() == p.size());
+    const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
+    const T beta = static_cast<T>(step_length(next.rz.value(), now.rz.value()));
     with_preconditioner(inverse_diagonal, [&](auto solve) {
       for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-        direction_rows(beta, r.data(), solve, p.data(), first, last);
+        direction_rows(alpha, beta, r.data(), solve, p.data(), x.data(), first, last);
       });
+    });
+  }
+
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+    const double beta = step_length(now.rz.value(), before.rz.value());
+    const double energy = now.uw.value() - beta * beta * before.energy.value();
+    *now.energy.data() = energy;
+    const T alpha = static_cast<T>(step_length(now.rz.value(), energy));
+    T* u = inverse_diagonal != nullptr ? vectors.u.data() : r.data();
+    const Advanced<T> of{vectors.w.data(), u, vectors.p.data(), vectors.s.data(), x.data(), r.data()};
+    with_preconditioner(inverse_diagonal, [&](auto solve) {
+      const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        return advance_rows(alpha, static_cast<T>(beta), of, solve, first, last);
+      });
+      *next.rz.data() = norms.rz;
+      *next.rr.data() = norms.rr;
     });
   }
 

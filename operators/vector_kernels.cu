@@ -1,7 +1,7 @@
 // The passes of CG on the GPU. Threads go over the rows in strides of the grid, which has every block resident; a
-// thread takes 16 bytes of each vector at a time. Words read and written an unknown: start 2, update 6, direction 3,
-// dot 2; one more each with a diagonal, dot apart. Scalars are read from and written to the device's memory; sums are
-// in double precision and in fixed order.
+// thread takes 16 bytes of each vector at a time. Words read and written an unknown: start 2, update 3, direction 5,
+// advance 9, dot 2; one more each with a diagonal (advance three), dot apart. Scalars are read from and written to the
+// device's memory; sums are in double precision and in fixed order.
 
 #include <algorithm>
 #include <cassert>
@@ -88,24 +88,20 @@ __global__ void __launch_bounds__(block_threads) start_kernel(std::int64_t rows,
 
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    update_kernel(std::int64_t rows, const double* rz, const double* energy, const T* p, const T* q,
-                  const T* inverse_diagonal, T* x, T* r, double* new_rz, double* rr, cuda::Parts<2> parts) {
+    update_kernel(std::int64_t rows, const double* rz, const double* energy, const T* q, const T* inverse_diagonal,
+                  T* r, double* new_rz, double* rr, cuda::Parts<2> parts) {
   const T alpha = static_cast<T>(quotient(*rz, *energy));
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
-    T of_p[count], of_q[count], of_x[count], of_r[count];
-    load(p + i, of_p);
+    T of_q[count], of_r[count];
     load(q + i, of_q);
-    load(x + i, of_x);
     load(r + i, of_r);
     for (int k = 0; k < count; ++k) {
-      of_x[k] += alpha * of_p[k];
       of_r[k] -= alpha * of_q[k];
       const T of_z = precondition(inverse_diagonal, i + k, of_r[k]);
       sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_z);
       sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
     }
-    store(of_x, x + i);
     store(of_r, r + i);
   });
   cuda::sum_of_grid(sums, parts, [&](const double(&results)[2]) {
@@ -116,15 +112,64 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    direction_kernel(std::int64_t rows, const double* new_rz, const double* rz, const T* r, const T* inverse_diagonal,
-                     T* p) {
-  const T beta = static_cast<T>(quotient(*new_rz, *rz));
+    direction_kernel(std::int64_t rows, const double* rz, const double* energy, const double* new_rz, const T* r,
+                     const T* inverse_diagonal, T* p, T* x) {
+  const T alpha = static_cast<T>(quotient(*rz, *energy)), beta = static_cast<T>(quotient(*new_rz, *rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
-    T of_r[count], of_p[count];
+    T of_r[count], of_p[count], of_x[count];
     load(r + i, of_r);
     load(p + i, of_p);
-    for (int k = 0; k < count; ++k) of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_p[k];
+    load(x + i, of_x);
+    for (int k = 0; k < count; ++k) {
+      of_x[k] += alpha * of_p[k];
+      of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_p[k];
+    }
+    store(of_x, x + i);
     store(of_p, p + i);
+  });
+}
+
+/// The vectors of the single-reduction method; u may be r.
+template <class T>
+struct Advanced {
+  const T *w, *inverse_diagonal;
+  T *u, *p, *s, *x, *r;
+};
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    advance_kernel(std::int64_t rows, const double* old_rz, const double* old_energy, const double* rz,
+                   const double* uw, double* energy, Advanced<T> v, double* new_rz, double* rr, cuda::Parts<2> parts) {
+  const double factor = quotient(*rz, *old_rz), of_direction = *uw - factor * factor * *old_energy;
+  const T alpha = static_cast<T>(quotient(*rz, of_direction)), beta = static_cast<T>(factor);
+  double sums[2] = {0, 0};
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_u[count], of_w[count], of_p[count], of_s[count], of_x[count], of_r[count];
+    load(v.u + i, of_u);
+    load(v.w + i, of_w);
+    load(v.p + i, of_p);
+    load(v.s + i, of_s);
+    load(v.x + i, of_x);
+    load(v.r + i, of_r);
+    for (int k = 0; k < count; ++k) {
+      of_p[k] = of_u[k] + beta * of_p[k];
+      of_s[k] = of_w[k] + beta * of_s[k];
+      of_x[k] += alpha * of_p[k];
+      of_r[k] -= alpha * of_s[k];
+      of_u[k] = precondition(v.inverse_diagonal, i + k, of_r[k]);
+      sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_u[k]);
+      sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
+    }
+    store(of_p, v.p + i);
+    store(of_s, v.s + i);
+    store(of_x, v.x + i);
+    store(of_r, v.r + i);
+    if (v.inverse_diagonal != nullptr) store(of_u, v.u + i);
+  });
+  cuda::sum_of_grid(sums, parts, [&](const double(&results)[2]) {
+    *energy = of_direction;
+    *new_rz = results[0];
+    *rr = results[1];
   });
 }
 
@@ -148,31 +193,42 @@ class CudaKernels final : public VectorKernels<T> {
       : start_blocks_(cuda::resident_blocks(start_kernel<T>, block_threads)),
         update_blocks_(cuda::resident_blocks(update_kernel<T>, block_threads)),
         direction_blocks_(cuda::resident_blocks(direction_kernel<T>, block_threads)),
+        advance_blocks_(cuda::resident_blocks(advance_kernel<T>, block_threads)),
         dot_blocks_(cuda::resident_blocks(dot_kernel<T>, block_threads)),
-        two_(std::max(start_blocks_, update_blocks_)),
+        two_(std::max({start_blocks_, update_blocks_, advance_blocks_})),
         one_(dot_blocks_) {}
 
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, Scalar& rz,
-             Scalar& rr) const override {
+  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
     assert(r.size() == p.size());
     cuda::launch(start_kernel<T>, blocks(r.size(), start_blocks_), block_threads, 0, r.size(), r.data(),
-                 data_of(inverse_diagonal), p.data(), rz.data(), rr.data(), two_.parts());
+                 data_of(inverse_diagonal), p.data(), first.rz.data(), first.rr.data(), two_.parts());
   }
 
-  void update(const Scalar& rz, const Scalar& energy, const Vector<T>& p, const Vector<T>& q,
-              const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, Scalar& new_rz,
-              Scalar& rr) const override {
-    assert(p.size() == q.size() && p.size() == x.size() && p.size() == r.size());
-    cuda::launch(update_kernel<T>, blocks(r.size(), update_blocks_), block_threads, 0, r.size(), rz.data(),
-                 energy.data(), p.data(), q.data(), data_of(inverse_diagonal), x.data(), r.data(), new_rz.data(),
-                 rr.data(), two_.parts());
+  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+              CgScalars& next) const override {
+    assert(q.size() == r.size());
+    cuda::launch(update_kernel<T>, blocks(r.size(), update_blocks_), block_threads, 0, r.size(), now.rz.data(),
+                 now.energy.data(), q.data(), data_of(inverse_diagonal), r.data(), next.rz.data(), next.rr.data(),
+                 two_.parts());
   }
 
-  void direction(const Scalar& new_rz, const Scalar& rz, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p) const override {
-    assert(r.size() == p.size());
-    cuda::launch(direction_kernel<T>, blocks(r.size(), direction_blocks_), block_threads, 0, r.size(), new_rz.data(),
-                 rz.data(), r.data(), data_of(inverse_diagonal), p.data());
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                 Vector<T>& p, Vector<T>& x) const override {
+    assert(r.size() == p.size() && x.size() == p.size());
+    cuda::launch(direction_kernel<T>, blocks(r.size(), direction_blocks_), block_threads, 0, r.size(), now.rz.data(),
+                 now.energy.data(), next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(), x.data());
+  }
+
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+    assert(r.size() == x.size() && vectors.w.size() == r.size());
+    const Advanced<T> of{
+        vectors.w.data(), data_of(inverse_diagonal), inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
+        vectors.p.data(), vectors.s.data(),          x.data(),
+        r.data()};
+    cuda::launch(advance_kernel<T>, blocks(r.size(), advance_blocks_), block_threads, 0, r.size(), before.rz.data(),
+                 before.energy.data(), now.rz.data(), now.uw.data(), now.energy.data(), of, next.rz.data(),
+                 next.rr.data(), two_.parts());
   }
 
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
@@ -189,7 +245,7 @@ class CudaKernels final : public VectorKernels<T> {
   }
   static const T* data_of(const Vector<T>* vector) { return vector != nullptr ? vector->data() : nullptr; }
 
-  std::int64_t start_blocks_, update_blocks_, direction_blocks_, dot_blocks_;
+  std::int64_t start_blocks_, update_blocks_, direction_blocks_, advance_blocks_, dot_blocks_;
   mutable cuda::PartsStorage<2> two_;
   mutable cuda::PartsStorage<1> one_;
 };

@@ -9,9 +9,31 @@ namespace femcg::operators {
 /// a / b, or 0 where b is not positive: alpha and beta of CG.
 inline double step_length(double a, double b) { return b > 0 ? a / b : 0.0; }
 
+/// The numbers of one iteration of CG, on the device of the loop.
+struct CgScalars {
+  static constexpr int count = 4;
+  /// `count` numbers of a vector from a place on.
+  CgScalars(Vector<double>& of, std::int64_t place)
+      : rz(of, place), rr(of, place + 1), energy(of, place + 2), uw(of, place + 3) {}
+  Scalar rz;      ///< r'M^-1 r
+  Scalar rr;      ///< r'r
+  Scalar energy;  ///< p'Ap
+  Scalar uw;      ///< u'Au with u = M^-1 r, of the single-reduction method
+};
+
+/// What the single-reduction method keeps beside x and r.
+template <std::floating_point T>
+struct SingleReduction {
+  Vector<T> u;  ///< M^-1 r; empty with M = I, where r is taken
+  Vector<T> w;  ///< A u
+  Vector<T> p, s;
+};
+
 /// The vector passes of preconditioned CG, with scalars that stay on the device. M is diagonal: `inverse_diagonal` is
-/// M^-1, or null for M = I. One iteration is apply, update, direction: three passes, 11 words an unknown (13 with a
-/// diagonal).
+/// M^-1, or null for M = I.
+///
+/// One iteration is apply, update, direction: three passes, 10 words an unknown (12 with a diagonal). x waits for
+/// direction, which reads p anyway. The single-reduction method has two passes, apply and advance, of 11 words (13).
 ///
 /// A step along a direction without energy, or after a residual of zero, has length zero: an iteration that is made
 /// before it is known that the loop is over changes nothing.
@@ -23,15 +45,18 @@ class VectorKernels {
   virtual ~VectorKernels() = default;
 
   /// p = M^-1 r, rz = r'p, rr = r'r.
-  virtual void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, Scalar& rz,
-                     Scalar& rr) const = 0;
-  /// alpha = rz / energy; x += alpha p; r -= alpha q; new_rz = r'M^-1 r; rr = r'r.
-  virtual void update(const Scalar& rz, const Scalar& energy, const Vector<T>& p, const Vector<T>& q,
-                      const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, Scalar& new_rz,
-                      Scalar& rr) const = 0;
-  /// beta = new_rz / rz; p = M^-1 r + beta p.
-  virtual void direction(const Scalar& new_rz, const Scalar& rz, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                         Vector<T>& p) const = 0;
+  virtual void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const = 0;
+  /// alpha = rz / energy; r -= alpha q; new_rz = r'M^-1 r; rr = r'r.
+  virtual void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+                      CgScalars& next) const = 0;
+  /// alpha = rz / energy, beta = new_rz / rz; x += alpha p; p = M^-1 r + beta p.
+  virtual void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                         const Vector<T>* inverse_diagonal, Vector<T>& p, Vector<T>& x) const = 0;
+  /// The vectors after w = A u and uw = u'w: beta = rz / old_rz, energy = uw - beta^2 old_energy, alpha = rz / energy;
+  /// p = u + beta p; s = w + beta s; x += alpha p; r -= alpha s; u = M^-1 r; new_rz = r'u; rr = r'r. With M = I, u is
+  /// r. Chronopoulos & Gear 1989.
+  virtual void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
+                       const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const = 0;
   /// result = a'b.
   virtual void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const = 0;
 };

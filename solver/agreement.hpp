@@ -22,8 +22,8 @@ ReferenceProduct reference_product(const operators::BilinearForm& form);
 ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix);
 
 /// The largest |y_i - (A x)_i| / scale_i that rounding explains in this precision: 8000 times its unit roundoff, since
-/// what is added up on the way, in K_e as in a matrix-free product, is larger than the terms of the matrix, and cells of
-/// a fine mesh are small differences of coordinates (1200 times, degree 4 on 500 x 500 cells).
+/// what is added up on the way, in K_e as in a matrix-free product, is larger than the terms of the matrix, and cells
+/// of a fine mesh are small differences of coordinates (1200 times, degree 4 on 500 x 500 cells).
 template <std::floating_point T>
 double agreement_bound();
 

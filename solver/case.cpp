@@ -133,9 +133,21 @@ void check_device(const SolverChoice& solver, Problems& problems) {
                                               in_quotes(solver.op.name)));
 }
 
+/// A loop inside one kernel where there can be none. (Whether the operator has one is for the run to find out.)
+void check_loop(const SolverChoice& choice, const MapReader& solver) {
+  if (choice.loop != CgLoop::resident) return;
+  const Place place = (solver.find("loop") ? solver.find("loop")->place() : solver.place());
+  if (choice.method == CgMethod::classic)
+    solver.problems().add(place,
+                          "solver.loop: resident is of the single-reduction method; leave out solver.cg: classic");
+  if (choice.device == "cpu")
+    solver.problems().add(place, "solver.loop: resident is for GPUs; leave it out, or use solver.device: cuda");
+}
+
 void read_solver(const MapReader& top, Case& to) {
-  const MapReader solver(top, "solver",
-                         {"operator", "preconditioner", "precision", "device", "tolerance", "max_iterations"});
+  const MapReader solver(
+      top, "solver",
+      {"operator", "preconditioner", "precision", "device", "tolerance", "max_iterations", "cg", "loop"});
   to.solver.op = solver.read("operator", OperatorChoice{"csr", {}, solver.place()}, read_operator);
   std::vector<std::string> names;
   for (const PreconditionerDescription& known : preconditioners()) names.push_back(known.name);
@@ -146,6 +158,13 @@ void read_solver(const MapReader& top, Case& to) {
   to.solver.tolerance =
       solver.number("tolerance", 1e-8, {"a number above 0 and below 1", [](double a) { return a > 0 && a < 1; }});
   to.solver.max_iterations = solver.whole("max_iterations", 10000, 0, 1'000'000'000);
+  const std::string method = solver.choice("cg", "auto", {"auto", "classic", "single-reduction"});
+  const std::string loop = solver.choice("loop", "auto", {"auto", "launched", "resident"});
+  for (const CgMethod known : {CgMethod::classic, CgMethod::single_reduction})
+    if (method == name(known)) to.solver.method = known;
+  for (const CgLoop known : {CgLoop::launched, CgLoop::resident})
+    if (loop == name(known)) to.solver.loop = known;
+  check_loop(to.solver, solver);
   check_device(to.solver, top.problems());
 }
 

@@ -13,6 +13,7 @@
 #include "mesh/box.hpp"
 #include "mesh/gmsh_reader.hpp"
 #include "operators/device.hpp"
+#include "solver/cg_choice.hpp"
 #include "solver/expression.hpp"
 
 namespace femcg::solver {
@@ -56,6 +57,8 @@ struct SolverChoice {
   std::string device = "auto";  ///< auto, cpu, cuda
   double tolerance = 1e-8;      ///< on |b - A u| / |b|
   std::int64_t max_iterations = 10000;
+  CgMethod method = CgMethod::automatic;
+  CgLoop loop = CgLoop::automatic;
 };
 
 /// A point at which the solution is reported.

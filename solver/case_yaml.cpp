@@ -129,7 +129,9 @@ void emit(YAML::Emitter& out, const SolverChoice& solver) {
   out << Key << "precision" << Value << (solver.precision == Precision::single ? "single" : "double");
   out << Key << "device" << Value << solver.device;
   out << Key << "tolerance" << Value << number(solver.tolerance);
-  out << Key << "max_iterations" << Value << solver.max_iterations << EndMap;
+  out << Key << "max_iterations" << Value << solver.max_iterations;
+  out << Key << "cg" << Value << std::string(name(solver.method));
+  out << Key << "loop" << Value << std::string(name(solver.loop)) << EndMap;
 }
 
 void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {

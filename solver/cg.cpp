@@ -8,12 +8,21 @@
 #include <optional>
 
 #include "operators/device_work.hpp"
+#include "solver/error.hpp"
 
 namespace femcg::solver {
 
+using operators::CgScalars;
 using operators::Operator;
 using operators::Scalar;
 using operators::Vector;
+
+std::string_view name(CgMethod method) {
+  return method == CgMethod::automatic ? "auto" : method == CgMethod::classic ? "classic" : "single-reduction";
+}
+std::string_view name(CgLoop loop) {
+  return loop == CgLoop::automatic ? "auto" : loop == CgLoop::launched ? "launched" : "resident";
+}
 
 std::string_view name(StopReason reason) {
   switch (reason) {
@@ -35,19 +44,121 @@ std::string_view name(StopReason reason) {
 
 namespace {
 
-/// Places of one iteration's numbers among the scalars of a batch.
-struct BatchScalars {
-  BatchScalars(std::int64_t iterations, operators::Device device) : numbers(3 * (iterations + 1), device) {
-    operators::fill(numbers, 0.0);
-    for (std::int64_t i = 0; i <= iterations; ++i) {
-      rz.emplace_back(numbers, 3 * i);
-      rr.emplace_back(numbers, 3 * i + 1);
-      energy.emplace_back(numbers, 3 * i + 2);
-    }
+/// The scalars of a batch of iterations, and of the one before it.
+class BatchScalars {
+ public:
+  BatchScalars(std::int64_t iterations, operators::Device device)
+      : numbers_(CgScalars::count * (iterations + 2), device), iterations_(iterations) {
+    operators::clear(numbers_);
+    for (std::int64_t i = 0; i < iterations + 2; ++i) of_.emplace_back(numbers_, CgScalars::count * i);
   }
-  Vector<double> numbers;
-  /// r'M^-1 r and r'r after that many iterations of the batch, p'Ap of the next.
-  std::vector<Scalar> rz, rr, energy;
+  /// Of iteration i < iterations of the batch; -1 is the one before.
+  CgScalars& of(std::int64_t i) { return of_[i + 1]; }
+  const Vector<double>& numbers() const { return numbers_; }
+  Vector<double>& numbers() { return numbers_; }
+
+  /// The scalars that the next batch begins with, as if a batch had ended with them.
+  CgScalars& last() { return of_.back(); }
+  void clear() { operators::clear(numbers_); }
+  /// Begins a batch where the last one ended.
+  void go_on() {
+    for (const std::int64_t i : {-1, 0})  // apart, since a batch may be shorter than what is copied
+      operators::copy_bytes(of(iterations_ + i).rz.data(), numbers_.device(), of(i).rz.data(), numbers_.device(),
+                            CgScalars::count * std::int64_t{sizeof(double)});
+  }
+
+ private:
+  Vector<double> numbers_;
+  std::int64_t iterations_;
+  std::vector<CgScalars> of_;
+};
+
+/// The vectors and passes of one recurrence.
+template <std::floating_point T>
+class Recurrence {
+ public:
+  Recurrence(const Operator<T>& a, const Vector<T>* inverse_diagonal, CgMethod method)
+      : a_(a),
+        kernels_(a.kernels()),
+        inverse_diagonal_(inverse_diagonal),
+        single_reduction_(method == CgMethod::single_reduction),
+        x_(a.size(), a.device()),
+        r_(a.size(), a.device()),
+        v_{Vector<T>(single_reduction_ && inverse_diagonal != nullptr ? a.size() : 0, a.device()),
+           Vector<T>(a.size(), a.device()), Vector<T>(a.size(), a.device()),
+           Vector<T>(single_reduction_ ? a.size() : 0, a.device())} {
+    for (Vector<T>* vector : {&x_, &r_, &v_.u, &v_.w, &v_.p, &v_.s}) operators::clear(*vector);
+  }
+
+  Vector<T>& x() { return x_; }
+  Vector<T>& r() { return r_; }
+  /// Two vectors for whoever needs them before a restart.
+  Vector<T>& p() { return v_.p; }
+  Vector<T>& w() { return v_.w; }
+
+  /// x = 0 for the r at hand.
+  void restart(BatchScalars& scalars) {
+    scalars.clear();
+    operators::clear(x_);
+    operators::clear(v_.s);
+    kernels_.start(r_, inverse_diagonal_, single_reduction_ && inverse_diagonal_ != nullptr ? v_.u : v_.p,
+                   scalars.last());
+    if (single_reduction_) operators::clear(v_.p);
+  }
+
+  void iterate(std::int64_t iterations, BatchScalars& scalars, const operators::ResidentCg<T>* resident) {
+    scalars.go_on();
+    if (resident != nullptr) {
+      resident->iterate(iterations, v_, inverse_diagonal_, x_, r_, scalars.numbers());
+      return;
+    }
+    for (std::int64_t i = 0; i < iterations; ++i)
+      single_reduction_ ? advance(scalars.of(i - 1), scalars.of(i), scalars.of(i + 1))
+                        : step(scalars.of(i), scalars.of(i + 1));
+  }
+
+ private:
+  void step(CgScalars& now, CgScalars& next) {
+    a_.apply(v_.p, v_.w, &now.energy);
+    kernels_.update(now, v_.w, inverse_diagonal_, r_, next);
+    kernels_.direction(now, next, r_, inverse_diagonal_, v_.p, x_);
+  }
+  void advance(CgScalars& before, CgScalars& now, CgScalars& next) {
+    a_.apply(inverse_diagonal_ != nullptr ? v_.u : r_, v_.w, &now.uw);
+    kernels_.advance(before, now, v_, inverse_diagonal_, x_, r_, next);
+  }
+
+  const Operator<T>& a_;
+  const operators::VectorKernels<T>& kernels_;
+  const Vector<T>* inverse_diagonal_;
+  bool single_reduction_;
+  Vector<T> x_, r_;
+  operators::SingleReduction<T> v_;  ///< of the classic recurrence w is A p, and there are no u and s
+};
+
+/// How a loop goes: what was asked for, or what fits the operator.
+template <std::floating_point T>
+struct Plan {
+  Plan(const Operator<T>& a, const CgOptions<T>& options) : method(options.method), loop(CgLoop::launched) {
+    const bool may_reside = options.loop != CgLoop::launched && options.method != CgMethod::classic;
+    if (may_reside) resident = a.resident_cg();
+    if (options.loop == CgLoop::resident && resident == nullptr)
+      throw InputError(
+          options.method == CgMethod::classic
+              ? "the loop inside one kernel is of the single-reduction method: use solver.cg: single-reduction"
+              : "this operator has no loop inside one kernel on this device for a system of this size: use "
+                "solver.loop: launched");
+    if (resident != nullptr) loop = CgLoop::resident;
+    if (method == CgMethod::automatic) method = resident != nullptr ? CgMethod::single_reduction : CgMethod::classic;
+    batch = options.check_every > 0                 ? options.check_every
+            : a.device() == operators::Device::host ? 1
+            : resident != nullptr                   ? 64
+                                                    : 16;
+  }
+  CgMethod method;
+  CgLoop loop;
+  std::unique_ptr<operators::ResidentCg<T>> resident;
+  std::int64_t batch;
 };
 
 /// The state of one loop: batches of iterations, after each of which the host looks at what happened.
@@ -59,25 +170,20 @@ class Loop {
         b_(b),
         total_(x),
         options_(options),
-        kernels_(a.kernels()),
         on_host_(a.device() == operators::Device::host),
-        batch_(options.check_every > 0 ? options.check_every
-               : on_host_              ? 1
-                                       : 16),
-        x_(a.size(), a.device()),
-        r_(a.size(), a.device()),
-        p_(a.size(), a.device()),
-        q_(a.size(), a.device()),
-        scalars_(batch_, a.device()) {
-    for (int i = 0; i < 2; ++i) mailboxes_.emplace_back(scalars_.numbers.size(), a.device());
+        plan_(a, options),
+        recurrence_(a, options.inverse_diagonal, plan_.method),
+        scalars_(plan_.batch, a.device()) {
+    for (int i = 0; i < 2; ++i) mailboxes_.emplace_back(scalars_.numbers().size(), a.device());
+    result_.method = plan_.method;
+    result_.loop = plan_.loop;
   }
 
   CgResult run();
 
  private:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
-  void restart();
-  void iterate(std::int64_t iterations);
+  void iterate(std::int64_t iterations) { recurrence_.iterate(iterations, scalars_, plan_.resident.get()); }
   void send_batch();
   bool record(double rr);
   bool examine();
@@ -87,12 +193,11 @@ class Loop {
 
   const Operator<T>& a_;
   const Vector<T>& b_;
-  std::vector<double>& total_;  ///< x so far, without the correction x_ that the loop is at
+  std::vector<double>& total_;  ///< x so far, without the correction that the recurrence is at
   const CgOptions<T>& options_;
-  const operators::VectorKernels<T>& kernels_;
   bool on_host_;
-  std::int64_t batch_;
-  Vector<T> x_, r_, p_, q_;
+  Plan<T> plan_;
+  Recurrence<T> recurrence_;
   BatchScalars scalars_;
   std::vector<operators::Mailbox> mailboxes_;
   std::optional<operators::RecordedWork> recorded_;
@@ -113,36 +218,15 @@ bool Loop<T>::record(double rr) {
   return !options_.monitor || options_.monitor(result_.history.back());
 }
 
-/// x = 0 and p = M^-1 r for the r at hand.
-template <std::floating_point T>
-void Loop<T>::restart() {
-  operators::clear(x_);
-  kernels_.start(r_, options_.inverse_diagonal, p_, scalars_.rz[0], scalars_.rr[0]);
-}
-
-/// Some iterations, from the first place of the scalars on; r'M^-1 r of the last goes to the first place.
-template <std::floating_point T>
-void Loop<T>::iterate(std::int64_t iterations) {
-  for (std::int64_t i = 0; i < iterations; ++i) {
-    a_.apply(p_, q_, &scalars_.energy[i]);
-    kernels_.update(scalars_.rz[i], scalars_.energy[i], p_, q_, options_.inverse_diagonal, x_, r_, scalars_.rz[i + 1],
-                    scalars_.rr[i + 1]);
-    kernels_.direction(scalars_.rz[i + 1], scalars_.rz[i], r_, options_.inverse_diagonal, p_);
-  }
-  const operators::Device device = a_.device();
-  operators::copy_bytes(scalars_.rz[iterations].data(), device, scalars_.rz[0].data(), device, sizeof(double));
-}
-
 template <std::floating_point T>
 void Loop<T>::send_batch() {
-  const std::int64_t iterations = std::min(batch_, options_.max_iterations - sent_iterations_);
+  const std::int64_t iterations = std::min(plan_.batch, options_.max_iterations - sent_iterations_);
   if (iterations == 0) return;
-  if (iterations < batch_ || on_host_) {
-    iterate(iterations);
-  } else {
+  if (recorded_ && iterations == plan_.batch)
     recorded_->run();
-  }
-  mailboxes_[sent_++ % 2].post(scalars_.numbers);
+  else
+    iterate(iterations);
+  mailboxes_[sent_++ % 2].post(scalars_.numbers());
   in_flight_.push_back(iterations);
   sent_iterations_ += iterations;
 }
@@ -155,7 +239,9 @@ bool Loop<T>::examine() {
       mailboxes_[(sent_ - static_cast<std::int64_t>(in_flight_.size())) % 2].receive();
   in_flight_.pop_front();
   for (std::int64_t i = 0; i < iterations; ++i) {
-    const double energy = numbers[3 * i + 2], new_rz = numbers[3 * i + 3], rr = numbers[3 * i + 4];
+    // The scalars of the iteration before the batch come first.
+    const double* now = numbers.data() + CgScalars::count * (i + 1);
+    const double energy = now[2], new_rz = now[CgScalars::count], rr = now[CgScalars::count + 1];
     if (!std::isfinite(energy)) {
       result_.reason = StopReason::not_finite;
       return false;
@@ -182,7 +268,7 @@ bool Loop<T>::examine() {
 /// residual is computed afresh: that is a check of the answer, not part of the method.
 template <std::floating_point T>
 void Loop<T>::collect() {
-  const Vector<T> x = operators::copied(x_, operators::Device::host);
+  const Vector<T> x = operators::copied(recurrence_.x(), operators::Device::host);
   for (std::int64_t i = 0; i < x.size(); ++i) total_[i] += static_cast<double>(x[i]);
 }
 
@@ -191,10 +277,10 @@ std::vector<double> Loop<T>::true_residual() {
   if (options_.true_residual) return options_.true_residual(total_);
   Vector<T> x(a_.size());
   std::copy(total_.begin(), total_.end(), x.data());
-  operators::copy(x, p_);
-  a_.apply(p_, q_);
+  operators::copy(x, recurrence_.p());
+  a_.apply(recurrence_.p(), recurrence_.w());
   const Vector<T> b = operators::copied(b_, operators::Device::host),
-                  q = operators::copied(q_, operators::Device::host);
+                  q = operators::copied(recurrence_.w(), operators::Device::host);
   std::vector<double> r(total_.size());
   for (std::int64_t i = 0; i < b.size(); ++i) r[i] = static_cast<double>(b[i]) - static_cast<double>(q[i]);
   return r;
@@ -208,10 +294,10 @@ bool Loop<T>::finished() {
   const std::vector<double> residual = true_residual();
   Vector<T> r(a_.size());
   std::copy(residual.begin(), residual.end(), r.data());
-  operators::copy(r, r_);
+  operators::copy(r, recurrence_.r());
   in_flight_.clear();
   sent_iterations_ = result_.iterations;
-  restart();
+  recurrence_.restart(scalars_);
   double rr = 0;
   for (const double entry : residual) rr += entry * entry;
   result_.true_relative_residual = std::sqrt(rr) / norm_b_;
@@ -234,16 +320,13 @@ bool Loop<T>::finished() {
 
 template <std::floating_point T>
 CgResult Loop<T>::run() {
-  if (!on_host_) {
-    // Kernels are loaded at their first launch, which must not be a recorded one.
-    for (Vector<T>* vector : {&x_, &r_, &p_, &q_}) operators::clear(*vector);
-    iterate(1);
-    recorded_.emplace(a_.device(), [this] { iterate(batch_); });
-  }
+  // Kernels are loaded at their first launch, which must be neither a recorded nor a timed one.
+  if (!on_host_) iterate(1);
+  if (!on_host_ && plan_.loop == CgLoop::launched) recorded_.emplace(a_.device(), [this] { iterate(plan_.batch); });
   total_.assign(static_cast<std::size_t>(a_.size()), 0.0);
-  operators::copy(b_, r_);
-  restart();
-  const double bb = scalars_.rr[0].value();
+  operators::copy(b_, recurrence_.r());
+  recurrence_.restart(scalars_);
+  const double bb = scalars_.last().rr.value();
   begin_ = std::chrono::steady_clock::now();
   norm_b_ = std::sqrt(bb);
   if (!std::isfinite(norm_b_)) {

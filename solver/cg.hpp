@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "operators/operator.hpp"
+#include "solver/cg_choice.hpp"
 
 namespace femcg::solver {
 
@@ -23,9 +24,11 @@ template <std::floating_point T>
 struct CgOptions {
   double tolerance = 1e-8;  ///< on |r| / |b|
   std::int64_t max_iterations = 10000;
+  CgMethod method = CgMethod::automatic;  ///< by default single-reduction inside one kernel, else classic
+  CgLoop loop = CgLoop::automatic;        ///< by default inside one kernel wherever that is possible
   const operators::Vector<T>* inverse_diagonal = nullptr;  ///< M^-1, or null for no preconditioner
-  /// Iterations between two looks at the residual; 0: one on the host, where they cost nothing, 16 on a GPU, which is
-  /// given the next ones before the host looks.
+  /// Iterations between two looks at the residual; 0: one on the host, where they cost nothing, 16 on a GPU (64 inside
+  /// one kernel), which is given the next ones before the host looks.
   std::int64_t check_every = 0;
   /// b - A x computed afresh in double precision, before anything is called converged. By default the operator's own
   /// product.
@@ -35,6 +38,8 @@ struct CgOptions {
 };
 
 struct CgResult {
+  CgMethod method = CgMethod::classic;  ///< what was chosen
+  CgLoop loop = CgLoop::launched;
   StopReason reason = StopReason::max_iterations;
   std::int64_t iterations = 0;
   double relative_residual = 0;       ///< of the recurrence, |r| / |b|
@@ -43,7 +48,7 @@ struct CgResult {
   std::vector<Iteration> history;     ///< number 0 is the start
 };
 
-/// Preconditioned conjugate gradients for A x = b from x = 0 (Hestenes & Stiefel 1952).
+/// Preconditioned conjugate gradients for A x = b from x = 0.
 ///
 /// Ends as converged only where the residual computed afresh meets the tolerance; where it does not, the recurrence
 /// restarts from it (van der Vorst & Ye 2000), and where two restarts running do not halve it, as stagnated. What the
@@ -51,7 +56,7 @@ struct CgResult {
 /// approach (iterative refinement). A direction with p'Ap <= 0 ends it as indefinite.
 ///
 /// On a GPU scalars stay there and the host only looks at residuals that are past: x may be some iterations further
-/// than the one that is reported.
+/// than the one that is reported. Throws InputError where a loop inside one kernel is asked for and there is none.
 template <std::floating_point T>
 CgResult conjugate_gradients(const operators::Operator<T>& a, const operators::Vector<T>& b, std::vector<double>& x,
                              const CgOptions<T>& options);

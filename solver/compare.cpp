@@ -117,8 +117,13 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
       print_new(made->remarks(), remarks);
     }
     const Problem& problem = *made->problem;
-    const System system{&problem.form(), nullptr, made->has_load() ? &problem.load() : nullptr,
-                        resolved.solver.preconditioner, nullptr};
+    const System system{&problem.form(),
+                        nullptr,
+                        made->has_load() ? &problem.load() : nullptr,
+                        resolved.solver.preconditioner,
+                        nullptr,
+                        resolved.solver.method,
+                        resolved.solver.loop};
     const ComparisonSettings settings{resolved.solver.precision, resolved.compare.iterations,
                                       resolved.compare.repetitions,
                                       [&](double done, const std::string& next) {

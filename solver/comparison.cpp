@@ -196,9 +196,6 @@ void Comparing<T>::fill_in(Compared& row, const operators::OperatorDescription& 
     const std::int64_t input_once = std::int64_t{sizeof(T)} * a.size();
     row.caching_bytes = record.footprint.moved_bytes - input_once + cached_input_bytes_.at(record.device);
   }
-  constexpr std::int64_t words_of_updates = 9;  // x += alpha p, r -= alpha q: 6; p = r + beta p: 3
-  const std::int64_t words = words_of_updates + (system_.preconditioner == "none" ? 0 : 2);
-  row.iteration_bytes = record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * a.size();
 }
 
 /// Makes one operator and checks it. Throws what the operator throws.
@@ -251,6 +248,13 @@ void Comparing<T>::enter(const Entrant& entrant, Compared& row) try {
   row.reason = reason_of(error);
 }
 
+/// What an iteration moves beside the product, in words an unknown (operators::VectorKernels). A loop inside one kernel
+/// keeps its vectors in registers.
+std::int64_t words_of_vector_passes(const CgResult& result, bool preconditioned) {
+  if (result.loop == CgLoop::resident) return 0;
+  return result.method == CgMethod::classic ? 8 + (preconditioned ? 2 : 0) : 9 + (preconditioned ? 3 : 0);
+}
+
 /// Times the operators at hand in turn, and frees them.
 template <std::floating_point T>
 void Comparing<T>::time_group() {
@@ -259,6 +263,8 @@ void Comparing<T>::time_group() {
     contestants.push_back({made.a.get(),
                            system_.load != nullptr ? &load_.at(made.a->device()) : nullptr,
                            made.inverse_diagonal ? &*made.inverse_diagonal : nullptr,
+                           system_.method,
+                           system_.loop,
                            {},
                            {}});
   if (group_.empty()) return;
@@ -287,6 +293,10 @@ void Comparing<T>::time_group() {
     row.reason.clear();
     row.record.apply = contestants[i].product;
     row.iteration = contestants[i].iteration;
+    row.record.solve.method = contestants[i].method;
+    row.record.solve.loop = contestants[i].loop;
+    const std::int64_t words = words_of_vector_passes(row.record.solve, contestants[i].inverse_diagonal != nullptr);
+    row.iteration_bytes = row.record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * group_[i].a->size();
     row.record.solve.iterations = row.iteration.empty() ? 0 : settings_.iterations;
     row.record.solve.seconds = row.iteration.median() * static_cast<double>(row.record.solve.iterations);
     row.record.seconds.solve = row.record.solve.seconds;

@@ -30,6 +30,8 @@ struct System {
   const std::vector<double>* load = nullptr;                   ///< right-hand side of CG; null: products only
   std::string preconditioner = "none";
   std::shared_ptr<const MatrixSource> source;  ///< of a matrix
+  CgMethod method = CgMethod::automatic;
+  CgLoop loop = CgLoop::automatic;
 
   std::int32_t unknowns() const { return form != nullptr ? form->unknowns : matrix->rows; }
 };
@@ -53,10 +55,10 @@ struct Compared {
   std::map<std::string, std::string> sweep;
   std::optional<double> agreement;  ///< worst_difference, once it was checked
   double agreement_bound = 0;
-  Samples iteration;                     ///< seconds of one CG iteration; empty where CG was not timed
-  std::int64_t iteration_bytes = 0;      ///< the least that one CG iteration moves: the product and 9 words an unknown
-  std::int64_t caching_bytes = 0;        ///< moved by a product if caches live for one block of rows; 0: unknown
-  std::optional<double> break_even;      ///< CG iterations (products without CG) that pay for the conversion from csr
+  Samples iteration;                 ///< seconds of one CG iteration; empty where CG was not timed
+  std::int64_t iteration_bytes = 0;  ///< the least that one CG iteration moves: the product's and the vector passes'
+  std::int64_t caching_bytes = 0;    ///< moved by a product if caches live for one block of rows; 0: unknown
+  std::optional<double> break_even;  ///< CG iterations (products without CG) that pay for the conversion from csr
   std::optional<double> data_reduction;  ///< 1 - stored bytes / those of ellpack (Kreutzer et al. 2012, table 1)
   std::shared_ptr<const operators::MatrixStatistics> matrix;  ///< of the assembled one; null where there is none
   std::shared_ptr<const MatrixSource> source;                 ///< of a matrix from a file

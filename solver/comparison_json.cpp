@@ -67,6 +67,8 @@ ordered_json to_json(const Compared& row, const Baseline* baseline) {
   json["apply"]["caching_bandwidth"] =
       cached ? ordered_json(static_cast<double>(row.caching_bytes) / r.apply.median()) : ordered_json(nullptr);
   json["solve"] = {{"preconditioner", r.preconditioner},
+                   {"cg", name(r.solve.method)},
+                   {"loop", name(r.solve.loop)},
                    {"iterations", r.solve.iterations},
                    {"iterations_per_second", r.iterations_per_second()},
                    {"unknowns_per_second", r.unknowns_per_second()}};

@@ -118,6 +118,8 @@ ordered_json to_json(const Record& r) {
                       {"solve", r.seconds.solve}}},
                     {"solve",
                      {{"preconditioner", r.preconditioner},
+                      {"cg", name(r.solve.method)},
+                      {"loop", name(r.solve.loop)},
                       {"iterations", r.solve.iterations},
                       {"reason", name(r.solve.reason)},
                       {"relative_residual", r.solve.relative_residual},

@@ -65,6 +65,8 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
   CgOptions<T> options;
   options.tolerance = resolved.solver.tolerance;
   options.max_iterations = resolved.solver.max_iterations;
+  options.method = resolved.solver.method;
+  options.loop = resolved.solver.loop;
   options.inverse_diagonal = inverse_diagonal ? &*inverse_diagonal : nullptr;
   options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x); };
   options.monitor = [&](const Iteration& iteration) {

@@ -60,7 +60,8 @@ void describe_cost(std::string& text, const Record& r) {
                      scaled(static_cast<double>(r.footprint.moved_bytes), "B"), scaled(r.minimum_bandwidth(), "B/s"),
                      100 * r.bandwidth_fraction()));
   line(text, "CG",
-       fmt::format("{} in {} iterations, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
+       fmt::format("{} in {} iterations, {}{}, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
+                   name(r.solve.method), r.solve.loop == CgLoop::resident ? " inside one kernel" : "",
                    r.preconditioner));
   line(text, "",
        fmt::format("relative residual {:.2e}, computed afresh {:.2e}", r.solve.relative_residual,

@@ -17,7 +17,7 @@ namespace {
 
 /// Keys of the case that a sweep may call by their last word. Those of the solver come last: they leave the mesh and
 /// the coefficients as they are, and vary fastest.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> short_keys{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> short_keys{{
     {"degree", "degree"},
     {"quadrature", "quadrature"},
     {"refine", "mesh.refine"},
@@ -27,6 +27,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> short_key
     {"distort", "mesh.box.distort"},
     {"precision", "solver.precision"},
     {"preconditioner", "solver.preconditioner"},
+    {"cg", "solver.cg"},
+    {"loop", "solver.loop"},
 }};
 
 /// The case's key that an axis stands for; nothing where it is none.

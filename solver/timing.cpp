@@ -56,12 +56,14 @@ class Product {
 
 /// Seconds of one CG iteration, over `iterations` of them; nothing where it was stopped before.
 template <std::floating_point T>
-std::optional<double> seconds_of_iteration(const Contestant<T>& of, std::int64_t iterations,
+std::optional<double> seconds_of_iteration(Contestant<T>& of, std::int64_t iterations,
                                            const std::function<bool()>& stop) {
   std::vector<double> x;
   CgOptions<T> options;
   options.tolerance = vanished;
   options.inverse_diagonal = of.inverse_diagonal;
+  options.method = of.method;
+  options.loop = of.loop;
   if (stop) options.monitor = [&](const Iteration&) { return !stop(); };
   double seconds = 0;
   std::int64_t done = 0;
@@ -73,6 +75,8 @@ std::optional<double> seconds_of_iteration(const Contestant<T>& of, std::int64_t
       throw std::runtime_error(result.reason == StopReason::indefinite
                                    ? "CG makes no step: the operator is not positive definite"
                                    : "CG makes no step: a number overflows");
+    of.method = result.method;
+    of.loop = result.loop;
     seconds += result.seconds;
     done += result.iterations;
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "operators/operator.hpp"
+#include "solver/cg_choice.hpp"
 
 namespace femcg::solver {
 
@@ -35,8 +36,10 @@ struct Contestant {
   const operators::Operator<T>* a = nullptr;
   const operators::Vector<T>* b = nullptr;                 ///< right-hand side of CG; null: products only
   const operators::Vector<T>* inverse_diagonal = nullptr;  ///< preconditioner of CG, may be null
-  Samples product;                                         ///< seconds of one product
-  Samples iteration;                                       ///< seconds of one CG iteration
+  CgMethod method = CgMethod::automatic;                   ///< as asked for; afterwards as chosen
+  CgLoop loop = CgLoop::automatic;
+  Samples product;    ///< seconds of one product
+  Samples iteration;  ///< seconds of one CG iteration
 };
 
 struct Contest {

@@ -9,6 +9,7 @@
 #include "solver/cg.hpp"
 #include "solver/error.hpp"
 #include "solver/preconditioner.hpp"
+#include "tests/device.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
@@ -36,6 +37,7 @@ std::unique_ptr<Operator<T>> from_dense(const Eigen::MatrixXd& dense) {
   }
   matrix->row_offsets[n] = std::int64_t{n} * n;
   Ingredients<T> from;
+  from.device = tests::device();
   from.matrix = matrix;
   return find_operator("csr")->make<T>(from, {});
 }
@@ -51,7 +53,17 @@ template <class T>
 Vector<T> from_eigen(const Eigen::VectorXd& values) {
   Vector<T> vector(values.size());
   for (Eigen::Index i = 0; i < values.size(); ++i) vector[i] = static_cast<T>(values[i]);
-  return vector;
+  return copied(vector, tests::device());
+}
+
+/// The recurrences and loops that this device has, for the operator csr.
+std::vector<std::pair<solver::CgMethod, solver::CgLoop>> ways() {
+  using enum solver::CgMethod;
+  std::vector<std::pair<solver::CgMethod, solver::CgLoop>> ways{{automatic, solver::CgLoop::automatic},
+                                                                {classic, solver::CgLoop::launched},
+                                                                {single_reduction, solver::CgLoop::launched}};
+  if (tests::device() == Device::cuda) ways.emplace_back(single_reduction, solver::CgLoop::resident);
+  return ways;
 }
 
 }  // namespace
@@ -69,15 +81,34 @@ TEST_CASE("CG solves what Eigen's Cholesky solves, with and without Jacobi") {
       CgOptions<double> options;
       options.tolerance = 1e-12;
       options.inverse_diagonal = inverse ? &*inverse : nullptr;
-      const CgResult result = conjugate_gradients(*a, b, x, options);
-      CHECK(result.reason == StopReason::converged);
-      CHECK(result.true_relative_residual <= 1e-12);
-      CHECK(result.history.size() == static_cast<std::size_t>(result.iterations) + 1);
-      CHECK(result.history.front().relative_residual == doctest::Approx(1));
-      for (int i = 0; i < n; ++i) CHECK(x[i] == doctest::Approx(expected[i]).epsilon(1e-9));
-      if (n <= 7) CHECK(result.iterations <= n + 1);
+      for (const auto& [method, loop] : ways()) {
+        options.method = method;
+        options.loop = loop;
+        const CgResult result = conjugate_gradients(*a, b, x, options);
+        CAPTURE(name(result.method));
+        CAPTURE(name(result.loop));
+        CHECK(result.reason == StopReason::converged);
+        CHECK(result.true_relative_residual <= 1e-12);
+        CHECK(result.history.size() == static_cast<std::size_t>(result.iterations) + 1);
+        CHECK(result.history.front().relative_residual == doctest::Approx(1));
+        for (int i = 0; i < n; ++i) CHECK(x[i] == doctest::Approx(expected[i]).epsilon(1e-9));
+        if (n <= 7) CHECK(result.iterations <= n + 1);
+      }
     }
   }
+}
+
+TEST_CASE("a loop inside one kernel is refused where there is none") {
+  const auto a = from_dense<double>(Eigen::Vector2d(1, 4).asDiagonal());
+  const Vector<double> b = from_eigen<double>(Eigen::Vector2d(1, 1));
+  std::vector<double> x;
+  CgOptions<double> options;
+  options.loop = solver::CgLoop::resident;
+  if (tests::device() == Device::host) CHECK_THROWS_AS(conjugate_gradients(*a, b, x, options), solver::InputError);
+  options.method = solver::CgMethod::classic;
+  CHECK_THROWS_WITH_AS(conjugate_gradients(*a, b, x, options),
+                       "the loop inside one kernel is of the single-reduction method: use solver.cg: single-reduction",
+                       solver::InputError);
 }
 
 TEST_CASE("the first iterates are those of the textbook") {

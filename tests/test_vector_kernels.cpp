@@ -1,4 +1,4 @@
-// The vector passes of CG against plain loops in long double: femcg's own, and those of the Eigen baseline.
+// The vector passes of CG against plain loops in long double: femcg's own, and those of the library baselines.
 
 #include <doctest/doctest.h>
 #include <omp.h>
@@ -8,25 +8,25 @@
 #include <limits>
 
 #include "operators/vector_kernels.hpp"
-#include "operators/vendor/eigen.hpp"
+#include "tests/device.hpp"
 
 namespace {
 
 using namespace femcg::operators;
+using femcg::tests::device;
 
-constexpr std::int64_t sizes[] = {0, 1, 5, 511, 512, 513, 4099};
+constexpr std::int64_t sizes[] = {0, 1, 5, 511, 512, 513, 4099, 300007};
 
+/// An operator of a library, for its passes.
 template <class T>
-const VectorKernels<T>& eigen_kernels() {
-  static const auto op = [] {
-    auto matrix = std::make_shared<CsrMatrix<T>>();
-    matrix->row_offsets = Vector<std::int64_t>(1);
-    matrix->row_offsets[0] = 0;
-    Ingredients<T> ingredients;
-    ingredients.matrix = std::move(matrix);
-    return make_eigen<T>(ingredients, {});
-  }();
-  return op->kernels();
+std::unique_ptr<Operator<T>> baseline() {
+  auto matrix = std::make_shared<CsrMatrix<T>>();
+  matrix->row_offsets = Vector<std::int64_t>(1);
+  matrix->row_offsets[0] = 0;
+  Ingredients<T> ingredients;
+  ingredients.device = device();
+  ingredients.matrix = std::move(matrix);
+  return find_operator(device() == Device::host ? "eigen" : "cusparse-csr")->make<T>(ingredients, {});
 }
 
 template <class T>
@@ -37,17 +37,28 @@ Vector<T> waves(std::int64_t n, double frequency) {
 }
 
 template <class T>
-Vector<T> poisoned(std::int64_t n) {
-  Vector<T> vector(n);
-  fill(vector, std::numeric_limits<T>::quiet_NaN());
-  return vector;
+Vector<T> there(const Vector<T>& on_host) {
+  return copied(on_host, device());
+}
+template <class T>
+Vector<T> here(const Vector<T>& anywhere) {
+  return copied(anywhere, Device::host);
 }
 
-struct Poisoned : Scalar {
-  Poisoned() { *data() = std::nan(""); }
+/// The scalars of three iterations, NaN but for those that are given.
+struct Scalars {
+  explicit Scalars(std::initializer_list<std::pair<int, double>> given) {
+    Vector<double> on_host = femcg::tests::poisoned<double>(3 * CgScalars::count);
+    for (const auto& [place, value] : given) on_host[place] = value;
+    numbers = there(on_host);
+    for (int i = 0; i < 3; ++i) of.emplace_back(numbers, CgScalars::count * i);
+  }
+  Vector<double> numbers;
+  std::vector<CgScalars> of;
 };
+constexpr int rz_at = 0, energy_at = 2, uw_at = 3;
 
-/// All terms of these sums are positive: the bound is relative. Eigen adds floats in single precision.
+/// All terms of these sums are positive: the bound is relative. Libraries add floats in single precision.
 template <class T>
 bool close(double value, long double exact) {
   return std::abs(value - exact) <= 100 * std::numeric_limits<T>::epsilon() * std::abs(exact);
@@ -57,119 +68,155 @@ bool close_entry(T value, long double exact, long double magnitude) {
   return std::abs(value - exact) <= 4 * std::numeric_limits<T>::epsilon() * magnitude;
 }
 
+/// The passes with vectors of n entries.
 template <class T>
-void check_start(const VectorKernels<T>& kernels, std::int64_t n, const Vector<T>* inverse_diagonal) {
-  const Vector<T> r = waves<T>(n, 0.3);
-  Vector<T> p = poisoned<T>(n);
-  Poisoned rz, rr;
-  kernels.start(r, inverse_diagonal, p, rz, rr);
-  long double exact_rz = 0, exact_rr = 0;
-  bool right = true;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const T z = inverse_diagonal != nullptr ? (*inverse_diagonal)[i] * r[i] : r[i];
-    right = right && p[i] == z;
-    exact_rz += static_cast<long double>(r[i]) * z;
-    exact_rr += static_cast<long double>(r[i]) * r[i];
-  }
-  CHECK(right);
-  CHECK(close<T>(rz.value(), exact_rz));
-  CHECK(close<T>(rr.value(), exact_rr));
-}
+struct Checks {
+  const VectorKernels<T>& kernels;
+  std::int64_t n;
+  const Vector<T>* diagonal_here;
+  const Vector<T>* diagonal_there;
 
-template <class T>
-void check_update(const VectorKernels<T>& kernels, std::int64_t n, const Vector<T>* inverse_diagonal) {
-  const Vector<T> p = waves<T>(n, 0.4), q = waves<T>(n, 0.5), x_before = waves<T>(n, 0.6), r_before = waves<T>(n, 0.7);
-  Vector<T> x(n), r(n);
-  copy(x_before, x);
-  copy(r_before, r);
-  Scalar rz, energy;
-  *rz.data() = 3;
-  *energy.data() = 4;
-  Poisoned new_rz, rr;
-  kernels.update(rz, energy, p, q, inverse_diagonal, x, r, new_rz, rr);
-  const long double alpha = 0.75L;
-  long double exact_rz = 0, exact_rr = 0;
-  bool right = true;
-  for (std::int64_t i = 0; i < n; ++i) {
-    right = right && close_entry<T>(x[i], x_before[i] + alpha * p[i], x_before[i] + alpha * p[i]);
-    right = right && close_entry<T>(r[i], r_before[i] - alpha * q[i], r_before[i] + alpha * q[i]);
-    const long double m = inverse_diagonal != nullptr ? (*inverse_diagonal)[i] : 1;
-    exact_rz += m * r[i] * r[i];
-    exact_rr += static_cast<long double>(r[i]) * r[i];
+  long double solved(std::int64_t i, T r) const {
+    return diagonal_here != nullptr ? static_cast<long double>((*diagonal_here)[i]) * r : r;
   }
-  CHECK(right);
-  CHECK(close<T>(new_rz.value(), exact_rz));
-  CHECK(close<T>(rr.value(), exact_rr));
-}
-
-template <class T>
-void check_direction(const VectorKernels<T>& kernels, std::int64_t n, const Vector<T>* inverse_diagonal) {
-  const Vector<T> r = waves<T>(n, 0.8), p_before = waves<T>(n, 0.9);
-  Vector<T> p(n);
-  copy(p_before, p);
-  Scalar new_rz, rz;
-  *new_rz.data() = 1;
-  *rz.data() = 8;
-  kernels.direction(new_rz, rz, r, inverse_diagonal, p);
-  bool right = true;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const long double m = inverse_diagonal != nullptr ? (*inverse_diagonal)[i] : 1;
-    const long double exact = m * r[i] + 0.125L * p_before[i];
-    right = right && close_entry<T>(p[i], exact, exact);
+  void check_norms(const CgScalars& next, const Vector<T>& r) const {
+    long double rz = 0, rr = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      rz += solved(i, r[i]) * r[i];
+      rr += static_cast<long double>(r[i]) * r[i];
+    }
+    CHECK(close<T>(next.rz.value(), rz));
+    CHECK(close<T>(next.rr.value(), rr));
   }
-  CHECK(right);
-}
 
-template <class T>
-void check_dot(const VectorKernels<T>& kernels, std::int64_t n) {
-  const Vector<T> a = waves<T>(n, 1.1), b = waves<T>(n, 1.3);
-  Poisoned result;
-  kernels.dot(a, b, result);
-  long double exact = 0;
-  for (std::int64_t i = 0; i < n; ++i) exact += static_cast<long double>(a[i]) * b[i];
-  CHECK(close<T>(result.value(), exact));
-}
+  void start() const {
+    const Vector<T> r = waves<T>(n, 0.3);
+    Vector<T> on_device = there(femcg::tests::poisoned<T>(n));
+    Scalars scalars({});
+    kernels.start(there(r), diagonal_there, on_device, scalars.of[0]);
+    const Vector<T> p = here(on_device);
+    bool right = true;
+    for (std::int64_t i = 0; i < n; ++i) right = right && close_entry<T>(p[i], solved(i, r[i]), 4);
+    CHECK(right);
+    check_norms(scalars.of[0], r);
+  }
+
+  void update() const {
+    const Vector<T> q = waves<T>(n, 0.5), before = waves<T>(n, 0.7);
+    Vector<T> on_device = there(before);
+    Scalars scalars({{rz_at, 3}, {energy_at, 4}});
+    kernels.update(scalars.of[0], there(q), diagonal_there, on_device, scalars.of[1]);
+    const Vector<T> r = here(on_device);
+    bool right = true;
+    for (std::int64_t i = 0; i < n; ++i)
+      right = right && close_entry<T>(r[i], before[i] - 0.75L * q[i], before[i] + 0.75L * q[i]);
+    CHECK(right);
+    check_norms(scalars.of[1], r);
+  }
+
+  void direction() const {
+    const Vector<T> r = waves<T>(n, 0.8), p_before = waves<T>(n, 0.9), x_before = waves<T>(n, 0.6);
+    Vector<T> p_there = there(p_before), x_there = there(x_before);
+    Scalars scalars({{rz_at, 8}, {energy_at, 4}, {CgScalars::count + rz_at, 1}});
+    if (device() == Device::cuda) {  // cuBLAS keeps alpha and M^-1 r from the update before
+      Vector<T> of_update = there(r);
+      Scalars same({{rz_at, 8}, {energy_at, 4}});
+      const Vector<T> no_step = there(zeros());
+      kernels.update(same.of[0], no_step, diagonal_there, of_update, same.of[1]);
+      kernels.direction(scalars.of[0], scalars.of[1], of_update, diagonal_there, p_there, x_there);
+    } else {
+      kernels.direction(scalars.of[0], scalars.of[1], there(r), diagonal_there, p_there, x_there);
+    }
+    const Vector<T> p = here(p_there), x = here(x_there);
+    bool right = true;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const long double exact = solved(i, r[i]) + 0.125L * p_before[i], moved = x_before[i] + 2.0L * p_before[i];
+      right = right && close_entry<T>(p[i], exact, exact) && close_entry<T>(x[i], moved, moved);
+    }
+    CHECK(right);
+  }
+
+  /// beta = 2 / 4, energy = 5 - beta^2 8 = 3, alpha = 2 / 3.
+  void advance() const {
+    const Vector<T> w = waves<T>(n, 0.3), p_before = waves<T>(n, 0.4), s_before = waves<T>(n, 0.5),
+                    x_before = waves<T>(n, 0.6), r_before = waves<T>(n, 0.7), u_before = waves<T>(n, 0.8);
+    SingleReduction<T> v{there(u_before), there(w), there(p_before), there(s_before)};
+    Vector<T> x_there = there(x_before), r_there = there(r_before);
+    Scalars scalars({{rz_at, 4}, {energy_at, 8}, {CgScalars::count + rz_at, 2}, {CgScalars::count + uw_at, 5}});
+    kernels.advance(scalars.of[0], scalars.of[1], v, diagonal_there, x_there, r_there, scalars.of[2]);
+    const Vector<T> p = here(v.p), s = here(v.s), x = here(x_there), r = here(r_there), u = here(v.u);
+    const long double alpha = 2.0L / 3, beta = 0.5L;
+    bool right = true;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const long double of_u = diagonal_here != nullptr ? u_before[i] : r_before[i];
+      const long double of_p = of_u + beta * p_before[i], of_s = w[i] + beta * s_before[i];
+      right = right && close_entry<T>(p[i], of_p, of_p) && close_entry<T>(s[i], of_s, of_s);
+      right = right && close_entry<T>(x[i], x_before[i] + alpha * of_p, x_before[i] + alpha * of_p);
+      right = right && close_entry<T>(r[i], r_before[i] - alpha * of_s, r_before[i] + alpha * of_s);
+      if (diagonal_here != nullptr) right = right && close_entry<T>(u[i], solved(i, r[i]), 10);
+    }
+    CHECK(right);
+    CHECK(scalars.of[1].energy.value() == doctest::Approx(3));
+    check_norms(scalars.of[2], r);
+  }
+
+  void dot() const {
+    const Vector<T> a = waves<T>(n, 1.1), b = waves<T>(n, 1.3);
+    Scalars scalars({});
+    kernels.dot(there(a), there(b), scalars.of[0].energy);
+    long double exact = 0;
+    for (std::int64_t i = 0; i < n; ++i) exact += static_cast<long double>(a[i]) * b[i];
+    CHECK(close<T>(scalars.of[0].energy.value(), exact));
+  }
+
+  Vector<T> zeros() const {
+    Vector<T> vector(n);
+    fill(vector, T(0));
+    return vector;
+  }
+};
 
 }  // namespace
 
 TEST_CASE_TEMPLATE("passes equal plain loops", T, double, float) {
-  for (const VectorKernels<T>* kernels : {&vector_kernels<T>(Device::host), &eigen_kernels<T>()})
+  const auto library = baseline<T>();
+  for (const VectorKernels<T>* kernels : {&vector_kernels<T>(device()), &library->kernels()})
     for (const std::int64_t n : sizes) {
       CAPTURE(n);
-      const Vector<T> diagonal = waves<T>(n, 0.2);
-      for (const Vector<T>* inverse_diagonal : {static_cast<const Vector<T>*>(nullptr), &diagonal}) {
-        check_start(*kernels, n, inverse_diagonal);
-        check_update(*kernels, n, inverse_diagonal);
-        check_direction(*kernels, n, inverse_diagonal);
+      CAPTURE(kernels == &library->kernels());
+      const Vector<T> diagonal = waves<T>(n, 0.2), on_device = there(diagonal);
+      for (const bool with_diagonal : {false, true}) {
+        const Checks<T> checks{*kernels, n, with_diagonal ? &diagonal : nullptr, with_diagonal ? &on_device : nullptr};
+        checks.start();
+        checks.update();
+        checks.direction();
+        checks.advance();
+        checks.dot();
       }
-      check_dot(*kernels, n);
     }
 }
 
-TEST_CASE_TEMPLATE("sums are in double precision and the same to the bit on any number of threads", T, double, float) {
+TEST_CASE_TEMPLATE("sums are in double precision and the same to the bit, however often they are made", T, double,
+                   float) {
   const std::int64_t n = 100003;
-  const Vector<T> a = waves<T>(n, 0.11), b = waves<T>(n, 0.13), diagonal = waves<T>(n, 0.17);
-  const VectorKernels<T>& kernels = vector_kernels<T>(Device::host);
+  const Vector<T> a = waves<T>(n, 0.11), b = waves<T>(n, 0.13), diagonal = there(waves<T>(n, 0.17));
+  const VectorKernels<T>& kernels = vector_kernels<T>(device());
   const int before = omp_get_max_threads();
   double dot = 0, rz = 0, rr = 0;
   for (const int threads : {1, 2, 3, 5}) {
     omp_set_num_threads(threads);
-    Vector<T> x(n), r(n);
-    copy(a, x);
-    copy(b, r);
-    Scalar three, four, sum, sum_rz, sum_rr;
-    *three.data() = 3;
-    *four.data() = 4;
-    kernels.dot(a, b, sum);
-    kernels.update(three, four, a, b, &diagonal, x, r, sum_rz, sum_rr);
+    Vector<T> r = there(b);
+    Scalars scalars({{rz_at, 3}, {energy_at, 4}});
+    kernels.dot(there(a), there(b), scalars.of[2].energy);
+    kernels.update(scalars.of[0], there(b), &diagonal, r, scalars.of[1]);
     if (threads == 1) {
-      dot = sum.value();
-      rz = sum_rz.value();
-      rr = sum_rr.value();
+      dot = scalars.of[2].energy.value();
+      rz = scalars.of[1].rz.value();
+      rr = scalars.of[1].rr.value();
     }
-    CHECK(sum.value() == dot);
-    CHECK(sum_rz.value() == rz);
-    CHECK(sum_rr.value() == rr);
+    CHECK(scalars.of[2].energy.value() == dot);
+    CHECK(scalars.of[1].rz.value() == rz);
+    CHECK(scalars.of[1].rr.value() == rr);
   }
   omp_set_num_threads(before);
   long double exact = 0;

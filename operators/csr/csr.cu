@@ -15,6 +15,7 @@
 #include <cassert>
 
 #include "operators/csr/csr_cuda.hpp"
+#include "operators/cuda_resident_cg.cuh"
 #include "operators/cuda_sum.cuh"
 #include "operators/narrow_columns.hpp"
 #include "operators/stored_diagonal.hpp"
@@ -259,6 +260,35 @@ class CudaCsr : public Operator<T> {
   Vector<T> diagonal_;  ///< on the host
 };
 
+/// The matrix by rows, for the loop inside one kernel.
+template <class T, class Column>
+struct CsrByRows {
+  std::int32_t rows;
+  const std::int64_t* offsets;
+  const T* values;
+  const Column* columns;
+  std::int64_t tiles;
+  const Tile* of_tile;
+
+  struct Row {
+    std::int64_t begin;
+    std::int32_t count, base, number;
+  };
+  __device__ Row find(std::int32_t row) const {
+    std::int64_t low = 0, high = tiles;  // the last tile that begins at or before the row
+    while (high - low > 1) {
+      const std::int64_t middle = (low + high) / 2;
+      (of_tile[middle].first_row <= row ? low : high) = middle;
+    }
+    const std::int64_t begin = offsets[row];
+    return {begin, static_cast<std::int32_t>(offsets[row + 1] - begin), of_tile[low].base, row};
+  }
+  template <int group>
+  __device__ T times(const Row& row, int lane, const T* u) const {
+    return cuda::resident_row_times<group>(values + row.begin, columns + row.begin, 1, row.count, lane, u + row.base);
+  }
+};
+
 template <std::floating_point T>
 class StreamedCsr final : public CudaCsr<T> {
  public:
@@ -267,6 +297,9 @@ class StreamedCsr final : public CudaCsr<T> {
 
   Footprint footprint() const override {
     return this->footprint_with(this->nonzeros_ * (narrow_columns_.size() > 0 ? 2 : 4) + tiles_.bytes());
+  }
+  std::unique_ptr<ResidentCg<T>> resident_cg() const override {
+    return narrow_columns_.size() > 0 ? resident_with(narrow_columns_.data()) : resident_with(columns_.data());
   }
 
  private:
@@ -297,6 +330,15 @@ class StreamedCsr final : public CudaCsr<T> {
       launch_with(narrow_columns_.data(), x, y, energy);
     else
       launch_with(columns_.data(), x, y, energy);
+  }
+  template <class Column>
+  std::unique_ptr<ResidentCg<T>> resident_with(const Column* columns) const {
+    using Loop = cuda::ResidentRows<T, CsrByRows<T, Column>>;
+    if (this->size() == 0 || this->size() > Loop::most_rows()) return nullptr;
+    const Rows<T> rows = this->rows();
+    return std::make_unique<Loop>(
+        CsrByRows<T, Column>{rows.rows, rows.offsets, rows.values, columns, tiles_.size() - 1, tiles_.data()},
+        static_cast<double>(this->nonzeros_) / this->size());
   }
   template <class Column>
   void launch_with(const Column* columns, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "operators/cuda_resident_cg.cuh"
 #include "operators/cuda_sum.cuh"
 #include "operators/narrow_columns.hpp"
 #include "operators/sell/sell_cuda.hpp"
@@ -112,6 +113,29 @@ struct SellKernels {
   std::int64_t blocks;
 };
 
+/// The matrix by rows, for the loop inside one kernel.
+template <class T, class Column>
+struct SellByRows : Chunks<T, Column> {
+  SellByRows(const Chunks<T, Column>& of, int chunk) : Chunks<T, Column>(of), chunk_rows(chunk) {}
+  int chunk_rows;
+
+  struct Row {
+    std::int64_t begin;
+    std::int32_t count, base, number;
+  };
+  __device__ Row find(std::int32_t position) const {
+    const std::int64_t chunk = position / chunk_rows, begin = this->offsets[chunk];
+    return {begin + position % chunk_rows, static_cast<std::int32_t>((this->offsets[chunk + 1] - begin) / chunk_rows),
+            this->bases == nullptr ? 0 : this->bases[chunk],
+            this->places == nullptr ? position : this->places[position]};
+  }
+  template <int group>
+  __device__ T times(const Row& row, int lane, const T* u) const {
+    return cuda::resident_row_times<group>(this->values + row.begin, this->columns + row.begin, chunk_rows, row.count,
+                                           lane, u + row.base);
+  }
+};
+
 template <std::floating_point T>
 class CudaSell final : public Operator<T> {
  public:
@@ -142,6 +166,10 @@ class CudaSell final : public Operator<T> {
   }
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  std::unique_ptr<ResidentCg<T>> resident_cg() const override {
+    return bases_.size() > 0 ? resident_with(narrow_columns_.data(), bases_.data())
+                             : resident_with(columns_.data(), static_cast<const std::int32_t*>(nullptr));
+  }
 
   Footprint footprint() const override {
     const std::int64_t bytes = values_.bytes() + columns_.bytes() + narrow_columns_.bytes() + bases_.bytes() +
@@ -163,10 +191,21 @@ class CudaSell final : public Operator<T> {
       launch_with(kernels_, columns_.data(), static_cast<const std::int32_t*>(nullptr), x, y, energy);
   }
   template <class Column>
+  Chunks<T, Column> chunks(const Column* columns, const std::int32_t* bases) const {
+    return {this->size(), offsets_.data(), columns, values_.data(), places_.size() > 0 ? places_.data() : nullptr,
+            bases};
+  }
+  template <class Column>
+  std::unique_ptr<ResidentCg<T>> resident_with(const Column* columns, const std::int32_t* bases) const {
+    using Loop = cuda::ResidentRows<T, SellByRows<T, Column>>;
+    if (this->size() == 0 || this->size() > Loop::most_rows()) return nullptr;
+    return std::make_unique<Loop>(SellByRows<T, Column>(chunks(columns, bases), chunk_rows_),
+                                  static_cast<double>(nonzeros_) / this->size());
+  }
+  template <class Column>
   void launch_with(const SellKernels<T, Column>& kernels, const Column* columns, const std::int32_t* bases,
                    const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-    const Chunks<T, Column> a{
-        this->size(), offsets_.data(), columns, values_.data(), places_.size() > 0 ? places_.data() : nullptr, bases};
+    const Chunks<T, Column> a = chunks(columns, bases);
     const std::int64_t blocks =
         std::clamp<std::int64_t>((this->size() + block_threads - 1) / block_threads, 1, kernels.blocks);
     cuda::launch(energy != nullptr ? kernels.with_energy : kernels.without, blocks, block_threads, 0, a, x.data(),

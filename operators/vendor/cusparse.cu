@@ -54,10 +54,12 @@ struct Blas {
   }
   /// y = diag(d) x.
   void multiply(const Vector<double>& d, const Vector<double>& x, Vector<double>& y) const {
+    if (x.size() == 0) return;  // cuBLAS refuses a leading dimension of 0
     check(cublasDdgmm_64(handle, CUBLAS_SIDE_LEFT, x.size(), 1, x.data(), x.size(), d.data(), 1, y.data(), x.size()),
           "a diagonal product in cuBLAS");
   }
   void multiply(const Vector<float>& d, const Vector<float>& x, Vector<float>& y) const {
+    if (x.size() == 0) return;
     check(cublasSdgmm_64(handle, CUBLAS_SIDE_LEFT, x.size(), 1, x.data(), x.size(), d.data(), 1, y.data(), x.size()),
           "a diagonal product in cuBLAS");
   }
@@ -73,16 +75,35 @@ struct Numbers {
   T rz, rr, alpha, minus_alpha, beta, one, energy;
 };
 
+/// step_length on the GPU.
+__device__ inline double quotient(double a, double b) { return b > 0 ? a / b : 0.0; }
+
 template <class T>
-__global__ void set_step_lengths(const double* a, const double* b, Numbers<T>* to, bool is_alpha) {
-  const T quotient = static_cast<T>(*b > 0 ? *a / *b : 0.0);
-  if (is_alpha) {
-    to->alpha = quotient;
-    to->minus_alpha = -quotient;
-  } else {
-    to->beta = quotient;
-    to->one = 1;
-  }
+__device__ void set_alpha(double alpha, Numbers<T>* to) {
+  to->alpha = static_cast<T>(alpha);
+  to->minus_alpha = -to->alpha;
+}
+template <class T>
+__device__ void set_beta(double beta, Numbers<T>* to) {
+  to->beta = static_cast<T>(beta);
+  to->one = 1;
+}
+template <class T>
+__global__ void set_alpha_of_classic(const double* rz, const double* energy, Numbers<T>* to) {
+  set_alpha(quotient(*rz, *energy), to);
+}
+template <class T>
+__global__ void set_beta_of_classic(const double* new_rz, const double* rz, Numbers<T>* to) {
+  set_beta(quotient(*new_rz, *rz), to);
+}
+/// Both step lengths of the single-reduction method, and p'Ap.
+template <class T>
+__global__ void set_both(const double* old_rz, const double* old_energy, const double* rz, const double* uw,
+                         double* energy, Numbers<T>* to) {
+  const double beta = quotient(*rz, *old_rz);
+  *energy = *uw - beta * beta * *old_energy;
+  set_beta(beta, to);
+  set_alpha(quotient(*rz, *energy), to);
 }
 template <class T>
 __global__ void widen(const T* from, double* to) {
@@ -94,36 +115,41 @@ class CublasKernels final : public VectorKernels<T> {
  public:
   CublasKernels() : numbers_(1, Device::cuda) {}
 
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, Scalar& rz,
-             Scalar& rr) const override {
+  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
     if (inverse_diagonal != nullptr)
       blas_.multiply(*inverse_diagonal, r, p);
     else
       copy(r, p);
-    sum(r, p, &numbers()->rz, rz);
-    sum(r, r, &numbers()->rr, rr);
+    sum(r, p, &numbers()->rz, first.rz);
+    sum(r, r, &numbers()->rr, first.rr);
   }
 
-  void update(const Scalar& rz, const Scalar& energy, const Vector<T>& p, const Vector<T>& q,
-              const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, Scalar& new_rz,
-              Scalar& rr) const override {
-    cuda::launch(set_step_lengths<T>, 1, 1, 0, rz.data(), energy.data(), numbers(), true);
-    blas_.add(&numbers()->alpha, p, x);
+  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+              CgScalars& next) const override {
+    cuda::launch(set_alpha_of_classic<T>, 1, 1, 0, now.rz.data(), now.energy.data(), numbers());
     blas_.add(&numbers()->minus_alpha, q, r);
-    sum(r, r, &numbers()->rr, rr);
-    if (inverse_diagonal == nullptr) {
-      cuda::launch(widen<T>, 1, 1, 0, &numbers()->rr, new_rz.data());
-    } else {
-      blas_.multiply(*inverse_diagonal, r, z_of(r));
-      sum(r, z_, &numbers()->rz, new_rz);
-    }
+    norms(r, inverse_diagonal, inverse_diagonal != nullptr ? &z_of(r) : nullptr, next);
   }
 
-  void direction(const Scalar& new_rz, const Scalar& rz, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p) const override {
-    cuda::launch(set_step_lengths<T>, 1, 1, 0, new_rz.data(), rz.data(), numbers(), false);
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                 Vector<T>& p, Vector<T>& x) const override {
+    blas_.add(&numbers()->alpha, p, x);
+    cuda::launch(set_beta_of_classic<T>, 1, 1, 0, next.rz.data(), now.rz.data(), numbers());
     blas_.scale(&numbers()->beta, p);
     blas_.add(&numbers()->one, inverse_diagonal == nullptr ? r : z_, p);
+  }
+
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+    cuda::launch(set_both<T>, 1, 1, 0, before.rz.data(), before.energy.data(), now.rz.data(), now.uw.data(),
+                 now.energy.data(), numbers());
+    blas_.scale(&numbers()->beta, vectors.p);
+    blas_.add(&numbers()->one, inverse_diagonal == nullptr ? r : vectors.u, vectors.p);
+    blas_.scale(&numbers()->beta, vectors.s);
+    blas_.add(&numbers()->one, vectors.w, vectors.s);
+    blas_.add(&numbers()->alpha, vectors.p, x);
+    blas_.add(&numbers()->minus_alpha, vectors.s, r);
+    norms(r, inverse_diagonal, &vectors.u, next);
   }
 
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
@@ -132,6 +158,16 @@ class CublasKernels final : public VectorKernels<T> {
 
  private:
   Numbers<T>* numbers() const { return numbers_.data(); }
+  /// r'r and r'z, with z = M^-1 r left behind where there is a diagonal.
+  void norms(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>* z, CgScalars& next) const {
+    sum(r, r, &numbers()->rr, next.rr);
+    if (inverse_diagonal == nullptr) {
+      cuda::launch(widen<T>, 1, 1, 0, &numbers()->rr, next.rz.data());
+    } else {
+      blas_.multiply(*inverse_diagonal, r, *z);
+      sum(r, *z, &numbers()->rz, next.rz);
+    }
+  }
   void sum(const Vector<T>& a, const Vector<T>& b, T* place, Scalar& result) const {
     if constexpr (std::is_same_v<T, double>) {
       blas_.dot(a, b, result.data());

@@ -33,43 +33,61 @@ Eigen::Map<const Column<T>> as_eigen(const Vector<T>& vector) {
 template <std::floating_point T>
 class EigenKernels final : public VectorKernels<T> {
  public:
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, Scalar& rz,
-             Scalar& rr) const override {
+  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
     const auto residual = as_eigen(r);
     auto to = as_eigen(p);
     if (inverse_diagonal != nullptr)
       to = as_eigen(*inverse_diagonal).cwiseProduct(residual);
     else
       to = residual;
-    *rz.data() = residual.dot(to);
-    *rr.data() = residual.squaredNorm();
+    *first.rz.data() = residual.dot(to);
+    *first.rr.data() = residual.squaredNorm();
   }
 
-  void update(const Scalar& rz, const Scalar& energy, const Vector<T>& p, const Vector<T>& q,
-              const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, Scalar& new_rz,
-              Scalar& rr) const override {
-    const T alpha = static_cast<T>(step_length(rz.value(), energy.value()));
-    auto residual = as_eigen(r);
-    as_eigen(x) += alpha * as_eigen(p);
-    residual -= alpha * as_eigen(q);
-    *rr.data() = residual.squaredNorm();
-    *new_rz.data() = inverse_diagonal != nullptr ? residual.dot(as_eigen(*inverse_diagonal).cwiseProduct(residual))
-                                                 : static_cast<T>(rr.value());
+  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+              CgScalars& next) const override {
+    as_eigen(r) -= static_cast<T>(step_length(now.rz.value(), now.energy.value())) * as_eigen(q);
+    norms(r, inverse_diagonal, next);
   }
 
-  void direction(const Scalar& new_rz, const Scalar& rz, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p) const override {
-    const T beta = static_cast<T>(step_length(new_rz.value(), rz.value()));
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                 Vector<T>& p, Vector<T>& x) const override {
+    const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
+    const T beta = static_cast<T>(step_length(next.rz.value(), now.rz.value()));
     const auto residual = as_eigen(r);
     auto to = as_eigen(p);
+    as_eigen(x) += alpha * to;
     if (inverse_diagonal != nullptr)
       to = as_eigen(*inverse_diagonal).cwiseProduct(residual) + beta * to;
     else
       to = residual + beta * to;
   }
 
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+    const double beta = step_length(now.rz.value(), before.rz.value());
+    const double energy = now.uw.value() - beta * beta * before.energy.value();
+    *now.energy.data() = energy;
+    const T alpha = static_cast<T>(step_length(now.rz.value(), energy));
+    auto p = as_eigen(vectors.p), s = as_eigen(vectors.s), residual = as_eigen(r);
+    p = static_cast<T>(beta) * p + (inverse_diagonal != nullptr ? as_eigen(vectors.u) : residual);
+    s = static_cast<T>(beta) * s + as_eigen(vectors.w);
+    as_eigen(x) += alpha * p;
+    residual -= alpha * s;
+    if (inverse_diagonal != nullptr) as_eigen(vectors.u) = as_eigen(*inverse_diagonal).cwiseProduct(residual);
+    norms(r, inverse_diagonal, next);
+  }
+
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
     *result.data() = as_eigen(a).dot(as_eigen(b));
+  }
+
+ private:
+  static void norms(const Vector<T>& r, const Vector<T>* inverse_diagonal, CgScalars& next) {
+    const auto residual = as_eigen(r);
+    *next.rr.data() = residual.squaredNorm();
+    *next.rz.data() = inverse_diagonal != nullptr ? residual.dot(as_eigen(*inverse_diagonal).cwiseProduct(residual))
+                                                  : static_cast<T>(next.rr.value());
   }
 };
 

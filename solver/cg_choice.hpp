@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+
+namespace femcg::solver {
+
+/// The recurrences: Hestenes & Stiefel 1952, whose iteration has two sums that wait for one another and moves least; or
+/// Chronopoulos & Gear 1989, with one, for small systems on a GPU, where waiting is all that costs.
+enum class CgMethod { automatic, classic, single_reduction };
+std::string_view name(CgMethod method);
+
+/// How iterations come to the device: each pass a launch of its own, or all inside one kernel (GPU, single-reduction,
+/// for the operators and sizes that have it).
+enum class CgLoop { automatic, launched, resident };
+std::string_view name(CgLoop loop);
+
+}  // namespace femcg::solver
