@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "solver/comparison_report.hpp"
-#include "solver/error.hpp"
 
 namespace femcg::solver {
 
@@ -35,10 +33,6 @@ std::string key_of(const ordered_json& record) {
   return key + " " + to_line(record.at("solve").at("preconditioner"));
 }
 
-std::string not_a_comparison(const std::filesystem::path& file) {
-  return file.string() + ": this is no compare.json, as femcg compare and femcg matrix write it";
-}
-
 }  // namespace
 
 std::string_view name(Verdict verdict) {
@@ -46,11 +40,8 @@ std::string_view name(Verdict verdict) {
 }
 
 Baseline::Baseline(const std::filesystem::path& file) : file_(file) {
-  std::ifstream stream(file);
-  if (!stream.is_open()) throw InputError(file.string() + ": there is no such file to be a baseline");
+  const ordered_json records = read_comparison(file);
   try {
-    const ordered_json records = ordered_json::parse(stream);
-    if (!records.is_array()) throw InputError(not_a_comparison(file));
     for (const ordered_json& record : records) {
       const ordered_json& comparison = record.at("comparison");
       if (comparison.at("status") != "timed") continue;
@@ -64,7 +55,7 @@ Baseline::Baseline(const std::filesystem::path& file) : file_(file) {
       times_.insert_or_assign(key_of(record), times);
     }
   } catch (const ordered_json::exception&) {
-    throw InputError(not_a_comparison(file));
+    throw not_a_comparison(file);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "solver/comparison.hpp"
+#include "solver/error.hpp"
 
 namespace femcg::solver {
 
@@ -50,6 +51,12 @@ std::string changes(const std::vector<Compared>& rows, const Baseline& baseline)
 
 /// compare.json: a list of records.
 nlohmann::ordered_json to_json(const std::vector<Compared>& rows, const Baseline* baseline);
+
+/// The records of a compare.json that was written before. Throws InputError where there is none, it is something else,
+/// or it has another schema.
+nlohmann::ordered_json read_comparison(const std::filesystem::path& file);
+/// What is said of a file that is something else.
+InputError not_a_comparison(const std::filesystem::path& file);
 
 /// compare.csv: a line a record of compare.json.
 std::string to_csv(const nlohmann::ordered_json& records);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "operators/device.hpp"
+#include "solver/report_page.hpp"
 #include "tests/program.hpp"
 
 using namespace femcg::tests;
@@ -93,7 +94,7 @@ TEST_CASE("what is wrong with a comparison is one sentence and status 2, before 
                 "compare.sweep.refine must be a list of values");
   check_refused("compare" + square + "--set 'compare.sweep={refine: [0], mesh.refine: [1]}'",
                 "'mesh.refine' is swept twice; 'refine' is short for it");
-  check_refused("compare" + square + "--baseline none.json", "none.json: there is no such file to be a baseline");
+  check_refused("compare" + square + "--baseline none.json", "none.json: there is no such file");
   check_refused("compare" + square + "--baseline $cases/minimal.yaml", "minimal.yaml: this is no compare.json");
   check_refused("matrix", "a matrix is missing, such as femcg matrix FILE.mtx");
   check_refused("matrix $matrices/laplace.mtx --operators slel", "unknown operator 'slel'; did you mean 'sell'?");
@@ -154,6 +155,43 @@ TEST_CASE("a baseline says what changed, and only of what it knows") {
   CHECK(contains(result.out, "against old/compare.json: "));
   CHECK(contains(result.out, " unchanged within the spread, 1 not measured there\n"));
   CHECK(result.out.ends_with("\n2\n"));
+}
+
+TEST_CASE("what is wrong with the files of a report is one sentence and status 2") {
+  check_refused("report", "a comparison is missing, such as femcg report compare.json");
+  check_refused("report none.json", "none.json: there is no such file");
+  check_refused("report .", ".: this is a folder, not a file");
+  check_refused("report $cases/minimal.yaml", "minimal.yaml: this is no compare.json");
+  check_refused("report one.json", "one.json: this is no compare.json", "echo '{}' > one.json");
+  check_refused("report one.json", "one.json: this is no compare.json", "echo '[{\"schema\": 1}]' > one.json");
+  check_refused("report one.json", "one.json: its records have schema 2, and this femcg knows schema 1",
+                "echo '[{\"schema\": 2}]' > one.json");
+  check_refused("report --ouput x one.json", "unknown option '--ouput'; did you mean '--output'?");
+}
+
+TEST_CASE("a stored comparison becomes the page that it had") {
+  const std::string make = "$femcg compare" + square + quick + " --quiet --operators csr,sell --output made\n" +
+                           "cp made/compare.json copy.json\n";
+  if (!femcg::solver::has_report_page()) {
+    const Result none = shell(make + "$femcg report copy.json");
+    CHECK(none.status == 3);
+    CHECK(none.err == fmt::format("{}femcg: {}\n", none.err.substr(0, none.err.find('\n') + 1),
+                                  femcg::solver::report_page_absent()));
+    return;
+  }
+  const Result same = shell(make + "$femcg report copy.json && cmp report.html made/report.html");
+  INFO(same.err);
+  CHECK(same.status == 0);
+  CHECK(same.out == "2 records in report.html\n");
+  const Result both = shell(make +
+                            "mkdir kept && $femcg report --quiet made/compare.json copy.json --output kept/page.html "
+                            "&& ls kept && grep -c '\"status\": \"timed\"' kept/page.html");
+  INFO(both.err);
+  CHECK(both.status == 0);
+  CHECK(both.out == "page.html\n4\n");
+  const Result nowhere = shell(make + "$femcg report copy.json --output none/page.html");
+  CHECK(nowhere.status == 3);
+  CHECK(lines(nowhere.err) == 1);
 }
 
 TEST_CASE("Ctrl-C ends a comparison with what was measured, and status 1") {

@@ -19,6 +19,7 @@
 #include "solver/case.hpp"
 #include "solver/compare.hpp"
 #include "solver/error.hpp"
+#include "solver/report.hpp"
 #include "solver/run.hpp"
 #include "solver/sentence.hpp"
 #include "tools/commands.hpp"
@@ -48,6 +49,7 @@ struct CommandLine {
   std::optional<std::string> op, device, threads, output;
   std::optional<std::string> operators, iterations, repetitions, baseline;  // compare and matrix
   std::string matrix_file, precision = "double", order = "given";           // matrix
+  std::vector<std::string> comparison_files;                                // report
   bool quiet = false, no_progress = false;
 };
 
@@ -93,6 +95,13 @@ void add_matrix_options(CLI::App& command, CommandLine& line) {
       ->type_name("LIST");
   command.add_option("--order", line.order, "given, or reverse-cuthill-mckee (default given)")->type_name("NAME");
   add_common_options(command, line);
+}
+
+void add_report_options(CLI::App& command, CommandLine& line) {
+  command.add_option("FILE", line.comparison_files, "compare.json, one or several")->type_name("...");
+  command.add_option("--output", line.output, "the page (default: report.html beside the first file)")
+      ->type_name("FILE");
+  command.add_flag("--quiet", line.quiet, "say nothing");
 }
 
 /// "a,b" as a list in YAML; "all" and what is a list already stay as they are.
@@ -218,6 +227,13 @@ ExitStatus compare_matrix(const CommandLine& line) {
   return femcg::solver::compare_matrix(choice, baseline_of(line), console_of(line), stop_requested);
 }
 
+ExitStatus report(const CommandLine& line) {
+  if (line.comparison_files.empty()) throw InputError("a comparison is missing, such as femcg report compare.json");
+  femcg::solver::report({line.comparison_files.begin(), line.comparison_files.end()}, line.output.value_or(""),
+                        console_of(line));
+  return ExitStatus::done;
+}
+
 ExitStatus execute(int argc, char** argv) {
   CommandLine line;
   CLI::App app(
@@ -230,6 +246,7 @@ ExitStatus execute(int argc, char** argv) {
       "compare", "check and time operators against each other on one case; write tables and a report");
   CLI::App& matrix = *app.add_subcommand(
       "matrix", "check and time operators against each other on a matrix from a file, with no mesh");
+  CLI::App& report_page = *app.add_subcommand("report", "make the page of comparisons from their compare.json");
   CLI::App& check = *app.add_subcommand("check", "validate a case without solving; print it with every default");
   CLI::App& list = *app.add_subcommand("list", "show what this build offers");
   CLI::App& info = *app.add_subcommand("info", "show version, build, threads, devices and copy bandwidth");
@@ -237,11 +254,12 @@ ExitStatus execute(int argc, char** argv) {
   add_case_options(compare_case, line);
   add_comparison_options(compare_case, line);
   add_matrix_options(matrix, line);
+  add_report_options(report_page, line);
   add_case_options(check, line);
   for (CLI::App* each : {&run, &check})
     each->add_option("--device", line.device, "solver.device: auto, cpu or cuda")->type_name("NAME");
   list.add_option("TOPIC", line.topic, femcg::solver::alternatives(femcg::tools::list_topics()) + "; default all");
-  for (CLI::App* each : {&app, &run, &compare_case, &matrix, &check, &list, &info}) {
+  for (CLI::App* each : {&app, &run, &compare_case, &matrix, &report_page, &check, &list, &info}) {
     each->set_version_flag("--version", femcg::tools::version(), "print the version");
     each->allow_extras();  // ours to report, with the nearest known name
   }
@@ -261,6 +279,7 @@ ExitStatus execute(int argc, char** argv) {
   if (line.threads) set_threads(*line.threads);
   if (compare_case) return compare(line);
   if (matrix) return compare_matrix(line);
+  if (report_page) return report(line);
   if (info) print(femcg::tools::info());
   if (list) print(femcg::tools::list(line.topic));
   return run || check ? run_or_check(static_cast<bool>(run), line) : ExitStatus::done;
