@@ -14,6 +14,27 @@ const OperatorDescription* find_operator(std::string_view name) {
   return row == rows.end() ? nullptr : &*row;
 }
 
+template <std::floating_point T>
+OperatorBytes OperatorDescription::bytes(const Extent<T>& of, const Options& given) const {
+  if constexpr (std::is_same_v<T, double>) {
+    if (bytes_double != nullptr) return bytes_double(of, given);
+  } else {
+    if (bytes_single != nullptr) return bytes_single(of, given);
+  }
+  switch (needs) {
+    case Needs::matrix:
+      return bytes_of_compressed_rows(of);
+    case Needs::element_matrices:
+      return bytes_of_element_matrices(of);
+    case Needs::form:
+      break;
+  }
+  return bytes_of_factors(of);
+}
+
+template OperatorBytes OperatorDescription::bytes(const Extent<double>&, const Options&) const;
+template OperatorBytes OperatorDescription::bytes(const Extent<float>&, const Options&) const;
+
 void check_options(const OperatorDescription& row, const Options& given) {
   for (const auto& [name, value] : given) {
     const auto known = std::find_if(row.options.begin(), row.options.end(),

@@ -11,6 +11,7 @@
 #include "operators/csr_matrix.hpp"
 #include "operators/element_matrices.hpp"
 #include "operators/operator.hpp"
+#include "operators/operator_bytes.hpp"
 
 namespace femcg::operators {
 
@@ -41,6 +42,10 @@ struct Ingredients {
   std::shared_ptr<const CsrMatrix<T>> matrix;  ///< csr keeps it, the others convert it
 };
 
+/// Reckons an operator's memory. May throw what its making would, where that is known from the lengths of rows alone.
+template <std::floating_point T>
+using BytesOf = OperatorBytes (*)(const Extent<T>&, const Options&);
+
 /// One row of the catalogue.
 struct OperatorDescription {
   std::string_view name;
@@ -52,6 +57,8 @@ struct OperatorDescription {
   std::span<const OptionDescription> options;
   std::unique_ptr<Operator<double>> (*make_double)(const Ingredients<double>&, const Options&);
   std::unique_ptr<Operator<float>> (*make_single)(const Ingredients<float>&, const Options&);
+  BytesOf<double> bytes_double = nullptr;  ///< null: it keeps what it needs as that is
+  BytesOf<float> bytes_single = nullptr;
 
   template <std::floating_point T>
   std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) const {
@@ -60,6 +67,10 @@ struct OperatorDescription {
     else
       return make_single(from, given);
   }
+
+  /// The memory that make() will need.
+  template <std::floating_point T>
+  OperatorBytes bytes(const Extent<T>& of, const Options& given) const;
 };
 
 /// Every operator of this build, in the order in which a comparison shows them.

@@ -72,8 +72,7 @@ class RowColumns {
 };
 
 template <std::floating_point T>
-CsrMatrix<T> make_pattern(const BilinearForm& form, const CellsOfUnknowns& cells) {
-  CsrMatrix<T> matrix;
+void count_entries(const BilinearForm& form, const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
   matrix.rows = form.unknowns;
   matrix.row_offsets = Vector<std::int64_t>(form.unknowns + std::int64_t{1});
   matrix.row_offsets[0] = 0;
@@ -88,7 +87,12 @@ CsrMatrix<T> make_pattern(const BilinearForm& form, const CellsOfUnknowns& cells
   failure.rethrow();
   std::partial_sum(matrix.row_offsets.data(), matrix.row_offsets.data() + matrix.row_offsets.size(),
                    matrix.row_offsets.data());
+}
+
+template <std::floating_point T>
+void list_columns(const BilinearForm& form, const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
   matrix.columns = Vector<std::int32_t>(matrix.nonzeros());
+  mesh::FirstFailure failure;
 #pragma omp parallel
   {
     RowColumns columns(form, cells);
@@ -100,7 +104,6 @@ CsrMatrix<T> make_pattern(const BilinearForm& form, const CellsOfUnknowns& cells
       });
   }
   failure.rethrow();
-  return matrix;
 }
 
 /// Position of entry (i, j) in a packed symmetric matrix.
@@ -152,9 +155,32 @@ class RowSum {
 }  // namespace
 
 template <std::floating_point T>
-CsrMatrix<T> assemble(const BilinearForm& form, const ElementMatrices& element_matrices) {
-  const CellsOfUnknowns cells(form);
-  CsrMatrix<T> matrix = make_pattern<T>(form, cells);
+struct MatrixRows<T>::State {
+  explicit State(const BilinearForm& of) : form(&of), cells(of) {}
+  const BilinearForm* form;
+  CellsOfUnknowns cells;
+};
+
+template <std::floating_point T>
+MatrixRows<T>::MatrixRows(const BilinearForm& form) : state_(std::make_unique<State>(form)) {
+  count_entries(form, state_->cells, offsets_);
+}
+template <std::floating_point T>
+MatrixRows<T>::MatrixRows(MatrixRows&&) noexcept = default;
+template <std::floating_point T>
+MatrixRows<T>::~MatrixRows() = default;
+
+template <std::floating_point T>
+std::int64_t MatrixRows<T>::assembling_bytes() const {
+  return state_->cells.begin.bytes() + state_->cells.appearances.bytes();
+}
+
+template <std::floating_point T>
+CsrMatrix<T> assemble(MatrixRows<T> rows, const ElementMatrices& element_matrices) {
+  const BilinearForm& form = *rows.state_->form;
+  const CellsOfUnknowns& cells = rows.state_->cells;
+  CsrMatrix<T> matrix = std::move(rows.offsets_);
+  list_columns(form, cells, matrix);
   matrix.values = Vector<T>(matrix.nonzeros());
   mesh::FirstFailure failure;
 #pragma omp parallel
@@ -174,10 +200,16 @@ CsrMatrix<T> assemble(const BilinearForm& form, const ElementMatrices& element_m
 }
 
 CsrMatrix<double> sparsity_pattern(const BilinearForm& form) {
-  return make_pattern<double>(form, CellsOfUnknowns(form));
+  const CellsOfUnknowns cells(form);
+  CsrMatrix<double> matrix;
+  count_entries(form, cells, matrix);
+  list_columns(form, cells, matrix);
+  return matrix;
 }
 
-template CsrMatrix<double> assemble(const BilinearForm&, const ElementMatrices&);
-template CsrMatrix<float> assemble(const BilinearForm&, const ElementMatrices&);
+template class MatrixRows<double>;
+template class MatrixRows<float>;
+template CsrMatrix<double> assemble(MatrixRows<double>, const ElementMatrices&);
+template CsrMatrix<float> assemble(MatrixRows<float>, const ElementMatrices&);
 
 }  // namespace femcg::operators

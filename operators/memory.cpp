@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -27,8 +28,17 @@ std::int64_t number_in(const char* file, const std::string& after, std::int64_t 
   return stream >> number ? number : absent;
 }
 
+/// Of the process, where they are limited.
+std::int64_t addresses_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return unlimited;
+  const std::int64_t used = 1024 * number_in("/proc/self/status", "VmSize:", 0);
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - used);
+}
+
 std::int64_t available_on_host() {
-  const std::int64_t kibibytes = number_in("/proc/meminfo", "MemAvailable:", unlimited / 1024);
+  const std::int64_t kibibytes =
+      std::min(number_in("/proc/meminfo", "MemAvailable:", unlimited / 1024), addresses_left() / 1024);
   const std::int64_t limit = number_in("/sys/fs/cgroup/memory.max", "", unlimited);
   if (limit == unlimited) return kibibytes * 1024;
   // Pages of files that nobody reads any more are the group's, but given up when others need them.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "operators/device.hpp"
 
@@ -12,14 +13,15 @@ namespace femcg::operators {
 class OutOfMemory : public std::bad_alloc {
  public:
   OutOfMemory(std::int64_t asked_bytes, std::int64_t available_bytes, Device device);
+  explicit OutOfMemory(std::string sentence) : sentence_(std::move(sentence)) {}
   const char* what() const noexcept override { return sentence_.c_str(); }
 
  private:
   std::string sentence_;
 };
 
-/// Bytes that can still be allocated on a device. On the host what the kernel calls available, within the limit of the
-/// control group that the process is in.
+/// Bytes that can still be allocated on a device. On the host what the kernel calls available, within the limits of the
+/// control group that the process is in and on its addresses (ulimit -v).
 std::int64_t available_bytes(Device device);
 
 /// Uninitialised memory on a device. On the host aligned to 64 bytes, and to large pages (which the kernel is asked

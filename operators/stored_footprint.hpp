@@ -1,6 +1,7 @@
 #pragma once
 
 #include "operators/operator.hpp"
+#include "operators/operator_bytes.hpp"
 
 namespace femcg::operators {
 
@@ -18,6 +19,12 @@ Footprint stored_footprint(std::int64_t rows, std::int64_t nonzeros, std::int64_
   footprint.nonzeros = nonzeros;
   footprint.padding_ratio = nonzeros > 0 ? static_cast<double>(entries) / static_cast<double>(nonzeros) : 1.0;
   return footprint;
+}
+
+/// The memory of a format that is converted where it is used: on a GPU beside a copy of the assembled matrix.
+template <std::floating_point T>
+OperatorBytes converted_bytes(const Extent<T>& of, const Footprint& footprint) {
+  return {.stored = footprint.stored_bytes, .making = of.device == Device::cuda ? bytes_of_rows(*of.matrix) : 0};
 }
 
 }  // namespace femcg::operators

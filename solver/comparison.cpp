@@ -122,13 +122,17 @@ void Comparing<T>::assemble(const std::vector<Entrant>& entrants) try {
     return std::ranges::any_of(entrants,
                                [&](const Entrant& e) { return e.not_applicable.empty() && row_of(e).needs == needs; });
   };
-  if (system_.form != nullptr && (needed(Needs::matrix) || needed(Needs::element_matrices)))
+  std::optional<operators::MatrixRows<T>> rows;
+  if (system_.form != nullptr && (needed(Needs::matrix) || needed(Needs::element_matrices))) {
+    if (needed(Needs::matrix)) timed(matrix_seconds_, [&] { rows.emplace(*system_.form); });
+    require_memory(need_of_assembly<T>(*system_.form, rows ? &*rows : nullptr), "assembling");
     timed(element_seconds_, [&] { element_matrices_ = operators::assemble_element_matrices(*system_.form); });
+  }
   if (!needed(Needs::matrix)) return;
   timed(matrix_seconds_, [&] {
     matrix_ =
         system_.form != nullptr
-            ? std::make_shared<const operators::CsrMatrix<T>>(operators::assemble<T>(*system_.form, element_matrices_))
+            ? std::make_shared<const operators::CsrMatrix<T>>(operators::assemble(std::move(*rows), element_matrices_))
             : converted(system_.matrix, T());
   });
   statistics_ = std::make_shared<operators::MatrixStatistics>(operators::statistics(*matrix_));
@@ -208,6 +212,9 @@ void Comparing<T>::make(const Entrant& entrant, Compared& row) {
   from.form = system_.form;
   if (of.needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
   if (of.needs == Needs::matrix) from.matrix = matrix_;
+  row.record.memory = need_of_operator<T>({&of, &entrant.op.options, entrant.device, system_.preconditioner != "none"},
+                                          system_.form, matrix_.get());
+  require_memory(row.record.memory, "it");
   Made made{&row, nullptr, std::nullopt};
   row.record.seconds.conversion = 0;  // an attempt that did not fit beside the others does not count
   timed(row.record.seconds.conversion, [&] {

@@ -137,6 +137,7 @@ ordered_json to_json(const Record& r) {
                           {"probes", probes}};
   }
   if (r.errors) json["error"] = {{"l2", r.errors->l2}, {"h1", r.errors->h1}};
+  json["memory"] = {{"estimated_host_bytes", r.memory.host_bytes}, {"estimated_device_bytes", r.memory.device_bytes}};
   json["peak_memory_bytes"] = r.peak_memory_bytes;
   json["remarks"] = r.remarks;
   return json;

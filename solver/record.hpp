@@ -10,6 +10,7 @@
 #include "solver/case.hpp"
 #include "solver/cg.hpp"
 #include "solver/measure.hpp"
+#include "solver/memory_need.hpp"
 #include "solver/timing.hpp"
 
 namespace femcg::solver {
@@ -53,6 +54,7 @@ struct Record {
   std::optional<Quantities> quantities;
   std::optional<Errors> errors;
   std::vector<std::string> remarks;
+  MemoryNeed memory;  ///< as it was reckoned before anything large was allocated
   std::int64_t peak_memory_bytes = 0;
 
   double iterations_per_second() const {

@@ -24,37 +24,69 @@ namespace femcg::solver {
 
 namespace {
 
-/// The operator, and what it was made from as far as it is still needed.
+/// The lengths of the matrix's rows, where the operator needs a matrix.
 template <std::floating_point T>
-std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, const Problem& problem,
-                                                      operators::Device device, Progress& progress, Seconds& seconds) {
+std::optional<operators::MatrixRows<T>> count_rows(const operators::OperatorDescription& row, const Problem& problem) {
+  if (row.needs != operators::Needs::matrix) return std::nullopt;
+  return operators::MatrixRows<T>(problem.form());
+}
+
+template <std::floating_point T>
+MemoryNeed need_of(const Case& resolved, const Problem& problem, operators::Device device,
+                   const std::optional<operators::MatrixRows<T>>& rows) {
+  const OperatorChoice& op = resolved.solver.op;
+  return need_of_run<T>(
+      {operators::find_operator(op.name), &op.options, device, resolved.solver.preconditioner != "none"},
+      problem.form(), rows ? &*rows : nullptr);
+}
+
+/// The same where nothing is made: for the device of the case, whether it is there or not.
+template <std::floating_point T>
+MemoryNeed need_of(const Case& resolved, const Problem& problem) {
+  const operators::OperatorDescription& row = *operators::find_operator(resolved.solver.op.name);
+  const bool on_gpu = resolved.solver.device == "cuda" || !row.host || (resolved.solver.device == "auto" && has_gpu());
+  const operators::Device device = on_gpu && row.cuda ? operators::Device::cuda : operators::Device::host;
+  return need_of<T>(resolved, problem, device, count_rows<T>(row, problem));
+}
+
+/// The operator, and what it was made from as far as it is still needed. Throws operators::OutOfMemory before anything
+/// large is allocated where it would not fit.
+template <std::floating_point T>
+std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, const Problem& problem, Progress& progress,
+                                                      Record& record) {
   const operators::OperatorDescription& row = *operators::find_operator(resolved.solver.op.name);
   operators::Ingredients<T> ingredients;
-  ingredients.device = device;
+  ingredients.device = record.device;
   ingredients.form = &problem.form();
+  progress.step("reckoning the memory");
+  auto rows = timed(record.seconds.assembly, [&] { return count_rows<T>(row, problem); });
+  record.memory = need_of<T>(resolved, problem, record.device, rows);
+  require_memory(record.memory, fmt::format("operator '{}'", row.name));
   operators::ElementMatrices element_matrices;
   if (row.needs != operators::Needs::form) {
     progress.step("assembling element matrices");
-    element_matrices = timed(seconds.assembly, [&] { return operators::assemble_element_matrices(problem.form()); });
+    element_matrices =
+        timed(record.seconds.assembly, [&] { return operators::assemble_element_matrices(problem.form()); });
     ingredients.element_matrices = &element_matrices;
   }
-  if (row.needs == operators::Needs::matrix) {
+  if (rows) {
     progress.step("assembling the matrix");
-    ingredients.matrix = timed(seconds.assembly, [&] {
-      return std::make_shared<operators::CsrMatrix<T>>(operators::assemble<T>(problem.form(), element_matrices));
+    ingredients.matrix = timed(record.seconds.assembly, [&] {
+      return std::make_shared<operators::CsrMatrix<T>>(operators::assemble(std::move(*rows), element_matrices));
     });
+    rows.reset();
     element_matrices = {};
     ingredients.element_matrices = nullptr;
   }
   progress.step(fmt::format("making {}", row.name));
-  return timed(seconds.conversion, [&] { return row.make(ingredients, resolved.solver.op.options); });
+  return timed(record.seconds.conversion, [&] { return row.make(ingredients, resolved.solver.op.options); });
 }
 
 /// Solves A x = b and returns the unknowns in double precision.
 template <std::floating_point T>
 std::vector<double> solve(const Case& resolved, const Problem& problem, Progress& progress, const StopRequested& stop,
                           Record& record) {
-  const auto a = make_operator<T>(resolved, problem, record.device, progress, record.seconds);
+  const auto a = make_operator<T>(resolved, problem, progress, record);
   record.footprint = a->footprint();
   operators::Vector<T> load(problem.form().unknowns);
   std::ranges::transform(problem.load(), load.data(), [](double value) { return static_cast<T>(value); });
@@ -158,7 +190,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   return record.solve.reason == StopReason::converged ? ExitStatus::done : ExitStatus::not_converged;
 }
 
-void check(const Case& resolved, const Console& console) {
+std::string check(const Case& resolved, const Console& console) {
   Progress progress(console.progress);
   progress.step("meshing");
   const mesh::Mesh mesh = make_mesh(resolved);
@@ -167,9 +199,13 @@ void check(const Case& resolved, const Console& console) {
   progress.step("checking the problem");
   const Problem problem(resolved, space);
   if (resolved.exact) interpolate(FieldOnRegions(*resolved.exact, "exact", mesh, std::nullopt), space);
+  progress.step("reckoning the memory");
+  const MemoryNeed need = resolved.solver.precision == Precision::double_ ? need_of<double>(resolved, problem)
+                                                                          : need_of<float>(resolved, problem);
   progress.clear();
   for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
     for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);
+  return "# Memory that femcg run needs beside the mesh:\n" + to_text(need, "#   ");
 }
 
 }  // namespace femcg::solver

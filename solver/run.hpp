@@ -21,7 +21,7 @@ using StopRequested = std::function<bool()>;
 ExitStatus run(const Case& resolved, const Console& console, const StopRequested& stop);
 
 /// `femcg check`: everything that a case names is read and checked, nothing is solved or written. Remarks go to
-/// standard error.
-void check(const Case& resolved, const Console& console);
+/// standard error. Returns what memory a run would need, as comments of YAML.
+std::string check(const Case& resolved, const Console& console);
 
 }  // namespace femcg::solver

@@ -191,8 +191,8 @@ ExitStatus run_or_check(bool solve, const CommandLine& line) {
   require_case(line, solve ? "run" : "check");
   const femcg::solver::Case resolved = femcg::solver::read_case(line.case_file, case_overrides(line, false));
   if (solve) return femcg::solver::run(resolved, console_of(line), stop_requested);
-  femcg::solver::check(resolved, console_of(line));
-  if (!line.quiet) print(femcg::solver::to_yaml(resolved));
+  const std::string memory = femcg::solver::check(resolved, console_of(line));
+  if (!line.quiet) print(femcg::solver::to_yaml(resolved) + memory);
   return ExitStatus::done;
 }
 
@@ -306,7 +306,8 @@ ExitStatus flushed(ExitStatus status) {
   return ExitStatus::machine_failed;
 }
 
-constexpr std::string_view less_memory = "take a smaller mesh or degree, or an operator that stores less";
+constexpr std::string_view less_memory =
+    "take a smaller mesh or degree, single precision, or an operator that stores less, such as matrix-free";
 
 /// Runs the program; whatever goes wrong becomes lines on standard error and a status.
 ExitStatus guarded(int argc, char** argv) {

@@ -159,6 +159,12 @@ CsrLaunch choose_launch(std::int64_t rows, std::int64_t nonzeros, const Options&
   return launch;
 }
 
+/// What is kept of the runs of rows that are streamed, 16 bytes each: about as many as there are tiles of entries.
+std::int64_t bytes_of_runs(std::int64_t rows, std::int64_t nonzeros) {
+  constexpr std::int64_t run_bytes = 16, run_entries = 2048, run_rows = 1024;
+  return run_bytes * (2 + std::max(nonzeros / run_entries, rows / run_rows));
+}
+
 }  // namespace
 
 std::span<const OptionDescription> csr_options() { return options; }
@@ -173,7 +179,24 @@ std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options&
   return std::make_unique<Csr<T>>(from.matrix);
 }
 
+template <std::floating_point T>
+OperatorBytes bytes_of_csr(const Extent<T>& of, const Options& given) {
+  OperatorBytes bytes = bytes_of_compressed_rows(of);
+  bytes.keeps_matrix = of.device == Device::host;
+  if (of.device == Device::host) return bytes;
+  const std::int64_t nonzeros = of.matrix->nonzeros();
+  const CsrLaunch launch = choose_launch(of.matrix->rows, nonzeros, given);
+  if (launch.coop > 0) return bytes;
+  bytes.stored += bytes_of_runs(of.matrix->rows, nonzeros);
+  if (!launch.wide) bytes.stored -= 2 * nonzeros;
+  if (launch.narrow) bytes.making_on_host = 2 * nonzeros;
+  if (launch.narrow && launch.wide) bytes.unsure = 2 * nonzeros;
+  return bytes;
+}
+
 template std::unique_ptr<Operator<double>> make_csr(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_csr(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_csr(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_csr(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

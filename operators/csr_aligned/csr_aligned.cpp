@@ -133,7 +133,14 @@ std::unique_ptr<Operator<T>> make_csr_aligned(const Ingredients<T>& from, const 
   return std::make_unique<CsrAligned<T>>(std::move(a));
 }
 
+template <std::floating_point T>
+OperatorBytes bytes_of_csr_aligned(const Extent<T>& of, const Options&) {
+  return converted_bytes(of, footprint_of(lists_of_aligned_rows(*of.matrix)));
+}
+
 template std::unique_ptr<Operator<double>> make_csr_aligned(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_csr_aligned(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_csr_aligned(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_csr_aligned(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

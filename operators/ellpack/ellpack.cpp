@@ -196,9 +196,39 @@ std::unique_ptr<Operator<T>> make_ellpack_r(const Ingredients<T>& from, const Op
   return make<T, Padding::skipped>(from);
 }
 
+namespace {
+
+template <Padding padding, std::floating_point T>
+OperatorBytes bytes_of_padded(const Extent<T>& of) {
+  constexpr std::int64_t entry_bytes = sizeof(T) + sizeof(std::int32_t), length_bytes = sizeof(std::int32_t);
+  const std::int64_t rows = of.matrix->rows, stride = (rows + group_rows - 1) / group_rows * group_rows;
+  const std::int64_t width = longest_row(rows, of.matrix->row_offsets.data());
+  check_padding(rows, width, of.matrix->nonzeros(), entry_bytes);
+  OperatorBytes bytes;
+  bytes.stored = stride * (width * entry_bytes + (padding == Padding::skipped ? length_bytes : 0));
+  if (of.device == Device::cuda) bytes.making_on_host = bytes.stored;
+  return bytes;
+}
+
+}  // namespace
+
+template <std::floating_point T>
+OperatorBytes bytes_of_ellpack(const Extent<T>& of, const Options&) {
+  return bytes_of_padded<Padding::multiplied>(of);
+}
+
+template <std::floating_point T>
+OperatorBytes bytes_of_ellpack_r(const Extent<T>& of, const Options&) {
+  return bytes_of_padded<Padding::skipped>(of);
+}
+
 template std::unique_ptr<Operator<double>> make_ellpack(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_ellpack(const Ingredients<float>&, const Options&);
 template std::unique_ptr<Operator<double>> make_ellpack_r(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_ellpack_r(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_ellpack(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_ellpack(const Extent<float>&, const Options&);
+template OperatorBytes bytes_of_ellpack_r(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_ellpack_r(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

@@ -14,4 +14,12 @@ std::unique_ptr<Operator<T>> make_ellpack(const Ingredients<T>& from, const Opti
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_ellpack_r(const Ingredients<T>& from, const Options& given);
 
+/// The memory that it takes.
+template <std::floating_point T>
+OperatorBytes bytes_of_ellpack(const Extent<T>& of, const Options& given);
+
+/// The memory that it takes.
+template <std::floating_point T>
+OperatorBytes bytes_of_ellpack_r(const Extent<T>& of, const Options& given);
+
 }  // namespace femcg::operators

@@ -181,21 +181,37 @@ EllrTMatrix<T> list_of_ellr_t(const CsrMatrix<T>& matrix, int threads) {
   return to;
 }
 
+namespace {
+
+/// The list for the threads a row that are given, or the best.
+template <std::floating_point T>
+EllrTMatrix<T> chosen_list(const CsrMatrix<T>& matrix, const Options& given) {
+  const std::string_view text = value_of(options[0], "ellr-t", given);
+  return list_of_ellr_t(matrix, text == "auto" ? best_threads(matrix) : static_cast<int>(*parse_positive(text)));
+}
+
+}  // namespace
+
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_ellr_t(const Ingredients<T>& from, const Options& given) {
-  const std::string_view text = value_of(options[0], "ellr-t", given);
   const auto block_size = static_cast<int>(*parse_positive(value_of(options[1], "ellr-t", given)));
   if (from.device == Device::host && given.contains("block_size"))
     throw std::invalid_argument("option 'block_size' of operator 'ellr-t' is for the GPU; on the CPU it has T only");
-  const int threads = text == "auto" ? best_threads(*from.matrix) : static_cast<int>(*parse_positive(text));
-  EllrTMatrix<T> a = list_of_ellr_t(*from.matrix, threads);
+  EllrTMatrix<T> a = chosen_list(*from.matrix, given);
   if (from.device == Device::cuda)
     return make_ellr_t_cuda(a, block_size, arrays_of(*from.matrix), diagonal_of(*from.matrix));
   fill(*from.matrix, a);
   return std::make_unique<EllrT<T>>(std::move(a));
 }
 
+template <std::floating_point T>
+OperatorBytes bytes_of_ellr_t(const Extent<T>& of, const Options& given) {
+  return converted_bytes(of, footprint_of(chosen_list(*of.matrix, given)));
+}
+
 template std::unique_ptr<Operator<double>> make_ellr_t(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_ellr_t(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_ellr_t(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_ellr_t(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

@@ -13,4 +13,8 @@ std::unique_ptr<Operator<T>> make_ellr_t(const Ingredients<T>& from, const Optio
 
 std::span<const OptionDescription> ellr_t_options();
 
+/// The memory that it takes.
+template <std::floating_point T>
+OperatorBytes bytes_of_ellr_t(const Extent<T>& of, const Options& given);
+
 }  // namespace femcg::operators

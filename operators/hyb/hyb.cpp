@@ -183,17 +183,33 @@ HybMatrix<T> lists_of_hyb(const CsrMatrix<T>& matrix, std::int64_t width) {
   return to;
 }
 
+namespace {
+
+/// The lists for the width that is given, or the typical one.
+template <std::floating_point T>
+HybMatrix<T> chosen_lists(const CsrMatrix<T>& matrix, const Options& given) {
+  const std::string_view text = value_of(options[0], "hyb", given);
+  return lists_of_hyb(matrix, text == "auto" ? typical_width(matrix) : parse_positive(text).value_or(0));
+}
+
+}  // namespace
+
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_hyb(const Ingredients<T>& from, const Options& given) {
-  const std::string_view text = value_of(options[0], "hyb", given);
-  const std::int64_t width = text == "auto" ? typical_width(*from.matrix) : parse_positive(text).value_or(0);
-  HybMatrix<T> a = lists_of_hyb(*from.matrix, width);
+  HybMatrix<T> a = chosen_lists(*from.matrix, given);
   if (from.device == Device::cuda) return make_hyb_cuda(a, arrays_of(*from.matrix), diagonal_of(*from.matrix));
   fill(*from.matrix, a);
   return std::make_unique<Hyb<T>>(std::move(a));
 }
 
+template <std::floating_point T>
+OperatorBytes bytes_of_hyb(const Extent<T>& of, const Options& given) {
+  return converted_bytes(of, footprint_of(chosen_lists(*of.matrix, given), false));
+}
+
 template std::unique_ptr<Operator<double>> make_hyb(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_hyb(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_hyb(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_hyb(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

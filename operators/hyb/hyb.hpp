@@ -12,4 +12,8 @@ std::unique_ptr<Operator<T>> make_hyb(const Ingredients<T>& from, const Options&
 
 std::span<const OptionDescription> hyb_options();
 
+/// The memory that it takes.
+template <std::floating_point T>
+OperatorBytes bytes_of_hyb(const Extent<T>& of, const Options& given);
+
 }  // namespace femcg::operators

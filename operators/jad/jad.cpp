@@ -171,7 +171,14 @@ std::unique_ptr<Operator<T>> make_jad(const Ingredients<T>& from, const Options&
   return std::make_unique<Jad<T>>(std::move(a));
 }
 
+template <std::floating_point T>
+OperatorBytes bytes_of_jad(const Extent<T>& of, const Options&) {
+  return converted_bytes(of, footprint_of(lists_of_jagged_diagonals(*of.matrix)));
+}
+
 template std::unique_ptr<Operator<double>> make_jad(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_jad(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_jad(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_jad(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

@@ -159,25 +159,57 @@ class Sell final : public Operator<T> {
 
 std::span<const OptionDescription> sell_options() { return options; }
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given) {
-  const bool on_host = from.device == Device::host;
-  const std::string_view window = value_of(options[1], "sell", given), index = value_of(options[2], "sell", given);
+namespace {
+
+struct ChunkShape {
+  std::int64_t chunk_rows, sigma;
+};
+
+/// As given, or the defaults of the device.
+ChunkShape chosen_shape(std::int64_t rows, Device device, const Options& given) {
+  const bool on_host = device == Device::host;
+  const std::string_view window = value_of(options[1], "sell", given);
   const std::int64_t chunk_rows = parse_positive(value_of(options[0], "sell", given)).value_or(on_host ? 8 : 32);
-  const std::int64_t rows = from.matrix->rows;
   const std::int64_t sigma = window == "all" ? (rows + chunk_rows - 1) / chunk_rows * chunk_rows
                                              : parse_positive(window).value_or(on_host ? 512 : 2048);
   if (sigma > 1 && sigma % chunk_rows != 0)
     throw std::invalid_argument(fmt::format(
         "option 'sigma' of operator 'sell' must be 1, all, or a multiple of C = {}, not {}", chunk_rows, window));
+  return {chunk_rows, std::max<std::int64_t>(1, sigma)};
+}
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given) {
+  const bool on_host = from.device == Device::host;
+  const std::string_view index = value_of(options[2], "sell", given);
+  const auto [chunk_rows, sigma] = chosen_shape(from.matrix->rows, from.device, given);
   if (on_host && index != "auto")
     throw std::invalid_argument("option 'index' of operator 'sell' is for the GPU; on the CPU columns have 32 bits");
-  SellMatrix<T> matrix = to_sell(*from.matrix, chunk_rows, std::max<std::int64_t>(1, sigma));
+  SellMatrix<T> matrix = to_sell(*from.matrix, chunk_rows, sigma);
   if (!on_host) return make_sell_cuda(*from.matrix, matrix, index);
   return std::make_unique<Sell<T>>(std::move(matrix));
 }
 
+template <std::floating_point T>
+OperatorBytes bytes_of_sell(const Extent<T>& of, const Options& given) {
+  const auto [chunk_rows, sigma] = chosen_shape(of.matrix->rows, of.device, given);
+  const SellMatrix<T> lists = lists_of_sell(*of.matrix, chunk_rows, sigma);
+  const std::int64_t entries = lists.offsets[lists.chunks()], whole = entries * std::int64_t{sizeof(T) + 4};
+  OperatorBytes bytes{.stored = whole + lists.offsets.bytes() + lists.places.bytes()};
+  if (of.device == Device::host) return bytes;
+  const std::string_view index = value_of(options[2], "sell", given);
+  const std::int64_t saved = std::max<std::int64_t>(0, 2 * entries - 4 * lists.chunks());  // by 16-bit columns
+  if (index == "16") bytes.stored -= saved;
+  if (index == "auto") bytes.unsure = saved;
+  bytes.making_on_host = whole + (index == "32" ? 0 : 2 * entries);
+  return bytes;
+}
+
 template std::unique_ptr<Operator<double>> make_sell(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_sell(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_sell(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_sell(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

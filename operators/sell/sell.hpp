@@ -12,4 +12,8 @@ std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options
 
 std::span<const OptionDescription> sell_options();
 
+/// The memory that it takes.
+template <std::floating_point T>
+OperatorBytes bytes_of_sell(const Extent<T>& of, const Options& given);
+
 }  // namespace femcg::operators

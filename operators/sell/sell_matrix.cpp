@@ -57,13 +57,19 @@ void fill_row(const CsrMatrix<T>& matrix, std::int64_t position, SellMatrix<T>& 
 }  // namespace
 
 template <std::floating_point T>
-SellMatrix<T> to_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma) {
+SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma) {
   SellMatrix<T> to;
   to.rows = matrix.rows;
   to.nonzeros = matrix.nonzeros();
   to.chunk_rows = chunk_rows;
   if (sigma > 1) sort_rows(matrix, sigma, to.places);
   set_offsets(matrix, to);
+  return to;
+}
+
+template <std::floating_point T>
+SellMatrix<T> to_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma) {
+  SellMatrix<T> to = lists_of_sell(matrix, chunk_rows, sigma);
   to.values = Vector<T>(to.offsets[to.chunks()]);
   to.columns = Vector<std::int32_t>(to.offsets[to.chunks()]);
   // The threads that multiply a block fill it, which places its pages.
@@ -74,6 +80,8 @@ SellMatrix<T> to_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::
   return to;
 }
 
+template SellMatrix<double> lists_of_sell(const CsrMatrix<double>&, std::int64_t, std::int64_t);
+template SellMatrix<float> lists_of_sell(const CsrMatrix<float>&, std::int64_t, std::int64_t);
 template SellMatrix<double> to_sell(const CsrMatrix<double>&, std::int64_t, std::int64_t);
 template SellMatrix<float> to_sell(const CsrMatrix<float>&, std::int64_t, std::int64_t);
 

@@ -24,7 +24,12 @@ struct SellMatrix {
   }
 };
 
-/// Rows are sorted by length within windows of sigma rows, 1 for none.
+/// Its offsets and places, columns and values apart. Rows are sorted by length within windows of sigma rows, 1 for
+/// none.
+template <std::floating_point T>
+SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma);
+
+/// The whole of it.
 template <std::floating_point T>
 SellMatrix<T> to_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <stdexcept>
@@ -46,9 +47,26 @@ std::unique_ptr<Operator<T>> make_cusparse_sell(const Ingredients<T>& from, cons
   return make_cusparse_sell_cuda(*from.matrix);
 }
 
+template <std::floating_point T>
+OperatorBytes bytes_of_cusparse_sell(const Extent<T>& of, const Options&) {
+  constexpr std::int64_t slice_rows = 32, entry_bytes = sizeof(T) + sizeof(std::int32_t);
+  const std::int64_t rows = of.matrix->rows, slices = (rows + slice_rows - 1) / slice_rows;
+  std::int64_t longest = 0, entries = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    longest = std::max(longest, of.matrix->row_offsets[row + 1] - of.matrix->row_offsets[row]);
+    if (row + 1 < rows && (row + 1) % slice_rows != 0) continue;
+    entries += slice_rows * longest;
+    longest = 0;
+  }
+  const std::int64_t stored = entries * entry_bytes + (slices + 1) * std::int64_t{sizeof(std::int32_t)};
+  return {.stored = stored, .making_on_host = stored};
+}
+
 template std::unique_ptr<Operator<double>> make_cusparse_csr(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_cusparse_csr(const Ingredients<float>&, const Options&);
 template std::unique_ptr<Operator<double>> make_cusparse_sell(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_cusparse_sell(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_cusparse_sell(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_cusparse_sell(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

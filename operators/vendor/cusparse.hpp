@@ -17,4 +17,8 @@ std::unique_ptr<Operator<T>> make_cusparse_sell(const Ingredients<T>& from, cons
 
 std::span<const OptionDescription> cusparse_csr_options();
 
+/// The memory that it takes.
+template <std::floating_point T>
+OperatorBytes bytes_of_cusparse_sell(const Extent<T>& of, const Options& given);
+
 }  // namespace femcg::operators

@@ -1,0 +1,144 @@
+#include "solver/memory_need.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "operators/memory.hpp"
+#include "solver/units.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using operators::Device;
+using operators::Needs;
+
+std::int64_t bytes_of_element_matrices(const operators::BilinearForm& form) {
+  const std::int64_t n = form.dofs_per_cell();
+  return form.cells() * (n * (n + 1) / 2) * std::int64_t{sizeof(double)};
+}
+
+/// Vectors of CG on the operator's device and on the host: x, r, p, q, b and M^-1 in the working precision; there the
+/// load as it was copied, and in double precision the solution, its residual and what that is added up from, cell by
+/// cell.
+struct VectorBytes {
+  std::int64_t device, host;
+};
+
+template <std::floating_point T>
+VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
+  const std::int64_t vectors = 5 + (user.preconditioned ? 1 : 0);
+  const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
+  return {vectors * unknowns * std::int64_t{sizeof(T)},
+          unknowns * std::int64_t{sizeof(T) + 2 * sizeof(double)} + of_cells * std::int64_t{sizeof(double)}};
+}
+
+void add(MemoryNeed& need, std::string what, Device device, std::int64_t bytes, std::int64_t unsure = 0) {
+  if (bytes > 0) need.parts.push_back({std::move(what), device, bytes, unsure});
+}
+
+/// What the operator is made from: bytes on the host, and whether they stay when the operator is there.
+struct Source {
+  std::int64_t bytes;
+  bool stays;
+};
+
+/// The operator and the vectors.
+template <std::floating_point T>
+void add_operator(MemoryNeed& need, const MemoryUser& user, const operators::Extent<T>& of, Source source) {
+  const operators::OperatorBytes bytes = user.row->bytes(of, *user.options);
+  const std::int64_t unknowns = of.form != nullptr ? of.form->unknowns : of.matrix->rows;
+  const VectorBytes vectors = bytes_of_vectors<T>(user, unknowns, of.form);
+  if (!bytes.keeps_matrix)
+    add(need, fmt::format("operator {}", user.row->name), user.device, bytes.stored, bytes.unsure);
+  add(need, "its conversion, for a moment", user.device, bytes.making);
+  add(need, "its conversion, for a moment", Device::host, bytes.making_on_host);
+  add(need, "vectors of CG", user.device, vectors.device);
+  add(need, "load, solution and residual", Device::host, vectors.host);
+  const std::int64_t counted = source.stays ? 0 : source.bytes;
+  std::int64_t making = counted + bytes.making_on_host, solving = vectors.host;
+  if (user.device == Device::host) {
+    making += bytes.making + (bytes.keeps_matrix ? 0 : bytes.stored);
+    solving += vectors.device + (bytes.keeps_matrix && source.stays ? 0 : bytes.stored);
+    need.unsure_host_bytes = bytes.unsure;
+  } else {
+    need.device_bytes = bytes.stored + std::max(bytes.making, vectors.device);
+    need.unsure_device_bytes = bytes.unsure;
+  }
+  need.host_bytes = std::max({need.host_bytes, making, solving});
+}
+
+}  // namespace
+
+template <std::floating_point T>
+MemoryNeed need_of_assembly(const operators::BilinearForm& form, const operators::MatrixRows<T>* rows) {
+  MemoryNeed need;
+  need.host_bytes = bytes_of_element_matrices(form);
+  add(need, "element matrices", Device::host, need.host_bytes);
+  if (rows == nullptr) return need;
+  const std::int64_t matrix = bytes_of_rows(rows->offsets());
+  add(need, fmt::format("matrix of {} nonzeros", grouped(rows->offsets().nonzeros())), Device::host, matrix);
+  need.host_bytes += matrix + rows->assembling_bytes();
+  return need;
+}
+
+template <std::floating_point T>
+MemoryNeed need_of_run(const MemoryUser& user, const operators::BilinearForm& form,
+                       const operators::MatrixRows<T>* rows) {
+  MemoryNeed need;
+  if (user.row->needs != Needs::form) need = need_of_assembly(form, rows);
+  const operators::CsrMatrix<T>* matrix = rows != nullptr ? &rows->offsets() : nullptr;
+  const std::int64_t held = matrix != nullptr                            ? bytes_of_rows(*matrix)
+                            : user.row->needs == Needs::element_matrices ? bytes_of_element_matrices(form)
+                                                                         : 0;
+  add_operator<T>(need, user, {user.device, &form, matrix}, {held, false});
+  return need;
+}
+
+template <std::floating_point T>
+MemoryNeed need_of_operator(const MemoryUser& user, const operators::BilinearForm* form,
+                            const operators::CsrMatrix<T>* matrix) {
+  MemoryNeed need;
+  add_operator<T>(need, user, {user.device, form, matrix}, {0, true});
+  return need;
+}
+
+void require_memory(const MemoryNeed& need, const std::string& who) {
+  const auto require = [&](Device device, std::int64_t bytes, std::string_view whose) {
+    const std::int64_t available = bytes > 0 ? operators::available_bytes(device) : 0;
+    if (bytes <= available) return;
+    throw operators::OutOfMemory(fmt::format("{} needs about {} of the {}'s memory, and {} are free", who,
+                                             scaled(static_cast<double>(bytes), "B"), whose,
+                                             scaled(static_cast<double>(available), "B")));
+  };
+  require(Device::host, need.host_bytes - need.unsure_host_bytes, "host");
+  require(Device::cuda, need.device_bytes - need.unsure_device_bytes, "GPU");
+}
+
+std::string to_text(const MemoryNeed& need, const std::string& start) {
+  const auto bytes = [](std::int64_t count) { return scaled(static_cast<double>(count), "B"); };
+  std::string text;
+  for (const MemoryPart& part : need.parts)
+    text += fmt::format("{}{:<30} {:>8} {}{}\n", start, part.what, bytes(part.bytes),
+                        part.device == Device::host ? "cpu" : "cuda",
+                        part.unsure > 0 ? fmt::format(", or down to {}", bytes(part.bytes - part.unsure)) : "");
+  text += fmt::format("{}{:<30} {:>8} cpu, {} are free\n", start, "the most at one time", bytes(need.host_bytes),
+                      bytes(operators::available_bytes(Device::host)));
+  if (need.device_bytes > 0)
+    text += fmt::format("{}{:<30} {:>8} cuda, {} are free\n", start, "", bytes(need.device_bytes),
+                        bytes(operators::available_bytes(Device::cuda)));
+  return text;
+}
+
+template MemoryNeed need_of_run(const MemoryUser&, const operators::BilinearForm&,
+                                const operators::MatrixRows<double>*);
+template MemoryNeed need_of_run(const MemoryUser&, const operators::BilinearForm&, const operators::MatrixRows<float>*);
+template MemoryNeed need_of_operator(const MemoryUser&, const operators::BilinearForm*,
+                                     const operators::CsrMatrix<double>*);
+template MemoryNeed need_of_operator(const MemoryUser&, const operators::BilinearForm*,
+                                     const operators::CsrMatrix<float>*);
+template MemoryNeed need_of_assembly(const operators::BilinearForm&, const operators::MatrixRows<double>*);
+template MemoryNeed need_of_assembly(const operators::BilinearForm&, const operators::MatrixRows<float>*);
+
+}  // namespace femcg::solver

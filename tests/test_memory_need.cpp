@@ -1,0 +1,152 @@
+// What operators and runs are reckoned to need, against what they then take.
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "solver/memory_need.hpp"
+#include "tests/device.hpp"
+#include "tests/forms.hpp"
+#include "tests/program.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+namespace tests = femcg::tests;
+using mesh::CellShape;
+
+namespace {
+
+/// Between the sure and the unsure part of the estimate, or within 15%. Small arrays round up to whole groups of rows.
+template <class T>
+void check_bytes(const OperatorDescription& row, const Options& options, const BilinearForm& form,
+                 const ElementMatrices& element_matrices) {
+  const MatrixRows<T> rows(form);
+  Ingredients<T> from;
+  from.device = tests::device();
+  from.form = &form;
+  from.element_matrices = &element_matrices;
+  from.matrix = std::make_shared<CsrMatrix<T>>(assemble<T>(form, element_matrices));
+  REQUIRE(rows.offsets().nonzeros() == from.matrix->nonzeros());
+  const OperatorBytes bytes = row.bytes<T>({tests::device(), &form, &rows.offsets()}, options);
+  const auto stored = static_cast<double>(row.make<T>(from, options)->footprint().stored_bytes);
+  INFO(row.name, ": ", bytes.stored, " - ", bytes.unsure, " estimated, ", stored, " stored");
+  CHECK(static_cast<double>(bytes.stored) >= 0.85 * stored);
+  CHECK(static_cast<double>(bytes.stored - bytes.unsure) <= 1.15 * stored);
+}
+
+void check_all(CellShape shape, int degree, std::array<int, 3> cells, const tests::FormOptions& options) {
+  CAPTURE(mesh::name(shape));
+  CAPTURE(degree);
+  const auto small = tests::make_form(shape, degree, cells, options);
+  const ElementMatrices matrices = assemble_element_matrices(small.form);
+  for (const OperatorDescription& row : catalogue()) {
+    if (!tests::runs_here(row)) continue;
+    check_bytes<double>(row, {}, small.form, matrices);
+    check_bytes<float>(row, {}, small.form, matrices);
+    if (row.name == "sell")
+      for (const char* sigma : {"1", "all"}) check_bytes<double>(row, {{"sigma", sigma}}, small.form, matrices);
+    if (row.name == "hyb")
+      for (const char* width : {"0", "7"}) check_bytes<double>(row, {{"width", width}}, small.form, matrices);
+    if (row.name == "ellr-t") check_bytes<float>(row, {{"T", "16"}}, small.form, matrices);
+    if (tests::device() == Device::cuda && (row.name == "sell" || row.name == "csr"))
+      for (const char* index : {"16", "32"}) check_bytes<float>(row, {{"index", index}}, small.form, matrices);
+    if (tests::device() == Device::cuda && row.name == "csr")
+      check_bytes<double>(row, {{"rule", "2012"}}, small.form, matrices);
+  }
+}
+
+constexpr double megabyte = 1e6;
+
+/// Bytes of addresses that a program takes that does nothing, this one as well as femcg.
+double addresses_of_this() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word && word != "VmSize:") {
+  }
+  double kibibytes = 0;
+  status >> kibibytes;
+  return 1024 * kibibytes;
+}
+
+}  // namespace
+
+TEST_CASE("the estimate of every operator is what it stores: shapes, degrees, precisions") {
+  for (const CellShape shape : mesh::all_cell_shapes) {
+    const bool flat = mesh::dimension(shape) == 2;
+    for (int degree = 1; degree <= 4; ++degree)
+      check_all(shape, degree, flat ? std::array{41, 37, 1} : std::array{7, 6, 5}, {});
+    check_all(shape, 2, flat ? std::array{61, 37, 1} : std::array{11, 8, 7}, {.varying = false, .distort = 0});
+  }
+}
+
+TEST_CASE("a run gives back what the operator was made from, a comparison keeps it") {
+  const auto small = tests::make_form(CellShape::quadrilateral, 2, {30, 30, 1});
+  const MatrixRows<double> rows(small.form);
+  const std::int64_t matrix = bytes_of_rows(rows.offsets()), elements = 8 * 45 * 900, unknowns = small.form.unknowns;
+  const Options none;
+  const solver::MemoryUser csr{find_operator("csr"), &none, Device::host, true},
+      jad{find_operator("jad"), &none, Device::host, false};
+  const solver::MemoryNeed assembly = solver::need_of_assembly(small.form, &rows);
+  CHECK(assembly.host_bytes == elements + matrix + rows.assembling_bytes());
+  CHECK(solver::need_of_run(csr, small.form, &rows).host_bytes == assembly.host_bytes);
+  const std::int64_t of_jad =
+      find_operator("jad")->bytes<double>({Device::host, &small.form, &rows.offsets()}, {}).stored;
+  const solver::MemoryNeed run = solver::need_of_run(jad, small.form, &rows);
+  CHECK(run.host_bytes == std::max(assembly.host_bytes, matrix + of_jad));
+  CHECK(run.device_bytes == 0);
+  // x, r, p, q, b and M^-1; the load, x and the residual; what that is added up from.
+  const std::int64_t vectors = (6 + 3) * 8 * unknowns + 8 * 9 * 900;
+  CHECK(solver::need_of_operator(csr, &small.form, &rows.offsets()).host_bytes == vectors);
+}
+
+TEST_CASE("what does not fit is one sentence before anything large is allocated") {
+  const solver::MemoryNeed endless{{}, std::int64_t{1} << 60, 0};
+  CHECK_THROWS_WITH_AS(solver::require_memory(endless, "operator 'csr'"),
+                       doctest::Contains("operator 'csr' needs about 1.15e+06 TB of the host's memory, and "),
+                       OutOfMemory);
+  const solver::MemoryNeed perhaps{{}, std::int64_t{1} << 60, 0, (std::int64_t{1} << 60) - 1, 0};
+  CHECK_NOTHROW(solver::require_memory(perhaps, "it"));
+}
+
+TEST_CASE("check prints the estimate, run keeps it beside the peak") {
+  const std::string square = " $cases/minimal.yaml --device cpu --set degree=4 --set mesh.box.cells=[60,60] ";
+  const tests::Result check = tests::program_run("check" + square);
+  CHECK(check.status == 0);
+  for (const char* part : {"# Memory that femcg run needs", "#   element matrices ", "#   matrix of ",
+                           "#   vectors of CG ", "#   the most at one time "})
+    CHECK_MESSAGE(tests::contains(check.out, part), part);
+  const tests::Result again = tests::shell("$femcg check" + square + "> again.yaml && $femcg check again.yaml");
+  const auto before_memory = [](const std::string& text) { return text.substr(0, text.find("# Memory")); };
+  CHECK(before_memory(again.out) == before_memory(check.out));
+  const tests::Result run = tests::shell("$femcg run" + square + "--quiet && cat results/minimal/result.json");
+  const auto result = nlohmann::json::parse(run.out);
+  CHECK(result["memory"]["estimated_host_bytes"] > 9 * megabyte);  // the element matrices alone
+  CHECK(result["memory"]["estimated_host_bytes"] < result["peak_memory_bytes"]);
+  CHECK(result["memory"]["estimated_device_bytes"] == 0);
+}
+
+TEST_CASE("a run that does not fit ends with status 3; in a comparison the next operator still runs") {
+  // The matrix and the element matrices take 700 MB, matrix-free 20 MB; the copy bandwidth is measured in 270 MB.
+  const std::string cube =
+      " $cases/minimal.yaml --device cpu --threads 1 --set 'mesh={box: {cells: [14,14,14], cell: hexahedron}}' "
+      "--set degree=4 --set quadrature=5 --set equation.source=1 ";
+  constexpr double beside_program = 480 * megabyte;
+  const double program = addresses_of_this();
+  if (program > 1e12) return;  // a sanitizer's own
+  const std::string limit = fmt::format("ulimit -v {:.0f}\n", (program + beside_program) / 1024);
+  const tests::Result run = tests::shell(limit + "$femcg run" + cube);
+  INFO(run.err);
+  CHECK(run.status == 3);
+  CHECK(tests::lines(run.err) == 1);
+  CHECK(run.err.starts_with("femcg: operator 'csr' needs about "));
+  CHECK(tests::contains(run.err, " are free; take a smaller mesh or degree, single precision, or an operator that"));
+  const tests::Result compare =
+      tests::shell(limit + "$femcg compare" + cube + "--operators csr,matrix-free --iterations 3 --repetitions 2 && " +
+                   "cat results/minimal/compare.json >&2");
+  const auto records = nlohmann::json::parse(compare.err);
+  REQUIRE(records.size() == 2);
+  CHECK(records[0]["comparison"]["status"] == "failed");
+  CHECK(records[0]["comparison"]["reason"].get<std::string>().starts_with("assembling needs about "));
+  CHECK(records[1]["comparison"]["status"] == "timed");
+}
