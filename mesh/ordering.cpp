@@ -4,42 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 
 #include "mesh/function_space.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/space_filling_curve.hpp"
 
 namespace femcg::mesh {
 
 namespace {
-
-constexpr int curve_bits = 20;
-
-/// Position along the Hilbert curve of a point with `curve_bits` bits a coordinate (Skilling 2004): the coordinates are
-/// turned into the transposed index, whose bits are then interleaved.
-std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
-  constexpr std::uint32_t top = 1U << (curve_bits - 1);
-  for (std::uint32_t bit = top; bit > 1; bit >>= 1) {
-    const std::uint32_t lower = bit - 1;
-    for (int i = 0; i < d; ++i) {
-      if (x[i] & bit) {
-        x[0] ^= lower;
-      } else {
-        const std::uint32_t swapped = (x[0] ^ x[i]) & lower;
-        x[0] ^= swapped;
-        x[i] ^= swapped;
-      }
-    }
-  }
-  for (int i = 1; i < d; ++i) x[i] ^= x[i - 1];
-  std::uint32_t mask = 0;
-  for (std::uint32_t bit = top; bit > 1; bit >>= 1)
-    if (x[d - 1] & bit) mask ^= bit - 1;
-  std::uint64_t index = 0;
-  for (int bit = curve_bits - 1; bit >= 0; --bit)
-    for (int i = 0; i < d; ++i) index = index << 1 | ((x[i] ^ mask) >> bit & 1U);
-  return index;
-}
 
 using HalfPoint =
     std::array<int, 3>;  ///< in half edges of the cell: corners have 0 and 2, midpoints of edges have ones
@@ -233,37 +205,13 @@ class CuthillMcKee {
 }  // namespace
 
 void order_cells_along_curve(Mesh& mesh) {
-  const int d = mesh.dimension(), n = mesh.nodes_per_cell();
-  const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
-  std::array<double, 3> low{}, high{};
-  for (int i = 0; i < d; ++i) {
-    low[i] = high[i] = mesh.coordinates[i];
-    for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
-      low[i] = std::min(low[i], mesh.point(node)[i]);
-      high[i] = std::max(high[i], mesh.point(node)[i]);
-    }
-  }
-  double extent = 0;
-  for (int i = 0; i < d; ++i) extent = std::max(extent, high[i] - low[i]);
-
-  std::vector<std::pair<std::uint64_t, std::int32_t>> keys(mesh.cell_count());
-#pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    std::array<std::uint32_t, 3> position{};
-    for (int i = 0; i < d; ++i) {
-      double centre = 0;
-      for (const int v : vertices) centre += mesh.point(mesh.nodes(cell)[v])[i] / static_cast<double>(vertices.size());
-      position[i] = static_cast<std::uint32_t>((centre - low[i]) / extent * ((1U << curve_bits) - 1));
-    }
-    keys[cell] = {hilbert_index(position, d), cell};
-  }
-  std::sort(keys.begin(), keys.end());
-
+  const int n = mesh.nodes_per_cell();
+  const std::vector<std::int32_t> order = cells_along_curve(mesh);
   std::vector<std::int32_t> cell_nodes(mesh.cell_nodes.size()), regions(mesh.cell_count()),
       new_number(mesh.cell_count());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    const std::int32_t old = keys[cell].second;
+    const std::int32_t old = order[cell];
     std::copy_n(mesh.nodes(old).data(), n, cell_nodes.begin() + std::int64_t{cell} * n);
     regions[cell] = mesh.cell_regions[old];
     new_number[old] = cell;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "mesh/first_failure.hpp"
 
@@ -27,7 +26,10 @@ CellBlocks<T>::CellBlocks(const BilinearForm& form, Races races)
   for (std::int32_t batch = 0; batch < batches_; batch += step)
     blocks_.push_back({batch, std::min(batch + step, batches_), 0, 0, 0});
   number_blocks(form);
-  if (races_ == Races::coloured) colour_blocks(form.unknowns);
+  if (races_ == Races::coloured)
+    colouring_ = colour_parts(static_cast<std::int32_t>(blocks_.size()), form.unknowns, [&](std::int32_t block) {
+      return unknowns(blocks_[block]).subspan(blocks_[block].private_count);
+    });
 }
 
 /// The unknowns of each block, ascending.
@@ -89,44 +91,6 @@ void CellBlocks<T>::number_blocks(const BilinearForm& form) {
               static_cast<std::uint16_t>(place(cell < form.cells() ? form.unknown(cell, a) : -1));
         }
   }
-}
-
-/// Greedy: each block takes the least used of the colours that no neighbour has. There are at most as many colours as a
-/// block has neighbours, plus one.
-template <std::floating_point T>
-void CellBlocks<T>::colour_blocks(std::int32_t unknowns) {
-  const auto shared = [&](const Block& block) { return this->unknowns(block).subspan(block.private_count); };
-  // Colours of the blocks at each unknown: as many places as it has blocks, filled as they are coloured.
-  std::vector<std::int64_t> next(unknowns + std::size_t{1}, 0);
-  for (const Block& block : blocks_)
-    for (const std::int32_t i : shared(block)) ++next[i + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  const std::vector<std::int64_t> first(next.begin(), next.end());
-  std::vector<std::int32_t> taken(first.back());
-
-  const auto count = static_cast<std::int32_t>(blocks_.size());
-  std::vector<std::int32_t> colour_of(count), sizes;
-  std::vector<std::int32_t> forbidden_to;  // the last block that each colour was forbidden to
-  for (std::int32_t b = 0; b < count; ++b) {
-    for (const std::int32_t i : shared(blocks_[b]))
-      for (std::int64_t k = first[i]; k < next[i]; ++k) forbidden_to[taken[k]] = b;
-    std::int32_t best = -1;
-    for (std::int32_t colour = 0; colour < static_cast<std::int32_t>(sizes.size()); ++colour)
-      if (forbidden_to[colour] != b && (best < 0 || sizes[colour] < sizes[best])) best = colour;
-    if (best < 0) {
-      best = static_cast<std::int32_t>(sizes.size());
-      sizes.push_back(0);
-      forbidden_to.push_back(-1);
-    }
-    colour_of[b] = best;
-    ++sizes[best];
-    for (const std::int32_t i : shared(blocks_[b])) taken[next[i]++] = best;
-  }
-  colour_offsets_.resize(sizes.size() + 1, 0);
-  std::partial_sum(sizes.begin(), sizes.end(), colour_offsets_.begin() + 1);
-  std::vector<std::int32_t> end(colour_offsets_.begin(), colour_offsets_.end() - 1);
-  coloured_blocks_.resize(count);
-  for (std::int32_t b = 0; b < count; ++b) coloured_blocks_[end[colour_of[b]]++] = b;
 }
 
 template class CellBlocks<double>;

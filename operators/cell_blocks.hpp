@@ -9,7 +9,9 @@
 
 #include "mesh/first_failure.hpp"
 #include "operators/bilinear_form.hpp"
+#include "operators/colouring.hpp"
 #include "operators/quad.hpp"
+#include "operators/races.hpp"
 #include "operators/vector.hpp"
 
 namespace femcg::operators {
@@ -21,9 +23,6 @@ struct LanesOf {
 };
 template <std::floating_point T>
 using Lanes = typename LanesOf<T>::type;
-
-/// How blocks of cells that share unknowns are kept from adding to them at once.
-enum class Races { coloured, atomic };
 
 /// The host's way through a sum over cells, y = sum_c P_c' K_c P_c x.
 ///
@@ -50,15 +49,15 @@ class CellBlocks {
 
   std::int32_t batches() const { return batches_; }
   int dofs() const { return dofs_; }
-  int colours() const { return static_cast<int>(colour_offsets_.size()) - 1; }  ///< 0 where none are needed
+  int colours() const { return colouring_.colours(); }  ///< 0 where none are needed
   const std::vector<Block>& blocks() const { return blocks_; }
   std::int64_t bytes() const {
     return places_.bytes() + unknowns_.bytes() + static_cast<std::int64_t>(blocks_.size() * sizeof(Block)) +
            shared_.bytes();
   }
   /// Blocks of each colour, colour by colour.
-  const std::vector<std::int32_t>& coloured_blocks() const { return coloured_blocks_; }
-  const std::vector<std::int32_t>& colour_offsets() const { return colour_offsets_; }
+  const std::vector<std::int32_t>& coloured_blocks() const { return colouring_.parts; }
+  const std::vector<std::int32_t>& colour_offsets() const { return colouring_.offsets; }
   std::span<const std::int32_t> unknowns(const Block& block) const {
     return {unknowns_.data() + block.first_unknown, static_cast<std::size_t>(block.unknown_count)};
   }
@@ -73,7 +72,6 @@ class CellBlocks {
  private:
   std::vector<std::vector<std::int32_t>> unknowns_of_blocks(const BilinearForm& form) const;
   void number_blocks(const BilinearForm& form);
-  void colour_blocks(std::int32_t unknowns);
 
   template <class CellWork, class BlockWork>
   double work_on(const Block& block, const T* x, T* x_block, T* y_block, Lanes<T>* scratch, CellWork& cells,
@@ -88,7 +86,7 @@ class CellBlocks {
   Vector<std::int32_t> unknowns_;  ///< of all blocks, one after the other
   Vector<std::uint16_t> places_;   ///< batches x dofs x lanes
   Vector<std::int32_t> shared_;    ///< unknowns of two or more blocks
-  std::vector<std::int32_t> coloured_blocks_, colour_offsets_{0};
+  Colouring colouring_;
 };
 
 template <std::floating_point T>
@@ -161,7 +159,8 @@ void CellBlocks<T>::product(const T* x, T* y, double* energy, CellWork cells, Bl
     } else {
       for (int colour = 0; colour < colours(); ++colour) {
 #pragma omp for schedule(static)
-        for (std::int32_t i = colour_offsets_[colour]; i < colour_offsets_[colour + 1]; ++i) work(coloured_blocks_[i]);
+        for (std::int32_t i = colour_offsets()[colour]; i < colour_offsets()[colour + 1]; ++i)
+          work(coloured_blocks()[i]);
       }
     }
   }

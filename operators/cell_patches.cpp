@@ -1,0 +1,252 @@
+#include "operators/cell_patches.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "mesh/first_failure.hpp"
+#include "mesh/space_filling_curve.hpp"
+#include "operators/bilinear_form.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+constexpr int most_cells = 256;  // a colour each at worst: colours have 8 bits
+
+/// A patch on its own, before the unknowns that it shares are known.
+struct Draft {
+  std::vector<std::int32_t> cells;     ///< sorted by colour
+  std::vector<std::uint8_t> colours;   ///< of the cells
+  std::vector<std::int32_t> unknowns;  ///< distinct, ascending
+  std::vector<std::uint16_t> ranks;    ///< cells x dofs: where a dof's unknown stands among them; behind all if none
+};
+
+/// Numbers the unknowns of some cells: sorts all dofs by their unknown.
+Draft number_unknowns(const BilinearForm& form, std::span<const std::int32_t> cells) {
+  const auto n = static_cast<std::size_t>(form.dofs_per_cell());
+  std::vector<std::uint64_t> keys;  // unknown, dof of the patch
+  keys.reserve(cells.size() * n);
+  for (std::size_t c = 0; c < cells.size(); ++c)
+    for (std::size_t a = 0; a < n; ++a)
+      if (const std::int32_t i = form.unknown(cells[c], static_cast<int>(a)); i >= 0)
+        keys.push_back(static_cast<std::uint64_t>(i) << 32 | (c * n + a));
+  std::sort(keys.begin(), keys.end());
+
+  Draft draft;
+  draft.cells.assign(cells.begin(), cells.end());
+  std::vector<std::int32_t> ranks(cells.size() * n, -1);
+  for (const std::uint64_t key : keys) {
+    const auto unknown = static_cast<std::int32_t>(key >> 32);
+    if (draft.unknowns.empty() || draft.unknowns.back() != unknown) draft.unknowns.push_back(unknown);
+    ranks[key & 0xffffffffU] = static_cast<std::int32_t>(draft.unknowns.size()) - 1;
+  }
+  draft.ranks.resize(ranks.size());
+  std::transform(ranks.begin(), ranks.end(), draft.ranks.begin(), [&](std::int32_t rank) {
+    return static_cast<std::uint16_t>(rank < 0 ? draft.unknowns.size() : static_cast<std::size_t>(rank));
+  });
+  return draft;
+}
+
+/// The first of 256 colours that is not among `taken`.
+std::uint8_t first_free(const std::array<std::uint64_t, most_cells / 64>& taken) {
+  std::size_t word = 0;
+  while (taken[word] == ~std::uint64_t{0}) ++word;
+  return static_cast<std::uint8_t>(64 * word + static_cast<std::size_t>(std::countr_one(taken[word])));
+}
+
+/// Greedy, in the order of the mesh: rows of cells of a box come out in the least number of colours. Sorts by colour.
+void colour_cells(Draft& draft, std::size_t n) {
+  std::vector<std::size_t> visit(draft.cells.size());
+  std::iota(visit.begin(), visit.end(), std::size_t{0});
+  std::sort(visit.begin(), visit.end(), [&](std::size_t a, std::size_t b) { return draft.cells[a] < draft.cells[b]; });
+  using Colours = std::array<std::uint64_t, most_cells / 64>;
+  std::vector<Colours> of_unknown(draft.unknowns.size(), Colours{});
+  std::vector<std::uint8_t> colour_of(draft.cells.size());
+  for (const std::size_t c : visit) {
+    const std::span<const std::uint16_t> ranks(draft.ranks.data() + c * n, n);
+    Colours taken{};
+    for (const std::uint16_t rank : ranks)
+      if (rank < of_unknown.size())
+        for (std::size_t word = 0; word < taken.size(); ++word) taken[word] |= of_unknown[rank][word];
+    const std::uint8_t colour = colour_of[c] = first_free(taken);
+    for (const std::uint16_t rank : ranks)
+      if (rank < of_unknown.size()) of_unknown[rank][colour / 64] |= std::uint64_t{1} << colour % 64;
+  }
+  std::stable_sort(visit.begin(), visit.end(),
+                   [&](std::size_t a, std::size_t b) { return colour_of[a] < colour_of[b]; });
+  Draft sorted;
+  for (const std::size_t c : visit) {
+    sorted.cells.push_back(draft.cells[c]);
+    sorted.colours.push_back(colour_of[c]);
+    sorted.ranks.insert(sorted.ranks.end(), draft.ranks.begin() + static_cast<std::ptrdiff_t>(c * n),
+                        draft.ranks.begin() + static_cast<std::ptrdiff_t>((c + 1) * n));
+  }
+  sorted.unknowns = std::move(draft.unknowns);
+  draft = std::move(sorted);
+}
+
+/// One patch of some cells, or two of half of them if they have too many unknowns, and so on.
+void draft_patches(const BilinearForm& form, std::span<const std::int32_t> cells, std::size_t most_unknowns,
+                   std::vector<Draft>& drafts) {
+  Draft draft = number_unknowns(form, cells);
+  if (draft.unknowns.size() > most_unknowns) {
+    draft_patches(form, cells.first(cells.size() / 2), most_unknowns, drafts);
+    draft_patches(form, cells.subspan(cells.size() / 2), most_unknowns, drafts);
+    return;
+  }
+  colour_cells(draft, static_cast<std::size_t>(form.dofs_per_cell()));
+  drafts.push_back(std::move(draft));
+}
+
+std::vector<Draft> draft_all(const BilinearForm& form, const PatchOptions& options) {
+  const std::vector<std::int32_t> order = mesh::cells_along_curve(form.space->mesh());
+  const std::size_t step = static_cast<std::size_t>(options.cells), pieces = (order.size() + step - 1) / step;
+  std::vector<std::vector<Draft>> of_piece(pieces);
+  mesh::FirstFailure failure;
+#pragma omp parallel for schedule(dynamic, 16)
+  for (std::size_t piece = 0; piece < pieces; ++piece)
+    failure.guard(static_cast<std::int64_t>(piece), [&] {
+      const std::size_t begin = piece * step;
+      draft_patches(form, std::span(order).subspan(begin, std::min(step, order.size() - begin)),
+                    static_cast<std::size_t>(options.unknowns), of_piece[piece]);
+    });
+  failure.rethrow();
+  std::vector<Draft> drafts;
+  for (std::vector<Draft>& some : of_piece)
+    for (Draft& draft : some) drafts.push_back(std::move(draft));
+  return drafts;
+}
+
+/// How many patches have each unknown.
+std::vector<std::int32_t> count_uses(std::span<const Draft> drafts, std::int32_t unknowns) {
+  std::vector<std::int32_t> uses(unknowns, 0);
+#pragma omp parallel for schedule(static)
+  for (std::size_t p = 0; p < drafts.size(); ++p)
+    for (const std::int32_t i : drafts[p].unknowns) {
+#pragma omp atomic
+      ++uses[i];
+    }
+  return uses;
+}
+
+/// Sizes, and where each patch's parts of the lists begin.
+void lay_out(CellPatches& made, std::span<const Draft> drafts, std::span<const std::int32_t> uses) {
+  made.patches = Vector<CellPatch>(static_cast<std::int64_t>(drafts.size()));
+#pragma omp parallel for schedule(static)
+  for (std::size_t p = 0; p < drafts.size(); ++p) {
+    CellPatch& patch = made.patches[static_cast<std::int64_t>(p)];
+    const std::size_t cells = drafts[p].cells.size();
+    constexpr std::size_t group = CellPatches::group;
+    patch.cells = static_cast<std::uint16_t>(cells);
+    patch.slots = static_cast<std::uint16_t>(
+        made.layout == PlaceLayout::interleaved ? (cells + group - 1) / group * group : cells);
+    patch.unknown_count = static_cast<std::uint16_t>(drafts[p].unknowns.size());
+    patch.private_count = static_cast<std::uint16_t>(std::count_if(drafts[p].unknowns.begin(), drafts[p].unknowns.end(),
+                                                                   [&](std::int32_t i) { return uses[i] == 1; }));
+  }
+  std::int64_t slots = 0, unknowns = 0, contributions = 0;
+  for (CellPatch& patch : made.patches.span()) {
+    patch.first_slot = slots;
+    patch.first_unknown = unknowns;
+    patch.first_contribution = contributions;
+    slots += patch.slots;
+    unknowns += patch.unknown_count;
+    contributions += patch.unknown_count - patch.private_count;
+    made.most_unknowns = std::max(made.most_unknowns, std::int32_t{patch.unknown_count});
+  }
+  if (contributions > std::numeric_limits<std::uint32_t>::max())
+    throw std::length_error("the cells' patches share too many unknowns for 32-bit numbers");
+  made.cell_of_slot = Vector<std::int32_t>(slots);
+  made.colours = Vector<std::uint8_t>(slots);
+  made.places = Vector<std::uint16_t>(slots * made.places_a_slot());
+  made.unknowns = Vector<std::int32_t>(unknowns);
+  made.contributions = Vector<std::uint32_t>(contributions);
+}
+
+/// A patch's unknowns, private ones first, and the cells and places of its slots.
+void write_patch(CellPatches& made, const CellPatch& patch, const Draft& draft, std::span<const std::int32_t> uses) {
+  std::vector<std::uint16_t> place_of_rank(draft.unknowns.size() + 1, patch.unknown_count);
+  std::uint16_t next_private = 0, next_shared = patch.private_count;
+  for (std::size_t rank = 0; rank < draft.unknowns.size(); ++rank) {
+    const std::uint16_t place = uses[draft.unknowns[rank]] == 1 ? next_private++ : next_shared++;
+    place_of_rank[rank] = place;
+    made.unknowns[patch.first_unknown + place] = draft.unknowns[rank];
+  }
+  for (std::int64_t s = 0; s < patch.slots; ++s) {
+    const bool filled = s < patch.cells;
+    made.cell_of_slot[patch.first_slot + s] = filled ? draft.cells[s] : -1;
+    made.colours[patch.first_slot + s] = filled ? draft.colours[s] : draft.colours.back();
+    for (int a = 0; a < made.places_a_slot(); ++a)
+      made.places[made.place_index(patch.first_slot + s, a)] =
+          filled && a < made.dofs ? place_of_rank[draft.ranks[s * made.dofs + a]] : patch.unknown_count;
+  }
+}
+
+/// The rim, and which contributions belong to each of its unknowns.
+void link_contributions(CellPatches& made, std::span<const std::int32_t> uses) {
+  const auto in_rim = [&](std::int32_t i) { return uses[i] != 1; };
+  std::int64_t count = 0;
+#pragma omp parallel for schedule(static) reduction(+ : count)
+  for (std::int32_t i = 0; i < made.unknown_count; ++i) count += in_rim(i);
+  made.rim = Vector<std::int32_t>(count);
+  made.rim_offsets = Vector<std::uint32_t>(count + 1);
+  std::vector<std::uint32_t> next(made.unknown_count);  // the unknown's next free place among the contributions
+  std::uint32_t offset = 0;
+  for (std::int32_t i = 0, r = 0; i < made.unknown_count; ++i) {
+    if (!in_rim(i)) continue;
+    made.rim[r] = i;
+    made.rim_offsets[r++] = next[i] = offset;
+    offset += static_cast<std::uint32_t>(uses[i]);
+  }
+  made.rim_offsets[count] = offset;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t p = 0; p < made.patches.size(); ++p) {
+    auto contribution = static_cast<std::uint32_t>(made.patches[p].first_contribution);
+    for (const std::int32_t i : made.shared_of(made.patches[p])) {
+      std::uint32_t at = 0;
+#pragma omp atomic capture
+      at = next[i]++;
+      made.contributions[at] = contribution++;
+    }
+  }
+  // Threads came in any order.
+#pragma omp parallel for schedule(static)
+  for (std::int64_t r = 0; r < count; ++r)
+    std::sort(made.contributions.data() + made.rim_offsets[r], made.contributions.data() + made.rim_offsets[r + 1]);
+}
+
+}  // namespace
+
+CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& options) {
+  if (options.cells < 1 || options.cells > most_cells)
+    throw std::invalid_argument("a patch has 1 to 256 cells, not " + std::to_string(options.cells));
+  if (options.unknowns < form.dofs_per_cell() || options.unknowns > std::numeric_limits<std::uint16_t>::max())
+    throw std::invalid_argument("a patch has room for a cell's " + std::to_string(form.dofs_per_cell()) +
+                                " to 65535 unknowns, not " + std::to_string(options.unknowns));
+  CellPatches made;
+  made.dofs = form.dofs_per_cell();
+  made.unknown_count = form.unknowns;
+  made.layout = options.layout;
+  const std::vector<Draft> drafts = draft_all(form, options);
+  const std::vector<std::int32_t> uses = count_uses(drafts, form.unknowns);
+  lay_out(made, drafts, uses);
+  mesh::FirstFailure failure;
+#pragma omp parallel for schedule(static)
+  for (std::size_t p = 0; p < drafts.size(); ++p)
+    failure.guard(static_cast<std::int64_t>(p),
+                  [&] { write_patch(made, made.patches[static_cast<std::int64_t>(p)], drafts[p], uses); });
+  failure.rethrow();
+  link_contributions(made, uses);
+  if (options.coloured)
+    made.colouring = colour_parts(static_cast<std::int32_t>(made.patches.size()), form.unknowns,
+                                  [&](std::int32_t patch) { return made.shared_of(made.patches[patch]); });
+  return made;
+}
+
+}  // namespace femcg::operators

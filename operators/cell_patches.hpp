@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "operators/colouring.hpp"
+#include "operators/vector.hpp"
+
+namespace femcg::operators {
+
+struct BilinearForm;
+
+/// Where the dofs of a patch's cells lie in memory.
+enum class PlaceLayout {
+  interleaved,  ///< for a thread a cell: groups of 32 slots, in each pairs of dofs x 32 slots x the two of a pair
+  cell_major    ///< for several threads a cell: slots x dofs
+};
+
+struct PatchOptions {
+  int cells = 128;      ///< the most of a patch, 1 to 256
+  int unknowns = 4096;  ///< the most of a patch, at least the dofs of a cell, at most 65535
+  PlaceLayout layout = PlaceLayout::interleaved;
+  bool coloured = false;  ///< whether patches are coloured
+};
+
+/// Some cells that one thread block works on, and the distinct unknowns of these cells.
+struct CellPatch {
+  std::int64_t first_slot;          ///< of its cells
+  std::int64_t first_unknown;       ///< in the list of all patches' unknowns
+  std::int64_t first_contribution;  ///< number of what it has for the first unknown that it shares
+  std::uint16_t cells;              ///< in the first of its slots; the others are empty
+  std::uint16_t slots;              ///< a multiple of 32 in the interleaved layout
+  std::uint16_t private_count;      ///< unknowns that no other patch has
+  std::uint16_t unknown_count;      ///< private ones first, then shared ones, both ascending
+};
+
+/// How a GPU's thread blocks go over the cells of a mesh, y = sum_p Q_p' (sum_{c in p} P_c' K_c P_c) Q_p x.
+///
+/// Patches are pieces of the Hilbert curve through the cells' centres, whatever the order of the cells in the mesh. A
+/// thread block copies its patch's part of x to shared memory (Q_p), adds up the cells there (P_c), colour by colour,
+/// and hands its part of y on: unknowns of this patch only are stored, shared ones, the rim, are added (Races).
+///
+/// Inside a patch the cells are sorted by their colour, those of one colour having no unknown in common, and then as in
+/// the mesh. Each has a slot; what belongs to cells is stored in the order of the slots. A dof's place is where its
+/// unknown stands among the patch's; constrained dofs and empty slots have the place `unknown_count`, one behind them,
+/// where x is zero and of which nothing becomes of y.
+struct CellPatches {
+  static constexpr int group = 32;  ///< slots that lie interleaved
+
+  int dofs = 0;  ///< a cell
+  std::int32_t unknown_count = 0;
+  PlaceLayout layout = PlaceLayout::interleaved;
+  Vector<CellPatch> patches;
+  Vector<std::int32_t> cell_of_slot;  ///< -1 where it is empty
+  Vector<std::uint8_t> colours;       ///< of the slots, ascending in a patch from 0 without a gap
+  Vector<std::uint16_t> places;       ///< of the dofs of the slots
+  Vector<std::int32_t> unknowns;      ///< of the patches, one patch after the other
+  /// Unknowns of several patches, and of none, ascending. What the patches have for rim[r] are the contributions
+  /// numbered contributions[rim_offsets[r]] to contributions[rim_offsets[r + 1] - 1], in the order of the patches.
+  Vector<std::int32_t> rim;
+  Vector<std::uint32_t> rim_offsets;
+  Vector<std::uint32_t> contributions;
+  Colouring colouring;             ///< of the patches; without colours unless it was asked for
+  std::int32_t most_unknowns = 0;  ///< of a patch
+
+  std::int64_t slots() const { return cell_of_slot.size(); }
+  /// Numbers that the layout takes for a slot: the dofs, in the interleaved one to an even number.
+  int places_a_slot() const { return layout == PlaceLayout::interleaved ? (dofs + 1) / 2 * 2 : dofs; }
+  /// Where the place of a dof of a slot is found.
+  std::int64_t place_index(std::int64_t slot, int dof) const {
+    if (layout == PlaceLayout::cell_major) return slot * dofs + dof;
+    return slot / group * group * places_a_slot() + std::int64_t{dof / 2} * 2 * group + slot % group * 2 + dof % 2;
+  }
+  std::span<const std::int32_t> unknowns_of(const CellPatch& patch) const {
+    return {unknowns.data() + patch.first_unknown, patch.unknown_count};
+  }
+  /// The part of them that other patches have too.
+  std::span<const std::int32_t> shared_of(const CellPatch& patch) const {
+    return unknowns_of(patch).subspan(patch.private_count);
+  }
+};
+
+/// In parallel; the result does not depend on the number of threads. Throws std::invalid_argument where the options are
+/// out of range, std::length_error where there are 2^32 contributions or more.
+CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& options);
+
+}  // namespace femcg::operators

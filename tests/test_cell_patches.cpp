@@ -1,0 +1,276 @@
+// How patches of cells cover a mesh, and that a product that goes over them is the assembled matrix's.
+
+#include <doctest/doctest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "mesh/gmsh_reader.hpp"
+#include "operators/cell_patches.hpp"
+#include "operators/csr_matrix.hpp"
+#include "operators/races.hpp"
+#include "tests/forms.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+using femcg::tests::make_form;
+using femcg::tests::SmallForm;
+using mesh::CellShape;
+
+namespace {
+
+/// Whether cells of one colour of a patch share no unknown.
+bool colours_apart(const CellPatches& patches, const CellPatch& patch) {
+  for (int colour = 0, slot = 0; slot < patch.cells; ++colour) {
+    std::vector<char> used(patch.unknown_count, 0);
+    if (patches.colours[patch.first_slot + slot] != colour) return false;
+    for (; slot < patch.cells && patches.colours[patch.first_slot + slot] == colour; ++slot)
+      for (int a = 0; a < patches.dofs; ++a) {
+        const int place = patches.places[patches.place_index(patch.first_slot + slot, a)];
+        if (place < patch.unknown_count && used[place]++) return false;
+      }
+  }
+  return true;
+}
+
+void check_slots(const CellPatches& patches, const BilinearForm& form) {
+  std::vector<int> visits(form.cells(), 0);
+  std::int64_t slot = 0, mistaken = 0;
+  for (const CellPatch& patch : patches.patches.span()) {
+    REQUIRE(patch.first_slot == slot);
+    for (int s = 0; s < patch.slots; ++s, ++slot) {
+      const std::int32_t cell = patches.cell_of_slot[slot];
+      REQUIRE((s < patch.cells) == (cell >= 0));
+      if (cell >= 0) ++visits[cell];
+      for (int a = 0; a < patches.places_a_slot(); ++a) {
+        const int place = patches.places[patches.place_index(slot, a)];
+        const std::int32_t unknown = cell >= 0 && a < patches.dofs ? form.unknown(cell, a) : -1;
+        mistaken += place > patch.unknown_count;
+        mistaken += (place == patch.unknown_count ? -1 : patches.unknowns_of(patch)[place]) != unknown;
+      }
+    }
+    CHECK(colours_apart(patches, patch));
+  }
+  CHECK(mistaken == 0);
+  CHECK(slot == patches.slots());
+  CHECK(std::all_of(visits.begin(), visits.end(), [](int count) { return count == 1; }));
+}
+
+void check_unknowns(const CellPatches& patches, const PatchOptions& options) {
+  std::vector<int> uses(patches.unknown_count, 0);
+  for (const CellPatch& patch : patches.patches.span()) {
+    CHECK(patch.cells >= 1);
+    CHECK(patch.cells <= options.cells);
+    CHECK(patch.unknown_count <= options.unknowns);
+    CHECK(patch.unknown_count <= patches.most_unknowns);
+    if (options.layout == PlaceLayout::interleaved) CHECK(patch.slots % CellPatches::group == 0);
+    for (const std::int32_t i : patches.unknowns_of(patch)) ++uses[i];
+  }
+  std::vector<std::vector<std::uint32_t>> expected(patches.unknown_count);
+  std::int64_t contribution = 0, shared_but_private = 0;
+  for (const CellPatch& patch : patches.patches.span()) {
+    const auto list = patches.unknowns_of(patch);
+    const auto shared = patches.shared_of(patch);
+    CHECK(std::is_sorted(list.begin(), list.begin() + patch.private_count));
+    CHECK(std::is_sorted(shared.begin(), shared.end()));
+    REQUIRE(patch.first_contribution == contribution);
+    for (int place = 0; place < patch.unknown_count; ++place)
+      shared_but_private += (place < patch.private_count) != (uses[list[place]] == 1);
+    for (const std::int32_t i : shared) expected[i].push_back(static_cast<std::uint32_t>(contribution++));
+  }
+  CHECK(shared_but_private == 0);
+  std::int64_t r = 0;
+  for (std::int32_t i = 0; i < patches.unknown_count; ++i) {
+    if (uses[i] == 1) continue;
+    REQUIRE(patches.rim[r] == i);
+    const std::vector<std::uint32_t> found(patches.contributions.data() + patches.rim_offsets[r],
+                                           patches.contributions.data() + patches.rim_offsets[r + 1]);
+    REQUIRE(found == expected[i]);
+    ++r;
+  }
+  CHECK(r == patches.rim.size());
+}
+
+void check_colouring(const CellPatches& patches) {
+  std::vector<int> visits(patches.patches.size(), 0);
+  for (int colour = 0; colour < patches.colouring.colours(); ++colour) {
+    std::vector<char> used(patches.unknown_count, 0);
+    bool apart = true;
+    for (std::int32_t k = patches.colouring.offsets[colour]; k < patches.colouring.offsets[colour + 1]; ++k) {
+      const std::int32_t patch = patches.colouring.parts[k];
+      ++visits[patch];
+      for (const std::int32_t i : patches.unknowns_of(patches.patches[patch])) apart = apart && !used[i]++;
+    }
+    CHECK(apart);
+  }
+  CHECK(std::all_of(visits.begin(), visits.end(), [](int count) { return count == 1; }));
+}
+
+/// y = A x as the GPU computes it, in the order of patches and colours.
+std::vector<double> product(const CellPatches& patches, const ElementMatrices& matrices, const std::vector<double>& x,
+                            Races races) {
+  std::vector<double> y(patches.unknown_count, std::nan("")), contributions(patches.contributions.size(), std::nan(""));
+  if (races != Races::gather)
+    for (const std::int32_t i : patches.rim.span()) y[i] = 0;
+  for (std::int64_t k = 0; k < patches.patches.size(); ++k) {
+    const CellPatch& patch = patches.patches[races == Races::coloured ? patches.colouring.parts[k] : k];
+    const auto list = patches.unknowns_of(patch);
+    std::vector<double> x_patch(list.size() + 1, 0), y_patch(list.size() + 1, 0);
+    for (std::size_t i = 0; i < list.size(); ++i) x_patch[i] = x[list[i]];
+    for (std::int64_t slot = patch.first_slot; slot < patch.first_slot + patch.cells; ++slot)
+      for (int i = 0; i < patches.dofs; ++i)
+        for (int j = 0; j < patches.dofs; ++j) {
+          const int low = std::min(i, j), high = std::max(i, j);
+          y_patch[patches.places[patches.place_index(slot, i)]] +=
+              matrices.cell(patches.cell_of_slot[slot])[high * (high + 1) / 2 + low] *
+              x_patch[patches.places[patches.place_index(slot, j)]];
+        }
+    for (int i = 0; i < patch.private_count; ++i) y[list[i]] = y_patch[i];
+    for (int i = patch.private_count; i < patch.unknown_count; ++i)
+      if (races == Races::gather)
+        contributions[patch.first_contribution + i - patch.private_count] = y_patch[i];
+      else
+        y[list[i]] += y_patch[i];
+  }
+  if (races == Races::gather)
+    for (std::int64_t r = 0; r < patches.rim.size(); ++r) {
+      y[patches.rim[r]] = 0;
+      for (std::uint32_t k = patches.rim_offsets[r]; k < patches.rim_offsets[r + 1]; ++k)
+        y[patches.rim[r]] += contributions[patches.contributions[k]];
+    }
+  return y;
+}
+
+void check_product(const CellPatches& patches, const BilinearForm& form) {
+  const ElementMatrices matrices = assemble_element_matrices(form);
+  const CsrMatrix<double> matrix = assemble<double>(form, matrices);
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> x(form.unknowns), expected(form.unknowns, 0), magnitude(form.unknowns, 0);
+  std::generate(x.begin(), x.end(), [&] { return uniform(random); });
+  for (std::int32_t i = 0; i < form.unknowns; ++i)
+    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k) {
+      expected[i] += matrix.values[k] * x[matrix.columns[k]];
+      magnitude[i] += std::abs(matrix.values[k] * x[matrix.columns[k]]);
+    }
+  const double largest = form.unknowns > 0 ? *std::max_element(magnitude.begin(), magnitude.end()) : 0;
+  for (const Races races : {Races::atomic, Races::coloured, Races::gather}) {
+    const std::vector<double> y = product(patches, matrices, x, races);
+    double worst = 0;
+    bool finite = true;
+    for (std::int32_t i = 0; i < form.unknowns; ++i) {
+      finite = finite && std::isfinite(y[i]);
+      worst = std::max(worst, std::abs(y[i] - expected[i]));
+    }
+    CHECK(finite);
+    CHECK(worst <= 1e-14 * 50 * largest);
+  }
+}
+
+CellPatches check_all(const BilinearForm& form, PatchOptions options) {
+  options.coloured = true;
+  CellPatches patches = make_cell_patches(form, options);
+  check_slots(patches, form);
+  check_unknowns(patches, options);
+  check_colouring(patches);
+  check_product(patches, form);
+  return patches;
+}
+
+constexpr PlaceLayout layouts[] = {PlaceLayout::interleaved, PlaceLayout::cell_major};
+
+}  // namespace
+
+TEST_CASE("patches cover every cell once, number their unknowns and keep colours apart") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (const int degree : {1, 3})
+      for (const PlaceLayout layout : layouts) {
+        CAPTURE(mesh::name(shape));
+        CAPTURE(degree);
+        const SmallForm small = make_form(shape, degree, {7, 6, 4});
+        check_all(small.form, {.cells = 20, .layout = layout});
+        check_all(small.form, {.cells = 256, .unknowns = 300, .layout = layout});
+      }
+}
+
+TEST_CASE("one cell, fewer cells than a patch, one cell a patch, and no unknown") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (const PlaceLayout layout : layouts) {
+      check_all(make_form(shape, 2, {1, 1, 1}).form, {.layout = layout});
+      check_all(make_form(shape, 2, {3, 2, 1}).form, {.layout = layout});
+      const SmallForm small = make_form(shape, 2, {3, 2, 2});
+      check_all(small.form, {.cells = 1, .unknowns = small.form.dofs_per_cell(), .layout = layout});
+    }
+  SmallForm small = make_form(CellShape::quadrilateral, 1, {4, 4, 1});
+  std::fill(small.form.unknown_of_dof.begin(), small.form.unknown_of_dof.end(), -1);
+  small.form.unknowns = 0;
+  check_all(small.form, {});
+}
+
+TEST_CASE("rows of cells come in compact patches, in few colours") {
+  const SmallForm small = make_form(CellShape::quadrilateral, 1, {64, 64, 1}, {.constrained = false});
+  const CellPatches patches = check_all(small.form, {.cells = 64});
+  // A square of eight by eight cells has 81 unknowns, 49 to itself, and a strip 130, 0 to itself.
+  for (const CellPatch& patch : patches.patches.span()) {
+    CHECK(patch.unknown_count <= 96);
+    CHECK(patch.private_count >= 36);
+    CHECK(patches.colours[patch.first_slot + patch.cells - 1] <= 4);
+  }
+  CHECK(patches.rim.size() == 65 * 65 - patches.unknowns.size() + patches.contributions.size());
+  CHECK(patches.colouring.colours() <= 7);
+}
+
+TEST_CASE("an unknown that no cell has is in the rim, with nothing to add") {
+  SmallForm small = make_form(CellShape::triangle, 1, {3, 3, 1});
+  const std::int32_t lonely = small.form.unknowns++;
+  const CellPatches patches = make_cell_patches(small.form, {.cells = 4});
+  CHECK(patches.rim[patches.rim.size() - 1] == lonely);
+  CHECK(patches.rim_offsets[patches.rim.size() - 1] == patches.rim_offsets[patches.rim.size()]);
+}
+
+TEST_CASE("an unstructured mesh") {
+  if (!mesh::gmsh_available()) {
+    MESSAGE("skipped: this build has no Gmsh");
+    return;
+  }
+  mesh::GmshOptions options;
+  options.file = std::string(FEMCG_SOURCE_DIR) + "/cases/meshes/shaft_keyway.geo";
+  SmallForm small;
+  small.mesh = std::make_unique<mesh::Mesh>(mesh::read_gmsh(options));
+  small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, 2);
+  small.form.space = small.space.get();
+  small.form.diffusion = [](std::int32_t, std::span<const double>, std::span<double> values) {
+    std::fill(values.begin(), values.end(), 1.0);
+  };
+  small.form.quadrature = 3;
+  small.form.unknowns = small.space->dof_count();
+  small.form.unknown_of_dof.resize(small.form.unknowns);
+  for (std::int32_t i = 0; i < small.form.unknowns; ++i) small.form.unknown_of_dof[i] = i;
+  for (const PlaceLayout layout : layouts) check_all(small.form, {.cells = 50, .layout = layout});
+}
+
+TEST_CASE("patches do not depend on the number of threads") {
+  const SmallForm small = make_form(CellShape::tetrahedron, 2, {8, 7, 6});
+  omp_set_num_threads(1);
+  const CellPatches one = make_cell_patches(small.form, {});
+  omp_set_num_threads(3);
+  const CellPatches three = make_cell_patches(small.form, {});
+  omp_set_num_threads(omp_get_num_procs());
+  const auto same = [](const auto& a, const auto& b) {
+    return std::equal(a.span().begin(), a.span().end(), b.span().begin(), b.span().end());
+  };
+  CHECK(same(one.cell_of_slot, three.cell_of_slot));
+  CHECK(same(one.places, three.places));
+  CHECK(same(one.unknowns, three.unknowns));
+  CHECK(same(one.contributions, three.contributions));
+}
+
+TEST_CASE("options out of range are refused") {
+  const SmallForm small = make_form(CellShape::triangle, 1, {3, 3, 1});
+  CHECK_THROWS_AS(make_cell_patches(small.form, {.cells = 0}), std::invalid_argument);
+  CHECK_THROWS_AS(make_cell_patches(small.form, {.cells = 257}), std::invalid_argument);
+  CHECK_THROWS_AS(make_cell_patches(small.form, {.unknowns = 2}), std::invalid_argument);
+  CHECK_THROWS_AS(make_cell_patches(small.form, {.unknowns = 65536}), std::invalid_argument);
+}
