@@ -17,7 +17,8 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr int most_cells = 256;  // a colour each at worst: colours have 8 bits
+constexpr int most_cells = 2048;
+constexpr int most_colours = 256;  // they have 8 bits
 
 /// A patch on its own, before the unknowns that it shares are known.
 struct Draft {
@@ -53,19 +54,21 @@ Draft number_unknowns(const BilinearForm& form, std::span<const std::int32_t> ce
   return draft;
 }
 
-/// The first of 256 colours that is not among `taken`.
-std::uint8_t first_free(const std::array<std::uint64_t, most_cells / 64>& taken) {
+using Colours = std::array<std::uint64_t, most_colours / 64>;  ///< a set of colours
+
+/// The first colour that is not among `taken`; `most_colours` if all are.
+int first_free(const Colours& taken) {
   std::size_t word = 0;
-  while (taken[word] == ~std::uint64_t{0}) ++word;
-  return static_cast<std::uint8_t>(64 * word + static_cast<std::size_t>(std::countr_one(taken[word])));
+  while (word < taken.size() && taken[word] == ~std::uint64_t{0}) ++word;
+  return static_cast<int>(64 * word) + (word < taken.size() ? std::countr_one(taken[word]) : 0);
 }
 
 /// Greedy, in the order of the mesh: rows of cells of a box come out in the least number of colours. Sorts by colour.
-void colour_cells(Draft& draft, std::size_t n) {
+/// False, and nothing is done, where there are too few colours.
+bool colour_cells(Draft& draft, std::size_t n) {
   std::vector<std::size_t> visit(draft.cells.size());
   std::iota(visit.begin(), visit.end(), std::size_t{0});
   std::sort(visit.begin(), visit.end(), [&](std::size_t a, std::size_t b) { return draft.cells[a] < draft.cells[b]; });
-  using Colours = std::array<std::uint64_t, most_cells / 64>;
   std::vector<Colours> of_unknown(draft.unknowns.size(), Colours{});
   std::vector<std::uint8_t> colour_of(draft.cells.size());
   for (const std::size_t c : visit) {
@@ -74,7 +77,9 @@ void colour_cells(Draft& draft, std::size_t n) {
     for (const std::uint16_t rank : ranks)
       if (rank < of_unknown.size())
         for (std::size_t word = 0; word < taken.size(); ++word) taken[word] |= of_unknown[rank][word];
-    const std::uint8_t colour = colour_of[c] = first_free(taken);
+    const int colour = first_free(taken);
+    if (colour == most_colours) return false;
+    colour_of[c] = static_cast<std::uint8_t>(colour);
     for (const std::uint16_t rank : ranks)
       if (rank < of_unknown.size()) of_unknown[rank][colour / 64] |= std::uint64_t{1} << colour % 64;
   }
@@ -89,18 +94,18 @@ void colour_cells(Draft& draft, std::size_t n) {
   }
   sorted.unknowns = std::move(draft.unknowns);
   draft = std::move(sorted);
+  return true;
 }
 
-/// One patch of some cells, or two of half of them if they have too many unknowns, and so on.
+/// One patch of some cells, or two of half of them if they have too many unknowns or colours, and so on.
 void draft_patches(const BilinearForm& form, std::span<const std::int32_t> cells, std::size_t most_unknowns,
                    std::vector<Draft>& drafts) {
   Draft draft = number_unknowns(form, cells);
-  if (draft.unknowns.size() > most_unknowns) {
+  if (draft.unknowns.size() > most_unknowns || !colour_cells(draft, static_cast<std::size_t>(form.dofs_per_cell()))) {
     draft_patches(form, cells.first(cells.size() / 2), most_unknowns, drafts);
     draft_patches(form, cells.subspan(cells.size() / 2), most_unknowns, drafts);
     return;
   }
-  colour_cells(draft, static_cast<std::size_t>(form.dofs_per_cell()));
   drafts.push_back(std::move(draft));
 }
 
@@ -225,7 +230,7 @@ void link_contributions(CellPatches& made, std::span<const std::int32_t> uses) {
 
 CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& options) {
   if (options.cells < 1 || options.cells > most_cells)
-    throw std::invalid_argument("a patch has 1 to 256 cells, not " + std::to_string(options.cells));
+    throw std::invalid_argument("a patch has 1 to 2048 cells, not " + std::to_string(options.cells));
   if (options.unknowns < form.dofs_per_cell() || options.unknowns > std::numeric_limits<std::uint16_t>::max())
     throw std::invalid_argument("a patch has room for a cell's " + std::to_string(form.dofs_per_cell()) +
                                 " to 65535 unknowns, not " + std::to_string(options.unknowns));

@@ -222,6 +222,19 @@ TEST_CASE("rows of cells come in compact patches, in few colours") {
   CHECK(patches.colouring.colours() <= 7);
 }
 
+TEST_CASE("a patch with more cells at one unknown than there are colours is divided") {
+  // One unknown, in the middle of every cell.
+  SmallForm small = make_form(CellShape::triangle, 3, {20, 20, 1});
+  std::fill(small.form.unknown_of_dof.begin(), small.form.unknown_of_dof.end(), -1);
+  const int middle = small.space->basis().lattice().node(1, 1);
+  for (std::int32_t cell = 0; cell < small.form.cells(); ++cell)
+    small.form.unknown_of_dof[small.space->dofs(cell)[middle]] = 0;
+  small.form.unknowns = 1;
+  const CellPatches patches = make_cell_patches(small.form, {.cells = 2048});
+  CHECK(patches.patches.size() == 4);
+  check_slots(patches, small.form);
+}
+
 TEST_CASE("an unknown that no cell has is in the rim, with nothing to add") {
   SmallForm small = make_form(CellShape::triangle, 1, {3, 3, 1});
   const std::int32_t lonely = small.form.unknowns++;
@@ -270,7 +283,7 @@ TEST_CASE("patches do not depend on the number of threads") {
 TEST_CASE("options out of range are refused") {
   const SmallForm small = make_form(CellShape::triangle, 1, {3, 3, 1});
   CHECK_THROWS_AS(make_cell_patches(small.form, {.cells = 0}), std::invalid_argument);
-  CHECK_THROWS_AS(make_cell_patches(small.form, {.cells = 257}), std::invalid_argument);
+  CHECK_THROWS_AS(make_cell_patches(small.form, {.cells = 2049}), std::invalid_argument);
   CHECK_THROWS_AS(make_cell_patches(small.form, {.unknowns = 2}), std::invalid_argument);
   CHECK_THROWS_AS(make_cell_patches(small.form, {.unknowns = 65536}), std::invalid_argument);
 }
