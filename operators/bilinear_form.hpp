@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct BilinearForm {
   const mesh::FunctionSpace* space = nullptr;
   int quadrature = 2;  ///< mesh::cell_quadrature's n
   Coefficient diffusion;
+  /// The diffusion in a cell where it is known to be constant there; it spares evaluating it at every point. May be
+  /// empty. Called from several threads at once.
+  std::function<std::optional<double>(std::int32_t cell)> constant_diffusion;
   std::vector<RobinFacet> robin;             ///< sorted by cell
   std::vector<std::int32_t> unknown_of_dof;  ///< -1 for constrained dofs
   std::int32_t unknowns = 0;

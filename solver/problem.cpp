@@ -117,6 +117,7 @@ void Problem::set_diffusion() {
     expression.evaluate(points, values);
     if (!expression.constant()) require_at_least(expression, 0, false, points, values, "diffusion");
   };
+  form_.constant_diffusion = [field](std::int32_t cell) { return field.of_cell(cell).constant(); };
 }
 
 /// Visits every quadrature point once, so that a wrong value is found before anything is assembled.

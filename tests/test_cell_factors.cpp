@@ -1,0 +1,127 @@
+// The factors at the quadrature points as a GPU computes them, against CellEvaluator's; on the host, what they are
+// computed from.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "operators/cuda_cell_factors.hpp"
+#include "tests/device.hpp"
+#include "tests/forms.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+namespace tests = femcg::tests;
+using femcg::tests::FormOptions;
+using femcg::tests::make_form;
+using femcg::tests::SmallForm;
+using mesh::CellShape;
+
+namespace {
+
+/// D_q from the inputs, in the textbook's way: J, then J^-1 by Eigen.
+std::vector<double> factors_on_host(const FactorInputs& inputs, std::int32_t cell) {
+  const int d = inputs.dimension;
+  std::vector<double> factors;
+  for (int q = 0; q < inputs.points; ++q) {
+    Eigen::MatrixXd jacobian = Eigen::MatrixXd::Zero(d, d);
+    for (int a = 0; a < inputs.nodes; ++a)
+      for (int i = 0; i < d; ++i)
+        for (int j = 0; j < d; ++j)
+          jacobian(i, j) += inputs.coordinates[std::int64_t{inputs.cell_nodes[cell * inputs.nodes + a]} * d + i] *
+                            inputs.gradients[(q * d + j) * inputs.nodes + a];
+    const Eigen::MatrixXd inverse = jacobian.inverse();
+    const Eigen::MatrixXd factor = inputs.weights[q] * jacobian.determinant() *
+                                   inputs.diffusion[inputs.diffusion_a_cell * cell + inputs.diffusion_a_point * q] *
+                                   inverse * inverse.transpose();
+    for (int a = 0; a < d; ++a)
+      for (int b = a; b < d; ++b) factors.push_back(factor(a, b));
+  }
+  return factors;
+}
+
+/// The factors of all slots as the layouts have them, from the device that the test runs on.
+template <class T>
+Vector<T> computed(const BilinearForm& form, const CellPatches& patches) {
+  const FactorInputs inputs = factor_inputs(form, tests::device());
+  if (tests::device() == Device::cuda)
+    return copied(cuda_cell_factors<T>(inputs, copied(patches.cell_of_slot, Device::cuda), patches.layout),
+                  Device::host);
+  const int count = inputs.points * inputs.entries();
+  Vector<T> factors(patches.slots() * count);
+  for (std::int64_t slot = 0; slot < patches.slots(); ++slot) {
+    std::vector<double> of_cell(count, 0.0);
+    if (patches.cell_of_slot[slot] >= 0) of_cell = factors_on_host(inputs, patches.cell_of_slot[slot]);
+    for (int k = 0; k < count; ++k)
+      factors[patches.layout == PlaceLayout::interleaved ? slot / CellPatches::group * CellPatches::group * count +
+                                                               k * CellPatches::group + slot % CellPatches::group
+                                                         : slot * count + k] = static_cast<T>(of_cell[k]);
+  }
+  return factors;
+}
+
+template <class T>
+void check_factors(const BilinearForm& form, PlaceLayout layout) {
+  const CellPatches patches = make_cell_patches(form, {.cells = 20, .layout = layout});
+  const Vector<T> factors = computed<T>(form, patches);
+  CellEvaluator evaluator(form);
+  const std::int64_t count = static_cast<std::int64_t>(evaluator.factors().size());
+  REQUIRE(factors.size() == patches.slots() * count);
+  double worst = 0;
+  for (std::int64_t slot = 0; slot < patches.slots(); ++slot) {
+    const std::int32_t cell = patches.cell_of_slot[slot];
+    std::vector<double> expected(count, 0.0);
+    double largest = 1;
+    if (cell >= 0) {
+      evaluator.move_to(cell);
+      std::copy(evaluator.factors().begin(), evaluator.factors().end(), expected.begin());
+      largest = *std::max_element(expected.begin(), expected.end());
+    }
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t at =
+          layout == PlaceLayout::cell_major
+              ? slot * count + k
+              : (slot / CellPatches::group * count + k) * CellPatches::group + slot % CellPatches::group;
+      worst = std::max(worst, std::abs(static_cast<double>(factors[at]) - expected[k]) / largest);
+    }
+  }
+  CHECK(worst <= 50 * std::numeric_limits<T>::epsilon());
+}
+
+}  // namespace
+
+TEST_CASE("factors are CellEvaluator's: shapes, straight and curved, constant and varying, both layouts") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (const FormOptions& options :
+         {FormOptions{}, FormOptions{.varying = false}, FormOptions{.curved = true}, FormOptions{.quadrature = 5}})
+      for (const PlaceLayout layout : {PlaceLayout::interleaved, PlaceLayout::cell_major}) {
+        CAPTURE(mesh::name(shape));
+        const SmallForm small = make_form(shape, 2, {5, 4, 3}, options);
+        check_factors<double>(small.form, layout);
+        check_factors<float>(small.form, layout);
+      }
+}
+
+TEST_CASE("the diffusion takes one number, one a cell or one a point") {
+  SmallForm small = make_form(CellShape::triangle, 2, {4, 3, 1}, {.varying = false});
+  CHECK(factor_inputs(small.form, Device::host).diffusion.size() == 1);
+  small.form.constant_diffusion = [](std::int32_t) { return std::optional(1.5); };
+  small.form.diffusion = nullptr;  // not asked
+  CHECK(factor_inputs(small.form, Device::host).diffusion[0] == 1.5);
+  small.form.constant_diffusion = [](std::int32_t cell) { return std::optional(cell < 3 ? 1.0 : 2.0); };
+  const FactorInputs by_cell = factor_inputs(small.form, Device::host);
+  CHECK(by_cell.diffusion.size() == small.form.cells());
+  CHECK(by_cell.diffusion[2 * by_cell.diffusion_a_cell] == 1);
+  CHECK(by_cell.diffusion[3 * by_cell.diffusion_a_cell] == 2);
+
+  // Where one cell is not known to be constant, it is evaluated in all.
+  small.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
+    std::fill(values.begin(), values.end(), cell < 3 ? 1.0 : 2.0);
+  };
+  small.form.constant_diffusion = [](std::int32_t cell) { return cell < 3 ? std::optional(1.0) : std::nullopt; };
+  CHECK(factor_inputs(small.form, Device::host).diffusion.size() == small.form.cells());
+  const SmallForm varying = make_form(CellShape::triangle, 2, {4, 3, 1});
+  const FactorInputs by_point = factor_inputs(varying.form, Device::host);
+  CHECK(by_point.diffusion.size() == std::int64_t{varying.form.cells()} * by_point.points);
+}
