@@ -30,7 +30,7 @@ using Options = std::map<std::string, std::string>;
 /// What an operator is made from; only the parts that it needs are there.
 enum class Needs {
   matrix,            ///< the assembled CSR matrix: works for Matrix Market files too
-  element_matrices,  ///< K_e of every cell
+  element_matrices,  ///< K_e of every cell on the host; a GPU makes do with the form
   form               ///< the space and the coefficients at quadrature points: nothing is assembled
 };
 
@@ -55,6 +55,10 @@ struct OperatorDescription {
   bool host;
   bool cuda;
   std::span<const OptionDescription> options;
+  /// A GPU assembles its element matrices itself.
+  Needs needs_on(Device device) const {
+    return needs == Needs::element_matrices && device == Device::cuda ? Needs::form : needs;
+  }
   std::unique_ptr<Operator<double>> (*make_double)(const Ingredients<double>&, const Options&);
   std::unique_ptr<Operator<float>> (*make_single)(const Ingredients<float>&, const Options&);
   BytesOf<double> bytes_double = nullptr;  ///< null: it keeps what it needs as that is

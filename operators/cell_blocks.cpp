@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "mesh/first_failure.hpp"
 
@@ -24,8 +25,9 @@ CellBlocks<T>::CellBlocks(const BilinearForm& form, Races races)
     : races_(races), dofs_(form.dofs_per_cell()), batches_((form.cells() + lanes - 1) / lanes) {
   const std::int32_t step = batches_a_block(batches_, lanes, dofs_);
   for (std::int32_t batch = 0; batch < batches_; batch += step)
-    blocks_.push_back({batch, std::min(batch + step, batches_), 0, 0, 0});
+    blocks_.push_back({batch, std::min(batch + step, batches_), 0, 0, 0, 0});
   number_blocks(form);
+  if (races_ == Races::gather) link_contributions();
   if (races_ == Races::coloured)
     colouring_ = colour_parts(static_cast<std::int32_t>(blocks_.size()), form.unknowns, [&](std::int32_t block) {
       return unknowns(blocks_[block]).subspan(blocks_[block].private_count);
@@ -90,6 +92,31 @@ void CellBlocks<T>::number_blocks(const BilinearForm& form) {
           places_[(std::int64_t{batch} * dofs_ + a) * lanes + l] =
               static_cast<std::uint16_t>(place(cell < form.cells() ? form.unknown(cell, a) : -1));
         }
+  }
+}
+
+/// Numbers the blocks' contributions, one block after the other, and lists those of each shared unknown.
+template <std::floating_point T>
+void CellBlocks<T>::link_contributions() {
+  const auto shared = [&](const Block& block) { return unknowns(block).subspan(block.private_count); };
+  const auto index = [&](std::int32_t unknown) {
+    return std::lower_bound(shared_.span().begin(), shared_.span().end(), unknown) - shared_.span().begin();
+  };
+  gather_offsets_ = Vector<std::int64_t>(shared_.size() + 1);
+  fill(gather_offsets_, std::int64_t{0});
+  std::int64_t total = 0;
+  for (Block& block : blocks_) {
+    block.first_contribution = total;
+    total += block.unknown_count - block.private_count;
+    for (const std::int32_t i : shared(block)) ++gather_offsets_[index(i) + 1];
+  }
+  std::partial_sum(gather_offsets_.span().begin(), gather_offsets_.span().end(), gather_offsets_.span().begin());
+  std::vector<std::int64_t> next(gather_offsets_.span().begin(), gather_offsets_.span().end());
+  gathered_ = Vector<std::int64_t>(total);
+  contributions_ = Vector<T>(total);
+  for (const Block& block : blocks_) {
+    std::int64_t contribution = block.first_contribution;
+    for (const std::int32_t i : shared(block)) gathered_[next[index(i)]++] = contribution++;
   }
 }
 

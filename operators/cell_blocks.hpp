@@ -29,10 +29,11 @@ using Lanes = typename LanesOf<T>::type;
 /// Cells come in batches of `lanes` (SIMD over cells), consecutive batches in blocks. A block copies its part of x to a
 /// buffer, works on its batches there, and adds its part of y to the whole at once. Unknowns of one block only are
 /// simply stored; those on the rim, which other blocks share, are added atomically, or colour by colour, blocks of one
-/// colour having no unknown in common. Constrained dofs and the empty lanes of the last batch go to one extra place of
-/// the buffer, where x is zero.
+/// colour having no unknown in common; or each block keeps what it has for them, its contributions, and these are
+/// gathered at the end in the order of the blocks. Constrained dofs and the empty lanes of the last batch go to one
+/// extra place of the buffer, where x is zero.
 ///
-/// Blocks and colours do not depend on the number of threads: coloured sums are the same to the bit.
+/// Blocks and colours do not depend on the number of threads: coloured and gathered sums are the same to the bit.
 template <std::floating_point T>
 class CellBlocks {
  public:
@@ -42,6 +43,7 @@ class CellBlocks {
     std::int32_t first_batch, last_batch;       ///< [first, last)
     std::int64_t first_unknown;                 ///< its place in the list of all blocks' unknowns
     std::int32_t private_count, unknown_count;  ///< private ones first, then shared ones
+    std::int64_t first_contribution;            ///< number of what it has for the first of the shared ones
   };
 
   /// Blocks are coloured only where colours keep them apart.
@@ -53,7 +55,7 @@ class CellBlocks {
   const std::vector<Block>& blocks() const { return blocks_; }
   std::int64_t bytes() const {
     return places_.bytes() + unknowns_.bytes() + static_cast<std::int64_t>(blocks_.size() * sizeof(Block)) +
-           shared_.bytes();
+           shared_.bytes() + gather_offsets_.bytes() + gathered_.bytes() + contributions_.bytes();
   }
   /// Blocks of each colour, colour by colour.
   const std::vector<std::int32_t>& coloured_blocks() const { return colouring_.parts; }
@@ -72,6 +74,7 @@ class CellBlocks {
  private:
   std::vector<std::vector<std::int32_t>> unknowns_of_blocks(const BilinearForm& form) const;
   void number_blocks(const BilinearForm& form);
+  void link_contributions();
 
   template <class CellWork, class BlockWork>
   double work_on(const Block& block, const T* x, T* x_block, T* y_block, Lanes<T>* scratch, CellWork& cells,
@@ -87,6 +90,10 @@ class CellBlocks {
   Vector<std::uint16_t> places_;   ///< batches x dofs x lanes
   Vector<std::int32_t> shared_;    ///< unknowns of two or more blocks
   Colouring colouring_;
+  /// For a gather: of shared_[k] the contributions gathered_[gather_offsets_[k]] to gathered_[gather_offsets_[k + 1] -
+  /// 1], and, during a product, what they are.
+  Vector<std::int64_t> gather_offsets_, gathered_;
+  mutable Vector<T> contributions_;
 };
 
 template <std::floating_point T>
@@ -119,6 +126,11 @@ template <std::floating_point T>
 void CellBlocks<T>::add(const Block& block, const T* y_block, T* y) const {
   const std::span<const std::int32_t> list = unknowns(block);
   for (std::int32_t i = 0; i < block.private_count; ++i) y[list[i]] = y_block[i];
+  if (races_ == Races::gather) {
+    std::copy(y_block + block.private_count, y_block + block.unknown_count,
+              contributions_.data() + block.first_contribution);
+    return;
+  }
   if (races_ == Races::coloured) {
     for (std::int32_t i = block.private_count; i < block.unknown_count; ++i) y[list[i]] += y_block[i];
     return;
@@ -153,15 +165,21 @@ void CellBlocks<T>::product(const T* x, T* y, double* energy, CellWork cells, Bl
     };
 #pragma omp for schedule(static)
     for (std::int64_t i = 0; i < shared_.size(); ++i) y[shared_[i]] = 0;
-    if (races_ == Races::atomic) {
-#pragma omp for schedule(static)
-      for (std::size_t number = 0; number < blocks_.size(); ++number) work(static_cast<std::int32_t>(number));
-    } else {
+    if (races_ == Races::coloured) {
       for (int colour = 0; colour < colours(); ++colour) {
 #pragma omp for schedule(static)
         for (std::int32_t i = colour_offsets()[colour]; i < colour_offsets()[colour + 1]; ++i)
           work(coloured_blocks()[i]);
       }
+    } else {
+#pragma omp for schedule(static)
+      for (std::size_t number = 0; number < blocks_.size(); ++number) work(static_cast<std::int32_t>(number));
+    }
+    if (races_ == Races::gather) {
+#pragma omp for schedule(static)
+      for (std::int64_t i = 0; i < shared_.size(); ++i)
+        for (std::int64_t k = gather_offsets_[i]; k < gather_offsets_[i + 1]; ++k)
+          y[shared_[i]] += contributions_[gathered_[k]];
     }
   }
   failure.rethrow();

@@ -119,8 +119,8 @@ std::string reason_of(const std::exception& error) {
 template <std::floating_point T>
 void Comparing<T>::assemble(const std::vector<Entrant>& entrants) try {
   const auto needed = [&](Needs needs) {
-    return std::ranges::any_of(entrants,
-                               [&](const Entrant& e) { return e.not_applicable.empty() && row_of(e).needs == needs; });
+    return std::ranges::any_of(
+        entrants, [&](const Entrant& e) { return e.not_applicable.empty() && row_of(e).needs_on(e.device) == needs; });
   };
   std::optional<operators::MatrixRows<T>> rows;
   if (system_.form != nullptr && (needed(Needs::matrix) || needed(Needs::element_matrices))) {
@@ -193,7 +193,7 @@ template <std::floating_point T>
 void Comparing<T>::fill_in(Compared& row, const operators::OperatorDescription& of, const operators::Operator<T>& a) {
   Record& record = row.record;
   record.footprint = a.footprint();
-  record.seconds.assembly = of.needs == Needs::form ? 0 : element_seconds_;
+  record.seconds.assembly = of.needs_on(record.device) == Needs::form ? 0 : element_seconds_;
   if (of.needs == Needs::matrix) {
     record.seconds.assembly += matrix_seconds_;
     row.matrix = statistics_;
@@ -206,12 +206,13 @@ void Comparing<T>::fill_in(Compared& row, const operators::OperatorDescription& 
 template <std::floating_point T>
 void Comparing<T>::make(const Entrant& entrant, Compared& row) {
   const operators::OperatorDescription& of = row_of(entrant);
-  if (of.needs != Needs::form && !assembly_failure_.empty()) throw std::runtime_error(assembly_failure_);
+  const Needs needs = of.needs_on(entrant.device);
+  if (needs != Needs::form && !assembly_failure_.empty()) throw std::runtime_error(assembly_failure_);
   operators::Ingredients<T> from;
   from.device = entrant.device;
   from.form = system_.form;
-  if (of.needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
-  if (of.needs == Needs::matrix) from.matrix = matrix_;
+  if (needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
+  if (needs == Needs::matrix) from.matrix = matrix_;
   row.record.memory = need_of_operator<T>({&of, &entrant.op.options, entrant.device, system_.preconditioner != "none"},
                                           system_.form, matrix_.get());
   require_memory(row.record.memory, "it");

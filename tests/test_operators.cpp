@@ -259,7 +259,7 @@ TEST_CASE("cells in a scattered order need many colours, and atomic sums none") 
   }
   const ElementMatrices matrices = assemble_element_matrices(small.form);
   const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
-  for (const char* name : {"lma-atomic", "lma-coloured", "matrix-free"})
+  for (const char* name : {"lma-atomic", "lma-coloured", "lma-gather", "matrix-free"})
     if (tests::runs_here(*find_operator(name)))
       check_operator<double>(*find_operator(name), small.form, matrices, matrix);
 }

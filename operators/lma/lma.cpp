@@ -1,10 +1,15 @@
-// Stored: the lower triangle of each K_c, interleaved over the cells of a batch (entry by entry, a cache line of lanes
-// each), and 16-bit places of the cells' unknowns in their block. A product moves n (n + 1) / 2 words and 2 n bytes a
-// cell of n dofs, and x and y once.
+// On the host. Stored: the lower triangle of each K_c, interleaved over the cells of a batch (entry by entry, a cache
+// line of lanes each), and 16-bit places of the cells' unknowns in their block. A product moves n (n + 1) / 2 words and
+// 2 n bytes a cell of n dofs, and x and y once.
 
 #include "operators/lma/lma.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <vector>
+
 #include "operators/cell_blocks.hpp"
+#include "operators/lma/lma_cuda.hpp"
 
 namespace femcg::operators {
 
@@ -81,21 +86,83 @@ class Lma final : public Operator<T> {
   Vector<Lanes<T>> values_;  ///< batches x packed entries
 };
 
+/// Cells a patch: many enough that little of it is rim, few enough for its unknowns to leave shared memory to others,
+/// and for a GPU to have work everywhere.
+PatchOptions patch_options(const BilinearForm& form, Races races) {
+  const int n = form.dofs_per_cell();
+  PatchOptions options;
+  options.layout = lma_cell_threads(n) == CellThreads::one ? PlaceLayout::interleaved : PlaceLayout::cell_major;
+  options.coloured = races == Races::coloured;
+  const int most = n <= 4 ? 512 : n <= 10 ? 256 : n <= 27 ? 128 : n <= 35 ? 64 : n <= 64 ? 32 : 16;
+  const int least = options.layout == PlaceLayout::interleaved ? CellPatches::group : 4;
+  constexpr int patches_for_all = 1024;
+  options.cells = std::clamp(form.cells() / patches_for_all / least * least, least, most);
+  return options;
+}
+
+/// The matrices of cells with Robin terms, which the GPU does not assemble.
+void set_robin_matrices(LmaInputs& inputs, const BilinearForm& form) {
+  std::vector<std::int32_t> cells;
+  for (const RobinFacet& facet : form.robin)
+    if (cells.empty() || cells.back() != facet.cell) cells.push_back(facet.cell);
+  const auto count = static_cast<std::int64_t>(cells.size());
+  const std::int64_t packed = std::int64_t{form.dofs_per_cell()} * (form.dofs_per_cell() + 1) / 2;
+  inputs.robin_slots = Vector<std::int64_t>(count);
+  inputs.robin_matrices = Vector<double>(count * packed);
+  if (cells.empty()) return;
+  for (std::int64_t slot = 0; slot < inputs.patches.slots(); ++slot) {
+    const auto found = std::lower_bound(cells.begin(), cells.end(), inputs.patches.cell_of_slot[slot]);
+    if (found != cells.end() && *found == inputs.patches.cell_of_slot[slot])
+      inputs.robin_slots[found - cells.begin()] = slot;
+  }
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<CellEvaluator> evaluator;
+    failure.guard(mesh::FirstFailure::preparation, [&] { evaluator.emplace(form); });
+#pragma omp for schedule(static)
+    for (std::int64_t k = 0; k < count; ++k)
+      failure.guard(k, [&] {
+        evaluator->move_to(cells[k]);
+        evaluator->matrix({inputs.robin_matrices.data() + k * packed, static_cast<std::size_t>(packed)});
+      });
+  }
+  failure.rethrow();
+}
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_lma(const Ingredients<T>& from, Races races) {
+  if (from.device == Device::host) return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, races);
+  LmaInputs inputs;
+  inputs.patches = make_cell_patches(*from.form, patch_options(*from.form, races));
+  inputs.factors = factor_inputs(*from.form, Device::cuda);
+  inputs.gradients = basis_gradients(*from.form, Device::cuda);
+  set_robin_matrices(inputs, *from.form);
+  return make_lma_cuda<T>(inputs, races);
+}
+
 }  // namespace
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_lma_atomic(const Ingredients<T>& from, const Options&) {
-  return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, Races::atomic);
+  return make_lma(from, Races::atomic);
 }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_lma_coloured(const Ingredients<T>& from, const Options&) {
-  return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, Races::coloured);
+  return make_lma(from, Races::coloured);
+}
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_lma_gather(const Ingredients<T>& from, const Options&) {
+  return make_lma(from, Races::gather);
 }
 
 template std::unique_ptr<Operator<double>> make_lma_atomic(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_lma_atomic(const Ingredients<float>&, const Options&);
 template std::unique_ptr<Operator<double>> make_lma_coloured(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_lma_coloured(const Ingredients<float>&, const Options&);
+template std::unique_ptr<Operator<double>> make_lma_gather(const Ingredients<double>&, const Options&);
+template std::unique_ptr<Operator<float>> make_lma_gather(const Ingredients<float>&, const Options&);
 
 }  // namespace femcg::operators

@@ -1,0 +1,108 @@
+// y = sum_c P_c' (K_c (P_c x)) with stored element matrices (Reguly & Giles 2012, section 8), patch by patch: see
+// operators/cuda_cell_patches.cuh for what becomes of shared unknowns, lma_cells.cuh for the threads of a cell.
+//
+// A thread a cell up to 27 dofs, a warp a cell above. A product moves n (n + 1) / 2 words and 2 n bytes a cell of n
+// dofs, and about 4 bytes, x and y an unknown. In two dimensions and double precision an unknown of Q1 to Q4 costs 104,
+// 129, 157, 187 bytes, of which the matrices are 80, 90, 121, 162.
+
+#include "operators/lma/lma_cells.cuh"
+
+#include <stdexcept>
+
+namespace femcg::operators {
+
+namespace {
+
+template <std::floating_point T, class Cells>
+class LmaOnGpu final : public Operator<T> {
+ public:
+  LmaOnGpu(const LmaInputs& inputs, Races races)
+      : Operator<T>(inputs.patches.unknown_count, Device::cuda),
+        dofs_(inputs.patches.dofs),
+        cells_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
+        values_(assemble_on_gpu<T>(inputs)),
+        diagonal_(diagonal_of(inputs.patches, values_)),
+        product_(inputs.patches, races) {}
+
+  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+
+  Footprint footprint() const override {
+    const std::int64_t word = sizeof(T), packed = std::int64_t{dofs_} * (dofs_ + 1) / 2;
+    Footprint footprint;
+    footprint.stored_bytes = values_.bytes() + product_.bytes();
+    footprint.moved_bytes = cells_ * packed * word + product_.moved_bytes(this->size());
+    footprint.effective_bytes = footprint.stored_bytes + 3 * cells_ * dofs_ * word;
+    footprint.flops = 2 * cells_ * dofs_ * dofs_;
+    return footprint;
+  }
+
+ private:
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    product_(Cells{values_.data()}, x, y, energy);
+  }
+
+  static Vector<T> diagonal_of(const CellPatches& patches, const Vector<T>& values) {
+    const cuda::PatchProduct<T, cuda::DiagonalCells<T>> sum(patches, Races::gather);
+    Vector<T> none(patches.unknown_count, Device::cuda), diagonal(patches.unknown_count, Device::cuda);
+    clear(none);
+    sum({LmaLayout<T>(patches.dofs), values.data()}, none, diagonal, nullptr);
+    synchronize(Device::cuda);  // none and the lists of the sum go
+    return diagonal;
+  }
+
+  int dofs_;
+  std::int64_t cells_;
+  Vector<T> values_, diagonal_;
+  cuda::PatchProduct<T, Cells> product_;
+};
+
+template <std::floating_point T, int n>
+std::unique_ptr<Operator<T>> make(const LmaInputs& inputs, Races races) {
+  if constexpr (lma_cell_threads(n) == CellThreads::one)
+    return std::make_unique<LmaOnGpu<T, cuda::ThreadCells<T, n>>>(inputs, races);
+  else
+    return std::make_unique<LmaOnGpu<T, cuda::WarpCells<T, n>>>(inputs, races);
+}
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_lma_cuda(const LmaInputs& inputs, Races races) {
+  switch (inputs.patches.dofs) {
+    case 3:
+      return make<T, 3>(inputs, races);
+    case 4:
+      return make<T, 4>(inputs, races);
+    case 6:
+      return make<T, 6>(inputs, races);
+    case 8:
+      return make<T, 8>(inputs, races);
+    case 9:
+      return make<T, 9>(inputs, races);
+    case 10:
+      return make<T, 10>(inputs, races);
+    case 15:
+      return make<T, 15>(inputs, races);
+    case 16:
+      return make<T, 16>(inputs, races);
+    case 20:
+      return make<T, 20>(inputs, races);
+    case 25:
+      return make<T, 25>(inputs, races);
+    case 27:
+      return make<T, 27>(inputs, races);
+    case 35:
+      return make<T, 35>(inputs, races);
+    case 64:
+      return make<T, 64>(inputs, races);
+    case 125:
+      return make<T, 125>(inputs, races);
+    default:
+      throw std::invalid_argument("element matrices on a GPU are for cells of degree 1 to 4");
+  }
+}
+
+template std::unique_ptr<Operator<double>> make_lma_cuda(const LmaInputs&, Races);
+template std::unique_ptr<Operator<float>> make_lma_cuda(const LmaInputs&, Races);
+
+}  // namespace femcg::operators

@@ -1,0 +1,231 @@
+#pragma once
+
+// What a thread block does with the element matrices of one patch: y_e = K_e x_e, from the lower triangle of K_e alone.
+// Row i of it serves y_i and, mirrored, the y_j before it.
+
+#include "operators/cuda_cell_patches.cuh"
+#include "operators/lma/lma_layout.cuh"
+
+namespace femcg::operators::cuda {
+
+template <class T>
+struct SixteenBytes;
+template <>
+struct SixteenBytes<double> {
+  using type = double2;
+  static __device__ void unpack(double2 from, double (&to)[2]) {
+    to[0] = from.x;
+    to[1] = from.y;
+  }
+};
+template <>
+struct SixteenBytes<float> {
+  using type = float4;
+  static __device__ void unpack(float4 from, float (&to)[4]) {
+    to[0] = from.x;
+    to[1] = from.y;
+    to[2] = from.z;
+    to[3] = from.w;
+  }
+};
+
+/// Blocks a multiprocessor that leave each thread so many of its 65536 registers.
+constexpr int blocks_with_registers(int threads, int registers) {
+  const int blocks = 65536 / (threads * registers);
+  return blocks < 1 ? 1 : blocks * threads > 2048 ? 2048 / threads : blocks;
+}
+
+/// A thread a cell of n dofs. x_e and y_e stay in registers; the matrix comes in runs of 16 bytes, `in_flight` of them
+/// on their way at any time.
+template <class T, int n>
+struct ThreadCells {
+  static constexpr int threads = 128, together = LmaLayout<T>::together;
+  static constexpr int packed = n * (n + 1) / 2, runs = (packed + together - 1) / together;
+  static constexpr int in_flight = runs < 8 ? runs : 8;
+  static constexpr int words = sizeof(T) / 4;
+  static constexpr int blocks_a_multiprocessor = blocks_with_registers(threads, 2 * words * n + 4 * in_flight + 36);
+
+  const T* values;
+
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
+    for (int first = 0; first < patch.slots; first += threads) {
+      const int slot = first + static_cast<int>(threadIdx.x);
+      Places<n> places;
+      T y_e[n];
+      if (slot < patch.cells) {
+        T x_e[n];
+        places.load(all, patch, slot);
+        places.take(x, x_e);
+        multiply(patch.first_slot + slot, x_e, y_e);
+      }
+      for_each_colour(all, patch, first, first + threads, slot,
+                      [&] { places.add(y_e, y, static_cast<int>(patch.unknown_count)); });
+    }
+  }
+
+ private:
+  using Run = SixteenBytes<T>;
+
+  __device__ void multiply(std::int64_t slot, const T (&x_e)[n], T (&y_e)[n]) const {
+    constexpr int group = CellPatches::group;
+    const auto* from =
+        reinterpret_cast<const typename Run::type*>(values) + slot / group * (runs * group) + slot % group;
+    typename Run::type coming[in_flight];
+#pragma unroll
+    for (int run = 0; run < in_flight; ++run) coming[run] = __ldcs(from + run * group);
+    T k[together];
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+      y_e[i] = T(0);
+#pragma unroll
+      for (int j = 0; j <= i; ++j) {
+        const int entry = i * (i + 1) / 2 + j, run = entry / together;
+        if (entry % together == 0) {
+          Run::unpack(coming[run % in_flight], k);
+          if (run + in_flight < runs) coming[run % in_flight] = __ldcs(from + (run + in_flight) * group);
+        }
+        y_e[i] += k[entry % together] * x_e[j];
+        if (j < i) y_e[j] += k[entry % together] * x_e[i];
+      }
+    }
+  }
+};
+
+/// Columns whose sums over the lanes are taken together.
+constexpr int columns_together = 16;
+
+/// Of 2 `width` sums that lanes have parts of, each lane goes on with half: those that its number says, after it has
+/// given its parts of the others to the lane `width` away and received theirs.
+template <int width, class T>
+__device__ void halve_columns(T (&parts)[columns_together]) {
+  const bool upper = (threadIdx.x & width) != 0;
+#pragma unroll
+  for (int c = 0; c < width; ++c) {
+    const T low = parts[c], high = parts[c + width];
+    parts[c] = (upper ? high : low) + __shfl_xor_sync(all_lanes, upper ? low : high, width);
+  }
+  if constexpr (width > 1) halve_columns<width / 2>(parts);
+}
+
+/// Of 16 sums that every lane has a part of, lanes l and l + 16 receive the l-th, for a shuffle a sum.
+template <class T>
+__device__ T sum_of_own_column(T (&parts)[columns_together]) {
+  halve_columns<columns_together / 2>(parts);
+  return parts[0] + __shfl_xor_sync(all_lanes, parts[0], columns_together);
+}
+
+/// A warp a cell of n dofs: lane l has the rows l, l + 32, ... of x_e and y_e. The matrix is read column by column,
+/// `together` of them at once; what the columns' entries above the diagonal add to y is summed over the lanes for
+/// 16 columns together.
+template <class T, int n>
+struct WarpCells {
+  static constexpr int threads = 128, rows = (n + threads_a_warp - 1) / threads_a_warp;
+  static constexpr int packed = n * (n + 1) / 2, together = 4;
+  static constexpr int words = sizeof(T) / 4;
+  static constexpr int blocks_a_multiprocessor =
+      blocks_with_registers(threads, words*(threads_a_warp + (2 + together) * rows) + 40);
+
+  const T* values;
+
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
+    constexpr int cells = threads / threads_a_warp;
+    const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
+    const int warp = static_cast<int>(threadIdx.x) / threads_a_warp;
+    for (int first = 0; first < patch.cells; first += cells) {
+      const int cell = first + warp;
+      int place[rows];
+      T y_e[rows];
+      if (cell < patch.cells) {
+        T x_e[rows];
+#pragma unroll
+        for (int b = 0; b < rows; ++b) {
+          const int i = b * threads_a_warp + lane;
+          place[b] = i < n ? __ldcs(all.places + (patch.first_slot + cell) * n + i) : patch.unknown_count;
+          x_e[b] = x[place[b]];
+          y_e[b] = T(0);
+        }
+        multiply(values + (patch.first_slot + cell) * packed + lane, lane, x_e, y_e);
+      }
+      for_each_colour(all, patch, first, first + cells, cell, [&] {
+#pragma unroll
+        for (int b = 0; b < rows; ++b)
+          if (place[b] < patch.unknown_count) y[place[b]] += y_e[b];
+      });
+    }
+  }
+
+ private:
+  /// Where column j begins, less its row: entry (i, j) is i further.
+  static constexpr __device__ int column(int j) { return j * n - j * (j - 1) / 2 - j; }
+
+  /// `from` is the matrix and the lane. The first column of each block of 32 has entries in every lane, the next ones
+  /// in one less each.
+  __device__ static void multiply(const T* from, int lane, const T (&x_e)[rows], T (&y_e)[rows]) {
+#pragma unroll
+    for (int half = 0; half < 2 * rows; ++half) {
+      constexpr int halves = threads_a_warp / columns_together;
+      const int block = half / halves, first_lane = half % halves * columns_together;
+      T above[columns_together];
+#pragma unroll
+      for (int first = 0; first < columns_together; first += together) {
+        T k[together][rows];
+#pragma unroll
+        for (int c = 0; c < together; ++c)
+#pragma unroll
+          for (int b = 0; b < rows; ++b) {
+            if (b < block) continue;
+            const int j = half * columns_together + first + c, i = b * threads_a_warp + lane;
+            k[c][b] = j < n && j <= i && i < n ? __ldcs(from + column(j) + b * threads_a_warp) : T(0);
+          }
+#pragma unroll
+        for (int c = 0; c < together; ++c) {
+          const int of_column = first_lane + first + c;  // the lane that has its row
+          const T x_j = __shfl_sync(all_lanes, x_e[block], of_column);
+          T sum = lane == of_column ? T(0) : k[c][block] * x_e[block];
+          y_e[block] += k[c][block] * x_j;
+#pragma unroll
+          for (int b = 0; b < rows; ++b) {
+            if (b <= block) continue;
+            y_e[b] += k[c][b] * x_j;
+            sum += k[c][b] * x_e[b];
+          }
+          above[first + c] = sum;
+        }
+      }
+      const T sum = sum_of_own_column(above);
+      if (lane / columns_together == half % halves) y_e[block] += sum;
+    }
+  }
+};
+
+/// The diagonals of the element matrices, a thread a cell: y does not depend on x.
+template <class T>
+struct DiagonalCells {
+  static constexpr int threads = 128, blocks_a_multiprocessor = 8;
+
+  LmaLayout<T> layout;
+  const T* values;
+
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T*, T* y, T*) const {
+    for (int first = 0; first < patch.cells; first += threads) {
+      const int cell = first + static_cast<int>(threadIdx.x);
+      for_each_colour(all, patch, first, first + threads, cell, [&] {
+        for (int i = 0; i < layout.dofs; ++i)
+          if (const int place = place_of(all, patch.first_slot + cell, i); place < patch.unknown_count)
+            y[place] += values[layout.index(patch.first_slot + cell, i, i)];
+      });
+    }
+  }
+
+ private:
+  /// As CellPatches::place_index has it.
+  __device__ int place_of(const Patches& all, std::int64_t slot, int dof) const {
+    constexpr int group = CellPatches::group;
+    const int n = layout.dofs;
+    return all.places[layout.interleaved
+                          ? slot / group * group * ((n + 1) / 2 * 2) + dof / 2 * 2 * group + slot % group * 2 + dof % 2
+                          : slot * n + dof];
+  }
+};
+
+}  // namespace femcg::operators::cuda

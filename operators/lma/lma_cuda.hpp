@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+
+#include "operators/cell_patches.hpp"
+#include "operators/cuda_cell_factors.hpp"
+#include "operators/operator.hpp"
+#include "operators/races.hpp"
+
+namespace femcg::operators {
+
+/// How a cell's matrix is multiplied, by its number of dofs.
+enum class CellThreads {
+  one,  ///< a thread a cell: x_e, y_e in registers
+  warp  ///< a warp a cell: a lane has every 32nd row
+};
+
+/// A thread has no room for more dofs than a hexahedron of degree 2 has.
+constexpr CellThreads lma_cell_threads(int dofs) { return dofs <= 27 ? CellThreads::one : CellThreads::warp; }
+
+/// What the GPU assembles element matrices from, and how it goes over them.
+struct LmaInputs {
+  CellPatches patches;
+  FactorInputs factors;
+  Vector<double> gradients;  ///< of the basis: points x reference axes x dofs, on the GPU
+  /// Cells with Robin terms: their slots, and their whole matrices, each packed as in CellEvaluator::matrix; on the
+  /// host.
+  Vector<std::int64_t> robin_slots;
+  Vector<double> robin_matrices;
+};
+
+/// The element matrices of all slots, in the working precision, assembled on the GPU in double precision.
+template <std::floating_point T>
+Vector<T> assemble_on_gpu(const LmaInputs& inputs);
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_lma_cuda(const LmaInputs& inputs, Races races);
+
+}  // namespace femcg::operators
