@@ -226,6 +226,52 @@ void link_contributions(CellPatches& made, std::span<const std::int32_t> uses) {
     std::sort(made.contributions.data() + made.rim_offsets[r], made.contributions.data() + made.rim_offsets[r + 1]);
 }
 
+/// The patch of every contribution.
+std::vector<std::int32_t> patches_of_contributions(const CellPatches& made) {
+  std::vector<std::int32_t> patch_of(made.contributions.size());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t p = 0; p < made.patches.size(); ++p)
+    std::fill_n(patch_of.begin() + made.patches[p].first_contribution, made.shared_of(made.patches[p]).size(),
+                static_cast<std::int32_t>(p));
+  return patch_of;
+}
+
+/// Colours the patches, and lists for each who comes before it.
+void colour_patches(CellPatches& made) {
+  const auto count = static_cast<std::int32_t>(made.patches.size());
+  made.colouring =
+      colour_parts(count, made.unknown_count, [&](std::int32_t patch) { return made.shared_of(made.patches[patch]); });
+  const std::vector<std::int32_t>& parts = made.colouring.parts;
+  std::vector<std::int32_t> colour_of(count);
+  for (std::int32_t k = 0, colour = 0; k < count; ++k) {
+    if (k == made.colouring.offsets[colour + 1]) ++colour;
+    colour_of[parts[k]] = colour;
+  }
+  const std::vector<std::int32_t> patch_of = patches_of_contributions(made);
+  std::vector<std::vector<std::int32_t>> earlier(count);
+  const auto list = [&](std::int32_t patch, std::vector<std::int32_t>& to) {
+    for (const std::int32_t i : made.shared_of(made.patches[patch])) {
+      const auto r = std::lower_bound(made.rim.span().begin(), made.rim.span().end(), i) - made.rim.span().begin();
+      for (std::uint32_t k = made.rim_offsets[r]; k < made.rim_offsets[r + 1]; ++k)
+        if (const std::int32_t other = patch_of[made.contributions[k]]; colour_of[other] < colour_of[patch])
+          to.push_back(other);
+    }
+    std::sort(to.begin(), to.end());
+    to.erase(std::unique(to.begin(), to.end()), to.end());
+  };
+  mesh::FirstFailure failure;
+#pragma omp parallel for schedule(static)
+  for (std::int32_t k = 0; k < count; ++k) failure.guard(k, [&] { list(parts[k], earlier[k]); });
+  failure.rethrow();
+  made.earlier_offsets = Vector<std::uint32_t>(count + std::int64_t{1});
+  made.earlier_offsets[0] = 0;
+  for (std::int32_t k = 0; k < count; ++k)
+    made.earlier_offsets[k + 1] = made.earlier_offsets[k] + static_cast<std::uint32_t>(earlier[k].size());
+  made.earlier = Vector<std::int32_t>(made.earlier_offsets[count]);
+  for (std::int32_t k = 0; k < count; ++k)
+    std::copy(earlier[k].begin(), earlier[k].end(), made.earlier.data() + made.earlier_offsets[k]);
+}
+
 }  // namespace
 
 CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& options) {
@@ -248,9 +294,7 @@ CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& opti
                   [&] { write_patch(made, made.patches[static_cast<std::int64_t>(p)], drafts[p], uses); });
   failure.rethrow();
   link_contributions(made, uses);
-  if (options.coloured)
-    made.colouring = colour_parts(static_cast<std::int32_t>(made.patches.size()), form.unknowns,
-                                  [&](std::int32_t patch) { return made.shared_of(made.patches[patch]); });
+  if (options.coloured) colour_patches(made);
   return made;
 }
 

@@ -61,7 +61,11 @@ struct CellPatches {
   Vector<std::int32_t> rim;
   Vector<std::uint32_t> rim_offsets;
   Vector<std::uint32_t> contributions;
-  Colouring colouring;             ///< of the patches; without colours unless it was asked for
+  Colouring colouring;  ///< of the patches; without colours unless it was asked for
+  /// With colours, the patches of lower colours that share unknowns with the k-th of colouring.parts, and so come
+  /// before it: earlier[earlier_offsets[k]] to earlier[earlier_offsets[k + 1] - 1].
+  Vector<std::uint32_t> earlier_offsets;
+  Vector<std::int32_t> earlier;
   std::int32_t most_unknowns = 0;  ///< of a patch
 
   std::int64_t slots() const { return cell_of_slot.size(); }

@@ -43,4 +43,22 @@ void launch(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std
   check(cudaGetLastError(), "launching a kernel");
 }
 
+/// Launches a kernel whose blocks wait for each other: the GPU holds all of them at once, or the launch fails.
+template <class... Parameters, class... Arguments>
+void launch_resident(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,
+                     Arguments&&... arguments) {
+  if (blocks == 0) return;
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(static_cast<unsigned>(blocks));
+  configuration.blockDim = dim3(static_cast<unsigned>(threads));
+  configuration.dynamicSmemBytes = shared_bytes;
+  configuration.stream = stream();
+  configuration.attrs = &cooperative;
+  configuration.numAttrs = 1;
+  check(cudaLaunchKernelEx(&configuration, kernel, std::forward<Arguments>(arguments)...), "launching a kernel");
+}
+
 }  // namespace femcg::operators::cuda

@@ -126,19 +126,48 @@ __device__ void for_each_colour(const Patches& all, const CellPatch& patch, int 
   }
 }
 
+/// How patches of different colours keep their order within one launch: each says when it is done, and adds to the rim
+/// only after all that come before it. No two colours need a launch each, with a GPU that runs empty in between.
+struct PatchOrder {
+  const std::int32_t* patches;           ///< colour by colour
+  const std::uint32_t* earlier_offsets;  ///< in `earlier`, of each of them
+  const std::int32_t* earlier;           ///< patches that it waits for
+  unsigned* done;                        ///< the last product that each patch has finished
+  unsigned* product;                     ///< the number of the last product that all patches have finished
+  unsigned* arrived;                     ///< blocks that have finished this one; zero between launches
+};
+
+/// Waits until all that come before the k-th patch are done. All threads of the block call it. It ends: a block goes
+/// over its patches in their order, and all blocks are resident.
+__device__ inline void wait_for_earlier(const PatchOrder& order, std::int64_t k, unsigned product) {
+  for (std::uint32_t i = order.earlier_offsets[k] + threadIdx.x; i < order.earlier_offsets[k + 1]; i += blockDim.x) {
+    const volatile unsigned* done = order.done + order.earlier[i];
+    while (*done != product) {
+    }
+  }
+  __threadfence();
+  __syncthreads();
+}
+
+/// Tells those that wait for a patch that what it added is there. All threads of the block have passed a barrier.
+__device__ inline void say_done(const PatchOrder& order, std::int32_t patch, unsigned product) {
+  if (threadIdx.x != 0) return;
+  __threadfence();
+  *const_cast<volatile unsigned*>(order.done + patch) = product;
+}
+
 /// What a launch works on, and where it goes.
 template <class T>
 struct PatchWork {
   Patches all;
-  const std::int32_t* list;  ///< numbers of the patches; null: all of them
-  std::int64_t count;        ///< of the patches
+  PatchOrder order;    ///< with colours
+  std::int64_t count;  ///< of the patches
   Races races;
   int room;  ///< numbers of shared memory for the patch's part of x, and for that of y
   const T* x;
   T* y;
   T* contributions;
-  double* energy;   ///< null if not wanted
-  bool add_energy;  ///< to what is there
+  double* energy;  ///< null if not wanted
   Parts<1> parts;
 };
 
@@ -177,14 +206,15 @@ __device__ double end_patch(const PatchWork<T>& work, const CellPatch& patch, co
   for (int i = threadIdx.x; i < patch.unknown_count; i += threads) {
     const T value = y[i];
     energy += static_cast<double>(x[i]) * static_cast<double>(value);
+    T* at = work.y + __ldg(unknowns + i);
     if (i < patch.private_count)
-      work.y[__ldg(unknowns + i)] = value;
+      *at = value;
     else if (work.races == Races::gather)
       contributions[i] = value;
     else if (work.races == Races::atomic)
-      atomicAdd(work.y + __ldg(unknowns + i), value);
+      atomicAdd(at, value);
     else
-      work.y[__ldg(unknowns + i)] += value;
+      *at = __ldcg(at) + value;  // another multiprocessor may have added to it
   }
   return energy;
 }
@@ -197,20 +227,24 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor
   T* x = reinterpret_cast<T*>(shared_memory);
   T* y = x + work.room;
   double energy = 0;
+  const bool ordered = work.races == Races::coloured;
+  const unsigned product = ordered ? *work.order.product + 1 : 0;
   for (std::int64_t k = blockIdx.x; k < work.count; k += gridDim.x) {
-    const CellPatch patch = work.all.patches[work.list != nullptr ? work.list[k] : k];
+    const std::int64_t number = ordered ? work.order.patches[k] : k;
+    const CellPatch patch = work.all.patches[number];
     begin_patch<Cells::threads>(work, patch, x, y);
     __syncthreads();
     cells(work.all, patch, x, y, y + work.room);
     __syncthreads();
+    if (ordered) wait_for_earlier(work.order, k, product);
     energy += end_patch<Cells::threads>(work, patch, x, y);
     __syncthreads();
+    if (ordered) say_done(work.order, static_cast<std::int32_t>(number), product);
   }
+  if (ordered && last_to_arrive(work.order.arrived, gridDim.x) && threadIdx.x == 0) *work.order.product = product;
   if (work.energy == nullptr) return;
   const double sums[1] = {energy};
-  sum_of_grid(sums, work.parts, [&](const double(&results)[1]) {
-    *work.energy = work.add_energy ? *work.energy + results[0] : results[0];
-  });
+  sum_of_grid(sums, work.parts, [&](const double(&results)[1]) { *work.energy = results[0]; });
 }
 
 template <class T>
@@ -249,29 +283,32 @@ class PatchProduct {
         contributions_(races == Races::gather ? patches.contributions.size() : 0, Device::cuda),
         parts_(blocks_) {
     if (races != Races::coloured) return;
-    colour_offsets_ = patches.colouring.offsets;
-    Vector<std::int32_t> parts(static_cast<std::int64_t>(patches.colouring.parts.size()));
-    std::copy(patches.colouring.parts.begin(), patches.colouring.parts.end(), parts.data());
-    coloured_ = copied(parts, Device::cuda);
+    Vector<std::int32_t> coloured(patches.patches.size());
+    std::copy(patches.colouring.parts.begin(), patches.colouring.parts.end(), coloured.data());
+    coloured_ = copied(coloured, Device::cuda);
+    earlier_offsets_ = copied(patches.earlier_offsets, Device::cuda);
+    earlier_ = copied(patches.earlier, Device::cuda);
+    done_ = Vector<unsigned>(patches.patches.size() + 2, Device::cuda);
+    cuda_clear(done_.data(), done_.bytes());
   }
 
   const CellPatchesOnGpu& patches() const { return patches_; }
   Races races() const { return races_; }
   /// Held for the patches besides the cells' own data.
   std::int64_t bytes() const {
-    return patches_.bytes() + patches_.gather_bytes() + contributions_.bytes() + coloured_.bytes();
+    return patches_.bytes() + patches_.gather_bytes() + contributions_.bytes() + order_bytes();
   }
   /// The least that a product moves besides the cells' own data: lists, x and y, and what the rim costs.
   std::int64_t moved_bytes(std::int64_t unknowns) const {
     const std::int64_t number = sizeof(T);
     const std::int64_t rim =
         races_ == Races::gather ? patches_.gather_bytes() + 2 * contributions_.bytes() : patches_.rim() * number;
-    return patches_.bytes() + coloured_.bytes() + 2 * unknowns * number + rim;
+    return patches_.bytes() + order_bytes() + 2 * unknowns * number + rim;
   }
 
   void operator()(const Cells& cells, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
     PatchWork<T> work{patches_.pointers(),
-                      nullptr,
+                      order(),
                       patches_.patches(),
                       races_,
                       static_cast<int>(room_),
@@ -279,14 +316,15 @@ class PatchProduct {
                       y.data(),
                       contributions_.data(),
                       energy != nullptr ? energy->data() : nullptr,
-                      false,
                       parts_.parts()};
     if (races_ != Races::gather)
       launch(clear_rim_kernel<T>, rim_blocks_, rim_threads, 0, work.all, patches_.rim(), y.data());
+    const std::int64_t blocks = std::min(work.count, blocks_);
     if (races_ == Races::coloured)
-      launch_colours(work, cells);
+      launch_resident(patch_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(shared_bytes_), work,
+                      cells);
     else
-      launch_patches(work, cells);
+      launch(patch_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(shared_bytes_), work, cells);
     if (races_ == Races::gather)
       launch(gather_rim_kernel<T>, rim_blocks_, rim_threads, 0, work.all, patches_.rim(), contributions_.data(),
              y.data());
@@ -310,19 +348,14 @@ class PatchProduct {
     return resident_blocks(kernel, Cells::threads, static_cast<std::size_t>(shared_bytes_));
   }
 
-  void launch_patches(const PatchWork<T>& work, const Cells& cells) const {
-    launch(patch_kernel<T, Cells>, std::min(work.count, blocks_), Cells::threads,
-           static_cast<std::size_t>(shared_bytes_), work, cells);
+  std::int64_t order_bytes() const {
+    return coloured_.bytes() + earlier_offsets_.bytes() + earlier_.bytes() + done_.bytes();
   }
-
-  /// One launch a colour, in order.
-  void launch_colours(PatchWork<T> work, const Cells& cells) const {
-    for (std::size_t colour = 0; colour + 1 < colour_offsets_.size(); ++colour) {
-      work.list = coloured_.data() + colour_offsets_[colour];
-      work.count = colour_offsets_[colour + 1] - colour_offsets_[colour];
-      work.add_energy = colour > 0;
-      launch_patches(work, cells);
-    }
+  PatchOrder order() const {
+    if (races_ != Races::coloured) return {};
+    unsigned* done = done_.data();
+    return {coloured_.data(),          earlier_offsets_.data(),      earlier_.data(), done,
+            done + patches_.patches(), done + patches_.patches() + 1};
   }
 
   CellPatchesOnGpu patches_;
@@ -330,8 +363,9 @@ class PatchProduct {
   std::int64_t room_, shared_bytes_, blocks_, rim_blocks_;
   mutable Vector<T> contributions_;
   mutable PartsStorage<1> parts_;
-  Vector<std::int32_t> coloured_;
-  std::vector<std::int32_t> colour_offsets_;
+  Vector<std::int32_t> coloured_, earlier_;  ///< see PatchOrder
+  Vector<std::uint32_t> earlier_offsets_;
+  mutable Vector<unsigned> done_;
 };
 
 }  // namespace femcg::operators::cuda

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "mesh/gmsh_reader.hpp"
 #include "operators/cell_patches.hpp"
@@ -108,6 +109,22 @@ void check_colouring(const CellPatches& patches) {
   CHECK(std::all_of(visits.begin(), visits.end(), [](int count) { return count == 1; }));
 }
 
+/// Who comes before each patch, from the patches at each unknown as they are met colour by colour.
+void check_order(const CellPatches& patches) {
+  std::vector<std::vector<std::int32_t>> at(patches.unknown_count);
+  for (std::int64_t k = 0; k < patches.patches.size(); ++k) {
+    const std::int32_t patch = patches.colouring.parts[k];
+    std::set<std::int32_t> expected;
+    for (const std::int32_t i : patches.unknowns_of(patches.patches[patch])) {
+      expected.insert(at[i].begin(), at[i].end());
+      at[i].push_back(patch);
+    }
+    const std::set<std::int32_t> found(patches.earlier.data() + patches.earlier_offsets[k],
+                                       patches.earlier.data() + patches.earlier_offsets[k + 1]);
+    REQUIRE(found == expected);
+  }
+}
+
 /// y = A x as the GPU computes it, in the order of patches and colours.
 std::vector<double> product(const CellPatches& patches, const ElementMatrices& matrices, const std::vector<double>& x,
                             Races races) {
@@ -175,6 +192,7 @@ CellPatches check_all(const BilinearForm& form, PatchOptions options) {
   check_slots(patches, form);
   check_unknowns(patches, options);
   check_colouring(patches);
+  check_order(patches);
   check_product(patches, form);
   return patches;
 }
