@@ -63,7 +63,7 @@ std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, cons
   record.memory = need_of<T>(resolved, problem, record.device, rows);
   require_memory(record.memory, fmt::format("operator '{}'", row.name));
   operators::ElementMatrices element_matrices;
-  if (row.needs_on(device) != operators::Needs::form) {
+  if (row.needs_on(record.device) != operators::Needs::form) {
     progress.step("assembling element matrices");
     element_matrices =
         timed(record.seconds.assembly, [&] { return operators::assemble_element_matrices(problem.form()); });

@@ -172,7 +172,8 @@ std::span<const OptionDescription> csr_options() { return options; }
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options& given) {
   const CsrLaunch launch = choose_launch(from.matrix->rows, from.matrix->nonzeros(), given);
-  if (from.device == Device::cuda) return make_csr_cuda(*from.matrix, launch);
+  if (from.device == Device::cuda)
+    return launch.coop == 0 ? make_streamed_csr(*from.matrix, launch) : make_cooperative_csr(*from.matrix, launch);
   if (!given.empty())
     throw std::invalid_argument(
         fmt::format("option '{}' of operator 'csr' is for the GPU; on the CPU it has none", given.begin()->first));

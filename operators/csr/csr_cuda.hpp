@@ -18,6 +18,8 @@ struct CsrLaunch {
 
 /// Throws std::invalid_argument where 16-bit columns are insisted on and do not fit.
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_csr_cuda(const CsrMatrix<T>& matrix, const CsrLaunch& launch);
+std::unique_ptr<Operator<T>> make_streamed_csr(const CsrMatrix<T>& matrix, const CsrLaunch& launch);
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_cooperative_csr(const CsrMatrix<T>& matrix, const CsrLaunch& launch);
 
 }  // namespace femcg::operators
