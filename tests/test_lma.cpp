@@ -24,12 +24,13 @@ namespace {
 constexpr const char* names[] = {"lma-atomic", "lma-coloured", "lma-gather"};
 
 template <class T>
-std::unique_ptr<Operator<T>> make(const char* name, const BilinearForm& form, const ElementMatrices& matrices) {
+std::unique_ptr<Operator<T>> make(const char* name, const BilinearForm& form, const ElementMatrices& matrices,
+                                  const Options& given = {}) {
   Ingredients<T> from;
   from.device = tests::device();
   from.form = &form;
   if (find_operator(name)->needs_on(from.device) == Needs::element_matrices) from.element_matrices = &matrices;
-  return find_operator(name)->make<T>(from, {});
+  return find_operator(name)->make<T>(from, given);
 }
 
 template <class T>
@@ -42,7 +43,8 @@ Vector<T> random_vector(std::int32_t n, unsigned seed) {
 }
 
 template <class T>
-void check_product(const SmallForm& small, const ElementMatrices& matrices, const CsrMatrix<double>& matrix) {
+void check_product(const SmallForm& small, const ElementMatrices& matrices, const CsrMatrix<double>& matrix,
+                   const Options& given = {}) {
   const Vector<T> x = random_vector<T>(small.form.unknowns, 3);
   std::vector<double> expected(small.form.unknowns, 0), magnitude(small.form.unknowns, 0);
   double energy = 0, energy_magnitude = 0;
@@ -58,7 +60,7 @@ void check_product(const SmallForm& small, const ElementMatrices& matrices, cons
   constexpr double rounding = 300 * std::numeric_limits<T>::epsilon();  // as in test_operators
   for (const char* name : names) {
     CAPTURE(name);
-    const auto a = make<T>(name, small.form, matrices);
+    const auto a = make<T>(name, small.form, matrices, given);
     const auto [y, found] = tests::apply(*a, x);
     double worst = 0;
     bool finite = true;
@@ -103,6 +105,43 @@ TEST_CASE("with more points than a degree needs, and with few unknowns left") {
     check_all(shape, 2, {3, 2, 2}, {.quadrature = 7});
     check_all(shape, 1, {1, 1, 1}, {});
   }
+}
+
+TEST_CASE("identical matrices are stored once on a GPU, Robin cells and distorted ones apart") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(degree);
+      for (const FormOptions& options : {FormOptions{.varying = false, .distort = 0}, FormOptions{.varying = false}}) {
+        const SmallForm small = make_form(shape, degree, {6, 5, 3}, options);
+        const ElementMatrices matrices = assemble_element_matrices(small.form);
+        const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
+        if (tests::device() == Device::host) {
+          CHECK_THROWS_WITH(make<double>("lma-gather", small.form, matrices, {{"dedup", "on"}}),
+                            doctest::Contains("is for the GPU"));
+          continue;
+        }
+        check_product<double>(small, matrices, matrix, {{"dedup", "on"}});
+        check_product<float>(small, matrices, matrix, {{"dedup", "on"}});
+      }
+    }
+}
+
+TEST_CASE("dedup chooses by how many matrices are distinct") {
+  if (tests::device() == Device::host) return;
+  const FormOptions regular{.robin = false, .varying = false, .distort = 0};
+  const auto bytes = [](const SmallForm& small, const char* dedup) {
+    const ElementMatrices matrices{small.form.dofs_per_cell(), {}};
+    return make<double>("lma-gather", small.form, matrices, {{"dedup", dedup}})->footprint().stored_bytes;
+  };
+  const SmallForm same = make_form(CellShape::quadrilateral, 3, {30, 30, 1}, regular);
+  CHECK(bytes(same, "auto") == bytes(same, "on"));
+  CHECK(bytes(same, "auto") < bytes(same, "off") / 2);
+  const SmallForm distorted = make_form(CellShape::quadrilateral, 3, {30, 30, 1}, {.robin = false, .varying = false});
+  CHECK(bytes(distorted, "auto") == bytes(distorted, "off"));
+  const SmallForm varying = make_form(CellShape::quadrilateral, 3, {30, 30, 1}, {.robin = false, .distort = 0});
+  CHECK(bytes(varying, "auto") == bytes(varying, "off"));
+  CHECK_THROWS_WITH(bytes(varying, "on"), doctest::Contains("constant in every cell"));
 }
 
 TEST_CASE_TEMPLATE("coloured and gathered sums are the same to the bit every time", T, double, float) {

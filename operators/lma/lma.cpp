@@ -4,12 +4,14 @@
 
 #include "operators/lma/lma.hpp"
 
-#include <algorithm>
-#include <optional>
-#include <vector>
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
 
 #include "operators/cell_blocks.hpp"
-#include "operators/lma/lma_cuda.hpp"
+#include "operators/lma/lma_inputs.hpp"
+#include "operators/options.hpp"
 
 namespace femcg::operators {
 
@@ -86,76 +88,46 @@ class Lma final : public Operator<T> {
   Vector<Lanes<T>> values_;  ///< batches x packed entries
 };
 
-/// Cells a patch: many enough that little of it is rim, few enough for its unknowns to leave shared memory to others,
-/// and for a GPU to have work everywhere.
-PatchOptions patch_options(const BilinearForm& form, Races races) {
-  const int n = form.dofs_per_cell();
-  PatchOptions options;
-  options.layout = lma_cell_threads(n) == CellThreads::one ? PlaceLayout::interleaved : PlaceLayout::cell_major;
-  options.coloured = races == Races::coloured;
-  const int most = n <= 4 ? 512 : n <= 10 ? 256 : n <= 27 ? 128 : n <= 35 ? 64 : n <= 64 ? 32 : 16;
-  const int least = options.layout == PlaceLayout::interleaved ? CellPatches::group : 4;
-  constexpr int patches_for_all = 1024;
-  options.cells = std::clamp(form.cells() / patches_for_all / least * least, least, most);
-  return options;
-}
-
-/// The matrices of cells with Robin terms, which the GPU does not assemble.
-void set_robin_matrices(LmaInputs& inputs, const BilinearForm& form) {
-  std::vector<std::int32_t> cells;
-  for (const RobinFacet& facet : form.robin)
-    if (cells.empty() || cells.back() != facet.cell) cells.push_back(facet.cell);
-  const auto count = static_cast<std::int64_t>(cells.size());
-  const std::int64_t packed = std::int64_t{form.dofs_per_cell()} * (form.dofs_per_cell() + 1) / 2;
-  inputs.robin_slots = Vector<std::int64_t>(count);
-  inputs.robin_matrices = Vector<double>(count * packed);
-  if (cells.empty()) return;
-  for (std::int64_t slot = 0; slot < inputs.patches.slots(); ++slot) {
-    const auto found = std::lower_bound(cells.begin(), cells.end(), inputs.patches.cell_of_slot[slot]);
-    if (found != cells.end() && *found == inputs.patches.cell_of_slot[slot])
-      inputs.robin_slots[found - cells.begin()] = slot;
-  }
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<CellEvaluator> evaluator;
-    failure.guard(mesh::FirstFailure::preparation, [&] { evaluator.emplace(form); });
-#pragma omp for schedule(static)
-    for (std::int64_t k = 0; k < count; ++k)
-      failure.guard(k, [&] {
-        evaluator->move_to(cells[k]);
-        evaluator->matrix({inputs.robin_matrices.data() + k * packed, static_cast<std::size_t>(packed)});
-      });
-  }
-  failure.rethrow();
-}
+constexpr OptionDescription dedup_option{
+    "dedup", "auto|on|off", "auto",
+    "store identical element matrices once; auto: where at most an eighth are distinct (GPU only)",
+    [](std::string_view text) { return text == "auto" || text == "on" || text == "off"; }};
+constexpr std::array options{dedup_option};
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma(const Ingredients<T>& from, Races races) {
-  if (from.device == Device::host) return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, races);
-  LmaInputs inputs;
-  inputs.patches = make_cell_patches(*from.form, patch_options(*from.form, races));
-  inputs.factors = factor_inputs(*from.form, Device::cuda);
-  inputs.gradients = basis_gradients(*from.form, Device::cuda);
-  set_robin_matrices(inputs, *from.form);
-  return make_lma_cuda<T>(inputs, races);
+std::unique_ptr<Operator<T>> make_lma(const Ingredients<T>& from, Races races, std::string_view name,
+                                      const Options& given) {
+  const std::string_view dedup = value_of(options[0], name, given);
+  if (from.device == Device::host) {
+    if (dedup == "on")
+      throw std::invalid_argument(
+          fmt::format("option 'dedup' of operator '{}' is for the GPU; on the CPU every matrix is stored", name));
+    return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, races);
+  }
+  return make_lma_cuda<T>(lma_inputs(*from.form, races,
+                                     dedup == "auto" ? Dedup::automatic
+                                     : dedup == "on" ? Dedup::on
+                                                     : Dedup::off),
+                          races);
 }
 
 }  // namespace
 
+std::span<const OptionDescription> lma_options() { return options; }
+
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_atomic(const Ingredients<T>& from, const Options&) {
-  return make_lma(from, Races::atomic);
+std::unique_ptr<Operator<T>> make_lma_atomic(const Ingredients<T>& from, const Options& given) {
+  return make_lma(from, Races::atomic, "lma-atomic", given);
 }
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_coloured(const Ingredients<T>& from, const Options&) {
-  return make_lma(from, Races::coloured);
+std::unique_ptr<Operator<T>> make_lma_coloured(const Ingredients<T>& from, const Options& given) {
+  return make_lma(from, Races::coloured, "lma-coloured", given);
 }
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_gather(const Ingredients<T>& from, const Options&) {
-  return make_lma(from, Races::gather);
+std::unique_ptr<Operator<T>> make_lma_gather(const Ingredients<T>& from, const Options& given) {
+  return make_lma(from, Races::gather, "lma-gather", given);
 }
 
 template std::unique_ptr<Operator<double>> make_lma_atomic(const Ingredients<double>&, const Options&);

@@ -3,11 +3,13 @@
 //
 // A thread a cell up to 27 dofs, a warp a cell above. A product moves n (n + 1) / 2 words and 2 n bytes a cell of n
 // dofs, and about 4 bytes, x and y an unknown. In two dimensions and double precision an unknown of Q1 to Q4 costs 104,
-// 129, 157, 187 bytes, of which the matrices are 80, 90, 121, 162.
+// 129, 157, 187 bytes, of which the matrices are 80, 90, 121, 162; where identical ones are stored once, these stay in
+// the caches and 4 bytes a cell say which it is.
+
+#include <algorithm>
+#include <stdexcept>
 
 #include "operators/lma/lma_cells.cuh"
-
-#include <stdexcept>
 
 namespace femcg::operators {
 
@@ -21,7 +23,8 @@ class LmaOnGpu final : public Operator<T> {
         dofs_(inputs.patches.dofs),
         cells_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
         values_(assemble_on_gpu<T>(inputs)),
-        diagonal_(diagonal_of(inputs.patches, values_)),
+        matrix_of_slot_(copied(inputs.matrix_of_slot, Device::cuda)),
+        diagonal_(diagonal_of(inputs)),
         product_(inputs.patches, races) {}
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
@@ -29,8 +32,9 @@ class LmaOnGpu final : public Operator<T> {
   Footprint footprint() const override {
     const std::int64_t word = sizeof(T), packed = std::int64_t{dofs_} * (dofs_ + 1) / 2;
     Footprint footprint;
-    footprint.stored_bytes = values_.bytes() + product_.bytes();
-    footprint.moved_bytes = cells_ * packed * word + product_.moved_bytes(this->size());
+    footprint.stored_bytes = values_.bytes() + matrix_of_slot_.bytes() + product_.bytes();
+    footprint.moved_bytes = std::min(values_.bytes(), cells_ * packed * word) + matrix_of_slot_.bytes() +
+                            product_.moved_bytes(this->size());
     footprint.effective_bytes = footprint.stored_bytes + 3 * cells_ * dofs_ * word;
     footprint.flops = 2 * cells_ * dofs_ * dofs_;
     return footprint;
@@ -38,30 +42,39 @@ class LmaOnGpu final : public Operator<T> {
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    product_(Cells{values_.data()}, x, y, energy);
+    product_(Cells{values_.data(), matrix_of_slot_.data()}, x, y, energy);
   }
 
-  static Vector<T> diagonal_of(const CellPatches& patches, const Vector<T>& values) {
-    const cuda::PatchProduct<T, cuda::DiagonalCells<T>> sum(patches, Races::gather);
-    Vector<T> none(patches.unknown_count, Device::cuda), diagonal(patches.unknown_count, Device::cuda);
+  Vector<T> diagonal_of(const LmaInputs& inputs) const {
+    const cuda::PatchProduct<T, cuda::DiagonalCells<T>> sum(inputs.patches, Races::gather);
+    Vector<T> none(inputs.patches.unknown_count, Device::cuda), diagonal(inputs.patches.unknown_count, Device::cuda);
     clear(none);
-    sum({LmaLayout<T>(patches.dofs), values.data()}, none, diagonal, nullptr);
+    sum({LmaLayout<T>(dofs_, inputs.stored_once()), values_.data(),
+         inputs.stored_once() ? matrix_of_slot_.data() : nullptr},
+        none, diagonal, nullptr);
     synchronize(Device::cuda);  // none and the lists of the sum go
     return diagonal;
   }
 
   int dofs_;
   std::int64_t cells_;
-  Vector<T> values_, diagonal_;
+  Vector<T> values_;
+  Vector<std::int32_t> matrix_of_slot_;
+  Vector<T> diagonal_;
   cuda::PatchProduct<T, Cells> product_;
 };
 
-template <std::floating_point T, int n>
+template <std::floating_point T, int n, bool once>
 std::unique_ptr<Operator<T>> make(const LmaInputs& inputs, Races races) {
   if constexpr (lma_cell_threads(n) == CellThreads::one)
-    return std::make_unique<LmaOnGpu<T, cuda::ThreadCells<T, n>>>(inputs, races);
+    return std::make_unique<LmaOnGpu<T, cuda::ThreadCells<T, n, once>>>(inputs, races);
   else
-    return std::make_unique<LmaOnGpu<T, cuda::WarpCells<T, n>>>(inputs, races);
+    return std::make_unique<LmaOnGpu<T, cuda::WarpCells<T, n, once>>>(inputs, races);
+}
+
+template <std::floating_point T, int n>
+std::unique_ptr<Operator<T>> make(const LmaInputs& inputs, Races races) {
+  return inputs.stored_once() ? make<T, n, true>(inputs, races) : make<T, n, false>(inputs, races);
 }
 
 }  // namespace

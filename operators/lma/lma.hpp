@@ -16,4 +16,6 @@ std::unique_ptr<Operator<T>> make_lma_coloured(const Ingredients<T>& from, const
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_lma_gather(const Ingredients<T>& from, const Options& given);
 
+std::span<const OptionDescription> lma_options();
+
 }  // namespace femcg::operators

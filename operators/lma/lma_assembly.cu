@@ -60,7 +60,7 @@ __device__ void scale_gradients(const double* gradients, const double* factors, 
 template <class T, int d>
 __global__ void __launch_bounds__(block_threads)
     assembly_kernel(AssemblyShape shape, LmaLayout<T> layout, FactorSource source, const double* gradients,
-                    const std::int32_t* cell_of_slot, std::int64_t slots, T* values) {
+                    const std::int32_t* cell_of_matrix, std::int64_t matrices, T* values) {
   extern __shared__ double shared_memory[];
   constexpr int entries = d * (d + 1) / 2;
   const int n = shape.dofs, packed = n * (n + 1) / 2, pass = shape.pass_points;
@@ -70,8 +70,8 @@ __global__ void __launch_bounds__(block_threads)
   double* factors = sums + packed;
   double* scaled = factors + pass * entries;
 
-  const std::int64_t slot = std::int64_t{blockIdx.x} * (block_threads / shape.cell_threads) + cell_in_block;
-  const std::int32_t cell = slot < slots ? cell_of_slot[slot] : -1;
+  const std::int64_t matrix = std::int64_t{blockIdx.x} * (block_threads / shape.cell_threads) + cell_in_block;
+  const std::int32_t cell = matrix < matrices ? cell_of_matrix[matrix] : -1;
   for (int entry = thread; entry < packed; entry += shape.cell_threads) sums[entry] = 0;
   for (int first = 0; first < source.points; first += pass) {
     const int last = min(first + pass, source.points);
@@ -93,25 +93,25 @@ __global__ void __launch_bounds__(block_threads)
     }
     __syncthreads();
   }
-  for (int entry = thread; entry < packed && slot < slots; entry += shape.cell_threads) {
+  for (int entry = thread; entry < packed && matrix < matrices; entry += shape.cell_threads) {
     const int i = row_of(entry), j = entry - i * (i + 1) / 2;
-    values[layout.index(slot, i, j)] = static_cast<T>(sums[entry]);
+    values[layout.index(matrix, i, j)] = static_cast<T>(sums[entry]);
   }
 }
 
-/// Whole matrices of some slots, an entry a thread.
+/// Puts whole matrices in their places, an entry a thread.
 template <class T>
-__global__ void replace_kernel(LmaLayout<T> layout, std::int64_t count, const std::int64_t* slots,
+__global__ void replace_kernel(LmaLayout<T> layout, std::int64_t count, const std::int64_t* places,
                                const double* matrices, T* values) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < count * layout.packed(); k += stride) {
     const int entry = static_cast<int>(k % layout.packed()), i = row_of(entry), j = entry - i * (i + 1) / 2;
-    values[layout.index(slots[k / layout.packed()], i, j)] = static_cast<T>(matrices[k]);
+    values[layout.index(places[k / layout.packed()], i, j)] = static_cast<T>(matrices[k]);
   }
 }
 
 template <class T, int d>
-void launch_assembly(const LmaInputs& inputs, const Vector<std::int32_t>& cell_of_slot, Vector<T>& values) {
+void launch_assembly(const LmaInputs& inputs, const Vector<std::int32_t>& cell_of_matrix, Vector<T>& values) {
   const int n = inputs.patches.dofs;
   const AssemblyShape shape = assembly_shape(n, d, inputs.factors.points);
   const std::int64_t shared = std::int64_t{shape.cells_a_block()} *
@@ -120,28 +120,28 @@ void launch_assembly(const LmaInputs& inputs, const Vector<std::int32_t>& cell_o
   check(cudaFuncSetAttribute(assembly_kernel<T, d>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(shared)),
         "asking for shared memory");
-  const std::int64_t slots = cell_of_slot.size();
-  launch(assembly_kernel<T, d>, (slots + shape.cells_a_block() - 1) / shape.cells_a_block(), block_threads,
-         static_cast<std::size_t>(shared), shape, LmaLayout<T>(n), cuda::pointers(inputs.factors),
-         inputs.gradients.data(), cell_of_slot.data(), slots, values.data());
+  const std::int64_t matrices = cell_of_matrix.size();
+  launch(assembly_kernel<T, d>, (matrices + shape.cells_a_block() - 1) / shape.cells_a_block(), block_threads,
+         static_cast<std::size_t>(shared), shape, LmaLayout<T>(n, inputs.stored_once()), cuda::pointers(inputs.factors),
+         inputs.gradients.data(), cell_of_matrix.data(), matrices, values.data());
 }
 
 }  // namespace
 
 template <std::floating_point T>
 Vector<T> assemble_on_gpu(const LmaInputs& inputs) {
-  const LmaLayout<T> layout(inputs.patches.dofs);
-  const Vector<std::int32_t> cell_of_slot = copied(inputs.patches.cell_of_slot, Device::cuda);
-  Vector<T> values(layout.size(cell_of_slot.size()), Device::cuda);
+  const LmaLayout<T> layout(inputs.patches.dofs, inputs.stored_once());
+  const Vector<std::int32_t> cell_of_matrix = copied(inputs.cell_of_matrix, Device::cuda);
+  Vector<T> values(layout.size(cell_of_matrix.size()), Device::cuda);
   if (inputs.factors.dimension == 2)
-    launch_assembly<T, 2>(inputs, cell_of_slot, values);
+    launch_assembly<T, 2>(inputs, cell_of_matrix, values);
   else
-    launch_assembly<T, 3>(inputs, cell_of_slot, values);
-  const Vector<std::int64_t> slots = copied(inputs.robin_slots, Device::cuda);
+    launch_assembly<T, 3>(inputs, cell_of_matrix, values);
+  const Vector<std::int64_t> places = copied(inputs.robin_places, Device::cuda);
   const Vector<double> matrices = copied(inputs.robin_matrices, Device::cuda);
-  launch(replace_kernel<T>, (matrices.size() + 255) / 256, 256, 0, layout, slots.size(), slots.data(), matrices.data(),
-         values.data());
-  synchronize(Device::cuda);  // slots and matrices go
+  launch(replace_kernel<T>, (matrices.size() + 255) / 256, 256, 0, layout, places.size(), places.data(),
+         matrices.data(), values.data());
+  synchronize(Device::cuda);  // places and matrices go
   return values;
 }
 

@@ -35,9 +35,19 @@ constexpr int blocks_with_registers(int threads, int registers) {
   return blocks < 1 ? 1 : blocks * threads > 2048 ? 2048 / threads : blocks;
 }
 
+/// What is needed once should not drive the rest out of the caches; what is shared should stay there.
+template <bool shared, class Value>
+__device__ Value load(const Value* at) {
+  if constexpr (shared)
+    return __ldg(at);
+  else
+    return __ldcs(at);
+}
+
 /// A thread a cell of n dofs. x_e and y_e stay in registers; the matrix comes in runs of 16 bytes, `in_flight` of them
-/// on their way at any time.
-template <class T, int n>
+/// on their way at any time. `once`: identical matrices are stored once; then neighbouring threads mostly read the
+/// same.
+template <class T, int n, bool once>
 struct ThreadCells {
   static constexpr int threads = 128, together = LmaLayout<T>::together;
   static constexpr int packed = n * (n + 1) / 2, runs = (packed + together - 1) / together;
@@ -46,6 +56,7 @@ struct ThreadCells {
   static constexpr int blocks_a_multiprocessor = blocks_with_registers(threads, 2 * words * n + 4 * in_flight + 36);
 
   const T* values;
+  const std::int32_t* matrix_of_slot;  ///< with `once`
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
     for (int first = 0; first < patch.slots; first += threads) {
@@ -67,12 +78,13 @@ struct ThreadCells {
   using Run = SixteenBytes<T>;
 
   __device__ void multiply(std::int64_t slot, const T (&x_e)[n], T (&y_e)[n]) const {
-    constexpr int group = CellPatches::group;
+    constexpr int group = once ? 1 : CellPatches::group;
+    const std::int64_t matrix = once ? matrix_of_slot[slot] : slot;
     const auto* from =
-        reinterpret_cast<const typename Run::type*>(values) + slot / group * (runs * group) + slot % group;
+        reinterpret_cast<const typename Run::type*>(values) + matrix / group * (runs * group) + matrix % group;
     typename Run::type coming[in_flight];
 #pragma unroll
-    for (int run = 0; run < in_flight; ++run) coming[run] = __ldcs(from + run * group);
+    for (int run = 0; run < in_flight; ++run) coming[run] = load<once>(from + run * group);
     T k[together];
 #pragma unroll
     for (int i = 0; i < n; ++i) {
@@ -82,7 +94,7 @@ struct ThreadCells {
         const int entry = i * (i + 1) / 2 + j, run = entry / together;
         if (entry % together == 0) {
           Run::unpack(coming[run % in_flight], k);
-          if (run + in_flight < runs) coming[run % in_flight] = __ldcs(from + (run + in_flight) * group);
+          if (run + in_flight < runs) coming[run % in_flight] = load<once>(from + (run + in_flight) * group);
         }
         y_e[i] += k[entry % together] * x_e[j];
         if (j < i) y_e[j] += k[entry % together] * x_e[i];
@@ -117,7 +129,7 @@ __device__ T sum_of_own_column(T (&parts)[columns_together]) {
 /// A warp a cell of n dofs: lane l has the rows l, l + 32, ... of x_e and y_e. The matrix is read column by column,
 /// `together` of them at once; what the columns' entries above the diagonal add to y is summed over the lanes for
 /// 16 columns together.
-template <class T, int n>
+template <class T, int n, bool once>
 struct WarpCells {
   static constexpr int threads = 128, rows = (n + threads_a_warp - 1) / threads_a_warp;
   static constexpr int packed = n * (n + 1) / 2, together = 4;
@@ -126,6 +138,7 @@ struct WarpCells {
       blocks_with_registers(threads, words*(threads_a_warp + (2 + together) * rows) + 40);
 
   const T* values;
+  const std::int32_t* matrix_of_slot;  ///< with `once`
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
     constexpr int cells = threads / threads_a_warp;
@@ -144,7 +157,8 @@ struct WarpCells {
           x_e[b] = x[place[b]];
           y_e[b] = T(0);
         }
-        multiply(values + (patch.first_slot + cell) * packed + lane, lane, x_e, y_e);
+        const std::int64_t slot = patch.first_slot + cell, matrix = once ? matrix_of_slot[slot] : slot;
+        multiply(values + matrix * packed + lane, lane, x_e, y_e);
       }
       for_each_colour(all, patch, first, first + cells, cell, [&] {
 #pragma unroll
@@ -175,7 +189,7 @@ struct WarpCells {
           for (int b = 0; b < rows; ++b) {
             if (b < block) continue;
             const int j = half * columns_together + first + c, i = b * threads_a_warp + lane;
-            k[c][b] = j < n && j <= i && i < n ? __ldcs(from + column(j) + b * threads_a_warp) : T(0);
+            k[c][b] = j < n && j <= i && i < n ? load<once>(from + column(j) + b * threads_a_warp) : T(0);
           }
 #pragma unroll
         for (int c = 0; c < together; ++c) {
@@ -205,14 +219,17 @@ struct DiagonalCells {
 
   LmaLayout<T> layout;
   const T* values;
+  const std::int32_t* matrix_of_slot;  ///< null: each slot has its own
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T*, T* y, T*) const {
     for (int first = 0; first < patch.cells; first += threads) {
       const int cell = first + static_cast<int>(threadIdx.x);
       for_each_colour(all, patch, first, first + threads, cell, [&] {
+        const std::int64_t slot = patch.first_slot + cell;
+        const std::int64_t matrix = matrix_of_slot != nullptr ? matrix_of_slot[slot] : slot;
         for (int i = 0; i < layout.dofs; ++i)
-          if (const int place = place_of(all, patch.first_slot + cell, i); place < patch.unknown_count)
-            y[place] += values[layout.index(patch.first_slot + cell, i, i)];
+          if (const int place = place_of(all, slot, i); place < patch.unknown_count)
+            y[place] += values[layout.index(matrix, i, i)];
       });
     }
   }
@@ -222,7 +239,7 @@ struct DiagonalCells {
   __device__ int place_of(const Patches& all, std::int64_t slot, int dof) const {
     constexpr int group = CellPatches::group;
     const int n = layout.dofs;
-    return all.places[layout.interleaved
+    return all.places[!layout.columns
                           ? slot / group * group * ((n + 1) / 2 * 2) + dof / 2 * 2 * group + slot % group * 2 + dof % 2
                           : slot * n + dof];
   }

@@ -23,13 +23,19 @@ struct LmaInputs {
   CellPatches patches;
   FactorInputs factors;
   Vector<double> gradients;  ///< of the basis: points x reference axes x dofs, on the GPU
-  /// Cells with Robin terms: their slots, and their whole matrices, each packed as in CellEvaluator::matrix; on the
-  /// host.
-  Vector<std::int64_t> robin_slots;
+  /// Matrices that are stored, in their order: the cell of each, -1 for none. On the host.
+  Vector<std::int32_t> cell_of_matrix;
+  /// Which of them is that of each slot, where identical ones are stored once; else empty, and each slot has its own.
+  Vector<std::int32_t> matrix_of_slot;
+  /// Matrices of cells with Robin terms: their places among all, and their entries, each packed as in
+  /// CellEvaluator::matrix. On the host.
+  Vector<std::int64_t> robin_places;
   Vector<double> robin_matrices;
+
+  bool stored_once() const { return matrix_of_slot.size() > 0; }
 };
 
-/// The element matrices of all slots, in the working precision, assembled on the GPU in double precision.
+/// All matrices, in the working precision, assembled on the GPU in double precision.
 template <std::floating_point T>
 Vector<T> assemble_on_gpu(const LmaInputs& inputs);
 

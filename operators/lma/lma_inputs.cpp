@@ -1,0 +1,112 @@
+#include "operators/lma/lma_inputs.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "mesh/first_failure.hpp"
+#include "operators/element_matrices.hpp"
+#include "operators/lma/identical_cells.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// Cells a patch: many enough that little of it is rim, few enough for its unknowns to leave shared memory to others,
+/// and for a GPU to have work everywhere.
+PatchOptions patch_options(const BilinearForm& form, Races races) {
+  const int n = form.dofs_per_cell();
+  PatchOptions options;
+  options.layout = lma_cell_threads(n) == CellThreads::one ? PlaceLayout::interleaved : PlaceLayout::cell_major;
+  options.coloured = races == Races::coloured;
+  const int most = n <= 4 ? 512 : n <= 10 ? 256 : n <= 27 ? 128 : n <= 35 ? 64 : n <= 64 ? 32 : 16;
+  const int least = options.layout == PlaceLayout::interleaved ? CellPatches::group : 4;
+  constexpr int patches_for_all = 1024;
+  options.cells = std::clamp(form.cells() / patches_for_all / least * least, least, most);
+  return options;
+}
+
+/// Cells with Robin terms, ascending.
+std::vector<std::int32_t> robin_cells(const BilinearForm& form) {
+  std::vector<std::int32_t> cells;
+  for (const RobinFacet& facet : form.robin)
+    if (cells.empty() || cells.back() != facet.cell) cells.push_back(facet.cell);
+  return cells;
+}
+
+/// The matrices of cells with Robin terms, which the GPU does not assemble.
+void set_robin_matrices(LmaInputs& inputs, const BilinearForm& form, std::span<const std::int32_t> cells) {
+  const auto count = static_cast<std::int64_t>(cells.size());
+  const std::int64_t packed = std::int64_t{form.dofs_per_cell()} * (form.dofs_per_cell() + 1) / 2;
+  inputs.robin_matrices = Vector<double>(count * packed);
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<CellEvaluator> evaluator;
+    failure.guard(mesh::FirstFailure::preparation, [&] { evaluator.emplace(form); });
+#pragma omp for schedule(static)
+    for (std::int64_t k = 0; k < count; ++k)
+      failure.guard(k, [&] {
+        evaluator->move_to(cells[k]);
+        evaluator->matrix({inputs.robin_matrices.data() + k * packed, static_cast<std::size_t>(packed)});
+      });
+  }
+  failure.rethrow();
+}
+
+/// A matrix a slot; the places of those with Robin terms.
+void store_all(LmaInputs& inputs, std::span<const std::int32_t> robin) {
+  inputs.cell_of_matrix = copied(inputs.patches.cell_of_slot, Device::host);
+  inputs.robin_places = Vector<std::int64_t>(static_cast<std::int64_t>(robin.size()));
+  if (robin.empty()) return;
+  for (std::int64_t slot = 0; slot < inputs.patches.slots(); ++slot) {
+    const auto found = std::lower_bound(robin.begin(), robin.end(), inputs.patches.cell_of_slot[slot]);
+    if (found != robin.end() && *found == inputs.patches.cell_of_slot[slot])
+      inputs.robin_places[found - robin.begin()] = slot;
+  }
+}
+
+/// A matrix a kind of cells, and then one for each cell with Robin terms. False, and nothing is done, where there are
+/// more than `most` of them.
+bool store_once(LmaInputs& inputs, const BilinearForm& form, std::span<const std::int32_t> robin, std::int64_t most) {
+  const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
+  std::optional<IdenticalCells> cells =
+      find_identical_cells(form, diffusion.span(), most - static_cast<std::int64_t>(robin.size()));
+  if (!cells) return false;
+  const std::size_t kinds = cells->representatives.size();
+  cells->representatives.insert(cells->representatives.end(), robin.begin(), robin.end());
+  inputs.robin_places = Vector<std::int64_t>(static_cast<std::int64_t>(robin.size()));
+  for (std::size_t k = 0; k < robin.size(); ++k) {
+    inputs.robin_places[static_cast<std::int64_t>(k)] = static_cast<std::int64_t>(kinds + k);
+    cells->kind_of_cell[robin[k]] = static_cast<std::int32_t>(kinds + k);
+  }
+  inputs.cell_of_matrix = Vector<std::int32_t>(static_cast<std::int64_t>(cells->representatives.size()));
+  std::copy(cells->representatives.begin(), cells->representatives.end(), inputs.cell_of_matrix.data());
+  inputs.matrix_of_slot = Vector<std::int32_t>(inputs.patches.slots());
+  for (std::int64_t slot = 0; slot < inputs.patches.slots(); ++slot) {
+    const std::int32_t cell = inputs.patches.cell_of_slot[slot];
+    inputs.matrix_of_slot[slot] = cell >= 0 ? cells->kind_of_cell[cell] : 0;
+  }
+  return true;
+}
+
+}  // namespace
+
+LmaInputs lma_inputs(const BilinearForm& form, Races races, Dedup dedup) {
+  LmaInputs inputs;
+  inputs.patches = make_cell_patches(form, patch_options(form, races));
+  inputs.factors = factor_inputs(form, Device::cuda);
+  inputs.gradients = basis_gradients(form, Device::cuda);
+  const std::vector<std::int32_t> robin = robin_cells(form);
+  const bool constant = inputs.factors.diffusion_a_point == 0;
+  if (dedup == Dedup::on && !constant)
+    throw std::invalid_argument("option 'dedup' of lma can be on only where the diffusion is constant in every cell");
+  const std::int64_t most = dedup == Dedup::on ? std::numeric_limits<std::int32_t>::max() : form.cells() / 8;
+  if (dedup == Dedup::off || !constant || !store_once(inputs, form, robin, most)) store_all(inputs, robin);
+  set_robin_matrices(inputs, form, robin);
+  return inputs;
+}
+
+}  // namespace femcg::operators
