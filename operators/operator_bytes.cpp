@@ -1,5 +1,7 @@
 #include "operators/operator_bytes.hpp"
 
+#include "operators/bilinear_form.hpp"
+
 namespace femcg::operators {
 
 namespace {

@@ -3,7 +3,6 @@
 #include <concepts>
 #include <cstdint>
 
-#include "operators/bilinear_form.hpp"
 #include "operators/csr_matrix.hpp"
 
 namespace femcg::operators {
