@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "operators/resident_cg.hpp"
 #include "operators/vector.hpp"
@@ -40,6 +41,9 @@ class Operator {
   /// d_i = A_ii.
   virtual void diagonal(Vector<T>& d) const = 0;
   virtual Footprint footprint() const = 0;
+  /// The order that x, y and d have here: entry i is the unknown at position i. Empty where that is i itself. See
+  /// to_basis and from_basis (operators/basis.hpp).
+  virtual std::span<const std::int32_t> basis() const { return {}; }
   /// The vector passes that a CG with this operator uses: femcg's own, or, for a library's operator, that library's.
   virtual const VectorKernels<T>& kernels() const { return vector_kernels<T>(device_); }
   /// The loop inside one kernel, where this operator has one and its system is small enough for it.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "operators/basis.hpp"
 #include "operators/element_matrices.hpp"
 #include "operators/reference.hpp"
 
@@ -90,14 +91,14 @@ double agreement_bound() {
 template <std::floating_point T>
 double worst_difference(const operators::Operator<T>& a, const ReferenceProduct& reference) {
   const std::int64_t n = a.size();
-  operators::Vector<T> on_host(n), x(n, a.device()), y(n, a.device());
+  operators::Vector<T> on_host(n), y(n, a.device());
   std::ranges::copy(reference.x, on_host.data());
-  operators::copy(on_host, x);
+  const operators::Vector<T> x = operators::to_basis(a, on_host);
   operators::fill(on_host, std::numeric_limits<T>::quiet_NaN());
   operators::copy(on_host, y);
   operators::Scalar energy(a.device());
   a.apply(x, y, &energy);
-  operators::copy(y, on_host);
+  on_host = operators::from_basis(a, y);
 
   double worst = 0, sum = 0, scale = 0;
   for (std::int64_t i = 0; i < n; ++i) {

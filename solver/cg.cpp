@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "operators/basis.hpp"
 #include "operators/device_work.hpp"
 #include "solver/error.hpp"
 
@@ -268,7 +269,7 @@ bool Loop<T>::examine() {
 /// residual is computed afresh: that is a check of the answer, not part of the method.
 template <std::floating_point T>
 void Loop<T>::collect() {
-  const Vector<T> x = operators::copied(recurrence_.x(), operators::Device::host);
+  const Vector<T> x = operators::from_basis(a_, recurrence_.x());
   for (std::int64_t i = 0; i < x.size(); ++i) total_[i] += static_cast<double>(x[i]);
 }
 
@@ -277,10 +278,9 @@ std::vector<double> Loop<T>::true_residual() {
   if (options_.true_residual) return options_.true_residual(total_);
   Vector<T> x(a_.size());
   std::copy(total_.begin(), total_.end(), x.data());
-  operators::copy(x, recurrence_.p());
+  operators::copy(operators::to_basis(a_, x), recurrence_.p());
   a_.apply(recurrence_.p(), recurrence_.w());
-  const Vector<T> b = operators::copied(b_, operators::Device::host),
-                  q = operators::copied(recurrence_.w(), operators::Device::host);
+  const Vector<T> b = operators::copied(b_, operators::Device::host), q = operators::from_basis(a_, recurrence_.w());
   std::vector<double> r(total_.size());
   for (std::int64_t i = 0; i < b.size(); ++i) r[i] = static_cast<double>(b[i]) - static_cast<double>(q[i]);
   return r;
@@ -294,7 +294,7 @@ bool Loop<T>::finished() {
   const std::vector<double> residual = true_residual();
   Vector<T> r(a_.size());
   std::copy(residual.begin(), residual.end(), r.data());
-  operators::copy(r, recurrence_.r());
+  operators::copy(operators::to_basis(a_, r), recurrence_.r());
   in_flight_.clear();
   sent_iterations_ = result_.iterations;
   recurrence_.restart(scalars_);
@@ -324,7 +324,7 @@ CgResult Loop<T>::run() {
   if (!on_host_) iterate(1);
   if (!on_host_ && plan_.loop == CgLoop::launched) recorded_.emplace(a_.device(), [this] { iterate(plan_.batch); });
   total_.assign(static_cast<std::size_t>(a_.size()), 0.0);
-  operators::copy(b_, recurrence_.r());
+  operators::copy(operators::to_basis(a_, b_), recurrence_.r());
   recurrence_.restart(scalars_);
   const double bb = scalars_.last().rr.value();
   begin_ = std::chrono::steady_clock::now();

@@ -48,7 +48,8 @@ struct CgResult {
   std::vector<Iteration> history;     ///< number 0 is the start
 };
 
-/// Preconditioned conjugate gradients for A x = b from x = 0.
+/// Preconditioned conjugate gradients for A x = b from x = 0. b and x are in the natural order of the unknowns, the
+/// inverse diagonal in the operator's basis.
 ///
 /// Ends as converged only where the residual computed afresh meets the tolerance; where it does not, the recurrence
 /// restarts from it (van der Vorst & Ye 2000), and where two restarts running do not halve it, as stagnated. What the

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string_view>
 
+#include "operators/basis.hpp"
 #include "operators/catalogue.hpp"
 
 namespace femcg::tests {
@@ -36,25 +37,25 @@ struct Written {
   double energy = 0;
 };
 
-/// y = A x and x'Ax, written over NaN on the operator's device; x is on the host.
+/// y = A x and x'Ax, written over NaN on the operator's device; x is on the host, in the natural order as y.
 template <class T>
 Written<T> apply(const operators::Operator<T>& a, const operators::Vector<T>& x) {
-  const operators::Vector<T> from = copied(x, a.device());
+  const operators::Vector<T> from = to_basis(a, x);
   operators::Vector<T> to = copied(poisoned<T>(x.size()), a.device());
   const operators::Vector<double> no_energy = poisoned<double>(1);
   operators::Vector<double> energy = copied(no_energy, a.device());
   operators::Scalar scalar(energy, 0);
   a.apply(from, to, &scalar);
-  return {copied(to, operators::Device::host), scalar.value()};
+  return {from_basis(a, to), scalar.value()};
 }
 
 /// y = A x alone.
 template <class T>
 operators::Vector<T> apply_without_energy(const operators::Operator<T>& a, const operators::Vector<T>& x) {
-  const operators::Vector<T> from = copied(x, a.device());
+  const operators::Vector<T> from = to_basis(a, x);
   operators::Vector<T> to = copied(poisoned<T>(x.size()), a.device());
   a.apply(from, to);
-  return copied(to, operators::Device::host);
+  return from_basis(a, to);
 }
 
 /// Its diagonal, written over NaN on the operator's device.
@@ -62,7 +63,7 @@ template <class T>
 operators::Vector<T> diagonal(const operators::Operator<T>& a) {
   operators::Vector<T> d = copied(poisoned<T>(a.size()), a.device());
   a.diagonal(d);
-  return copied(d, operators::Device::host);
+  return from_basis(a, d);
 }
 
 }  // namespace femcg::tests
