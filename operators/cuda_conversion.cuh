@@ -4,9 +4,11 @@
 // moved here, at the GPU's bandwidth. That takes the source's memory beside the target's for a moment.
 
 #include <algorithm>
+#include <limits>
 
-#include "operators/csr_arrays.hpp"
+#include "operators/csr_matrix.hpp"
 #include "operators/cuda.cuh"
+#include "operators/narrow_columns.hpp"
 
 namespace femcg::operators::cuda {
 
@@ -22,10 +24,10 @@ struct Source {
 template <std::floating_point T>
 class SourceOnGpu {
  public:
-  explicit SourceOnGpu(const CsrArrays<T>& matrix)
-      : offsets_(copied(*matrix.row_offsets, Device::cuda)),
-        columns_(copied(*matrix.columns, Device::cuda)),
-        values_(copied(*matrix.values, Device::cuda)) {}
+  explicit SourceOnGpu(const CsrMatrix<T>& matrix)
+      : offsets_(copied(matrix.row_offsets, Device::cuda)),
+        columns_(copied(matrix.columns, Device::cuda)),
+        values_(copied(matrix.values, Device::cuda)) {}
   /// Waits for the conversion, which reads it.
   ~SourceOnGpu() { cudaStreamSynchronize(stream()); }
   SourceOnGpu(const SourceOnGpu&) = delete;
@@ -73,6 +75,81 @@ void move_entries(std::int64_t threads, const Map& map, const SourceOnGpu<T>& so
   const std::int64_t blocks = (threads + block_threads - 1) / block_threads;
   launch(move_kernel<T, Map>, std::min(blocks, resident_blocks(move_kernel<T, Map>, block_threads)), block_threads, 0,
          threads, map, source.pointers(), Target<T>{columns.data(), values.data()});
+}
+
+/// Where entry k of a row lies in the source; where the row is shorter, the complement of its last entry's place, or of
+/// a neighbour's where it has none. Rows beyond the last are empty. The source has an entry.
+template <class T>
+__device__ std::int64_t padded_place(const Source<T>& source, std::int64_t rows, std::int64_t row, std::int64_t k) {
+  const std::int64_t end = source.offsets[row < rows ? row + 1 : rows];
+  const std::int64_t place = (row < rows ? source.offsets[row] : end) + k;
+  return place < end ? place : ~(end > 0 ? end - 1 : 0);
+}
+
+constexpr std::int32_t last_column = std::numeric_limits<std::int32_t>::max();
+template <class Narrow>
+constexpr std::int32_t reach = std::numeric_limits<Narrow>::max();  ///< from a base
+
+/// A warp a piece finds its least column, and says where the largest is further from it than narrow ones reach.
+template <class Narrow>
+__global__ void find_bases_kernel(std::int64_t pieces, const std::int64_t* offsets, const std::int32_t* columns,
+                                  std::int32_t* bases, std::int32_t* too_far) {
+  const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
+  const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / threads_a_warp);
+  std::int64_t piece = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / threads_a_warp;
+  for (; piece < pieces; piece += warps) {
+    const std::int64_t end = offsets[piece + 1];
+    std::int32_t least = last_column, largest = 0;
+    for (std::int64_t k = offsets[piece] + lane; k < end; k += threads_a_warp) {
+      least = min(least, columns[k]);
+      largest = max(largest, columns[k]);
+    }
+    for (int distance = threads_a_warp / 2; distance > 0; distance /= 2) {
+      least = min(least, __shfl_xor_sync(all_lanes, least, distance));
+      largest = max(largest, __shfl_xor_sync(all_lanes, largest, distance));
+    }
+    if (lane != 0) continue;
+    bases[piece] = least <= largest ? least : 0;  // 0 where the piece is empty
+    if (least <= largest && largest - least > reach<Narrow>) *too_far = 1;
+  }
+}
+
+/// A warp a piece writes its columns less the base.
+template <class Narrow>
+__global__ void narrow_kernel(std::int64_t pieces, const std::int64_t* offsets, const std::int32_t* columns,
+                              const std::int32_t* bases, Narrow* narrow) {
+  const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
+  const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / threads_a_warp);
+  std::int64_t piece = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / threads_a_warp;
+  for (; piece < pieces; piece += warps) {
+    const std::int64_t end = offsets[piece + 1];
+    for (std::int64_t k = offsets[piece] + lane; k < end; k += threads_a_warp)
+      narrow[k] = static_cast<Narrow>(columns[k] - bases[piece]);
+  }
+}
+
+/// Columns that are on the GPU in 16 bits, with zeros where there are any behind the last piece; nothing (no bases)
+/// where some piece spans more than 65536 of them. Piece i is entries [offsets[i], offsets[i + 1]).
+inline NarrowColumns narrow_columns(const Vector<std::int32_t>& columns, const Vector<std::int64_t>& offsets) {
+  constexpr int block_threads = 256, pieces_a_block = block_threads / threads_a_warp;
+  const std::int64_t pieces = offsets.size() - 1;
+  const auto find = find_bases_kernel<std::uint16_t>;
+  const auto narrow_to = narrow_kernel<std::uint16_t>;
+  const auto blocks = [&](auto kernel) {
+    return std::min((pieces + pieces_a_block - 1) / pieces_a_block, resident_blocks(kernel, block_threads));
+  };
+  NarrowColumns narrow{Vector<std::int32_t>(pieces, Device::cuda), {}};
+  Vector<std::int32_t> too_far(1, Device::cuda);
+  cuda_clear(too_far.data(), too_far.bytes());
+  launch(find, blocks(find), block_threads, 0, pieces, offsets.data(), columns.data(), narrow.bases.data(),
+         too_far.data());
+  if (copied(too_far, Device::host)[0] != 0) return {};
+  if (columns.size() == 0) return narrow;
+  narrow.columns = Vector<std::uint16_t>(columns.size(), Device::cuda);
+  cuda_clear(narrow.columns.data(), narrow.columns.bytes());
+  launch(narrow_to, blocks(narrow_to), block_threads, 0, pieces, offsets.data(), columns.data(), narrow.bases.data(),
+         narrow.columns.data());
+  return narrow;
 }
 
 }  // namespace femcg::operators::cuda

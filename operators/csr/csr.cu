@@ -17,6 +17,7 @@
 #include "operators/cuda_conversion.cuh"
 #include "operators/cuda_resident_cg.cuh"
 #include "operators/cuda_sum.cuh"
+#include "operators/narrow_columns.hpp"
 #include "operators/stored_diagonal.hpp"
 #include "operators/stored_footprint.hpp"
 
@@ -322,16 +323,14 @@ class StreamedCsr final : public Operator<T> {
   StreamedCsr(const CsrMatrix<T>& matrix, const CsrLaunch& launch)
       : Operator<T>(matrix.rows, Device::cuda), nonzeros_(matrix.nonzeros()), diagonal_(diagonal_of(matrix)) {
     const CsrTiles cut = cut_into_tiles(matrix.row_offsets);
-    const cuda::SourceOnGpu<T> source(arrays_of(matrix));
+    const cuda::SourceOnGpu<T> source(matrix);
     const Vector<std::int32_t> first_rows = copied(cut.first_rows, Device::cuda);
     const std::int64_t tiles = first_rows.size() - 1;
     Vector<std::int32_t> least(tiles, Device::cuda), largest(tiles, Device::cuda);
     cuda::launch(columns_of_tiles<T>, conversion_blocks(tiles), conversion_threads, 0, tiles, first_rows.data(),
                  source.pointers(), least.data(), largest.data());
     narrow_ = launch.narrow && fit_16_bits(copied(least, Device::host), copied(largest, Device::host));
-    if (!narrow_ && !launch.wide)
-      throw std::invalid_argument(
-          "16-bit columns do not fit: some rows next to each other reach further than 65536 columns; use index: 32");
+    if (!narrow_ && !launch.wide) throw columns_do_not_fit();
     if (narrow_)
       write<std::uint16_t>(matrix, cut, first_rows, source, least);
     else

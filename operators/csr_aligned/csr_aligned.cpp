@@ -128,7 +128,7 @@ AlignedRows<T> lists_of_aligned_rows(const CsrMatrix<T>& matrix) {
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_csr_aligned(const Ingredients<T>& from, const Options&) {
   AlignedRows<T> a = lists_of_aligned_rows(*from.matrix);
-  if (from.device == Device::cuda) return make_csr_aligned_cuda(a, arrays_of(*from.matrix), diagonal_of(*from.matrix));
+  if (from.device == Device::cuda) return make_csr_aligned_cuda(a, *from.matrix, diagonal_of(*from.matrix));
   fill(*from.matrix, a);
   return std::make_unique<CsrAligned<T>>(std::move(a));
 }

@@ -115,7 +115,7 @@ class CudaCsrAligned final : public Operator<T> {
  public:
   static_assert(AlignedRows<T>::alignment == row_threads);
 
-  CudaCsrAligned(const AlignedRows<T>& lists, const CsrArrays<T>& matrix, Vector<T> diagonal)
+  CudaCsrAligned(const AlignedRows<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal)
       : Operator<T>(lists.rows, Device::cuda),
         a_{lists.rows,
            lists.nonzeros,
@@ -150,14 +150,14 @@ class CudaCsrAligned final : public Operator<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_csr_aligned_cuda(const AlignedRows<T>& lists, const CsrArrays<T>& matrix,
+std::unique_ptr<Operator<T>> make_csr_aligned_cuda(const AlignedRows<T>& lists, const CsrMatrix<T>& matrix,
                                                    Vector<T> diagonal) {
   return std::make_unique<CudaCsrAligned<T>>(lists, matrix, std::move(diagonal));
 }
 
-template std::unique_ptr<Operator<double>> make_csr_aligned_cuda(const AlignedRows<double>&, const CsrArrays<double>&,
+template std::unique_ptr<Operator<double>> make_csr_aligned_cuda(const AlignedRows<double>&, const CsrMatrix<double>&,
                                                                  Vector<double>);
-template std::unique_ptr<Operator<float>> make_csr_aligned_cuda(const AlignedRows<float>&, const CsrArrays<float>&,
+template std::unique_ptr<Operator<float>> make_csr_aligned_cuda(const AlignedRows<float>&, const CsrMatrix<float>&,
                                                                 Vector<float>);
 
 }  // namespace femcg::operators

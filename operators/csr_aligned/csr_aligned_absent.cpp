@@ -7,13 +7,13 @@
 namespace femcg::operators {
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_csr_aligned_cuda(const AlignedRows<T>&, const CsrArrays<T>&, Vector<T>) {
+std::unique_ptr<Operator<T>> make_csr_aligned_cuda(const AlignedRows<T>&, const CsrMatrix<T>&, Vector<T>) {
   throw std::logic_error("this build has no CUDA");
 }
 
-template std::unique_ptr<Operator<double>> make_csr_aligned_cuda(const AlignedRows<double>&, const CsrArrays<double>&,
+template std::unique_ptr<Operator<double>> make_csr_aligned_cuda(const AlignedRows<double>&, const CsrMatrix<double>&,
                                                                  Vector<double>);
-template std::unique_ptr<Operator<float>> make_csr_aligned_cuda(const AlignedRows<float>&, const CsrArrays<float>&,
+template std::unique_ptr<Operator<float>> make_csr_aligned_cuda(const AlignedRows<float>&, const CsrMatrix<float>&,
                                                                 Vector<float>);
 
 }  // namespace femcg::operators

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "operators/csr_arrays.hpp"
+#include "operators/csr_matrix.hpp"
 #include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
@@ -36,7 +36,7 @@ Footprint footprint_of(const AlignedRows<T>& a) {
 
 /// The product on the GPU, which moves the entries to their places; all that is given is on the host.
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_csr_aligned_cuda(const AlignedRows<T>& lists, const CsrArrays<T>& matrix,
+std::unique_ptr<Operator<T>> make_csr_aligned_cuda(const AlignedRows<T>& lists, const CsrMatrix<T>& matrix,
                                                    Vector<T> diagonal);
 
 }  // namespace femcg::operators

@@ -8,23 +8,21 @@
 
 #include "operators/ellpack/ellpack.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cassert>
 #include <numeric>
-#include <stdexcept>
 
-#include "operators/ellpack/ellpack_cuda.hpp"
+#include "operators/ellpack/ellpack_matrix.hpp"
+#include "operators/padding.hpp"
 #include "operators/quad.hpp"
 #include "operators/row_blocks.hpp"
-#include "operators/stored_footprint.hpp"
+#include "operators/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
-constexpr std::int64_t group_rows = 8;
+constexpr std::int64_t group_rows = EllpackMatrix<double>::group_rows;
 constexpr std::int64_t groups_a_block = rows_a_block / group_rows;
 
 enum class Padding { multiplied, skipped };
@@ -49,87 +47,48 @@ std::int32_t keep_longer(std::int64_t k, const GroupList& lengths, GroupList& ac
   return kept;
 }
 
-std::int64_t longest_row(std::int64_t rows, const std::int64_t* offsets) {
-  std::int64_t longest = 0;
-#pragma omp parallel for schedule(static) reduction(max : longest) if (rows > rows_a_block)
-  for (std::int64_t row = 0; row < rows; ++row) longest = std::max(longest, offsets[row + 1] - offsets[row]);
-  return longest;
-}
-
-void check_padding(std::int64_t rows, std::int64_t width, std::int64_t nonzeros, std::int64_t entry_bytes) {
-  constexpr double largest_ratio = 4, gibibyte = 1 << 30;
-  const double entries = static_cast<double>(rows) * static_cast<double>(width);
-  const double padding_bytes = (entries - static_cast<double>(nonzeros)) * static_cast<double>(entry_bytes);
-  if (padding_bytes <= gibibyte || entries <= largest_ratio * static_cast<double>(nonzeros)) return;
-  throw std::invalid_argument(fmt::format(
-      "ELLPACK would pad every row to {} entries, {:.1f} GiB in all and {:.1f} times the nonzeros; "
-      "operator 'sell' pads a few rows at a time",
-      width, entries * static_cast<double>(entry_bytes) / gibibyte, entries / static_cast<double>(nonzeros)));
+/// Padding repeats the row's last column (an empty row's own) with value 0: the product reads nothing new of x. The
+/// threads that multiply a block fill it, which places its pages.
+template <std::floating_point T>
+void fill(const CsrMatrix<T>& matrix, EllpackMatrix<T>& to) {
+  to.columns = Vector<std::int32_t>(to.entries());
+  to.values = Vector<T>(to.entries());
+  for_row_blocks(matrix.rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t end = last == matrix.rows ? to.stride : last;
+    for (std::int64_t k = 0; k < to.width; ++k)
+      for (std::int64_t row = first; row < end; ++row) {
+        const Entry<T> entry = padded_entry(matrix, row, k);
+        to.columns[k * to.stride + row] = entry.column;
+        to.values[k * to.stride + row] = entry.value;
+      }
+  });
 }
 
 template <std::floating_point T, Padding padding>
 class Ellpack final : public Operator<T> {
  public:
-  explicit Ellpack(const CsrMatrix<T>& matrix)
-      : Operator<T>(matrix.rows, Device::host),
-        nonzeros_(matrix.nonzeros()),
-        width_(longest_row(matrix.rows, matrix.row_offsets.data())),
-        stride_((std::int64_t{matrix.rows} + group_rows - 1) / group_rows * group_rows) {
-    check_padding(matrix.rows, width_, nonzeros_, sizeof(T) + sizeof(std::int32_t));
-    values_ = Vector<T>(stride_ * width_);
-    columns_ = Vector<std::int32_t>(stride_ * width_);
-    if constexpr (padding == Padding::skipped) lengths_ = Vector<std::int32_t>(stride_);
-    // The threads that multiply a block fill it, which places its pages.
-    for_row_blocks(matrix.rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-      const std::int64_t end = last == matrix.rows ? stride_ : last;
-      for (std::int64_t row = first; row < end; ++row) fill_row(matrix, row);
-    });
-  }
+  explicit Ellpack(EllpackMatrix<T> a) : Operator<T>(a.rows, Device::host), a_(std::move(a)) {}
 
   void diagonal(Vector<T>& d) const override {
     assert(d.size() == this->size());
     for_row_blocks(this->size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {
         T sum = 0;  // padding adds zeros
-        for (std::int64_t k = 0; k < width_; ++k)
-          if (columns_[k * stride_ + row] == row) sum += values_[k * stride_ + row];
+        for (std::int64_t k = 0; k < a_.width; ++k)
+          if (a_.columns[k * a_.stride + row] == row) sum += a_.values[k * a_.stride + row];
         d[row] = sum;
       }
     });
   }
 
-  /// For a GPU's copy.
-  EllpackArrays<T> arrays() const {
-    return {nonzeros_, width_, stride_, &values_, &columns_, padding == Padding::skipped ? &lengths_ : nullptr};
-  }
-
-  Footprint footprint() const override {
-    constexpr std::int64_t entry_bytes = sizeof(T) + sizeof(std::int32_t);
-    const std::int64_t stored = values_.bytes() + columns_.bytes() + lengths_.bytes();
-    const std::int64_t read = padding == Padding::skipped ? nonzeros_ * entry_bytes + lengths_.bytes() : stored;
-    return stored_footprint<T>(this->size(), nonzeros_, values_.size(), stored, read);
-  }
+  Footprint footprint() const override { return footprint_of(a_); }
 
  private:
-  /// Padding repeats the row's last column (an empty row's own) with value 0: the product reads nothing new of x.
-  void fill_row(const CsrMatrix<T>& matrix, std::int64_t row) {
-    const bool exists = row < matrix.rows;
-    const std::int64_t begin = exists ? matrix.row_offsets[row] : 0;
-    const std::int64_t length = exists ? matrix.row_offsets[row + 1] - begin : 0;
-    const std::int32_t pad = length > 0 ? matrix.columns[begin + length - 1]
-                                        : static_cast<std::int32_t>(std::min<std::int64_t>(row, matrix.rows - 1));
-    for (std::int64_t k = 0; k < width_; ++k) {
-      values_[k * stride_ + row] = k < length ? matrix.values[begin + k] : T(0);
-      columns_[k * stride_ + row] = k < length ? matrix.columns[begin + k] : pad;
-    }
-    if constexpr (padding == Padding::skipped) lengths_[row] = static_cast<std::int32_t>(length);
-  }
-
   /// Entries of the longest row in each group of the block that starts at row `first`.
   GroupList group_lengths(std::int64_t first, std::int32_t groups) const {
     GroupList lengths;
     for (std::int32_t group = 0; group < groups; ++group) {
-      const std::int32_t* of_rows = lengths_.data() + first + group * group_rows;
+      const std::int32_t* of_rows = a_.lengths.data() + first + group * group_rows;
       lengths[group] = *std::max_element(of_rows, of_rows + group_rows);
     }
     return lengths;
@@ -142,12 +101,12 @@ class Ellpack final : public Operator<T> {
     std::iota(active.begin(), active.begin() + groups, 0);
     std::int32_t count = groups;
     std::array<RowGroup<T>, groups_a_block> sums{};
-    for (std::int64_t k = 0; k < width_; ++k) {
+    for (std::int64_t k = 0; k < a_.width; ++k) {
       if constexpr (padding == Padding::skipped) count = keep_longer(k, lengths, active, count);
-      const T* values = values_.data() + k * stride_ + first;
-      const std::int32_t* columns = columns_.data() + k * stride_ + first;
+      const T* values = a_.values.data() + k * a_.stride + first;
+      const std::int32_t* columns = a_.columns.data() + k * a_.stride + first;
       // The next entries of the same rows; hardware would prefetch this column's of the next block.
-      const std::int64_t ahead = k + 1 < width_ ? stride_ : 0;
+      const std::int64_t ahead = k + 1 < a_.width ? a_.stride : 0;
       for (std::int32_t i = 0; i < count; ++i) {
         const std::int64_t row = active[i] * group_rows;
         __builtin_prefetch(values + row + ahead);
@@ -170,21 +129,34 @@ class Ellpack final : public Operator<T> {
     if (energy != nullptr) *energy->data() = sum;
   }
 
-  std::int64_t nonzeros_, width_;
-  std::int64_t stride_;  ///< rows, rounded up to whole groups
-  Vector<T> values_;     ///< width x stride
-  Vector<std::int32_t> columns_;
-  Vector<std::int32_t> lengths_;  ///< ELLPACK-R only
+  EllpackMatrix<T> a_;
 };
 
 template <std::floating_point T, Padding padding>
 std::unique_ptr<Operator<T>> make(const Ingredients<T>& from) {
-  auto on_host = std::make_unique<Ellpack<T, padding>>(*from.matrix);
-  if (from.device == Device::host) return on_host;
-  return make_ellpack_cuda(*from.matrix, on_host->arrays());
+  EllpackMatrix<T> a = lists_of_ellpack(*from.matrix, padding == Padding::skipped);
+  if (from.device == Device::cuda) return make_ellpack_cuda(a, *from.matrix, diagonal_of(*from.matrix));
+  fill(*from.matrix, a);
+  return std::make_unique<Ellpack<T, padding>>(std::move(a));
 }
 
 }  // namespace
+
+template <std::floating_point T>
+EllpackMatrix<T> lists_of_ellpack(const CsrMatrix<T>& matrix, bool skips_padding) {
+  EllpackMatrix<T> to;
+  to.rows = matrix.rows;
+  to.nonzeros = matrix.nonzeros();
+  to.width = longest_row(matrix);
+  to.stride = (std::int64_t{matrix.rows} + group_rows - 1) / group_rows * group_rows;
+  check_padding(matrix, to.width, to.entries(), "ELLPACK");
+  if (!skips_padding) return to;
+  to.lengths = Vector<std::int32_t>(to.stride);
+  for (std::int64_t row = 0; row < to.stride; ++row)
+    to.lengths[row] =
+        row < matrix.rows ? static_cast<std::int32_t>(matrix.row_offsets[row + 1] - matrix.row_offsets[row]) : 0;
+  return to;
+}
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_ellpack(const Ingredients<T>& from, const Options&) {
@@ -196,30 +168,14 @@ std::unique_ptr<Operator<T>> make_ellpack_r(const Ingredients<T>& from, const Op
   return make<T, Padding::skipped>(from);
 }
 
-namespace {
-
-template <Padding padding, std::floating_point T>
-OperatorBytes bytes_of_padded(const Extent<T>& of) {
-  constexpr std::int64_t entry_bytes = sizeof(T) + sizeof(std::int32_t), length_bytes = sizeof(std::int32_t);
-  const std::int64_t rows = of.matrix->rows, stride = (rows + group_rows - 1) / group_rows * group_rows;
-  const std::int64_t width = longest_row(rows, of.matrix->row_offsets.data());
-  check_padding(rows, width, of.matrix->nonzeros(), entry_bytes);
-  OperatorBytes bytes;
-  bytes.stored = stride * (width * entry_bytes + (padding == Padding::skipped ? length_bytes : 0));
-  if (of.device == Device::cuda) bytes.making_on_host = bytes.stored;
-  return bytes;
-}
-
-}  // namespace
-
 template <std::floating_point T>
 OperatorBytes bytes_of_ellpack(const Extent<T>& of, const Options&) {
-  return bytes_of_padded<Padding::multiplied>(of);
+  return converted_bytes(of, footprint_of(lists_of_ellpack(*of.matrix, false)));
 }
 
 template <std::floating_point T>
 OperatorBytes bytes_of_ellpack_r(const Extent<T>& of, const Options&) {
-  return bytes_of_padded<Padding::skipped>(of);
+  return converted_bytes(of, footprint_of(lists_of_ellpack(*of.matrix, true)));
 }
 
 template std::unique_ptr<Operator<double>> make_ellpack(const Ingredients<double>&, const Options&);

@@ -2,12 +2,9 @@
 // entries of a row are in flight together. ELLPACK multiplies its padding, width (sizeof(T) + 4) bytes a row (Bell &
 // Garland 2009); ELLPACK-R stops at each row's length, which is read too (Kreutzer et al. 2012, listing 1).
 
-#include <algorithm>
-
-#include "operators/cuda_sum.cuh"
-#include "operators/ellpack/ellpack_cuda.hpp"
-#include "operators/stored_diagonal.hpp"
-#include "operators/stored_footprint.hpp"
+#include "operators/cuda_conversion.cuh"
+#include "operators/cuda_product.cuh"
+#include "operators/ellpack/ellpack_matrix.hpp"
 
 namespace femcg::operators {
 
@@ -50,68 +47,73 @@ __device__ T sum_row(const Padded<T>& a, std::int64_t row, std::int64_t length, 
 template <class T, bool with_energy>
 __global__ void __launch_bounds__(block_threads)
     ellpack_kernel(Padded<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
-  double sums[1] = {0};
+  double of_thread = 0;
   const std::int64_t threads = std::int64_t{gridDim.x} * block_threads;
   for (std::int64_t row = std::int64_t{blockIdx.x} * block_threads + threadIdx.x; row < a.rows; row += threads) {
     const T sum = sum_row(a, row, a.lengths == nullptr ? a.width : a.lengths[row], x);
     y[row] = sum;
-    if constexpr (with_energy) sums[0] += static_cast<double>(sum) * static_cast<double>(x[row]);
+    if constexpr (with_energy) of_thread += cuda::energy_of_row(x[row], sum);
   }
-  if constexpr (with_energy) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
+  if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
+
+/// A thread a row moves it with its padding: neighbouring threads write neighbouring entries.
+template <class T>
+struct EllpackMap {
+  cuda::Source<T> source;
+  Padded<T> a;
+  __device__ std::int64_t count(std::int64_t) const { return a.width; }
+  __device__ std::int64_t from(std::int64_t row, std::int64_t k) const {
+    return cuda::padded_place(source, a.rows, row, k);
+  }
+  __device__ std::int64_t to(std::int64_t row, std::int64_t k) const { return k * a.stride + row; }
+};
 
 template <std::floating_point T>
 class CudaEllpack final : public Operator<T> {
  public:
-  CudaEllpack(const CsrMatrix<T>& matrix, const EllpackArrays<T>& arrays)
-      : Operator<T>(matrix.rows, Device::cuda),
-        nonzeros_(arrays.nonzeros),
-        width_(arrays.width),
-        stride_(arrays.stride),
-        values_(copied(*arrays.values, Device::cuda)),
-        columns_(copied(*arrays.columns, Device::cuda)),
-        diagonal_(diagonal_of(matrix)),
-        blocks_(std::clamp<std::int64_t>((std::int64_t{matrix.rows} + block_threads - 1) / block_threads, 1,
-                                         cuda::resident_blocks(ellpack_kernel<T, true>, block_threads))),
-        parts_(blocks_) {
-    if (arrays.lengths != nullptr) lengths_ = copied(*arrays.lengths, Device::cuda);
+  CudaEllpack(const EllpackMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal)
+      : Operator<T>(lists.rows, Device::cuda),
+        a_{lists.rows,
+           lists.nonzeros,
+           lists.width,
+           lists.stride,
+           copied(lists.lengths, Device::cuda),
+           Vector<std::int32_t>(lists.entries(), Device::cuda),
+           Vector<T>(lists.entries(), Device::cuda)},
+        diagonal_(std::move(diagonal)) {
+    const cuda::SourceOnGpu<T> source(matrix);
+    cuda::move_entries(a_.stride, EllpackMap<T>{source.pointers(), pointers()}, source, a_.columns, a_.values);
   }
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-
-  Footprint footprint() const override {
-    constexpr std::int64_t entry_bytes = sizeof(T) + sizeof(std::int32_t);
-    const std::int64_t stored = values_.bytes() + columns_.bytes() + lengths_.bytes();
-    const std::int64_t read = lengths_.size() > 0 ? nonzeros_ * entry_bytes + lengths_.bytes() : stored;
-    return stored_footprint<T>(this->size(), nonzeros_, values_.size(), stored, read);
-  }
+  Footprint footprint() const override { return footprint_of(a_); }
 
  private:
+  Padded<T> pointers() const {
+    return {a_.rows,          a_.width,          a_.stride,
+            a_.values.data(), a_.columns.data(), a_.lengths.size() > 0 ? a_.lengths.data() : nullptr};
+  }
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const Padded<T> a{this->size(),   width_,          stride_,
-                      values_.data(), columns_.data(), lengths_.size() > 0 ? lengths_.data() : nullptr};
-    const auto kernel = energy != nullptr ? ellpack_kernel<T, true> : ellpack_kernel<T, false>;
-    cuda::launch(kernel, blocks_, block_threads, 0, a, x.data(), y.data(), energy != nullptr ? energy->data() : nullptr,
-                 parts_.parts());
+    product_(pointers(), a_.rows, x, y, energy);
   }
 
-  std::int64_t nonzeros_, width_, stride_;
-  Vector<T> values_;
-  Vector<std::int32_t> columns_;
-  Vector<std::int32_t> lengths_;  ///< ELLPACK-R only
-  Vector<T> diagonal_;            ///< on the host
-  std::int64_t blocks_;
-  mutable cuda::PartsStorage<1> parts_;
+  EllpackMatrix<T> a_;
+  Vector<T> diagonal_;  ///< on the host
+  cuda::Product<T, Padded<T>> product_{ellpack_kernel<T, false>, ellpack_kernel<T, true>, block_threads};
 };
 
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellpack_cuda(const CsrMatrix<T>& matrix, const EllpackArrays<T>& arrays) {
-  return std::make_unique<CudaEllpack<T>>(matrix, arrays);
+std::unique_ptr<Operator<T>> make_ellpack_cuda(const EllpackMatrix<T>& lists, const CsrMatrix<T>& matrix,
+                                               Vector<T> diagonal) {
+  return std::make_unique<CudaEllpack<T>>(lists, matrix, std::move(diagonal));
 }
 
-template std::unique_ptr<Operator<double>> make_ellpack_cuda(const CsrMatrix<double>&, const EllpackArrays<double>&);
-template std::unique_ptr<Operator<float>> make_ellpack_cuda(const CsrMatrix<float>&, const EllpackArrays<float>&);
+template std::unique_ptr<Operator<double>> make_ellpack_cuda(const EllpackMatrix<double>&, const CsrMatrix<double>&,
+                                                             Vector<double>);
+template std::unique_ptr<Operator<float>> make_ellpack_cuda(const EllpackMatrix<float>&, const CsrMatrix<float>&,
+                                                            Vector<float>);
 
 }  // namespace femcg::operators

@@ -198,8 +198,7 @@ std::unique_ptr<Operator<T>> make_ellr_t(const Ingredients<T>& from, const Optio
   if (from.device == Device::host && given.contains("block_size"))
     throw std::invalid_argument("option 'block_size' of operator 'ellr-t' is for the GPU; on the CPU it has T only");
   EllrTMatrix<T> a = chosen_list(*from.matrix, given);
-  if (from.device == Device::cuda)
-    return make_ellr_t_cuda(a, block_size, arrays_of(*from.matrix), diagonal_of(*from.matrix));
+  if (from.device == Device::cuda) return make_ellr_t_cuda(a, block_size, *from.matrix, diagonal_of(*from.matrix));
   fill(*from.matrix, a);
   return std::make_unique<EllrT<T>>(std::move(a));
 }

@@ -84,7 +84,7 @@ struct EllrTMap {
 template <std::floating_point T>
 class CudaEllrT final : public Operator<T> {
  public:
-  CudaEllrT(const EllrTMatrix<T>& list, int block_size, const CsrArrays<T>& matrix, Vector<T> diagonal)
+  CudaEllrT(const EllrTMatrix<T>& list, int block_size, const CsrMatrix<T>& matrix, Vector<T> diagonal)
       : Operator<T>(list.rows, Device::cuda),
         a_{list.rows,
            list.nonzeros,
@@ -119,14 +119,14 @@ class CudaEllrT final : public Operator<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>& list, int block_size, const CsrArrays<T>& matrix,
+std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>& list, int block_size, const CsrMatrix<T>& matrix,
                                               Vector<T> diagonal) {
   return std::make_unique<CudaEllrT<T>>(list, block_size, matrix, std::move(diagonal));
 }
 
-template std::unique_ptr<Operator<double>> make_ellr_t_cuda(const EllrTMatrix<double>&, int, const CsrArrays<double>&,
+template std::unique_ptr<Operator<double>> make_ellr_t_cuda(const EllrTMatrix<double>&, int, const CsrMatrix<double>&,
                                                             Vector<double>);
-template std::unique_ptr<Operator<float>> make_ellr_t_cuda(const EllrTMatrix<float>&, int, const CsrArrays<float>&,
+template std::unique_ptr<Operator<float>> make_ellr_t_cuda(const EllrTMatrix<float>&, int, const CsrMatrix<float>&,
                                                            Vector<float>);
 
 }  // namespace femcg::operators

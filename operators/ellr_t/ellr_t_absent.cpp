@@ -7,13 +7,13 @@
 namespace femcg::operators {
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>&, int, const CsrArrays<T>&, Vector<T>) {
+std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>&, int, const CsrMatrix<T>&, Vector<T>) {
   throw std::logic_error("this build has no CUDA");
 }
 
-template std::unique_ptr<Operator<double>> make_ellr_t_cuda(const EllrTMatrix<double>&, int, const CsrArrays<double>&,
+template std::unique_ptr<Operator<double>> make_ellr_t_cuda(const EllrTMatrix<double>&, int, const CsrMatrix<double>&,
                                                             Vector<double>);
-template std::unique_ptr<Operator<float>> make_ellr_t_cuda(const EllrTMatrix<float>&, int, const CsrArrays<float>&,
+template std::unique_ptr<Operator<float>> make_ellr_t_cuda(const EllrTMatrix<float>&, int, const CsrMatrix<float>&,
                                                            Vector<float>);
 
 }  // namespace femcg::operators

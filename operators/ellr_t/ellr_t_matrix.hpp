@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "operators/csr_arrays.hpp"
+#include "operators/csr_matrix.hpp"
 #include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
@@ -39,7 +39,7 @@ Footprint footprint_of(const EllrTMatrix<T>& a) {
 /// The product on the GPU in blocks of `block_size` threads, which moves the entries to their places; all that is given
 /// is on the host.
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>& list, int block_size, const CsrArrays<T>& matrix,
+std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>& list, int block_size, const CsrMatrix<T>& matrix,
                                               Vector<T> diagonal);
 
 }  // namespace femcg::operators

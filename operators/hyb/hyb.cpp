@@ -197,7 +197,7 @@ HybMatrix<T> chosen_lists(const CsrMatrix<T>& matrix, const Options& given) {
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_hyb(const Ingredients<T>& from, const Options& given) {
   HybMatrix<T> a = chosen_lists(*from.matrix, given);
-  if (from.device == Device::cuda) return make_hyb_cuda(a, arrays_of(*from.matrix), diagonal_of(*from.matrix));
+  if (from.device == Device::cuda) return make_hyb_cuda(a, *from.matrix, diagonal_of(*from.matrix));
   fill(*from.matrix, a);
   return std::make_unique<Hyb<T>>(std::move(a));
 }

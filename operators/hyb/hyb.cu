@@ -126,7 +126,7 @@ class CudaHyb final : public Operator<T> {
  public:
   static_assert(HybMatrix<T>::slice_rows == cuda::threads_a_warp);
 
-  CudaHyb(const HybMatrix<T>& lists, const CsrArrays<T>& matrix, Vector<T> diagonal)
+  CudaHyb(const HybMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal)
       : Operator<T>(lists.rows, Device::cuda), a_(lists_on_gpu(lists)), diagonal_(std::move(diagonal)) {
     a_.columns = Vector<std::int32_t>(a_.width * a_.stride, Device::cuda);
     a_.values = Vector<T>(a_.width * a_.stride, Device::cuda);
@@ -167,13 +167,13 @@ class CudaHyb final : public Operator<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_hyb_cuda(const HybMatrix<T>& lists, const CsrArrays<T>& matrix, Vector<T> diagonal) {
+std::unique_ptr<Operator<T>> make_hyb_cuda(const HybMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal) {
   return std::make_unique<CudaHyb<T>>(lists, matrix, std::move(diagonal));
 }
 
-template std::unique_ptr<Operator<double>> make_hyb_cuda(const HybMatrix<double>&, const CsrArrays<double>&,
+template std::unique_ptr<Operator<double>> make_hyb_cuda(const HybMatrix<double>&, const CsrMatrix<double>&,
                                                          Vector<double>);
-template std::unique_ptr<Operator<float>> make_hyb_cuda(const HybMatrix<float>&, const CsrArrays<float>&,
+template std::unique_ptr<Operator<float>> make_hyb_cuda(const HybMatrix<float>&, const CsrMatrix<float>&,
                                                         Vector<float>);
 
 }  // namespace femcg::operators

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "operators/csr_arrays.hpp"
+#include "operators/csr_matrix.hpp"
 #include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
@@ -53,6 +53,6 @@ Footprint footprint_of(const HybMatrix<T>& a, bool skips_padding) {
 
 /// The product on the GPU, which moves the entries to their places; all that is given is on the host.
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_hyb_cuda(const HybMatrix<T>& lists, const CsrArrays<T>& matrix, Vector<T> diagonal);
+std::unique_ptr<Operator<T>> make_hyb_cuda(const HybMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal);
 
 }  // namespace femcg::operators

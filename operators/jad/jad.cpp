@@ -166,7 +166,7 @@ JaggedDiagonals<T> lists_of_jagged_diagonals(const CsrMatrix<T>& matrix) {
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_jad(const Ingredients<T>& from, const Options&) {
   JaggedDiagonals<T> a = lists_of_jagged_diagonals(*from.matrix);
-  if (from.device == Device::cuda) return make_jad_cuda(a, arrays_of(*from.matrix), diagonal_of(*from.matrix));
+  if (from.device == Device::cuda) return make_jad_cuda(a, *from.matrix, diagonal_of(*from.matrix));
   fill(*from.matrix, a);
   return std::make_unique<Jad<T>>(std::move(a));
 }

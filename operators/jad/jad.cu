@@ -60,7 +60,7 @@ struct JadMap {
 template <std::floating_point T>
 class CudaJad final : public Operator<T> {
  public:
-  CudaJad(const JaggedDiagonals<T>& lists, const CsrArrays<T>& matrix, Vector<T> diagonal)
+  CudaJad(const JaggedDiagonals<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal)
       : Operator<T>(lists.rows, Device::cuda),
         a_{lists.rows,
            lists.nonzeros,
@@ -94,14 +94,14 @@ class CudaJad final : public Operator<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_jad_cuda(const JaggedDiagonals<T>& lists, const CsrArrays<T>& matrix,
+std::unique_ptr<Operator<T>> make_jad_cuda(const JaggedDiagonals<T>& lists, const CsrMatrix<T>& matrix,
                                            Vector<T> diagonal) {
   return std::make_unique<CudaJad<T>>(lists, matrix, std::move(diagonal));
 }
 
-template std::unique_ptr<Operator<double>> make_jad_cuda(const JaggedDiagonals<double>&, const CsrArrays<double>&,
+template std::unique_ptr<Operator<double>> make_jad_cuda(const JaggedDiagonals<double>&, const CsrMatrix<double>&,
                                                          Vector<double>);
-template std::unique_ptr<Operator<float>> make_jad_cuda(const JaggedDiagonals<float>&, const CsrArrays<float>&,
+template std::unique_ptr<Operator<float>> make_jad_cuda(const JaggedDiagonals<float>&, const CsrMatrix<float>&,
                                                         Vector<float>);
 
 }  // namespace femcg::operators

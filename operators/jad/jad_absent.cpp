@@ -7,13 +7,13 @@
 namespace femcg::operators {
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_jad_cuda(const JaggedDiagonals<T>&, const CsrArrays<T>&, Vector<T>) {
+std::unique_ptr<Operator<T>> make_jad_cuda(const JaggedDiagonals<T>&, const CsrMatrix<T>&, Vector<T>) {
   throw std::logic_error("this build has no CUDA");
 }
 
-template std::unique_ptr<Operator<double>> make_jad_cuda(const JaggedDiagonals<double>&, const CsrArrays<double>&,
+template std::unique_ptr<Operator<double>> make_jad_cuda(const JaggedDiagonals<double>&, const CsrMatrix<double>&,
                                                          Vector<double>);
-template std::unique_ptr<Operator<float>> make_jad_cuda(const JaggedDiagonals<float>&, const CsrArrays<float>&,
+template std::unique_ptr<Operator<float>> make_jad_cuda(const JaggedDiagonals<float>&, const CsrMatrix<float>&,
                                                         Vector<float>);
 
 }  // namespace femcg::operators

@@ -13,11 +13,12 @@
 #include <cassert>
 #include <stdexcept>
 
+#include "operators/narrow_columns.hpp"
 #include "operators/options.hpp"
 #include "operators/quad.hpp"
 #include "operators/row_blocks.hpp"
 #include "operators/sell/sell_cuda.hpp"
-#include "operators/stored_footprint.hpp"
+#include "operators/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
@@ -27,7 +28,6 @@ bool is_chunk_rows(std::string_view text) { return text == "auto" || is_power_of
 bool is_sorting_window(std::string_view text) {
   return text == "auto" || text == "all" || parse_positive(text).has_value();
 }
-bool is_index(std::string_view text) { return text == "auto" || text == "16" || text == "32"; }
 
 constexpr std::array options{
     OptionDescription{"C", "auto, 4, 8, 16, 32, 64 or 128", "auto", "rows a chunk: 8 on the CPU, 32 on the GPU",
@@ -36,6 +36,7 @@ constexpr std::array options{
                       "rows that are sorted by length together: 512 on the CPU, 2048 on the GPU", is_sorting_window},
     OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
 };
+constexpr const OptionDescription& pjds_index = options[2];
 
 /// What the product reads, as plain pointers.
 template <std::floating_point T>
@@ -129,11 +130,8 @@ class Sell final : public Operator<T> {
     });
   }
 
-  Footprint footprint() const override {
-    const std::int64_t bytes =
-        matrix_.values.bytes() + matrix_.columns.bytes() + matrix_.offsets.bytes() + matrix_.places.bytes();
-    return stored_footprint<T>(this->size(), matrix_.nonzeros, matrix_.values.size(), bytes, bytes);
-  }
+  Footprint footprint() const override { return footprint_of(matrix_, matrix_.columns.bytes()); }
+  std::span<const std::int32_t> basis() const override { return matrix_.basis.span(); }
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
@@ -158,6 +156,7 @@ class Sell final : public Operator<T> {
 }  // namespace
 
 std::span<const OptionDescription> sell_options() { return options; }
+std::span<const OptionDescription> pjds_options() { return {&pjds_index, 1}; }
 
 namespace {
 
@@ -178,6 +177,23 @@ ChunkShape chosen_shape(std::int64_t rows, Device device, const Options& given) 
   return {chunk_rows, std::max<std::int64_t>(1, sigma)};
 }
 
+/// Chunks of 32, all rows sorted together (Kreutzer et al. 2012).
+ChunkShape pjds_shape(std::int64_t rows) {
+  constexpr std::int64_t chunk_rows = 32;
+  return {chunk_rows, std::max<std::int64_t>(1, (rows + chunk_rows - 1) / chunk_rows) * chunk_rows};
+}
+
+template <std::floating_point T>
+OperatorBytes chunked_bytes(const Extent<T>& of, const SellMatrix<T>& lists, std::string_view index) {
+  OperatorBytes bytes = converted_bytes(of, footprint_of(lists, 4 * lists.entries));
+  if (of.device == Device::host) return bytes;
+  const std::int64_t saved = std::max<std::int64_t>(0, 2 * lists.entries - 4 * lists.chunks());  // by 16-bit columns
+  if (index == "16") bytes.stored -= saved;
+  if (index == "auto") bytes.unsure = saved;
+  if (index != "32") bytes.making += 2 * lists.entries;  // both columns are there while they are narrowed
+  return bytes;
+}
+
 }  // namespace
 
 template <std::floating_point T>
@@ -187,29 +203,49 @@ std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options
   const auto [chunk_rows, sigma] = chosen_shape(from.matrix->rows, from.device, given);
   if (on_host && index != "auto")
     throw std::invalid_argument("option 'index' of operator 'sell' is for the GPU; on the CPU columns have 32 bits");
-  SellMatrix<T> matrix = to_sell(*from.matrix, chunk_rows, sigma);
-  if (!on_host) return make_sell_cuda(*from.matrix, matrix, index);
-  return std::make_unique<Sell<T>>(std::move(matrix));
+  if (on_host) return std::make_unique<Sell<T>>(to_sell(*from.matrix, chunk_rows, sigma));
+  return make_sell_cuda(lists_of_sell(*from.matrix, chunk_rows, sigma), *from.matrix, diagonal_of(*from.matrix), index);
+}
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options& given) {
+  const std::string_view index = value_of(pjds_index, "pjds", given);
+  if (from.device == Device::host && index != "auto")
+    throw std::invalid_argument("option 'index' of operator 'pjds' is for the GPU; on the CPU columns have 32 bits");
+  const auto [chunk_rows, sigma] = pjds_shape(from.matrix->rows);
+  if (from.device == Device::host) {
+    SellMatrix<T> matrix = to_sell(*from.matrix, chunk_rows, sigma);
+    enter_own_basis(matrix);
+    return std::make_unique<Sell<T>>(std::move(matrix));
+  }
+  SellMatrix<T> lists = lists_of_sell(*from.matrix, chunk_rows, sigma);
+  const Vector<T> natural = diagonal_of(*from.matrix);
+  Vector<T> diagonal(natural.size());
+  for (std::int64_t position = 0; position < diagonal.size(); ++position)
+    diagonal[position] = natural[lists.row_at(position)];
+  enter_own_basis(lists);
+  return make_sell_cuda(lists, *from.matrix, std::move(diagonal), index);
 }
 
 template <std::floating_point T>
 OperatorBytes bytes_of_sell(const Extent<T>& of, const Options& given) {
   const auto [chunk_rows, sigma] = chosen_shape(of.matrix->rows, of.device, given);
-  const SellMatrix<T> lists = lists_of_sell(*of.matrix, chunk_rows, sigma);
-  const std::int64_t entries = lists.offsets[lists.chunks()], whole = entries * std::int64_t{sizeof(T) + 4};
-  OperatorBytes bytes{.stored = whole + lists.offsets.bytes() + lists.places.bytes()};
-  if (of.device == Device::host) return bytes;
-  const std::string_view index = value_of(options[2], "sell", given);
-  const std::int64_t saved = std::max<std::int64_t>(0, 2 * entries - 4 * lists.chunks());  // by 16-bit columns
-  if (index == "16") bytes.stored -= saved;
-  if (index == "auto") bytes.unsure = saved;
-  bytes.making_on_host = whole + (index == "32" ? 0 : 2 * entries);
-  return bytes;
+  return chunked_bytes(of, lists_of_sell(*of.matrix, chunk_rows, sigma), value_of(options[2], "sell", given));
+}
+
+template <std::floating_point T>
+OperatorBytes bytes_of_pjds(const Extent<T>& of, const Options& given) {
+  const auto [chunk_rows, sigma] = pjds_shape(of.matrix->rows);
+  return chunked_bytes(of, lists_of_sell(*of.matrix, chunk_rows, sigma), value_of(pjds_index, "pjds", given));
 }
 
 template std::unique_ptr<Operator<double>> make_sell(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_sell(const Ingredients<float>&, const Options&);
 template OperatorBytes bytes_of_sell(const Extent<double>&, const Options&);
 template OperatorBytes bytes_of_sell(const Extent<float>&, const Options&);
+template std::unique_ptr<Operator<double>> make_pjds(const Ingredients<double>&, const Options&);
+template std::unique_ptr<Operator<float>> make_pjds(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_pjds(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_pjds(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 
+#include "operators/cuda_conversion.cuh"
 #include "operators/cuda_resident_cg.cuh"
 #include "operators/cuda_sum.cuh"
-#include "operators/narrow_columns.hpp"
 #include "operators/sell/sell_cuda.hpp"
-#include "operators/stored_diagonal.hpp"
-#include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
 
@@ -136,45 +134,85 @@ struct SellByRows : Chunks<T, Column> {
   }
 };
 
+/// A thread a position moves its row with its padding: neighbouring threads write neighbouring entries.
+template <class T>
+struct SellMap {
+  cuda::Source<T> source;
+  std::int64_t rows, chunk_rows;
+  const std::int64_t* offsets;
+  const std::int32_t* row_at;  ///< null where rows keep their order
+  __device__ std::int64_t count(std::int64_t position) const {
+    const std::int64_t chunk = position / chunk_rows;
+    return (offsets[chunk + 1] - offsets[chunk]) / chunk_rows;
+  }
+  __device__ std::int64_t from(std::int64_t position, std::int64_t k) const {
+    const std::int64_t row = row_at == nullptr || position >= rows ? position : row_at[position];
+    return cuda::padded_place(source, rows, row, k);
+  }
+  __device__ std::int64_t to(std::int64_t position, std::int64_t k) const {
+    return offsets[position / chunk_rows] + position % chunk_rows + k * chunk_rows;
+  }
+};
+
+template <class Column>
+__global__ void renumber_kernel(std::int64_t entries, const std::int32_t* positions, Column* columns) {
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < entries; k += threads)
+    columns[k] = positions[columns[k]];
+}
+
+/// Its lists on the GPU, but for the basis, and room for its entries.
+template <std::floating_point T>
+SellMatrix<T> lists_on_gpu(const SellMatrix<T>& lists) {
+  SellMatrix<T> a;
+  a.rows = lists.rows;
+  a.nonzeros = lists.nonzeros;
+  a.chunk_rows = lists.chunk_rows;
+  a.entries = lists.entries;
+  a.offsets = copied(lists.offsets, Device::cuda);
+  a.places = copied(lists.places, Device::cuda);
+  a.basis = copied(lists.basis, Device::host);
+  a.columns = Vector<std::int32_t>(lists.entries, Device::cuda);
+  a.values = Vector<T>(lists.entries, Device::cuda);
+  return a;
+}
+
 template <std::floating_point T>
 class CudaSell final : public Operator<T> {
  public:
-  CudaSell(const CsrMatrix<T>& matrix, const SellMatrix<T>& chunks, std::string_view index)
+  CudaSell(const SellMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal, std::string_view index)
       : Operator<T>(matrix.rows, Device::cuda),
-        nonzeros_(matrix.nonzeros()),
-        chunk_rows_(static_cast<int>(chunks.chunk_rows)),
-        offsets_(copied(chunks.offsets, Device::cuda)),
-        values_(copied(chunks.values, Device::cuda)),
-        places_(copied(chunks.places, Device::cuda)),
-        diagonal_(diagonal_of(matrix)),
+        a_(lists_on_gpu(lists)),
+        chunk_rows_(static_cast<int>(lists.chunk_rows)),
+        diagonal_(std::move(diagonal)),
         narrow_kernels_(chunk_rows_, mean_length(matrix), most_blocks(matrix)),
         kernels_(chunk_rows_, mean_length(matrix), most_blocks(matrix)),
         parts_(std::max(narrow_kernels_.blocks, kernels_.blocks)) {
-    if (index != "32") {
-      const NarrowColumns narrow = narrow_columns(chunks.columns, chunks.offsets);
-      if (narrow.bases.size() > 0 || matrix.rows == 0) {
-        bases_ = copied(narrow.bases, Device::cuda);
-        narrow_columns_ = copied(narrow.columns, Device::cuda);
-        return;
-      }
-      if (index == "16")
-        throw std::invalid_argument(
-            "16-bit columns do not fit: the rows of some chunk reach further than 65536 "
-            "columns; use index: 32");
+    const std::int32_t* rows = a_.places.data();
+    Vector<std::int32_t> basis;  // on the GPU, while the entries are moved
+    if (a_.basis.size() > 0) {
+      basis = copied(a_.basis, Device::cuda);
+      rows = basis.data();
     }
-    columns_ = copied(chunks.columns, Device::cuda);
+    {
+      const cuda::SourceOnGpu<T> source(matrix);
+      cuda::move_entries(a_.chunks() * a_.chunk_rows,
+                         SellMap<T>{source.pointers(), a_.rows, a_.chunk_rows, a_.offsets.data(), rows}, source,
+                         a_.columns, a_.values);
+    }
+    if (a_.basis.size() > 0) renumber(copied(positions_of(a_.basis), Device::cuda));
+    if (index != "32") narrow(index == "auto");
   }
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::unique_ptr<ResidentCg<T>> resident_cg() const override {
     return bases_.size() > 0 ? resident_with(narrow_columns_.data(), bases_.data())
-                             : resident_with(columns_.data(), static_cast<const std::int32_t*>(nullptr));
+                             : resident_with(a_.columns.data(), static_cast<const std::int32_t*>(nullptr));
   }
 
+  std::span<const std::int32_t> basis() const override { return a_.basis.span(); }
   Footprint footprint() const override {
-    const std::int64_t bytes = values_.bytes() + columns_.bytes() + narrow_columns_.bytes() + bases_.bytes() +
-                               offsets_.bytes() + places_.bytes();
-    return stored_footprint<T>(this->size(), nonzeros_, values_.size(), bytes, bytes);
+    return footprint_of(a_, a_.columns.bytes() + narrow_columns_.bytes() + bases_.bytes());
   }
 
  private:
@@ -184,23 +222,43 @@ class CudaSell final : public Operator<T> {
   static double mean_length(const CsrMatrix<T>& matrix) {
     return static_cast<double>(matrix.nonzeros()) / std::max(1, matrix.rows);
   }
+  /// Columns are positions from now on.
+  void renumber(const Vector<std::int32_t>& positions) {
+    const std::int64_t blocks = (a_.columns.size() + block_threads - 1) / block_threads;
+    cuda::launch(renumber_kernel<std::int32_t>,
+                 std::min(blocks, cuda::resident_blocks(renumber_kernel<std::int32_t>, block_threads)), block_threads,
+                 0, a_.columns.size(), positions.data(), a_.columns.data());
+    synchronize(Device::cuda);  // the positions go
+  }
+  /// Gives the columns 16 bits where they fit; `wide` is whether they need not.
+  void narrow(bool wide) {
+    NarrowColumns narrow = cuda::narrow_columns(a_.columns, a_.offsets);
+    if (narrow.bases.size() == 0 && a_.rows > 0) {
+      if (!wide) throw columns_do_not_fit();
+      return;
+    }
+    bases_ = std::move(narrow.bases);
+    narrow_columns_ = std::move(narrow.columns);
+    a_.columns = {};
+  }
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     if (bases_.size() > 0)
       launch_with(narrow_kernels_, narrow_columns_.data(), bases_.data(), x, y, energy);
     else
-      launch_with(kernels_, columns_.data(), static_cast<const std::int32_t*>(nullptr), x, y, energy);
+      launch_with(kernels_, a_.columns.data(), static_cast<const std::int32_t*>(nullptr), x, y, energy);
   }
   template <class Column>
   Chunks<T, Column> chunks(const Column* columns, const std::int32_t* bases) const {
-    return {this->size(), offsets_.data(), columns, values_.data(), places_.size() > 0 ? places_.data() : nullptr,
-            bases};
+    return {
+        this->size(), a_.offsets.data(), columns, a_.values.data(), a_.places.size() > 0 ? a_.places.data() : nullptr,
+        bases};
   }
   template <class Column>
   std::unique_ptr<ResidentCg<T>> resident_with(const Column* columns, const std::int32_t* bases) const {
     using Loop = cuda::ResidentRows<T, SellByRows<T, Column>>;
     if (this->size() == 0 || this->size() > Loop::most_rows()) return nullptr;
     return std::make_unique<Loop>(SellByRows<T, Column>(chunks(columns, bases), chunk_rows_),
-                                  static_cast<double>(nonzeros_) / this->size());
+                                  static_cast<double>(a_.nonzeros) / this->size());
   }
   template <class Column>
   void launch_with(const SellKernels<T, Column>& kernels, const Column* columns, const std::int32_t* bases,
@@ -212,31 +270,27 @@ class CudaSell final : public Operator<T> {
                  y.data(), energy != nullptr ? energy->data() : nullptr, parts_.parts());
   }
 
-  std::int64_t nonzeros_;
+  SellMatrix<T> a_;  ///< on the GPU; its basis on the host
   int chunk_rows_;
-  Vector<std::int64_t> offsets_;
-  Vector<T> values_;
-  Vector<std::int32_t> places_;
   Vector<T> diagonal_;  ///< on the host
   SellKernels<T, std::uint16_t> narrow_kernels_;
   SellKernels<T, std::int32_t> kernels_;
   Vector<std::int32_t> bases_;
-  Vector<std::uint16_t> narrow_columns_;
-  Vector<std::int32_t> columns_;
+  Vector<std::uint16_t> narrow_columns_;  ///< then there are no others
   mutable cuda::PartsStorage<1> parts_;
 };
 
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_sell_cuda(const CsrMatrix<T>& matrix, const SellMatrix<T>& chunks,
+std::unique_ptr<Operator<T>> make_sell_cuda(const SellMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal,
                                             std::string_view index) {
-  return std::make_unique<CudaSell<T>>(matrix, chunks, index);
+  return std::make_unique<CudaSell<T>>(lists, matrix, std::move(diagonal), index);
 }
 
-template std::unique_ptr<Operator<double>> make_sell_cuda(const CsrMatrix<double>&, const SellMatrix<double>&,
-                                                          std::string_view);
-template std::unique_ptr<Operator<float>> make_sell_cuda(const CsrMatrix<float>&, const SellMatrix<float>&,
-                                                         std::string_view);
+template std::unique_ptr<Operator<double>> make_sell_cuda(const SellMatrix<double>&, const CsrMatrix<double>&,
+                                                          Vector<double>, std::string_view);
+template std::unique_ptr<Operator<float>> make_sell_cuda(const SellMatrix<float>&, const CsrMatrix<float>&,
+                                                         Vector<float>, std::string_view);
 
 }  // namespace femcg::operators

@@ -12,6 +12,17 @@ std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options
 
 std::span<const OptionDescription> sell_options();
 
+/// pJDS: chunks of 32 rows, all rows sorted by length together, x and y in the order of the sorted rows too, so that
+/// the product writes y as it goes; permutation is left to who applies it, before and after (Kreutzer et al. 2012).
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options& given);
+
+std::span<const OptionDescription> pjds_options();
+
+/// The memory that it takes.
+template <std::floating_point T>
+OperatorBytes bytes_of_pjds(const Extent<T>& of, const Options& given);
+
 /// The memory that it takes.
 template <std::floating_point T>
 OperatorBytes bytes_of_sell(const Extent<T>& of, const Options& given);

@@ -7,13 +7,13 @@
 namespace femcg::operators {
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_sell_cuda(const CsrMatrix<T>&, const SellMatrix<T>&, std::string_view) {
+std::unique_ptr<Operator<T>> make_sell_cuda(const SellMatrix<T>&, const CsrMatrix<T>&, Vector<T>, std::string_view) {
   throw std::logic_error("this build has no CUDA");
 }
 
-template std::unique_ptr<Operator<double>> make_sell_cuda(const CsrMatrix<double>&, const SellMatrix<double>&,
-                                                          std::string_view);
-template std::unique_ptr<Operator<float>> make_sell_cuda(const CsrMatrix<float>&, const SellMatrix<float>&,
-                                                         std::string_view);
+template std::unique_ptr<Operator<double>> make_sell_cuda(const SellMatrix<double>&, const CsrMatrix<double>&,
+                                                          Vector<double>, std::string_view);
+template std::unique_ptr<Operator<float>> make_sell_cuda(const SellMatrix<float>&, const CsrMatrix<float>&,
+                                                         Vector<float>, std::string_view);
 
 }  // namespace femcg::operators

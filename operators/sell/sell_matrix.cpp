@@ -64,14 +64,15 @@ SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows,
   to.chunk_rows = chunk_rows;
   if (sigma > 1) sort_rows(matrix, sigma, to.places);
   set_offsets(matrix, to);
+  to.entries = to.offsets[to.chunks()];
   return to;
 }
 
 template <std::floating_point T>
 SellMatrix<T> to_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma) {
   SellMatrix<T> to = lists_of_sell(matrix, chunk_rows, sigma);
-  to.values = Vector<T>(to.offsets[to.chunks()]);
-  to.columns = Vector<std::int32_t>(to.offsets[to.chunks()]);
+  to.values = Vector<T>(to.entries);
+  to.columns = Vector<std::int32_t>(to.entries);
   // The threads that multiply a block fill it, which places its pages.
   for_row_blocks(matrix.rows, to.entries_before(), [&](std::int64_t first, std::int64_t last) {
     const std::int64_t end = last == matrix.rows ? to.chunks() * chunk_rows : last;
@@ -80,6 +81,24 @@ SellMatrix<T> to_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::
   return to;
 }
 
+Vector<std::int32_t> positions_of(const Vector<std::int32_t>& rows) {
+  Vector<std::int32_t> positions(rows.size());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t position = 0; position < rows.size(); ++position)
+    positions[rows[position]] = static_cast<std::int32_t>(position);
+  return positions;
+}
+
+template <std::floating_point T>
+void enter_own_basis(SellMatrix<T>& a) {
+  const Vector<std::int32_t> positions = positions_of(a.places);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t k = 0; k < a.columns.size(); ++k) a.columns[k] = positions[a.columns[k]];
+  a.basis = std::move(a.places);
+}
+
+template void enter_own_basis(SellMatrix<double>&);
+template void enter_own_basis(SellMatrix<float>&);
 template SellMatrix<double> lists_of_sell(const CsrMatrix<double>&, std::int64_t, std::int64_t);
 template SellMatrix<float> lists_of_sell(const CsrMatrix<float>&, std::int64_t, std::int64_t);
 template SellMatrix<double> to_sell(const CsrMatrix<double>&, std::int64_t, std::int64_t);

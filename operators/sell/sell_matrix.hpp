@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operators/csr_matrix.hpp"
+#include "operators/stored_footprint.hpp"
 
 namespace femcg::operators {
 
@@ -11,10 +12,12 @@ namespace femcg::operators {
 template <std::floating_point T>
 struct SellMatrix {
   std::int64_t rows = 0, nonzeros = 0, chunk_rows = 1;
+  std::int64_t entries = 0;      ///< padding included
   Vector<std::int64_t> offsets;  ///< chunks + 1
   Vector<std::int32_t> columns;
   Vector<T> values;
   Vector<std::int32_t> places;  ///< the row at each position; empty where rows keep their order
+  Vector<std::int32_t> basis;   ///< likewise, where x and y have the order of positions too, and columns are positions
 
   std::int64_t chunks() const { return (rows + chunk_rows - 1) / chunk_rows; }
   std::int64_t row_at(std::int64_t position) const { return places.size() > 0 ? places[position] : position; }
@@ -28,6 +31,22 @@ struct SellMatrix {
 /// none.
 template <std::floating_point T>
 SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma);
+
+/// Takes the order of its positions for x and y too: columns, where they are there, are renumbered, and `places` become
+/// the basis.
+template <std::floating_point T>
+void enter_own_basis(SellMatrix<T>& a);
+
+/// The position of each row: the inverse of the rows at positions.
+Vector<std::int32_t> positions_of(const Vector<std::int32_t>& rows);
+
+/// What is stored, all of which a product reads but the basis.
+template <std::floating_point T>
+Footprint footprint_of(const SellMatrix<T>& a, std::int64_t bytes_of_columns) {
+  const std::int64_t read =
+      a.entries * std::int64_t{sizeof(T)} + bytes_of_columns + a.offsets.bytes() + a.places.bytes();
+  return stored_footprint<T>(a.rows, a.nonzeros, a.entries, read + a.basis.bytes(), read);
+}
 
 /// The whole of it.
 template <std::floating_point T>
