@@ -105,7 +105,8 @@ std::vector<Format<T>> formats() {
   std::vector<Format<T>> all{
       {"csr", make_csr<T>, {}},     {"ellpack", make_ellpack<T>, {}}, {"ellpack-r", make_ellpack_r<T>, {}},
       {"eigen", make_eigen<T>, {}}, {"sell", make_sell<T>, {}},       {"csr-aligned", make_csr_aligned<T>, {}},
-      {"jad", make_jad<T>, {}},     {"ellr-t", make_ellr_t<T>, {}},   {"hyb", make_hyb<T>, {}}};
+      {"pjds", make_pjds<T>, {}},   {"jad", make_jad<T>, {}},         {"ellr-t", make_ellr_t<T>, {}},
+      {"hyb", make_hyb<T>, {}}};
   for (const char* threads : {"1", "2", "4", "8", "16", "32"})
     all.push_back({fmt::format("ellr-t T={}", threads), make_ellr_t<T>, {{"T", threads}}});
   for (const char* width : {"0", "1", "5", "100000"})
@@ -415,7 +416,8 @@ TEST_CASE("options of sell: a wrong value is refused in one sentence") {
   for (const char* wrong : {"0", "-1", "any", "1e3", ""})
     CHECK_THROWS_WITH_AS(
         make({{"sigma", wrong}}),
-        fmt::format("option 'sigma' of operator 'sell' must be auto, 1, a multiple of C, or all, not '{}'", wrong).c_str(),
+        fmt::format("option 'sigma' of operator 'sell' must be auto, 1, a multiple of C, or all, not '{}'", wrong)
+            .c_str(),
         std::invalid_argument);
   CHECK_THROWS_WITH_AS(make({{"C", "32"}, {"sigma", "48"}}),
                        "option 'sigma' of operator 'sell' must be 1, all, or a multiple of C = 32, not 48",
