@@ -81,8 +81,8 @@ struct ResidentRow {
 
 /// `count` entries of a row, `stride` apart, times u: every `group`-th of them from the lane's on. u is read past the
 /// first-level cache, which knows nothing of what other multiprocessors wrote.
-template <int group, class T, class Column>
-__device__ T resident_row_times(const T* values, const Column* columns, std::int64_t stride, std::int32_t count,
+template <int group, class T, class Value, class Column>
+__device__ T resident_row_times(const Value* values, const Column* columns, std::int64_t stride, std::int32_t count,
                                 int lane, const T* u) {
   constexpr int together = 4;
   T sum = 0;
@@ -92,7 +92,7 @@ __device__ T resident_row_times(const T* values, const Column* columns, std::int
     for (int j = 0; j < together; ++j) {
       const bool there = k + j * group < count;
       const std::int64_t at = (there ? k + j * group : k) * stride;
-      value[j] = there ? values[at] : T(0);
+      value[j] = there ? static_cast<T>(values[at]) : T(0);
       of_u[j] = __ldcg(u + columns[at]);
     }
 #pragma unroll

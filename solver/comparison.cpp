@@ -10,6 +10,7 @@
 
 #include "operators/bandwidth.hpp"
 #include "operators/memory.hpp"
+#include "operators/single_values.hpp"
 #include "solver/agreement.hpp"
 #include "solver/preconditioner.hpp"
 #include "solver/setup.hpp"
@@ -94,19 +95,7 @@ std::shared_ptr<const operators::CsrMatrix<double>> converted(
 }
 std::shared_ptr<const operators::CsrMatrix<float>> converted(
     const std::shared_ptr<const operators::CsrMatrix<double>>& matrix, float) {
-  auto to = std::make_shared<operators::CsrMatrix<float>>();
-  for (const double value : matrix->values.span())
-    if (std::abs(value) > std::numeric_limits<float>::max())
-      throw std::overflow_error(
-          fmt::format("the matrix has an entry {:.3g}, which is too large for single precision", value));
-  to->rows = matrix->rows;
-  to->row_offsets = operators::Vector<std::int64_t>(matrix->row_offsets.size());
-  to->columns = operators::Vector<std::int32_t>(matrix->columns.size());
-  to->values = operators::Vector<float>(matrix->values.size());
-  std::ranges::copy(matrix->row_offsets.span(), to->row_offsets.data());
-  std::ranges::copy(matrix->columns.span(), to->columns.data());
-  operators::copy(matrix->values, to->values);
-  return to;
+  return std::make_shared<const operators::CsrMatrix<float>>(operators::to_single(*matrix));
 }
 
 std::string reason_of(const std::exception& error) {
@@ -180,7 +169,9 @@ void Comparing<T>::describe(const Entrant& entrant, Compared& row) const {
   row.record.preconditioner = system_.preconditioner;
   row.sweep = entrant.sweep;
   row.source = system_.source;
-  row.agreement_bound = agreement_bound<T>();
+  // A matrix in single precision is a rounded one.
+  const bool rounded = operators::has_single_values<T>(entrant.op.options);
+  row.agreement_bound = rounded ? agreement_bound<float>() : agreement_bound<T>();
   row.reason = "stopped before it was timed";
   if (!entrant.not_applicable.empty()) {
     row.outcome = Outcome::not_applicable;

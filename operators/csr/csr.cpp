@@ -17,8 +17,8 @@
 #include "operators/csr/csr_tiles.hpp"
 #include "operators/narrow_columns.hpp"
 #include "operators/options.hpp"
-#include "operators/quad.hpp"
 #include "operators/row_blocks.hpp"
+#include "operators/single_values.hpp"
 #include "operators/stored_diagonal.hpp"
 #include "operators/stored_footprint.hpp"
 
@@ -27,35 +27,36 @@ namespace femcg::operators {
 namespace {
 
 /// sum of values[k] x[columns[k]] over first <= k < last.
-template <std::floating_point T>
-inline T row_times_vector(const T* values, const std::int32_t* columns, const T* x, std::int64_t first,
+template <std::floating_point T, std::floating_point Value>
+inline T row_times_vector(const Value* values, const std::int32_t* columns, const T* x, std::int64_t first,
                           std::int64_t last) {
   Quad<T> sums{}, others{};
   std::int64_t k = first;
   for (; k + 8 <= last; k += 8) {
     prefetch_ahead(values + k);
     prefetch_ahead(columns + k);
-    sums += load<4>(values + k) * pick_four(x, columns + k);
-    others += load<4>(values + k + 4) * pick_four(x, columns + k + 4);
+    sums += load_as<T, 4>(values + k) * pick_four(x, columns + k);
+    others += load_as<T, 4>(values + k + 4) * pick_four(x, columns + k + 4);
   }
   sums += others;
   if (k + 4 <= last) {
-    sums += load<4>(values + k) * pick_four(x, columns + k);
+    sums += load_as<T, 4>(values + k) * pick_four(x, columns + k);
     k += 4;
   }
   Pack<T, 2> pair = Pack<T, 2>{sums[0], sums[1]} + Pack<T, 2>{sums[2], sums[3]};
   if (k + 2 <= last) {
-    pair += load<2>(values + k) * pick_two(x, columns + k);
+    pair += load_as<T, 2>(values + k) * pick_two(x, columns + k);
     k += 2;
   }
   const T sum = pair[0] + pair[1];
-  return k < last ? sum + values[k] * x[columns[k]] : sum;
+  return k < last ? sum + static_cast<T>(values[k]) * x[columns[k]] : sum;
 }
 
-template <std::floating_point T>
+/// Value is T, or single precision in a loop of double precision.
+template <std::floating_point T, std::floating_point Value = T>
 class Csr final : public Operator<T> {
  public:
-  explicit Csr(std::shared_ptr<const CsrMatrix<T>> matrix)
+  explicit Csr(std::shared_ptr<const CsrMatrix<Value>> matrix)
       : Operator<T>(matrix->rows, Device::host), matrix_(std::move(matrix)) {}
 
   void diagonal(Vector<T>& d) const override {
@@ -65,19 +66,21 @@ class Csr final : public Operator<T> {
 
   Footprint footprint() const override {
     const std::int64_t nonzeros = matrix_->nonzeros();
-    return stored_footprint<T>(this->size(), nonzeros, nonzeros, matrix_->bytes(), matrix_->bytes());
+    return with_vectors_of<T, Value>(
+        stored_footprint<Value>(this->size(), nonzeros, nonzeros, matrix_->bytes(), matrix_->bytes()), this->size());
   }
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const T *values = matrix_->values.data(), *from = x.data();
+    const Value* values = matrix_->values.data();
+    const T* from = x.data();
     const std::int32_t* columns = matrix_->columns.data();
     const std::int64_t* offsets = matrix_->row_offsets.data();
     T* to = y.data();
     const bool with_energy = energy != nullptr;
     const auto bytes_before = [=](std::int64_t row) {
-      constexpr std::int64_t word = sizeof(T);
-      return offsets[row] * (word + 4) + row * (2 * word + 8);
+      constexpr std::int64_t word = sizeof(T), value_word = sizeof(Value);
+      return offsets[row] * (value_word + 4) + row * (2 * word + 8);
     };
     const auto rows_times_vector = [=](std::int64_t first, std::int64_t last) {
       // A store to y would hold up loads of x at the same place of another page; in the first cache it is over at once.
@@ -95,7 +98,7 @@ class Csr final : public Operator<T> {
     if (with_energy) *energy->data() = sum;
   }
 
-  std::shared_ptr<const CsrMatrix<T>> matrix_;
+  std::shared_ptr<const CsrMatrix<Value>> matrix_;
 };
 
 bool is_coop(std::string_view text) { return text == "auto" || is_power_of_two(text, 1, 32); }
@@ -120,6 +123,7 @@ constexpr std::array options{
                       "GPU: what decides the rest: groups of threads a row (2012), or runs of rows streamed (2026)",
                       is_rule},
     OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
+    values_option,
 };
 
 std::string_view given_or_default(int option, const Options& given) { return value_of(options[option], "csr", given); }
@@ -177,18 +181,26 @@ std::span<const OptionDescription> csr_options() { return options; }
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options& given) {
   const CsrLaunch launch = choose_launch(from.matrix->rows, from.matrix->nonzeros(), given);
-  if (from.device == Device::cuda)
+  if (from.device == Device::cuda) {
+    if (has_single_values<T>(given))
+      throw std::invalid_argument("operator 'csr' has no values: single on the GPU; operator 'sell' has");
     return launch.coop == 0 ? make_streamed_csr(*from.matrix, launch) : make_cooperative_csr(*from.matrix, launch);
-  if (!given.empty())
-    throw std::invalid_argument(
-        fmt::format("option '{}' of operator 'csr' is for the GPU; on the CPU it has none", given.begin()->first));
+  }
+  for (const auto& [name, value] : given)
+    if (name != values_option.name)
+      throw std::invalid_argument(
+          fmt::format("option '{}' of operator 'csr' is for the GPU; on the CPU it has values only", name));
+  if constexpr (std::is_same_v<T, double>)
+    if (has_single_values<T>(given))
+      return std::make_unique<Csr<double, float>>(std::make_shared<const CsrMatrix<float>>(to_single(*from.matrix)));
   return std::make_unique<Csr<T>>(from.matrix);
 }
 
 template <std::floating_point T>
 OperatorBytes bytes_of_csr(const Extent<T>& of, const Options& given) {
   OperatorBytes bytes = bytes_of_compressed_rows(of);
-  bytes.keeps_matrix = of.device == Device::host;
+  if (has_single_values<T>(given)) bytes.stored -= 4 * of.matrix->nonzeros();
+  bytes.keeps_matrix = of.device == Device::host && !has_single_values<T>(given);
   if (of.device == Device::host) return bytes;
   const std::int64_t nonzeros = of.matrix->nonzeros();
   const CsrLaunch launch = choose_launch(of.matrix->rows, nonzeros, given);

@@ -5,8 +5,8 @@
 namespace femcg::operators {
 
 /// y_i = sum over the nonzeros of row i of a_ij x_j, in compressed rows. Shares the assembled
-/// matrix itself: no second copy is held. On the GPU in one of two ways (csr.cu). Throws std::invalid_argument for
-/// options that do not go together.
+/// matrix itself, no second copy is held, but with `values: single` one in single precision. On the GPU in one of two
+/// ways (csr.cu). Throws std::invalid_argument for options that do not go together.
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options& given);
 

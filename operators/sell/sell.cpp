@@ -15,9 +15,9 @@
 
 #include "operators/narrow_columns.hpp"
 #include "operators/options.hpp"
-#include "operators/quad.hpp"
 #include "operators/row_blocks.hpp"
 #include "operators/sell/sell_cuda.hpp"
+#include "operators/single_values.hpp"
 #include "operators/stored_diagonal.hpp"
 
 namespace femcg::operators {
@@ -35,34 +35,35 @@ constexpr std::array options{
     OptionDescription{"sigma", "auto, 1, a multiple of C, or all", "auto",
                       "rows that are sorted by length together: 512 on the CPU, 2048 on the GPU", is_sorting_window},
     OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
+    values_option,
 };
 constexpr const OptionDescription& pjds_index = options[2];
 
 /// What the product reads, as plain pointers.
-template <std::floating_point T>
+template <std::floating_point Value>
 struct Chunks {
   std::int64_t rows;
   const std::int64_t* offsets;
   const std::int32_t* columns;
-  const T* values;
+  const Value* values;
   const std::int32_t* places;  ///< the row at each position; null where rows keep their order
 };
 
 /// y = A x on the rows of chunks first <= chunk < last.
-template <std::floating_point T, int C>
-void multiply_chunks(const Chunks<T>& chunks, const T* x, T* y, std::int64_t first, std::int64_t last) {
+template <std::floating_point T, std::floating_point Value, int C>
+void multiply_chunks(const Chunks<Value>& chunks, const T* x, T* y, std::int64_t first, std::int64_t last) {
   std::int64_t begin = chunks.offsets[first];
   for (std::int64_t chunk = first; chunk < last; ++chunk) {
     const std::int64_t end = chunks.offsets[chunk + 1];
     std::array<Quad<T>, C / 4> sums{};
     for (; begin < end; begin += C) {
-      const T* values = chunks.values + begin;
+      const Value* values = chunks.values + begin;
       const std::int32_t* columns = chunks.columns + begin;
 #pragma GCC unroll 32
       for (int i = 0; i < C; i += 4) {
         if (i % 8 == 0) prefetch_ahead(values + i);
         if (i % 16 == 0) prefetch_ahead(columns + i);
-        sums[i / 4] += load<4>(values + i) * pick_four(x, columns + i);
+        sums[i / 4] += load_as<T, 4>(values + i) * pick_four(x, columns + i);
       }
     }
     std::array<T, C> of_rows;
@@ -87,34 +88,35 @@ double dot_of_places(const T* x, const T* y, const std::int32_t* places, std::in
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-template <std::floating_point T>
-using MultiplyChunks = void (*)(const Chunks<T>&, const T*, T*, std::int64_t, std::int64_t);
+template <std::floating_point T, std::floating_point Value>
+using MultiplyChunks = void (*)(const Chunks<Value>&, const T*, T*, std::int64_t, std::int64_t);
 
-template <std::floating_point T>
-MultiplyChunks<T> multiply_chunks_of(std::int64_t chunk_rows) {
+template <std::floating_point T, std::floating_point Value>
+MultiplyChunks<T, Value> multiply_chunks_of(std::int64_t chunk_rows) {
   switch (chunk_rows) {
     case 4:
-      return multiply_chunks<T, 4>;
+      return multiply_chunks<T, Value, 4>;
     case 8:
-      return multiply_chunks<T, 8>;
+      return multiply_chunks<T, Value, 8>;
     case 16:
-      return multiply_chunks<T, 16>;
+      return multiply_chunks<T, Value, 16>;
     case 32:
-      return multiply_chunks<T, 32>;
+      return multiply_chunks<T, Value, 32>;
     case 64:
-      return multiply_chunks<T, 64>;
+      return multiply_chunks<T, Value, 64>;
     default:
-      return multiply_chunks<T, 128>;
+      return multiply_chunks<T, Value, 128>;
   }
 }
 
-template <std::floating_point T>
+/// Value is T, or single precision in a loop of double precision.
+template <std::floating_point T, std::floating_point Value = T>
 class Sell final : public Operator<T> {
  public:
-  explicit Sell(SellMatrix<T> matrix)
+  explicit Sell(SellMatrix<Value> matrix)
       : Operator<T>(static_cast<std::int32_t>(matrix.rows), Device::host),
         matrix_(std::move(matrix)),
-        multiply_chunks_(multiply_chunks_of<T>(matrix_.chunk_rows)) {}
+        multiply_chunks_(multiply_chunks_of<T, Value>(matrix_.chunk_rows)) {}
 
   void diagonal(Vector<T>& d) const override {
     assert(d.size() == this->size());
@@ -130,13 +132,15 @@ class Sell final : public Operator<T> {
     });
   }
 
-  Footprint footprint() const override { return footprint_of(matrix_, matrix_.columns.bytes()); }
+  Footprint footprint() const override {
+    return with_vectors_of<T, Value>(footprint_of(matrix_, matrix_.columns.bytes()), this->size());
+  }
   std::span<const std::int32_t> basis() const override { return matrix_.basis.span(); }
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const Chunks<T> all{this->size(), matrix_.offsets.data(), matrix_.columns.data(), matrix_.values.data(),
-                        matrix_.places.data()};
+    const Chunks<Value> all{this->size(), matrix_.offsets.data(), matrix_.columns.data(), matrix_.values.data(),
+                            matrix_.places.data()};
     const T* from = x.data();
     T* to = y.data();
     const auto rows_times_vector = [=, this](std::int64_t first, std::int64_t last) {
@@ -149,8 +153,8 @@ class Sell final : public Operator<T> {
     if (energy != nullptr) *energy->data() = sum;
   }
 
-  SellMatrix<T> matrix_;
-  MultiplyChunks<T> multiply_chunks_;
+  SellMatrix<Value> matrix_;
+  MultiplyChunks<T, Value> multiply_chunks_;
 };
 
 }  // namespace
@@ -203,6 +207,12 @@ std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options
   const auto [chunk_rows, sigma] = chosen_shape(from.matrix->rows, from.device, given);
   if (on_host && index != "auto")
     throw std::invalid_argument("option 'index' of operator 'sell' is for the GPU; on the CPU columns have 32 bits");
+  if constexpr (std::is_same_v<T, double>)
+    if (has_single_values<T>(given)) {
+      const CsrMatrix<float> matrix = to_single(*from.matrix);
+      if (on_host) return std::make_unique<Sell<double, float>>(to_sell(matrix, chunk_rows, sigma));
+      return make_sell_cuda<double>(lists_of_sell(matrix, chunk_rows, sigma), matrix, diagonal_of(*from.matrix), index);
+    }
   if (on_host) return std::make_unique<Sell<T>>(to_sell(*from.matrix, chunk_rows, sigma));
   return make_sell_cuda(lists_of_sell(*from.matrix, chunk_rows, sigma), *from.matrix, diagonal_of(*from.matrix), index);
 }
@@ -230,7 +240,13 @@ std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options
 template <std::floating_point T>
 OperatorBytes bytes_of_sell(const Extent<T>& of, const Options& given) {
   const auto [chunk_rows, sigma] = chosen_shape(of.matrix->rows, of.device, given);
-  return chunked_bytes(of, lists_of_sell(*of.matrix, chunk_rows, sigma), value_of(options[2], "sell", given));
+  const SellMatrix<T> lists = lists_of_sell(*of.matrix, chunk_rows, sigma);
+  OperatorBytes bytes = chunked_bytes(of, lists, value_of(options[2], "sell", given));
+  if (!has_single_values<T>(given)) return bytes;
+  bytes.stored -= 4 * lists.entries;
+  const std::int64_t rounded = bytes_of_rows(*of.matrix) - 4 * lists.nonzeros;
+  (of.device == Device::host ? bytes.making : bytes.making_on_host) += rounded;
+  return bytes;
 }
 
 template <std::floating_point T>

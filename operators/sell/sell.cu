@@ -9,6 +9,7 @@
 #include "operators/cuda_resident_cg.cuh"
 #include "operators/cuda_sum.cuh"
 #include "operators/sell/sell_cuda.hpp"
+#include "operators/value_words.hpp"
 
 namespace femcg::operators {
 
@@ -16,43 +17,44 @@ namespace {
 
 constexpr int block_threads = 256;
 
-template <class T, class Column>
+template <class T, class Column, class Value = T>
 struct Chunks {
   std::int64_t rows;
   const std::int64_t* offsets;
   const Column* columns;
-  const T* values;
+  const Value* values;
   const std::int32_t* places;  ///< the row at each position; null where rows keep their order
   const std::int32_t* bases;   ///< the least column of each chunk; null where columns are whole
 };
 
 /// sum of `length` entries, C apart, `at_once` of them in flight together. Those that are one batch too many repeat the
 /// first of the batch.
-template <int C, int at_once, class T, class Column>
-__device__ T sum_row(const T* values, const Column* columns, const T* x, int length) {
+template <int C, int at_once, class T, class Column, class Value>
+__device__ T sum_row(const Value* values, const Column* columns, const T* x, int length) {
   T sum = 0;
   for (int k = 0; k < length; k += at_once, values += at_once * C, columns += at_once * C) {
     Column column[at_once];
-    T value[at_once], of_x[at_once];
+    Value value[at_once];
+    T of_x[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
       const bool there = k + i < length;
       column[i] = __ldcs(columns + (there ? i * C : 0));
-      value[i] = there ? __ldcs(values + i * C) : T(0);
+      value[i] = there ? __ldcs(values + i * C) : Value(0);
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) of_x[i] = __ldg(x + column[i]);
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) sum += value[i] * of_x[i];
+    for (int i = 0; i < at_once; ++i) sum += static_cast<T>(value[i]) * of_x[i];
   }
   return sum;
 }
 
 /// Blocks go over the positions in strides of the grid, each stride turned by one block against the last: sorting puts
 /// rows of one length at one place of every window, and no block shall meet the longest each time.
-template <class T, class Column, int C, int at_once, bool with_energy>
+template <class T, class Column, class Value, int C, int at_once, bool with_energy>
 __global__ void __launch_bounds__(block_threads)
-    sell_kernel(Chunks<T, Column> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
+    sell_kernel(Chunks<T, Column, Value> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   double sums[1] = {0};
   const std::int64_t blocks = (a.rows + block_threads - 1) / block_threads;
   unsigned turned = blockIdx.x;
@@ -72,49 +74,49 @@ __global__ void __launch_bounds__(block_threads)
   if constexpr (with_energy) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
 }
 
-template <class T, class Column>
-using SellKernel = void (*)(Chunks<T, Column>, const T*, T*, double*, cuda::Parts<1>);
+template <class T, class Column, class Value>
+using SellKernel = void (*)(Chunks<T, Column, Value>, const T*, T*, double*, cuda::Parts<1>);
 
-template <class T, class Column, int at_once, bool with_energy>
-SellKernel<T, Column> sell_kernel_of(int chunk_rows) {
+template <class T, class Column, class Value, int at_once, bool with_energy>
+SellKernel<T, Column, Value> sell_kernel_of(int chunk_rows) {
   switch (chunk_rows) {
     case 4:
-      return sell_kernel<T, Column, 4, at_once, with_energy>;
+      return sell_kernel<T, Column, Value, 4, at_once, with_energy>;
     case 8:
-      return sell_kernel<T, Column, 8, at_once, with_energy>;
+      return sell_kernel<T, Column, Value, 8, at_once, with_energy>;
     case 16:
-      return sell_kernel<T, Column, 16, at_once, with_energy>;
+      return sell_kernel<T, Column, Value, 16, at_once, with_energy>;
     case 32:
-      return sell_kernel<T, Column, 32, at_once, with_energy>;
+      return sell_kernel<T, Column, Value, 32, at_once, with_energy>;
     case 64:
-      return sell_kernel<T, Column, 64, at_once, with_energy>;
+      return sell_kernel<T, Column, Value, 64, at_once, with_energy>;
     default:
-      return sell_kernel<T, Column, 128, at_once, with_energy>;
+      return sell_kernel<T, Column, Value, 128, at_once, with_energy>;
   }
 }
 
 /// A kernel with its energy and without, and the blocks of it that the GPU holds at once.
-template <class T, class Column>
+template <class T, class Column, class Value>
 struct SellKernels {
   SellKernels(int chunk_rows, double mean_length, std::int64_t most_blocks) {
     // Rows of 9 entries in two batches of 5; longer ones by 8.
     const bool short_rows = mean_length <= 10;
-    with_energy =
-        short_rows ? sell_kernel_of<T, Column, 5, true>(chunk_rows) : sell_kernel_of<T, Column, 8, true>(chunk_rows);
-    without =
-        short_rows ? sell_kernel_of<T, Column, 5, false>(chunk_rows) : sell_kernel_of<T, Column, 8, false>(chunk_rows);
+    with_energy = short_rows ? sell_kernel_of<T, Column, Value, 5, true>(chunk_rows)
+                             : sell_kernel_of<T, Column, Value, 8, true>(chunk_rows);
+    without = short_rows ? sell_kernel_of<T, Column, Value, 5, false>(chunk_rows)
+                         : sell_kernel_of<T, Column, Value, 8, false>(chunk_rows);
     // Short rows gain from blocks that stay; for long ones the GPU balances better than strides do.
-    const bool long_rows = mean_length * static_cast<double>(sizeof(T) + sizeof(Column)) > 240;
+    const bool long_rows = mean_length * static_cast<double>(sizeof(Value) + sizeof(Column)) > 240;
     blocks = long_rows ? most_blocks : cuda::resident_blocks(with_energy, block_threads);
   }
-  SellKernel<T, Column> with_energy, without;
+  SellKernel<T, Column, Value> with_energy, without;
   std::int64_t blocks;
 };
 
 /// The matrix by rows, for the loop inside one kernel.
-template <class T, class Column>
-struct SellByRows : Chunks<T, Column> {
-  SellByRows(const Chunks<T, Column>& of, int chunk) : Chunks<T, Column>(of), chunk_rows(chunk) {}
+template <class T, class Column, class Value>
+struct SellByRows : Chunks<T, Column, Value> {
+  SellByRows(const Chunks<T, Column, Value>& of, int chunk) : Chunks<T, Column, Value>(of), chunk_rows(chunk) {}
   int chunk_rows;
 
   struct Row {
@@ -177,10 +179,10 @@ SellMatrix<T> lists_on_gpu(const SellMatrix<T>& lists) {
   return a;
 }
 
-template <std::floating_point T>
+template <std::floating_point T, std::floating_point Value>
 class CudaSell final : public Operator<T> {
  public:
-  CudaSell(const SellMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal, std::string_view index)
+  CudaSell(const SellMatrix<Value>& lists, const CsrMatrix<Value>& matrix, Vector<T> diagonal, std::string_view index)
       : Operator<T>(matrix.rows, Device::cuda),
         a_(lists_on_gpu(lists)),
         chunk_rows_(static_cast<int>(lists.chunk_rows)),
@@ -195,9 +197,9 @@ class CudaSell final : public Operator<T> {
       rows = basis.data();
     }
     {
-      const cuda::SourceOnGpu<T> source(matrix);
+      const cuda::SourceOnGpu<Value> source(matrix);
       cuda::move_entries(a_.chunks() * a_.chunk_rows,
-                         SellMap<T>{source.pointers(), a_.rows, a_.chunk_rows, a_.offsets.data(), rows}, source,
+                         SellMap<Value>{source.pointers(), a_.rows, a_.chunk_rows, a_.offsets.data(), rows}, source,
                          a_.columns, a_.values);
     }
     if (a_.basis.size() > 0) renumber(copied(positions_of(a_.basis), Device::cuda));
@@ -212,14 +214,15 @@ class CudaSell final : public Operator<T> {
 
   std::span<const std::int32_t> basis() const override { return a_.basis.span(); }
   Footprint footprint() const override {
-    return footprint_of(a_, a_.columns.bytes() + narrow_columns_.bytes() + bases_.bytes());
+    return with_vectors_of<T, Value>(footprint_of(a_, a_.columns.bytes() + narrow_columns_.bytes() + bases_.bytes()),
+                                     this->size());
   }
 
  private:
-  static std::int64_t most_blocks(const CsrMatrix<T>& matrix) {
+  static std::int64_t most_blocks(const CsrMatrix<Value>& matrix) {
     return std::max<std::int64_t>(1, (std::int64_t{matrix.rows} + block_threads - 1) / block_threads);
   }
-  static double mean_length(const CsrMatrix<T>& matrix) {
+  static double mean_length(const CsrMatrix<Value>& matrix) {
     return static_cast<double>(matrix.nonzeros()) / std::max(1, matrix.rows);
   }
   /// Columns are positions from now on.
@@ -248,33 +251,33 @@ class CudaSell final : public Operator<T> {
       launch_with(kernels_, a_.columns.data(), static_cast<const std::int32_t*>(nullptr), x, y, energy);
   }
   template <class Column>
-  Chunks<T, Column> chunks(const Column* columns, const std::int32_t* bases) const {
+  Chunks<T, Column, Value> chunks(const Column* columns, const std::int32_t* bases) const {
     return {
         this->size(), a_.offsets.data(), columns, a_.values.data(), a_.places.size() > 0 ? a_.places.data() : nullptr,
         bases};
   }
   template <class Column>
   std::unique_ptr<ResidentCg<T>> resident_with(const Column* columns, const std::int32_t* bases) const {
-    using Loop = cuda::ResidentRows<T, SellByRows<T, Column>>;
+    using Loop = cuda::ResidentRows<T, SellByRows<T, Column, Value>>;
     if (this->size() == 0 || this->size() > Loop::most_rows()) return nullptr;
-    return std::make_unique<Loop>(SellByRows<T, Column>(chunks(columns, bases), chunk_rows_),
+    return std::make_unique<Loop>(SellByRows<T, Column, Value>(chunks(columns, bases), chunk_rows_),
                                   static_cast<double>(a_.nonzeros) / this->size());
   }
   template <class Column>
-  void launch_with(const SellKernels<T, Column>& kernels, const Column* columns, const std::int32_t* bases,
+  void launch_with(const SellKernels<T, Column, Value>& kernels, const Column* columns, const std::int32_t* bases,
                    const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-    const Chunks<T, Column> a = chunks(columns, bases);
+    const Chunks<T, Column, Value> a = chunks(columns, bases);
     const std::int64_t blocks =
         std::clamp<std::int64_t>((this->size() + block_threads - 1) / block_threads, 1, kernels.blocks);
     cuda::launch(energy != nullptr ? kernels.with_energy : kernels.without, blocks, block_threads, 0, a, x.data(),
                  y.data(), energy != nullptr ? energy->data() : nullptr, parts_.parts());
   }
 
-  SellMatrix<T> a_;  ///< on the GPU; its basis on the host
+  SellMatrix<Value> a_;  ///< on the GPU; its basis on the host
   int chunk_rows_;
   Vector<T> diagonal_;  ///< on the host
-  SellKernels<T, std::uint16_t> narrow_kernels_;
-  SellKernels<T, std::int32_t> kernels_;
+  SellKernels<T, std::uint16_t, Value> narrow_kernels_;
+  SellKernels<T, std::int32_t, Value> kernels_;
   Vector<std::int32_t> bases_;
   Vector<std::uint16_t> narrow_columns_;  ///< then there are no others
   mutable cuda::PartsStorage<1> parts_;
@@ -282,13 +285,15 @@ class CudaSell final : public Operator<T> {
 
 }  // namespace
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_sell_cuda(const SellMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal,
-                                            std::string_view index) {
-  return std::make_unique<CudaSell<T>>(lists, matrix, std::move(diagonal), index);
+template <std::floating_point T, std::floating_point Value>
+std::unique_ptr<Operator<T>> make_sell_cuda(const SellMatrix<Value>& lists, const CsrMatrix<Value>& matrix,
+                                            Vector<T> diagonal, std::string_view index) {
+  return std::make_unique<CudaSell<T, Value>>(lists, matrix, std::move(diagonal), index);
 }
 
 template std::unique_ptr<Operator<double>> make_sell_cuda(const SellMatrix<double>&, const CsrMatrix<double>&,
+                                                          Vector<double>, std::string_view);
+template std::unique_ptr<Operator<double>> make_sell_cuda(const SellMatrix<float>&, const CsrMatrix<float>&,
                                                           Vector<double>, std::string_view);
 template std::unique_ptr<Operator<float>> make_sell_cuda(const SellMatrix<float>&, const CsrMatrix<float>&,
                                                          Vector<float>, std::string_view);

@@ -6,7 +6,8 @@ namespace femcg::operators {
 
 /// SELL-C-sigma: chunks of C rows, each padded to its longest row and stored column by column; before that, rows are
 /// sorted by length within windows of sigma rows (Kreutzer et al. 2012, whose pJDS is C = 32 and sigma = all rows).
-/// x and y keep their order. Throws std::invalid_argument where sigma is not a multiple of C.
+/// x and y keep their order. With `values: single` the matrix is rounded, and sums are not. Throws
+/// std::invalid_argument where sigma is not a multiple of C.
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given);
 

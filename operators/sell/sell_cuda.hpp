@@ -11,8 +11,10 @@ namespace femcg::operators {
 /// The product on the GPU, which moves the entries to their places; all that is given is on the host. `diagonal` is in
 /// the basis of the lists, `index` is auto, 16 or 32. Throws std::invalid_argument where 16-bit columns are insisted on
 /// and do not fit.
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_sell_cuda(const SellMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal,
-                                            std::string_view index);
+///
+/// Values are of T, or of single precision in a loop of double precision.
+template <std::floating_point T, std::floating_point Value>
+std::unique_ptr<Operator<T>> make_sell_cuda(const SellMatrix<Value>& lists, const CsrMatrix<Value>& matrix,
+                                            Vector<T> diagonal, std::string_view index);
 
 }  // namespace femcg::operators

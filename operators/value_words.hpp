@@ -1,0 +1,18 @@
+#pragma once
+
+#include <concepts>
+
+#include "operators/operator.hpp"
+
+namespace femcg::operators {
+
+/// The cost of a product whose x and y are of T, from that of one all in Value.
+template <std::floating_point T, std::floating_point Value>
+Footprint with_vectors_of(Footprint footprint, std::int64_t rows) {
+  constexpr std::int64_t wider = sizeof(T) - sizeof(Value);
+  footprint.moved_bytes += 2 * wider * rows;
+  footprint.effective_bytes += wider * (footprint.nonzeros + rows);
+  return footprint;
+}
+
+}  // namespace femcg::operators
