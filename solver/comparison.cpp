@@ -204,8 +204,9 @@ void Comparing<T>::make(const Entrant& entrant, Compared& row) {
   from.form = system_.form;
   if (needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
   if (needs == Needs::matrix) from.matrix = matrix_;
-  row.record.memory = need_of_operator<T>({&of, &entrant.op.options, entrant.device, system_.preconditioner != "none"},
-                                          system_.form, matrix_.get());
+  row.record.memory = need_of_operator<T>(
+      {&of, &entrant.op.options, entrant.device, system_.preconditioner != "none", system_.method, system_.loop},
+      system_.form, matrix_.get());
   require_memory(row.record.memory, "it");
   Made made{&row, nullptr, std::nullopt};
   row.record.seconds.conversion = 0;  // an attempt that did not fit beside the others does not count

@@ -19,19 +19,28 @@ std::int64_t bytes_of_element_matrices(const operators::BilinearForm& form) {
   return form.cells() * (n * (n + 1) / 2) * std::int64_t{sizeof(double)};
 }
 
-/// Vectors of CG on the operator's device and on the host: x, r, p, q, b and M^-1 in the working precision; there the
-/// load as it was copied, and in double precision the solution, its residual and what that is added up from, cell by
-/// cell.
+/// No GPU has threads for more unknowns than this in a loop inside one kernel (operators::ResidentCg).
+constexpr std::int64_t most_resident_unknowns = std::int64_t{1} << 20;
+
+/// Vectors of CG on the operator's device and on the host: x, r, p, w, b and M^-1 in the working precision, for the
+/// single-reduction method s and, with M^-1, u as well; there the load as it was copied, and in double precision the
+/// solution, its residual and what that is added up from, cell by cell.
 struct VectorBytes {
   std::int64_t device, host;
+  std::int64_t unsure = 0;  ///< of the device: of s and u, where CG may choose that method by itself
 };
 
 template <std::floating_point T>
 VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
-  const std::int64_t vectors = 5 + (user.preconditioned ? 1 : 0);
+  const std::int64_t of_jacobi = user.preconditioned ? 1 : 0, a_vector = unknowns * std::int64_t{sizeof(T)};
+  const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::resident;
+  const bool perhaps = !single_reduction && user.device == Device::cuda && user.method == CgMethod::automatic &&
+                       user.loop == CgLoop::automatic && unknowns <= most_resident_unknowns;
+  const std::int64_t classic = (5 + of_jacobi) * a_vector, more = (1 + of_jacobi) * a_vector;
   const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
-  return {vectors * unknowns * std::int64_t{sizeof(T)},
-          unknowns * std::int64_t{sizeof(T) + 2 * sizeof(double)} + of_cells * std::int64_t{sizeof(double)}};
+  return {classic + (single_reduction || perhaps ? more : 0),
+          unknowns * std::int64_t{sizeof(T) + 2 * sizeof(double)} + of_cells * std::int64_t{sizeof(double)},
+          perhaps ? more : 0};
 }
 
 void add(MemoryNeed& need, std::string what, Device device, std::int64_t bytes, std::int64_t unsure = 0) {
@@ -54,7 +63,7 @@ void add_operator(MemoryNeed& need, const MemoryUser& user, const operators::Ext
     add(need, fmt::format("operator {}", user.row->name), user.device, bytes.stored, bytes.unsure);
   add(need, "its conversion, for a moment", user.device, bytes.making);
   add(need, "its conversion, for a moment", Device::host, bytes.making_on_host);
-  add(need, "vectors of CG", user.device, vectors.device);
+  add(need, "vectors of CG", user.device, vectors.device, vectors.unsure);
   add(need, "load, solution and residual", Device::host, vectors.host);
   const std::int64_t counted = source.stays ? 0 : source.bytes;
   std::int64_t making = counted + bytes.making_on_host, solving = vectors.host;
@@ -64,7 +73,8 @@ void add_operator(MemoryNeed& need, const MemoryUser& user, const operators::Ext
     need.unsure_host_bytes = bytes.unsure;
   } else {
     need.device_bytes = bytes.stored + std::max(bytes.making, vectors.device);
-    need.unsure_device_bytes = bytes.unsure;
+    need.unsure_device_bytes =
+        need.device_bytes - (bytes.stored - bytes.unsure + std::max(bytes.making, vectors.device - vectors.unsure));
   }
   need.host_bytes = std::max({need.host_bytes, making, solving});
 }
@@ -87,11 +97,12 @@ template <std::floating_point T>
 MemoryNeed need_of_run(const MemoryUser& user, const operators::BilinearForm& form,
                        const operators::MatrixRows<T>* rows) {
   MemoryNeed need;
-  if (user.row->needs != Needs::form) need = need_of_assembly(form, rows);
+  const Needs needs = user.row->needs_on(user.device);
+  if (needs != Needs::form) need = need_of_assembly(form, rows);
   const operators::CsrMatrix<T>* matrix = rows != nullptr ? &rows->offsets() : nullptr;
-  const std::int64_t held = matrix != nullptr                            ? bytes_of_rows(*matrix)
-                            : user.row->needs == Needs::element_matrices ? bytes_of_element_matrices(form)
-                                                                         : 0;
+  const std::int64_t held = matrix != nullptr                  ? bytes_of_rows(*matrix)
+                            : needs == Needs::element_matrices ? bytes_of_element_matrices(form)
+                                                               : 0;
   add_operator<T>(need, user, {user.device, &form, matrix}, {held, false});
   return need;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "operators/catalogue.hpp"
+#include "solver/cg_choice.hpp"
 
 namespace femcg::solver {
 
@@ -28,6 +29,8 @@ struct MemoryUser {
   const operators::Options* options;
   operators::Device device;
   bool preconditioned;
+  CgMethod method = CgMethod::automatic;
+  CgLoop loop = CgLoop::automatic;
 };
 
 /// Of `femcg run`, which gives back what the operator was made from. Element matrices, then the matrix assembled from

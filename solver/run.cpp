@@ -34,10 +34,10 @@ std::optional<operators::MatrixRows<T>> count_rows(const operators::OperatorDesc
 template <std::floating_point T>
 MemoryNeed need_of(const Case& resolved, const Problem& problem, operators::Device device,
                    const std::optional<operators::MatrixRows<T>>& rows) {
-  const OperatorChoice& op = resolved.solver.op;
-  return need_of_run<T>(
-      {operators::find_operator(op.name), &op.options, device, resolved.solver.preconditioner != "none"},
-      problem.form(), rows ? &*rows : nullptr);
+  const SolverChoice& solver = resolved.solver;
+  return need_of_run<T>({operators::find_operator(solver.op.name), &solver.op.options, device,
+                         solver.preconditioner != "none", solver.method, solver.loop},
+                        problem.form(), rows ? &*rows : nullptr);
 }
 
 /// The same where nothing is made: for the device of the case, whether it is there or not.

@@ -91,7 +91,9 @@ TEST_CASE("check prints a case that checks to itself") {
       "$femcg check --set mesh.box.cells=[8,8] $cases/minimal.yaml --set degree=2 --output 'a: b' > "
       "minimal.yaml && $femcg check minimal.yaml");
   CHECK(second.status == 0);
-  CHECK(second.out == first.out);
+  // Behind it stands how much memory is free, which varies.
+  const auto the_case = [](const Result& of) { return of.out.substr(0, of.out.find("# Memory")); };
+  CHECK(the_case(second) == the_case(first));
   CHECK(program_run("check --quiet $cases/minimal.yaml").out.empty());
 }
 

@@ -97,9 +97,32 @@ TEST_CASE("a run gives back what the operator was made from, a comparison keeps 
   const solver::MemoryNeed run = solver::need_of_run(jad, small.form, &rows);
   CHECK(run.host_bytes == std::max(assembly.host_bytes, matrix + of_jad));
   CHECK(run.device_bytes == 0);
-  // x, r, p, q, b and M^-1; the load, x and the residual; what that is added up from.
+  // x, r, p, w, b and M^-1; the load, x and the residual; what that is added up from.
   const std::int64_t vectors = (6 + 3) * 8 * unknowns + 8 * 9 * 900;
   CHECK(solver::need_of_operator(csr, &small.form, &rows.offsets()).host_bytes == vectors);
+  // s and u.
+  solver::MemoryUser single_reduction = csr;
+  single_reduction.method = solver::CgMethod::single_reduction;
+  CHECK(solver::need_of_operator(single_reduction, &small.form, &rows.offsets()).host_bytes ==
+        vectors + 2 * 8 * unknowns);
+}
+
+TEST_CASE("on a GPU CG may choose the single-reduction method by itself, for small systems") {
+  const auto small = tests::make_form(CellShape::quadrilateral, 2, {30, 30, 1});
+  const MatrixRows<double> rows(small.form);
+  const Options copied_rows{{"rule", "2012"}};  // nothing more is needed to make it
+  solver::MemoryUser user{find_operator("csr"), &copied_rows, Device::cuda, false};
+  const auto need = [&] { return solver::need_of_operator(user, &small.form, &rows.offsets()); };
+  const std::int64_t s = 8 * small.form.unknowns;
+  const solver::MemoryNeed perhaps = need();
+  user.method = solver::CgMethod::classic;
+  const solver::MemoryNeed classic = need();
+  CHECK(perhaps.device_bytes == classic.device_bytes + s);
+  CHECK(perhaps.unsure_device_bytes == classic.unsure_device_bytes + s);
+  user.method = solver::CgMethod::single_reduction;
+  const solver::MemoryNeed surely = need();
+  CHECK(surely.device_bytes == classic.device_bytes + s);
+  CHECK(surely.unsure_device_bytes == classic.unsure_device_bytes);
 }
 
 TEST_CASE("what does not fit is one sentence before anything large is allocated") {
