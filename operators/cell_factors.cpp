@@ -95,6 +95,22 @@ void set_diffusion(FactorInputs& inputs, const BilinearForm& form, const mesh::Q
 
 }  // namespace
 
+FactorInputs FactorInputs::at_first_point() const {
+  const Device device = gradients.device();
+  FactorInputs first;
+  first.dimension = dimension;
+  first.points = 1;
+  first.nodes = nodes;
+  first.gradients = Vector<double>(std::int64_t{dimension} * nodes, device);
+  copy_bytes(gradients.data(), device, first.gradients.data(), device, first.gradients.bytes());
+  first.weights = on(device, std::vector<double>{1.0});
+  first.coordinates = copied(coordinates, device);
+  first.cell_nodes = copied(cell_nodes, device);
+  first.diffusion = copied(diffusion, device);
+  first.diffusion_a_cell = diffusion_a_cell;
+  return first;
+}
+
 FactorInputs factor_inputs(const BilinearForm& form, Device device) {
   const mesh::Mesh& mesh = form.space->mesh();
   const mesh::Quadrature rule = mesh::cell_quadrature(mesh.shape, form.quadrature);

@@ -21,6 +21,8 @@ struct FactorInputs {
   std::int64_t diffusion_a_point = 0;        ///< and from point to point: 0 or 1
 
   int entries() const { return dimension * (dimension + 1) / 2; }
+  /// Of the first quadrature point alone, with weight 1: D / w of affine cells with a constant diffusion.
+  FactorInputs at_first_point() const;
 };
 
 /// On a device. The diffusion is evaluated on the host, at the quadrature points of all cells unless the form knows

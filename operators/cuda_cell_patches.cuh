@@ -22,6 +22,9 @@
 //     }
 //   };
 //
+// Cells may have a second function, `ahead(all, patch)`, which is called before x is there and whose result the first
+// then gets as a last argument: for loads that should not wait for x.
+//
 //   PatchProduct<T, MyCells<T>> product(make_cell_patches(form, {...}), Races::gather);
 //   product(cells, x, y, energy);
 //
@@ -174,7 +177,7 @@ struct PatchWork {
 /// x of a patch to shared memory, and zero to y. Several unknowns are in flight: x waits for their numbers.
 template <int threads, class T>
 __device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T* x, T* y) {
-  constexpr int together = 4;
+  constexpr int together = 8;
   const std::int32_t* unknowns = work.all.unknowns + patch.first_unknown;
   const int count = patch.unknown_count;
   for (int first = threadIdx.x; first < count; first += together * threads) {
@@ -202,7 +205,7 @@ __device__ double end_patch(const PatchWork<T>& work, const CellPatch& patch, co
   const std::int32_t* unknowns = work.all.unknowns + patch.first_unknown;
   T* contributions = work.contributions + (patch.first_contribution - patch.private_count);
   double energy = 0;
-#pragma unroll 4
+#pragma unroll 8
   for (int i = threadIdx.x; i < patch.unknown_count; i += threads) {
     const T value = y[i];
     energy += static_cast<double>(x[i]) * static_cast<double>(value);
@@ -232,9 +235,16 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor
   for (std::int64_t k = blockIdx.x; k < work.count; k += gridDim.x) {
     const std::int64_t number = ordered ? work.order.patches[k] : k;
     const CellPatch patch = work.all.patches[number];
-    begin_patch<Cells::threads>(work, patch, x, y);
-    __syncthreads();
-    cells(work.all, patch, x, y, y + work.room);
+    if constexpr (requires { cells.ahead(work.all, patch); }) {
+      const auto ahead = cells.ahead(work.all, patch);
+      begin_patch<Cells::threads>(work, patch, x, y);
+      __syncthreads();
+      cells(work.all, patch, x, y, y + work.room, ahead);
+    } else {
+      begin_patch<Cells::threads>(work, patch, x, y);
+      __syncthreads();
+      cells(work.all, patch, x, y, y + work.room);
+    }
     __syncthreads();
     if (ordered) wait_for_earlier(work.order, k, product);
     energy += end_patch<Cells::threads>(work, patch, x, y);

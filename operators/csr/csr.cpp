@@ -14,7 +14,6 @@
 #include <stdexcept>
 
 #include "operators/csr/csr_cuda.hpp"
-#include "operators/csr/csr_tiles.hpp"
 #include "operators/narrow_columns.hpp"
 #include "operators/options.hpp"
 #include "operators/row_blocks.hpp"
@@ -164,14 +163,10 @@ CsrLaunch choose_launch(std::int64_t rows, std::int64_t nonzeros, const Options&
   return launch;
 }
 
-/// The tiles that are streamed, with 32-bit columns. Each has a header of 16 bytes and an offset of 8, a begin more
-/// than rows, and three parts that are rounded up to 16 bytes.
-template <std::floating_point T>
-std::int64_t bytes_of_tiles(const CsrMatrix<T>& matrix) {
-  constexpr std::int64_t begin_bytes = 2, tile_bytes = 16 + 8 + begin_bytes + 3 * 6;
-  const std::int64_t tiles = cut_into_tiles(matrix.row_offsets).first_rows.size() - 1;
-  return matrix.nonzeros() * std::int64_t{sizeof(T) + sizeof(std::int32_t)} + begin_bytes * matrix.rows +
-         tile_bytes * tiles;
+/// What is kept of the runs of rows that are streamed, 16 bytes each: about as many as there are tiles of entries.
+std::int64_t bytes_of_runs(std::int64_t rows, std::int64_t nonzeros) {
+  constexpr std::int64_t run_bytes = 16, run_entries = 2048, run_rows = 1024;
+  return run_bytes * (2 + std::max(nonzeros / run_entries, rows / run_rows));
 }
 
 }  // namespace
@@ -205,9 +200,9 @@ OperatorBytes bytes_of_csr(const Extent<T>& of, const Options& given) {
   const std::int64_t nonzeros = of.matrix->nonzeros();
   const CsrLaunch launch = choose_launch(of.matrix->rows, nonzeros, given);
   if (launch.coop > 0) return bytes;
-  bytes.making = bytes.stored;  // the compressed rows, while tiles are made of them
-  bytes.stored = bytes_of_tiles(*of.matrix);
+  bytes.stored += bytes_of_runs(of.matrix->rows, nonzeros);
   if (!launch.wide) bytes.stored -= 2 * nonzeros;
+  if (launch.narrow) bytes.making = 4 * nonzeros;  // the columns that are narrowed there
   if (launch.narrow && launch.wide) bytes.unsure = 2 * nonzeros;
   return bytes;
 }

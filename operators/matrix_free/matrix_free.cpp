@@ -8,9 +8,11 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <stdexcept>
 
+#include "operators/matrix_free/matrix_free_inputs.hpp"
 #include "operators/matrix_free/robin_facets.hpp"
 #include "operators/matrix_free/simplex_kernel.hpp"
 #include "operators/matrix_free/tensor_kernel.hpp"
@@ -74,10 +76,8 @@ class MatrixFree final : public Operator<T> {
         robin_(form, blocks_) {}
 
   void diagonal(Vector<T>& d) const override {
-    const std::vector<double> of_dofs = sum_over_cells(
-        *form_, [](CellEvaluator& evaluator, std::int32_t, std::span<double> of_cell) { evaluator.diagonal(of_cell); });
-    for (std::size_t dof = 0; dof < of_dofs.size(); ++dof)
-      if (const std::int32_t i = form_->unknown_of_dof[dof]; i >= 0) d[i] = static_cast<T>(of_dofs[dof]);
+    const Vector<double> exact = matrix_free_diagonal(*form_);
+    for (std::int64_t i = 0; i < exact.size(); ++i) d[i] = static_cast<T>(exact[i]);
   }
 
   Footprint footprint() const override {
@@ -143,10 +143,24 @@ std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form) {
 
 }  // namespace
 
+std::span<const OptionDescription> matrix_free_options() {
+  static constexpr std::array options{OptionDescription{
+      "geometry", "auto|stored|vertices", "auto",
+      "GPU: the factors of all quadrature points, or from the cells' vertices where these tell them",
+      [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }}};
+  return options;
+}
+
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_matrix_free(const Ingredients<T>& from, const Options&) {
+std::unique_ptr<Operator<T>> make_matrix_free(const Ingredients<T>& from, const Options& given) {
   const BilinearForm& form = *from.form;
   assert(form.quadrature > form.space->degree());  // fewer would not fix every mode; the case was checked
+  const auto geometry = given.find("geometry");
+  const std::string_view asked = geometry != given.end() ? std::string_view(geometry->second) : "auto";
+  if (from.device == Device::cuda) return make_matrix_free_cuda<T>(matrix_free_inputs(form, asked));
+  if (asked == "vertices")
+    throw std::invalid_argument(
+        "option 'geometry' of matrix-free is vertices, which only a GPU takes; use geometry: auto");
   switch (form.space->mesh().shape) {
     case mesh::CellShape::quadrilateral:
       return make_tensor<T, 2>(form);

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <vector>
+
+#include "operators/cell_patches.hpp"
+#include "operators/cuda_cell_factors.hpp"
+#include "operators/operator.hpp"
+#include "operators/races.hpp"
+
+namespace femcg::operators {
+
+/// Where a product on the GPU takes D_q = w_q |J| kappa J^-1 J^-T from.
+enum class CellGeometry {
+  affine,    ///< one D / w a cell: affine cells, the diffusion constant in each
+  vertices,  ///< the multilinear maps of straight-sided quadrilaterals and hexahedra, the diffusion constant in each
+  stored     ///< the factors of all quadrature points
+};
+
+/// Numbers that a straight-sided quadrilateral or hexahedron takes: the vectors of its multilinear map, and kappa.
+template <int d>
+inline constexpr int straight_words = ((1 << d) - 1) * d + 1;
+
+/// The Robin terms, sum over facets of the integral of alpha u v, as compressed rows of the unknowns that they touch.
+struct RobinRows {
+  std::vector<std::int32_t> rows;     ///< unknowns
+  std::vector<std::int32_t> offsets;  ///< of each of them, and the end
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+};
+
+/// What the GPU multiplies with where there is no matrix.
+struct MatrixFreeInputs {
+  int degree = 0;
+  CellGeometry geometry = CellGeometry::stored;
+  CellPatches patches;
+  FactorInputs factors;
+  /// Of tensor cells, along a line: the basis at the Gauss points and the derivatives of the Lagrange polynomials on
+  /// the Gauss points (both points x nodes), the points and their weights.
+  std::vector<double> interpolate, differentiate, points, weights;
+  /// Of simplices, tables x axes x dofs: the gradients at the quadrature points where factors are stored; else the
+  /// coefficients of the gradients in an orthonormal basis of the polynomials that they are, so that on the reference
+  /// cell the integral of d_r phi_a d_s phi_b is the sum over tables of G_ra G_sb.
+  std::vector<double> gradients;
+  int tables = 0;
+  RobinRows robin;
+  const BilinearForm* form = nullptr;  ///< for matrix_free_diagonal
+};
+
+/// A_ii, straight from the quadrature, on the host.
+Vector<double> matrix_free_diagonal(const BilinearForm& form);
+
+/// y = A x by sum factorisation (tensor cells) or reference tables (simplices), bitwise reproducible. Throws
+/// std::invalid_argument where this quadrature has no kernel.
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_matrix_free_cuda(const MatrixFreeInputs& inputs);
+
+}  // namespace femcg::operators

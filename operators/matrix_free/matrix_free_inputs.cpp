@@ -1,0 +1,172 @@
+#include "operators/matrix_free/matrix_free_inputs.hpp"
+
+#include <Eigen/Dense>
+#include <Eigen/Sparse>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "operators/element_matrices.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// Cells a patch: many enough that little of it is rim, few enough that its unknowns leave shared memory to others, and
+/// that a GPU has work everywhere.
+PatchOptions patch_options(const BilinearForm& form) {
+  const mesh::CellShape shape = form.space->mesh().shape;
+  const int n = form.dofs_per_cell();
+  const bool teams = shape == mesh::CellShape::hexahedron && n > 8;
+  PatchOptions options;
+  options.layout = teams ? PlaceLayout::cell_major : PlaceLayout::interleaved;
+  const int most = teams ? (n <= 27 ? 128 : n <= 64 ? 64 : 32) : (n <= 4 ? 512 : n <= 10 ? 256 : 128);
+  const int least = teams ? 8 : CellPatches::group;
+  constexpr int patches_for_all = 1024;
+  options.cells = std::clamp(form.cells() / patches_for_all / least * least, least, most);
+  return options;
+}
+
+/// Whether the map of every cell is affine, to rounding of its nodes.
+bool all_affine(const mesh::Mesh& mesh) {
+  if (mesh.order != 1) return false;
+  const int d = mesh.dimension(), vertices = mesh.nodes_per_cell();
+  if (vertices == d + 1) return true;  // simplices
+  bool affine = true;
+#pragma omp parallel for schedule(static) reduction(&& : affine)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    const auto at = [&](int v, int axis) {
+      return mesh.coordinates[static_cast<std::size_t>(
+                                  mesh.cell_nodes[std::size_t(cell) * std::size_t(vertices) + std::size_t(v)]) *
+                                  std::size_t(d) +
+                              std::size_t(axis)];
+    };
+    for (int axis = 0; axis < d; ++axis) {
+      double scale = 0, least = at(0, axis), largest = least;
+      for (int v = 0; v < vertices; ++v) {
+        scale = std::max(scale, std::abs(at(v, axis)));
+        least = std::min(least, at(v, axis));
+        largest = std::max(largest, at(v, axis));
+      }
+      for (int v = 3; v < vertices; ++v) {
+        double parallel = at(0, axis);
+        for (int along = 0; along < d; ++along)
+          if (v >> along & 1) parallel += at(1 << along, axis) - at(0, axis);
+        if (std::abs(parallel - at(v, axis)) > 1e-14 * scale + 1e-12 * (largest - least)) affine = false;
+      }
+    }
+  }
+  return affine;
+}
+
+CellGeometry choose_geometry(const BilinearForm& form, const FactorInputs& factors, std::string_view asked) {
+  const mesh::Mesh& mesh = form.space->mesh();
+  if (asked == "stored") return CellGeometry::stored;
+  const bool constant = factors.diffusion_a_point == 0, straight = mesh.order == 1;
+  if (constant && straight) return all_affine(mesh) ? CellGeometry::affine : CellGeometry::vertices;
+  if (asked == "vertices")
+    throw std::invalid_argument(straight
+                                    ? "option 'geometry' of matrix-free is vertices, but the diffusion varies inside "
+                                      "cells; use geometry: stored"
+                                    : "option 'geometry' of matrix-free is vertices, but the cells are curved; use "
+                                      "geometry: stored");
+  return CellGeometry::stored;
+}
+
+std::vector<double> row_major(const Eigen::MatrixXd& matrix) {
+  std::vector<double> numbers;
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i)
+    for (Eigen::Index j = 0; j < matrix.cols(); ++j) numbers.push_back(matrix(i, j));
+  return numbers;
+}
+
+void set_lines(MatrixFreeInputs& inputs, const BilinearForm& form) {
+  const mesh::Quadrature gauss = mesh::gauss_line(form.quadrature);
+  const Eigen::VectorXd points = gauss.points.row(0).transpose(),
+                        nodes = mesh::gauss_lobatto_points(form.space->degree() + 1);
+  inputs.interpolate = row_major(mesh::line_values(nodes, points));
+  inputs.differentiate = row_major(mesh::line_derivatives(points, points));
+  inputs.points.assign(points.data(), points.data() + points.size());
+  inputs.weights.assign(gauss.weights.data(), gauss.weights.data() + gauss.weights.size());
+}
+
+void set_tables(MatrixFreeInputs& inputs, const BilinearForm& form) {
+  const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
+  const std::vector<Eigen::MatrixXd> at_points = form.space->basis().gradients(rule.points);
+  const auto axes = static_cast<Eigen::Index>(at_points.size()), n = at_points[0].cols();
+  Eigen::MatrixXd all(rule.size(), axes * n);
+  for (Eigen::Index axis = 0; axis < axes; ++axis) all.middleCols(axis * n, n) = at_points[std::size_t(axis)];
+  if (inputs.geometry == CellGeometry::affine) {
+    // sum_q w_q g_q g_q' = all' W all = (Q R)' (Q R): rows of R beyond the rank vanish.
+    Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(rule.weights.cwiseSqrt().asDiagonal() * all);
+    qr.setThreshold(1e-10);
+    const Eigen::MatrixXd basis = qr.householderQ() * Eigen::MatrixXd::Identity(rule.size(), qr.rank());
+    all = basis.transpose() * rule.weights.cwiseSqrt().asDiagonal() * all;
+  }
+  inputs.tables = static_cast<int>(all.rows());
+  inputs.gradients = row_major(all);
+}
+
+RobinRows robin_rows(const BilinearForm& form) {
+  RobinRows robin;
+  if (form.robin.empty()) return robin;
+  std::vector<Eigen::Triplet<double>> entries;
+  FacetEvaluator evaluator(*form.space, form.quadrature);
+  for (const RobinFacet& facet : form.robin) {
+    evaluator.move_to({facet.cell, facet.facet});
+    const std::vector<int>& nodes = form.space->facet_nodes(facet.facet);
+    for (const int a : nodes)
+      for (const int b : nodes) {
+        const std::int32_t row = form.unknown(facet.cell, a), column = form.unknown(facet.cell, b);
+        if (row < 0 || column < 0) continue;
+        double sum = 0;
+        for (int q = 0; q < evaluator.points(); ++q)
+          sum += facet.transfer[std::size_t(q)] * evaluator.measures()[std::size_t(q)] * evaluator.values()(q, a) *
+                 evaluator.values()(q, b);
+        entries.emplace_back(row, column, sum);
+      }
+  }
+  Eigen::SparseMatrix<double, Eigen::RowMajor> matrix(form.unknowns, form.unknowns);
+  matrix.setFromTriplets(entries.begin(), entries.end());
+  for (int row = 0; row < matrix.outerSize(); ++row) {
+    Eigen::SparseMatrix<double, Eigen::RowMajor>::InnerIterator entry(matrix, row);
+    if (!entry) continue;
+    robin.rows.push_back(row);
+    robin.offsets.push_back(static_cast<std::int32_t>(robin.columns.size()));
+    for (; entry; ++entry) {
+      robin.columns.push_back(entry.col());
+      robin.values.push_back(entry.value());
+    }
+  }
+  robin.offsets.push_back(static_cast<std::int32_t>(robin.columns.size()));
+  return robin;
+}
+
+}  // namespace
+
+Vector<double> matrix_free_diagonal(const BilinearForm& form) {
+  const std::vector<double> of_dofs = sum_over_cells(
+      form, [](CellEvaluator& evaluator, std::int32_t, std::span<double> of_cell) { evaluator.diagonal(of_cell); });
+  Vector<double> diagonal(form.unknowns);
+  for (std::size_t dof = 0; dof < of_dofs.size(); ++dof)
+    if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) diagonal[i] = of_dofs[dof];
+  return diagonal;
+}
+
+MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, std::string_view geometry) {
+  MatrixFreeInputs inputs;
+  inputs.degree = form.space->degree();
+  inputs.form = &form;
+  inputs.patches = make_cell_patches(form, patch_options(form));
+  inputs.factors = factor_inputs(form, Device::cuda);
+  inputs.geometry = choose_geometry(form, inputs.factors, geometry);
+  const mesh::CellShape shape = form.space->mesh().shape;
+  if (shape == mesh::CellShape::quadrilateral || shape == mesh::CellShape::hexahedron)
+    set_lines(inputs, form);
+  else
+    set_tables(inputs, form);
+  inputs.robin = robin_rows(form);
+  return inputs;
+}
+
+}  // namespace femcg::operators

@@ -1,0 +1,81 @@
+#pragma once
+
+// What a thread block does with the triangles or tetrahedra of one patch, a thread a cell, x_e and y_e in registers:
+//   y_e = sum_m G_m' D_m G_m x_e
+// over quadrature points with their factors D_m, or, on affine cells with a constant diffusion, over an orthonormal
+// basis of the polynomials that gradients are, with one D for all (MatrixFreeInputs::gradients).
+
+#include "operators/cuda_cell_patches.cuh"
+#include "operators/matrix_free/tensor_geometry.cuh"
+
+namespace femcg::operators::cuda {
+
+/// Registers allow so many blocks of 128 threads with 2 n numbers of a cell in each.
+template <class T, int n>
+constexpr int simplex_blocks = sizeof(T) * n <= 32    ? 6
+                               : sizeof(T) * n <= 80  ? 4
+                               : sizeof(T) * n <= 160 ? 3
+                                                      : 2;
+
+template <class T, int d, int n, CellGeometry kind>
+struct SimplexCells {
+  static_assert(kind != CellGeometry::vertices);
+  static constexpr int threads = 128, blocks_a_multiprocessor = simplex_blocks<T, n>;
+  static constexpr int entries = d * (d + 1) / 2;
+
+  const T* gradients;  ///< tables x axes x dofs
+  int tables;
+  const T* factors;  ///< interleaved: 1 (affine) or tables points
+
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
+    for (int first = 0; first < patch.slots; first += threads) {
+      const int slot = first + static_cast<int>(threadIdx.x);
+      Places<n> places;
+      T y_e[n];
+      if (slot < patch.cells) {
+        T x_e[n];
+        places.load(all, patch, slot);
+        places.take(x, x_e);
+        multiply(patch.first_slot + slot, x_e, y_e);
+      }
+      for_each_colour(all, patch, first, first + threads, slot,
+                      [&] { places.add(y_e, y, static_cast<int>(patch.unknown_count)); });
+    }
+  }
+
+ private:
+  __device__ void multiply(std::int64_t slot, const T (&x_e)[n], T (&y_e)[n]) const {
+    constexpr int group = CellPatches::group;
+    constexpr bool one = kind == CellGeometry::affine;
+    const T* from = factors + slot / group * (std::int64_t{one ? 1 : tables} * entries * group) + slot % group;
+    T factor[entries];
+    if (one) {
+#pragma unroll
+      for (int e = 0; e < entries; ++e) factor[e] = __ldcs(from + e * group);
+    }
+#pragma unroll
+    for (int a = 0; a < n; ++a) y_e[a] = T(0);
+#pragma unroll 1
+    for (int m = 0; m < tables; ++m) {
+      if (!one) {
+#pragma unroll
+        for (int e = 0; e < entries; ++e) factor[e] = __ldcs(from + (m * entries + e) * group);
+      }
+      const T* table = gradients + m * (d * n);
+      T gradient[d];
+#pragma unroll
+      for (int axis = 0; axis < d; ++axis) {
+        gradient[axis] = T(0);
+#pragma unroll
+        for (int a = 0; a < n; ++a) gradient[axis] += __ldg(table + axis * n + a) * x_e[a];
+      }
+      symmetric_times(factor, T(1), gradient);
+#pragma unroll
+      for (int axis = 0; axis < d; ++axis)
+#pragma unroll
+        for (int a = 0; a < n; ++a) y_e[a] += __ldg(table + axis * n + a) * gradient[axis];
+    }
+  }
+};
+
+}  // namespace femcg::operators::cuda
