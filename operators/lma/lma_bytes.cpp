@@ -9,18 +9,19 @@ namespace femcg::operators {
 
 namespace {
 
-/// Each part of the mesh has a number of T, and another of `number_bytes` to find it by, for each unknown that it
-/// shares; such an unknown has `offset_bytes` to begin its list by. At most: every unknown is shared, by two parts.
+/// For a gather each block has a number of T, and where to find it, for every unknown that it shares; such an unknown
+/// has an offset to begin its list at. At most: all unknowns are shared, by the blocks that meet at an edge.
 template <std::floating_point T>
-std::int64_t most_bytes_of_contributions(const BilinearForm& form, std::int64_t number_bytes,
-                                         std::int64_t offset_bytes) {
-  return form.unknowns * (offset_bytes + 2 * (number_bytes + std::int64_t{sizeof(T)}));
+std::int64_t most_bytes_of_gather(const BilinearForm& form) {
+  constexpr std::int64_t position = sizeof(std::int64_t), word = sizeof(T);
+  const std::int64_t blocks = form.space->mesh().dimension() == 2 ? 2 : 4;
+  return form.unknowns * (position + blocks * (position + word));
 }
 
 template <std::floating_point T>
 OperatorBytes bytes_on_host(const Extent<T>& of, Races races) {
   OperatorBytes bytes = bytes_of_element_matrices(of);
-  if (races == Races::gather) bytes.unsure = most_bytes_of_contributions<T>(*of.form, 8, 8);
+  if (races == Races::gather) bytes.unsure = most_bytes_of_gather<T>(*of.form);
   bytes.stored += bytes.unsure;
   return bytes;
 }
