@@ -12,6 +12,7 @@
 #include "operators/catalogue.hpp"
 #include "solver/cg.hpp"
 #include "solver/coefficients.hpp"
+#include "solver/error.hpp"
 #include "solver/measure.hpp"
 #include "solver/preconditioner.hpp"
 #include "solver/problem.hpp"
@@ -79,7 +80,11 @@ std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, cons
     ingredients.element_matrices = nullptr;
   }
   progress.step(fmt::format("making {}", row.name));
-  return timed(record.seconds.conversion, [&] { return row.make(ingredients, resolved.solver.op.options); });
+  try {
+    return timed(record.seconds.conversion, [&] { return row.make(ingredients, resolved.solver.op.options); });
+  } catch (const std::invalid_argument& error) {  // an option that this problem does not allow
+    throw InputError(at_place(resolved.solver.op.place, error.what()));
+  }
 }
 
 /// Solves A x = b and returns the unknowns in double precision.

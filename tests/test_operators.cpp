@@ -124,6 +124,14 @@ void check_operator(const OperatorDescription& row, const BilinearForm& form, co
   CHECK(footprint.flops > 0);
 }
 
+/// On a GPU matrix-free takes as many Gauss points a direction as nodes, and says so.
+bool has_no_kernel(const OperatorDescription& row, const BilinearForm& form) {
+  const CellShape shape = form.space->mesh().shape;
+  return tests::device() == Device::cuda && row.name == "matrix-free" &&
+         (shape == CellShape::quadrilateral || shape == CellShape::hexahedron) &&
+         form.quadrature != form.space->degree() + 1;
+}
+
 void check_all(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options) {
   CAPTURE(mesh::name(shape));
   CAPTURE(degree);
@@ -132,6 +140,11 @@ void check_all(CellShape shape, int degree, std::array<int, 3> cells, const Form
   const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
   for (const OperatorDescription& row : catalogue()) {
     if (!tests::runs_here(row)) continue;
+    if (has_no_kernel(row, small.form)) {
+      CAPTURE(row.name);
+      CHECK_THROWS_AS(row.make<double>(ingredients<double>(small.form, matrices), {}), std::invalid_argument);
+      continue;
+    }
     check_operator<double>(row, small.form, matrices, matrix);
     check_operator<float>(row, small.form, matrices, matrix);
   }
