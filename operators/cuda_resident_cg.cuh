@@ -8,6 +8,7 @@
 #include <cuda/atomic>
 
 #include "operators/cuda_product.cuh"
+#include "operators/cuda_step_length.cuh"
 #include "operators/resident_cg.hpp"
 
 namespace femcg::operators::cuda {
@@ -139,8 +140,8 @@ __global__ void __launch_bounds__(resident_threads)
       if (mine[k].number >= 0 && lane == 0) uw[0] += static_cast<double>(mine[k].u) * static_cast<double>(sum);
     }
     meet(uw, meetings, meeting++);
-    const double factor = old_rz > 0 ? rz / old_rz : 0.0, energy = uw[0] - factor * factor * old_energy;
-    const T alpha = static_cast<T>(energy > 0 ? rz / energy : 0.0), beta = static_cast<T>(factor);
+    const double factor = step_length(rz, old_rz), energy = uw[0] - factor * factor * old_energy;
+    const T alpha = static_cast<T>(step_length(rz, energy)), beta = static_cast<T>(factor);
     double sums[2] = {0, 0};
 #pragma unroll
     for (int k = 0; k < resident_rows; ++k) {

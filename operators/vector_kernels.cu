@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "operators/cuda_step_length.cuh"
 #include "operators/cuda_sum.cuh"
 #include "operators/vector_kernels.hpp"
 
@@ -31,9 +32,6 @@ template <class T>
 __device__ T precondition(const T* inverse_diagonal, std::int64_t i, T r) {
   return inverse_diagonal == nullptr ? r : inverse_diagonal[i] * r;
 }
-
-/// step_length on the GPU.
-__device__ inline double quotient(double a, double b) { return b > 0 ? a / b : 0.0; }
 
 /// Calls body(i, Count<count>()) for all rows, `count` at a time, the last ones singly.
 template <class T, class Body>
@@ -90,7 +88,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     update_kernel(std::int64_t rows, const double* rz, const double* energy, const T* q, const T* inverse_diagonal,
                   T* r, double* new_rz, double* rr, cuda::Parts<2> parts) {
-  const T alpha = static_cast<T>(quotient(*rz, *energy));
+  const T alpha = static_cast<T>(cuda::step_length(*rz, *energy));
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_q[count], of_r[count];
@@ -114,7 +112,8 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     direction_kernel(std::int64_t rows, const double* rz, const double* energy, const double* new_rz, const T* r,
                      const T* inverse_diagonal, T* p, T* x) {
-  const T alpha = static_cast<T>(quotient(*rz, *energy)), beta = static_cast<T>(quotient(*new_rz, *rz));
+  const T alpha = static_cast<T>(cuda::step_length(*rz, *energy)),
+          beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count], of_x[count];
     load(r + i, of_r);
@@ -140,8 +139,8 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     advance_kernel(std::int64_t rows, const double* old_rz, const double* old_energy, const double* rz,
                    const double* uw, double* energy, Advanced<T> v, double* new_rz, double* rr, cuda::Parts<2> parts) {
-  const double factor = quotient(*rz, *old_rz), of_direction = *uw - factor * factor * *old_energy;
-  const T alpha = static_cast<T>(quotient(*rz, of_direction)), beta = static_cast<T>(factor);
+  const double factor = cuda::step_length(*rz, *old_rz), of_direction = *uw - factor * factor * *old_energy;
+  const T alpha = static_cast<T>(cuda::step_length(*rz, of_direction)), beta = static_cast<T>(factor);
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_u[count], of_w[count], of_p[count], of_s[count], of_x[count], of_r[count];

@@ -5,6 +5,7 @@
 #include <cusparse.h>
 
 #include "operators/cuda.cuh"
+#include "operators/cuda_step_length.cuh"
 #include "operators/stored_diagonal.hpp"
 #include "operators/stored_footprint.hpp"
 #include "operators/vendor/cusparse_cuda.hpp"
@@ -75,9 +76,6 @@ struct Numbers {
   T rz, rr, alpha, minus_alpha, beta, one, energy;
 };
 
-/// step_length on the GPU.
-__device__ inline double quotient(double a, double b) { return b > 0 ? a / b : 0.0; }
-
 template <class T>
 __device__ void set_alpha(double alpha, Numbers<T>* to) {
   to->alpha = static_cast<T>(alpha);
@@ -90,20 +88,20 @@ __device__ void set_beta(double beta, Numbers<T>* to) {
 }
 template <class T>
 __global__ void set_alpha_of_classic(const double* rz, const double* energy, Numbers<T>* to) {
-  set_alpha(quotient(*rz, *energy), to);
+  set_alpha(cuda::step_length(*rz, *energy), to);
 }
 template <class T>
 __global__ void set_beta_of_classic(const double* new_rz, const double* rz, Numbers<T>* to) {
-  set_beta(quotient(*new_rz, *rz), to);
+  set_beta(cuda::step_length(*new_rz, *rz), to);
 }
 /// Both step lengths of the single-reduction method, and p'Ap.
 template <class T>
 __global__ void set_both(const double* old_rz, const double* old_energy, const double* rz, const double* uw,
                          double* energy, Numbers<T>* to) {
-  const double beta = quotient(*rz, *old_rz);
+  const double beta = cuda::step_length(*rz, *old_rz);
   *energy = *uw - beta * beta * *old_energy;
   set_beta(beta, to);
-  set_alpha(quotient(*rz, *energy), to);
+  set_alpha(cuda::step_length(*rz, *energy), to);
 }
 template <class T>
 __global__ void widen(const T* from, double* to) {
