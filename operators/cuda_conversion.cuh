@@ -86,20 +86,20 @@ __device__ std::int64_t padded_place(const Source<T>& source, std::int64_t rows,
   return place < end ? place : ~(end > 0 ? end - 1 : 0);
 }
 
-constexpr std::int32_t last_column = std::numeric_limits<std::int32_t>::max();
 template <class Narrow>
 constexpr std::int32_t reach = std::numeric_limits<Narrow>::max();  ///< from a base
 
-/// A warp a piece finds its least column, and says where the largest is further from it than narrow ones reach.
+/// A warp a piece finds its least column, or highest_base where that is less, and says where the largest is further
+/// from it than narrow ones reach.
 template <class Narrow>
 __global__ void find_bases_kernel(std::int64_t pieces, const std::int64_t* offsets, const std::int32_t* columns,
-                                  std::int32_t* bases, std::int32_t* too_far) {
+                                  std::int32_t highest_base, std::int32_t* bases, std::int32_t* too_far) {
   const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
   const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / threads_a_warp);
   std::int64_t piece = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / threads_a_warp;
   for (; piece < pieces; piece += warps) {
     const std::int64_t end = offsets[piece + 1];
-    std::int32_t least = last_column, largest = 0;
+    std::int32_t least = highest_base, largest = 0;
     for (std::int64_t k = offsets[piece] + lane; k < end; k += threads_a_warp) {
       least = min(least, columns[k]);
       largest = max(largest, columns[k]);
@@ -109,8 +109,8 @@ __global__ void find_bases_kernel(std::int64_t pieces, const std::int64_t* offse
       largest = max(largest, __shfl_xor_sync(all_lanes, largest, distance));
     }
     if (lane != 0) continue;
-    bases[piece] = least <= largest ? least : 0;  // 0 where the piece is empty
-    if (least <= largest && largest - least > reach<Narrow>) *too_far = 1;
+    bases[piece] = least;
+    if (largest - least > reach<Narrow>) *too_far = 1;
   }
 }
 
@@ -129,8 +129,10 @@ __global__ void narrow_kernel(std::int64_t pieces, const std::int64_t* offsets, 
 }
 
 /// Columns that are on the GPU in 16 bits, with zeros where there are any behind the last piece; nothing (no bases)
-/// where some piece spans more than 65536 of them. Piece i is entries [offsets[i], offsets[i + 1]).
-inline NarrowColumns narrow_columns(const Vector<std::int32_t>& columns, const Vector<std::int64_t>& offsets) {
+/// where some piece spans more than 65536 of them. Piece i is entries [offsets[i], offsets[i + 1]). Its base is so low
+/// that any narrow column from it, another piece's too, is less than `column_count`.
+inline NarrowColumns narrow_columns(const Vector<std::int32_t>& columns, const Vector<std::int64_t>& offsets,
+                                    std::int32_t column_count) {
   constexpr int block_threads = 256, pieces_a_block = block_threads / threads_a_warp;
   const std::int64_t pieces = offsets.size() - 1;
   const auto find = find_bases_kernel<std::uint16_t>;
@@ -141,8 +143,9 @@ inline NarrowColumns narrow_columns(const Vector<std::int32_t>& columns, const V
   NarrowColumns narrow{Vector<std::int32_t>(pieces, Device::cuda), {}};
   Vector<std::int32_t> too_far(1, Device::cuda);
   cuda_clear(too_far.data(), too_far.bytes());
-  launch(find, blocks(find), block_threads, 0, pieces, offsets.data(), columns.data(), narrow.bases.data(),
-         too_far.data());
+  const std::int32_t highest_base = std::max(column_count - 1 - reach<std::uint16_t>, 0);
+  launch(find, blocks(find), block_threads, 0, pieces, offsets.data(), columns.data(), highest_base,
+         narrow.bases.data(), too_far.data());
   if (copied(too_far, Device::host)[0] != 0) return {};
   if (columns.size() == 0) return narrow;
   narrow.columns = Vector<std::uint16_t>(columns.size(), Device::cuda);

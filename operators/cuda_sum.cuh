@@ -38,9 +38,12 @@ class PartsStorage {
   Vector<unsigned> arrived_;
 };
 
+/// Numbers of shared memory that a sum over a block takes.
+constexpr int numbers_to_sum_block = 32;
+
 /// The sum over a block, known to thread 0. Every thread of the block calls it; threads a block are a multiple of 32.
-__device__ inline double sum_of_block(double value) {
-  __shared__ double of_warp[32];
+/// `of_warp` is shared memory that nobody else uses meanwhile.
+__device__ inline double sum_of_block(double value, double* of_warp) {
   const unsigned lane = threadIdx.x % threads_a_warp, warp = threadIdx.x / threads_a_warp;
   for (int distance = threads_a_warp / 2; distance > 0; distance /= 2)
     value += __shfl_down_sync(all_lanes, value, distance);
@@ -56,50 +59,60 @@ __device__ inline double sum_of_block(double value) {
   return value;
 }
 
+__device__ inline double sum_of_block(double value) {
+  __shared__ double of_warp[numbers_to_sum_block];
+  return sum_of_block(value, of_warp);
+}
+
 /// Whether this block is the last of `expected` that come here. Every thread of the block calls it.
 __device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected) {
-  __shared__ bool last;
   __syncthreads();
+  bool last = false;
   if (threadIdx.x == 0) {
     __threadfence();
     last = atomicInc(arrived, expected - 1) == expected - 1;
   }
-  __syncthreads();
+  last = __syncthreads_or(last);
   if (last) __threadfence();
   return last;
 }
 
 /// The sums of `count` parts, in their order, known to thread 0.
 template <int N>
-__device__ void add_parts(const double* parts, unsigned count, double (&sums)[N]) {
+__device__ void add_parts(const double* parts, unsigned count, double (&sums)[N], double* of_warp) {
   for (int n = 0; n < N; ++n) {
     double sum = 0;
     for (unsigned part = threadIdx.x; part < count; part += blockDim.x)
       sum += __ldcg(parts + std::int64_t{N} * part + n);
-    sums[n] = sum_of_block(sum);
+    sums[n] = sum_of_block(sum, of_warp);
   }
 }
 
 /// Adds each thread's N values over the whole grid: the last block of each group to arrive adds up the group's parts in
 /// the order of the blocks, the last of these the groups, and hands the N results to `take` in its thread 0. Every
-/// thread of the grid calls it once, at its end.
+/// thread of the grid calls it once, at its end. `of_warp` as for sum_of_block.
 template <int N, class Take>
-__device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take) {
+__device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take, double* of_warp) {
   double sums[N];
-  for (int n = 0; n < N; ++n) sums[n] = sum_of_block(values[n]);
+  for (int n = 0; n < N; ++n) sums[n] = sum_of_block(values[n], of_warp);
   if (threadIdx.x == 0)
     for (int n = 0; n < N; ++n) parts.of_block[std::int64_t{N} * blockIdx.x + n] = sums[n];
 
   const unsigned group = blockIdx.x / blocks_a_group, groups = (gridDim.x + blocks_a_group - 1) / blocks_a_group;
   const unsigned first = group * blocks_a_group, blocks = min(blocks_a_group, gridDim.x - first);
   if (!last_to_arrive(parts.arrived + group, blocks)) return;
-  add_parts(parts.of_block + std::int64_t{N} * first, blocks, sums);
+  add_parts(parts.of_block + std::int64_t{N} * first, blocks, sums, of_warp);
   if (threadIdx.x == 0)
     for (int n = 0; n < N; ++n) parts.of_group[std::int64_t{N} * group + n] = sums[n];
 
   if (!last_to_arrive(parts.groups_arrived, groups)) return;
-  add_parts(parts.of_group, groups, sums);
+  add_parts(parts.of_group, groups, sums, of_warp);
   if (threadIdx.x == 0) take(sums);
+}
+template <int N, class Take>
+__device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take) {
+  __shared__ double of_warp[numbers_to_sum_block];
+  sum_of_grid(values, parts, take, of_warp);
 }
 
 }  // namespace femcg::operators::cuda

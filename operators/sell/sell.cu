@@ -235,7 +235,7 @@ class CudaSell final : public Operator<T> {
   }
   /// Gives the columns 16 bits where they fit; `wide` is whether they need not.
   void narrow(bool wide) {
-    NarrowColumns narrow = cuda::narrow_columns(a_.columns, a_.offsets);
+    NarrowColumns narrow = cuda::narrow_columns(a_.columns, a_.offsets, a_.rows);
     if (narrow.bases.size() == 0 && a_.rows > 0) {
       if (!wide) throw columns_do_not_fit();
       return;
