@@ -5,8 +5,7 @@
 // caches. An iteration waits twice for the whole grid: for u'w after the product, and for u and r'u after the update.
 // Sums are in fixed order: two runs give the same bits.
 
-#include <cuda/atomic>
-
+#include "operators/cuda_meeting.cuh"
 #include "operators/cuda_product.cuh"
 #include "operators/cuda_step_length.cuh"
 #include "operators/resident_cg.hpp"
@@ -17,53 +16,6 @@ constexpr int resident_threads = 1024;
 
 /// Rows that a group of threads has.
 constexpr int resident_rows = 2;
-
-/// One meeting of all blocks after the other, in which sums are made.
-struct Meetings {
-  double* parts;      ///< 2 x blocks x 2: those of the next meeting are written while some still read the last one's
-  unsigned* arrived;  ///< blocks that came, over all meetings of all launches, modulo 2^32
-  unsigned before;    ///< its value before this launch
-};
-
-/// Adds N values over the grid: all threads have the sums, and see what other blocks wrote before. `number` counts the
-/// meetings of this launch from 0.
-template <int N>
-__device__ void meet(double (&values)[N], const Meetings& meetings, unsigned number) {
-  static_assert(N <= 2);
-  __shared__ double of_warp[N][threads_a_warp];
-  __shared__ double totals[N];
-  const unsigned lane = threadIdx.x % threads_a_warp, warp = threadIdx.x / threads_a_warp;
-  double* parts = meetings.parts + std::int64_t{number % 2} * 2 * gridDim.x;
-#pragma unroll
-  for (int n = 0; n < N; ++n) {
-    const double sum = sum_of_lanes<threads_a_warp>(values[n]);
-    if (lane == 0) of_warp[n][warp] = sum;
-  }
-  __syncthreads();
-  if (warp < N) {
-    const double sum = sum_of_lanes<threads_a_warp>(lane < blockDim.x / threads_a_warp ? of_warp[warp][lane] : 0.0);
-    if (lane == 0) __stcg(parts + std::int64_t{warp} * gridDim.x + blockIdx.x, sum);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(*meetings.arrived);
-    arrived.fetch_add(1, ::cuda::memory_order_acq_rel);
-    const unsigned all = meetings.before + (number + 1) * gridDim.x;
-    while (static_cast<int>(arrived.load(::cuda::memory_order_acquire) - all) < 0) {
-    }
-  }
-  __syncthreads();
-  if (warp < N) {
-    double sum = 0;
-    for (unsigned part = lane; part < gridDim.x; part += threads_a_warp)
-      sum += __ldcg(parts + std::int64_t{warp} * gridDim.x + part);
-    sum = sum_of_lanes<threads_a_warp>(sum);
-    if (lane == 0) totals[warp] = sum;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int n = 0; n < N; ++n) values[n] = totals[n];
-}
 
 /// The vectors of the method; u is r where there is no diagonal.
 template <class T>
@@ -128,7 +80,6 @@ __global__ void __launch_bounds__(resident_threads)
     of.r = v.r[i];
   }
   double old_rz = scalars[0], old_energy = scalars[2], rz = scalars[CgScalars::count];
-  unsigned meeting = 0;
   for (int iteration = 1; iteration <= iterations; ++iteration) {
     double uw[1] = {0};
 #pragma unroll
@@ -139,7 +90,7 @@ __global__ void __launch_bounds__(resident_threads)
       mine[k].w = sum;
       if (mine[k].number >= 0 && lane == 0) uw[0] += static_cast<double>(mine[k].u) * static_cast<double>(sum);
     }
-    meet(uw, meetings, meeting++);
+    meet(uw, meetings);
     const double factor = step_length(rz, old_rz), energy = uw[0] - factor * factor * old_energy;
     const T alpha = static_cast<T>(step_length(rz, energy)), beta = static_cast<T>(factor);
     double sums[2] = {0, 0};
@@ -157,7 +108,7 @@ __global__ void __launch_bounds__(resident_threads)
       sums[0] += static_cast<double>(of.r) * static_cast<double>(of.u);
       sums[1] += static_cast<double>(of.r) * static_cast<double>(of.r);
     }
-    meet(sums, meetings, meeting++);
+    meet(sums, meetings);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
       double* now = scalars + std::int64_t{CgScalars::count} * iteration;
       now[2] = energy;
@@ -187,9 +138,8 @@ class ResidentRows final : public ResidentCg<T> {
   /// The most rows that threads of the GPU can have at once.
   static std::int64_t most_rows() { return blocks() * resident_threads * resident_rows; }
 
-  ResidentRows(const Rows& rows, double mean_length)
-      : rows_(rows), parts_(4 * blocks(), Device::cuda), arrived_(1, Device::cuda) {
-    cuda_clear(arrived_.data(), arrived_.bytes());
+  ResidentRows(const Rows& rows, double mean_length) : rows_(rows), slots_(Meetings::slots(blocks()), Device::cuda) {
+    cuda_clear(slots_.data(), slots_.bytes());
     // As many threads a row as there are, and no more than give each a few entries.
     while (group_ < 8 && 2 * group_ * std::int64_t{rows_.rows} <= most_rows() && 4 * group_ <= mean_length) group_ *= 2;
     const std::int64_t threads = std::int64_t{rows_.rows} * group_;
@@ -207,12 +157,12 @@ class ResidentRows final : public ResidentCg<T> {
     Rows rows = rows_;
     int count = static_cast<int>(iterations);
     double* numbers = scalars.data();
-    Meetings meetings{parts_.data(), arrived_.data(), before_};
+    Meetings meetings{slots_.data(), meetings_};
     void* arguments[] = {&rows, &v, &count, &numbers, &meetings};
     check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel()), dim3(static_cast<unsigned>(blocks_)),
                                       dim3(resident_threads), arguments, 0, stream()),
           "launching the loop inside one kernel");
-    before_ += static_cast<unsigned>(2 * iterations * blocks_);
+    meetings_ += 2 * static_cast<std::uint64_t>(iterations);
   }
 
  private:
@@ -240,9 +190,8 @@ class ResidentRows final : public ResidentCg<T> {
   Rows rows_;
   int group_ = 1;
   std::int64_t blocks_ = 1;
-  mutable Vector<double> parts_;
-  mutable Vector<unsigned> arrived_;
-  mutable unsigned before_ = 0;
+  mutable Vector<StampedPart> slots_;
+  mutable std::uint64_t meetings_ = 0;  ///< of all launches so far
 };
 
 }  // namespace femcg::operators::cuda
