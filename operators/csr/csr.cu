@@ -207,6 +207,7 @@ Vector<Value> padded(const Vector<Value>& from) {
 /// The matrix by rows, for the loop inside one kernel.
 template <class T, class Column>
 struct CsrByRows {
+  using Value = T;
   std::int32_t rows;
   const std::int64_t* offsets;
   const T* values;
@@ -227,10 +228,8 @@ struct CsrByRows {
     const std::int64_t begin = offsets[row];
     return {begin, static_cast<std::int32_t>(offsets[row + 1] - begin), of_tile[low].base, row};
   }
-  template <int group>
-  __device__ T times(const Row& row, int lane, const T* u) const {
-    return cuda::resident_row_times<group>(values + row.begin, columns + row.begin, 1, row.count, lane, u + row.base);
-  }
+  __device__ std::int32_t column(const Row& row, std::int32_t k) const { return row.base + columns[row.begin + k]; }
+  __device__ T value(const Row& row, std::int32_t k) const { return values[row.begin + k]; }
 };
 
 template <std::floating_point T>
@@ -288,11 +287,9 @@ class StreamedCsr final : public Operator<T> {
   Rows<T> rows() const { return {this->size(), offsets_.data(), values_.data()}; }
   template <class Column>
   std::unique_ptr<ResidentCg<T>> resident_with(const Column* columns) const {
-    using Loop = cuda::ResidentRows<T, CsrByRows<T, Column>>;
-    if (this->size() == 0 || this->size() > Loop::most_rows()) return nullptr;
-    const CsrByRows<T, Column> by_rows{this->size(), offsets_.data(),   values_.data(),
-                                       columns,      tiles_.size() - 1, tiles_.data()};
-    return std::make_unique<Loop>(by_rows, static_cast<double>(nonzeros_) / this->size());
+    if (this->size() == 0 || this->size() > cuda::most_resident_rows()) return nullptr;
+    return cuda::make_resident_cg<T>(
+        CsrByRows<T, Column>{this->size(), offsets_.data(), values_.data(), columns, tiles_.size() - 1, tiles_.data()});
   }
   template <class Column>
   void launch_with(const Column* columns, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
