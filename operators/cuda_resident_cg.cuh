@@ -1,248 +1,324 @@
 #pragma once
 
-// The single-reduction method of CG (Chronopoulos & Gear 1989) in one kernel that stays on the GPU. Each thread keeps
-// its rows' entries of p, s, x and r in registers; only u = M^-1 r goes through memory, and the matrix comes from the
-// caches. An iteration waits twice for the whole grid: for u'w after the product, and for u and r'u after the update.
-// Sums are in fixed order: two runs give the same bits.
+// The matrix of the loop inside one kernel (ResidentCg) as its blocks of threads keep it. Each block of threads has
+// neighbouring rows. Its window of u is the sorted columns that these rows touch, in shared memory, and columns are
+// 16-bit places in it; the rows' entries are in shared memory as far as there is room, and come from the second-level
+// cache else. Where the window of some block takes too much of that room, as without any locality, columns stay whole,
+// and all blocks gather u from the second-level cache.
 
-#include <cuda/atomic>
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+#include <vector>
 
-#include "operators/cuda_product.cuh"
-#include "operators/cuda_step_length.cuh"
+#include "operators/cuda_sum.cuh"
 #include "operators/resident_cg.hpp"
+#include "operators/resident_layout.hpp"
 
 namespace femcg::operators::cuda {
 
-constexpr int resident_threads = 1024;
-
-/// Rows that a group of threads has.
-constexpr int resident_rows = 2;
-
-/// One meeting of all blocks after the other, in which sums are made.
-struct Meetings {
-  double* parts;      ///< 2 x blocks x 2: those of the next meeting are written while some still read the last one's
-  unsigned* arrived;  ///< blocks that came, over all meetings of all launches, modulo 2^32
-  unsigned before;    ///< its value before this launch
+/// The row of a group of threads.
+struct ResidentRow {
+  std::int32_t number;  ///< its entry of the vectors
+  std::int32_t place;   ///< that entry's in the window
 };
 
-/// Adds N values over the grid: all threads have the sums, and see what other blocks wrote before. `number` counts the
-/// meetings of this launch from 0.
-template <int N>
-__device__ void meet(double (&values)[N], const Meetings& meetings, unsigned number) {
-  static_assert(N <= 2);
-  __shared__ double of_warp[N][threads_a_warp];
-  __shared__ double totals[N];
-  const unsigned lane = threadIdx.x % threads_a_warp, warp = threadIdx.x / threads_a_warp;
-  double* parts = meetings.parts + std::int64_t{number % 2} * 2 * gridDim.x;
-#pragma unroll
-  for (int n = 0; n < N; ++n) {
-    const double sum = sum_of_lanes<threads_a_warp>(values[n]);
-    if (lane == 0) of_warp[n][warp] = sum;
+/// An entry of the window that another block computes.
+struct HaloEntry {
+  std::int32_t column, place;
+};
+
+/// `Place` is std::uint16_t for places in windows, std::int32_t for columns.
+template <class Value, class Place>
+struct ResidentPointers {
+  int group;
+  const ResidentBlock* blocks;
+  const ResidentSlice* slices;
+  const ResidentRow* rows;
+  const HaloEntry* halo;
+  const Value *head_values, *tail_values;
+  const Place *head_places, *tail_places;
+};
+
+template <class Value, class Place>
+struct ResidentMatrix {
+  int group, rows_a_group;
+  std::int64_t blocks, rows, shared_bytes;
+  Vector<ResidentBlock> of_block;
+  Vector<ResidentSlice> slices;
+  Vector<ResidentRow> of_row;
+  Vector<HaloEntry> halo;
+  Vector<Value> head_values, tail_values;
+  Vector<Place> head_places, tail_places;
+
+  ResidentPointers<Value, Place> pointers() const {
+    return {group,
+            of_block.data(),
+            slices.data(),
+            of_row.data(),
+            halo.data(),
+            head_values.data(),
+            tail_values.data(),
+            head_places.data(),
+            tail_places.data()};
   }
-  __syncthreads();
-  if (warp < N) {
-    const double sum = sum_of_lanes<threads_a_warp>(lane < blockDim.x / threads_a_warp ? of_warp[warp][lane] : 0.0);
-    if (lane == 0) __stcg(parts + std::int64_t{warp} * gridDim.x + blockIdx.x, sum);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> arrived(*meetings.arrived);
-    arrived.fetch_add(1, ::cuda::memory_order_acq_rel);
-    const unsigned all = meetings.before + (number + 1) * gridDim.x;
-    while (static_cast<int>(arrived.load(::cuda::memory_order_acquire) - all) < 0) {
-    }
-  }
-  __syncthreads();
-  if (warp < N) {
-    double sum = 0;
-    for (unsigned part = lane; part < gridDim.x; part += threads_a_warp)
-      sum += __ldcg(parts + std::int64_t{warp} * gridDim.x + part);
-    sum = sum_of_lanes<threads_a_warp>(sum);
-    if (lane == 0) totals[warp] = sum;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int n = 0; n < N; ++n) values[n] = totals[n];
+};
+
+/// Blocks of the loop that the GPU holds at once, one a multiprocessor, and the shared memory that one may ask for.
+std::int64_t most_resident_blocks();
+std::int64_t resident_room_bytes();
+
+inline std::int64_t most_resident_rows() { return most_resident_blocks() * resident_threads * resident_rows_a_group; }
+
+/// The loop for such a matrix.
+template <class T, class Value, class Place>
+std::unique_ptr<ResidentCg<T>> make_resident_loop(ResidentMatrix<Value, Place> matrix);
+
+/// Shared memory begins with the window; values and places of the head follow, each from a multiple of 16 bytes on.
+template <class T>
+__host__ __device__ constexpr std::int64_t window_bytes(std::int64_t entries) {
+  return (entries * std::int64_t{sizeof(T)} + 15) / 16 * 16;
 }
 
-/// The vectors of the method; u is r where there is no diagonal.
-template <class T>
-struct ResidentVectors {
-  const T* inverse_diagonal;
-  T *u, *p, *s, *x, *r;
-};
+/// On the GPU.
+template <class Number>
+Vector<Number> sent(const std::vector<Number>& numbers) {
+  Vector<Number> to(static_cast<std::int64_t>(numbers.size()), Device::cuda);
+  copy_bytes(numbers.data(), Device::host, to.data(), Device::cuda, to.bytes());
+  return to;
+}
+template <class Number>
+Vector<Number> zeros(std::int64_t size) {
+  Vector<Number> to(size, Device::cuda);
+  cuda_clear(to.data(), to.bytes());
+  return to;
+}
 
-/// One row's entries, in registers.
-template <class T, class Row>
-struct ResidentRow {
-  Row row;
-  std::int32_t number;  ///< -1: none
-  T inverse_diagonal, u, w, p, s, x, r;
-};
+template <class Rows>
+__global__ void count_entries_kernel(Rows a, std::int32_t* counts) {
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < a.rows; i += threads)
+    counts[i] = a.find(static_cast<std::int32_t>(i)).count;
+}
 
-/// `count` entries of a row, `stride` apart, times u: every `group`-th of them from the lane's on. u is read past the
-/// first-level cache, which knows nothing of what other multiprocessors wrote.
-template <int group, class T, class Value, class Column>
-__device__ T resident_row_times(const Value* values, const Column* columns, std::int64_t stride, std::int32_t count,
-                                int lane, const T* u) {
-  constexpr int together = 4;
-  T sum = 0;
-  for (std::int32_t k = lane; k < count; k += together * group) {
-    T value[together], of_u[together];
-#pragma unroll
-    for (int j = 0; j < together; ++j) {
-      const bool there = k + j * group < count;
-      const std::int64_t at = (there ? k + j * group : k) * stride;
-      value[j] = there ? static_cast<T>(values[at]) : T(0);
-      of_u[j] = __ldcg(u + columns[at]);
+/// Sets, a bit an entry of u, what the rows of a block touch, and which are its own.
+template <class Rows>
+__device__ void mark_window(const Rows& a, const ResidentBlock& block, const std::int32_t* order, int words,
+                            unsigned* touched, unsigned* own) {
+  const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
+  for (int word = static_cast<int>(threadIdx.x); word < words; word += resident_threads) touched[word] = own[word] = 0;
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x) / threads_a_warp; i < block.rows; i += resident_threads / threads_a_warp) {
+    const auto row = a.find(order[block.first_row + i]);
+    if (lane == 0) {
+      atomicOr(own + row.number / 32, 1U << row.number % 32);
+      atomicOr(touched + row.number / 32, 1U << row.number % 32);
     }
-#pragma unroll
-    for (int j = 0; j < together; ++j) sum += value[j] * of_u[j];
+    for (std::int32_t k = lane; k < row.count; k += threads_a_warp) {
+      const std::int32_t column = a.column(row, k);
+      atomicOr(touched + column / 32, 1U << column % 32);
+    }
   }
+  __syncthreads();
+}
+
+/// A block of threads a block of the loop counts its window and its halo.
+template <class Rows>
+__global__ void __launch_bounds__(resident_threads)
+    measure_windows_kernel(Rows a, const std::int32_t* order, ResidentBlock* blocks) {
+  extern __shared__ unsigned bits[];
+  const int words = (a.rows + 31) / 32;
+  unsigned *touched = bits, *own = bits + words;
+  mark_window(a, blocks[blockIdx.x], order, words, touched, own);
+  double window = 0, halo = 0;
+  for (int word = static_cast<int>(threadIdx.x); word < words; word += resident_threads) {
+    window += __popc(touched[word]);
+    halo += __popc(touched[word] & ~own[word]);
+  }
+  window = sum_of_block(window);
+  halo = sum_of_block(halo);
+  if (threadIdx.x != 0) return;
+  blocks[blockIdx.x].window = static_cast<std::int32_t>(window);
+  blocks[blockIdx.x].halo = static_cast<std::int32_t>(halo);
+}
+
+/// The sum of what the threads before this one in its block have.
+__device__ inline unsigned long long sum_before(unsigned long long value) {
+  __shared__ unsigned long long of_warp[resident_threads / threads_a_warp];
+  const int lane = static_cast<int>(threadIdx.x) % threads_a_warp,
+            warp = static_cast<int>(threadIdx.x) / threads_a_warp;
+  unsigned long long sum = value;
+  for (int distance = 1; distance < threads_a_warp; distance *= 2) {
+    const unsigned long long of_other = __shfl_up_sync(all_lanes, sum, distance);
+    if (lane >= distance) sum += of_other;
+  }
+  if (lane == threads_a_warp - 1) of_warp[warp] = sum;
+  __syncthreads();
+  sum -= value;
+  for (int other = 0; other < warp; ++other) sum += of_warp[other];
   return sum;
 }
 
-/// `Rows` is a matrix by rows: find(i) is what is to be known of the i-th, with its number in `number`;
-/// times<group>(row, lane, u) is this lane's share of its product with u.
-template <class T, class Rows, int group>
-__global__ void __launch_bounds__(resident_threads)
-    resident_cg_kernel(Rows a, ResidentVectors<T> v, int iterations, double* scalars, Meetings meetings) {
-  using Row = decltype(a.find(0));
-  const int lane = static_cast<int>(threadIdx.x) % group;
-  const std::int64_t groups = std::int64_t{gridDim.x} * (resident_threads / group);
-  const std::int64_t first = std::int64_t{blockIdx.x} * (resident_threads / group) + threadIdx.x / group;
-  ResidentRow<T, Row> mine[resident_rows];
-#pragma unroll
-  for (int k = 0; k < resident_rows; ++k) {
-    const std::int64_t index = first + k * groups;
-    ResidentRow<T, Row>& of = mine[k];
-    of.number = -1;
-    if (index >= a.rows) continue;
-    of.row = a.find(static_cast<std::int32_t>(index));
-    const std::int32_t i = of.number = of.row.number;
-    of.inverse_diagonal = v.inverse_diagonal != nullptr ? v.inverse_diagonal[i] : T(1);
-    of.u = v.u[i];
-    of.p = v.p[i];
-    of.s = v.s[i];
-    of.x = v.x[i];
-    of.r = v.r[i];
+/// Numbers the marked entries in their order: `before` is how many there are before each word. Writes the halo.
+__device__ inline void number_window(const unsigned* touched, const unsigned* own, int words, unsigned* before,
+                                     HaloEntry* halo) {
+  constexpr int bits_of_window = 32;
+  const int each = (words + resident_threads - 1) / resident_threads;
+  const int begin = min(words, static_cast<int>(threadIdx.x) * each), end = min(words, begin + each);
+  unsigned long long counts = 0;
+  for (int word = begin; word < end; ++word)
+    counts +=
+        (static_cast<unsigned long long>(__popc(touched[word] & ~own[word])) << bits_of_window) + __popc(touched[word]);
+  counts = sum_before(counts);
+  auto place = static_cast<unsigned>(counts), of_halo = static_cast<unsigned>(counts >> bits_of_window);
+  for (int word = begin; word < end; ++word) {
+    before[word] = place;
+    for (unsigned rest = touched[word]; rest != 0; rest &= rest - 1, ++place) {
+      const int bit = __ffs(static_cast<int>(rest)) - 1;
+      if ((own[word] >> bit & 1U) == 0) halo[of_halo++] = {word * 32 + bit, static_cast<std::int32_t>(place)};
+    }
   }
-  double old_rz = scalars[0], old_energy = scalars[2], rz = scalars[CgScalars::count];
-  unsigned meeting = 0;
-  for (int iteration = 1; iteration <= iterations; ++iteration) {
-    double uw[1] = {0};
-#pragma unroll
-    for (int k = 0; k < resident_rows; ++k) {
-      T sum = mine[k].number >= 0 ? a.template times<group>(mine[k].row, lane, v.u) : T(0);
-#pragma unroll
-      for (int distance = group / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(all_lanes, sum, distance);
-      mine[k].w = sum;
-      if (mine[k].number >= 0 && lane == 0) uw[0] += static_cast<double>(mine[k].u) * static_cast<double>(sum);
+  __syncthreads();
+}
+
+/// Where the matrix is packed to.
+template <class Value, class Place>
+struct PackedTarget {
+  ResidentRow* rows;
+  HaloEntry* halo;
+  Value *head_values, *tail_values;
+  Place *head_places, *tail_places;
+};
+
+/// Writes a row, by a warp, with its padding: zeros at its own place.
+template <class Rows, class Value, class Place, class PlaceOf>
+__device__ void pack_row(const Rows& a, const typename Rows::Row& row, int group, int first_lane,
+                         const ResidentBlock& block, const ResidentSlice& slice,
+                         const PackedTarget<Value, Place>& target, const PlaceOf& place_of) {
+  const int padded = (slice.head_length + slice.tail_length) * group;
+  for (int k = static_cast<int>(threadIdx.x) % threads_a_warp; k < padded; k += threads_a_warp) {
+    const bool there = k < row.count;
+    const Value value = there ? a.value(row, k) : Value(0);
+    const auto place = static_cast<Place>(place_of(there ? a.column(row, k) : row.number));
+    const int j = k / group, lane = first_lane + k % group;
+    if (j < slice.head_length) {
+      const std::int64_t at = block.head + slice.head + std::int64_t{j} * resident_slice_lanes + lane;
+      target.head_values[at] = value;
+      target.head_places[at] = place;
+    } else {
+      const std::int64_t at =
+          block.tail + slice.tail + std::int64_t{j - slice.head_length} * resident_slice_lanes + lane;
+      target.tail_values[at] = value;
+      target.tail_places[at] = place;
     }
-    meet(uw, meetings, meeting++);
-    const double factor = step_length(rz, old_rz), energy = uw[0] - factor * factor * old_energy;
-    const T alpha = static_cast<T>(step_length(rz, energy)), beta = static_cast<T>(factor);
-    double sums[2] = {0, 0};
-#pragma unroll
-    for (int k = 0; k < resident_rows; ++k) {
-      ResidentRow<T, Row>& of = mine[k];
-      if (of.number < 0) continue;
-      of.p = of.u + beta * of.p;
-      of.s = of.w + beta * of.s;
-      of.x += alpha * of.p;
-      of.r -= alpha * of.s;
-      of.u = of.inverse_diagonal * of.r;
-      if (lane != 0) continue;
-      __stcg(v.u + of.number, of.u);
-      sums[0] += static_cast<double>(of.r) * static_cast<double>(of.u);
-      sums[1] += static_cast<double>(of.r) * static_cast<double>(of.r);
-    }
-    meet(sums, meetings, meeting++);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-      double* now = scalars + std::int64_t{CgScalars::count} * iteration;
-      now[2] = energy;
-      now[3] = uw[0];
-      now[CgScalars::count] = sums[0];
-      now[CgScalars::count + 1] = sums[1];
-    }
-    old_rz = rz;
-    old_energy = energy;
-    rz = sums[0];
-  }
-#pragma unroll
-  for (int k = 0; k < resident_rows; ++k) {
-    const ResidentRow<T, Row>& of = mine[k];
-    if (of.number < 0 || lane != 0) continue;
-    v.p[of.number] = of.p;
-    v.s[of.number] = of.s;
-    v.x[of.number] = of.x;
-    v.r[of.number] = of.r;
   }
 }
 
-/// The loop for a matrix by rows.
-template <class T, class Rows>
-class ResidentRows final : public ResidentCg<T> {
- public:
-  /// The most rows that threads of the GPU can have at once.
-  static std::int64_t most_rows() { return blocks() * resident_threads * resident_rows; }
-
-  ResidentRows(const Rows& rows, double mean_length)
-      : rows_(rows), parts_(4 * blocks(), Device::cuda), arrived_(1, Device::cuda) {
-    cuda_clear(arrived_.data(), arrived_.bytes());
-    // As many threads a row as there are, and no more than give each a few entries.
-    while (group_ < 8 && 2 * group_ * std::int64_t{rows_.rows} <= most_rows() && 4 * group_ <= mean_length) group_ *= 2;
-    const std::int64_t threads = std::int64_t{rows_.rows} * group_;
-    blocks_ = std::clamp<std::int64_t>((threads + resident_threads - 1) / resident_threads, 1, blocks());
+/// A block of threads a block of the loop writes all that this one has. `Rows` is as make_resident_cg says.
+template <class Rows, class Value, class Place>
+__global__ void __launch_bounds__(resident_threads)
+    pack_kernel(Rows a, int group, const std::int32_t* order, const ResidentBlock* blocks, const ResidentSlice* slices,
+                PackedTarget<Value, Place> target) {
+  constexpr bool windowed = std::is_same_v<Place, std::uint16_t>;
+  extern __shared__ unsigned bits[];
+  const int words = (a.rows + 31) / 32;
+  unsigned *touched = bits, *own = bits + words, *before = bits + 2 * words;
+  const ResidentBlock block = blocks[blockIdx.x];
+  if constexpr (windowed) {
+    mark_window(a, block, order, words, touched, own);
+    number_window(touched, own, words, before, target.halo + block.first_halo);
   }
-
-  void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
-               Vector<T>& r, Vector<double>& scalars) const override {
-    ResidentVectors<T> v{inverse_diagonal != nullptr ? inverse_diagonal->data() : nullptr,
-                         inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
-                         vectors.p.data(),
-                         vectors.s.data(),
-                         x.data(),
-                         r.data()};
-    Rows rows = rows_;
-    int count = static_cast<int>(iterations);
-    double* numbers = scalars.data();
-    Meetings meetings{parts_.data(), arrived_.data(), before_};
-    void* arguments[] = {&rows, &v, &count, &numbers, &meetings};
-    check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel()), dim3(static_cast<unsigned>(blocks_)),
-                                      dim3(resident_threads), arguments, 0, stream()),
-          "launching the loop inside one kernel");
-    before_ += static_cast<unsigned>(2 * iterations * blocks_);
-  }
-
- private:
-  using Kernel = void (*)(Rows, ResidentVectors<T>, int, double*, Meetings);
-  Kernel kernel() const {
-    switch (group_) {
-      case 1:
-        return resident_cg_kernel<T, Rows, 1>;
-      case 2:
-        return resident_cg_kernel<T, Rows, 2>;
-      case 4:
-        return resident_cg_kernel<T, Rows, 4>;
-      default:
-        return resident_cg_kernel<T, Rows, 8>;
+  const auto place_of = [&](std::int32_t column) -> std::int32_t {
+    if constexpr (windowed) {
+      const int word = column / 32;
+      return static_cast<std::int32_t>(before[word] + __popc(touched[word] & ((1U << column % 32) - 1)));
+    } else {
+      return column;
     }
+  };
+  for (int i = static_cast<int>(threadIdx.x) / threads_a_warp; i < block.rows; i += resident_threads / threads_a_warp) {
+    const typename Rows::Row row = a.find(order[block.first_row + i]);
+    const int first = i * group;
+    const ResidentSlice slice =
+        slices[std::int64_t{blockIdx.x} * resident_slices_a_block + first / resident_slice_lanes];
+    pack_row(a, row, group, first % resident_slice_lanes, block, slice, target, place_of);
+    if (threadIdx.x % threads_a_warp == 0) target.rows[block.first_row + i] = {row.number, place_of(row.number)};
   }
-  static std::int64_t blocks() {
-    static const std::int64_t blocks = std::min({resident_blocks(resident_cg_kernel<T, Rows, 1>, resident_threads),
-                                                 resident_blocks(resident_cg_kernel<T, Rows, 2>, resident_threads),
-                                                 resident_blocks(resident_cg_kernel<T, Rows, 4>, resident_threads),
-                                                 resident_blocks(resident_cg_kernel<T, Rows, 8>, resident_threads)});
-    return blocks;
-  }
+}
 
-  Rows rows_;
-  int group_ = 1;
-  std::int64_t blocks_ = 1;
-  mutable Vector<double> parts_;
-  mutable Vector<unsigned> arrived_;
-  mutable unsigned before_ = 0;
-};
+/// Launches a kernel that keeps so many words of bits for all rows in each block's shared memory.
+template <class... Parameters, class... Arguments>
+void launch_with_bits(void (*kernel)(Parameters...), std::int64_t blocks, std::int64_t rows, int words,
+                      Arguments&&... arguments) {
+  const std::int64_t bytes = words * ((rows + 31) / 32) * std::int64_t{sizeof(unsigned)};
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "asking for shared memory");
+  launch(kernel, blocks, resident_threads, static_cast<std::size_t>(bytes), std::forward<Arguments>(arguments)...);
+}
+
+/// Packs the rows, which are laid out and measured, with at most the shared memory that there is.
+template <class Place, class T, class Rows>
+auto pack_rows(const Rows& a, ResidentLayout& layout, const Vector<std::int32_t>& order) {
+  using Value = typename Rows::Value;
+  constexpr bool windowed = std::is_same_v<Place, std::uint16_t>;
+  constexpr std::int64_t entry_bytes = sizeof(Value) + sizeof(Place);
+  std::vector<std::int64_t> room;
+  std::int64_t halo = 0, shared_bytes = 0;
+  for (ResidentBlock& block : layout.blocks) {
+    if (!windowed) block.window = block.halo = 0;
+    block.first_halo = halo;
+    halo += block.halo;
+    room.push_back(resident_room_bytes() - window_bytes<T>(block.window));
+  }
+  layout.fill_heads(room, entry_bytes);
+  for (const ResidentBlock& block : layout.blocks)
+    shared_bytes = std::max(shared_bytes, window_bytes<T>(block.window) + block.head_entries * entry_bytes);
+  const auto blocks = static_cast<std::int64_t>(layout.blocks.size());
+  ResidentMatrix<Value, Place> packed{layout.group,
+                                      layout.rows_a_group(),
+                                      blocks,
+                                      a.rows,
+                                      shared_bytes,
+                                      sent(layout.blocks),
+                                      sent(layout.slices),
+                                      Vector<ResidentRow>(a.rows, Device::cuda),
+                                      Vector<HaloEntry>(halo, Device::cuda),
+                                      zeros<Value>(layout.head_entries),
+                                      zeros<Value>(layout.tail_entries),
+                                      zeros<Place>(layout.head_entries),
+                                      zeros<Place>(layout.tail_entries)};
+  launch_with_bits(
+      pack_kernel<Rows, Value, Place>, blocks, a.rows, windowed ? 3 : 0, a, layout.group, order.data(),
+      packed.of_block.data(), packed.slices.data(),
+      PackedTarget<Value, Place>{packed.of_row.data(), packed.halo.data(), packed.head_values.data(),
+                                 packed.tail_values.data(), packed.head_places.data(), packed.tail_places.data()});
+  return packed;
+}
+
+/// The loop for a matrix by rows, at least one and at most most_resident_rows(). `Rows` is plain data with `rows`,
+/// their number, a type `Value` and
+///   __device__ Row find(std::int32_t i) const;  // of the i-th row its `number`, its entry of the vectors, and `count`
+///   __device__ std::int32_t column(const Row&, std::int32_t k) const;  // of its k-th entry
+///   __device__ Value value(const Row&, std::int32_t k) const;
+template <class T, class Rows>
+std::unique_ptr<ResidentCg<T>> make_resident_cg(const Rows& a) {
+  Vector<std::int32_t> lengths(a.rows, Device::cuda);
+  constexpr int threads = 256;
+  launch(count_entries_kernel<Rows>, (a.rows + threads - 1) / threads, threads, 0, a, lengths.data());
+  const Vector<std::int32_t> on_host = copied(lengths, Device::host);
+  ResidentLayout layout = lay_out_rows(on_host.span(), most_resident_blocks());
+  const Vector<std::int32_t> order = sent(layout.order);
+  Vector<ResidentBlock> blocks = sent(layout.blocks);
+  launch_with_bits(measure_windows_kernel<Rows>, blocks.size(), a.rows, 2, a, order.data(), blocks.data());
+  copy_bytes(blocks.data(), Device::cuda, layout.blocks.data(), Device::host, blocks.bytes());
+  // A window that takes more than half of the room is rather not filled in every iteration.
+  std::int64_t widest = 0;
+  for (const ResidentBlock& block : layout.blocks) widest = std::max<std::int64_t>(widest, block.window);
+  const bool windowed = widest <= 65536 && window_bytes<T>(widest) <= resident_room_bytes() / 2;
+  std::unique_ptr<ResidentCg<T>> loop = windowed ? make_resident_loop<T>(pack_rows<std::uint16_t, T>(a, layout, order))
+                                                 : make_resident_loop<T>(pack_rows<std::int32_t, T>(a, layout, order));
+  synchronize(Device::cuda);  // the order goes
+  return loop;
+}
 
 }  // namespace femcg::operators::cuda

@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 
 #include "operators/catalogue.hpp"
@@ -56,6 +57,56 @@ Vector<T> from_eigen(const Eigen::VectorXd& values) {
   return copied(vector, tests::device());
 }
 
+/// An operator with the rows (column, value), sorted.
+template <class T>
+std::unique_ptr<Operator<T>> from_rows(const char* name, const std::vector<std::map<std::int32_t, double>>& rows) {
+  auto matrix = std::make_shared<CsrMatrix<T>>();
+  matrix->rows = static_cast<std::int32_t>(rows.size());
+  matrix->row_offsets = Vector<std::int64_t>(matrix->rows + 1);
+  matrix->row_offsets[0] = 0;
+  for (std::int32_t i = 0; i < matrix->rows; ++i)
+    matrix->row_offsets[i + 1] = matrix->row_offsets[i] + static_cast<std::int64_t>(rows[i].size());
+  matrix->columns = Vector<std::int32_t>(matrix->row_offsets[matrix->rows]);
+  matrix->values = Vector<T>(matrix->row_offsets[matrix->rows]);
+  std::int64_t k = 0;
+  for (const auto& row : rows)
+    for (const auto& [column, value] : row) {
+      matrix->columns[k] = column;
+      matrix->values[k++] = static_cast<T>(value);
+    }
+  Ingredients<T> from;
+  from.device = tests::device();
+  from.matrix = matrix;
+  return find_operator(name)->template make<T>(from, {});
+}
+
+/// -1 / (1 + distance) to each neighbour at most `reach` away in both directions, and a diagonal that dominates.
+std::vector<std::map<std::int32_t, double>> grid(int width, int height, int reach) {
+  std::vector<std::map<std::int32_t, double>> rows(static_cast<std::size_t>(width * height));
+  for (int i = 0; i < width * height; ++i) {
+    const int x = i % width, y = i / width;
+    double sum = 1;
+    for (int v = std::max(0, y - reach); v <= std::min(height - 1, y + reach); ++v)
+      for (int u = std::max(0, x - reach); u <= std::min(width - 1, x + reach); ++u) {
+        const double value = 1.0 / (1 + std::abs(u - x) + std::abs(v - y));
+        rows[i][v * width + u] = -value;
+        sum += value;
+      }
+    rows[i][i] = sum;
+  }
+  return rows;
+}
+
+/// A diagonal, and one dense row and column.
+std::vector<std::map<std::int32_t, double>> arrow(std::int32_t size) {
+  std::vector<std::map<std::int32_t, double>> rows(static_cast<std::size_t>(size));
+  for (std::int32_t i = 0; i < size; ++i) {
+    if (i != size / 3) rows[i][size / 3] = rows[size / 3][i] = -0.5 / size;
+    rows[i][i] = 2 + i % 3;
+  }
+  return rows;
+}
+
 /// The recurrences and loops that this device has, for the operator csr.
 std::vector<std::pair<solver::CgMethod, solver::CgLoop>> ways() {
   using enum solver::CgMethod;
@@ -93,6 +144,61 @@ TEST_CASE("CG solves what Eigen's Cholesky solves, with and without Jacobi") {
         CHECK(result.history.front().relative_residual == doctest::Approx(1));
         for (int i = 0; i < n; ++i) CHECK(x[i] == doctest::Approx(expected[i]).epsilon(1e-9));
         if (n <= 7) CHECK(result.iterations <= n + 1);
+      }
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("a loop inside one kernel solves systems wherever their entries find room", T, double, float) {
+  struct System {
+    const char* what;
+    std::vector<std::map<std::int32_t, double>> rows;
+  };
+  const bool on_gpu = tests::device() == Device::cuda;  // a host has no such loop, and nothing to fill
+  const int dense = !on_gpu ? 201 : sizeof(T) == 8 ? 1801 : 2411;
+  const System systems[] = {{"all in the shared memory of one block of threads", grid(31, 29, 1)},
+                            {"all in shared memory", grid(131, 127, 1)},
+                            {"all in shared memory, rows of many lengths", grid(67, 71, 4)},
+                            {"more than shared memory holds", grid(dense, 1, dense)},
+                            {"a row that no window holds", arrow(on_gpu ? 60013 : 601)}};
+  for (const System& system : systems) {
+    CAPTURE(system.what);
+    for (const char* name : {"csr", "sell", "pjds"}) {
+      CAPTURE(name);
+      const auto a = from_rows<T>(name, system.rows);
+      const auto rows = static_cast<std::int64_t>(system.rows.size());
+      Vector<T> b(rows);
+      for (std::int64_t i = 0; i < rows; ++i) b[i] = static_cast<T>(1 + std::sin(static_cast<double>(i)));
+      const Vector<T> load = copied(b, tests::device());
+      for (const char* preconditioner : {"none", "jacobi"}) {
+        CAPTURE(preconditioner);
+        const auto inverse = solver::make_preconditioner<T>(preconditioner, *a);
+        CgOptions<T> options;
+        options.tolerance = sizeof(T) == 8 ? 1e-11 : 1e-5;
+        options.inverse_diagonal = inverse ? &*inverse : nullptr;
+        options.method = solver::CgMethod::single_reduction;
+        options.loop = solver::CgLoop::launched;
+        std::vector<double> expected, x, y;
+        const CgResult launched = conjugate_gradients(*a, load, expected, options);
+        CHECK(launched.reason == StopReason::converged);
+        if (!on_gpu) continue;
+        options.loop = solver::CgLoop::resident;
+        const CgResult first = conjugate_gradients(*a, load, x, options);
+        CHECK(first.reason == StopReason::converged);
+        CHECK(std::abs(first.iterations - launched.iterations) <= 2);
+        double difference = 0, size = 0;
+        for (std::int64_t i = 0; i < rows; ++i) {
+          difference = std::max(difference, std::abs(x[i] - expected[i]));
+          size = std::max(size, std::abs(expected[i]));
+        }
+        CHECK(difference <= 100 * options.tolerance * size);
+        // The same bits again, in batches of another length too.
+        CHECK(conjugate_gradients(*a, load, y, options).iterations == first.iterations);
+        CHECK(x == y);
+        options.check_every = 5;
+        const CgResult often = conjugate_gradients(*a, load, y, options);
+        for (std::size_t i = 0; i < std::min({first.history.size(), often.history.size(), std::size_t{20}}); ++i)
+          CHECK(often.history[i].relative_residual == first.history[i].relative_residual);
       }
     }
   }

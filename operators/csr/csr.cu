@@ -83,8 +83,9 @@ Vector<Value> padded(const Vector<Value>& from) {
 }
 
 /// The matrix by rows, for the loop inside one kernel.
-template <class T, class Value, class Column>
+template <class T, class Number, class Column>
 struct CsrByRows {
+  using Value = Number;
   std::int32_t rows;
   Rows<Value> entries;
   const Column* columns;
@@ -107,11 +108,8 @@ struct CsrByRows {
     const std::int64_t end = row + 1 == next.first_row ? next.first_entry : from + entries.ends[row];
     return {begin, static_cast<std::int32_t>(end - begin), tile.base, row};
   }
-  template <int group>
-  __device__ T times(const Row& row, int lane, const T* u) const {
-    return cuda::resident_row_times<group>(entries.values + row.begin, columns + row.begin, 1, row.count, lane,
-                                           u + row.base);
-  }
+  __device__ std::int32_t column(const Row& row, std::int32_t k) const { return row.base + columns[row.begin + k]; }
+  __device__ Value value(const Row& row, std::int32_t k) const { return entries.values[row.begin + k]; }
 };
 
 /// T: of the vectors, Value: of the matrix.
@@ -173,10 +171,9 @@ class StreamedCsr final : public Operator<T> {
   Rows<Value> rows() const { return {values_.data(), ends_.data()}; }
   template <class Column>
   std::unique_ptr<ResidentCg<T>> resident_with(const Column* columns) const {
-    using Loop = cuda::ResidentRows<T, CsrByRows<T, Value, Column>>;
-    if (this->size() == 0 || this->size() > Loop::most_rows()) return nullptr;
-    const CsrByRows<T, Value, Column> by_rows{this->size(), rows(), columns, tiles_.size() - 1, tiles_.data()};
-    return std::make_unique<Loop>(by_rows, static_cast<double>(nonzeros_) / this->size());
+    if (this->size() == 0 || this->size() > cuda::most_resident_rows()) return nullptr;
+    return cuda::make_resident_cg<T>(
+        CsrByRows<T, Value, Column>{this->size(), rows(), columns, tiles_.size() - 1, tiles_.data()});
   }
   template <class Column>
   void launch_with(const Column* columns, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {

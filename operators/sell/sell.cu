@@ -114,26 +114,27 @@ struct SellKernels {
 };
 
 /// The matrix by rows, for the loop inside one kernel.
-template <class T, class Column, class Value>
-struct SellByRows : Chunks<T, Column, Value> {
-  SellByRows(const Chunks<T, Column, Value>& of, int chunk) : Chunks<T, Column, Value>(of), chunk_rows(chunk) {}
-  int chunk_rows;
+template <class Column, class Matrix>
+struct SellByRows {
+  using Value = Matrix;
+  std::int32_t rows, chunk_rows;
+  const std::int64_t* offsets;
+  const Column* columns;
+  const Matrix* values;
+  const std::int32_t *places, *bases;  ///< as in Chunks
 
   struct Row {
     std::int64_t begin;
     std::int32_t count, base, number;
   };
   __device__ Row find(std::int32_t position) const {
-    const std::int64_t chunk = position / chunk_rows, begin = this->offsets[chunk];
-    return {begin + position % chunk_rows, static_cast<std::int32_t>((this->offsets[chunk + 1] - begin) / chunk_rows),
-            this->bases == nullptr ? 0 : this->bases[chunk],
-            this->places == nullptr ? position : this->places[position]};
+    const std::int64_t chunk = position / chunk_rows, begin = offsets[chunk];
+    return {begin + position % chunk_rows, static_cast<std::int32_t>((offsets[chunk + 1] - begin) / chunk_rows),
+            bases == nullptr ? 0 : bases[chunk], places == nullptr ? position : places[position]};
   }
-  template <int group>
-  __device__ T times(const Row& row, int lane, const T* u) const {
-    return cuda::resident_row_times<group>(this->values + row.begin, this->columns + row.begin, chunk_rows, row.count,
-                                           lane, u + row.base);
-  }
+  __device__ std::int64_t at(const Row& row, std::int32_t k) const { return row.begin + std::int64_t{k} * chunk_rows; }
+  __device__ std::int32_t column(const Row& row, std::int32_t k) const { return row.base + columns[at(row, k)]; }
+  __device__ Value value(const Row& row, std::int32_t k) const { return values[at(row, k)]; }
 };
 
 /// A thread a position moves its row with its padding: neighbouring threads write neighbouring entries.
@@ -258,10 +259,10 @@ class CudaSell final : public Operator<T> {
   }
   template <class Column>
   std::unique_ptr<ResidentCg<T>> resident_with(const Column* columns, const std::int32_t* bases) const {
-    using Loop = cuda::ResidentRows<T, SellByRows<T, Column, Value>>;
-    if (this->size() == 0 || this->size() > Loop::most_rows()) return nullptr;
-    return std::make_unique<Loop>(SellByRows<T, Column, Value>(chunks(columns, bases), chunk_rows_),
-                                  static_cast<double>(a_.nonzeros) / this->size());
+    if (this->size() == 0 || this->size() > cuda::most_resident_rows()) return nullptr;
+    const Chunks<T, Column, Value> a = chunks(columns, bases);
+    return cuda::make_resident_cg<T>(
+        SellByRows<Column, Value>{this->size(), chunk_rows_, a.offsets, a.columns, a.values, a.places, a.bases});
   }
   template <class Column>
   void launch_with(const SellKernels<T, Column, Value>& kernels, const Column* columns, const std::int32_t* bases,

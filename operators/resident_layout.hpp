@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace femcg::operators {
+
+/// Threads of a block of the loop inside one kernel, and the rows that a group of them has at most.
+constexpr int resident_threads = 1024;
+constexpr int resident_rows_a_group = 2;
+
+/// A slice is what one warp has of the matrix at one go.
+constexpr int resident_slice_lanes = 32;
+constexpr int resident_slices_a_block = resident_rows_a_group * resident_threads / resident_slice_lanes;
+
+/// The entries of 32 neighbouring threads: thread t has entries t, t + 32, ... Those of the head are in shared memory,
+/// those of the tail, which found no room there, come from the second-level cache. Places are within the block's head
+/// and tail.
+struct ResidentSlice {
+  std::int32_t head, head_length;  ///< where it begins, and entries a thread
+  std::int32_t tail, tail_length;
+};
+
+/// What one block of threads has of the matrix.
+struct ResidentBlock {
+  std::int32_t first_row, rows;  ///< places in ResidentLayout::order
+  std::int32_t window, halo;     ///< distinct columns of its rows and its rows; those of them that are other blocks'
+  std::int64_t head, tail;       ///< where its entries begin among those of all blocks
+  std::int64_t first_halo;       ///< where its halo begins
+  std::int32_t head_entries;     ///< of all its slices
+};
+
+/// Which block of the loop inside one kernel (ResidentCg) has which rows, and how their entries lie. A block has
+/// neighbouring rows, sorted by length, as in SELL-C-sigma (Kreutzer et al. 2014) with C = 32 / group and a sorting
+/// scope of the block.
+struct ResidentLayout {
+  int group = 1;                                    ///< threads a row
+  std::vector<std::int32_t> order;                  ///< rows, block by block, longest first
+  std::vector<ResidentBlock> blocks;                ///< window and halo still zero
+  std::vector<ResidentSlice> slices;                ///< resident_slices_a_block a block; all in the tail at first
+  std::int64_t head_entries = 0, tail_entries = 0;  ///< of all blocks
+
+  /// Moves as many entries a thread, the same for all slices of a block, into heads as `room_bytes(block)` allow at
+  /// `entry_bytes` an entry.
+  void fill_heads(std::span<const std::int64_t> room_bytes, std::int64_t entry_bytes);
+  /// The most rows that a group of threads has.
+  int rows_a_group() const;
+};
+
+/// The layout of rows with so many entries each, at least one row, on a GPU that holds `most_blocks` blocks at once.
+/// Throws std::invalid_argument where these have no threads for all rows.
+ResidentLayout lay_out_rows(std::span<const std::int32_t> lengths, std::int64_t most_blocks);
+
+}  // namespace femcg::operators
