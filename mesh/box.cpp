@@ -96,10 +96,15 @@ std::vector<std::vector<int>> kuhn_simplices(int d) {
   return {{0, 1, 3, 7}, {0, 5, 1, 7}, {0, 3, 2, 7}, {0, 2, 6, 7}, {0, 4, 5, 7}, {0, 6, 4, 7}};
 }
 
-void make_cells(const BoxOptions& options, const Grid& grid, Mesh& mesh) {
-  const bool tensor = is_tensor(options.shape);
-  std::vector<std::vector<int>> parts = kuhn_simplices(grid.d);
-  if (tensor) parts = {grid.d == 2 ? std::vector{0, 1, 2, 3} : std::vector{0, 1, 2, 3, 4, 5, 6, 7}};
+/// Corner bits of the cells that one grid cell is split in.
+std::vector<std::vector<int>> parts_of(CellShape shape) {
+  if (!is_tensor(shape)) return kuhn_simplices(dimension(shape));
+  if (dimension(shape) == 2) return {{0, 1, 2, 3}};
+  return {{0, 1, 2, 3, 4, 5, 6, 7}};
+}
+
+void make_cells(const Grid& grid, Mesh& mesh) {
+  const std::vector<std::vector<int>> parts = parts_of(mesh.shape);
   const std::int64_t count = std::int64_t{grid.cells[0]} * grid.cells[1] * grid.cells[2];
   const int per_cell = static_cast<int>(parts.size()), corners = static_cast<int>(parts[0].size());
   mesh.cell_nodes.resize(count * per_cell * corners);
@@ -114,23 +119,35 @@ void make_cells(const BoxOptions& options, const Grid& grid, Mesh& mesh) {
   }
 }
 
+/// The facets on one side of the grid cells there, each as the cell's number among its grid cell's and the facet.
+std::vector<BoundaryFacet> facets_on_side(CellShape shape, int axis, int side) {
+  const std::vector<std::vector<int>> parts = parts_of(shape);
+  const std::vector<int> vertices = Lattice(shape, 1).vertex_nodes();
+  std::vector<BoundaryFacet> found;
+  for (int part = 0; part < static_cast<int>(parts.size()); ++part)
+    for (int f = 0; f < static_cast<int>(facets(shape).size()); ++f) {
+      const std::vector<int>& corners = facets(shape)[f].vertices;
+      if (std::all_of(corners.begin(), corners.end(),
+                      [&](int v) { return (parts[part][vertices[v]] >> axis & 1) == side; }))
+        found.push_back({part, f});
+    }
+  return found;
+}
+
 void make_sides(const Grid& grid, Mesh& mesh) {
-  for (int side = 0; side < 2 * grid.d; ++side) mesh.boundaries.push_back({side_names[side], {}});
-  const std::vector<int> vertices = Lattice(mesh.shape, 1).vertex_nodes();
-  const auto grid_index = [&](std::int32_t node) {
-    return std::array{node % (grid.cells[0] + 1), node / (grid.cells[0] + 1) % (grid.cells[1] + 1),
-                      node / (grid.cells[0] + 1) / (grid.cells[1] + 1)};
-  };
-  const std::vector<SubEntity>& all_facets = facets(mesh.shape);
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-    for (int f = 0; f < static_cast<int>(all_facets.size()); ++f)
-      for (int side = 0; side < 2 * grid.d; ++side) {
-        const int axis = side / 2, at = side % 2 == 0 ? 0 : grid.cells[axis];
-        const std::vector<int>& corners = all_facets[f].vertices;
-        if (std::all_of(corners.begin(), corners.end(),
-                        [&](int v) { return grid_index(mesh.nodes(cell)[vertices[v]])[axis] == at; }))
-          mesh.boundaries[side].facets.push_back({cell, f});
-      }
+  const auto per_cell = static_cast<std::int32_t>(parts_of(mesh.shape).size());
+  for (int number = 0; number < 2 * grid.d; ++number) {
+    const int axis = number / 2, side = number % 2;
+    const std::vector<BoundaryFacet> of_cell = facets_on_side(mesh.shape, axis, side);
+    std::array<std::int32_t, 3> begin{}, end = grid.cells;
+    (side == 0 ? end[axis] : begin[axis]) = side == 0 ? 1 : grid.cells[axis] - 1;
+    std::vector<BoundaryFacet>& on_side = mesh.boundaries.emplace_back(BoundaryGroup{side_names[number], {}}).facets;
+    for (std::int32_t k = begin[2]; k < end[2]; ++k)
+      for (std::int32_t j = begin[1]; j < end[1]; ++j)
+        for (std::int32_t i = begin[0]; i < end[0]; ++i)
+          for (const auto& [part, facet] : of_cell)
+            on_side.push_back({(i + grid.cells[0] * (j + grid.cells[1] * k)) * per_cell + part, facet});
+  }
 }
 
 }  // namespace
@@ -156,7 +173,7 @@ Mesh make_box(const BoxOptions& options) {
   const int d = dimension(options.shape);
   const Grid grid{d, {options.cells[0], options.cells[1], d == 3 ? options.cells[2] : 1}};
   make_nodes(options, grid, mesh);
-  make_cells(options, grid, mesh);
+  make_cells(grid, mesh);
   make_sides(grid, mesh);
   return mesh;
 }

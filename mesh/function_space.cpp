@@ -4,37 +4,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <limits>
-#include <numeric>
 #include <optional>
+#include <span>
 #include <stdexcept>
-#include <tuple>
+#include <utility>
 
+#include "mesh/counting.hpp"
+#include "mesh/entity_numbers.hpp"
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
 
 namespace femcg::mesh {
 
 namespace {
-
-/// The mesh nodes at the vertices of a cell.
-std::array<std::int32_t, 8> cell_vertices(const Mesh& mesh, const std::vector<int>& vertex_nodes, std::int32_t cell) {
-  std::array<std::int32_t, 8> vertices{};
-  const auto nodes = mesh.nodes(cell);
-  for (std::size_t v = 0; v < vertex_nodes.size(); ++v) vertices[v] = nodes[vertex_nodes[v]];
-  return vertices;
-}
-
-/// One use of an entity by a cell, filed under its least vertex; the next two vertices tell it from the others there.
-struct Use {
-  std::int32_t second, third;
-  std::int64_t slot;  ///< position in EntityNumbers::of_cell
-  bool operator<(const Use& other) const {
-    return std::tie(second, third, slot) < std::tie(other.second, other.third, other.slot);
-  }
-  bool same_entity(const Use& other) const { return second == other.second && third == other.third; }
-};
 
 const std::vector<SubEntity>& entities_of(CellShape shape, int entity_dimension) {
   return entity_dimension == 1 ? edges(shape) : faces(shape);
@@ -125,6 +108,15 @@ int quadrilateral_position(std::array<int, 2> index, int degree, const std::arra
   return (t - 1) * (degree - 1) + s - 1;
 }
 
+/// Position of an inner node among those of its edge or face, the same from whichever cell it is seen.
+int position(const NodePlace& place, const SubEntity& entity, int degree, const std::array<std::int32_t, 8>& of_cell) {
+  std::array<std::int32_t, 4> corners{};
+  for (std::size_t v = 0; v < entity.vertices.size(); ++v) corners[v] = of_cell[entity.vertices[v]];
+  if (place.dimension == 1) return edge_position(place.index[0], degree, corners[0], corners[1]);
+  if (entity.vertices.size() == 3) return triangle_position(place.index, degree, corners);
+  return quadrilateral_position(place.index, degree, corners);
+}
+
 int entity_size(const SubEntity& entity, int degree) {
   if (entity.dimension == 1) return degree - 1;
   return entity.vertices.size() == 4 ? (degree - 1) * (degree - 1) : (degree - 1) * (degree - 2) / 2;
@@ -151,11 +143,158 @@ std::int64_t least_dof_count(const Mesh& mesh, int degree) {
   return mesh.cell_count() * inner_size(mesh.shape, degree) + mesh.cell_count() * of_facets / 2;
 }
 
-std::int64_t vertex_count(const Mesh& mesh, const std::vector<int>& vertex_nodes) {
-  std::vector<char> used(mesh.node_count(), 0);
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-    for (const int v : vertex_nodes) used[mesh.nodes(cell)[v]] = 1;
-  return std::count(used.begin(), used.end(), 1);
+/// The vertices, edges or faces of a mesh, which cells share, and the dofs inside each.
+struct SharedEntities {
+  int dofs_each = 0;
+  std::vector<std::int32_t> of_cell;     ///< of edges and faces: cells x entities a cell
+  std::vector<std::int32_t> first_cell;  ///< that has it; `nobody` where none has
+  std::vector<std::int32_t> first_dof;
+};
+
+/// Gives out the numbers of the dofs as if the cells were gone through in order, each along its lattice: an entity's
+/// when it is first met. Each cell counts what it is the first to have, and these counts tell where its numbers begin.
+class DofNumbering {
+ public:
+  DofNumbering(const Mesh& mesh, const Lattice& lattice);
+
+  std::int32_t dof_count() const { return dof_count_; }
+  void write_dofs(std::int32_t cell, std::int32_t* dofs) const;
+
+ private:
+  static constexpr std::int32_t nobody = std::numeric_limits<std::int32_t>::max();
+  static constexpr std::int32_t not_met = -1, counted = -2;
+
+  /// What a cell meets along its lattice: each of its entities, and its inside, once.
+  struct Meeting {
+    int dimension, entity;
+  };
+
+  void list_entities();
+  void find_first_cells();
+  void give_out();
+  std::array<std::int32_t, 8> vertices(std::int32_t cell) const;
+  std::int32_t number_of(int dimension, int entity, std::int32_t cell) const {
+    if (dimension == 0) return mesh_->nodes(cell)[vertex_nodes_[entity]];
+    return entities_[dimension].of_cell[std::int64_t{cell} * entities_a_cell_[dimension] + entity];
+  }
+  /// Calls meet(entities, number) for the entities that the cell is the first to have, inside() for its inside.
+  template <class Meet, class Inside>
+  void walk(std::int32_t cell, Meet meet, Inside inside);
+
+  const Mesh* mesh_;
+  int degree_, d_;
+  std::vector<NodePlace> places_;
+  std::vector<int> vertex_nodes_;
+  std::vector<Meeting> meetings_;
+  std::array<SharedEntities, 3> entities_;
+  std::array<int, 3> entities_a_cell_{};
+  std::vector<std::int32_t> first_inner_;  ///< first dof inside each cell
+  std::int32_t dof_count_ = 0;
+};
+
+DofNumbering::DofNumbering(const Mesh& mesh, const Lattice& lattice)
+    : mesh_(&mesh),
+      degree_(lattice.degree()),
+      d_(mesh.dimension()),
+      places_(node_places(lattice)),
+      vertex_nodes_(Lattice(mesh.shape, mesh.order).vertex_nodes()) {
+  for (const NodePlace& place : places_)
+    if (std::none_of(meetings_.begin(), meetings_.end(), [&](const Meeting& met) {
+          return met.dimension == place.dimension && met.entity == place.entity;
+        }))
+      meetings_.push_back({place.dimension, place.entity});
+  list_entities();
+  find_first_cells();
+  give_out();
+}
+
+void DofNumbering::list_entities() {
+  entities_[0].dofs_each = 1;
+  entities_[0].first_cell.assign(mesh_->node_count(), nobody);
+  entities_[0].first_dof.assign(mesh_->node_count(), not_met);
+  for (int e = 1; e < d_ && degree_ > 1; ++e) {
+    const std::vector<SubEntity>& local = entities_of(mesh_->shape, e);
+    SharedEntities& all = entities_[e];
+    all.dofs_each = entity_size(local[0], degree_);
+    if (all.dofs_each == 0) continue;
+    EntityNumbers numbers = number_entities(*mesh_, e);
+    check_dof_count(std::int64_t{numbers.count} * all.dofs_each, *mesh_, degree_);
+    entities_a_cell_[e] = static_cast<int>(local.size());
+    all.of_cell = std::move(numbers.of_cell);
+    all.first_cell.assign(numbers.count, nobody);
+    all.first_dof.assign(numbers.count, not_met);
+  }
+}
+
+void DofNumbering::find_first_cells() {
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
+    for (const auto& [dimension, entity] : meetings_)
+      if (dimension < d_) lower(entities_[dimension].first_cell[number_of(dimension, entity, cell)], cell);
+}
+
+template <class Meet, class Inside>
+void DofNumbering::walk(std::int32_t cell, Meet meet, Inside inside) {
+  for (const auto& [dimension, entity] : meetings_) {
+    if (dimension == d_) {
+      inside();
+      continue;
+    }
+    const std::int32_t number = number_of(dimension, entity, cell);
+    if (entities_[dimension].first_cell[number] == cell) meet(entities_[dimension], number);
+  }
+}
+
+void DofNumbering::give_out() {
+  const auto inner = static_cast<std::int32_t>(inner_size(mesh_->shape, degree_));
+  std::vector<std::int64_t> begin(mesh_->cell_count());  // number of the first dof that a cell gives out
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell) {
+    std::int64_t count = 0;
+    const auto meet = [&](SharedEntities& entities, std::int32_t number) {
+      if (std::exchange(entities.first_dof[number], counted) == not_met) count += entities.dofs_each;
+    };
+    walk(cell, meet, [&] { count += inner; });
+    begin[cell] = count;
+  }
+  const std::int64_t total = sum_before(std::span(begin));
+  check_dof_count(total, *mesh_, degree_);
+  dof_count_ = static_cast<std::int32_t>(total);
+  if (inner > 0) first_inner_.resize(mesh_->cell_count());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell) {
+    auto next = static_cast<std::int32_t>(begin[cell]);
+    const auto meet = [&](SharedEntities& entities, std::int32_t number) {
+      if (entities.first_dof[number] != counted) return;
+      entities.first_dof[number] = next;
+      next += entities.dofs_each;
+    };
+    walk(cell, meet, [&] {
+      first_inner_[cell] = next;
+      next += inner;
+    });
+  }
+}
+
+std::array<std::int32_t, 8> DofNumbering::vertices(std::int32_t cell) const {
+  std::array<std::int32_t, 8> vertices{};
+  const auto nodes = mesh_->nodes(cell);
+  for (std::size_t v = 0; v < vertex_nodes_.size(); ++v) vertices[v] = nodes[vertex_nodes_[v]];
+  return vertices;
+}
+
+void DofNumbering::write_dofs(std::int32_t cell, std::int32_t* dofs) const {
+  const std::array<std::int32_t, 8> of_cell = vertices(cell);
+  for (std::size_t a = 0; a < places_.size(); ++a) {
+    const NodePlace& place = places_[a];
+    if (place.dimension == d_) {
+      dofs[a] = first_inner_[cell] + place.interior;
+      continue;
+    }
+    dofs[a] = entities_[place.dimension].first_dof[number_of(place.dimension, place.entity, cell)];
+    if (place.dimension > 0)
+      dofs[a] += position(place, entities_of(mesh_->shape, place.dimension)[place.entity], degree_, of_cell);
+  }
 }
 
 /// Lattice nodes on the closure of each facet: those whose basis functions do not vanish there.
@@ -171,118 +310,17 @@ std::vector<std::vector<int>> nodes_of_facets(const LagrangeBasis& basis) {
 
 }  // namespace
 
-EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
-  const std::vector<SubEntity>& entities = entities_of(mesh.shape, entity_dimension);
-  const int per_cell = static_cast<int>(entities.size());
-  const std::vector<int> vertex_nodes = Lattice(mesh.shape, mesh.order).vertex_nodes();
-  const auto sorted_vertices = [&](const std::array<std::int32_t, 8>& cell, const SubEntity& entity) {
-    std::array<std::int32_t, 4> sorted{-1, -1, -1, -1};
-    for (std::size_t v = 0; v < entity.vertices.size(); ++v) sorted[v] = cell[entity.vertices[v]];
-    std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(entity.vertices.size()));
-    return sorted;
-  };
-
-  // A counting sort by least vertex, then a short sort of what meets at each vertex.
-  std::vector<std::int64_t> begin(mesh.node_count() + 1, 0);
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    const auto vertices = cell_vertices(mesh, vertex_nodes, cell);
-    for (const SubEntity& entity : entities) ++begin[sorted_vertices(vertices, entity)[0] + 1];
-  }
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<Use> uses(begin.back());
-  std::vector<std::int64_t> next(begin.begin(), begin.end() - 1);
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    const auto vertices = cell_vertices(mesh, vertex_nodes, cell);
-    for (int e = 0; e < per_cell; ++e) {
-      const auto key = sorted_vertices(vertices, entities[e]);
-      uses[next[key[0]]++] = {key[1], key[2], std::int64_t{cell} * per_cell + e};
-    }
-  }
-  EntityNumbers numbers;
-  numbers.of_cell.resize(std::int64_t{mesh.cell_count()} * per_cell);
-#pragma omp parallel for schedule(static)
-  for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex)
-    std::sort(uses.begin() + begin[vertex], uses.begin() + begin[vertex + 1]);
-  std::int64_t count = 0;
-  for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex)
-    for (std::int64_t u = begin[vertex]; u < begin[vertex + 1]; ++u) {
-      if (u == begin[vertex] || !uses[u].same_entity(uses[u - 1])) ++count;
-      numbers.of_cell[uses[u].slot] = static_cast<std::int32_t>(count - 1);
-    }
-  if (count > std::numeric_limits<std::int32_t>::max())
-    throw std::length_error("the mesh has more than 2^31 - 1 edges or faces");
-  numbers.count = static_cast<std::int32_t>(count);
-  return numbers;
-}
-
 FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
     : mesh_(&mesh), basis_(mesh.shape, degree, family) {
   if (degree < 1 || degree > 2 * max_degree) throw std::invalid_argument("a function space has degree 1 to 4");
   facet_nodes_ = nodes_of_facets(basis_);
-  const Lattice& lattice = basis_.lattice();
-  const int d = mesh.dimension(), n = lattice.size();
-  const std::vector<NodePlace> places = node_places(lattice);
-  const std::vector<int> vertex_nodes = Lattice(mesh.shape, mesh.order).vertex_nodes();
-
   check_dof_count(least_dof_count(mesh, degree), mesh, degree);
-
-  // First dof of every vertex, edge and face, given out when a cell first meets it.
-  std::array<EntityNumbers, 3> numbers;
-  std::array<std::vector<std::int32_t>, 3> first;
-  first[0].assign(mesh.node_count(), -1);
-  std::int64_t total = vertex_count(mesh, vertex_nodes) + mesh.cell_count() * inner_size(mesh.shape, degree);
-  for (int e = 1; e < d && degree > 1; ++e) {
-    numbers[e] = number_entities(mesh, e);
-    first[e].assign(numbers[e].count, -1);
-    total += std::int64_t{numbers[e].count} * entity_size(entities_of(mesh.shape, e)[0], degree);
-    check_dof_count(total, mesh, degree);
-  }
-  cell_dofs_.resize(std::int64_t{mesh.cell_count()} * n);
-  std::int64_t count = 0;
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    const auto vertices = cell_vertices(mesh, vertex_nodes, cell);
-    std::int32_t* dofs = cell_dofs_.data() + std::int64_t{cell} * n;
-    std::int64_t interior = -1;
-    for (int a = 0; a < n; ++a) {
-      const NodePlace& place = places[a];
-      if (place.dimension == d) {
-        if (interior < 0) {
-          interior = count;
-          count += inner_size(mesh.shape, degree);
-        }
-        dofs[a] = static_cast<std::int32_t>(interior + place.interior);
-        continue;
-      }
-      if (place.dimension == 0) {
-        std::int32_t& dof = first[0][vertices[place.entity]];
-        if (dof < 0) dof = static_cast<std::int32_t>(count++);
-        dofs[a] = dof;
-        continue;
-      }
-      const std::vector<SubEntity>& entities = entities_of(mesh.shape, place.dimension);
-      const SubEntity& entity = entities[place.entity];
-      const std::int32_t id =
-          numbers[place.dimension]
-              .of_cell[std::int64_t{cell} * static_cast<std::int64_t>(entities.size()) + place.entity];
-      std::int32_t& dof = first[place.dimension][id];
-      if (dof < 0) {
-        dof = static_cast<std::int32_t>(count);
-        count += entity_size(entity, degree);
-      }
-      std::array<std::int32_t, 4> corners{};
-      for (std::size_t v = 0; v < entity.vertices.size(); ++v) corners[v] = vertices[entity.vertices[v]];
-      int position = 0;
-      if (place.dimension == 1)
-        position = edge_position(place.index[0], degree, corners[0], corners[1]);
-      else if (entity.vertices.size() == 3)
-        position = triangle_position(place.index, degree, corners);
-      else
-        position = quadrilateral_position(place.index, degree, corners);
-      dofs[a] = dof + position;
-    }
-  }
-  assert(count == total);
-  dof_count_ = static_cast<std::int32_t>(count);
+  DofNumbering numbering(mesh, basis_.lattice());
+  dof_count_ = numbering.dof_count();
+  cell_dofs_.resize(std::int64_t{mesh.cell_count()} * basis_.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    numbering.write_dofs(cell, cell_dofs_.data() + std::int64_t{cell} * basis_.size());
 }
 
 void FunctionSpace::renumber(std::span<const std::int32_t> order) {
@@ -295,10 +333,10 @@ void FunctionSpace::renumber(std::span<const std::int32_t> order) {
 std::vector<double> FunctionSpace::dof_points() const {
   const int d = mesh_->dimension();
   // Cells that share a dof agree on its point only to rounding: the first one says where it is.
-  std::vector<std::int32_t> owner(dof_count_, -1);
+  std::vector<std::int32_t> owner(dof_count_, std::numeric_limits<std::int32_t>::max());
+#pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
-    for (const std::int32_t dof : dofs(cell))
-      if (owner[dof] < 0) owner[dof] = cell;
+    for (const std::int32_t dof : dofs(cell)) lower(owner[dof], cell);
 
   std::vector<double> points(std::int64_t{dof_count_} * d);
   const GeometryTables tables(*mesh_, basis_.nodes());

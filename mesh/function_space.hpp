@@ -9,16 +9,6 @@
 
 namespace femcg::mesh {
 
-/// Numbers of the distinct edges or faces of a mesh.
-struct EntityNumbers {
-  std::int32_t count = 0;
-  std::vector<std::int32_t> of_cell;  ///< cells x entities a cell
-};
-
-/// Numbers the distinct sub-entities of one dimension (1: edges, 2: faces of 3D cells) by their vertices. Throws
-/// std::length_error where there are more than 2^31 - 1.
-EntityNumbers number_entities(const Mesh& mesh, int entity_dimension);
-
 /// Continuous Lagrange space of one degree on a mesh: which degree of freedom (dof) sits at each lattice node of each
 /// cell.
 ///

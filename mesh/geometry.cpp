@@ -1,5 +1,7 @@
 #include "mesh/geometry.hpp"
 
+#include <algorithm>
+
 namespace femcg::mesh {
 
 GeometryTables::GeometryTables(const Mesh& mesh, const Eigen::MatrixXd& points) {
@@ -9,32 +11,61 @@ GeometryTables::GeometryTables(const Mesh& mesh, const Eigen::MatrixXd& points) 
 }
 
 CellGeometry::CellGeometry(const GeometryTables& tables)
-    : tables_(&tables),
-      d_(static_cast<int>(tables.gradients.size())),
+    : d_(static_cast<int>(tables.gradients.size())),
       points_(static_cast<int>(tables.values.rows())),
+      nodes_(static_cast<int>(tables.values.cols())),
+      coordinates_(nodes_ * d_),
       positions_(3 * points_, 0.0),
       jacobians_(points_ * d_ * d_),
-      determinants_(points_),
-      nodes_(tables.values.cols(), d_),
-      product_(points_, d_) {}
+      determinants_(points_) {
+  const int padded = (points_ + lanes - 1) / lanes * lanes;
+  tables_.assign(std::size_t(nodes_) * (1 + d_) * padded, 0.0);
+  for (int a = 0; a < nodes_; ++a)
+    for (int k = 0; k <= d_; ++k)
+      for (int q = 0; q < points_; ++q)
+        tables_[(std::size_t(a) * (1 + d_) + k) * padded + q] =
+            k == 0 ? tables.values(q, a) : tables.gradients[k - 1](q, a);
+}
 
 void CellGeometry::move_to(const Mesh& mesh, std::int32_t cell) {
   const auto nodes = mesh.nodes(cell);
-  for (std::size_t a = 0; a < nodes.size(); ++a)
-    for (int i = 0; i < d_; ++i) nodes_(static_cast<Eigen::Index>(a), i) = mesh.point(nodes[a])[i];
-  product_.noalias() = tables_->values * nodes_;
-  for (int q = 0; q < points_; ++q)
-    for (int i = 0; i < d_; ++i) positions_[3 * q + i] = product_(q, i);
-  for (int j = 0; j < d_; ++j) {
-    product_.noalias() = tables_->gradients[j] * nodes_;
-    for (int q = 0; q < points_; ++q)
-      for (int i = 0; i < d_; ++i) jacobians_[(q * d_ + i) * d_ + j] = product_(q, i);
-  }
-  for (int q = 0; q < points_; ++q) {
-    const double* m = jacobian(q);
-    determinants_[q] = d_ == 2 ? m[0] * m[3] - m[1] * m[2]
-                               : m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
-                                     m[2] * (m[3] * m[7] - m[4] * m[6]);
+  for (int a = 0; a < nodes_; ++a) std::copy_n(mesh.point(nodes[a]), d_, coordinates_.begin() + a * d_);
+  if (d_ == 2)
+    move_to_nodes<2>();
+  else
+    move_to_nodes<3>();
+}
+
+template <int d>
+void CellGeometry::move_to_nodes() {
+  using Lanes [[gnu::vector_size(lanes * sizeof(double)), gnu::aligned(alignof(double))]] = double;
+  const int padded = (points_ + lanes - 1) / lanes * lanes;
+  for (int first = 0; first < points_; first += lanes) {
+    Lanes x[d]{}, m[d][d]{};  // points in space; dx_i / dxi_j
+    for (int a = 0; a < nodes_; ++a) {
+      const double* at = coordinates_.data() + a * d;
+      const auto table = [&](int k) {
+        return *reinterpret_cast<const Lanes*>(tables_.data() + (std::size_t(a) * (1 + d) + k) * padded + first);
+      };
+      for (int i = 0; i < d; ++i) x[i] += table(0) * at[i];
+      for (int j = 0; j < d; ++j)
+        for (int i = 0; i < d; ++i) m[i][j] += table(1 + j) * at[i];
+    }
+    Lanes determinant{};
+    if constexpr (d == 2)
+      determinant = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    else
+      determinant = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
+                    m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+                    m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+    for (int l = 0; l < std::min(lanes, points_ - first); ++l) {
+      const int q = first + l;
+      for (int i = 0; i < d; ++i) {
+        positions_[3 * q + i] = x[i][l];
+        for (int j = 0; j < d; ++j) jacobians_[(q * d + i) * d + j] = m[i][j][l];
+      }
+      determinants_[q] = determinant[l];
+    }
   }
 }
 
@@ -48,11 +79,15 @@ void CellGeometry::inverse(int q, double* inverse) const {
     inverse[3] = scale * m[0];
     return;
   }
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      const int a = (j + 1) % 3, b = (j + 2) % 3, c = (i + 1) % 3, e = (i + 2) % 3;
-      inverse[3 * i + j] = scale * (m[3 * a + c] * m[3 * b + e] - m[3 * a + e] * m[3 * b + c]);
-    }
+  inverse[0] = scale * (m[4] * m[8] - m[5] * m[7]);
+  inverse[1] = scale * (m[2] * m[7] - m[1] * m[8]);
+  inverse[2] = scale * (m[1] * m[5] - m[2] * m[4]);
+  inverse[3] = scale * (m[5] * m[6] - m[3] * m[8]);
+  inverse[4] = scale * (m[0] * m[8] - m[2] * m[6]);
+  inverse[5] = scale * (m[2] * m[3] - m[0] * m[5]);
+  inverse[6] = scale * (m[3] * m[7] - m[4] * m[6]);
+  inverse[7] = scale * (m[1] * m[6] - m[0] * m[7]);
+  inverse[8] = scale * (m[0] * m[4] - m[1] * m[3]);
 }
 
 std::array<double, 3> cell_centre(const Mesh& mesh, std::int32_t cell) {

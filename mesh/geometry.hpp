@@ -35,11 +35,15 @@ class CellGeometry {
   void inverse(int q, double* inverse) const;
 
  private:
-  const GeometryTables* tables_;
-  int d_, points_;
+  static constexpr int lanes = 8;  ///< points that are worked on together
+
+  template <int d>
+  void move_to_nodes();
+
+  int d_, points_, nodes_;
+  std::vector<double> tables_;       ///< nodes x (value, derivatives) x points in whole lanes
+  std::vector<double> coordinates_;  ///< of the cell's nodes
   std::vector<double> positions_, jacobians_, determinants_;
-  Eigen::MatrixXd nodes_;    ///< nodes x d
-  Eigen::MatrixXd product_;  ///< points x d
 };
 
 /// The mean of a cell's vertices.

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -10,8 +13,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "mesh/counting.hpp"
+#include "mesh/entity_numbers.hpp"
 #include "mesh/first_failure.hpp"
-#include "mesh/function_space.hpp"
 #include "mesh/geometry.hpp"
 #include "mesh/reference_cell.hpp"
 
@@ -24,12 +28,19 @@ void check_indices(const Mesh& mesh) {
   if (mesh.cell_nodes.size() != static_cast<std::size_t>(mesh.cell_count()) * mesh.nodes_per_cell())
     throw std::runtime_error(fmt::format("{} node numbers do not make {} cells of {} nodes", mesh.cell_nodes.size(),
                                          mesh.cell_count(), mesh.nodes_per_cell()));
-  const auto [low, high] = std::minmax_element(mesh.cell_nodes.begin(), mesh.cell_nodes.end());
-  if (*low < 0 || *high >= mesh.node_count())
+  std::int32_t low = 0, high = 0;
+#pragma omp parallel for schedule(static) reduction(min : low) reduction(max : high)
+  for (std::size_t i = 0; i < mesh.cell_nodes.size(); ++i) {
+    low = std::min(low, mesh.cell_nodes[i]);
+    high = std::max(high, mesh.cell_nodes[i]);
+  }
+  if (low < 0 || high >= mesh.node_count())
     throw std::runtime_error(
-        fmt::format("a cell names node {}, but nodes are 0 to {}", *low < 0 ? *low : *high, mesh.node_count() - 1));
-  for (const double coordinate : mesh.coordinates)
-    if (!std::isfinite(coordinate)) throw std::runtime_error("a node's coordinate is not a finite number");
+        fmt::format("a cell names node {}, but nodes are 0 to {}", low < 0 ? low : high, mesh.node_count() - 1));
+  bool finite = true;
+#pragma omp parallel for schedule(static) reduction(&& : finite)
+  for (std::size_t i = 0; i < mesh.coordinates.size(); ++i) finite = finite && std::isfinite(mesh.coordinates[i]);
+  if (!finite) throw std::runtime_error("a node's coordinate is not a finite number");
 }
 
 /// Jacobian determinants of one cell over its test points: the least, and both ends of det J / (product of the column
@@ -49,8 +60,13 @@ Eigen::MatrixXd test_points(const Mesh& mesh) {
 }
 
 double scaled_determinant(const CellGeometry& geometry, int q, int d) {
-  const Eigen::Map<const Eigen::MatrixXd> transposed(geometry.jacobian(q), d, d);
-  const double columns = transposed.rowwise().norm().prod();
+  const double* jacobian = geometry.jacobian(q);
+  double columns = 1;  // product of their norms
+  for (int j = 0; j < d; ++j) {
+    double square = 0;
+    for (int i = 0; i < d; ++i) square += jacobian[i * d + j] * jacobian[i * d + j];
+    columns *= std::sqrt(square);
+  }
   return columns > 0 ? geometry.determinant(q) / columns : 0.0;
 }
 
@@ -66,9 +82,16 @@ DeterminantRange determinant_range(const CellGeometry& geometry, int d) {
   return range;
 }
 
-std::vector<DeterminantRange> determinant_ranges(const Mesh& mesh) {
-  const GeometryTables tables(mesh, test_points(mesh));
-  std::vector<DeterminantRange> ranges(mesh.cell_count());
+enum class Sense : char { positive, mirrored, tangled };
+
+Sense sense_of(const DeterminantRange& range) {
+  constexpr double rounding = 1e-12;
+  if (range.greatest_scaled < -rounding) return Sense::mirrored;
+  return range.least_scaled > rounding ? Sense::positive : Sense::tangled;
+}
+
+std::vector<Sense> senses_of_cells(const Mesh& mesh, const GeometryTables& tables) {
+  std::vector<Sense> senses(mesh.cell_count());
   FirstFailure failure;
 #pragma omp parallel
   {
@@ -78,11 +101,18 @@ std::vector<DeterminantRange> determinant_ranges(const Mesh& mesh) {
     for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
       failure.guard(cell, [&] {
         geometry->move_to(mesh, cell);
-        ranges[cell] = determinant_range(*geometry, mesh.dimension());
+        senses[cell] = sense_of(determinant_range(*geometry, mesh.dimension()));
       });
   }
   failure.rethrow();
-  return ranges;
+  return senses;
+}
+
+std::vector<std::int32_t> cells_of_sense(const std::vector<Sense>& senses, Sense wanted) {
+  return collect<std::int32_t>(static_cast<std::int64_t>(senses.size()),
+                               [&](std::int64_t cell, std::vector<std::int32_t>& found) {
+                                 if (senses[cell] == wanted) found.push_back(static_cast<std::int32_t>(cell));
+                               });
 }
 
 /// The lattice node that takes each node's place when the first two reference axes are swapped.
@@ -107,19 +137,18 @@ int mirrored_facet(CellShape shape, int facet) {
   return facet;
 }
 
-void turn_round(Mesh& mesh, const std::vector<char>& mirrored) {
+void turn_round(Mesh& mesh, const std::vector<std::int32_t>& cells, const std::vector<Sense>& senses) {
   const std::vector<int> image = mirrored_lattice(mesh.shape, mesh.order);
   const int n = mesh.nodes_per_cell();
   std::vector<std::int32_t> old(n);
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    if (!mirrored[cell]) continue;
+  for (const std::int32_t cell : cells) {
     std::int32_t* nodes = mesh.cell_nodes.data() + std::int64_t{cell} * n;
     std::copy(nodes, nodes + n, old.begin());
     for (int a = 0; a < n; ++a) nodes[a] = old[image[a]];
   }
   for (BoundaryGroup& group : mesh.boundaries)
     for (BoundaryFacet& facet : group.facets)
-      if (mirrored[facet.cell]) facet.facet = mirrored_facet(mesh.shape, facet.facet);
+      if (senses[facet.cell] == Sense::mirrored) facet.facet = mirrored_facet(mesh.shape, facet.facet);
 }
 
 /// "cell at (x, y)" of the first ten cells, each followed by what `more` says of it.
@@ -159,7 +188,7 @@ int sense(std::span<const std::int32_t> vertices) {
 
 /// Cells that share a facet with a cell on the same side of it, one folded over the other: with every cell turned to be
 /// positively oriented (the `mirrored` ones are not yet), both run round the facet in the same sense.
-std::vector<std::int32_t> folded_cells(const Mesh& mesh, const std::vector<char>& mirrored) {
+std::vector<std::int32_t> folded_cells(const Mesh& mesh, const std::vector<Sense>& senses) {
   const std::vector<SubEntity>& local = facets(mesh.shape);
   const std::vector<int> signs = outward_signs(mesh.shape), corners = Lattice(mesh.shape, mesh.order).vertex_nodes();
   const EntityNumbers numbers = number_entities(mesh, mesh.dimension() - 1);
@@ -171,7 +200,8 @@ std::vector<std::int32_t> folded_cells(const Mesh& mesh, const std::vector<char>
         const std::size_t count = local[f].vertices.size();
         for (std::size_t v = 0; v < count; ++v) vertices[v] = mesh.nodes(cell)[corners[local[f].vertices[v]]];
         const bool positive = signs[f] * sense({vertices.data(), count}) > 0;
-        seen(cell, numbers.of_cell[std::int64_t{cell} * per_cell + f], positive != (mirrored[cell] != 0) ? 1 : 2);
+        seen(cell, numbers.of_cell[std::int64_t{cell} * per_cell + f],
+             positive != (senses[cell] == Sense::mirrored) ? 1 : 2);
       }
   };
   std::vector<std::uint8_t> sides(numbers.count, 0);  // bits 1 and 2: seen from that side; 4 and 8: more than once
@@ -187,14 +217,14 @@ std::vector<std::int32_t> folded_cells(const Mesh& mesh, const std::vector<char>
 
 /// A cell whose determinant is negative may be listed clockwise, or lie inside out over its neighbours: throws for the
 /// latter.
-void check_folds(const Mesh& mesh, const std::vector<char>& mirrored, std::int32_t mirrored_count) {
-  const std::vector<std::int32_t> folded = folded_cells(mesh, mirrored);
+void check_folds(const Mesh& mesh, const std::vector<Sense>& senses, std::size_t mirrored_count) {
+  const std::vector<std::int32_t> folded = folded_cells(mesh, senses);
   if (folded.empty()) return;
   // Of two cells on one side of their facet, the one listed as fewer others are is taken for the wrong one.
-  const bool few = mirrored_count <= mesh.cell_count() / 2;
+  const bool few = mirrored_count <= senses.size() / 2;
   std::vector<std::int32_t> wrong;
   std::copy_if(folded.begin(), folded.end(), std::back_inserter(wrong),
-               [&](std::int32_t cell) { return (mirrored[cell] != 0) == few; });
+               [&](std::int32_t cell) { return (senses[cell] == Sense::mirrored) == few; });
   if (wrong.empty()) wrong = folded;
   throw std::runtime_error(
       fmt::format("{} of {} cells are inverted (they lie folded over a neighbour, on its side of the common facet):{}",
@@ -202,38 +232,64 @@ void check_folds(const Mesh& mesh, const std::vector<char>& mirrored, std::int32
 }
 
 void check_determinants(Mesh& mesh) {
-  const std::vector<DeterminantRange> ranges = determinant_ranges(mesh);
-  std::vector<std::int32_t> tangled;
-  std::vector<char> mirrored(mesh.cell_count(), 0);
-  std::int32_t mirrored_count = 0;
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    constexpr double rounding = 1e-12;
-    if (ranges[cell].greatest_scaled < -rounding) {
-      mirrored[cell] = 1;
-      ++mirrored_count;
-    } else if (!(ranges[cell].least_scaled > rounding)) {
-      tangled.push_back(cell);
-    }
-  }
-  if (!tangled.empty())
+  const GeometryTables tables(mesh, test_points(mesh));
+  const std::vector<Sense> senses = senses_of_cells(mesh, tables);
+  if (const std::vector<std::int32_t> tangled = cells_of_sense(senses, Sense::tangled); !tangled.empty()) {
+    CellGeometry geometry(tables);
+    const auto least = [&](std::int32_t cell) {
+      geometry.move_to(mesh, cell);
+      return fmt::format(" has least determinant {:.3g}", determinant_range(geometry, mesh.dimension()).least);
+    };
     throw std::runtime_error(fmt::format(
         "{} of {} cells are inverted or degenerate (their Jacobian determinant vanishes or changes sign):{}",
-        tangled.size(), mesh.cell_count(), first_cells(mesh, tangled, [&](std::int32_t cell) {
-          return fmt::format(" has least determinant {:.3g}", ranges[cell].least);
-        })));
-  if (mirrored_count > 0) {
-    check_folds(mesh, mirrored, mirrored_count);
-    turn_round(mesh, mirrored);
+        tangled.size(), mesh.cell_count(), first_cells(mesh, tangled, least)));
+  }
+  if (const std::vector<std::int32_t> mirrored = cells_of_sense(senses, Sense::mirrored); !mirrored.empty()) {
+    check_folds(mesh, senses, mirrored.size());
+    turn_round(mesh, mirrored, senses);
     mesh.remarks.push_back(fmt::format("{} of {} cells were numbered clockwise and have been turned round",
-                                       mirrored_count, mesh.cell_count()));
+                                       mirrored.size(), mesh.cell_count()));
   }
 }
 
-/// Counts nodes that lie where another one does, by sorting along x.
+/// The finaliser of splitmix64, coordinate by coordinate; equal for equal points.
+std::uint64_t hash_of_point(const double* point, int d) {
+  std::uint64_t hash = 0;
+  for (int i = 0; i < d; ++i) {
+    hash += std::bit_cast<std::uint64_t>(point[i] + 0.0) + 0x9e3779b97f4a7c15U;  // -0 + 0 is 0
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9U;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebU;
+    hash ^= hash >> 31;
+  }
+  return hash;
+}
+
+/// Nodes whose hash agrees with another node's in as many bits as tell one of 16 places a node from the others: a few
+/// in a hundred, and all that lie where another one does.
+std::vector<std::int32_t> nodes_with_common_hash(const Mesh& mesh) {
+  const std::uint64_t places = std::bit_ceil(std::uint64_t{16} * static_cast<std::uint64_t>(mesh.node_count()) + 64);
+  std::vector<std::uint64_t> once(places / 64, 0), again(places / 64, 0);
+  const auto place_of = [&](std::int64_t node) {
+    return hash_of_point(mesh.point(static_cast<std::int32_t>(node)), mesh.dimension()) & (places - 1);
+  };
+  const auto set = [](std::uint64_t& word, std::uint64_t bit) {
+    return (std::atomic_ref<std::uint64_t>(word).fetch_or(bit, std::memory_order_relaxed) & bit) != 0;
+  };
+#pragma omp parallel for schedule(static)
+  for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+    const std::uint64_t place = place_of(node), bit = std::uint64_t{1} << place % 64;
+    if (set(once[place / 64], bit)) set(again[place / 64], bit);
+  }
+  return collect<std::int32_t>(mesh.node_count(), [&](std::int64_t node, std::vector<std::int32_t>& found) {
+    const std::uint64_t place = place_of(node);
+    if (again[place / 64] >> place % 64 & 1U) found.push_back(static_cast<std::int32_t>(node));
+  });
+}
+
+/// Counts nodes that lie where another one does.
 void remark_duplicate_nodes(Mesh& mesh) {
   const int d = mesh.dimension();
-  std::vector<std::int32_t> order(mesh.node_count());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::int32_t> order = nodes_with_common_hash(mesh);
   std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
     return std::lexicographical_compare(mesh.point(a), mesh.point(a) + d, mesh.point(b), mesh.point(b) + d);
   });
@@ -247,43 +303,70 @@ void remark_duplicate_nodes(Mesh& mesh) {
                     duplicates));
 }
 
+/// Which nodes are joined, found by several threads at once. Every node points to a lesser one of its component or, the
+/// least, to itself; so the outcome does not depend on the threads (Rem 1976, path halving after Tarjan & van Leeuwen
+/// 1984).
+class Components {
+ public:
+  explicit Components(std::int32_t nodes) : parent_(nodes) { std::iota(parent_.begin(), parent_.end(), 0); }
+
+  /// The least node of a node's component, when all are joined.
+  std::int32_t least(std::int32_t node) {
+    while (true) {
+      const std::int32_t parent = at(node).load(std::memory_order_relaxed);
+      if (parent == node) return node;
+      const std::int32_t grandparent = at(parent).load(std::memory_order_relaxed);
+      if (grandparent != parent) at(node).store(grandparent, std::memory_order_relaxed);
+      node = grandparent;
+    }
+  }
+
+  void join(std::int32_t a, std::int32_t b) {
+    while ((a = least(a)) != (b = least(b))) {
+      if (a < b) std::swap(a, b);
+      std::int32_t expected = a;
+      if (at(a).compare_exchange_strong(expected, b, std::memory_order_relaxed)) return;
+    }
+  }
+
+ private:
+  std::atomic_ref<std::int32_t> at(std::int32_t node) { return std::atomic_ref<std::int32_t>(parent_[node]); }
+
+  std::vector<std::int32_t> parent_;
+};
+
 }  // namespace
 
 std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh) {
   const EntityNumbers numbers = number_entities(mesh, mesh.dimension() - 1);
   const int per_cell = static_cast<int>(facets(mesh.shape).size());
   std::vector<std::uint8_t> uses(numbers.count, 0);
-  for (const std::int32_t facet : numbers.of_cell)
-    if (++uses[facet] > 2)
-      throw std::runtime_error("a facet is shared by three or more cells: the mesh overlaps itself");
-  std::vector<BoundaryFacet> boundary;
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+  bool overlaps = false;
+#pragma omp parallel for schedule(static) reduction(|| : overlaps)
+  for (std::size_t i = 0; i < numbers.of_cell.size(); ++i)
+    overlaps = count_one(uses[numbers.of_cell[i]]) >= 2 || overlaps;
+  if (overlaps) throw std::runtime_error("a facet is shared by three or more cells: the mesh overlaps itself");
+  return collect<BoundaryFacet>(mesh.cell_count(), [&](std::int64_t cell, std::vector<BoundaryFacet>& found) {
     for (int f = 0; f < per_cell; ++f)
-      if (uses[numbers.of_cell[std::int64_t{cell} * per_cell + f]] == 1) boundary.push_back({cell, f});
-  return boundary;
+      if (uses[numbers.of_cell[cell * per_cell + f]] == 1) found.push_back({static_cast<std::int32_t>(cell), f});
+  });
 }
 
 std::vector<std::int32_t> cell_components(const Mesh& mesh) {
-  // Union-find over vertices: every cell joins its own.
-  std::vector<std::int32_t> parent(mesh.node_count());
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](std::int32_t node) {
-    while (parent[node] != node) node = parent[node] = parent[parent[node]];
-    return node;
-  };
   const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    const auto nodes = mesh.nodes(cell);
-    const std::int32_t first = root(nodes[vertices[0]]);
-    for (const int v : vertices) parent[root(nodes[v])] = first;
-  }
-  std::vector<std::int32_t> number(mesh.node_count(), -1);
+  Components joined(mesh.node_count());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    for (const int v : vertices) joined.join(mesh.nodes(cell)[vertices[0]], mesh.nodes(cell)[v]);
   std::vector<std::int32_t> components(mesh.cell_count());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    components[cell] = joined.least(mesh.nodes(cell)[vertices[0]]);
+  std::vector<std::int32_t> number(mesh.node_count(), -1);
   std::int32_t count = 0;
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    std::int32_t& component = number[root(mesh.nodes(cell)[vertices[0]])];
-    if (component < 0) component = count++;
-    components[cell] = component;
+  for (std::int32_t& component : components) {
+    if (number[component] < 0) number[component] = count++;
+    component = number[component];
   }
   return components;
 }

@@ -66,11 +66,14 @@ std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
   const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
   std::array<double, 3> low{}, high{};
   for (int i = 0; i < d; ++i) {
-    low[i] = high[i] = mesh.coordinates[i];
+    double least = mesh.coordinates[i], greatest = least;
+#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : greatest)
     for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
-      low[i] = std::min(low[i], mesh.point(node)[i]);
-      high[i] = std::max(high[i], mesh.point(node)[i]);
+      least = std::min(least, mesh.point(node)[i]);
+      greatest = std::max(greatest, mesh.point(node)[i]);
     }
+    low[i] = least;
+    high[i] = greatest;
   }
   double extent = 0;
   for (int i = 0; i < d; ++i) extent = std::max(extent, high[i] - low[i]);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "mesh/counting.hpp"
 #include "mesh/first_failure.hpp"
 #include "mesh/space_filling_curve.hpp"
 #include "operators/bilinear_form.hpp"
@@ -28,28 +29,52 @@ struct Draft {
   std::vector<std::uint16_t> ranks;    ///< cells x dofs: where a dof's unknown stands among them; behind all if none
 };
 
-/// Numbers the unknowns of some cells: sorts all dofs by their unknown.
+/// Numbers distinct unknowns in the order in which they are met: a hash table with linear probing.
+class MetUnknowns {
+ public:
+  explicit MetUnknowns(std::size_t most) : places_(std::bit_ceil(2 * most), -1) {}
+
+  std::int32_t number_of(std::int32_t unknown) {
+    std::size_t place = static_cast<std::uint32_t>(unknown) * std::size_t{2654435769U} >> 16 & (places_.size() - 1);
+    while (places_[place] >= 0 && unknowns_[places_[place]] != unknown) place = (place + 1) & (places_.size() - 1);
+    if (places_[place] < 0) {
+      places_[place] = static_cast<std::int32_t>(unknowns_.size());
+      unknowns_.push_back(unknown);
+    }
+    return places_[place];
+  }
+  const std::vector<std::int32_t>& unknowns() const { return unknowns_; }
+
+ private:
+  std::vector<std::int32_t> places_;  ///< numbers
+  std::vector<std::int32_t> unknowns_;
+};
+
+/// Numbers the unknowns of some cells.
 Draft number_unknowns(const BilinearForm& form, std::span<const std::int32_t> cells) {
   const auto n = static_cast<std::size_t>(form.dofs_per_cell());
-  std::vector<std::uint64_t> keys;  // unknown, dof of the patch
-  keys.reserve(cells.size() * n);
+  MetUnknowns met(cells.size() * n);
+  std::vector<std::int32_t> numbers(cells.size() * n, -1);
   for (std::size_t c = 0; c < cells.size(); ++c)
     for (std::size_t a = 0; a < n; ++a)
       if (const std::int32_t i = form.unknown(cells[c], static_cast<int>(a)); i >= 0)
-        keys.push_back(static_cast<std::uint64_t>(i) << 32 | (c * n + a));
-  std::sort(keys.begin(), keys.end());
+        numbers[c * n + a] = met.number_of(i);
 
+  std::vector<std::int32_t> ascending(met.unknowns().size());
+  std::iota(ascending.begin(), ascending.end(), 0);
+  std::sort(ascending.begin(), ascending.end(),
+            [&](std::int32_t a, std::int32_t b) { return met.unknowns()[a] < met.unknowns()[b]; });
   Draft draft;
   draft.cells.assign(cells.begin(), cells.end());
-  std::vector<std::int32_t> ranks(cells.size() * n, -1);
-  for (const std::uint64_t key : keys) {
-    const auto unknown = static_cast<std::int32_t>(key >> 32);
-    if (draft.unknowns.empty() || draft.unknowns.back() != unknown) draft.unknowns.push_back(unknown);
-    ranks[key & 0xffffffffU] = static_cast<std::int32_t>(draft.unknowns.size()) - 1;
+  draft.unknowns.reserve(ascending.size());
+  std::vector<std::uint16_t> rank_of_number(ascending.size());
+  for (const std::int32_t number : ascending) {
+    rank_of_number[number] = static_cast<std::uint16_t>(draft.unknowns.size());
+    draft.unknowns.push_back(met.unknowns()[number]);
   }
-  draft.ranks.resize(ranks.size());
-  std::transform(ranks.begin(), ranks.end(), draft.ranks.begin(), [&](std::int32_t rank) {
-    return static_cast<std::uint16_t>(rank < 0 ? draft.unknowns.size() : static_cast<std::size_t>(rank));
+  draft.ranks.resize(numbers.size());
+  std::transform(numbers.begin(), numbers.end(), draft.ranks.begin(), [&](std::int32_t number) {
+    return number < 0 ? static_cast<std::uint16_t>(ascending.size()) : rank_of_number[number];
   });
   return draft;
 }
@@ -133,10 +158,7 @@ std::vector<std::int32_t> count_uses(std::span<const Draft> drafts, std::int32_t
   std::vector<std::int32_t> uses(unknowns, 0);
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p)
-    for (const std::int32_t i : drafts[p].unknowns) {
-#pragma omp atomic
-      ++uses[i];
-    }
+    for (const std::int32_t i : drafts[p].unknowns) mesh::count_one(uses[i]);
   return uses;
 }
 
@@ -195,29 +217,28 @@ void write_patch(CellPatches& made, const CellPatch& patch, const Draft& draft, 
 
 /// The rim, and which contributions belong to each of its unknowns.
 void link_contributions(CellPatches& made, std::span<const std::int32_t> uses) {
-  const auto in_rim = [&](std::int32_t i) { return uses[i] != 1; };
-  std::int64_t count = 0;
-#pragma omp parallel for schedule(static) reduction(+ : count)
-  for (std::int32_t i = 0; i < made.unknown_count; ++i) count += in_rim(i);
+  const auto rim =
+      mesh::collect<std::int32_t>(made.unknown_count, [&](std::int64_t i, std::vector<std::int32_t>& found) {
+        if (uses[i] != 1) found.push_back(static_cast<std::int32_t>(i));
+      });
+  const auto count = static_cast<std::int64_t>(rim.size());
   made.rim = Vector<std::int32_t>(count);
   made.rim_offsets = Vector<std::uint32_t>(count + 1);
-  std::vector<std::uint32_t> next(made.unknown_count);  // the unknown's next free place among the contributions
-  std::uint32_t offset = 0;
-  for (std::int32_t i = 0, r = 0; i < made.unknown_count; ++i) {
-    if (!in_rim(i)) continue;
-    made.rim[r] = i;
-    made.rim_offsets[r++] = next[i] = offset;
-    offset += static_cast<std::uint32_t>(uses[i]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t r = 0; r < count; ++r) {
+    made.rim[r] = rim[r];
+    made.rim_offsets[r] = static_cast<std::uint32_t>(uses[rim[r]]);
   }
-  made.rim_offsets[count] = offset;
+  made.rim_offsets[count] = 0;
+  mesh::sum_before(made.rim_offsets.span());
+  Vector<std::uint32_t> next(made.unknown_count);  // the unknown's next free place among the contributions
+#pragma omp parallel for schedule(static)
+  for (std::int64_t r = 0; r < count; ++r) next[rim[r]] = made.rim_offsets[r];
 #pragma omp parallel for schedule(static)
   for (std::int64_t p = 0; p < made.patches.size(); ++p) {
     auto contribution = static_cast<std::uint32_t>(made.patches[p].first_contribution);
     for (const std::int32_t i : made.shared_of(made.patches[p])) {
-      std::uint32_t at = 0;
-#pragma omp atomic capture
-      at = next[i]++;
-      made.contributions[at] = contribution++;
+      made.contributions[mesh::count_one(next[i])] = contribution++;
     }
   }
   // Threads came in any order.

@@ -47,12 +47,15 @@ struct CellEvaluator::State {
         measures(rule.size()),
         factors(rule.size() * entries) {}
 
+  template <int d>
   void compute_factors();
   bool factors_constant() const;
   /// The Robin facets of the current cell.
   std::span<const RobinFacet> robin() const;
   template <class Add>
   void for_each_robin_point(Add add);
+  void apply(const std::vector<Eigen::MatrixXd>& b, std::span<const double> d_q,
+             const Eigen::Map<const Eigen::VectorXd>& x, Eigen::Map<Eigen::VectorXd>& y);
 
   const BilinearForm* form;
   const mesh::Mesh* mesh;
@@ -68,8 +71,11 @@ struct CellEvaluator::State {
   bool constant = false;
   std::int32_t cell = -1;
   Eigen::MatrixXd product, scaled, dense;
+  std::vector<Eigen::MatrixXd> absolute_gradients;  ///< made when they are first needed
+  std::vector<double> absolute_factors, absolute_x;
 };
 
+template <int d>
 void CellEvaluator::State::compute_factors() {
   for (int q = 0; q < rule.size(); ++q) {
     double inverse[9];
@@ -124,7 +130,10 @@ void CellEvaluator::move_to(std::int32_t cell) {
   s.cell = cell;
   s.geometry.move_to(*s.mesh, cell);
   s.form->diffusion(cell, s.geometry.all_points(), s.diffusion);
-  s.compute_factors();
+  if (s.d == 2)
+    s.compute_factors<2>();
+  else
+    s.compute_factors<3>();
   s.constant = s.factors_constant();
 }
 
@@ -163,28 +172,51 @@ void CellEvaluator::matrix(std::span<double> packed) {
   });
 }
 
+/// sum_q B_q' D_q B_q x
+void CellEvaluator::State::apply(const std::vector<Eigen::MatrixXd>& b, std::span<const double> d_q,
+                                 const Eigen::Map<const Eigen::VectorXd>& x, Eigen::Map<Eigen::VectorXd>& y) {
+  product.resize(rule.size(), d);
+  for (int a = 0; a < d; ++a) product.col(a).noalias() = b[a] * x;
+  for (int q = 0; q < rule.size(); ++q) {
+    const double* f = d_q.data() + q * entries;
+    const double g0 = product(q, 0), g1 = product(q, 1), g2 = d == 3 ? product(q, 2) : 0;
+    if (d == 2) {
+      product(q, 0) = f[0] * g0 + f[1] * g1;
+      product(q, 1) = f[1] * g0 + f[2] * g1;
+    } else {
+      product(q, 0) = f[0] * g0 + f[1] * g1 + f[2] * g2;
+      product(q, 1) = f[1] * g0 + f[3] * g1 + f[4] * g2;
+      product(q, 2) = f[2] * g0 + f[4] * g1 + f[5] * g2;
+    }
+  }
+  y.setZero();
+  for (int a = 0; a < d; ++a) y.noalias() += b[a].transpose() * product.col(a);
+}
+
 void CellEvaluator::apply(std::span<const double> x, std::span<double> y) {
   State& s = *state_;
   const Eigen::Map<const Eigen::VectorXd> from(x.data(), s.n);
   Eigen::Map<Eigen::VectorXd> to(y.data(), s.n);
-  s.product.resize(s.rule.size(), s.d);
-  for (int a = 0; a < s.d; ++a) s.product.col(a).noalias() = s.gradients[a] * from;
-  for (int q = 0; q < s.rule.size(); ++q) {
-    const double* f = s.factors.data() + q * s.entries;
-    const double g0 = s.product(q, 0), g1 = s.product(q, 1), g2 = s.d == 3 ? s.product(q, 2) : 0;
-    if (s.d == 2) {
-      s.product(q, 0) = f[0] * g0 + f[1] * g1;
-      s.product(q, 1) = f[1] * g0 + f[2] * g1;
-    } else {
-      s.product(q, 0) = f[0] * g0 + f[1] * g1 + f[2] * g2;
-      s.product(q, 1) = f[1] * g0 + f[3] * g1 + f[4] * g2;
-      s.product(q, 2) = f[2] * g0 + f[4] * g1 + f[5] * g2;
-    }
-  }
-  to.setZero();
-  for (int a = 0; a < s.d; ++a) to.noalias() += s.gradients[a].transpose() * s.product.col(a);
+  s.apply(s.gradients, s.factors, from, to);
   s.for_each_robin_point(
       [&](double weight, const auto& phi) { to += weight * phi.dot(from.transpose()) * phi.transpose(); });
+}
+
+void CellEvaluator::apply_absolute(std::span<const double> x, std::span<double> y) {
+  State& s = *state_;
+  if (s.absolute_gradients.empty())
+    for (const Eigen::MatrixXd& along : s.gradients) s.absolute_gradients.emplace_back(along.cwiseAbs());
+  s.absolute_factors.resize(s.factors.size());
+  s.absolute_x.resize(x.size());
+  const auto absolute = [](double number) { return std::abs(number); };
+  std::transform(s.factors.begin(), s.factors.end(), s.absolute_factors.begin(), absolute);
+  std::transform(x.begin(), x.end(), s.absolute_x.begin(), absolute);
+  const Eigen::Map<const Eigen::VectorXd> from(s.absolute_x.data(), s.n);
+  Eigen::Map<Eigen::VectorXd> to(y.data(), s.n);
+  s.apply(s.absolute_gradients, s.absolute_factors, from, to);
+  s.for_each_robin_point([&](double weight, const auto& phi) {
+    to += weight * phi.cwiseAbs().dot(from.transpose()) * phi.cwiseAbs().transpose();
+  });
 }
 
 void CellEvaluator::diagonal(std::span<double> diagonal) {
@@ -223,19 +255,6 @@ void for_each_cell(const BilinearForm& form, const std::function<void(CellEvalua
       });
   }
   failure.rethrow();
-}
-
-std::vector<double> sum_over_cells(const BilinearForm& form,
-                                   const std::function<void(CellEvaluator&, std::int32_t, std::span<double>)>& work) {
-  const int n = form.dofs_per_cell();
-  Vector<double> of_cells(std::int64_t{form.cells()} * n);
-  for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
-    work(evaluator, cell, {of_cells.data() + std::int64_t{cell} * n, static_cast<std::size_t>(n)});
-  });
-  std::vector<double> sum(form.space->dof_count(), 0.0);
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell)
-    for (int a = 0; a < n; ++a) sum[form.space->dofs(cell)[a]] += of_cells[std::int64_t{cell} * n + a];
-  return sum;
 }
 
 }  // namespace femcg::operators

@@ -4,25 +4,51 @@
 
 namespace femcg::operators {
 
+namespace {
+
+constexpr int most_dofs = mesh::lattice_size(mesh::CellShape::hexahedron, mesh::max_degree);
+
+}  // namespace
+
 std::vector<double> ReferenceOperator::apply_to_dofs(std::span<const double> x) const {
-  const int n = form_->dofs_per_cell();
+  const auto n = static_cast<std::size_t>(form_->dofs_per_cell());
   return sum_over_cells(*form_, [&](CellEvaluator& evaluator, std::int32_t cell, std::span<double> y) {
-    std::array<double, mesh::lattice_size(mesh::CellShape::hexahedron, mesh::max_degree)> from;
-    for (int a = 0; a < n; ++a) from[a] = x[form_->space->dofs(cell)[a]];
-    evaluator.apply({from.data(), static_cast<std::size_t>(n)}, y);
+    std::array<double, most_dofs> from;
+    for (std::size_t a = 0; a < n; ++a) from[a] = x[form_->space->dofs(cell)[a]];
+    evaluator.apply({from.data(), n}, y);
   });
 }
 
-std::vector<double> ReferenceOperator::apply(std::span<const double> x) const {
-  const std::vector<std::int32_t>& unknown = form_->unknown_of_dof;
-  std::vector<double> on_dofs(unknown.size(), 0.0);
-  for (std::size_t dof = 0; dof < unknown.size(); ++dof)
-    if (unknown[dof] >= 0) on_dofs[dof] = x[unknown[dof]];
-  const std::vector<double> product = apply_to_dofs(on_dofs);
+/// Of the unknowns, sum_c P_c' y_c where of_cell(evaluator, P_c x, y_c) writes a cell's part; constrained dofs are
+/// zero.
+template <class OfCell>
+std::vector<double> ReferenceOperator::sum_over_unknowns(std::span<const double> x, OfCell of_cell) const {
+  const auto n = static_cast<std::size_t>(form_->dofs_per_cell());
+  const std::vector<double> of_dofs =
+      sum_over_cells(*form_, [&](CellEvaluator& evaluator, std::int32_t cell, std::span<double> y) {
+        std::array<double, most_dofs> from;
+        for (std::size_t a = 0; a < n; ++a) {
+          const std::int32_t unknown = form_->unknown(cell, static_cast<int>(a));
+          from[a] = unknown >= 0 ? x[unknown] : 0.0;
+        }
+        of_cell(evaluator, std::span<const double>(from.data(), n), y);
+      });
   std::vector<double> y(form_->unknowns);
-  for (std::size_t dof = 0; dof < unknown.size(); ++dof)
-    if (unknown[dof] >= 0) y[unknown[dof]] = product[dof];
+#pragma omp parallel for schedule(static)
+  for (std::size_t dof = 0; dof < of_dofs.size(); ++dof)
+    if (const std::int32_t i = form_->unknown_of_dof[dof]; i >= 0) y[i] = of_dofs[dof];
   return y;
+}
+
+std::vector<double> ReferenceOperator::apply(std::span<const double> x) const {
+  return sum_over_unknowns(
+      x, [](CellEvaluator& evaluator, std::span<const double> from, std::span<double> y) { evaluator.apply(from, y); });
+}
+
+std::vector<double> ReferenceOperator::apply_absolute(std::span<const double> x) const {
+  return sum_over_unknowns(x, [](CellEvaluator& evaluator, std::span<const double> from, std::span<double> y) {
+    evaluator.apply_absolute(from, y);
+  });
 }
 
 }  // namespace femcg::operators

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
 
+#include "mesh/geometry.hpp"
 #include "mesh/ordering.hpp"
 #include "operators/csr_matrix.hpp"
 #include "solver/coefficients.hpp"
@@ -129,32 +131,46 @@ void Problem::check_diffusion() {
 }
 
 void Problem::constrain() {
-  boundary_values_.assign(space_->dof_count(), 0.0);
+  struct Constraint {
+    std::array<double, 3> point;
+    const BoundaryCondition* set_by;
+    double value;
+    bool contradicted;
+  };
+  std::vector<Constraint> constraints;  // the number of a dof's is -1 - unknown_of_dof, until unknowns are numbered
   form_.unknown_of_dof.assign(space_->dof_count(), 0);
-  const int d = space_->mesh().dimension();
-  std::vector<double> points;
-  std::vector<const BoundaryCondition*> set_by(space_->dof_count(), nullptr);
-  std::vector<char> contradicted(space_->dof_count(), 0);
+  const mesh::GeometryTables tables(space_->mesh(), space_->basis().nodes());
+  mesh::CellGeometry geometry(tables);
   for (const auto& [facet, condition] : conditions_) {
     if (condition == nullptr || condition->kind != BoundaryKind::value) continue;
-    if (points.empty()) points = space_->dof_points();
+    geometry.move_to(space_->mesh(), facet.cell);
     for (const int a : space_->facet_nodes(facet.facet)) {
-      const std::int32_t dof = space_->dofs(facet.cell)[a];
-      if (set_by[dof] == condition) continue;
-      const double* x = points.data() + std::int64_t{dof} * d;
-      const double value = condition->value(x[0], x[1], d == 3 ? x[2] : 0.0);
-      const bool differs =
-          std::abs(value - boundary_values_[dof]) > 1e-12 * (std::abs(value) + std::abs(boundary_values_[dof]));
-      if (set_by[dof] != nullptr && differs) contradicted[dof] = 1;
-      // Where two conditions meet, the later entry of the case holds.
-      if (set_by[dof] == nullptr || condition > set_by[dof]) {
-        boundary_values_[dof] = value;
-        set_by[dof] = condition;
+      std::int32_t& number = form_.unknown_of_dof[space_->dofs(facet.cell)[a]];
+      if (number >= 0) {
+        // Cells agree on a point only to rounding: the first one says where it is.
+        const double* x = geometry.point(a);
+        constraints.push_back({{x[0], x[1], x[2]}, nullptr, 0.0, false});
+        number = -static_cast<std::int32_t>(constraints.size());
       }
-      form_.unknown_of_dof[dof] = -1;
+      Constraint& constraint = constraints[-1 - number];
+      if (constraint.set_by == condition) continue;
+      const double value = condition->value(constraint.point[0], constraint.point[1], constraint.point[2]);
+      const bool differs = std::abs(value - constraint.value) > 1e-12 * (std::abs(value) + std::abs(constraint.value));
+      if (constraint.set_by != nullptr && differs) constraint.contradicted = true;
+      // Where two conditions meet, the later entry of the case holds.
+      if (constraint.set_by == nullptr || condition > constraint.set_by) {
+        constraint.value = value;
+        constraint.set_by = condition;
+      }
     }
   }
-  if (const auto contradictions = std::count(contradicted.begin(), contradicted.end(), 1); contradictions > 0)
+  boundary_values_.assign(space_->dof_count(), 0.0);
+#pragma omp parallel for schedule(static)
+  for (std::int32_t dof = 0; dof < space_->dof_count(); ++dof)
+    if (const std::int32_t number = form_.unknown_of_dof[dof]; number < 0)
+      boundary_values_[dof] = constraints[-1 - number].value;
+  const auto contradictions = std::ranges::count_if(constraints, &Constraint::contradicted);
+  if (contradictions > 0)
     remarks_.push_back(
         fmt::format("boundary values of different groups disagree at {} shared nodes; the later entry holds there",
                     contradictions));
@@ -162,8 +178,7 @@ void Problem::constrain() {
 
 void Problem::number_unknowns() {
   form_.unknowns = 0;
-  for (std::int32_t& unknown : form_.unknown_of_dof)
-    if (unknown >= 0) unknown = form_.unknowns++;
+  for (std::int32_t& unknown : form_.unknown_of_dof) unknown = unknown >= 0 ? form_.unknowns++ : -1;
   if (case_->unknown_order != UnknownOrder::reverse_cuthill_mckee || form_.unknowns == 0) return;
   const operators::CsrMatrix<double> pattern = operators::sparsity_pattern(form_);
   const std::vector<std::int32_t> order =
@@ -190,7 +205,8 @@ void Problem::add_source() {
   if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant() == 0.0; })) return;
   load_of_dofs_ = operators::sum_over_cells(
       form_, [&](operators::CellEvaluator& evaluator, std::int32_t cell, std::span<double> load) {
-        std::vector<double> values(evaluator.points());
+        thread_local std::vector<double> values;
+        values.resize(evaluator.points());
         field.of_cell(cell).evaluate(evaluator.points_in_space(), values);
         Eigen::Map<Eigen::VectorXd> sum(load.data(), evaluator.dofs());
         for (int q = 0; q < evaluator.points(); ++q) values[q] *= evaluator.measures()[q];
@@ -217,11 +233,11 @@ void Problem::find_floating() {
   const std::vector<std::int32_t> component = mesh::cell_components(space_->mesh());
   const std::int32_t count = *std::max_element(component.begin(), component.end()) + 1;
   std::vector<char> held(count, 0);
-  for (std::int32_t cell = 0; cell < form_.cells(); ++cell)
-    for (const std::int32_t dof : space_->dofs(cell))
-      if (form_.unknown_of_dof[dof] < 0) held[component[cell]] = 1;
+  for (const auto& [facet, condition] : conditions_)
+    if (condition != nullptr && condition->kind == BoundaryKind::value) held[component[facet.cell]] = 1;
   for (const operators::RobinFacet& facet : form_.robin)
     if (*std::max_element(facet.transfer.begin(), facet.transfer.end()) > 0) held[component[facet.cell]] = 1;
+  if (std::ranges::all_of(held, [](char is_held) { return is_held != 0; })) return;
 
   std::map<std::int32_t, Floating> by_component;
   for (std::int32_t cell = 0; cell < form_.cells(); ++cell)
@@ -273,14 +289,17 @@ void Problem::move_boundary_values() {
   load_.assign(form_.unknowns, 0.0);
   const bool zero =
       std::all_of(boundary_values_.begin(), boundary_values_.end(), [](double value) { return value == 0; });
-  std::vector<double> lift(boundary_values_.size(), 0.0);
+  std::vector<double> lift;
   if (!zero) lift = operators::ReferenceOperator(form_).apply_to_dofs(boundary_values_);
-  for (std::size_t dof = 0; dof < lift.size(); ++dof)
-    if (const std::int32_t i = form_.unknown_of_dof[dof]; i >= 0) load_[i] = load_of_dofs_[dof] - lift[dof];
+#pragma omp parallel for schedule(static)
+  for (std::size_t dof = 0; dof < load_of_dofs_.size(); ++dof)
+    if (const std::int32_t i = form_.unknown_of_dof[dof]; i >= 0)
+      load_[i] = load_of_dofs_[dof] - (zero ? 0.0 : lift[dof]);
 }
 
 std::vector<double> Problem::to_dofs(std::span<const double> x) const {
   std::vector<double> dofs = boundary_values_;
+#pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < dofs.size(); ++dof)
     if (const std::int32_t i = form_.unknown_of_dof[dof]; i >= 0) dofs[dof] = x[i];
   if (floating_.empty()) return dofs;
@@ -307,6 +326,7 @@ std::vector<double> Problem::to_dofs(std::span<const double> x) const {
 
 std::vector<double> Problem::residual(std::span<const double> x) const {
   std::vector<double> r = operators::ReferenceOperator(form_).apply(x);
+#pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < r.size(); ++i) r[i] = load_[i] - r[i];
   return r;
 }

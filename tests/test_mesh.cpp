@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -116,6 +117,37 @@ TEST_CASE("a space has the dofs that counting vertices, edges, faces and cells g
     CHECK(FunctionSpace(small_box(CellShape::hexahedron), p).dof_count() == (3 * p + 1) * (2 * p + 1) * (4 * p + 1));
     CHECK(FunctionSpace(small_box(CellShape::tetrahedron), p).dof_count() == (3 * p + 1) * (2 * p + 1) * (4 * p + 1));
   }
+}
+
+TEST_CASE("dofs are numbered as cells meet them along their lattices, by any number of threads") {
+  for (const CellShape shape : all_cell_shapes)
+    for (int p = 1; p <= 4; ++p) {
+      CAPTURE(name(shape));
+      CAPTURE(p);
+      Mesh mesh = small_box(shape);
+      shuffle_cells(mesh);
+      omp_set_num_threads(1);
+      const FunctionSpace one(mesh, p);
+      const std::vector<BoundaryFacet> boundary = boundary_facets(mesh);
+      omp_set_num_threads(5);
+      const FunctionSpace five(mesh, p);
+      CHECK(one.cell_dofs() == five.cell_dofs());
+      const auto same = [](const BoundaryFacet& a, const BoundaryFacet& b) {
+        return a.cell == b.cell && a.facet == b.facet;
+      };
+      CHECK(std::ranges::equal(boundary, boundary_facets(mesh), same));
+      omp_set_num_threads(omp_get_num_procs());
+      // What a cell is the first to have are the next numbers.
+      std::int32_t met = 0;
+      for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+        std::set<std::int32_t> fresh;
+        for (const std::int32_t dof : one.dofs(cell))
+          if (dof >= met) fresh.insert(dof);
+        if (!fresh.empty()) CHECK(*fresh.rbegin() - met == static_cast<std::int32_t>(fresh.size()) - 1);
+        met += static_cast<std::int32_t>(fresh.size());
+      }
+      CHECK(met == one.dof_count());
+    }
 }
 
 TEST_CASE("more dofs than 32 bits number are refused before memory is taken for them") {
@@ -260,6 +292,21 @@ TEST_CASE("parts that share no vertex are counted, and so are nodes in one place
   REQUIRE(mesh.remarks.size() == 2);
   CHECK(mesh.remarks[0].find("2 nodes lie exactly where") != std::string::npos);
   CHECK(mesh.remarks[1].find("2 parts") != std::string::npos);
+}
+
+TEST_CASE("of many nodes those in one place are counted, whatever the sign of a zero") {
+  Mesh mesh = make_box({CellShape::triangle, {300, 300, 1}, {1, 1, 1}, 0.3});
+  for (BoundaryFacet facet : mesh.boundaries[0].facets) {
+    // A second node on the left side, at x = -0, for one of the cells there.
+    std::int32_t& node = mesh.cell_nodes[std::int64_t{facet.cell} * 3];
+    mesh.coordinates.push_back(-mesh.point(node)[0]);
+    mesh.coordinates.push_back(mesh.point(node)[1]);
+    REQUIRE(mesh.point(node)[0] == 0);
+    node = mesh.node_count() - 1;
+  }
+  validate(mesh);
+  REQUIRE(!mesh.remarks.empty());
+  CHECK(mesh.remarks[0].starts_with("300 nodes lie exactly where another node does"));
 }
 
 TEST_CASE("refinement keeps volume, sides, regions and curved geometry") {

@@ -1,0 +1,104 @@
+#include "mesh/entity_numbers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+
+#include "mesh/counting.hpp"
+#include "mesh/reference_cell.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+/// One use of an entity by a cell, filed under its least vertex; the next two vertices tell it from the others there.
+struct Use {
+  std::int32_t second, third;
+  std::int64_t slot;  ///< position in EntityNumbers::of_cell
+  bool operator<(const Use& other) const {
+    return std::tie(second, third, slot) < std::tie(other.second, other.third, other.slot);
+  }
+  bool same_entity(const Use& other) const { return second == other.second && third == other.third; }
+};
+
+/// Calls see(vertices, slot) for every entity of every cell, with its vertices ascending; -1 fills up an edge's.
+template <class See>
+void for_each_use(const Mesh& mesh, const std::vector<SubEntity>& entities, See see) {
+  const auto per_cell = static_cast<std::int64_t>(entities.size());
+  const std::vector<int> vertex_nodes = Lattice(mesh.shape, mesh.order).vertex_nodes();
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    const auto nodes = mesh.nodes(cell);
+    for (std::int64_t e = 0; e < per_cell; ++e) {
+      const std::vector<int>& local = entities[e].vertices;
+      std::array<std::int32_t, 4> vertices{-1, -1, -1, -1};
+      for (std::size_t v = 0; v < local.size(); ++v) vertices[v] = nodes[vertex_nodes[local[v]]];
+      std::sort(vertices.begin(), vertices.begin() + static_cast<std::ptrdiff_t>(local.size()));
+      see(vertices, cell * per_cell + e);
+    }
+  }
+}
+
+/// The uses of all entities, vertex by vertex, those of one entity one after the other in the order of the cells.
+class SortedUses {
+ public:
+  SortedUses(const Mesh& mesh, const std::vector<SubEntity>& entities) : end_(mesh.node_count(), 0) {
+    // A counting sort by least vertex, then a short sort of what meets at each vertex.
+    for_each_use(mesh, entities, [&](const auto& vertices, std::int64_t) { count_one(end_[vertices[0]]); });
+    const std::int64_t count = sum_before(std::span(end_));
+    uses_ = std::make_unique_for_overwrite<Use[]>(count);
+    for_each_use(mesh, entities, [&](const auto& vertices, std::int64_t slot) {
+      uses_[count_one(end_[vertices[0]])] = {vertices[1], vertices[2], slot};
+    });
+#pragma omp parallel for schedule(static)
+    for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {
+      const std::span<Use> uses = at(vertex);
+      std::sort(uses.begin(), uses.end());
+    }
+  }
+
+  std::span<Use> at(std::int32_t vertex) const {
+    const std::int64_t begin = vertex > 0 ? end_[vertex - 1] : 0;
+    return {uses_.get() + begin, static_cast<std::size_t>(end_[vertex] - begin)};
+  }
+
+ private:
+  std::vector<std::int64_t> end_;  ///< of each vertex's uses, when they are filed
+  std::unique_ptr<Use[]> uses_;
+};
+
+bool begins_entity(std::span<const Use> uses, std::size_t u) { return u == 0 || !uses[u].same_entity(uses[u - 1]); }
+
+}  // namespace
+
+EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
+  const std::vector<SubEntity>& entities = entity_dimension == 1 ? edges(mesh.shape) : faces(mesh.shape);
+  const SortedUses sorted(mesh, entities);
+  std::vector<std::int64_t> first(mesh.node_count(), 0);  // number of the first entity of each vertex
+#pragma omp parallel for schedule(static)
+  for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {
+    const std::span<const Use> uses = sorted.at(vertex);
+    for (std::size_t u = 0; u < uses.size(); ++u) first[vertex] += begins_entity(uses, u) ? 1 : 0;
+  }
+  const std::int64_t count = sum_before(std::span(first));
+  if (count > std::numeric_limits<std::int32_t>::max())
+    throw std::length_error("the mesh has more than 2^31 - 1 edges or faces");
+  EntityNumbers numbers;
+  numbers.count = static_cast<std::int32_t>(count);
+  numbers.of_cell.resize(mesh.cell_count() * entities.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {
+    const std::span<const Use> uses = sorted.at(vertex);
+    auto next = static_cast<std::int32_t>(first[vertex]);
+    for (std::size_t u = 0; u < uses.size(); ++u) {
+      if (begins_entity(uses, u)) ++next;
+      numbers.of_cell[uses[u].slot] = next - 1;
+    }
+  }
+  return numbers;
+}
+
+}  // namespace femcg::mesh
