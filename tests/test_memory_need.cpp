@@ -54,7 +54,8 @@ void check_all(CellShape shape, int degree, std::array<int, 3> cells, const test
     if (tests::device() == Device::cuda && (row.name == "sell" || row.name == "csr"))
       for (const char* index : {"16", "32"}) check_bytes<float>(row, {{"index", index}}, small.form, matrices);
     if (tests::device() == Device::cuda && row.name == "csr")
-      check_bytes<double>(row, {{"rule", "2012"}}, small.form, matrices);
+      for (const char* values : {"working", "single"})
+        check_bytes<double>(row, {{"rule", "2012"}, {"values", values}}, small.form, matrices);
   }
 }
 

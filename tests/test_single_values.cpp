@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -31,9 +32,21 @@ std::unique_ptr<Operator<T>> make(const char* name, std::shared_ptr<const CsrMat
   return find_operator(name)->make<T>(from, options);
 }
 
-/// Those that have them on this device.
-std::vector<const char*> formats() {
-  return tests::device() == Device::host ? std::vector{"csr", "sell"} : std::vector{"sell"};
+struct Format {
+  const char* name;
+  Options options;
+
+  Options with_single_values() const {
+    Options with = options;
+    with["values"] = "single";
+    return with;
+  }
+};
+
+/// Those that have them, in all ways of this device.
+std::vector<Format> formats() {
+  if (tests::device() == Device::host) return {{"csr", {}}, {"sell", {}}};
+  return {{"csr", {{"rule", "2012"}}}, {"csr", {{"coop", "8"}, {"repeat", "3"}}}, {"sell", {}}};
 }
 
 /// b - A x in double precision.
@@ -54,9 +67,10 @@ TEST_CASE("values that single precision holds give the product of double precisi
     for (double& value : matrix->values.span()) value = static_cast<double>(static_cast<float>(value));
     Vector<double> x(matrix->rows);
     for (std::int32_t i = 0; i < matrix->rows; ++i) x[i] = std::sin(i) + 1e-9;  // not a single-precision number
-    for (const char* name : formats()) {
-      CAPTURE(name);
-      const auto rounded = make<double>(name, matrix, {{"values", "single"}}), whole = make<double>(name, matrix, {});
+    for (const Format& format : formats()) {
+      CAPTURE(format.name);
+      const auto rounded = make<double>(format.name, matrix, format.with_single_values()),
+                 whole = make<double>(format.name, matrix, format.options);
       const auto [y, energy] = tests::apply(*rounded, x);
       const auto [expected, expected_energy] = tests::apply(*whole, x);
       double worst = 0, largest = 0;
@@ -84,9 +98,9 @@ TEST_CASE("CG with rounded values reaches 1e-10 by restarts from the true residu
   Vector<double> load(matrix->rows);
   fill(load, 1.0);
   const Vector<double> b = copied(load, tests::device());
-  for (const char* name : formats()) {
-    CAPTURE(name);
-    const auto a = make<double>(name, matrix, {{"values", "single"}});
+  for (const Format& format : formats()) {
+    CAPTURE(format.name);
+    const auto a = make<double>(format.name, matrix, format.with_single_values());
     solver::CgOptions<double> options;
     options.tolerance = 1e-10;
     options.true_residual = [&](const std::vector<double>& x) { return residual(*matrix, load, x); };

@@ -163,6 +163,20 @@ CsrLaunch choose_launch(std::int64_t rows, std::int64_t nonzeros, const Options&
   return launch;
 }
 
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_on_gpu(const Ingredients<T>& from, const Options& given) {
+  const CsrMatrix<T>& matrix = *from.matrix;
+  const CsrLaunch launch = choose_launch(matrix.rows, matrix.nonzeros(), given);
+  if constexpr (std::is_same_v<T, double>)
+    if (has_single_values<T>(given)) {
+      if (launch.coop == 0)
+        throw std::invalid_argument("operator 'csr' has values: single on the GPU with rule: 2012 only");
+      return make_cooperative_csr(to_single(matrix), diagonal_of(matrix), launch);
+    }
+  return launch.coop == 0 ? make_streamed_csr(matrix, launch)
+                          : make_cooperative_csr(matrix, diagonal_of(matrix), launch);
+}
+
 /// What is kept of the runs of rows that are streamed, 16 bytes each: about as many as there are tiles of entries.
 std::int64_t bytes_of_runs(std::int64_t rows, std::int64_t nonzeros) {
   constexpr std::int64_t run_bytes = 16, run_entries = 2048, run_rows = 1024;
@@ -175,12 +189,7 @@ std::span<const OptionDescription> csr_options() { return options; }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options& given) {
-  const CsrLaunch launch = choose_launch(from.matrix->rows, from.matrix->nonzeros(), given);
-  if (from.device == Device::cuda) {
-    if (has_single_values<T>(given))
-      throw std::invalid_argument("operator 'csr' has no values: single on the GPU; operator 'sell' has");
-    return launch.coop == 0 ? make_streamed_csr(*from.matrix, launch) : make_cooperative_csr(*from.matrix, launch);
-  }
+  if (from.device == Device::cuda) return make_on_gpu(from, given);
   for (const auto& [name, value] : given)
     if (name != values_option.name)
       throw std::invalid_argument(
@@ -194,7 +203,10 @@ std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options&
 template <std::floating_point T>
 OperatorBytes bytes_of_csr(const Extent<T>& of, const Options& given) {
   OperatorBytes bytes = bytes_of_compressed_rows(of);
-  if (has_single_values<T>(given)) bytes.stored -= 4 * of.matrix->nonzeros();
+  if (has_single_values<T>(given)) {
+    bytes.stored -= 4 * of.matrix->nonzeros();
+    if (of.device == Device::cuda) bytes.making_on_host = bytes.stored;
+  }
   bytes.keeps_matrix = of.device == Device::host && !has_single_values<T>(given);
   if (of.device == Device::host) return bytes;
   const std::int64_t nonzeros = of.matrix->nonzeros();

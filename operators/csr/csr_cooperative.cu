@@ -1,28 +1,28 @@
 // The cooperative way over compressed rows: `coop` threads a row, each group `repeat` rows one after the other, blocks
-// of `block_size` (Reguly & Giles 2012, figure 3). Moves sizeof(T) + 4 bytes a nonzero, 2 sizeof(T) + 8 a row. Sums
-// have one order: two runs give the same bits.
+// of `block_size` (Reguly & Giles 2012, figure 3). Moves sizeof(Value) + 4 bytes a nonzero, 2 sizeof(T) + 8 a row.
+// Sums have one order: two runs give the same bits.
 
 #include <algorithm>
 
 #include "operators/csr/csr_cuda.hpp"
 #include "operators/cuda_sum.cuh"
-#include "operators/stored_diagonal.hpp"
 #include "operators/stored_footprint.hpp"
+#include "operators/value_words.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
-template <class T>
+template <class Value>
 struct Rows {
   std::int32_t rows;
   const std::int64_t* offsets;
-  const T* values;
+  const Value* values;
 };
 
-template <class T, int coop, bool with_energy>
-__global__ void cooperative_kernel(Rows<T> a, const std::int32_t* columns, int repeat, const T* x, T* y, double* energy,
-                                   cuda::Parts<1> parts) {
+template <class T, class Value, int coop, bool with_energy>
+__global__ void cooperative_kernel(Rows<Value> a, const std::int32_t* columns, int repeat, const T* x, T* y,
+                                   double* energy, cuda::Parts<1> parts) {
   const int groups = static_cast<int>(blockDim.x) / coop;
   const int lane = static_cast<int>(threadIdx.x) % coop, group = static_cast<int>(threadIdx.x) / coop;
   const std::int64_t rows_a_block = std::int64_t{groups} * repeat;
@@ -34,7 +34,7 @@ __global__ void cooperative_kernel(Rows<T> a, const std::int32_t* columns, int r
       if (row < a.rows) {
         const std::int64_t end = a.offsets[row + 1];
         for (std::int64_t k = a.offsets[row] + lane; k < end; k += coop)
-          sum += __ldcs(a.values + k) * __ldg(x + __ldcs(columns + k));
+          sum += static_cast<T>(__ldcs(a.values + k)) * __ldg(x + __ldcs(columns + k));
       }
 #pragma unroll
       for (int distance = coop / 2; distance > 0; distance /= 2)
@@ -48,51 +48,52 @@ __global__ void cooperative_kernel(Rows<T> a, const std::int32_t* columns, int r
   if constexpr (with_energy) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
 }
 
-template <class T>
-using CooperativeKernel = void (*)(Rows<T>, const std::int32_t*, int, const T*, T*, double*, cuda::Parts<1>);
+template <class T, class Value>
+using CooperativeKernel = void (*)(Rows<Value>, const std::int32_t*, int, const T*, T*, double*, cuda::Parts<1>);
 
-template <class T, bool with_energy>
-CooperativeKernel<T> cooperative_kernel_of(int coop) {
+template <class T, class Value, bool with_energy>
+CooperativeKernel<T, Value> cooperative_kernel_of(int coop) {
   switch (coop) {
     case 1:
-      return cooperative_kernel<T, 1, with_energy>;
+      return cooperative_kernel<T, Value, 1, with_energy>;
     case 2:
-      return cooperative_kernel<T, 2, with_energy>;
+      return cooperative_kernel<T, Value, 2, with_energy>;
     case 4:
-      return cooperative_kernel<T, 4, with_energy>;
+      return cooperative_kernel<T, Value, 4, with_energy>;
     case 8:
-      return cooperative_kernel<T, 8, with_energy>;
+      return cooperative_kernel<T, Value, 8, with_energy>;
     case 16:
-      return cooperative_kernel<T, 16, with_energy>;
+      return cooperative_kernel<T, Value, 16, with_energy>;
     default:
-      return cooperative_kernel<T, 32, with_energy>;
+      return cooperative_kernel<T, Value, 32, with_energy>;
   }
 }
 
-template <std::floating_point T>
+template <std::floating_point T, std::floating_point Value>
 class CooperativeCsr final : public Operator<T> {
  public:
-  CooperativeCsr(const CsrMatrix<T>& matrix, const CsrLaunch& launch)
+  CooperativeCsr(const CsrMatrix<Value>& matrix, Vector<T> diagonal, const CsrLaunch& launch)
       : Operator<T>(matrix.rows, Device::cuda),
         launch_(launch),
         offsets_(copied(matrix.row_offsets, Device::cuda)),
         columns_(copied(matrix.columns, Device::cuda)),
         values_(copied(matrix.values, Device::cuda)),
-        diagonal_(diagonal_of(matrix)),
-        kernel_(cooperative_kernel_of<T, true>(launch.coop)),
-        kernel_without_energy_(cooperative_kernel_of<T, false>(launch.coop)),
+        diagonal_(std::move(diagonal)),
+        kernel_(cooperative_kernel_of<T, Value, true>(launch.coop)),
+        kernel_without_energy_(cooperative_kernel_of<T, Value, false>(launch.coop)),
         blocks_(cuda::resident_blocks(kernel_, launch.block_size)),
         parts_(blocks_) {}
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   Footprint footprint() const override {
     const std::int64_t bytes = offsets_.bytes() + columns_.bytes() + values_.bytes();
-    return stored_footprint<T>(this->size(), values_.size(), values_.size(), bytes, bytes);
+    return with_vectors_of<T, Value>(
+        stored_footprint<Value>(this->size(), values_.size(), values_.size(), bytes, bytes), this->size());
   }
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const Rows<T> rows{this->size(), offsets_.data(), values_.data()};
+    const Rows<Value> rows{this->size(), offsets_.data(), values_.data()};
     const std::int64_t rows_a_block = std::int64_t{launch_.block_size / launch_.coop} * launch_.repeat;
     const std::int64_t blocks = std::clamp<std::int64_t>((this->size() + rows_a_block - 1) / rows_a_block, 1, blocks_);
     cuda::launch(energy != nullptr ? kernel_ : kernel_without_energy_, blocks, launch_.block_size, 0, rows,
@@ -103,21 +104,26 @@ class CooperativeCsr final : public Operator<T> {
   CsrLaunch launch_;
   Vector<std::int64_t> offsets_;
   Vector<std::int32_t> columns_;
-  Vector<T> values_;
+  Vector<Value> values_;
   Vector<T> diagonal_;  ///< on the host
-  CooperativeKernel<T> kernel_, kernel_without_energy_;
+  CooperativeKernel<T, Value> kernel_, kernel_without_energy_;
   std::int64_t blocks_;
   mutable cuda::PartsStorage<1> parts_;
 };
 
 }  // namespace
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_cooperative_csr(const CsrMatrix<T>& matrix, const CsrLaunch& launch) {
-  return std::make_unique<CooperativeCsr<T>>(matrix, launch);
+template <std::floating_point T, std::floating_point Value>
+std::unique_ptr<Operator<T>> make_cooperative_csr(const CsrMatrix<Value>& matrix, Vector<T> diagonal,
+                                                  const CsrLaunch& launch) {
+  return std::make_unique<CooperativeCsr<T, Value>>(matrix, std::move(diagonal), launch);
 }
 
-template std::unique_ptr<Operator<double>> make_cooperative_csr(const CsrMatrix<double>&, const CsrLaunch&);
-template std::unique_ptr<Operator<float>> make_cooperative_csr(const CsrMatrix<float>&, const CsrLaunch&);
+template std::unique_ptr<Operator<double>> make_cooperative_csr(const CsrMatrix<double>&, Vector<double>,
+                                                                const CsrLaunch&);
+template std::unique_ptr<Operator<double>> make_cooperative_csr(const CsrMatrix<float>&, Vector<double>,
+                                                                const CsrLaunch&);
+template std::unique_ptr<Operator<float>> make_cooperative_csr(const CsrMatrix<float>&, Vector<float>,
+                                                               const CsrLaunch&);
 
 }  // namespace femcg::operators
