@@ -46,7 +46,11 @@ struct Format {
 /// Those that have them, in all ways of this device.
 std::vector<Format> formats() {
   if (tests::device() == Device::host) return {{"csr", {}}, {"sell", {}}};
-  return {{"csr", {{"rule", "2012"}}}, {"csr", {{"coop", "8"}, {"repeat", "3"}}}, {"sell", {}}};
+  return {{"csr", {}},
+          {"csr", {{"index", "32"}}},
+          {"csr", {{"rule", "2012"}}},
+          {"csr", {{"coop", "8"}, {"repeat", "3"}}},
+          {"sell", {}}};
 }
 
 /// b - A x in double precision.

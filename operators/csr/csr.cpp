@@ -164,17 +164,15 @@ CsrLaunch choose_launch(std::int64_t rows, std::int64_t nonzeros, const Options&
 }
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_on_gpu(const Ingredients<T>& from, const Options& given) {
-  const CsrMatrix<T>& matrix = *from.matrix;
+std::unique_ptr<Operator<T>> make_on_gpu(const CsrMatrix<T>& matrix, const Options& given) {
   const CsrLaunch launch = choose_launch(matrix.rows, matrix.nonzeros(), given);
+  const auto make = [&](const auto& stored) {
+    return launch.coop == 0 ? make_streamed_csr(stored, diagonal_of(matrix), launch)
+                            : make_cooperative_csr(stored, diagonal_of(matrix), launch);
+  };
   if constexpr (std::is_same_v<T, double>)
-    if (has_single_values<T>(given)) {
-      if (launch.coop == 0)
-        throw std::invalid_argument("operator 'csr' has values: single on the GPU with rule: 2012 only");
-      return make_cooperative_csr(to_single(matrix), diagonal_of(matrix), launch);
-    }
-  return launch.coop == 0 ? make_streamed_csr(matrix, launch)
-                          : make_cooperative_csr(matrix, diagonal_of(matrix), launch);
+    if (has_single_values<T>(given)) return make(to_single(matrix));
+  return make(matrix);
 }
 
 /// What is kept of the runs of rows that are streamed, 16 bytes each: about as many as there are tiles of entries.
@@ -189,7 +187,7 @@ std::span<const OptionDescription> csr_options() { return options; }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options& given) {
-  if (from.device == Device::cuda) return make_on_gpu(from, given);
+  if (from.device == Device::cuda) return make_on_gpu(*from.matrix, given);
   for (const auto& [name, value] : given)
     if (name != values_option.name)
       throw std::invalid_argument(

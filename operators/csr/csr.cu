@@ -2,7 +2,7 @@
 // threads read values and columns as they lie in memory, four entries at a time whatever the rows, multiply by x, and
 // leave the products in shared memory; after a barrier small groups of threads add up the rows (Greathouse & Daga
 // 2014). Nothing waits for a row offset before it can read the matrix. Columns are 16-bit offsets from the tile's least
-// column where that fits. Moves sizeof(T) + 2 or 4 bytes a nonzero, 2 sizeof(T) + 8 a row.
+// column where that fits. Moves sizeof(Value) + 2 or 4 bytes a nonzero, 2 sizeof(T) + 8 a row.
 //
 // Sums have one order: two runs give the same bits. The cooperative way is in csr_cooperative.cu. A version in which
 // bulk copies kept several tiles on their way into shared memory, and rows were added up from there without products in
@@ -15,8 +15,8 @@
 #include "operators/cuda_conversion.cuh"
 #include "operators/cuda_resident_cg.cuh"
 #include "operators/cuda_sum.cuh"
-#include "operators/stored_diagonal.hpp"
 #include "operators/stored_footprint.hpp"
+#include "operators/value_words.hpp"
 
 namespace femcg::operators {
 
@@ -29,11 +29,11 @@ constexpr int entries_at_once = 4;
 template <class T>
 constexpr int tile = 16384 / sizeof(T) - entries_at_once;
 
-template <class T>
+template <class Value>
 struct Rows {
   std::int32_t rows;
   const std::int64_t* offsets;
-  const T* values;
+  const Value* values;
 };
 
 template <class Value, int N>
@@ -75,9 +75,9 @@ template <class T>
 constexpr int runs_together = sizeof(T) == 4 ? 2 : 1;
 
 /// Leaves the products of entries begin <= k < end in shared memory, product k - run_begin(begin) at its place.
-template <class T, class Column>
-__device__ void multiply_tile(const T* values, const Column* columns, const T* x, std::int64_t begin, std::int64_t end,
-                              T* products) {
+template <class T, class Value, class Column>
+__device__ void multiply_tile(const Value* values, const Column* columns, const T* x, std::int64_t begin,
+                              std::int64_t end, T* products) {
   // Whole runs are read, and arrays are padded at their ends; columns of other tiles have another base.
   const std::int64_t aligned = run_begin(begin);
   const auto before = static_cast<int>(begin - aligned), count = static_cast<int>(end - aligned);
@@ -87,7 +87,8 @@ __device__ void multiply_tile(const T* values, const Column* columns, const T* x
 #pragma unroll 1
   for (int k = static_cast<int>(threadIdx.x) * entries_at_once; k < count; k += together * step) {
     Run<Column, entries_at_once> column[together];
-    Run<T, entries_at_once> run[together];
+    Run<Value, entries_at_once> run[together];
+    Run<T, entries_at_once> product[together];
 #pragma unroll
     for (int j = 0; j < together; ++j)
       if (k + j * step < count) {
@@ -99,20 +100,23 @@ __device__ void multiply_tile(const T* values, const Column* columns, const T* x
       const int first = k + j * step;
 #pragma unroll
       for (int i = 0; i < entries_at_once; ++i)
-        run[j].entry[i] *= before <= first + i && first + i < count ? __ldg(x + column[j].entry[i]) : T(0);
+        product[j].entry[i] = static_cast<T>(run[j].entry[i]) *
+                              (before <= first + i && first + i < count ? __ldg(x + column[j].entry[i]) : T(0));
     }
 #pragma unroll
     for (int j = 0; j < together; ++j)
-      if (k + j * step < count) *reinterpret_cast<Run<T, entries_at_once>*>(products + place<T>(k + j * step)) = run[j];
+      if (k + j * step < count)
+        *reinterpret_cast<Run<T, entries_at_once>*>(products + place<T>(k + j * step)) = product[j];
   }
 }
 
 /// The sum of one row that is longer than a tile, known to thread 0.
-template <class T, class Column>
-__device__ T sum_long_row(const T* values, const Column* columns, const T* x, std::int64_t begin, std::int64_t end) {
+template <class T, class Value, class Column>
+__device__ T sum_long_row(const Value* values, const Column* columns, const T* x, std::int64_t begin,
+                          std::int64_t end) {
   double sum = 0;
   for (std::int64_t k = begin + threadIdx.x; k < end; k += stream_threads)
-    sum += static_cast<double>(values[k] * __ldg(x + columns[k]));
+    sum += static_cast<double>(static_cast<T>(values[k]) * __ldg(x + columns[k]));
   return static_cast<T>(cuda::sum_of_block(sum));
 }
 
@@ -124,8 +128,8 @@ struct Tile {
 };
 
 /// y on the rows of a tile; the part of x'y that is this thread's.
-template <class T, class Column>
-__device__ double multiply_tile_rows(const Rows<T>& a, const Column* columns, const Tile& from, const Tile& to,
+template <class T, class Value, class Column>
+__device__ double multiply_tile_rows(const Rows<Value>& a, const Column* columns, const Tile& from, const Tile& to,
                                      const T* x, T* y, T* products) {
   const std::int32_t first = from.first_row, rows = to.first_row - first;
   const std::int64_t begin = from.first_entry, end = to.first_entry, aligned = run_begin(begin);
@@ -159,9 +163,9 @@ __device__ double multiply_tile_rows(const Rows<T>& a, const Column* columns, co
   return energy;
 }
 
-template <class T, class Column, bool with_energy>
+template <class T, class Value, class Column, bool with_energy>
 __global__ void __launch_bounds__(stream_threads, sizeof(T) == 4 ? 5 : 6)
-    streamed_kernel(Rows<T> a, const Column* columns, std::int64_t tiles, const Tile* of_tile, const T* x, T* y,
+    streamed_kernel(Rows<Value> a, const Column* columns, std::int64_t tiles, const Tile* of_tile, const T* x, T* y,
                     double* energy, cuda::Parts<1> parts) {
   __shared__ alignas(16) T products[shared_places<T>];
   double sums[1] = {0};
@@ -183,8 +187,8 @@ __global__ void __launch_bounds__(stream_threads, sizeof(T) == 4 ? 5 : 6)
 
 /// Runs of rows with at most `tile` nonzeros and at most 1024 rows, and the end of the last; a longer row is a run of
 /// its own, and without rows there is an empty one.
-template <class T>
-std::vector<Tile> cut_into_tiles(const CsrMatrix<T>& matrix) {
+template <class T, class Value>
+std::vector<Tile> cut_into_tiles(const CsrMatrix<Value>& matrix) {
   constexpr std::int32_t most_rows = 1024;
   std::vector<Tile> tiles{{0, 0, 0}};
   const std::int64_t* offsets = matrix.row_offsets.data();
@@ -205,11 +209,11 @@ Vector<Value> padded(const Vector<Value>& from) {
 }
 
 /// The matrix by rows, for the loop inside one kernel.
-template <class T, class Column>
+template <class T, class Value, class Column>
 struct CsrByRows {
   std::int32_t rows;
   const std::int64_t* offsets;
-  const T* values;
+  const Value* values;
   const Column* columns;
   std::int64_t tiles;
   const Tile* of_tile;
@@ -233,16 +237,17 @@ struct CsrByRows {
   }
 };
 
-template <std::floating_point T>
+template <std::floating_point T, std::floating_point Value>
 class StreamedCsr final : public Operator<T> {
  public:
-  StreamedCsr(const CsrMatrix<T>& matrix, const CsrLaunch& launch)
-      : StreamedCsr(matrix, launch, cut_into_tiles(matrix)) {}
+  StreamedCsr(const CsrMatrix<Value>& matrix, Vector<T> diagonal, const CsrLaunch& launch)
+      : StreamedCsr(matrix, std::move(diagonal), launch, cut_into_tiles<T>(matrix)) {}
 
   Footprint footprint() const override {
-    const std::int64_t bytes = offsets_.bytes() + tiles_.bytes() + nonzeros_ * std::int64_t{sizeof(T)} +
+    const std::int64_t bytes = offsets_.bytes() + tiles_.bytes() + nonzeros_ * std::int64_t{sizeof(Value)} +
                                nonzeros_ * (narrow_columns_.size() > 0 ? 2 : 4);
-    return stored_footprint<T>(this->size(), nonzeros_, nonzeros_, bytes, bytes);
+    return with_vectors_of<T, Value>(stored_footprint<Value>(this->size(), nonzeros_, nonzeros_, bytes, bytes),
+                                     this->size());
   }
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::unique_ptr<ResidentCg<T>> resident_cg() const override {
@@ -250,12 +255,12 @@ class StreamedCsr final : public Operator<T> {
   }
 
  private:
-  StreamedCsr(const CsrMatrix<T>& matrix, const CsrLaunch& launch, std::vector<Tile> tiles)
+  StreamedCsr(const CsrMatrix<Value>& matrix, Vector<T> diagonal, const CsrLaunch& launch, std::vector<Tile> tiles)
       : Operator<T>(matrix.rows, Device::cuda),
         nonzeros_(matrix.nonzeros()),
         offsets_(copied(matrix.row_offsets, Device::cuda)),
         values_(padded(matrix.values)),
-        diagonal_(diagonal_of(matrix)),
+        diagonal_(std::move(diagonal)),
         blocks_(std::min(static_cast<std::int64_t>(tiles.size()) - 1, most_blocks())),
         parts_(blocks_) {
     columns_ = padded(matrix.columns);
@@ -285,29 +290,30 @@ class StreamedCsr final : public Operator<T> {
     else
       launch_with(columns_.data(), x, y, energy);
   }
-  Rows<T> rows() const { return {this->size(), offsets_.data(), values_.data()}; }
+  Rows<Value> rows() const { return {this->size(), offsets_.data(), values_.data()}; }
   template <class Column>
   std::unique_ptr<ResidentCg<T>> resident_with(const Column* columns) const {
-    using Loop = cuda::ResidentRows<T, CsrByRows<T, Column>>;
+    using Loop = cuda::ResidentRows<T, CsrByRows<T, Value, Column>>;
     if (this->size() == 0 || this->size() > Loop::most_rows()) return nullptr;
-    const CsrByRows<T, Column> by_rows{this->size(), offsets_.data(),   values_.data(),
-                                       columns,      tiles_.size() - 1, tiles_.data()};
+    const CsrByRows<T, Value, Column> by_rows{this->size(), offsets_.data(),   values_.data(),
+                                              columns,      tiles_.size() - 1, tiles_.data()};
     return std::make_unique<Loop>(by_rows, static_cast<double>(nonzeros_) / this->size());
   }
   template <class Column>
   void launch_with(const Column* columns, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-    const auto kernel = energy != nullptr ? streamed_kernel<T, Column, true> : streamed_kernel<T, Column, false>;
+    const auto kernel =
+        energy != nullptr ? streamed_kernel<T, Value, Column, true> : streamed_kernel<T, Value, Column, false>;
     cuda::launch(kernel, blocks_, stream_threads, 0, rows(), columns, tiles_.size() - 1, tiles_.data(), x.data(),
                  y.data(), energy != nullptr ? energy->data() : nullptr, parts_.parts());
   }
   static std::int64_t most_blocks() {
-    return std::min(cuda::resident_blocks(streamed_kernel<T, std::uint16_t, true>, stream_threads),
-                    cuda::resident_blocks(streamed_kernel<T, std::int32_t, true>, stream_threads));
+    return std::min(cuda::resident_blocks(streamed_kernel<T, Value, std::uint16_t, true>, stream_threads),
+                    cuda::resident_blocks(streamed_kernel<T, Value, std::int32_t, true>, stream_threads));
   }
 
   std::int64_t nonzeros_;
   Vector<std::int64_t> offsets_;
-  Vector<T> values_;
+  Vector<Value> values_;
   Vector<T> diagonal_;  ///< on the host
   std::int64_t blocks_;
   Vector<Tile> tiles_;
@@ -318,12 +324,15 @@ class StreamedCsr final : public Operator<T> {
 
 }  // namespace
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_streamed_csr(const CsrMatrix<T>& matrix, const CsrLaunch& launch) {
-  return std::make_unique<StreamedCsr<T>>(matrix, launch);
+template <std::floating_point T, std::floating_point Value>
+std::unique_ptr<Operator<T>> make_streamed_csr(const CsrMatrix<Value>& matrix, Vector<T> diagonal,
+                                               const CsrLaunch& launch) {
+  return std::make_unique<StreamedCsr<T, Value>>(matrix, std::move(diagonal), launch);
 }
 
-template std::unique_ptr<Operator<double>> make_streamed_csr(const CsrMatrix<double>&, const CsrLaunch&);
-template std::unique_ptr<Operator<float>> make_streamed_csr(const CsrMatrix<float>&, const CsrLaunch&);
+template std::unique_ptr<Operator<double>> make_streamed_csr(const CsrMatrix<double>&, Vector<double>,
+                                                             const CsrLaunch&);
+template std::unique_ptr<Operator<double>> make_streamed_csr(const CsrMatrix<float>&, Vector<double>, const CsrLaunch&);
+template std::unique_ptr<Operator<float>> make_streamed_csr(const CsrMatrix<float>&, Vector<float>, const CsrLaunch&);
 
 }  // namespace femcg::operators

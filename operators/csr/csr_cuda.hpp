@@ -16,12 +16,11 @@ struct CsrLaunch {
   bool wide = true;    ///< 32-bit columns where the others do not fit, or are not asked for
 };
 
-/// The product on the GPU of a matrix on the host. Throws std::invalid_argument where 16-bit columns are insisted on
-/// and do not fit.
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_streamed_csr(const CsrMatrix<T>& matrix, const CsrLaunch& launch);
-
-/// Likewise; values are of T, or of single precision in a loop of double precision.
+/// The product on the GPU of a matrix on the host. Values are of T, or of single precision in a loop of double
+/// precision. Throws std::invalid_argument where 16-bit columns are insisted on and do not fit.
+template <std::floating_point T, std::floating_point Value>
+std::unique_ptr<Operator<T>> make_streamed_csr(const CsrMatrix<Value>& matrix, Vector<T> diagonal,
+                                               const CsrLaunch& launch);
 template <std::floating_point T, std::floating_point Value>
 std::unique_ptr<Operator<T>> make_cooperative_csr(const CsrMatrix<Value>& matrix, Vector<T> diagonal,
                                                   const CsrLaunch& launch);
