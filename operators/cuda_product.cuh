@@ -57,20 +57,39 @@ __device__ T sum_of_lanes(T value) {
   return value;
 }
 
+/// make<threads>() for a number of threads a row that is known when the program runs, a power of two up to a warp.
+template <class Make>
+auto with_threads_a_row(int threads, const Make& make) {
+  switch (threads) {
+    case 1:
+      return make.template operator()<1>();
+    case 2:
+      return make.template operator()<2>();
+    case 4:
+      return make.template operator()<4>();
+    case 8:
+      return make.template operator()<8>();
+    case 16:
+      return make.template operator()<16>();
+    default:
+      return make.template operator()<threads_a_warp>();
+  }
+}
+
 /// The launches of y = A x by one kernel without and one with x'Ax. A kernel goes over its work in strides of the grid,
-/// which has every block resident, writes all of y and, in the second case, ends with give_energy.
+/// writes all of y and, in the second case, ends with give_energy.
 template <class T, class Matrix>
 class Product {
  public:
   using Kernel = void (*)(Matrix a, const T* x, T* y, double* energy, Parts<1> parts);
 
+  /// Of `threads` a block; the grid has no more blocks than the GPU holds at once.
   Product(Kernel without_energy, Kernel with_energy, int threads)
-      : without_energy_(without_energy),
-        with_energy_(with_energy),
-        threads_(threads),
-        blocks_without_(resident_blocks(without_energy, threads)),
-        blocks_with_(resident_blocks(with_energy, threads)),
-        parts_(blocks_with_) {}
+      : Product(without_energy, with_energy, threads, resident_blocks(without_energy, threads),
+                resident_blocks(with_energy, threads)) {}
+  /// The grid has no more than `most_blocks`.
+  Product(Kernel without_energy, Kernel with_energy, int threads, std::int64_t most_blocks)
+      : Product(without_energy, with_energy, threads, most_blocks, most_blocks) {}
 
   /// `threads` is how many could work at once. At least one block writes x'Ax, where there are no rows too.
   void operator()(const Matrix& a, std::int64_t threads, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
@@ -84,6 +103,14 @@ class Product {
   }
 
  private:
+  Product(Kernel without_energy, Kernel with_energy, int threads, std::int64_t blocks_without, std::int64_t blocks_with)
+      : without_energy_(without_energy),
+        with_energy_(with_energy),
+        threads_(threads),
+        blocks_without_(blocks_without),
+        blocks_with_(blocks_with),
+        parts_(blocks_with) {}
+
   Kernel without_energy_, with_energy_;
   int threads_;
   std::int64_t blocks_without_, blocks_with_;

@@ -32,7 +32,7 @@ void ComparisonFiles::write() const {
   const nlohmann::ordered_json json = to_json(rows_, *baseline_ ? &**baseline_ : nullptr);
   mesh::write_atomically(directory_ / "compare.json", to_text(json));
   mesh::write_atomically(directory_ / "compare.csv", to_csv(json));
-  if (has_report_page()) mesh::write_atomically(directory_ / "report.html", report_page(to_text(json)));
+  if (has_report_page()) mesh::write_atomically(directory_ / "report.html", report_page(to_lines(json)));
 }
 
 ExitStatus ComparisonFiles::finish(bool interrupted) const {

@@ -151,6 +151,12 @@ std::string to_line(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+std::string to_lines(const ordered_json& array) {
+  std::string text = "[";
+  for (const ordered_json& entry : array) text += (text.size() > 1 ? ",\n" : "\n") + to_line(entry);
+  return text + "\n]\n";
+}
+
 std::string to_csv(const std::vector<Iteration>& history) {
   std::string text = "iteration,relative_residual,seconds\n";
   for (const Iteration& iteration : history)

@@ -85,6 +85,8 @@ nlohmann::ordered_json to_json(const Record& record);
 std::string to_text(const nlohmann::ordered_json& json);
 /// The same on one line, without its end.
 std::string to_line(const nlohmann::ordered_json& json);
+/// An array with each of its entries on a line.
+std::string to_lines(const nlohmann::ordered_json& array);
 /// The columns iteration, relative_residual, seconds.
 std::string to_csv(const std::vector<Iteration>& history);
 /// The summary that a person reads.

@@ -132,6 +132,26 @@ def sweep():
     return records
 
 
+def option():
+    """One operator, whose threads a row are swept over all degrees and precisions."""
+    return [
+        record("csr", degree, precision, options={"coop": coop, "rule": 2012},
+               sweep={"degree": str(degree), "precision": precision, "coop": str(coop)}, speed=1 - 0.1 * abs(degree - math.log2(coop)))
+        for degree in (1, 2, 3, 4) for precision in ("double", "single") for coop in (1, 2, 4, 8)
+    ]  # fmt: skip
+
+
+def cases():
+    """Three cases, two of which have one name."""
+    records = []
+    for case, title in (("a/case_10.yaml", "Ten"), ("b/case_10.yaml", "Other ten"), ("a/case_2.yaml", "Two")):
+        for name in ("csr", "ellpack"):
+            made = record(name, 2)
+            made.update(case=case, title=title)
+            records.append(made)
+    return records
+
+
 def devices():
     """Both devices, one problem, against a baseline."""
     records = []

@@ -185,7 +185,7 @@ TEST_CASE("a stored comparison becomes the page that it had") {
   CHECK(same.out == "2 records in report.html\n");
   const Result both = shell(make +
                             "mkdir kept && $femcg report --quiet made/compare.json copy.json --output kept/page.html "
-                            "&& ls kept && grep -c '\"status\": \"timed\"' kept/page.html");
+                            "&& ls kept && grep -c '\"status\":\"timed\"' kept/page.html");
   INFO(both.err);
   CHECK(both.status == 0);
   CHECK(both.out == "page.html\n4\n");

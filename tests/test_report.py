@@ -24,6 +24,8 @@ EXPECTED = {
     "devices": {"sections": ASSEMBLED | {"baseline", "numbers"}, "panels": 2, "bars": 12, "roofs": 12},
     "variants": {"sections": ASSEMBLED | {"sweep-problem-0", "numbers"}, "panels": 3, "bars": 9, "roofs": 9},
     "matrices": {"sections": ASSEMBLED | {"numbers"}, "panels": 2, "bars": 8, "roofs": 8},
+    "option": {"sections": (ASSEMBLED - {"rates", "break-even"}) | {"degree", "sweep-0", "numbers"}, "panels": 0, "bars": 0, "lines": 2, "roofs": 0},
+    "cases": {"sections": ASSEMBLED | {"numbers"}, "panels": 1, "bars": 2, "roofs": 2, "records": 2},
     "single": {"sections": ASSEMBLED - {"break-even"} | {"numbers"}, "panels": 1, "bars": 1, "roofs": 1},
     "hostile": {"sections": ASSEMBLED | {"numbers", "trouble"}, "panels": 1, "bars": 2, "roofs": 2},
     "zeros": {"sections": {"row-lengths", "break-even", "numbers"}, "panels": 0, "bars": 0, "roofs": 0},
@@ -116,8 +118,8 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(count("#rates [aria-label=bar] rect"), expected["bars"])
         self.assertEqual(count("#rates .roof > *"), expected["roofs"])
         self.assertEqual(count("#degree [aria-label=line] path"), expected.get("lines", 0))
-        self.assertEqual(count("#numbers tbody tr"), len(getattr(report_records, name)()))
-        self.assertEqual(count("nav a"), len(expected["sections"] - {"trouble", "aside"}))
+        self.assertEqual(count("#numbers tbody tr"), expected.get("records", len(getattr(report_records, name)())))
+        self.assertEqual(count("nav[aria-label=Contents] a"), len(expected["sections"] - {"trouble", "aside"}))
         self.assertEqual(count("figure"), count("figure svg:first-child"))
         text = self.evaluate("document.getElementById('report').outerHTML")
         self.assertNotRegex(text, r"NaN|undefined|Infinity|\[object")
@@ -211,6 +213,34 @@ class ReportPage(unittest.TestCase):
         texts = self.evaluate("[...document.querySelectorAll('#rates figure svg')].map((svg) => svg.textContent)")
         self.assertIn("Products per second", texts[0])
         self.assertIn("CG iterations per second", texts[1])
+
+    def test_one_operator_has_a_line_for_each_problem_against_its_option(self):
+        self.open("option")
+        figures = self.evaluate(
+            """[...document.querySelectorAll("#sweep-0 figure")].map((figure) =>
+            [figure.querySelector("h3").textContent, [...figure.querySelectorAll(".name")].map((e) => e.textContent).sort(),
+             figure.querySelectorAll("[aria-label=line] path").length])"""
+        )
+        degrees = [f"Degree {degree}" for degree in (1, 2, 3, 4)]
+        self.assertEqual(
+            figures,
+            [[f"csr, rule 2012 \u00b7 {precision} precision \u00b7 GPU", degrees, 4] for precision in ("double", "single")],
+        )
+
+    def test_cases_are_shown_one_by_one(self):
+        self.open("cases")
+        case = "[document.querySelector('h1').textContent, document.querySelector('nav [aria-current]').textContent, document.querySelector('tbody th').textContent]"
+        titles = ["Two", "Ten", "Other ten"]
+        self.assertEqual(
+            self.evaluate("[...document.querySelectorAll('nav[aria-label=Cases] a')].map((e) => e.textContent)"), titles
+        )
+        self.assertEqual(self.evaluate(case)[:2], ["Two", "Two"])
+        for name, title in (("case-case_10-2", "Other ten"), ("case-case_10", "Ten"), ("memory", "Ten"), ("case-case_2", "Two")):
+            self.evaluate(f"document.querySelector('[href=\"#{name}\"]').click()")
+            self.browser.settle()
+            self.assertEqual(self.evaluate(case)[:2], [title, title], name)
+        self.check_content("cases")
+        self.check_silence("cases")
 
     def test_powers_of_two_are_evenly_spaced(self):
         self.open("sweep")

@@ -1,14 +1,20 @@
 // The report page around its records; what a browser makes of it is tested by test_report.py.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "solver/report.hpp"
 #include "solver/report_page.hpp"
+#include "tests/program.hpp"
 
 using namespace femcg::solver;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -48,4 +54,24 @@ TEST_CASE("the page asks nothing of the network" * doctest::skip(!has_report_pag
     CAPTURE(source);
     CHECK(page.find(source) == std::string::npos);
   }
+}
+
+TEST_CASE("the page that is kept beside the records of a GPU is theirs") {
+  const fs::path folder = FEMCG_SOURCE_DIR "/cases/h200", kept = folder / "report.html";
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  std::ranges::sort(files);
+  nlohmann::json records = nlohmann::json::array();
+  for (const fs::path& file : files)
+    for (const nlohmann::json& record : nlohmann::json::parse(femcg::tests::contents(file))) records.push_back(record);
+  INFO("to make it anew: build/release/femcg report cases/h200/*.json");
+  const std::string page = femcg::tests::contents(kept);
+  CHECK(records.size() > 300);
+  CHECK(nlohmann::json::parse(embedded(page)) == records);
+  if (!has_report_page()) return;
+  const fs::path made = fs::temp_directory_path() / ("femcg_test_report_page_" + std::to_string(::getpid()));
+  report(files, made, {.quiet = true});
+  CHECK((femcg::tests::contents(made) == page));  // without printing a megabyte
+  fs::remove(made);
 }

@@ -46,23 +46,9 @@ __global__ void __launch_bounds__(most_block_threads)
 
 template <class T>
 cuda::Product<T, Slots<T>> product_of(int threads_a_row, int block_size) {
-  const auto product = [&]<int threads>() {
+  return cuda::with_threads_a_row(threads_a_row, [&]<int threads>() {
     return cuda::Product<T, Slots<T>>(ellr_t_kernel<T, threads, false>, ellr_t_kernel<T, threads, true>, block_size);
-  };
-  switch (threads_a_row) {
-    case 1:
-      return product.template operator()<1>();
-    case 2:
-      return product.template operator()<2>();
-    case 4:
-      return product.template operator()<4>();
-    case 8:
-      return product.template operator()<8>();
-    case 16:
-      return product.template operator()<16>();
-    default:
-      return product.template operator()<32>();
-  }
+  });
 }
 
 /// A thread a slot moves what that slot multiplies. A row's last step is padded with zeros at its last column; beyond

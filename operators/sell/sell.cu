@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "operators/cuda_conversion.cuh"
+#include "operators/cuda_product.cuh"
 #include "operators/cuda_resident_cg.cuh"
-#include "operators/cuda_sum.cuh"
 #include "operators/sell/sell_cuda.hpp"
 #include "operators/value_words.hpp"
 
@@ -75,10 +75,10 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <class T, class Column, class Value>
-using SellKernel = void (*)(Chunks<T, Column, Value>, const T*, T*, double*, cuda::Parts<1>);
+using SellProduct = cuda::Product<T, Chunks<T, Column, Value>>;
 
 template <class T, class Column, class Value, int at_once, bool with_energy>
-SellKernel<T, Column, Value> sell_kernel_of(int chunk_rows) {
+typename SellProduct<T, Column, Value>::Kernel sell_kernel_of(int chunk_rows) {
   switch (chunk_rows) {
     case 4:
       return sell_kernel<T, Column, Value, 4, at_once, with_energy>;
@@ -95,23 +95,19 @@ SellKernel<T, Column, Value> sell_kernel_of(int chunk_rows) {
   }
 }
 
-/// A kernel with its energy and without, and the blocks of it that the GPU holds at once.
 template <class T, class Column, class Value>
-struct SellKernels {
-  SellKernels(int chunk_rows, double mean_length, std::int64_t most_blocks) {
-    // Rows of 9 entries in two batches of 5; longer ones by 8.
-    const bool short_rows = mean_length <= 10;
-    with_energy = short_rows ? sell_kernel_of<T, Column, Value, 5, true>(chunk_rows)
-                             : sell_kernel_of<T, Column, Value, 8, true>(chunk_rows);
-    without = short_rows ? sell_kernel_of<T, Column, Value, 5, false>(chunk_rows)
-                         : sell_kernel_of<T, Column, Value, 8, false>(chunk_rows);
-    // Short rows gain from blocks that stay; for long ones the GPU balances better than strides do.
-    const bool long_rows = mean_length * static_cast<double>(sizeof(Value) + sizeof(Column)) > 240;
-    blocks = long_rows ? most_blocks : cuda::resident_blocks(with_energy, block_threads);
-  }
-  SellKernel<T, Column, Value> with_energy, without;
-  std::int64_t blocks;
-};
+SellProduct<T, Column, Value> sell_product_of(int chunk_rows, std::int64_t rows, double mean_length) {
+  // Rows of 9 entries in two batches of 5; longer ones by 8.
+  const bool short_rows = mean_length <= 10;
+  const auto with_energy = short_rows ? sell_kernel_of<T, Column, Value, 5, true>(chunk_rows)
+                                      : sell_kernel_of<T, Column, Value, 8, true>(chunk_rows);
+  const auto without = short_rows ? sell_kernel_of<T, Column, Value, 5, false>(chunk_rows)
+                                  : sell_kernel_of<T, Column, Value, 8, false>(chunk_rows);
+  // Short rows gain from blocks that stay; for long ones the GPU balances better than strides do.
+  if (mean_length * static_cast<double>(sizeof(Value) + sizeof(Column)) <= 240)
+    return {without, with_energy, block_threads};
+  return {without, with_energy, block_threads, std::max<std::int64_t>(1, (rows + block_threads - 1) / block_threads)};
+}
 
 /// The matrix by rows, for the loop inside one kernel.
 template <class Column, class Matrix>
@@ -188,9 +184,8 @@ class CudaSell final : public Operator<T> {
         a_(lists_on_gpu(lists)),
         chunk_rows_(static_cast<int>(lists.chunk_rows)),
         diagonal_(std::move(diagonal)),
-        narrow_kernels_(chunk_rows_, mean_length(matrix), most_blocks(matrix)),
-        kernels_(chunk_rows_, mean_length(matrix), most_blocks(matrix)),
-        parts_(std::max(narrow_kernels_.blocks, kernels_.blocks)) {
+        narrow_product_(sell_product_of<T, std::uint16_t, Value>(chunk_rows_, matrix.rows, mean_length(matrix))),
+        product_(sell_product_of<T, std::int32_t, Value>(chunk_rows_, matrix.rows, mean_length(matrix))) {
     const std::int32_t* rows = a_.places.data();
     Vector<std::int32_t> basis;  // on the GPU, while the entries are moved
     if (a_.basis.size() > 0) {
@@ -220,9 +215,6 @@ class CudaSell final : public Operator<T> {
   }
 
  private:
-  static std::int64_t most_blocks(const CsrMatrix<Value>& matrix) {
-    return std::max<std::int64_t>(1, (std::int64_t{matrix.rows} + block_threads - 1) / block_threads);
-  }
   static double mean_length(const CsrMatrix<Value>& matrix) {
     return static_cast<double>(matrix.nonzeros()) / std::max(1, matrix.rows);
   }
@@ -247,9 +239,9 @@ class CudaSell final : public Operator<T> {
   }
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     if (bases_.size() > 0)
-      launch_with(narrow_kernels_, narrow_columns_.data(), bases_.data(), x, y, energy);
+      narrow_product_(chunks(narrow_columns_.data(), bases_.data()), this->size(), x, y, energy);
     else
-      launch_with(kernels_, a_.columns.data(), static_cast<const std::int32_t*>(nullptr), x, y, energy);
+      product_(chunks(a_.columns.data(), nullptr), this->size(), x, y, energy);
   }
   template <class Column>
   Chunks<T, Column, Value> chunks(const Column* columns, const std::int32_t* bases) const {
@@ -264,24 +256,14 @@ class CudaSell final : public Operator<T> {
     return cuda::make_resident_cg<T>(
         SellByRows<Column, Value>{this->size(), chunk_rows_, a.offsets, a.columns, a.values, a.places, a.bases});
   }
-  template <class Column>
-  void launch_with(const SellKernels<T, Column, Value>& kernels, const Column* columns, const std::int32_t* bases,
-                   const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-    const Chunks<T, Column, Value> a = chunks(columns, bases);
-    const std::int64_t blocks =
-        std::clamp<std::int64_t>((this->size() + block_threads - 1) / block_threads, 1, kernels.blocks);
-    cuda::launch(energy != nullptr ? kernels.with_energy : kernels.without, blocks, block_threads, 0, a, x.data(),
-                 y.data(), energy != nullptr ? energy->data() : nullptr, parts_.parts());
-  }
 
   SellMatrix<Value> a_;  ///< on the GPU; its basis on the host
   int chunk_rows_;
   Vector<T> diagonal_;  ///< on the host
-  SellKernels<T, std::uint16_t, Value> narrow_kernels_;
-  SellKernels<T, std::int32_t, Value> kernels_;
+  SellProduct<T, std::uint16_t, Value> narrow_product_;
+  SellProduct<T, std::int32_t, Value> product_;
   Vector<std::int32_t> bases_;
   Vector<std::uint16_t> narrow_columns_;  ///< then there are no others
-  mutable cuda::PartsStorage<1> parts_;
 };
 
 }  // namespace

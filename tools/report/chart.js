@@ -1,7 +1,17 @@
 // What every plot shares: its frame on the page, the look of an operator, labels that fit and keep apart.
 
 const drawings = [];
-const plotStyle = { fontSize: "12px", background: "none", color: "inherit" };
+
+/// What Plot wants to know of a plot's size.
+const frameOf = (width, height, { top, right, bottom, left }) => ({
+  width,
+  height,
+  style: { fontSize: "12px", background: "none", color: "inherit" },
+  marginTop: top,
+  marginRight: right,
+  marginBottom: bottom,
+  marginLeft: left,
+});
 
 /// A plot that is drawn anew for each width of the page: `draw(width)` returns the SVG; `summary` is read to those who
 /// do not see it.
@@ -39,14 +49,12 @@ function drawAll() {
 
 const symbols = ["circle", "square", "triangle", "diamond", "star", "wye", "cross"];
 const colourCount = 12;
-const look = (report, series) => {
-  const index = report.colours.get(series);
-  return {
-    colour: `var(--series-${index % colourCount})`,
-    symbol: symbols[index % symbols.length],
-    dashes: index < colourCount ? null : "5 3",
-  };
-};
+const lookAt = (index) => ({
+  colour: `var(--series-${index % colourCount})`,
+  symbol: symbols[index % symbols.length],
+  dashes: index < colourCount ? null : "5 3",
+});
+const look = (report, series) => lookAt(report.colours.get(series));
 
 // --- Text that fits -------------------------------------------------------------------------------------------------
 
@@ -103,16 +111,17 @@ function lineAxis(values) {
   };
 }
 
-/// Lines of `points` ({series, x, value, low, high, text}) against x, each named at its end. `y` says {label, unit}.
-function lineChart(report, width, points, { xLabel, yLabel, unit }) {
+/// Lines of `points` ({line, x, value, low, high, text}) against x, each named at its end. `lookOf` says how a line
+/// looks.
+function lineChart(width, points, { lookOf, xLabel, yLabel, unit }) {
   const axis = lineAxis(points.map((point) => point.x));
   const at = (point) => axis.place(point.x);
-  const lines = [...groupBy(points, (point) => point.series).entries()].map(([series, own]) => {
+  const lines = [...groupBy(points, (point) => point.line).entries()].map(([name, own]) => {
     const sorted = own.toSorted((a, b) => at(a) - at(b));
-    return { series, points: sorted, last: sorted.at(-1), ...look(report, series) };
+    return { name, points: sorted, last: sorted.at(-1), ...lookOf(name) };
   });
   const names = widest(
-    lines.map((line) => line.series),
+    lines.map((line) => line.name),
     Math.min(150, 0.34 * width),
   );
   const positive = points.map((point) => point.value).filter((value) => value > 0);
@@ -134,13 +143,7 @@ function lineChart(report, width, points, { xLabel, yLabel, unit }) {
   );
   byHeight.forEach((line, index) => (line.place = places[index]));
   return Plot.plot({
-    width,
-    height,
-    style: plotStyle,
-    marginTop: margin.top,
-    marginRight: margin.right,
-    marginBottom: margin.bottom,
-    marginLeft: margin.left,
+    ...frameOf(width, height, margin),
     x: { ...xScale, label: null },
     y: { type: log ? "log" : "linear", domain, label: null },
     marks: [
@@ -181,7 +184,7 @@ function lineChart(report, width, points, { xLabel, yLabel, unit }) {
         Plot.pointer({
           x: at,
           y: "value",
-          title: (point) => `${point.series}\n${point.text ?? si(point.value, unit)}`,
+          title: (point) => `${point.line}\n${point.text ?? si(point.value, unit)}`,
           fontSize: 12,
         }),
       ),
@@ -226,7 +229,7 @@ function endLabels(lines, at, marginRight, names, y) {
         .attr("x", edge + 28)
         .attr("y", line.place)
         .attr("dy", "0.32em")
-        .text(fitted(line.series, names));
+        .text(fitted(line.name, names));
     }
     return group.node();
   };

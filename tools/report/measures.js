@@ -29,11 +29,7 @@ function gridPanels(report, measure) {
           .map((cell) => cellText(cell, measure))
           .join(", ")}`,
     );
-    const title = capital(
-      [`${entries[0].precision} precision`, deviceName(entries[0])]
-        .filter((part) => part && part !== " precision")
-        .join(" \u00b7 "),
-    );
+    const title = capital(runTitle(entries[0]));
     const summary = `${measure.words}${problems.length > 1 ? `, for ${listed(problems)}` : ""}: ${told.join("; ")}.`;
     panels.push(plotFigure(title, summary, (width) => gridCharts(width, cells, rows, problems, measure)));
   }
@@ -65,6 +61,7 @@ function gridCharts(width, cells, rows, problems, measure) {
 
 function gridChart(width, cells, rows, problems, names, measure, values) {
   const headed = problems.length > 1 || problems[0] !== "";
+  const margin = { top: headed ? 30 : 8, right: 4, bottom: 40, left: names + 12 };
   const column = (width - names - 24) / problems.length;
   // Room for the numbers behind the bars.
   const spare = Math.min(
@@ -88,13 +85,7 @@ function gridChart(width, cells, rows, problems, names, measure, values) {
     .ticks(Math.max(2, Math.min(5, Math.floor((column * (1 - spare)) / 55))))
     .filter((tick) => !measure.log || Number.isInteger(Math.log10(tick)));
   return Plot.plot({
-    width,
-    height: (headed ? 30 : 8) + 40 + rows.length * 22,
-    style: plotStyle,
-    marginTop: headed ? 30 : 8,
-    marginLeft: names + 12,
-    marginRight: 4,
-    marginBottom: 40,
+    ...frameOf(width, margin.top + margin.bottom + rows.length * 22, margin),
     x: { ...x, label: null },
     y: { type: "band", domain: rows, padding: 0.25, label: null },
     fx: { domain: problems, padding: 0.06, label: null, axis: null },
@@ -252,14 +243,11 @@ function rowLengthSection(report) {
 
 function rowLengthBars(width, bins) {
   const [least, most] = d3.extent(bins, (bin) => bin.length);
-  const margins = { marginTop: 24, marginRight: 8, marginBottom: 38, marginLeft: 46 };
-  const step = (width - margins.marginLeft - margins.marginRight) / (most - least + 1);
+  const margin = { top: 24, right: 8, bottom: 38, left: 46 };
+  const step = (width - margin.left - margin.right) / (most - least + 1);
   const floor = 0.7; // below one row, so that a single row is seen
   return Plot.plot({
-    width,
-    height: 250,
-    style: plotStyle,
-    ...margins,
+    ...frameOf(width, 250, margin),
     x: { domain: [least - 0.5, most + 0.5], label: null },
     y: { type: "log", domain: [floor, Math.max(10, d3.max(bins, (bin) => bin.rows) * 1.2)], label: null },
     marks: [

@@ -2,12 +2,51 @@
 
 /// Reads the records, and shows them; `build.mjs` calls this at the end of the script.
 function showReport() {
-  const report = readReport(parseRecords(document.getElementById("records").textContent));
+  const chapters = chaptersOf(parseRecords(document.getElementById("records").textContent));
+  let shown;
+  const show = () => {
+    // Other addresses within the page are those of sections.
+    const chosen = chapters.find(({ id }) => location.hash === `#${id}`) ?? shown ?? chapters[0];
+    if (chosen === shown) return;
+    const first = shown === undefined;
+    shown = chosen;
+    showChapter(chapters, chosen);
+    if (!first) scrollTo(0, 0);
+  };
+  show();
+  addEventListener("hashchange", show);
+  let pending = 0;
+  addEventListener("resize", () => {
+    cancelAnimationFrame(pending);
+    pending = requestAnimationFrame(drawAll);
+  });
+}
+
+/// The records of each case, {id, title, records}: cases are looked at one by one, matrices from files together.
+function chaptersOf(records) {
+  const cases = groupBy(records, (record) => (record.problem?.matrix === undefined ? record.case : undefined));
+  const chapters = [...cases].map(([file, own]) => {
+    const name = String(file ?? "matrices").replace(/^.*[/\\]|\.[^.]*$/g, "");
+    return { name, title: own[0].title || name, records: own };
+  });
+  chapters.sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+  const namesakes = groupBy(chapters, ({ name }) => name.replace(/[^\w.-]+/g, "-"));
+  for (const [name, own] of namesakes)
+    own.forEach((chapter, index) => (chapter.id = `case-${name}${index ? `-${index + 1}` : ""}`));
+  return chapters.length ? chapters : [{ id: "case-", title: "", records }];
+}
+
+function showChapter(chapters, chosen) {
+  const report = readReport(chosen.records);
   const main = document.getElementById("report");
+  drawings.length = 0;
+  // One operator has no others to be measured against: its options are the subject.
+  const sweeps = sweepSections(report);
+  const alone = report.series.length === 1 && sweeps.some(({ panels }) => panels.length > 0);
   const sections = [
-    ratesSection(report),
+    ...(alone ? sweeps : [ratesSection(report)]),
     degreeSection(report),
-    ...sweepSections(report),
+    ...(alone ? [] : sweeps),
     bandwidthSection(report),
     memorySection(report),
     rowLengthSection(report),
@@ -15,18 +54,21 @@ function showReport() {
     breakEvenSection(report),
   ].filter((section) => section.panels.length > 0);
   const tables = [baselineTable(report), numbersTable(report)].filter((section) => section);
+  const links = [...sections, ...tables].map(({ id, heading }) => ({ id, text: heading }));
+  const cases = chapters.map((chapter) => ({ id: chapter.id, text: chapter.title, current: chapter === chosen }));
   main.replaceChildren(
-    ...[header(report), troubleTable(report), asideTable(report), problemTable(report)].filter((part) => part),
-    contents([...sections, ...tables]),
+    ...[
+      chapters.length > 1 ? contents("Cases", cases) : null,
+      header(report),
+      troubleTable(report),
+      asideTable(report),
+      problemTable(report),
+    ].filter((part) => part),
+    contents("Contents", links),
     ...sections.map(plotSection),
     ...tables.map((section) => section.node),
   );
   drawAll();
-  let pending = 0;
-  addEventListener("resize", () => {
-    cancelAnimationFrame(pending);
-    pending = requestAnimationFrame(drawAll);
-  });
 }
 
 /// What stands at the top: the title, what was run, and on what.
@@ -126,7 +168,7 @@ function problemTable(report) {
   const rows = panels.map((panel) => {
     const timed = panel.filter((entry) => entry.status === "timed");
     const measure = measureOf(timed);
-    const best = timed.length ? timed.reduce((a, b) => (measure.of(b).value > measure.of(a).value ? b : a)) : undefined;
+    const best = timed.length ? bestOf(timed, (entry) => measure.of(entry).value) : undefined;
     const rate = best ? measure.of(best) : undefined;
     return {
       first: panel[0],
@@ -212,10 +254,8 @@ const troubles = ["disagrees", "failed"];
 function troubleTable(report) {
   const rows = report.entries.filter((entry) => troubles.includes(entry.status));
   if (rows.length === 0) return null;
-  return element(
-    "section",
-    { class: "trouble", id: "trouble", "aria-labelledby": "trouble-heading" },
-    element("h2", { id: "trouble-heading" }, "Failed, or not in agreement"),
+  return section(
+    { id: "trouble", heading: "Failed, or not in agreement", look: "trouble" },
     statusTable(
       report,
       rows,
@@ -227,31 +267,38 @@ function troubleTable(report) {
 function asideTable(report) {
   const rows = report.entries.filter((entry) => entry.status !== "timed" && !troubles.includes(entry.status));
   if (rows.length === 0) return null;
-  return element(
-    "section",
-    { class: "aside", id: "aside", "aria-labelledby": "aside-heading" },
-    element("h2", { id: "aside-heading" }, "Left out"),
+  return section(
+    { id: "aside", heading: "Left out", look: "aside" },
     statusTable(report, rows, "Not timed, for the reasons given."),
   );
 }
 
-function contents(sections) {
+function contents(label, links) {
   return element(
     "nav",
-    { "aria-label": "Contents" },
+    { "aria-label": label },
     element(
       "ul",
       {},
-      sections.map(({ id, heading }) => element("li", {}, element("a", { href: `#${id}` }, heading))),
+      links.map(({ id, text, current }) =>
+        element("li", {}, element("a", { href: `#${id}`, "aria-current": current ? "page" : null }, text)),
+      ),
     ),
   );
 }
 
-function plotSection({ id, heading, explanation, extra, panels }) {
+function section({ id, heading, look }, ...children) {
   return element(
     "section",
-    { id, "aria-labelledby": `${id}-heading` },
+    { id, class: look, "aria-labelledby": `${id}-heading` },
     element("h2", { id: `${id}-heading` }, heading),
+    children,
+  );
+}
+
+function plotSection({ id, heading, explanation, extra, panels }) {
+  return section(
+    { id, heading },
     element("p", { class: "explanation" }, explanation),
     extra,
     element("div", { class: panels.length > 1 ? "panels" : "panels single" }, panels),
@@ -265,7 +312,7 @@ function baselineTable(report) {
   if (rows.length === 0) return null;
   const told = (verdict) => rows.filter((entry) => entry.comparison.baseline_verdict === verdict).length;
   const changed = rows.filter((entry) => entry.comparison.baseline_verdict !== "same");
-  const heading = "Against the baseline";
+  const place = { id: "baseline", heading: "Against the baseline" };
   const table = tableOf(
     [
       [
@@ -282,12 +329,9 @@ function baselineTable(report) {
     { caption: "What changed, the largest gain first; a ratio above 1 is faster than the baseline." },
   );
   return {
-    id: "baseline",
-    heading,
-    node: element(
-      "section",
-      { id: "baseline", "aria-labelledby": "baseline-heading" },
-      element("h2", { id: "baseline-heading" }, heading),
+    ...place,
+    node: section(
+      place,
       element("p", {}, `${told("faster")} faster, ${told("slower")} slower, ${told("same")} the same.`),
       changed.length ? table : null,
     ),
@@ -296,14 +340,11 @@ function baselineTable(report) {
 
 function numbersTable(report) {
   if (report.entries.length === 0) return null;
-  const heading = "All numbers";
+  const place = { id: "numbers", heading: "All numbers" };
   return {
-    id: "numbers",
-    heading,
-    node: element(
-      "section",
-      { id: "numbers", "aria-labelledby": "numbers-heading" },
-      element("h2", { id: "numbers-heading" }, heading),
+    ...place,
+    node: section(
+      place,
       tableOf(numberColumns(report), report.entries, {
         caption: "One row a record; a click on a heading sorts by it. SI units: 1 kB is 1000 bytes.",
         sortable: true,

@@ -52,13 +52,7 @@ function rateBars(width, rows, measure) {
   const below = narrow ? { dy: 7 } : {};
   const whiskers = rows.filter((row) => row.low < row.high);
   return Plot.plot({
-    width,
-    height,
-    style: plotStyle,
-    marginTop: margin.top,
-    marginRight: margin.right,
-    marginBottom: margin.bottom,
-    marginLeft: margin.left,
+    ...frameOf(width, height, margin),
     x: { domain: [0, end], label: null },
     y: { type: "band", domain: rows.map((row) => row.index), padding: 0, axis: null },
     marks: [
@@ -177,30 +171,28 @@ function ratesSection(report) {
   };
 }
 
-/// Line plots of the rate against `xOf`, one for each group of `facet`, where it takes at least two values.
-function sweepPanels(report, entries, { xOf, xLabel, axisLabel = xLabel, facet, title }) {
+/// Line plots of the rate against `xOf`, one for each group of `facet`, where it takes at least two values; `lineOf`
+/// says which line a point is of, an operator's unless something else is said.
+function sweepPanels(report, entries, sweep) {
+  const { xOf, xLabel, axisLabel = xLabel, facet, title } = sweep;
+  const { lineOf = (entry) => entry.series, lookOf = (line) => look(report, line) } = sweep;
   const panels = [];
   for (const group of groupBy(entries, facet).values()) {
     if (distinct(group.map(xOf)).length < 2) continue;
     const measure = measureOf(group);
-    const points = [...groupBy(group, xOf).values()].flatMap((same) =>
-      bestOfSeries(same, (entry) => measure.of(entry).value).map((entry) => {
-        const row = { entry, ...measure.of(entry) };
-        return {
-          ...row,
-          series: entry.series,
-          x: xOf(entry),
-          text: `${xLabel} ${xOf(entry)}\n${rateText(row, measure)}`,
-        };
-      }),
-    );
-    const lines = groupBy(points, (point) => point.series);
+    const points = [...groupBy(group, (entry) => JSON.stringify([xOf(entry), lineOf(entry)])).values()].map((same) => {
+      const entry = bestOf(same, (entry) => measure.of(entry).value);
+      const row = { entry, ...measure.of(entry) };
+      return { ...row, line: lineOf(entry), x: xOf(entry), text: `${xLabel} ${xOf(entry)}\n${rateText(row, measure)}` };
+    });
+    const lines = groupBy(points, (point) => point.line);
     const told = [...lines].map(
-      ([series, own]) => `${series} ${own.map((point) => `${si(point.value)} at ${point.x}`).join(", ")}`,
+      ([line, own]) => `${line} ${own.map((point) => `${si(point.value)} at ${point.x}`).join(", ")}`,
     );
+    const labels = { xLabel: axisLabel, yLabel: capital(measure.words), unit: measure.unit };
     panels.push(
-      plotFigure(title(group[0]), `${capital(measure.words)} against ${xLabel}: ${told.join("; ")}.`, (width) =>
-        lineChart(report, width, points, { xLabel: axisLabel, yLabel: capital(measure.words), unit: measure.unit }),
+      plotFigure(title(group[0]), `${labels.yLabel} against ${xLabel}: ${told.join("; ")}.`, (width) =>
+        lineChart(width, points, { lookOf, ...labels }),
       ),
     );
   }
@@ -225,24 +217,41 @@ function degreeSection(report) {
   };
 }
 
+/// How entries that differ in an option share panels: a panel a problem with its operators as lines or, where there is
+/// one operator, a panel a precision and device with the problems as lines.
+function facetsOfOption(report, entries) {
+  const panelOf = (problem) => (entry) => JSON.stringify([problem(entry), entry.precision, entry.device]);
+  const lineOf = (entry) => headline(report, report.problemLabel(entry));
+  const problems = distinct(entries.map(lineOf));
+  if (distinct(entries.map((entry) => entry.series)).length > 1 || problems.length < 2)
+    return { facet: panelOf((entry) => entry.problem), title: (entry) => panelTitle(report, entry) };
+  const fixed = Object.entries(entries[0].options).filter(
+    ([key, value]) => !report.optionKeys.includes(key) && entries.every((entry) => entry.options[key] === value),
+  );
+  const name = [entries[0].operator, ...fixed.map(([key, value]) => `${key} ${value}`)].join(", ");
+  return {
+    facet: panelOf((entry) => entry.series),
+    title: (entry) => `${name} \u00b7 ${runTitle(entry)}`,
+    lineOf,
+    lookOf: (line) => lookAt(problems.indexOf(line)),
+  };
+}
+
 /// One section a swept key: an operator's option, such as the threads that share a row, or a key of the case.
 function sweepSections(report) {
-  const place = (entry) => JSON.stringify([entry.problem, entry.precision, entry.device]);
-  const sections = report.optionKeys.map((key) => ({
-    id: `sweep-${report.optionKeys.indexOf(key)}`,
-    heading: `Performance against ${key}`,
-    explanation: `The same product with different values of the option ${key}, for the operators that have it: the top of each line is the value to choose for that problem (after Reguly and Giles 2012, figures 4 to 6).`,
-    panels: sweepPanels(
-      report,
-      report.timed.filter((entry) => key in entry.options),
-      {
+  const sections = report.optionKeys.map((key, index) => {
+    const entries = report.timed.filter((entry) => key in entry.options);
+    return {
+      id: `sweep-${index}`,
+      heading: `Performance against ${key}`,
+      explanation: `The same product with different values of the option ${key}, for the operators that have it: the top of each line is the value to choose for that problem (after Reguly and Giles 2012, figures 4 to 6).`,
+      panels: sweepPanels(report, entries, {
         xOf: (entry) => entry.options[key],
         xLabel: key,
-        facet: place,
-        title: (entry) => panelTitle(report, entry),
-      },
-    ),
-  }));
+        ...facetsOfOption(report, entries),
+      }),
+    };
+  });
   for (const key of report.problemKeys) {
     const label = (entry) => panelTitle(report, entry, [`sweep ${key}`]);
     sections.push({

@@ -144,10 +144,14 @@ function nameSeries(report) {
 
 const deviceName = (entry) => ({ cpu: "CPU", cuda: "GPU" })[entry.device] ?? entry.device;
 
+/// The precision and the device.
+const runTitle = (entry) =>
+  [entry.precision ? `${entry.precision} precision` : "", deviceName(entry)].filter((part) => part).join(" \u00b7 ");
+
 /// What stands over a panel: the problem, the precision and the device, less the problem's facts in `without`.
 function panelTitle(report, entry, without = []) {
-  const parts = [report.problemLabel(entry, without), `${entry.precision} precision`, deviceName(entry)];
-  return headline(report, parts.filter((part) => part && part !== " precision").join(" \u00b7 "));
+  const parts = [report.problemLabel(entry, without), runTitle(entry)];
+  return headline(report, parts.filter((part) => part).join(" \u00b7 "));
 }
 
 /// The first letter a capital, unless the text begins with the name of a file.
@@ -185,9 +189,9 @@ function measureOf(entries) {
   return entries.some((entry) => entry.solve.iterations_per_second > 0) ? iterations : products;
 }
 
+/// The entry with the highest value.
+const bestOf = (entries, valueOf) => entries.reduce((best, entry) => (valueOf(entry) > valueOf(best) ? entry : best));
+
 /// Of each series the entry with the highest value: the best of a sweep over an operator's options.
-function bestOfSeries(entries, valueOf) {
-  return [...groupBy(entries, (entry) => entry.series).values()].map((group) =>
-    group.reduce((best, entry) => (valueOf(entry) > valueOf(best) ? entry : best)),
-  );
-}
+const bestOfSeries = (entries, valueOf) =>
+  [...groupBy(entries, (entry) => entry.series).values()].map((group) => bestOf(group, valueOf));
