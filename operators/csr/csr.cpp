@@ -175,10 +175,11 @@ std::unique_ptr<Operator<T>> make_on_gpu(const CsrMatrix<T>& matrix, const Optio
   return make(matrix);
 }
 
-/// What is kept of the runs of rows that are streamed, 16 bytes each: about as many as there are tiles of entries.
-std::int64_t bytes_of_runs(std::int64_t rows, std::int64_t nonzeros) {
-  constexpr std::int64_t run_bytes = 16, run_entries = 2048, run_rows = 1024;
-  return run_bytes * (2 + std::max(nonzeros / run_entries, rows / run_rows));
+/// What streamed rows keep in place of row offsets: an end of 2 bytes a row, and 16 bytes a tile.
+template <class T>
+std::int64_t bytes_of_tiles(std::int64_t rows, std::int64_t nonzeros) {
+  constexpr std::int64_t tile_bytes = 16, tile_entries = 8192 / sizeof(T), tile_rows = 1024;
+  return 2 * rows + tile_bytes * (2 + std::max(nonzeros / tile_entries, rows / tile_rows));
 }
 
 }  // namespace
@@ -210,7 +211,7 @@ OperatorBytes bytes_of_csr(const Extent<T>& of, const Options& given) {
   const std::int64_t nonzeros = of.matrix->nonzeros();
   const CsrLaunch launch = choose_launch(of.matrix->rows, nonzeros, given);
   if (launch.coop > 0) return bytes;
-  bytes.stored += bytes_of_runs(of.matrix->rows, nonzeros);
+  bytes.stored += bytes_of_tiles<T>(of.matrix->rows, nonzeros) - of.matrix->row_offsets.bytes();
   if (!launch.wide) bytes.stored -= 2 * nonzeros;
   if (launch.narrow) bytes.making = 4 * nonzeros;  // the columns that are narrowed there
   if (launch.narrow && launch.wide) bytes.unsure = 2 * nonzeros;
