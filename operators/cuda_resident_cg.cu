@@ -63,32 +63,36 @@ __device__ void copy_near(Number* to, const Number* from, std::int64_t count) {
     reinterpret_cast<int4*>(to)[i] = __ldcg(reinterpret_cast<const int4*>(from) + i);
 }
 
-/// Sum of `length` entries, a slice's lanes apart, times u(place).
-template <bool near, class T, class Value, class Place, class Entry>
-__device__ T sum_entries(const Value* values, const Place* places, int length, const Entry& u) {
-  constexpr int together = 4;
-  const auto load = [](const auto* at) {
-    if constexpr (near)
-      return *at;
-    else
-      return __ldcg(at);
-  };
+/// Sum of `length` entries, a slice's lanes apart, times u(place): from shared memory, where several warps hide what
+/// one waits for,
+template <class T, class Value, class Place, class Entry>
+__device__ T sum_near(const Value* values, const Place* places, int length, const Entry& u) {
   T sum = 0;
-  int k = 0;
-  for (; k + together <= length; k += together) {
+#pragma unroll 4
+  for (int k = 0; k < length; ++k)
+    sum += static_cast<T>(values[k * resident_slice_lanes]) * u(places[k * resident_slice_lanes]);
+  return sum;
+}
+
+/// and from the second-level cache, from where many are on their way together. Those that are one batch too many repeat
+/// the first of the batch.
+template <class T, class Value, class Place, class Entry>
+__device__ T sum_far(const Value* values, const Place* places, int length, const Entry& u) {
+  constexpr int together = 8;
+  T sum = 0;
+  for (int k = 0; k < length; k += together) {
     Value value[together];
     Place place[together];
 #pragma unroll
     for (int j = 0; j < together; ++j) {
-      place[j] = load(places + (k + j) * resident_slice_lanes);
-      value[j] = load(values + (k + j) * resident_slice_lanes);
+      const bool there = k + j < length;
+      const std::int64_t at = std::int64_t{there ? k + j : k} * resident_slice_lanes;
+      place[j] = __ldcg(places + at);
+      value[j] = there ? __ldcg(values + at) : Value(0);
     }
 #pragma unroll
     for (int j = 0; j < together; ++j) sum += static_cast<T>(value[j]) * u(place[j]);
   }
-#pragma unroll 1
-  for (; k < length; ++k)
-    sum += static_cast<T>(load(values + k * resident_slice_lanes)) * u(load(places + k * resident_slice_lanes));
   return sum;
 }
 
@@ -226,11 +230,10 @@ class ResidentThread {
       else
         return __ldcg(v_.u + place);
     };
-    T sum =
-        sum_entries<true, T>(near_.values + slice.head + lane, near_.places + slice.head + lane, slice.head_length, u);
+    T sum = sum_near<T>(near_.values + slice.head + lane, near_.places + slice.head + lane, slice.head_length, u);
     if (slice.tail_length > 0) {
       const std::int64_t at = block_.tail + slice.tail + lane;
-      sum += sum_entries<false, T>(a_.tail_values + at, a_.tail_places + at, slice.tail_length, u);
+      sum += sum_far<T>(a_.tail_values + at, a_.tail_places + at, slice.tail_length, u);
     }
     return sum;
   }
@@ -333,8 +336,9 @@ class ResidentLoop final : public ResidentCg<T> {
                                           : resident_cg_kernel<T, Value, Place, resident_rows_a_group>),
         parts_(zeros<Stamped<double>>(resident_parts(matrix_.blocks))),
         u_(zeros<Stamped<T>>(std::is_same_v<Place, std::uint16_t> && matrix_.blocks > 1 ? matrix_.rows : 0)) {
+    // Of the kernel, which other matrices share: all that there is, whatever this one needs.
     check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(matrix_.shared_bytes)),
+                               static_cast<int>(resident_room_bytes())),
           "asking for shared memory");
   }
 

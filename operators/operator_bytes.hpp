@@ -21,6 +21,7 @@ struct OperatorBytes {
   std::int64_t making = 0;          ///< of its device for a moment more, while it is made
   std::int64_t making_on_host = 0;  ///< of the host for that moment, where its device is another
   std::int64_t unsure = 0;          ///< how much less than `stored` it may be: that depends on columns or on geometry
+  std::int64_t resident = 0;        ///< of its device, while CG has a loop inside one kernel (ResidentCg) with it
   bool keeps_matrix = false;        ///< what it stores is the assembled matrix itself
 };
 

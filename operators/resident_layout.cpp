@@ -107,6 +107,11 @@ int ResidentLayout::rows_a_group() const {
   return static_cast<int>(ceiling(std::int64_t{most} * group, resident_threads));
 }
 
+std::int64_t resident_bytes(std::int64_t rows, std::int64_t entries, std::int64_t value_bytes) {
+  constexpr std::int64_t bytes_of_row = 8, bytes_of_stamped = 16;
+  return entries * (value_bytes + 4) + rows * (bytes_of_row + bytes_of_stamped);
+}
+
 ResidentLayout lay_out_rows(std::span<const std::int32_t> lengths, std::int64_t most_blocks) {
   const auto rows = static_cast<std::int64_t>(lengths.size());
   if (rows > most_blocks * most_rows_a_block)

@@ -52,4 +52,9 @@ struct ResidentLayout {
 /// Throws std::invalid_argument where these have no threads for all rows.
 ResidentLayout lay_out_rows(std::span<const std::int32_t> lengths, std::int64_t most_blocks);
 
+/// Bytes of a GPU that a loop inside one kernel takes for `entries` of so many bytes a value and 32-bit columns, with
+/// their rows, and for what its blocks tell each other. Padding and halos, which depend on the order of rows, are not
+/// in it, nor that columns may take 16 bits.
+std::int64_t resident_bytes(std::int64_t rows, std::int64_t entries, std::int64_t value_bytes);
+
 }  // namespace femcg::operators

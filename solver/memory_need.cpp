@@ -22,6 +22,12 @@ std::int64_t bytes_of_element_matrices(const operators::BilinearForm& form) {
 /// No GPU has threads for more unknowns than this in a loop inside one kernel (operators::ResidentCg).
 constexpr std::int64_t most_resident_unknowns = std::int64_t{1} << 20;
 
+/// Whether an operator that has a loop inside one kernel might use it.
+bool may_reside(const MemoryUser& user, std::int64_t unknowns) {
+  return user.device == Device::cuda && user.method != CgMethod::classic && user.loop != CgLoop::launched &&
+         unknowns <= most_resident_unknowns;
+}
+
 /// Vectors of CG on the operator's device and on the host: x, r, p, w, b and M^-1 in the working precision, for the
 /// single-reduction method s and, with M^-1, u as well; there the load as it was copied, and in double precision the
 /// solution, its residual and what that is added up from, cell by cell.
@@ -34,8 +40,7 @@ template <std::floating_point T>
 VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
   const std::int64_t of_jacobi = user.preconditioned ? 1 : 0, a_vector = unknowns * std::int64_t{sizeof(T)};
   const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::resident;
-  const bool perhaps = !single_reduction && user.device == Device::cuda && user.method == CgMethod::automatic &&
-                       user.loop == CgLoop::automatic && unknowns <= most_resident_unknowns;
+  const bool perhaps = !single_reduction && may_reside(user, unknowns);
   const std::int64_t classic = (5 + of_jacobi) * a_vector, more = (1 + of_jacobi) * a_vector;
   const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
   return {classic + (single_reduction || perhaps ? more : 0),
@@ -64,6 +69,9 @@ void add_operator(MemoryNeed& need, const MemoryUser& user, const operators::Ext
   add(need, "its conversion, for a moment", user.device, bytes.making);
   add(need, "its conversion, for a moment", Device::host, bytes.making_on_host);
   add(need, "vectors of CG", user.device, vectors.device, vectors.unsure);
+  const std::int64_t resident = may_reside(user, unknowns) ? bytes.resident : 0;
+  const std::int64_t perhaps = user.loop == CgLoop::resident ? 0 : resident;  // this GPU may have too few threads
+  add(need, "its loop inside one kernel", user.device, resident, perhaps);
   add(need, "load, solution and residual", Device::host, vectors.host);
   const std::int64_t counted = source.stays ? 0 : source.bytes;
   std::int64_t making = counted + bytes.making_on_host, solving = vectors.host;
@@ -72,9 +80,9 @@ void add_operator(MemoryNeed& need, const MemoryUser& user, const operators::Ext
     solving += vectors.device + (bytes.keeps_matrix && source.stays ? 0 : bytes.stored);
     need.unsure_host_bytes = bytes.unsure;
   } else {
-    need.device_bytes = bytes.stored + std::max(bytes.making, vectors.device);
-    need.unsure_device_bytes =
-        need.device_bytes - (bytes.stored - bytes.unsure + std::max(bytes.making, vectors.device - vectors.unsure));
+    const std::int64_t loop = vectors.device + resident, sure_loop = loop - vectors.unsure - perhaps;
+    need.device_bytes = bytes.stored + std::max(bytes.making, loop);
+    need.unsure_device_bytes = need.device_bytes - (bytes.stored - bytes.unsure + std::max(bytes.making, sure_loop));
   }
   need.host_bytes = std::max({need.host_bytes, making, solving});
 }

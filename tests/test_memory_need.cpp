@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "operators/resident_layout.hpp"
 #include "solver/memory_need.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
@@ -123,6 +124,32 @@ TEST_CASE("on a GPU CG may choose the single-reduction method by itself, for sma
   const solver::MemoryNeed surely = need();
   CHECK(surely.device_bytes == classic.device_bytes + s);
   CHECK(surely.unsure_device_bytes == classic.unsure_device_bytes);
+}
+
+TEST_CASE("a loop inside one kernel has a copy of the matrix") {
+  const auto small = tests::make_form(CellShape::quadrilateral, 2, {30, 30, 1});
+  const MatrixRows<double> rows(small.form);
+  const Options none;
+  solver::MemoryUser user{find_operator("csr"), &none, Device::cuda, false, solver::CgMethod::single_reduction};
+  const auto need = [&] { return solver::need_of_operator(user, &small.form, &rows.offsets()); };
+  const std::int64_t copy = resident_bytes(small.form.unknowns, rows.offsets().nonzeros(), 8);
+  CHECK(copy == 12 * rows.offsets().nonzeros() + 24 * small.form.unknowns);
+  user.loop = solver::CgLoop::launched;
+  const solver::MemoryNeed launched = need();
+  user.loop = solver::CgLoop::automatic;
+  const solver::MemoryNeed perhaps = need();
+  user.loop = solver::CgLoop::resident;
+  const solver::MemoryNeed surely = need();
+  const auto bytes_of_parts = [](const solver::MemoryNeed& of) {
+    std::int64_t bytes = 0;
+    for (const solver::MemoryPart& part : of.parts) bytes += part.device == Device::cuda ? part.bytes : 0;
+    return bytes;
+  };
+  CHECK(bytes_of_parts(perhaps) == bytes_of_parts(launched) + copy);
+  CHECK(bytes_of_parts(surely) == bytes_of_parts(launched) + copy);
+  CHECK(surely.device_bytes == perhaps.device_bytes);
+  CHECK(surely.device_bytes > launched.device_bytes);
+  CHECK(surely.unsure_device_bytes < perhaps.unsure_device_bytes);
 }
 
 TEST_CASE("what does not fit is one sentence before anything large is allocated") {

@@ -16,6 +16,7 @@
 #include "operators/csr/csr_cuda.hpp"
 #include "operators/narrow_columns.hpp"
 #include "operators/options.hpp"
+#include "operators/resident_layout.hpp"
 #include "operators/row_blocks.hpp"
 #include "operators/single_values.hpp"
 #include "operators/stored_diagonal.hpp"
@@ -212,6 +213,7 @@ OperatorBytes bytes_of_csr(const Extent<T>& of, const Options& given) {
   const CsrLaunch launch = choose_launch(of.matrix->rows, nonzeros, given);
   if (launch.coop > 0) return bytes;
   bytes.stored += bytes_of_tiles<T>(of.matrix->rows, nonzeros) - of.matrix->row_offsets.bytes();
+  bytes.resident = resident_bytes(of.matrix->rows, nonzeros, has_single_values<T>(given) ? sizeof(float) : sizeof(T));
   if (!launch.wide) bytes.stored -= 2 * nonzeros;
   if (launch.narrow) bytes.making = 4 * nonzeros;  // the columns that are narrowed there
   if (launch.narrow && launch.wide) bytes.unsure = 2 * nonzeros;

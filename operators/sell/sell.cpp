@@ -15,6 +15,7 @@
 
 #include "operators/narrow_columns.hpp"
 #include "operators/options.hpp"
+#include "operators/resident_layout.hpp"
 #include "operators/row_blocks.hpp"
 #include "operators/sell/sell_cuda.hpp"
 #include "operators/single_values.hpp"
@@ -191,6 +192,7 @@ template <std::floating_point T>
 OperatorBytes chunked_bytes(const Extent<T>& of, const SellMatrix<T>& lists, std::string_view index) {
   OperatorBytes bytes = converted_bytes(of, footprint_of(lists, 4 * lists.entries));
   if (of.device == Device::host) return bytes;
+  bytes.resident = resident_bytes(lists.rows, lists.entries, sizeof(T));
   const std::int64_t saved = std::max<std::int64_t>(0, 2 * lists.entries - 4 * lists.chunks());  // by 16-bit columns
   if (index == "16") bytes.stored -= saved;
   if (index == "auto") bytes.unsure = saved;
@@ -244,6 +246,7 @@ OperatorBytes bytes_of_sell(const Extent<T>& of, const Options& given) {
   OperatorBytes bytes = chunked_bytes(of, lists, value_of(options[2], "sell", given));
   if (!has_single_values<T>(given)) return bytes;
   bytes.stored -= 4 * lists.entries;
+  if (of.device == Device::cuda) bytes.resident -= 4 * lists.entries;
   const std::int64_t rounded = bytes_of_rows(*of.matrix) - 4 * lists.nonzeros;
   (of.device == Device::host ? bytes.making : bytes.making_on_host) += rounded;
   return bytes;
