@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "mesh/pages.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {
@@ -67,7 +68,7 @@ struct Grid {
 
 void make_nodes(const BoxOptions& options, const Grid& grid, Mesh& mesh) {
   const int layers = grid.d == 3 ? grid.cells[2] + 1 : 1;
-  mesh.coordinates.resize(std::size_t(grid.cells[0] + 1) * (grid.cells[1] + 1) * layers * grid.d);
+  mesh.coordinates = filled<double>(std::size_t(grid.cells[0] + 1) * (grid.cells[1] + 1) * layers * grid.d);
 #pragma omp parallel for schedule(static)
   for (int row = 0; row < layers * (grid.cells[1] + 1); ++row) {
     const int j = row % (grid.cells[1] + 1), k = row / (grid.cells[1] + 1);
@@ -107,8 +108,8 @@ void make_cells(const Grid& grid, Mesh& mesh) {
   const std::vector<std::vector<int>> parts = parts_of(mesh.shape);
   const std::int64_t count = std::int64_t{grid.cells[0]} * grid.cells[1] * grid.cells[2];
   const int per_cell = static_cast<int>(parts.size()), corners = static_cast<int>(parts[0].size());
-  mesh.cell_nodes.resize(count * per_cell * corners);
-  mesh.cell_regions.assign(count * per_cell, 0);
+  mesh.cell_nodes = filled<std::int32_t>(count * per_cell * corners);
+  mesh.cell_regions = filled<std::int32_t>(count * per_cell);
 #pragma omp parallel for schedule(static)
   for (std::int64_t c = 0; c < count; ++c) {
     const int i = static_cast<int>(c % grid.cells[0]), j = static_cast<int>(c / grid.cells[0] % grid.cells[1]),

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "mesh/counting.hpp"
+#include "mesh/pages.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {
@@ -45,11 +46,12 @@ void for_each_use(const Mesh& mesh, const std::vector<SubEntity>& entities, See 
 /// The uses of all entities, vertex by vertex, those of one entity one after the other in the order of the cells.
 class SortedUses {
  public:
-  SortedUses(const Mesh& mesh, const std::vector<SubEntity>& entities) : end_(mesh.node_count(), 0) {
+  SortedUses(const Mesh& mesh, const std::vector<SubEntity>& entities) : end_(filled<std::int64_t>(mesh.node_count())) {
     // A counting sort by least vertex, then a short sort of what meets at each vertex.
     for_each_use(mesh, entities, [&](const auto& vertices, std::int64_t) { count_one(end_[vertices[0]]); });
     const std::int64_t count = sum_before(std::span(end_));
     uses_ = std::make_unique_for_overwrite<Use[]>(count);
+    fetch_pages(uses_.get(), count * sizeof(Use));
     for_each_use(mesh, entities, [&](const auto& vertices, std::int64_t slot) {
       uses_[count_one(end_[vertices[0]])] = {vertices[1], vertices[2], slot};
     });
@@ -77,7 +79,8 @@ bool begins_entity(std::span<const Use> uses, std::size_t u) { return u == 0 || 
 EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
   const std::vector<SubEntity>& entities = entity_dimension == 1 ? edges(mesh.shape) : faces(mesh.shape);
   const SortedUses sorted(mesh, entities);
-  std::vector<std::int64_t> first(mesh.node_count(), 0);  // number of the first entity of each vertex
+  std::vector<std::int64_t> first =
+      filled<std::int64_t>(mesh.node_count());  // number of the first entity of each vertex
 #pragma omp parallel for schedule(static)
   for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {
     const std::span<const Use> uses = sorted.at(vertex);
@@ -88,7 +91,7 @@ EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
     throw std::length_error("the mesh has more than 2^31 - 1 edges or faces");
   EntityNumbers numbers;
   numbers.count = static_cast<std::int32_t>(count);
-  numbers.of_cell.resize(mesh.cell_count() * entities.size());
+  numbers.of_cell = filled<std::int32_t>(mesh.cell_count() * entities.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {
     const std::span<const Use> uses = sorted.at(vertex);

@@ -14,6 +14,7 @@
 #include "mesh/entity_numbers.hpp"
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/pages.hpp"
 
 namespace femcg::mesh {
 
@@ -210,8 +211,8 @@ DofNumbering::DofNumbering(const Mesh& mesh, const Lattice& lattice)
 
 void DofNumbering::list_entities() {
   entities_[0].dofs_each = 1;
-  entities_[0].first_cell.assign(mesh_->node_count(), nobody);
-  entities_[0].first_dof.assign(mesh_->node_count(), not_met);
+  entities_[0].first_cell = filled(mesh_->node_count(), nobody);
+  entities_[0].first_dof = filled(mesh_->node_count(), not_met);
   for (int e = 1; e < d_ && degree_ > 1; ++e) {
     const std::vector<SubEntity>& local = entities_of(mesh_->shape, e);
     SharedEntities& all = entities_[e];
@@ -221,8 +222,8 @@ void DofNumbering::list_entities() {
     check_dof_count(std::int64_t{numbers.count} * all.dofs_each, *mesh_, degree_);
     entities_a_cell_[e] = static_cast<int>(local.size());
     all.of_cell = std::move(numbers.of_cell);
-    all.first_cell.assign(numbers.count, nobody);
-    all.first_dof.assign(numbers.count, not_met);
+    all.first_cell = filled(numbers.count, nobody);
+    all.first_dof = filled(numbers.count, not_met);
   }
 }
 
@@ -247,7 +248,8 @@ void DofNumbering::walk(std::int32_t cell, Meet meet, Inside inside) {
 
 void DofNumbering::give_out() {
   const auto inner = static_cast<std::int32_t>(inner_size(mesh_->shape, degree_));
-  std::vector<std::int64_t> begin(mesh_->cell_count());  // number of the first dof that a cell gives out
+  std::vector<std::int64_t> begin =
+      filled<std::int64_t>(mesh_->cell_count());  // number of the first dof that a cell gives out
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell) {
     std::int64_t count = 0;
@@ -260,7 +262,7 @@ void DofNumbering::give_out() {
   const std::int64_t total = sum_before(std::span(begin));
   check_dof_count(total, *mesh_, degree_);
   dof_count_ = static_cast<std::int32_t>(total);
-  if (inner > 0) first_inner_.resize(mesh_->cell_count());
+  if (inner > 0) first_inner_ = filled<std::int32_t>(mesh_->cell_count());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell) {
     auto next = static_cast<std::int32_t>(begin[cell]);
@@ -317,7 +319,7 @@ FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
   check_dof_count(least_dof_count(mesh, degree), mesh, degree);
   DofNumbering numbering(mesh, basis_.lattice());
   dof_count_ = numbering.dof_count();
-  cell_dofs_.resize(std::int64_t{mesh.cell_count()} * basis_.size());
+  cell_dofs_ = filled<std::int32_t>(std::size_t(mesh.cell_count()) * basis_.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
     numbering.write_dofs(cell, cell_dofs_.data() + std::int64_t{cell} * basis_.size());
@@ -333,12 +335,12 @@ void FunctionSpace::renumber(std::span<const std::int32_t> order) {
 std::vector<double> FunctionSpace::dof_points() const {
   const int d = mesh_->dimension();
   // Cells that share a dof agree on its point only to rounding: the first one says where it is.
-  std::vector<std::int32_t> owner(dof_count_, std::numeric_limits<std::int32_t>::max());
+  std::vector<std::int32_t> owner = filled(dof_count_, std::numeric_limits<std::int32_t>::max());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
     for (const std::int32_t dof : dofs(cell)) lower(owner[dof], cell);
 
-  std::vector<double> points(std::int64_t{dof_count_} * d);
+  std::vector<double> points = filled<double>(std::size_t(dof_count_) * d);
   const GeometryTables tables(*mesh_, basis_.nodes());
   FirstFailure failure;
 #pragma omp parallel

@@ -17,6 +17,7 @@
 #include "mesh/entity_numbers.hpp"
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/pages.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {
@@ -91,7 +92,7 @@ Sense sense_of(const DeterminantRange& range) {
 }
 
 std::vector<Sense> senses_of_cells(const Mesh& mesh, const GeometryTables& tables) {
-  std::vector<Sense> senses(mesh.cell_count());
+  std::vector<Sense> senses = filled<Sense>(mesh.cell_count());
   FirstFailure failure;
 #pragma omp parallel
   {
@@ -268,7 +269,7 @@ std::uint64_t hash_of_point(const double* point, int d) {
 /// in a hundred, and all that lie where another one does.
 std::vector<std::int32_t> nodes_with_common_hash(const Mesh& mesh) {
   const std::uint64_t places = std::bit_ceil(std::uint64_t{16} * static_cast<std::uint64_t>(mesh.node_count()) + 64);
-  std::vector<std::uint64_t> once(places / 64, 0), again(places / 64, 0);
+  std::vector<std::uint64_t> once = filled<std::uint64_t>(places / 64), again = filled<std::uint64_t>(places / 64);
   const auto place_of = [&](std::int64_t node) {
     return hash_of_point(mesh.point(static_cast<std::int32_t>(node)), mesh.dimension()) & (places - 1);
   };
@@ -308,7 +309,9 @@ void remark_duplicate_nodes(Mesh& mesh) {
 /// 1984).
 class Components {
  public:
-  explicit Components(std::int32_t nodes) : parent_(nodes) { std::iota(parent_.begin(), parent_.end(), 0); }
+  explicit Components(std::int32_t nodes) : parent_(filled<std::int32_t>(nodes)) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+  }
 
   /// The least node of a node's component, when all are joined.
   std::int32_t least(std::int32_t node) {
@@ -340,7 +343,7 @@ class Components {
 std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh) {
   const EntityNumbers numbers = number_entities(mesh, mesh.dimension() - 1);
   const int per_cell = static_cast<int>(facets(mesh.shape).size());
-  std::vector<std::uint8_t> uses(numbers.count, 0);
+  std::vector<std::uint8_t> uses = filled<std::uint8_t>(numbers.count);
   bool overlaps = false;
 #pragma omp parallel for schedule(static) reduction(|| : overlaps)
   for (std::size_t i = 0; i < numbers.of_cell.size(); ++i)
@@ -358,11 +361,11 @@ std::vector<std::int32_t> cell_components(const Mesh& mesh) {
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
     for (const int v : vertices) joined.join(mesh.nodes(cell)[vertices[0]], mesh.nodes(cell)[v]);
-  std::vector<std::int32_t> components(mesh.cell_count());
+  std::vector<std::int32_t> components = filled<std::int32_t>(mesh.cell_count());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
     components[cell] = joined.least(mesh.nodes(cell)[vertices[0]]);
-  std::vector<std::int32_t> number(mesh.node_count(), -1);
+  std::vector<std::int32_t> number = filled<std::int32_t>(mesh.node_count(), -1);
   std::int32_t count = 0;
   for (std::int32_t& component : components) {
     if (number[component] < 0) number[component] = count++;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "mesh/pages.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {
@@ -78,7 +79,7 @@ std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
   double extent = 0;
   for (int i = 0; i < d; ++i) extent = std::max(extent, high[i] - low[i]);
 
-  std::vector<Key> keys(mesh.cell_count());
+  std::vector<Key> keys = filled<Key>(mesh.cell_count());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
     std::array<std::uint32_t, 3> position{};
@@ -90,7 +91,7 @@ std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
     keys[cell] = {hilbert_index(position, d), cell};
   }
   sort_in_parallel(keys);
-  std::vector<std::int32_t> order(keys.size());
+  std::vector<std::int32_t> order = filled<std::int32_t>(keys.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t i = 0; i < mesh.cell_count(); ++i) order[i] = keys[i].second;
   return order;

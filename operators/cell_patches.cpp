@@ -11,6 +11,7 @@
 
 #include "mesh/counting.hpp"
 #include "mesh/first_failure.hpp"
+#include "mesh/pages.hpp"
 #include "mesh/space_filling_curve.hpp"
 #include "operators/bilinear_form.hpp"
 
@@ -155,7 +156,7 @@ std::vector<Draft> draft_all(const BilinearForm& form, const PatchOptions& optio
 
 /// How many patches have each unknown.
 std::vector<std::int32_t> count_uses(std::span<const Draft> drafts, std::int32_t unknowns) {
-  std::vector<std::int32_t> uses(unknowns, 0);
+  std::vector<std::int32_t> uses = mesh::filled<std::int32_t>(unknowns);
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p)
     for (const std::int32_t i : drafts[p].unknowns) mesh::count_one(uses[i]);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "mesh/pages.hpp"
 namespace femcg::operators {
 
 namespace {
@@ -33,7 +34,7 @@ std::vector<double> ReferenceOperator::sum_over_unknowns(std::span<const double>
         }
         of_cell(evaluator, std::span<const double>(from.data(), n), y);
       });
-  std::vector<double> y(form_->unknowns);
+  std::vector<double> y = mesh::filled<double>(form_->unknowns);
 #pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < of_dofs.size(); ++dof)
     if (const std::int32_t i = form_->unknown_of_dof[dof]; i >= 0) y[i] = of_dofs[dof];

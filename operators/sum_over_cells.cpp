@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "mesh/first_failure.hpp"
+#include "mesh/pages.hpp"
 #include "operators/element_matrices.hpp"
 
 namespace femcg::operators {
@@ -102,7 +103,7 @@ class Window {
 
 std::vector<double> sum_over_cells(const BilinearForm& form,
                                    const std::function<void(CellEvaluator&, std::int32_t, std::span<double>)>& work) {
-  std::vector<double> sum(form.space->dof_count(), 0.0);
+  std::vector<double> sum = mesh::filled<double>(form.space->dof_count());
   Window window(*form.space);
   std::vector<std::int32_t> shares{0};  // ends of the parts
   mesh::FirstFailure failure;

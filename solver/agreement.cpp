@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mesh/pages.hpp"
 #include "operators/basis.hpp"
 #include "operators/reference.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 /// Numbers from -1 to 1 with 24 bits, so that single precision holds them too: the middle bits of a linear
 /// congruential sequence (Knuth's MMIX).
 std::vector<double> pseudo_random(std::int64_t count) {
-  std::vector<double> numbers(static_cast<std::size_t>(count));
+  std::vector<double> numbers = mesh::filled<double>(static_cast<std::size_t>(count));
   std::uint64_t state = 1;
   for (double& number : numbers) {
     state = state * 6364136223846793005U + 1442695040888963407U;

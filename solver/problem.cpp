@@ -10,6 +10,7 @@
 
 #include "mesh/geometry.hpp"
 #include "mesh/ordering.hpp"
+#include "mesh/pages.hpp"
 #include "operators/csr_matrix.hpp"
 #include "solver/coefficients.hpp"
 #include "solver/error.hpp"
@@ -100,7 +101,6 @@ Problem::Problem(const Case& resolved, const mesh::FunctionSpace& space) : case_
   constrain();
   number_unknowns();
   collect_robin();
-  load_of_dofs_.assign(space.dof_count(), 0.0);
   check_diffusion();
   add_source();
   add_boundary_terms();
@@ -138,7 +138,7 @@ void Problem::constrain() {
     bool contradicted;
   };
   std::vector<Constraint> constraints;  // the number of a dof's is -1 - unknown_of_dof, until unknowns are numbered
-  form_.unknown_of_dof.assign(space_->dof_count(), 0);
+  form_.unknown_of_dof = mesh::filled<std::int32_t>(space_->dof_count());
   const mesh::GeometryTables tables(space_->mesh(), space_->basis().nodes());
   mesh::CellGeometry geometry(tables);
   for (const auto& [facet, condition] : conditions_) {
@@ -164,7 +164,7 @@ void Problem::constrain() {
       }
     }
   }
-  boundary_values_.assign(space_->dof_count(), 0.0);
+  boundary_values_ = mesh::filled<double>(space_->dof_count());
 #pragma omp parallel for schedule(static)
   for (std::int32_t dof = 0; dof < space_->dof_count(); ++dof)
     if (const std::int32_t number = form_.unknown_of_dof[dof]; number < 0)
@@ -202,7 +202,10 @@ void Problem::collect_robin() {
 void Problem::add_source() {
   const FieldOnRegions field(case_->source, "source", space_->mesh(), 0.0);
   const auto& regions = field.by_region();
-  if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant() == 0.0; })) return;
+  if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant() == 0.0; })) {
+    load_of_dofs_ = mesh::filled<double>(space_->dof_count());
+    return;
+  }
   load_of_dofs_ = operators::sum_over_cells(
       form_, [&](operators::CellEvaluator& evaluator, std::int32_t cell, std::span<double> load) {
         thread_local std::vector<double> values;
@@ -286,7 +289,7 @@ void Problem::balance() {
 }
 
 void Problem::move_boundary_values() {
-  load_.assign(form_.unknowns, 0.0);
+  load_ = mesh::filled<double>(form_.unknowns);
   const bool zero =
       std::all_of(boundary_values_.begin(), boundary_values_.end(), [](double value) { return value == 0; });
   std::vector<double> lift;
