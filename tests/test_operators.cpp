@@ -124,14 +124,6 @@ void check_operator(const OperatorDescription& row, const BilinearForm& form, co
   CHECK(footprint.flops > 0);
 }
 
-/// On a GPU matrix-free takes as many Gauss points a direction as nodes, and says so.
-bool has_no_kernel(const OperatorDescription& row, const BilinearForm& form) {
-  const CellShape shape = form.space->mesh().shape;
-  return tests::device() == Device::cuda && row.name == "matrix-free" &&
-         (shape == CellShape::quadrilateral || shape == CellShape::hexahedron) &&
-         form.quadrature != form.space->degree() + 1;
-}
-
 void check_all(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options) {
   CAPTURE(mesh::name(shape));
   CAPTURE(degree);
@@ -140,14 +132,21 @@ void check_all(CellShape shape, int degree, std::array<int, 3> cells, const Form
   const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
   for (const OperatorDescription& row : catalogue()) {
     if (!tests::runs_here(row)) continue;
-    if (has_no_kernel(row, small.form)) {
-      CAPTURE(row.name);
-      CHECK_THROWS_AS(row.make<double>(ingredients<double>(small.form, matrices), {}), std::invalid_argument);
-      continue;
-    }
     check_operator<double>(row, small.form, matrices, matrix);
     check_operator<float>(row, small.form, matrices, matrix);
   }
+}
+
+/// matrix-free alone.
+void check_matrix_free(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options) {
+  CAPTURE(mesh::name(shape));
+  CAPTURE(degree);
+  CAPTURE(options.quadrature);
+  const auto small = make_form(shape, degree, cells, options);
+  const ElementMatrices matrices = assemble_element_matrices(small.form);
+  const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
+  check_operator<double>(*find_operator("matrix-free"), small.form, matrices, matrix);
+  check_operator<float>(*find_operator("matrix-free"), small.form, matrices, matrix);
 }
 
 }  // namespace
@@ -170,6 +169,39 @@ TEST_CASE("enough cells for many blocks of several colours") {
   check_all(CellShape::quadrilateral, 1, {70, 61, 1}, {});
   check_all(CellShape::tetrahedron, 1, {9, 8, 7}, {});
   check_all(CellShape::hexahedron, 2, {13, 11, 9}, {});
+}
+
+TEST_CASE("matrix-free with more Gauss points than nodes") {
+  constexpr int most = 16;
+  for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron}) {
+    for (int degree = 1; degree <= 4; ++degree) {
+      for (const int points : {degree + 2, degree + 3}) {
+        check_matrix_free(shape, degree, {5, 3, 2}, {.quadrature = points});
+        check_matrix_free(shape, degree, {3, 3, 2}, {.quadrature = points, .curved = true});
+      }
+      check_matrix_free(shape, degree, {3, 3, 1}, {.quadrature = most});
+      check_matrix_free(shape, degree, {1, 1, 1}, {.quadrature = degree + 3});
+    }
+    check_matrix_free(shape, 2, {4, 4, 3}, {.varying = false, .distort = 0, .quadrature = 4});
+  }
+}
+
+TEST_CASE("and with more cells in a patch of the GPU than its threads work on at once") {
+  check_matrix_free(CellShape::quadrilateral, 1, {410, 401, 1}, {.quadrature = 3});
+  check_matrix_free(CellShape::hexahedron, 1, {35, 35, 34}, {.quadrature = 3});
+}
+
+TEST_CASE("geometry: vertices of matrix-free is refused in one sentence where it is not to be had") {
+  const auto small = make_form(CellShape::hexahedron, 2, {2, 2, 2}, {.varying = false, .quadrature = 5});
+  const ElementMatrices matrices = assemble_element_matrices(small.form);
+  const auto from = ingredients<double>(small.form, matrices);
+  const char* sentence =
+      tests::device() == Device::cuda
+          ? "option 'geometry' of matrix-free is vertices, which is for as many Gauss points a direction as nodes; "
+            "use geometry: stored, or quadrature: 3"
+          : "option 'geometry' of matrix-free is vertices, which only a GPU takes; use geometry: auto";
+  CHECK_THROWS_WITH_AS(find_operator("matrix-free")->make<double>(from, {{"geometry", "vertices"}}), sentence,
+                       std::invalid_argument);
 }
 
 TEST_CASE("one cell, and no unknown at all") {

@@ -1,5 +1,6 @@
 // y = sum_c P_c' (B' D B) (P_c x) on the GPU without a matrix, patch by patch: operators/cuda_cell_patches.cuh has what
-// becomes of shared unknowns, tensor_cells.cuh and simplex_cells.cuh what the threads do with a cell.
+// becomes of shared unknowns; tensor_cells.cuh, tensor_any_points.cuh and simplex_cells.cuh have what the threads do
+// with a cell.
 //
 // A product moves, besides x and y once and the patches' lists (about 4 + 2 n / m bytes an unknown, n dofs and m new
 // unknowns a cell), d (d + 1) / 2 words a cell (affine), its vertices' numbers (straight sides), or d (d + 1) / 2 words
@@ -7,12 +8,11 @@
 // same bits.
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 #include "operators/cuda_product.cuh"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 #include "operators/matrix_free/simplex_cells.cuh"
+#include "operators/matrix_free/tensor_any_points.cuh"
 #include "operators/matrix_free/tensor_cells.cuh"
 
 namespace femcg::operators {
@@ -202,11 +202,40 @@ std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
   }
 }
 
+template <class T, int n>
+cuda::BasisTables<T, n> basis_tables(const MatrixFreeInputs& inputs) {
+  cuda::BasisTables<T, n> tables{};
+  tables.points = static_cast<int>(inputs.points.size());
+  for (int q = 0; q < tables.points; ++q)
+    for (int a = 0; a < n; ++a) {
+      const auto at = static_cast<std::size_t>(q * n + a);
+      tables.interpolate[q][a] = static_cast<T>(inputs.interpolate[at]);
+      tables.differentiate[q][a] = static_cast<T>(inputs.interpolate_derivative[at]);
+    }
+  return tables;
+}
+
+template <class T, int d, int n>
+std::unique_ptr<Operator<T>> make_tensor_any_points(const MatrixFreeInputs& inputs) {
+  const int m = static_cast<int>(inputs.points.size());
+  if constexpr (d == 2) {
+    using Cells = cuda::QuadrilateralCellsAnyPoints<T, n>;
+    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, 0, Cells::operations(m), [&](const CellData<T>& data) {
+      return Cells{basis_tables<T, n>(inputs), data.factors.data()};
+    });
+  } else {
+    using Cells = cuda::HexahedronCellsAnyPoints<T, n>;
+    const int at_once = Cells::most_cells_at_once(m);
+    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(
+        inputs, at_once * Cells::room_size(m), Cells::operations(m), [&](const CellData<T>& data) {
+          return Cells{basis_tables<T, n>(inputs), data.factors.data(), at_once};
+        });
+  }
+}
+
 template <class T, int d, int n>
 std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
-  if (inputs.points.size() != n)
-    throw std::invalid_argument("matrix-free on a GPU takes as many Gauss points a direction as nodes: quadrature: " +
-                                std::to_string(n) + " here");
+  if (inputs.points.size() != n) return make_tensor_any_points<T, d, n>(inputs);
   switch (inputs.geometry) {
     case CellGeometry::affine:
       return make_tensor<T, d, n, CellGeometry::affine>(inputs);

@@ -36,9 +36,9 @@ struct MatrixFreeInputs {
   CellGeometry geometry = CellGeometry::stored;
   CellPatches patches;
   FactorInputs factors;
-  /// Of tensor cells, along a line: the basis at the Gauss points and the derivatives of the Lagrange polynomials on
-  /// the Gauss points (both points x nodes), the points and their weights.
-  std::vector<double> interpolate, differentiate, points, weights;
+  /// Of tensor cells, along a line: the basis at the Gauss points and its derivatives there (both points x nodes), the
+  /// derivatives of the Lagrange polynomials on the Gauss points (points x points), the points and their weights.
+  std::vector<double> interpolate, interpolate_derivative, differentiate, points, weights;
   /// Of simplices, tables x axes x dofs: the gradients at the quadrature points where factors are stored; else the
   /// coefficients of the gradients in an orthonormal basis of the polynomials that they are, so that on the reference
   /// cell the integral of d_r phi_a d_s phi_b is the sum over tables of G_ra G_sb.
@@ -51,8 +51,7 @@ struct MatrixFreeInputs {
 /// A_ii, straight from the quadrature, on the host.
 Vector<double> matrix_free_diagonal(const BilinearForm& form);
 
-/// y = A x by sum factorisation (tensor cells) or reference tables (simplices), bitwise reproducible. Throws
-/// std::invalid_argument where this quadrature has no kernel.
+/// y = A x by sum factorisation (tensor cells) or reference tables (simplices), bitwise reproducible.
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_matrix_free_cuda(const MatrixFreeInputs& inputs);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 #include "operators/element_matrices.hpp"
 
@@ -12,15 +13,28 @@ namespace femcg::operators {
 
 namespace {
 
+/// Whether the Gauss points of quadrilaterals or hexahedra are not as many as their nodes.
+bool any_points(const BilinearForm& form) {
+  return mesh::is_tensor(form.space->mesh().shape) && form.quadrature != form.space->degree() + 1;
+}
+
 /// Cells a patch: many enough that little of it is rim, few enough that its unknowns leave shared memory to others, and
 /// that a GPU has work everywhere.
 PatchOptions patch_options(const BilinearForm& form) {
   const mesh::CellShape shape = form.space->mesh().shape;
   const int n = form.dofs_per_cell();
-  const bool teams = shape == mesh::CellShape::hexahedron && n > 8;
+  const bool waves = shape == mesh::CellShape::hexahedron && any_points(form);
+  const bool teams = shape == mesh::CellShape::hexahedron && (n > 8 || waves);
   PatchOptions options;
   options.layout = teams ? PlaceLayout::cell_major : PlaceLayout::interleaved;
-  const int most = teams ? (n <= 27 ? 128 : n <= 64 ? 64 : 32) : (n <= 4 ? 512 : n <= 10 ? 256 : 128);
+  int most = teams ? (n <= 27 ? 128 : n <= 64 ? 64 : 32) : (n <= 4 ? 512 : n <= 10 ? 256 : 128);
+  if (waves) {
+    // The points' lines take most of the shared memory, and factors most of the traffic: four waves of cells, each of
+    // 128 lines of nodes.
+    const int nodes = form.space->degree() + 1;
+    most = 4 * (128 / (nodes * nodes));
+    options.unknowns = 2048;
+  }
   const int least = teams ? 8 : CellPatches::group;
   constexpr int patches_for_all = 1024;
   options.cells = std::clamp(form.cells() / patches_for_all / least * least, least, most);
@@ -61,6 +75,14 @@ bool all_affine(const mesh::Mesh& mesh) {
 
 CellGeometry choose_geometry(const BilinearForm& form, const FactorInputs& factors, std::string_view asked) {
   const mesh::Mesh& mesh = form.space->mesh();
+  if (any_points(form)) {
+    if (asked == "vertices")
+      throw std::invalid_argument(
+          "option 'geometry' of matrix-free is vertices, which is for as many Gauss points a direction as nodes; "
+          "use geometry: stored, or quadrature: " +
+          std::to_string(form.space->degree() + 1));
+    return CellGeometry::stored;
+  }
   if (asked == "stored") return CellGeometry::stored;
   const bool constant = factors.diffusion_a_point == 0, straight = mesh.order == 1;
   if (constant && straight) return all_affine(mesh) ? CellGeometry::affine : CellGeometry::vertices;
@@ -85,6 +107,7 @@ void set_lines(MatrixFreeInputs& inputs, const BilinearForm& form) {
   const Eigen::VectorXd points = gauss.points.row(0).transpose(),
                         nodes = mesh::gauss_lobatto_points(form.space->degree() + 1);
   inputs.interpolate = row_major(mesh::line_values(nodes, points));
+  inputs.interpolate_derivative = row_major(mesh::line_derivatives(nodes, points));
   inputs.differentiate = row_major(mesh::line_derivatives(points, points));
   inputs.points.assign(points.data(), points.data() + points.size());
   inputs.weights.assign(gauss.weights.data(), gauss.weights.data() + gauss.weights.size());
