@@ -80,6 +80,22 @@ TEST_CASE("the estimate of every operator is what it stores: shapes, degrees, pr
     for (int degree = 1; degree <= 4; ++degree)
       check_all(shape, degree, flat ? std::array{41, 37, 1} : std::array{7, 6, 5}, {});
     check_all(shape, 2, flat ? std::array{61, 37, 1} : std::array{11, 8, 7}, {.varying = false, .distort = 0});
+    check_all(shape, 2, flat ? std::array{41, 37, 1} : std::array{7, 6, 5}, {.quadrature = 5});
+  }
+}
+
+TEST_CASE("a GPU stores the factors of affine cells once a cell, but at all Gauss points where nodes are fewer") {
+  for (const int quadrature : {3, 5}) {
+    const auto small = tests::make_form(CellShape::hexahedron, 2, {4, 4, 4},
+                                        {.varying = false, .distort = 0, .quadrature = quadrature});
+    const auto bytes = [&](Device device) {
+      return find_operator("matrix-free")->bytes<double>({device, &small.form, nullptr}, {});
+    };
+    const std::int64_t factors = 64 * quadrature * quadrature * quadrature * 6 * 8;
+    CHECK(bytes(Device::cuda).stored > factors);
+    CHECK(bytes(Device::cuda).stored == bytes(Device::host).stored);
+    CHECK(bytes(Device::host).unsure == factors - 64 * 6 * 8);
+    CHECK(bytes(Device::cuda).unsure == (quadrature == 3 ? factors - 64 * 6 * 8 : 0));
   }
 }
 
