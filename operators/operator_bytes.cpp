@@ -35,16 +35,12 @@ template <std::floating_point T>
 OperatorBytes bytes_of_factors(const Extent<T>& of) {
   const BilinearForm& form = *of.form;
   const std::int64_t d = form.space->mesh().dimension();
-  const mesh::CellShape shape = form.space->mesh().shape;
-  const std::int64_t points = mesh::cell_quadrature(shape, form.quadrature).size();
+  const std::int64_t points = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).size();
   std::int64_t on_facets = 0;
   for (const RobinFacet& facet : form.robin) on_facets += static_cast<std::int64_t>(facet.transfer.size());
   const std::int64_t entries = d * (d + 1) / 2, most = bytes_of_cells<T>(form, points * entries);
-  // A GPU that has not as many Gauss points as nodes takes the factors of all of them.
-  const bool surely_all =
-      of.device == Device::cuda && mesh::is_tensor(shape) && form.quadrature != form.space->degree() + 1;
   return {.stored = most + 2 * on_facets * static_cast<std::int64_t>(sizeof(T)),
-          .unsure = surely_all ? 0 : most - bytes_of_cells<T>(form, entries)};
+          .unsure = most - bytes_of_cells<T>(form, entries)};
 }
 
 template OperatorBytes bytes_of_compressed_rows(const Extent<double>&);

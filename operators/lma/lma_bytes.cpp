@@ -4,6 +4,7 @@
 #include "operators/lma/lma.hpp"
 #include "operators/lma/lma_cuda.hpp"
 #include "operators/options.hpp"
+#include "operators/patch_bytes.hpp"
 
 namespace femcg::operators {
 
@@ -26,36 +27,22 @@ OperatorBytes bytes_on_host(const Extent<T>& of, Races races) {
   return bytes;
 }
 
-/// Of the mesh, from which matrices are assembled, and of the diffusion, at most.
-std::int64_t bytes_of_geometry(const BilinearForm& form) {
-  const mesh::Mesh& mesh = form.space->mesh();
-  const std::int64_t numbers_a_cell =
-      form.constant_diffusion ? 1 : mesh::cell_quadrature(mesh.shape, form.quadrature).size();
-  return static_cast<std::int64_t>(mesh.coordinates.size() * sizeof(double) +
-                                   mesh.cell_nodes.size() * sizeof(std::int32_t)) +
-         mesh.cell_count() * numbers_a_cell * std::int64_t{sizeof(double)};
-}
-
 template <std::floating_point T>
 OperatorBytes bytes_on_gpu(const Extent<T>& of, Races races, std::string_view dedup) {
-  constexpr std::int64_t group = CellPatches::group, word = sizeof(T), number = sizeof(std::int32_t), run_bytes = 16;
+  constexpr std::int64_t number = sizeof(std::int32_t), run_bytes = 16;
   const BilinearForm& form = *of.form;
-  const std::int64_t n = form.dofs_per_cell(), packed_bytes = n * (n + 1) / 2 * word;
-  const std::int64_t slots = (form.cells() + group - 1) / group * group;
+  const std::int64_t n = form.dofs_per_cell(), packed_bytes = n * (n + 1) / 2 * static_cast<std::int64_t>(sizeof(T));
   const bool in_runs = lma_cell_threads(form.dofs_per_cell()) == CellThreads::one;
+  const PatchBytes patches =
+      bytes_of_patches(form, in_runs ? PlaceLayout::interleaved : PlaceLayout::cell_major, races, sizeof(T));
   const std::int64_t matrices =
-      slots * (in_runs ? (packed_bytes + run_bytes - 1) / run_bytes * run_bytes : packed_bytes);
-  // A place a dof, of which the layout wants pairs; a colour; and its share of what there is of a patch.
-  const std::int64_t lists = slots * ((n + 1) / 2 * 2 * std::int64_t{sizeof(std::uint16_t)} + 1 + 2);
-  // Unknowns of patches are listed once, on the rim twice, and once more as the rim, with an offset and two numbers.
-  const std::int64_t unknowns = form.unknowns * number, of_rim = 3 * unknowns + 2 * unknowns;
-  const std::int64_t contributions = races == Races::gather ? 2 * form.unknowns * word : 0;
+      patches.slots * (in_runs ? (packed_bytes + run_bytes - 1) / run_bytes * run_bytes : packed_bytes);
   const bool perhaps_once = dedup != "off";
   OperatorBytes bytes;
-  bytes.stored = matrices + lists + unknowns + of_rim + contributions + (perhaps_once ? slots * number : 0);
-  bytes.unsure = of_rim + contributions + (perhaps_once ? matrices : 0);
+  bytes.stored = matrices + patches.lists + patches.rim + (perhaps_once ? patches.slots * number : 0);
+  bytes.unsure = patches.rim + (perhaps_once ? matrices : 0);
   // The lists of the sum that gives the diagonal; the cell of each matrix.
-  bytes.making = bytes_of_geometry(form) + lists + unknowns + of_rim + slots * number;
+  bytes.making = patches.geometry + patches.lists + patches.rim + patches.slots * number;
   bytes.making_on_host = bytes.making;
   return bytes;
 }

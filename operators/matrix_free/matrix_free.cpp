@@ -157,7 +157,7 @@ std::unique_ptr<Operator<T>> make_matrix_free(const Ingredients<T>& from, const 
   assert(form.quadrature > form.space->degree());  // fewer would not fix every mode; the case was checked
   const auto geometry = given.find("geometry");
   const std::string_view asked = geometry != given.end() ? std::string_view(geometry->second) : "auto";
-  if (from.device == Device::cuda) return make_matrix_free_cuda<T>(matrix_free_inputs(form, asked));
+  if (from.device == Device::cuda) return make_matrix_free_cuda<T>(matrix_free_inputs(form, asked, sizeof(T)));
   if (asked == "vertices")
     throw std::invalid_argument(
         "option 'geometry' of matrix-free is vertices, which only a GPU takes; use geometry: auto");

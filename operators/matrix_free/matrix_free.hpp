@@ -10,5 +10,7 @@ namespace femcg::operators {
 std::span<const OptionDescription> matrix_free_options();
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_matrix_free(const Ingredients<T>& from, const Options& given);
+template <std::floating_point T>
+OperatorBytes bytes_of_matrix_free(const Extent<T>& of, const Options& given);
 
 }  // namespace femcg::operators

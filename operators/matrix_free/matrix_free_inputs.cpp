@@ -13,34 +13,6 @@ namespace femcg::operators {
 
 namespace {
 
-/// Whether the Gauss points of quadrilaterals or hexahedra are not as many as their nodes.
-bool any_points(const BilinearForm& form) {
-  return mesh::is_tensor(form.space->mesh().shape) && form.quadrature != form.space->degree() + 1;
-}
-
-/// Cells a patch: many enough that little of it is rim, few enough that its unknowns leave shared memory to others, and
-/// that a GPU has work everywhere.
-PatchOptions patch_options(const BilinearForm& form) {
-  const mesh::CellShape shape = form.space->mesh().shape;
-  const int n = form.dofs_per_cell();
-  const bool waves = shape == mesh::CellShape::hexahedron && any_points(form);
-  const bool teams = shape == mesh::CellShape::hexahedron && (n > 8 || waves);
-  PatchOptions options;
-  options.layout = teams ? PlaceLayout::cell_major : PlaceLayout::interleaved;
-  int most = teams ? (n <= 27 ? 128 : n <= 64 ? 64 : 32) : (n <= 4 ? 512 : n <= 10 ? 256 : 128);
-  if (waves) {
-    // The points' lines take most of the shared memory, and factors most of the traffic: four waves of cells, each of
-    // 128 lines of nodes.
-    const int nodes = form.space->degree() + 1;
-    most = 4 * (128 / (nodes * nodes));
-    options.unknowns = 2048;
-  }
-  const int least = teams ? 8 : CellPatches::group;
-  constexpr int patches_for_all = 1024;
-  options.cells = std::clamp(form.cells() / patches_for_all / least * least, least, most);
-  return options;
-}
-
 /// Whether the map of every cell is affine, to rounding of its nodes.
 bool all_affine(const mesh::Mesh& mesh) {
   if (mesh.order != 1) return false;
@@ -176,11 +148,39 @@ Vector<double> matrix_free_diagonal(const BilinearForm& form) {
   return diagonal;
 }
 
-MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, std::string_view geometry) {
+bool any_points(const BilinearForm& form) {
+  return mesh::is_tensor(form.space->mesh().shape) && form.quadrature != form.space->degree() + 1;
+}
+
+/// Many enough cells that little of a patch is rim, few enough that its unknowns leave shared memory to others, and
+/// that a GPU has work everywhere.
+PatchOptions matrix_free_patches(const BilinearForm& form, std::int64_t value_bytes) {
+  const mesh::CellShape shape = form.space->mesh().shape;
+  const int n = form.dofs_per_cell();
+  const bool waves = shape == mesh::CellShape::hexahedron && any_points(form);
+  const bool teams = shape == mesh::CellShape::hexahedron && (n > 8 || waves);
+  PatchOptions options;
+  options.layout = teams ? PlaceLayout::cell_major : PlaceLayout::interleaved;
+  int most = n <= 4 ? 768 : n == 8 || (n == 9 && value_bytes == 4) ? 512 : n <= 10 ? 256 : 128;
+  if (teams) most = n <= 27 ? 128 : n <= 64 ? 64 : 32;
+  if (waves) {
+    // The points' lines take most of the shared memory, and factors most of the traffic: four waves of cells, each of
+    // 128 lines of nodes.
+    const int nodes = form.space->degree() + 1;
+    most = 4 * (128 / (nodes * nodes));
+    options.unknowns = 2048;
+  }
+  const int least = teams ? 8 : CellPatches::group;
+  constexpr int patches_for_all = 1024;
+  options.cells = std::clamp(form.cells() / patches_for_all / least * least, least, most);
+  return options;
+}
+
+MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, std::string_view geometry, std::int64_t value_bytes) {
   MatrixFreeInputs inputs;
   inputs.degree = form.space->degree();
   inputs.form = &form;
-  inputs.patches = make_cell_patches(form, patch_options(form));
+  inputs.patches = make_cell_patches(form, matrix_free_patches(form, value_bytes));
   inputs.factors = factor_inputs(form, Device::cuda);
   inputs.geometry = choose_geometry(form, inputs.factors, geometry);
   const mesh::CellShape shape = form.space->mesh().shape;

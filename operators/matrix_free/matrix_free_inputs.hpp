@@ -7,8 +7,14 @@
 
 namespace femcg::operators {
 
+/// Whether the Gauss points of quadrilaterals or hexahedra are not as many as their nodes.
+bool any_points(const BilinearForm& form);
+
+/// The patches of cells, for numbers of so many bytes.
+PatchOptions matrix_free_patches(const BilinearForm& form, std::int64_t value_bytes);
+
 /// What the GPU needs of a form. `geometry` is auto, stored or vertices (straight-sided cells, affine ones included).
 /// Throws std::invalid_argument where the vertices do not tell all.
-MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, std::string_view geometry);
+MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, std::string_view geometry, std::int64_t value_bytes);
 
 }  // namespace femcg::operators

@@ -1,0 +1,43 @@
+// What matrix-free will take, reckoned without looking at a cell.
+
+#include "operators/matrix_free/matrix_free.hpp"
+#include "operators/matrix_free/matrix_free_inputs.hpp"
+#include "operators/options.hpp"
+#include "operators/patch_bytes.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+template <std::floating_point T>
+OperatorBytes bytes_on_gpu(const Extent<T>& of, std::string_view geometry) {
+  const BilinearForm& form = *of.form;
+  const PlaceLayout layout = matrix_free_patches(form, sizeof(T)).layout;
+  const PatchBytes patches = bytes_of_patches(form, layout, Races::gather, sizeof(T));
+  const mesh::Mesh& mesh = form.space->mesh();
+  const std::int64_t d = mesh.dimension(), points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
+  const std::int64_t of_point = patches.slots * d * (d + 1) / 2 * static_cast<std::int64_t>(sizeof(T));
+  std::int64_t on_facets = 0;
+  for (const RobinFacet& facet : form.robin) on_facets += static_cast<std::int64_t>(facet.transfer.size());
+  OperatorBytes bytes;
+  bytes.stored = points * of_point + patches.lists + patches.rim + 2 * on_facets * static_cast<std::int64_t>(sizeof(T));
+  // Affine cells need the factors of one point.
+  const bool surely_all = geometry == "stored" || any_points(form);
+  bytes.unsure = patches.rim + (surely_all ? 0 : (points - 1) * of_point);
+  bytes.making = patches.geometry + patches.slots * std::int64_t{sizeof(std::int32_t)};
+  bytes.making_on_host = bytes.making + patches.lists + patches.rim;
+  return bytes;
+}
+
+}  // namespace
+
+template <std::floating_point T>
+OperatorBytes bytes_of_matrix_free(const Extent<T>& of, const Options& given) {
+  if (of.device == Device::host) return bytes_of_factors(of);
+  return bytes_on_gpu(of, value_of(matrix_free_options()[0], "matrix-free", given));
+}
+
+template OperatorBytes bytes_of_matrix_free(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_matrix_free(const Extent<float>&, const Options&);
+
+}  // namespace femcg::operators

@@ -1,0 +1,34 @@
+#include "operators/patch_bytes.hpp"
+
+#include "operators/bilinear_form.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// Of the mesh, and of the diffusion, at most.
+std::int64_t bytes_of_geometry(const BilinearForm& form) {
+  const mesh::Mesh& mesh = form.space->mesh();
+  const std::int64_t numbers_a_cell =
+      form.constant_diffusion ? 1 : mesh::cell_quadrature(mesh.shape, form.quadrature).size();
+  return static_cast<std::int64_t>(mesh.coordinates.size() * sizeof(double) +
+                                   mesh.cell_nodes.size() * sizeof(std::int32_t)) +
+         mesh.cell_count() * numbers_a_cell * std::int64_t{sizeof(double)};
+}
+
+}  // namespace
+
+PatchBytes bytes_of_patches(const BilinearForm& form, PlaceLayout layout, Races races, std::int64_t value_bytes) {
+  constexpr std::int64_t group = CellPatches::group, number = sizeof(std::int32_t);
+  const bool interleaved = layout == PlaceLayout::interleaved;
+  const std::int64_t n = form.dofs_per_cell(), places = interleaved ? (n + 1) / 2 * 2 : n;
+  const std::int64_t slots = interleaved ? (form.cells() + group - 1) / group * group : form.cells();
+  // A place a dof; a colour; and its share of what there is of a patch.
+  const std::int64_t of_slots = slots * (places * std::int64_t{sizeof(std::uint16_t)} + 1 + 2);
+  // Unknowns of patches are listed once, on the rim twice, and once more as the rim, with an offset and two numbers.
+  const std::int64_t unknowns = form.unknowns * number;
+  const std::int64_t contributions = races == Races::gather ? 2 * form.unknowns * value_bytes : 0;
+  return {slots, of_slots + unknowns, 5 * unknowns + contributions, bytes_of_geometry(form)};
+}
+
+}  // namespace femcg::operators

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "operators/cell_patches.hpp"
+#include "operators/races.hpp"
+
+namespace femcg::operators {
+
+/// What a product over patches of cells takes of a GPU, reckoned before there are patches.
+struct PatchBytes {
+  std::int64_t slots;     ///< of the cells
+  std::int64_t lists;     ///< the places of their dofs, and each unknown once
+  std::int64_t rim;       ///< at most, for unknowns that patches share
+  std::int64_t geometry;  ///< for a moment: the mesh and the diffusion, from which cells' numbers are made, at most
+};
+PatchBytes bytes_of_patches(const BilinearForm& form, PlaceLayout layout, Races races, std::int64_t value_bytes);
+
+}  // namespace femcg::operators
