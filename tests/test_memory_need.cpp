@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "operators/patch_bytes.hpp"
 #include "operators/resident_layout.hpp"
 #include "solver/memory_need.hpp"
 #include "tests/device.hpp"
@@ -91,11 +92,11 @@ TEST_CASE("a GPU stores the factors of affine cells once a cell, but at all Gaus
     const auto bytes = [&](Device device) {
       return find_operator("matrix-free")->bytes<double>({device, &small.form, nullptr}, {});
     };
+    const std::int64_t rim = bytes_of_patches(small.form, PlaceLayout::cell_major, Races::gather, 8).rim;
     const std::int64_t factors = 64 * quadrature * quadrature * quadrature * 6 * 8;
     CHECK(bytes(Device::cuda).stored > factors);
-    CHECK(bytes(Device::cuda).stored == bytes(Device::host).stored);
     CHECK(bytes(Device::host).unsure == factors - 64 * 6 * 8);
-    CHECK(bytes(Device::cuda).unsure == (quadrature == 3 ? factors - 64 * 6 * 8 : 0));
+    CHECK(bytes(Device::cuda).unsure - rim == (quadrature == 3 ? factors - 64 * 6 * 8 : 0));
   }
 }
 
