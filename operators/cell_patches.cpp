@@ -154,17 +154,29 @@ std::vector<Draft> draft_all(const BilinearForm& form, const PatchOptions& optio
   return drafts;
 }
 
-/// How many patches have each unknown.
-std::vector<std::int32_t> count_uses(std::span<const Draft> drafts, std::int32_t unknowns) {
-  std::vector<std::int32_t> uses = mesh::filled<std::int32_t>(unknowns);
+/// How many patches have each unknown, and the first of them.
+struct Uses {
+  std::vector<std::int32_t> count, first;
+
+  bool is_private(std::int32_t unknown) const { return count[unknown] == 1; }
+  bool is_own(std::int32_t unknown, std::size_t patch) const {
+    return first[unknown] == static_cast<std::int32_t>(patch);
+  }
+};
+
+Uses count_uses(std::span<const Draft> drafts, std::int32_t unknowns) {
+  Uses uses{mesh::filled<std::int32_t>(unknowns), mesh::filled(unknowns, std::numeric_limits<std::int32_t>::max())};
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p)
-    for (const std::int32_t i : drafts[p].unknowns) mesh::count_one(uses[i]);
+    for (const std::int32_t i : drafts[p].unknowns) {
+      mesh::count_one(uses.count[i]);
+      mesh::lower(uses.first[i], static_cast<std::int32_t>(p));
+    }
   return uses;
 }
 
 /// Sizes, and where each patch's parts of the lists begin.
-void lay_out(CellPatches& made, std::span<const Draft> drafts, std::span<const std::int32_t> uses) {
+void lay_out(CellPatches& made, std::span<const Draft> drafts, const Uses& uses) {
   made.patches = Vector<CellPatch>(static_cast<std::int64_t>(drafts.size()));
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p) {
@@ -174,17 +186,21 @@ void lay_out(CellPatches& made, std::span<const Draft> drafts, std::span<const s
     patch.cells = static_cast<std::uint16_t>(cells);
     patch.slots = static_cast<std::uint16_t>(
         made.layout == PlaceLayout::interleaved ? (cells + group - 1) / group * group : cells);
-    patch.unknown_count = static_cast<std::uint16_t>(drafts[p].unknowns.size());
-    patch.private_count = static_cast<std::uint16_t>(std::count_if(drafts[p].unknowns.begin(), drafts[p].unknowns.end(),
-                                                                   [&](std::int32_t i) { return uses[i] == 1; }));
+    const std::vector<std::int32_t>& unknowns = drafts[p].unknowns;
+    patch.unknown_count = static_cast<std::uint16_t>(unknowns.size());
+    patch.private_count = static_cast<std::uint16_t>(
+        std::count_if(unknowns.begin(), unknowns.end(), [&](std::int32_t i) { return uses.is_private(i); }));
+    patch.own_count = static_cast<std::uint16_t>(
+        std::count_if(unknowns.begin(), unknowns.end(), [&](std::int32_t i) { return uses.is_own(i, p); }));
   }
-  std::int64_t slots = 0, unknowns = 0, contributions = 0;
+  std::int64_t slots = 0, contributions = 0;
+  std::int32_t own = 0;
   for (CellPatch& patch : made.patches.span()) {
     patch.first_slot = slots;
-    patch.first_unknown = unknowns;
+    patch.first_own = own;
     patch.first_contribution = contributions;
     slots += patch.slots;
-    unknowns += patch.unknown_count;
+    own += patch.own_count;
     contributions += patch.unknown_count - patch.private_count;
     made.most_unknowns = std::max(made.most_unknowns, std::int32_t{patch.unknown_count});
   }
@@ -193,18 +209,47 @@ void lay_out(CellPatches& made, std::span<const Draft> drafts, std::span<const s
   made.cell_of_slot = Vector<std::int32_t>(slots);
   made.colours = Vector<std::uint8_t>(slots);
   made.places = Vector<std::uint16_t>(slots * made.places_a_slot());
-  made.unknowns = Vector<std::int32_t>(unknowns);
+  made.shared = Vector<std::int32_t>(contributions);
   made.contributions = Vector<std::uint32_t>(contributions);
 }
 
-/// A patch's unknowns, private ones first, and the cells and places of its slots.
-void write_patch(CellPatches& made, const CellPatch& patch, const Draft& draft, std::span<const std::int32_t> uses) {
+/// Puts the unknowns in the order of the patches whose own they are, those of no patch last; returns where each is.
+std::vector<std::int32_t> put_in_order(CellPatches& made, std::span<const Draft> drafts, const Uses& uses) {
+  made.unknown_at = Vector<std::int32_t>(made.unknown_count);
+  std::vector<std::int32_t> position(made.unknown_count);
+  const auto put = [&](std::int32_t unknown, std::int32_t at) {
+    position[unknown] = at;
+    made.unknown_at[at] = unknown;
+  };
+#pragma omp parallel for schedule(static)
+  for (std::size_t p = 0; p < drafts.size(); ++p) {
+    const CellPatch& patch = made.patches[static_cast<std::int64_t>(p)];
+    std::int32_t next_private = patch.first_own, next_shared = patch.first_own + patch.private_count;
+    for (const std::int32_t unknown : drafts[p].unknowns)
+      if (uses.is_own(unknown, p)) put(unknown, uses.is_private(unknown) ? next_private++ : next_shared++);
+  }
+  std::int32_t next = drafts.empty() ? 0
+                                     : made.patches[made.patches.size() - 1].first_own +
+                                           made.patches[made.patches.size() - 1].own_count;
+  for (std::int32_t unknown = 0; unknown < made.unknown_count && next < made.unknown_count; ++unknown)
+    if (uses.count[unknown] == 0) put(unknown, next++);
+  return position;
+}
+
+/// What a patch shares, and the cells and places of its slots.
+void write_patch(CellPatches& made, std::size_t number, const Draft& draft, const Uses& uses,
+                 std::span<const std::int32_t> position) {
+  const CellPatch& patch = made.patches[static_cast<std::int64_t>(number)];
   std::vector<std::uint16_t> place_of_rank(draft.unknowns.size() + 1, patch.unknown_count);
-  std::uint16_t next_private = 0, next_shared = patch.private_count;
+  std::uint16_t next_private = 0, next_own = patch.private_count, next = patch.own_count;
   for (std::size_t rank = 0; rank < draft.unknowns.size(); ++rank) {
-    const std::uint16_t place = uses[draft.unknowns[rank]] == 1 ? next_private++ : next_shared++;
+    const std::int32_t unknown = draft.unknowns[rank];
+    const std::uint16_t place = uses.is_private(unknown)       ? next_private++
+                                : uses.is_own(unknown, number) ? next_own++
+                                                               : next++;
     place_of_rank[rank] = place;
-    made.unknowns[patch.first_unknown + place] = draft.unknowns[rank];
+    if (place >= patch.private_count)
+      made.shared[patch.first_contribution + place - patch.private_count] = position[unknown];
   }
   for (std::int64_t s = 0; s < patch.slots; ++s) {
     const bool filled = s < patch.cells;
@@ -217,10 +262,11 @@ void write_patch(CellPatches& made, const CellPatch& patch, const Draft& draft, 
 }
 
 /// The rim, and which contributions belong to each of its unknowns.
-void link_contributions(CellPatches& made, std::span<const std::int32_t> uses) {
+void link_contributions(CellPatches& made, const Uses& uses) {
+  const auto uses_at = [&](std::int64_t position) { return uses.count[made.unknown_at[position]]; };
   const auto rim =
       mesh::collect<std::int32_t>(made.unknown_count, [&](std::int64_t i, std::vector<std::int32_t>& found) {
-        if (uses[i] != 1) found.push_back(static_cast<std::int32_t>(i));
+        if (uses_at(i) != 1) found.push_back(static_cast<std::int32_t>(i));
       });
   const auto count = static_cast<std::int64_t>(rim.size());
   made.rim = Vector<std::int32_t>(count);
@@ -228,7 +274,7 @@ void link_contributions(CellPatches& made, std::span<const std::int32_t> uses) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t r = 0; r < count; ++r) {
     made.rim[r] = rim[r];
-    made.rim_offsets[r] = static_cast<std::uint32_t>(uses[rim[r]]);
+    made.rim_offsets[r] = static_cast<std::uint32_t>(uses_at(rim[r]));
   }
   made.rim_offsets[count] = 0;
   mesh::sum_before(made.rim_offsets.span());
@@ -307,13 +353,13 @@ CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& opti
   made.unknown_count = form.unknowns;
   made.layout = options.layout;
   const std::vector<Draft> drafts = draft_all(form, options);
-  const std::vector<std::int32_t> uses = count_uses(drafts, form.unknowns);
+  const Uses uses = count_uses(drafts, form.unknowns);
   lay_out(made, drafts, uses);
+  const std::vector<std::int32_t> position = put_in_order(made, drafts, uses);
   mesh::FirstFailure failure;
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p)
-    failure.guard(static_cast<std::int64_t>(p),
-                  [&] { write_patch(made, made.patches[static_cast<std::int64_t>(p)], drafts[p], uses); });
+    failure.guard(static_cast<std::int64_t>(p), [&] { write_patch(made, p, drafts[p], uses, position); });
   failure.rethrow();
   link_contributions(made, uses);
   if (options.coloured) colour_patches(made);

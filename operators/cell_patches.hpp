@@ -24,15 +24,17 @@ struct PatchOptions {
   bool coloured = false;  ///< whether patches are coloured
 };
 
-/// Some cells that one thread block works on, and the distinct unknowns of these cells.
+/// Some cells that one thread block works on, and the distinct unknowns of these cells. An unknown is the first patch's
+/// own that has it.
 struct CellPatch {
   std::int64_t first_slot;          ///< of its cells
-  std::int64_t first_unknown;       ///< in the list of all patches' unknowns
   std::int64_t first_contribution;  ///< number of what it has for the first unknown that it shares
+  std::int32_t first_own;           ///< position of its first own unknown; the other own ones follow
   std::uint16_t cells;              ///< in the first of its slots; the others are empty
   std::uint16_t slots;              ///< a multiple of 32 in the interleaved layout
   std::uint16_t private_count;      ///< unknowns that no other patch has
-  std::uint16_t unknown_count;      ///< private ones first, then shared ones, both ascending
+  std::uint16_t own_count;          ///< and the shared ones that are its own
+  std::uint16_t unknown_count;      ///< private ones first, then the other own ones, then the rest, each ascending
 };
 
 /// How a GPU's thread blocks go over the cells of a mesh, y = sum_p Q_p' (sum_{c in p} P_c' K_c P_c) Q_p x.
@@ -40,6 +42,10 @@ struct CellPatch {
 /// Patches are pieces of the Hilbert curve through the cells' centres, whatever the order of the cells in the mesh. A
 /// thread block copies its patch's part of x to shared memory (Q_p), adds up the cells there (P_c), colour by colour,
 /// and hands its part of y on: unknowns of this patch only are stored, shared ones, the rim, are added (Races).
+///
+/// Unknowns are put in the order of the patches, own ones of each together, so that a thread block reads and writes
+/// most of its part of a vector in one piece: wherever there is a number of an unknown, it is its position in that
+/// order.
 ///
 /// Inside a patch the cells are sorted by their colour, those of one colour having no unknown in common, and then as in
 /// the mesh. Each has a slot; what belongs to cells is stored in the order of the slots. A dof's place is where its
@@ -52,10 +58,11 @@ struct CellPatches {
   std::int32_t unknown_count = 0;
   PlaceLayout layout = PlaceLayout::interleaved;
   Vector<CellPatch> patches;
+  Vector<std::int32_t> unknown_at;    ///< the form's unknown at each position
   Vector<std::int32_t> cell_of_slot;  ///< -1 where it is empty
   Vector<std::uint8_t> colours;       ///< of the slots, ascending in a patch from 0 without a gap
   Vector<std::uint16_t> places;       ///< of the dofs of the slots
-  Vector<std::int32_t> unknowns;      ///< of the patches, one patch after the other
+  Vector<std::int32_t> shared;        ///< unknowns that patches share, one patch after the other, as contributions are
   /// Unknowns of several patches, and of none, ascending. What the patches have for rim[r] are the contributions
   /// numbered contributions[rim_offsets[r]] to contributions[rim_offsets[r + 1] - 1], in the order of the patches.
   Vector<std::int32_t> rim;
@@ -76,12 +83,13 @@ struct CellPatches {
     if (layout == PlaceLayout::cell_major) return slot * dofs + dof;
     return slot / group * group * places_a_slot() + std::int64_t{dof / 2} * 2 * group + slot % group * 2 + dof % 2;
   }
-  std::span<const std::int32_t> unknowns_of(const CellPatch& patch) const {
-    return {unknowns.data() + patch.first_unknown, patch.unknown_count};
-  }
-  /// The part of them that other patches have too.
+  /// Those of its unknowns that other patches have too.
   std::span<const std::int32_t> shared_of(const CellPatch& patch) const {
-    return unknowns_of(patch).subspan(patch.private_count);
+    return {shared.data() + patch.first_contribution,
+            static_cast<std::size_t>(patch.unknown_count - patch.private_count)};
+  }
+  std::int32_t unknown_of(const CellPatch& patch, int place) const {
+    return place < patch.private_count ? patch.first_own + place : shared_of(patch)[place - patch.private_count];
   }
 };
 

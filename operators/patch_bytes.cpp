@@ -25,10 +25,10 @@ PatchBytes bytes_of_patches(const BilinearForm& form, PlaceLayout layout, Races 
   const std::int64_t slots = interleaved ? (form.cells() + group - 1) / group * group : form.cells();
   // A place a dof; a colour; and its share of what there is of a patch.
   const std::int64_t of_slots = slots * (places * std::int64_t{sizeof(std::uint16_t)} + 1 + 2);
-  // Unknowns of patches are listed once, on the rim twice, and once more as the rim, with an offset and two numbers.
-  const std::int64_t unknowns = form.unknowns * number;
+  // An unknown of the rim is listed by two patches, and once more as the rim, with an offset and two numbers.
+  const std::int64_t of_rim = 6 * form.unknowns * number;
   const std::int64_t contributions = races == Races::gather ? 2 * form.unknowns * value_bytes : 0;
-  return {slots, of_slots + unknowns, 5 * unknowns + contributions, bytes_of_geometry(form)};
+  return {slots, of_slots, of_rim + contributions, bytes_of_geometry(form)};
 }
 
 }  // namespace femcg::operators

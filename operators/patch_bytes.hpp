@@ -10,7 +10,7 @@ namespace femcg::operators {
 /// What a product over patches of cells takes of a GPU, reckoned before there are patches.
 struct PatchBytes {
   std::int64_t slots;     ///< of the cells
-  std::int64_t lists;     ///< the places of their dofs, and each unknown once
+  std::int64_t lists;     ///< the places of their dofs
   std::int64_t rim;       ///< at most, for unknowns that patches share
   std::int64_t geometry;  ///< for a moment: the mesh and the diffusion, from which cells' numbers are made, at most
 };

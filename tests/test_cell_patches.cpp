@@ -22,6 +22,12 @@ using mesh::CellShape;
 
 namespace {
 
+std::vector<std::int32_t> unknowns_of(const CellPatches& patches, const CellPatch& patch) {
+  std::vector<std::int32_t> unknowns;
+  for (int place = 0; place < patch.unknown_count; ++place) unknowns.push_back(patches.unknown_of(patch, place));
+  return unknowns;
+}
+
 /// Whether cells of one colour of a patch share no unknown.
 bool colours_apart(const CellPatches& patches, const CellPatch& patch) {
   for (int colour = 0, slot = 0; slot < patch.cells; ++colour) {
@@ -49,7 +55,8 @@ void check_slots(const CellPatches& patches, const BilinearForm& form) {
         const int place = patches.places[patches.place_index(slot, a)];
         const std::int32_t unknown = cell >= 0 && a < patches.dofs ? form.unknown(cell, a) : -1;
         mistaken += place > patch.unknown_count;
-        mistaken += (place == patch.unknown_count ? -1 : patches.unknowns_of(patch)[place]) != unknown;
+        mistaken +=
+            (place == patch.unknown_count ? -1 : patches.unknown_at[patches.unknown_of(patch, place)]) != unknown;
       }
     }
     CHECK(colours_apart(patches, patch));
@@ -67,21 +74,25 @@ void check_unknowns(const CellPatches& patches, const PatchOptions& options) {
     CHECK(patch.unknown_count <= options.unknowns);
     CHECK(patch.unknown_count <= patches.most_unknowns);
     if (options.layout == PlaceLayout::interleaved) CHECK(patch.slots % CellPatches::group == 0);
-    for (const std::int32_t i : patches.unknowns_of(patch)) ++uses[i];
+    for (const std::int32_t i : unknowns_of(patches, patch)) ++uses[i];
   }
+  std::vector<char> placed(patches.unknown_count, 0);
+  for (const std::int32_t i : patches.unknown_at.span()) placed[i] = 1;
+  CHECK(std::count(placed.begin(), placed.end(), 1) == patches.unknown_count);
   std::vector<std::vector<std::uint32_t>> expected(patches.unknown_count);
-  std::int64_t contribution = 0, shared_but_private = 0;
+  std::int64_t contribution = 0, shared_but_private = 0, not_own = 0, next_own = 0;
   for (const CellPatch& patch : patches.patches.span()) {
-    const auto list = patches.unknowns_of(patch);
+    const auto list = unknowns_of(patches, patch);
     const auto shared = patches.shared_of(patch);
-    CHECK(std::is_sorted(list.begin(), list.begin() + patch.private_count));
-    CHECK(std::is_sorted(shared.begin(), shared.end()));
+    for (int place = 0; place < patch.own_count; ++place) not_own += list[place] != next_own++;
+    for (int place = patch.own_count; place < patch.unknown_count; ++place) not_own += expected[list[place]].empty();
     REQUIRE(patch.first_contribution == contribution);
     for (int place = 0; place < patch.unknown_count; ++place)
       shared_but_private += (place < patch.private_count) != (uses[list[place]] == 1);
     for (const std::int32_t i : shared) expected[i].push_back(static_cast<std::uint32_t>(contribution++));
   }
   CHECK(shared_but_private == 0);
+  CHECK(not_own == 0);
   std::int64_t r = 0;
   for (std::int32_t i = 0; i < patches.unknown_count; ++i) {
     if (uses[i] == 1) continue;
@@ -102,7 +113,7 @@ void check_colouring(const CellPatches& patches) {
     for (std::int32_t k = patches.colouring.offsets[colour]; k < patches.colouring.offsets[colour + 1]; ++k) {
       const std::int32_t patch = patches.colouring.parts[k];
       ++visits[patch];
-      for (const std::int32_t i : patches.unknowns_of(patches.patches[patch])) apart = apart && !used[i]++;
+      for (const std::int32_t i : unknowns_of(patches, patches.patches[patch])) apart = apart && !used[i]++;
     }
     CHECK(apart);
   }
@@ -115,7 +126,7 @@ void check_order(const CellPatches& patches) {
   for (std::int64_t k = 0; k < patches.patches.size(); ++k) {
     const std::int32_t patch = patches.colouring.parts[k];
     std::set<std::int32_t> expected;
-    for (const std::int32_t i : patches.unknowns_of(patches.patches[patch])) {
+    for (const std::int32_t i : unknowns_of(patches, patches.patches[patch])) {
       expected.insert(at[i].begin(), at[i].end());
       at[i].push_back(patch);
     }
@@ -126,14 +137,16 @@ void check_order(const CellPatches& patches) {
 }
 
 /// y = A x as the GPU computes it, in the order of patches and colours.
-std::vector<double> product(const CellPatches& patches, const ElementMatrices& matrices, const std::vector<double>& x,
-                            Races races) {
+std::vector<double> product(const CellPatches& patches, const ElementMatrices& matrices,
+                            const std::vector<double>& natural, Races races) {
+  std::vector<double> x(natural.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = natural[patches.unknown_at[static_cast<std::int64_t>(i)]];
   std::vector<double> y(patches.unknown_count, std::nan("")), contributions(patches.contributions.size(), std::nan(""));
   if (races != Races::gather)
     for (const std::int32_t i : patches.rim.span()) y[i] = 0;
   for (std::int64_t k = 0; k < patches.patches.size(); ++k) {
     const CellPatch& patch = patches.patches[races == Races::coloured ? patches.colouring.parts[k] : k];
-    const auto list = patches.unknowns_of(patch);
+    const auto list = unknowns_of(patches, patch);
     std::vector<double> x_patch(list.size() + 1, 0), y_patch(list.size() + 1, 0);
     for (std::size_t i = 0; i < list.size(); ++i) x_patch[i] = x[list[i]];
     for (std::int64_t slot = patch.first_slot; slot < patch.first_slot + patch.cells; ++slot)
@@ -157,7 +170,9 @@ std::vector<double> product(const CellPatches& patches, const ElementMatrices& m
       for (std::uint32_t k = patches.rim_offsets[r]; k < patches.rim_offsets[r + 1]; ++k)
         y[patches.rim[r]] += contributions[patches.contributions[k]];
     }
-  return y;
+  std::vector<double> result(y.size());
+  for (std::size_t i = 0; i < y.size(); ++i) result[patches.unknown_at[static_cast<std::int64_t>(i)]] = y[i];
+  return result;
 }
 
 void check_product(const CellPatches& patches, const BilinearForm& form) {
@@ -236,7 +251,9 @@ TEST_CASE("rows of cells come in compact patches, in few colours") {
     CHECK(patch.private_count >= 36);
     CHECK(patches.colours[patch.first_slot + patch.cells - 1] <= 4);
   }
-  CHECK(patches.rim.size() == 65 * 65 - patches.unknowns.size() + patches.contributions.size());
+  std::int64_t private_unknowns = 0;
+  for (const CellPatch& patch : patches.patches.span()) private_unknowns += patch.private_count;
+  CHECK(patches.rim.size() == 65 * 65 - private_unknowns);
   CHECK(patches.colouring.colours() <= 7);
 }
 
@@ -294,7 +311,7 @@ TEST_CASE("patches do not depend on the number of threads") {
   };
   CHECK(same(one.cell_of_slot, three.cell_of_slot));
   CHECK(same(one.places, three.places));
-  CHECK(same(one.unknowns, three.unknowns));
+  CHECK(same(one.shared, three.shared));
   CHECK(same(one.contributions, three.contributions));
 }
 

@@ -1,5 +1,5 @@
 // y = sum_c P_c' (K_c (P_c x)) with stored element matrices (Reguly & Giles 2012, section 8), patch by patch: see
-// operators/cuda_cell_patches.cuh for what becomes of shared unknowns, lma_cells.cuh for the threads of a cell.
+// operators/cuda_patch_product.cuh for what becomes of shared unknowns, lma_cells.cuh for the threads of a cell.
 //
 // A thread a cell up to 27 dofs, a warp a cell above. A product moves n (n + 1) / 2 words and 2 n bytes a cell of n
 // dofs, and about 4 bytes, x and y an unknown. In two dimensions and double precision an unknown of Q1 to Q4 costs 104,
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "operators/cuda_patch_product.cuh"
 #include "operators/lma/lma_cells.cuh"
 
 namespace femcg::operators {
@@ -22,12 +23,14 @@ class LmaOnGpu final : public Operator<T> {
       : Operator<T>(inputs.patches.unknown_count, Device::cuda),
         dofs_(inputs.patches.dofs),
         cells_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
+        unknown_at_(copied(inputs.patches.unknown_at, Device::host)),
         values_(assemble_on_gpu<T>(inputs)),
         matrix_of_slot_(copied(inputs.matrix_of_slot, Device::cuda)),
         diagonal_(diagonal_of(inputs)),
         product_(inputs.patches, races) {}
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  std::span<const std::int32_t> basis() const override { return unknown_at_.span(); }
 
   Footprint footprint() const override {
     const std::int64_t word = sizeof(T), packed = std::int64_t{dofs_} * (dofs_ + 1) / 2;
@@ -58,6 +61,7 @@ class LmaOnGpu final : public Operator<T> {
 
   int dofs_;
   std::int64_t cells_;
+  Vector<std::int32_t> unknown_at_;
   Vector<T> values_;
   Vector<std::int32_t> matrix_of_slot_;
   Vector<T> diagonal_;

@@ -1,6 +1,6 @@
-// y = sum_c P_c' (B' D B) (P_c x) on the GPU without a matrix, patch by patch: operators/cuda_cell_patches.cuh has what
-// becomes of shared unknowns; tensor_cells.cuh, tensor_any_points.cuh and simplex_cells.cuh have what the threads do
-// with a cell.
+// y = sum_c P_c' (B' D B) (P_c x) on the GPU without a matrix, patch by patch: operators/cuda_patch_product.cuh has
+// what becomes of shared unknowns; tensor_cells.cuh, hexahedron_cells.cuh, tensor_any_points.cuh and simplex_cells.cuh
+// have what the threads do with a cell.
 //
 // A product moves, besides x and y once and the patches' lists (about 4 + 2 n / m bytes an unknown, n dofs and m new
 // unknowns a cell), d (d + 1) / 2 words a cell (affine), its vertices' numbers (straight sides), or d (d + 1) / 2 words
@@ -9,11 +9,11 @@
 
 #include <algorithm>
 
-#include "operators/cuda_product.cuh"
+#include "operators/cuda_patch_product.cuh"
+#include "operators/matrix_free/hexahedron_cells.cuh"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 #include "operators/matrix_free/simplex_cells.cuh"
 #include "operators/matrix_free/tensor_any_points.cuh"
-#include "operators/matrix_free/tensor_cells.cuh"
 
 namespace femcg::operators {
 
@@ -119,6 +119,7 @@ class MatrixFreeOnGpu final : public Operator<T> {
   MatrixFreeOnGpu(const MatrixFreeInputs& inputs, std::int64_t scratch, std::int64_t operations, const Make& make)
       : Operator<T>(inputs.patches.unknown_count, Device::cuda),
         form_(inputs.form),
+        unknown_at_(copied(inputs.patches.unknown_at, Device::host)),
         cells_count_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
         dofs_(inputs.patches.dofs),
         operations_(operations),
@@ -130,9 +131,10 @@ class MatrixFreeOnGpu final : public Operator<T> {
   void diagonal(Vector<T>& d) const override {
     const Vector<double> exact = matrix_free_diagonal(*form_);
     Vector<T> rounded(exact.size());
-    for (std::int64_t i = 0; i < exact.size(); ++i) rounded[i] = static_cast<T>(exact[i]);
+    for (std::int64_t i = 0; i < exact.size(); ++i) rounded[i] = static_cast<T>(exact[unknown_at_[i]]);
     copy(rounded, d);
   }
+  std::span<const std::int32_t> basis() const override { return unknown_at_.span(); }
 
   Footprint footprint() const override {
     Footprint footprint;
@@ -150,6 +152,7 @@ class MatrixFreeOnGpu final : public Operator<T> {
   }
 
   const BilinearForm* form_;
+  Vector<std::int32_t> unknown_at_;
   std::int64_t cells_count_;
   int dofs_;
   std::int64_t operations_;
@@ -191,12 +194,12 @@ std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
     made.geometry = tensor_geometry<T, d, n, kind>(inputs, data);
     return made;
   };
-  if constexpr (d == 2 || n == 2) {
-    using Cells = std::conditional_t<d == 2, cuda::QuadrilateralCells<T, n, kind>, cuda::TrilinearCells<T, kind>>;
+  if constexpr (d == 2 || thread_a_hexahedron(n, kind)) {
+    using Cells = std::conditional_t<d == 2, cuda::QuadrilateralCells<T, n, kind>, cuda::ThreadHexahedra<T, n, kind>>;
     return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, 0, operations,
                                                        [&](const CellData<T>& data) { return cells(data, Cells()); });
   } else {
-    using Cells = cuda::HexahedronCells<T, n, kind>;
+    using Cells = cuda::TeamHexahedra<T, n, kind>;
     return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, Cells::scratch_size, operations,
                                                        [&](const CellData<T>& data) { return cells(data, Cells()); });
   }

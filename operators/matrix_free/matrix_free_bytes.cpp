@@ -12,7 +12,7 @@ namespace {
 template <std::floating_point T>
 OperatorBytes bytes_on_gpu(const Extent<T>& of, std::string_view geometry) {
   const BilinearForm& form = *of.form;
-  const PlaceLayout layout = matrix_free_patches(form, sizeof(T)).layout;
+  const PlaceLayout layout = matrix_free_patches(form, CellGeometry::stored, sizeof(T)).layout;
   const PatchBytes patches = bytes_of_patches(form, layout, Races::gather, sizeof(T));
   const mesh::Mesh& mesh = form.space->mesh();
   const std::int64_t d = mesh.dimension(), points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();

@@ -18,6 +18,12 @@ enum class CellGeometry {
   stored     ///< the factors of all quadrature points
 };
 
+/// Whether a thread works on a hexahedron with n nodes a direction alone, and not a team of them: with all it needs in
+/// registers.
+constexpr bool thread_a_hexahedron(int n, CellGeometry geometry) {
+  return n == 2 || (n == 3 && geometry == CellGeometry::affine);
+}
+
 /// Numbers that a straight-sided quadrilateral or hexahedron takes: the vectors of its multilinear map, and kappa.
 template <int d>
 inline constexpr int straight_words = ((1 << d) - 1) * d + 1;

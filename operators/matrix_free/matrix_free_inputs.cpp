@@ -137,6 +137,17 @@ RobinRows robin_rows(const BilinearForm& form) {
   return robin;
 }
 
+/// The unknowns of the Robin terms by their positions among the patches'.
+void put_in_order(RobinRows& robin, const CellPatches& patches) {
+  if (robin.rows.empty()) return;
+  std::vector<std::int32_t> position(static_cast<std::size_t>(patches.unknown_count));
+#pragma omp parallel for schedule(static)
+  for (std::int32_t at = 0; at < patches.unknown_count; ++at)
+    position[static_cast<std::size_t>(patches.unknown_at[at])] = at;
+  for (std::int32_t& row : robin.rows) row = position[static_cast<std::size_t>(row)];
+  for (std::int32_t& column : robin.columns) column = position[static_cast<std::size_t>(column)];
+}
+
 }  // namespace
 
 Vector<double> matrix_free_diagonal(const BilinearForm& form) {
@@ -154,19 +165,25 @@ bool any_points(const BilinearForm& form) {
 
 /// Many enough cells that little of a patch is rim, few enough that its unknowns leave shared memory to others, and
 /// that a GPU has work everywhere.
-PatchOptions matrix_free_patches(const BilinearForm& form, std::int64_t value_bytes) {
+PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry, std::int64_t value_bytes) {
   const mesh::CellShape shape = form.space->mesh().shape;
   const int n = form.dofs_per_cell();
+  const int nodes = form.space->degree() + 1;  // a direction
   const bool waves = shape == mesh::CellShape::hexahedron && any_points(form);
-  const bool teams = shape == mesh::CellShape::hexahedron && (n > 8 || waves);
+  const bool teams = waves || (shape == mesh::CellShape::hexahedron && !thread_a_hexahedron(nodes, geometry));
   PatchOptions options;
   options.layout = teams ? PlaceLayout::cell_major : PlaceLayout::interleaved;
-  int most = n <= 4 ? 768 : n == 8 || (n == 9 && value_bytes == 4) ? 512 : n <= 10 ? 256 : 128;
-  if (teams) most = n <= 27 ? 128 : n <= 64 ? 64 : 32;
+  const bool small = value_bytes == 4;
+  int most = 128;
+  if (teams)
+    most = nodes <= 3 ? 128 : nodes == 4 ? 64 : 32;
+  else if (shape == mesh::CellShape::hexahedron)
+    most = nodes == 2 ? 1024 : 128;
+  else if (n <= 10)
+    most = n <= 4 ? (small ? 1024 : 768) : n == 9 && small ? 512 : 256;
   if (waves) {
     // The points' lines take most of the shared memory, and factors most of the traffic: four waves of cells, each of
     // 128 lines of nodes.
-    const int nodes = form.space->degree() + 1;
     most = 4 * (128 / (nodes * nodes));
     options.unknowns = 2048;
   }
@@ -180,15 +197,16 @@ MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, std::string_view g
   MatrixFreeInputs inputs;
   inputs.degree = form.space->degree();
   inputs.form = &form;
-  inputs.patches = make_cell_patches(form, matrix_free_patches(form, value_bytes));
   inputs.factors = factor_inputs(form, Device::cuda);
   inputs.geometry = choose_geometry(form, inputs.factors, geometry);
+  inputs.patches = make_cell_patches(form, matrix_free_patches(form, inputs.geometry, value_bytes));
   const mesh::CellShape shape = form.space->mesh().shape;
   if (shape == mesh::CellShape::quadrilateral || shape == mesh::CellShape::hexahedron)
     set_lines(inputs, form);
   else
     set_tables(inputs, form);
   inputs.robin = robin_rows(form);
+  put_in_order(inputs.robin, inputs.patches);
   return inputs;
 }
 

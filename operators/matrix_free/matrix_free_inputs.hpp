@@ -11,7 +11,7 @@ namespace femcg::operators {
 bool any_points(const BilinearForm& form);
 
 /// The patches of cells, for numbers of so many bytes.
-PatchOptions matrix_free_patches(const BilinearForm& form, std::int64_t value_bytes);
+PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry, std::int64_t value_bytes);
 
 /// What the GPU needs of a form. `geometry` is auto, stored or vertices (straight-sided cells, affine ones included).
 /// Throws std::invalid_argument where the vertices do not tell all.

@@ -1,0 +1,261 @@
+#pragma once
+
+// What a thread block does with the hexahedra of one patch, by sum factorisation as in tensor_cells.cuh.
+
+#include "operators/matrix_free/tensor_cells.cuh"
+
+namespace femcg::operators::cuda {
+
+/// A thread a hexahedron, all of it in registers.
+template <class T, int n, CellGeometry kind>
+struct ThreadHexahedra {
+  static constexpr int threads = 128, points = n * n * n;
+  static constexpr int blocks_a_multiprocessor = n == 2 ? (sizeof(T) == 8 ? 4 : 6) : (sizeof(T) == 8 ? 2 : 4);
+  static constexpr int scratch_size = 0;
+  using Geometry = TensorGeometry<T, 3, n, kind>;
+  using Ahead = CellAhead<T, points, Geometry>;
+
+  LineTables<T, n> tables;
+  Geometry geometry;
+
+  __device__ Ahead ahead(const Patches& all, const CellPatch& patch) const {
+    Ahead of;
+    of.load(all, patch, static_cast<int>(threadIdx.x), geometry);
+    return of;
+  }
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*,
+                             const Ahead& ahead) const {
+    thread_cells<threads>(all, patch, x, y, geometry, *this, ahead);
+  }
+
+  /// Plane by plane of the points, so that the derivatives of one plane at a time are at hand.
+  template <class Cell>
+  __device__ void multiply(const Cell& cell, T (&u)[points]) const {
+    along<1, false>(tables.interpolate, u);
+    along<n, false>(tables.interpolate, u);
+    along<plane, false>(tables.interpolate, u);
+    T sum[points];
+#pragma unroll
+    for (int q = 0; q < points; ++q) sum[q] = T(0);
+#pragma unroll
+    for (int t = 0; t < n; ++t) {
+      T of_x[plane], of_y[plane], of_z[plane];
+#pragma unroll
+      for (int p = 0; p < plane; ++p) {
+        of_x[p] = of_y[p] = u[t * plane + p];
+        of_z[p] = T(0);
+#pragma unroll
+        for (int m = 0; m < n; ++m) of_z[p] += tables.differentiate[t][m] * u[m * plane + p];
+      }
+      along<1, false>(tables.differentiate, of_x);
+      along<n, false>(tables.differentiate, of_y);
+#pragma unroll
+      for (int s = 0; s < n; ++s) {
+        const auto line = geometry.line_of(cell, s, t);
+#pragma unroll
+        for (int i = 0; i < n; ++i) {
+          const int p = s * n + i;
+          T gradient[3] = {of_x[p], of_y[p], of_z[p]};
+          geometry.apply(line, {i, s, t}, gradient);
+          of_x[p] = gradient[0];
+          of_y[p] = gradient[1];
+          of_z[p] = gradient[2];
+        }
+      }
+      along<1, true>(tables.differentiate, of_x);
+      along<n, true>(tables.differentiate, of_y);
+#pragma unroll
+      for (int p = 0; p < plane; ++p) {
+        sum[t * plane + p] += of_x[p] + of_y[p];
+#pragma unroll
+        for (int m = 0; m < n; ++m) sum[m * plane + p] += tables.differentiate[t][m] * of_z[p];
+      }
+    }
+    along<plane, true>(tables.interpolate, sum);
+    along<n, true>(tables.interpolate, sum);
+    along<1, true>(tables.interpolate, sum);
+#pragma unroll
+    for (int q = 0; q < points; ++q) u[q] = sum[q];
+  }
+
+ private:
+  static constexpr int plane = n * n;
+
+  /// Applies a table to the lines along the axis in which neighbours are `step` apart.
+  template <int step, bool transposed, int size>
+  static __device__ void along(const T (&m)[n][n], T (&u)[size]) {
+#pragma unroll
+    for (int q = 0; q < size; ++q) {
+      if (q / step % n != 0) continue;
+      T line[n];
+#pragma unroll
+      for (int k = 0; k < n; ++k) line[k] = u[q + k * step];
+      transposed ? apply_line_transposed(m, line) : apply_line(m, line);
+#pragma unroll
+      for (int k = 0; k < n; ++k) u[q + k * step] = line[k];
+    }
+  }
+};
+
+/// n x n threads a hexahedron, each with a line of n numbers in registers, which change between the axes through shared
+/// memory. The threads of a cell are of one warp.
+template <class T, int n, CellGeometry kind>
+struct TeamHexahedra {
+  static constexpr int threads = 128, warps = threads / threads_a_warp;
+  static constexpr int team = n * n, teams = threads_a_warp / team, cells_at_once = warps * teams;
+  static constexpr int blocks_a_multiprocessor = sizeof(T) == 8 ? 4 : 6;
+  static_assert(teams >= 1);
+  /// Steps in a cube in shared memory, so that lines along each axis meet few banks twice.
+  static constexpr int row = n % 2 == 0 ? n + 1 : n, plane = n * row, cube = n * plane;
+  /// Numbers of shared memory: two cubes and the cell's own numbers a team.
+  static constexpr int team_room = (2 * cube + TensorGeometry<T, 3, n, kind>::words + 1) / 2 * 2;
+  static constexpr int scratch_size = cells_at_once * team_room;
+
+  using Geometry = TensorGeometry<T, 3, n, kind>;
+  /// Of the numbers of a cell, each thread of its team has some on their way.
+  static constexpr int words_each = (Geometry::words + team - 1) / team;
+
+  LineTables<T, n> tables;
+  Geometry geometry;
+
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
+    const int lane = static_cast<int>(threadIdx.x) % threads_a_warp,
+              warp = static_cast<int>(threadIdx.x) / threads_a_warp;
+    const int of_warp = lane / team, member = lane % team;
+    const int mine = of_warp < teams ? warp * teams + of_warp : cells_at_once;  // idle lanes have no cell
+    const Member who{member % n, member / n, mine < cells_at_once, scratch + min(mine, cells_at_once - 1) * team_room};
+    Ahead next = ahead(all, patch, mine, member);
+    for (int first = 0; first < patch.cells; first += cells_at_once) {
+      const Ahead now = next;
+      const int cell = who.active ? first + mine : static_cast<int>(patch.cells);
+      next = ahead(all, patch, who.active ? cell + cells_at_once : cell, member);
+      T u[n];
+#pragma unroll
+      for (int k = 0; k < n; ++k) u[k] = x[now.place[k]];
+      if (who.active)
+#pragma unroll
+        for (int k = 0; k < words_each; ++k)
+          if (k * team + member < Geometry::words) who.words()[k * team + member] = now.words[k];
+      multiply(patch.first_slot + cell, cell < patch.cells, who, u);
+      for_each_colour(all, patch, first, first + cells_at_once, cell, [&] {
+#pragma unroll
+        for (int k = 0; k < n; ++k)
+          if (now.place[k] < patch.unknown_count) y[now.place[k]] += u[k];
+      });
+    }
+  }
+
+ private:
+  /// A thread of a team: where it stands, and the team's shared memory.
+  struct Member {
+    int s, t;
+    bool active;
+    T* room;
+    __device__ T* a() const { return room; }
+    __device__ T* b() const { return room + cube; }
+    __device__ T* words() const { return room + 2 * cube; }
+  };
+  /// What a cell needs of the GPU's memory, loaded while the one before is worked on.
+  struct Ahead {
+    int place[n];
+    T words[words_each + 1];
+  };
+  __device__ Ahead ahead(const Patches& all, const CellPatch& patch, int cell, int member) const {
+    Ahead of;
+    const bool there = cell < patch.cells;
+    const std::int64_t slot = patch.first_slot + cell;
+#pragma unroll
+    for (int k = 0; k < n; ++k)
+      of.place[k] = there ? __ldcs(all.places + slot * (team * n) + k * team + member) : patch.unknown_count;
+#pragma unroll
+    for (int k = 0; k < words_each; ++k)
+      if (there && k * team + member < Geometry::words)
+        of.words[k] = __ldcs(geometry.data + slot * Geometry::words + k * team + member);
+    return of;
+  }
+
+  // Lines along x, y and z of a cube; s and t count the other two axes in their order.
+  static __device__ int along_x(int s, int t) { return s * row + t * plane; }
+  static __device__ int along_y(int s, int t) { return s + t * plane; }
+  static __device__ int along_z(int s, int t) { return s + t * row; }
+
+  template <int step>
+  static __device__ void put(bool active, T* cube, int at, const T (&line)[n]) {
+    if (!active) return;
+#pragma unroll
+    for (int k = 0; k < n; ++k) cube[at + k * step] = line[k];
+  }
+  template <int step>
+  static __device__ void get(const T* cube, int at, T (&line)[n]) {
+#pragma unroll
+    for (int k = 0; k < n; ++k) line[k] = cube[at + k * step];
+  }
+
+  /// u is a line along z, of nodes, before and after. All lanes of the warp call it; idle ones write nothing.
+  __device__ void multiply(std::int64_t slot, bool there, const Member& who, T (&u)[n]) const {
+    T *a = who.a(), *b = who.b();
+    const int s = who.s, t = who.t;
+    const bool active = who.active;
+    apply_line(tables.interpolate, u);
+    put<plane>(active, a, along_z(s, t), u);
+    __syncwarp();
+    get<row>(a, along_y(s, t), u);
+    apply_line(tables.interpolate, u);
+    put<row>(active, a, along_y(s, t), u);
+    __syncwarp();
+    get<1>(a, along_x(s, t), u);
+    apply_line(tables.interpolate, u);
+    put<1>(active, a, along_x(s, t), u);
+    __syncwarp();
+    // The derivatives along y and z come to the lines along x, where D is applied.
+    T of_y[n], of_z[n];
+    get<row>(a, along_y(s, t), of_y);
+    get<plane>(a, along_z(s, t), of_z);
+    __syncwarp();
+    apply_line(tables.differentiate, of_y);
+    apply_line(tables.differentiate, of_z);
+    put<row>(active, a, along_y(s, t), of_y);
+    put<plane>(active, b, along_z(s, t), of_z);
+    __syncwarp();
+    get<1>(a, along_x(s, t), of_y);
+    get<1>(b, along_x(s, t), of_z);
+    apply_line(tables.differentiate, u);
+    if (there) {
+      const auto cell = geometry.line(who.words(), slot, s, t);
+#pragma unroll
+      for (int i = 0; i < n; ++i) {
+        T gradient[3] = {u[i], of_y[i], of_z[i]};
+        geometry.apply(cell, {i, s, t}, gradient);
+        u[i] = gradient[0];
+        of_y[i] = gradient[1];
+        of_z[i] = gradient[2];
+      }
+    }
+    put<1>(active, a, along_x(s, t), of_y);
+    put<1>(active, b, along_x(s, t), of_z);
+    apply_line_transposed(tables.differentiate, u);
+    __syncwarp();
+    get<row>(a, along_y(s, t), of_y);
+    get<plane>(b, along_z(s, t), of_z);
+    apply_line_transposed(tables.differentiate, of_y);
+    apply_line_transposed(tables.differentiate, of_z);
+    put<row>(active, a, along_y(s, t), of_y);
+    put<plane>(active, b, along_z(s, t), of_z);
+    __syncwarp();
+    get<1>(a, along_x(s, t), of_y);
+    get<1>(b, along_x(s, t), of_z);
+#pragma unroll
+    for (int i = 0; i < n; ++i) u[i] += of_y[i] + of_z[i];
+    apply_line_transposed(tables.interpolate, u);
+    put<1>(active, a, along_x(s, t), u);
+    __syncwarp();
+    get<row>(a, along_y(s, t), u);
+    apply_line_transposed(tables.interpolate, u);
+    put<row>(active, a, along_y(s, t), u);
+    __syncwarp();
+    get<plane>(a, along_z(s, t), u);
+    apply_line_transposed(tables.interpolate, u);
+  }
+};
+
+}  // namespace femcg::operators::cuda
