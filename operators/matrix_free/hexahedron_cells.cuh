@@ -10,7 +10,8 @@ namespace femcg::operators::cuda {
 template <class T, int n, CellGeometry kind>
 struct ThreadHexahedra {
   static constexpr int threads = 128, points = n * n * n;
-  static constexpr int blocks_a_multiprocessor = n == 2 ? (sizeof(T) == 8 ? 4 : 6) : (sizeof(T) == 8 ? 2 : 4);
+  static constexpr bool small = sizeof(T) == 4, affine = kind == CellGeometry::affine;
+  static constexpr int blocks_a_multiprocessor = n == 2 ? (affine ? (small ? 8 : 5) : small ? 6 : 4) : (small ? 4 : 2);
   static constexpr int scratch_size = 0;
   using Geometry = TensorGeometry<T, 3, n, kind>;
   using Ahead = CellAhead<T, points, Geometry>;
