@@ -27,6 +27,8 @@
 //   PatchProduct<T, MyCells<T>> product(make_cell_patches(form, {...}), Races::gather);
 //   product(cells, x, y, energy);
 //
+// x and y have the unknowns in the patches' order: the operator's basis() is CellPatches::unknown_at.
+//
 // Bytes that the patches add to what the cells read: 2 for each dof of a cell, x and y once, and for each unknown
 // of the rim 4 for each patch that has it, 4 and its clearing (atomic, coloured), or twice the contributions and 4 more
 // for each of them (gather).
