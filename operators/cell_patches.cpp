@@ -216,7 +216,7 @@ void lay_out(CellPatches& made, std::span<const Draft> drafts, const Uses& uses)
 /// Puts the unknowns in the order of the patches whose own they are, those of no patch last; returns where each is.
 std::vector<std::int32_t> put_in_order(CellPatches& made, std::span<const Draft> drafts, const Uses& uses) {
   made.unknown_at = Vector<std::int32_t>(made.unknown_count);
-  std::vector<std::int32_t> position(made.unknown_count);
+  std::vector<std::int32_t> position = mesh::filled<std::int32_t>(made.unknown_count);
   const auto put = [&](std::int32_t unknown, std::int32_t at) {
     position[unknown] = at;
     made.unknown_at[at] = unknown;
@@ -341,6 +341,11 @@ void colour_patches(CellPatches& made) {
 }
 
 }  // namespace
+
+int cells_a_patch(const BilinearForm& form, int least, int most) {
+  constexpr int patches_for_all = 1024;
+  return std::clamp(form.cells() / patches_for_all / least * least, least, most);
+}
 
 CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& options) {
   if (options.cells < 1 || options.cells > most_cells)

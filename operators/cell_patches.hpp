@@ -24,6 +24,9 @@ struct PatchOptions {
   bool coloured = false;  ///< whether patches are coloured
 };
 
+/// Cells a patch for PatchOptions: a multiple of `least` up to `most`, so many that a GPU has work everywhere.
+int cells_a_patch(const BilinearForm& form, int least, int most);
+
 /// Some cells that one thread block works on, and the distinct unknowns of these cells. An unknown is the first patch's
 /// own that has it.
 struct CellPatch {

@@ -2,8 +2,6 @@
 
 // The patches of cells (cell_patches.hpp) as the threads of the GPU see them.
 
-#include <algorithm>
-
 #include "operators/cell_patches.hpp"
 #include "operators/cuda.cuh"
 

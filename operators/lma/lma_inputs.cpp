@@ -23,8 +23,7 @@ PatchOptions patch_options(const BilinearForm& form, Races races) {
   options.coloured = races == Races::coloured;
   const int most = n <= 4 ? 512 : n <= 10 ? 256 : n <= 27 ? 128 : n <= 35 ? 64 : n <= 64 ? 32 : 16;
   const int least = options.layout == PlaceLayout::interleaved ? CellPatches::group : 4;
-  constexpr int patches_for_all = 1024;
-  options.cells = std::clamp(form.cells() / patches_for_all / least * least, least, most);
+  options.cells = cells_a_patch(form, least, most);
   return options;
 }
 

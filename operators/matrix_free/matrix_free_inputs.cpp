@@ -188,8 +188,7 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
     options.unknowns = 2048;
   }
   const int least = teams ? 8 : CellPatches::group;
-  constexpr int patches_for_all = 1024;
-  options.cells = std::clamp(form.cells() / patches_for_all / least * least, least, most);
+  options.cells = cells_a_patch(form, least, most);
   return options;
 }
 
