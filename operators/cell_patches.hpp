@@ -33,8 +33,8 @@ struct CellPatch {
   std::uint16_t cells;              ///< in the first of its slots; the others are empty
   std::uint16_t slots;              ///< a multiple of 32 in the interleaved layout
   std::uint16_t private_count;      ///< unknowns that no other patch has
-  std::uint16_t own_count;          ///< and the shared ones that are its own
-  std::uint16_t unknown_count;      ///< private ones first, then the other own ones, then the rest, each ascending
+  std::uint16_t own_count;          ///< its own: those, and of the shared ones those of which it is the first patch
+  std::uint16_t unknown_count;      ///< private ones first, then the other own ones, then the rest
 };
 
 /// How a GPU's thread blocks go over the cells of a mesh, y = sum_p Q_p' (sum_{c in p} P_c' K_c P_c) Q_p x.

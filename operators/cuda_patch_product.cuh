@@ -9,8 +9,7 @@
 //     static constexpr int blocks_a_multiprocessor = 4;   // at least: bounds the registers
 //     // Called by all threads of the block. x has the patch's part of x by place, x[unknown_count] = 0; y is zero, and
 //     // to it, by place too, but never at unknown_count, y_e = K_e x_e is added. `scratch` is shared memory of the
-//     size
-//     // that PatchProduct was made with.
+//     // size that PatchProduct was made with.
 //     __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
 //       for (int first = 0; first < patch.slots; first += threads) {        // a wave of cells, a thread each
 //         const int slot = first + threadIdx.x;
@@ -27,6 +26,8 @@
 //
 //   PatchProduct<T, MyCells<T>> product(make_cell_patches(form, {...}), Races::gather);
 //   product(cells, x, y, energy);
+//
+// x and y have the unknowns in the patches' order: the operator's basis() is CellPatches::unknown_at.
 //
 // Bytes that the patches add to what the cells read: 2 for each dof of a cell, x and y once, and for each unknown
 // of the rim 4 for each patch that has it, 4 and its clearing (atomic, coloured), or twice the contributions and 4 more

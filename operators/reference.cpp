@@ -3,6 +3,7 @@
 #include <array>
 
 #include "mesh/pages.hpp"
+
 namespace femcg::operators {
 
 namespace {

@@ -2,8 +2,8 @@
 // operators/cuda_patch_product.cuh for what becomes of shared unknowns, lma_cells.cuh for the threads of a cell.
 //
 // A thread a cell up to 27 dofs, a warp a cell above. A product moves n (n + 1) / 2 words and 2 n bytes a cell of n
-// dofs, and about 4 bytes, x and y an unknown. In two dimensions and double precision an unknown of Q1 to Q4 costs 104,
-// 129, 157, 187 bytes, of which the matrices are 80, 90, 121, 162; where identical ones are stored once, these stay in
+// dofs, and x and y. In two dimensions and double precision an unknown of Q1 to Q4 costs 112, 116, 145, 185 bytes with
+// the rim, of which the matrices are 80, 90, 121, 162; where identical ones are stored once, these stay in
 // the caches and 4 bytes a cell say which it is.
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // what becomes of shared unknowns; tensor_cells.cuh, hexahedron_cells.cuh, tensor_any_points.cuh and simplex_cells.cuh
 // have what the threads do with a cell.
 //
-// A product moves, besides x and y once and the patches' lists (about 4 + 2 n / m bytes an unknown, n dofs and m new
+// A product moves, besides x and y once and the patches' lists (about 2 n / m bytes an unknown, n dofs and m new
 // unknowns a cell), d (d + 1) / 2 words a cell (affine), its vertices' numbers (straight sides), or d (d + 1) / 2 words
 // a quadrature point (stored). Contributions to the rim of patches are gathered in a fixed order: two runs give the
 // same bits.
