@@ -14,25 +14,20 @@ using namespace cuda;
 template <class T, int d>
 __global__ void factors_kernel(FactorSource from, const std::int32_t* cell_of_slot, std::int64_t slots,
                                bool interleaved, T* factors) {
-  constexpr int entries = d * (d + 1) / 2, group = CellPatches::group;
+  constexpr int entries = d * (d + 1) / 2, group = CellPatches::group, together = d == 2 ? 1 : 2;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < slots * from.points; k += stride) {
-    std::int64_t slot, at;
-    int q;
-    if (interleaved) {
-      const std::int64_t row = k / group;  // of one group, and one point
-      q = static_cast<int>(row % from.points);
-      slot = row / from.points * group + k % group;
-      at = row * entries * group + k % group;
-    } else {
-      q = static_cast<int>(k % from.points);
-      slot = k / from.points;
-      at = k * entries;
-    }
+    const std::int64_t row = k / group;  // interleaved: of one group, and one point
+    const int q = static_cast<int>(interleaved ? row % from.points : k % from.points);
+    const std::int64_t slot = interleaved ? row / from.points * group + k % group : k / from.points;
     double values[entries] = {};
     if (const std::int32_t cell = cell_of_slot[slot]; cell >= 0) factors_at<d>(from, cell, q, values);
+    T* of_cell =
+        factors + (interleaved ? row * (entries * group) + k % group : slot * (std::int64_t{entries} * from.points));
 #pragma unroll
-    for (int e = 0; e < entries; ++e) factors[at + e * (interleaved ? group : 1)] = static_cast<T>(values[e]);
+    for (int e = 0; e < entries; ++e)
+      of_cell[interleaved ? e * group : (e / together * from.points + q) * together + e % together] =
+          static_cast<T>(values[e]);
   }
 }
 

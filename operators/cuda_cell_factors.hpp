@@ -33,9 +33,10 @@ FactorInputs factor_inputs(const BilinearForm& form, Device device);
 Vector<double> basis_gradients(const BilinearForm& form, Device device);
 
 /// The symmetric D_q of the cells in slots, computed on the GPU in double precision by the formula of CellEvaluator:
-/// the upper triangle row by row (2D: 00 01 11; 3D: 00 01 02 11 12 22), points x entries for a cell. Interleaved, a
-/// group of 32 slots has points x entries x 32 numbers; cell by cell, slots x points x entries. Empty slots (cell -1)
-/// have zeros. Inputs and slots are on the GPU; of the interleaved layout, slots are a multiple of 32.
+/// the upper triangle row by row (2D: 00 01 11; 3D: 00 01 02 11 12 22). Interleaved, a group of 32 slots has points x
+/// entries x 32 numbers; cell by cell, slots x entries x points, but in 3D slots x pairs of entries x points x the two
+/// of a pair. Empty slots (cell -1) have zeros. Inputs and slots are on the GPU; of the interleaved layout, slots are a
+/// multiple of 32.
 template <std::floating_point T>
 Vector<T> cuda_cell_factors(const FactorInputs& inputs, const Vector<std::int32_t>& cell_of_slot, PlaceLayout layout);
 

@@ -41,6 +41,16 @@ std::vector<double> factors_on_host(const FactorInputs& inputs, std::int32_t cel
   return factors;
 }
 
+/// Where a layout has number k of a slot, k = point x entries + entry.
+std::int64_t place(const FactorInputs& inputs, PlaceLayout layout, std::int64_t slot, int k) {
+  const int entries = inputs.entries(), count = inputs.points * entries, q = k / entries, e = k % entries;
+  const int together = inputs.dimension == 2 ? 1 : 2;
+  constexpr int group = CellPatches::group;
+  return layout == PlaceLayout::interleaved
+             ? (slot / group * count + k) * group + slot % group
+             : slot * count + (e / together * inputs.points + q) * together + e % together;
+}
+
 /// The factors of all slots as the layouts have them, from the device that the test runs on.
 template <class T>
 Vector<T> computed(const BilinearForm& form, const CellPatches& patches) {
@@ -53,10 +63,7 @@ Vector<T> computed(const BilinearForm& form, const CellPatches& patches) {
   for (std::int64_t slot = 0; slot < patches.slots(); ++slot) {
     std::vector<double> of_cell(count, 0.0);
     if (patches.cell_of_slot[slot] >= 0) of_cell = factors_on_host(inputs, patches.cell_of_slot[slot]);
-    for (int k = 0; k < count; ++k)
-      factors[patches.layout == PlaceLayout::interleaved ? slot / CellPatches::group * CellPatches::group * count +
-                                                               k * CellPatches::group + slot % CellPatches::group
-                                                         : slot * count + k] = static_cast<T>(of_cell[k]);
+    for (int k = 0; k < count; ++k) factors[place(inputs, patches.layout, slot, k)] = static_cast<T>(of_cell[k]);
   }
   return factors;
 }
@@ -64,6 +71,7 @@ Vector<T> computed(const BilinearForm& form, const CellPatches& patches) {
 template <class T>
 void check_factors(const BilinearForm& form, PlaceLayout layout) {
   const CellPatches patches = make_cell_patches(form, {.cells = 20, .layout = layout});
+  const FactorInputs inputs = factor_inputs(form, Device::host);
   const Vector<T> factors = computed<T>(form, patches);
   CellEvaluator evaluator(form);
   const std::int64_t count = static_cast<std::int64_t>(evaluator.factors().size());
@@ -79,10 +87,7 @@ void check_factors(const BilinearForm& form, PlaceLayout layout) {
       largest = *std::max_element(expected.begin(), expected.end());
     }
     for (std::int64_t k = 0; k < count; ++k) {
-      const std::int64_t at =
-          layout == PlaceLayout::cell_major
-              ? slot * count + k
-              : (slot / CellPatches::group * count + k) * CellPatches::group + slot % CellPatches::group;
+      const std::int64_t at = place(inputs, layout, slot, static_cast<int>(k));
       worst = std::max(worst, std::abs(static_cast<double>(factors[at]) - expected[k]) / largest);
     }
   }

@@ -99,7 +99,9 @@ struct ThreadHexahedra {
 };
 
 /// n x n threads a hexahedron, each with a line of n numbers in registers, which change between the axes through shared
-/// memory. The threads of a cell are of one warp.
+/// memory. The threads of a cell are of one warp. D is applied to lines along x. Where it is read from memory, the axes
+/// are turned, so that x stands for the cell's z, y for its x and z for its y: the threads then read neighbouring
+/// points.
 template <class T, int n, CellGeometry kind>
 struct TeamHexahedra {
   static constexpr int threads = 128, warps = threads / threads_a_warp;
@@ -113,6 +115,7 @@ struct TeamHexahedra {
   static constexpr int scratch_size = cells_at_once * team_room;
 
   using Geometry = TensorGeometry<T, 3, n, kind>;
+  static constexpr bool turned = kind == CellGeometry::stored;
   /// Of the numbers of a cell, each thread of its team has some on their way.
   static constexpr int words_each = (Geometry::words + team - 1) / team;
 
@@ -167,12 +170,17 @@ struct TeamHexahedra {
     const std::int64_t slot = patch.first_slot + cell;
 #pragma unroll
     for (int k = 0; k < n; ++k)
-      of.place[k] = there ? __ldcs(all.places + slot * (team * n) + k * team + member) : patch.unknown_count;
+      of.place[k] = there ? __ldcs(all.places + slot * (team * n) + node(member, k)) : patch.unknown_count;
 #pragma unroll
     for (int k = 0; k < words_each; ++k)
       if (there && k * team + member < Geometry::words)
         of.words[k] = __ldcs(geometry.data + slot * Geometry::words + k * team + member);
     return of;
+  }
+
+  /// The k-th node of a line along z.
+  static __device__ int node(int member, int k) {
+    return turned ? (member % n * n + k) * n + member / n : k * team + member;
   }
 
   // Lines along x, y and z of a cube; s and t count the other two axes in their order.
@@ -225,11 +233,15 @@ struct TeamHexahedra {
       const auto cell = geometry.line(who.words(), slot, s, t);
 #pragma unroll
       for (int i = 0; i < n; ++i) {
-        T gradient[3] = {u[i], of_y[i], of_z[i]};
-        geometry.apply(cell, {i, s, t}, gradient);
-        u[i] = gradient[0];
-        of_y[i] = gradient[1];
-        of_z[i] = gradient[2];
+        constexpr int x = turned ? 2 : 0, y = turned ? 0 : 1, z = turned ? 1 : 2;  // where the cell has them
+        T gradient[3];
+        gradient[x] = u[i];
+        gradient[y] = of_y[i];
+        gradient[z] = of_z[i];
+        geometry.apply(cell, turned ? PointIndex{s, t, i} : PointIndex{i, s, t}, gradient);
+        u[i] = gradient[x];
+        of_y[i] = gradient[y];
+        of_z[i] = gradient[z];
       }
     }
     put<1>(active, a, along_x(s, t), of_y);

@@ -244,7 +244,7 @@ struct HexahedronCellsAnyPoints {
 #pragma unroll 2
     for (int k = 0; k < m; ++k) {
       T factor[entries];
-      load_factor(factors_of_cell + (k * m * m + line) * entries, factor);
+      load_factor(factors_of_cell, m * m * m, k * m * m + line, factor);
       T gradient[3] = {times_line(tables.interpolate[k], of_x), times_line(tables.interpolate[k], of_y),
                        times_line(tables.differentiate[k], value)};
       symmetric_times(factor, T(1), gradient);
@@ -264,16 +264,6 @@ struct HexahedronCellsAnyPoints {
   static __device__ void put(T* to, const T (&line)[n]) {
 #pragma unroll
     for (int a = 0; a < n; ++a) to[a] = line[a];
-  }
-  /// In pairs: neighbouring threads read neighbouring points, and leave half as many gaps.
-  static __device__ void load_factor(const T* from, T (&factor)[entries]) {
-    using Pair = std::conditional_t<sizeof(T) == 8, double2, float2>;
-#pragma unroll
-    for (int e = 0; e < entries; e += 2) {
-      const Pair pair = __ldcs(reinterpret_cast<const Pair*>(from + e));
-      factor[e] = pair.x;
-      factor[e + 1] = pair.y;
-    }
   }
 };
 

@@ -40,6 +40,21 @@ __device__ void symmetric_times(const T (&d)[6], T scale, T (&g)[3]) {
 template <class T, int d, int n, CellGeometry kind>
 struct TensorGeometry;
 
+/// Two numbers that are loaded at once.
+template <class T>
+using NumberPair = std::conditional_t<sizeof(T) == 8, double2, float2>;
+
+/// D at a point of a cell of the layout cell by cell (cuda_cell_factors): neighbouring points lie side by side.
+template <class T>
+__device__ void load_factor(const T* of_cell, int points, int point, T (&factor)[6]) {
+#pragma unroll
+  for (int e = 0; e < 6; e += 2) {
+    const auto pair = __ldcs(reinterpret_cast<const NumberPair<T>*>(of_cell) + (e / 2 * points + point));
+    factor[e] = pair.x;
+    factor[e + 1] = pair.y;
+  }
+}
+
 /// Factors of all points: interleaved for a thread a cell (points x entries x 32 slots), cell by cell for several
 /// threads a cell.
 template <class T, int d, int n>
@@ -55,11 +70,14 @@ struct TensorGeometry<T, d, n, CellGeometry::stored> {
   __device__ const T* line(const T*, std::int64_t slot, int, int) const { return data + slot * (points * entries); }
   __device__ const T* line_of(const T* cell, int, int) const { return cell; }
   __device__ void apply(const T* from, const PointIndex& q, T (&gradient)[d]) const {
-    constexpr int step = interleaved ? CellPatches::group : 1;
     const int point = (q.z * n + q.y) * n + q.x;
     T factor[entries];
+    if constexpr (interleaved) {
 #pragma unroll
-    for (int e = 0; e < entries; ++e) factor[e] = __ldcs(from + (point * entries + e) * step);
+      for (int e = 0; e < entries; ++e) factor[e] = __ldcs(from + (point * entries + e) * CellPatches::group);
+    } else {
+      load_factor(from, points, point, factor);
+    }
     symmetric_times(factor, T(1), gradient);
   }
 };
