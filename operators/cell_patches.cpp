@@ -26,7 +26,7 @@ constexpr int most_colours = 256;  // they have 8 bits
 struct Draft {
   std::vector<std::int32_t> cells;     ///< sorted by colour
   std::vector<std::uint8_t> colours;   ///< of the cells
-  std::vector<std::int32_t> unknowns;  ///< distinct, ascending
+  std::vector<std::int32_t> unknowns;  ///< distinct, as its threads meet them
   std::vector<std::uint16_t> ranks;    ///< cells x dofs: where a dof's unknown stands among them; behind all if none
 };
 
@@ -60,22 +60,12 @@ Draft number_unknowns(const BilinearForm& form, std::span<const std::int32_t> ce
     for (std::size_t a = 0; a < n; ++a)
       if (const std::int32_t i = form.unknown(cells[c], static_cast<int>(a)); i >= 0)
         numbers[c * n + a] = met.number_of(i);
-
-  std::vector<std::int32_t> ascending(met.unknowns().size());
-  std::iota(ascending.begin(), ascending.end(), 0);
-  std::sort(ascending.begin(), ascending.end(),
-            [&](std::int32_t a, std::int32_t b) { return met.unknowns()[a] < met.unknowns()[b]; });
   Draft draft;
   draft.cells.assign(cells.begin(), cells.end());
-  draft.unknowns.reserve(ascending.size());
-  std::vector<std::uint16_t> rank_of_number(ascending.size());
-  for (const std::int32_t number : ascending) {
-    rank_of_number[number] = static_cast<std::uint16_t>(draft.unknowns.size());
-    draft.unknowns.push_back(met.unknowns()[number]);
-  }
+  draft.unknowns = met.unknowns();
   draft.ranks.resize(numbers.size());
   std::transform(numbers.begin(), numbers.end(), draft.ranks.begin(), [&](std::int32_t number) {
-    return number < 0 ? static_cast<std::uint16_t>(ascending.size()) : rank_of_number[number];
+    return static_cast<std::uint16_t>(number < 0 ? draft.unknowns.size() : static_cast<std::size_t>(number));
   });
   return draft;
 }
@@ -123,15 +113,35 @@ bool colour_cells(Draft& draft, std::size_t n) {
   return true;
 }
 
+/// Puts the unknowns in the order in which neighbouring threads meet them, so that these find them at neighbouring
+/// places of shared memory, in different banks: dof by dof of each group of slots, a thread a cell, or cell by cell.
+void order_unknowns(Draft& draft, std::size_t n, PlaceLayout layout) {
+  const std::size_t step = layout == PlaceLayout::interleaved ? CellPatches::group : 1, none = draft.unknowns.size();
+  std::vector<std::int32_t> ordered;
+  ordered.reserve(none);
+  std::vector<std::uint16_t> new_rank(none + 1, static_cast<std::uint16_t>(none));
+  for (std::size_t first = 0; first < draft.cells.size(); first += step)
+    for (std::size_t a = 0; a < n; ++a)
+      for (std::size_t c = first; c < std::min(first + step, draft.cells.size()); ++c)
+        if (const std::uint16_t rank = draft.ranks[c * n + a]; new_rank[rank] == none && rank != none) {
+          new_rank[rank] = static_cast<std::uint16_t>(ordered.size());
+          ordered.push_back(draft.unknowns[rank]);
+        }
+  draft.unknowns = std::move(ordered);
+  for (std::uint16_t& rank : draft.ranks) rank = new_rank[rank];
+}
+
 /// One patch of some cells, or two of half of them if they have too many unknowns or colours, and so on.
-void draft_patches(const BilinearForm& form, std::span<const std::int32_t> cells, std::size_t most_unknowns,
+void draft_patches(const BilinearForm& form, std::span<const std::int32_t> cells, const PatchOptions& options,
                    std::vector<Draft>& drafts) {
+  const auto n = static_cast<std::size_t>(form.dofs_per_cell());
   Draft draft = number_unknowns(form, cells);
-  if (draft.unknowns.size() > most_unknowns || !colour_cells(draft, static_cast<std::size_t>(form.dofs_per_cell()))) {
-    draft_patches(form, cells.first(cells.size() / 2), most_unknowns, drafts);
-    draft_patches(form, cells.subspan(cells.size() / 2), most_unknowns, drafts);
+  if (draft.unknowns.size() > static_cast<std::size_t>(options.unknowns) || !colour_cells(draft, n)) {
+    draft_patches(form, cells.first(cells.size() / 2), options, drafts);
+    draft_patches(form, cells.subspan(cells.size() / 2), options, drafts);
     return;
   }
+  order_unknowns(draft, n, options.layout);
   drafts.push_back(std::move(draft));
 }
 
@@ -144,8 +154,8 @@ std::vector<Draft> draft_all(const BilinearForm& form, const PatchOptions& optio
   for (std::size_t piece = 0; piece < pieces; ++piece)
     failure.guard(static_cast<std::int64_t>(piece), [&] {
       const std::size_t begin = piece * step;
-      draft_patches(form, std::span(order).subspan(begin, std::min(step, order.size() - begin)),
-                    static_cast<std::size_t>(options.unknowns), of_piece[piece]);
+      draft_patches(form, std::span(order).subspan(begin, std::min(step, order.size() - begin)), options,
+                    of_piece[piece]);
     });
   failure.rethrow();
   std::vector<Draft> drafts;
