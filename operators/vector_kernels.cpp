@@ -1,6 +1,6 @@
-// The passes of CG on the host. Words read and written an unknown: start 2, update 3, direction 5, advance 9, dot 2;
-// one more each with a diagonal (advance two), dot apart. Threads share fixed blocks of rows, each block one sweep of
-// SIMD loops; sums are in double precision, block by block.
+// The passes of CG on the host. Words read and written an unknown: start 2, update 3, direction 5, turn 3, turn_back 6,
+// advance 9, dot 2; one more each with a diagonal (advance two), dot apart. Threads share fixed blocks of rows, each
+// block one sweep of SIMD loops; sums are in double precision, block by block.
 
 #include "operators/vector_kernels.hpp"
 
@@ -78,6 +78,22 @@ void direction_rows(T alpha, T beta, const T* r, Preconditioner solve, T* p, T* 
   }
 }
 
+template <std::floating_point T, class Preconditioner>
+void turn_rows(T beta, const T* r, Preconditioner solve, const T* p, T* second, std::int64_t first, std::int64_t last) {
+#pragma omp simd
+  for (std::int64_t i = first; i < last; ++i) second[i] = solve(i, r[i]) + beta * p[i];
+}
+
+template <std::floating_point T, class Preconditioner>
+void turn_back_rows(T alpha_before, T alpha, T beta, const T* r, Preconditioner solve, const T* second, T* p, T* x,
+                    std::int64_t first, std::int64_t last) {
+#pragma omp simd
+  for (std::int64_t i = first; i < last; ++i) {
+    x[i] += alpha_before * p[i] + alpha * second[i];
+    p[i] = solve(i, r[i]) + beta * second[i];
+  }
+}
+
 /// The vectors of the single-reduction method as pointers; u may be r.
 template <std::floating_point T>
 struct Advanced {
@@ -107,7 +123,7 @@ Norms advance_rows(T alpha, T beta, const Advanced<T>& of, Preconditioner solve,
 }
 
 template <std::floating_point T>
-class HostKernels final : public VectorKernels<T> {
+class HostKernels final : public VectorKernels<T>, public PairedDirections<T> {
  public:
   void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
     assert(r.size() == p.size());
@@ -141,6 +157,33 @@ class HostKernels final : public VectorKernels<T> {
     with_preconditioner(inverse_diagonal, [&](auto solve) {
       for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
         direction_rows(alpha, beta, r.data(), solve, p.data(), x.data(), first, last);
+      });
+    });
+  }
+
+  const PairedDirections<T>* paired() const override { return this; }
+
+  void turn(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+            const Vector<T>& p, Vector<T>& second) const override {
+    assert(r.size() == p.size() && second.size() == p.size());
+    const T beta = static_cast<T>(step_length(next.rz.value(), now.rz.value()));
+    with_preconditioner(inverse_diagonal, [&](auto solve) {
+      for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        turn_rows(beta, r.data(), solve, p.data(), second.data(), first, last);
+      });
+    });
+  }
+
+  void turn_back(const CgScalars& before, const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                 const Vector<T>* inverse_diagonal, const Vector<T>& second, Vector<T>& p,
+                 Vector<T>& x) const override {
+    assert(r.size() == p.size() && second.size() == p.size() && x.size() == p.size());
+    const T alpha_before = static_cast<T>(step_length(before.rz.value(), before.energy.value()));
+    const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
+    const T beta = static_cast<T>(step_length(next.rz.value(), now.rz.value()));
+    with_preconditioner(inverse_diagonal, [&](auto solve) {
+      for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        turn_back_rows(alpha_before, alpha, beta, r.data(), solve, second.data(), p.data(), x.data(), first, last);
       });
     });
   }

@@ -1,14 +1,15 @@
 // The passes of CG on the GPU. Threads go over the rows in strides of the grid, which has every block resident; a
 // thread takes 16 bytes of each vector at a time. Words read and written an unknown: start 2, update 3, direction 5,
-// advance 9, dot 2; one more each with a diagonal (advance three), dot apart. Scalars are read from and written to the
-// device's memory; sums are in double precision and in fixed order.
+// turn 3, turn_back 6, advance 9, dot 2; one more each with a diagonal (advance three), dot apart. Scalars are read
+// from and written to the device's memory; sums are in double precision and in fixed order.
 //
-// What is not needed again before all other vectors have passed (q after update, r and x after direction) is marked so:
-// the second-level cache then keeps p for the next product, and r from update to direction. On an H200 that is worth 2
-// to 5 percent of an iteration at four million unknowns.
+// What is not needed again before all other vectors have passed (q after update, r, x and an old direction after a
+// turn) is marked so: the second-level cache then keeps the new direction for the next product, and r from update to
+// direction. On an H200 that is worth 2 to 5 percent of an iteration at four million unknowns.
 
 #include <algorithm>
 #include <cassert>
+#include <cuda/std/bit>
 
 #include "operators/cuda_step_length.cuh"
 #include "operators/cuda_sum.cuh"
@@ -26,15 +27,6 @@ struct alignas(16) Pack {
   static constexpr int size = 16 / sizeof(T);
   T value[size];
 };
-
-/// std::bit_cast, on the GPU too.
-template <class To, class From>
-__device__ To bit_cast(const From& from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  memcpy(&to, &from, sizeof(To));
-  return to;
-}
 
 /// How many rows a thread takes at once, for overloads.
 template <int>
@@ -72,7 +64,7 @@ __device__ void load_once(const T* from, T (&to)[N]) {
   if constexpr (N == 1) {
     to[0] = __ldcs(from);
   } else {
-    const auto pack = bit_cast<Pack<T>>(__ldcs(reinterpret_cast<const int4*>(from)));
+    const auto pack = ::cuda::std::bit_cast<Pack<T>>(__ldcs(reinterpret_cast<const int4*>(from)));
     for (int k = 0; k < N; ++k) to[k] = pack.value[k];
   }
 }
@@ -93,7 +85,7 @@ __device__ void store_once(const T (&from)[N], T* to) {
   } else {
     Pack<T> pack;
     for (int k = 0; k < N; ++k) pack.value[k] = from[k];
-    __stcs(reinterpret_cast<int4*>(to), bit_cast<int4>(pack));
+    __stcs(reinterpret_cast<int4*>(to), ::cuda::std::bit_cast<int4>(pack));
   }
 }
 
@@ -161,6 +153,47 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    turn_kernel(std::int64_t rows, const double* rz, const double* new_rz, const T* r, const T* inverse_diagonal,
+                const T* p, T* second) {
+  const T beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_r[count], of_p[count];
+    load_once(r + i, of_r);
+    load_once(p + i, of_p);
+    for (int k = 0; k < count; ++k) of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_p[k];
+    store(of_p, second + i);
+  });
+}
+
+/// The energy and r'M^-1 r of two iterations, and r'M^-1 r of the one after them.
+struct TwoIterations {
+  const double *rz_before, *energy_before, *rz, *energy, *new_rz;
+};
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    turn_back_kernel(std::int64_t rows, TwoIterations of, const T* r, const T* inverse_diagonal, const T* second, T* p,
+                     T* x) {
+  const T alpha_before = static_cast<T>(cuda::step_length(*of.rz_before, *of.energy_before)),
+          alpha = static_cast<T>(cuda::step_length(*of.rz, *of.energy)),
+          beta = static_cast<T>(cuda::step_length(*of.new_rz, *of.rz));
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_r[count], of_p[count], of_second[count], of_x[count];
+    load_once(r + i, of_r);
+    load_once(p + i, of_p);
+    load_once(second + i, of_second);
+    load_once(x + i, of_x);
+    for (int k = 0; k < count; ++k) {
+      of_x[k] += alpha_before * of_p[k] + alpha * of_second[k];
+      of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_second[k];
+    }
+    store_once(of_x, x + i);
+    store(of_p, p + i);
+  });
+}
+
 /// The vectors of the single-reduction method; u may be r.
 template <class T>
 struct Advanced {
@@ -219,12 +252,14 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <std::floating_point T>
-class CudaKernels final : public VectorKernels<T> {
+class CudaKernels final : public VectorKernels<T>, public PairedDirections<T> {
  public:
   CudaKernels()
       : start_blocks_(cuda::resident_blocks(start_kernel<T>, block_threads)),
         update_blocks_(cuda::resident_blocks(update_kernel<T>, block_threads)),
         direction_blocks_(cuda::resident_blocks(direction_kernel<T>, block_threads)),
+        turn_blocks_(cuda::resident_blocks(turn_kernel<T>, block_threads)),
+        turn_back_blocks_(cuda::resident_blocks(turn_back_kernel<T>, block_threads)),
         advance_blocks_(cuda::resident_blocks(advance_kernel<T>, block_threads)),
         dot_blocks_(cuda::resident_blocks(dot_kernel<T>, block_threads)),
         two_(std::max({start_blocks_, update_blocks_, advance_blocks_})),
@@ -249,6 +284,24 @@ class CudaKernels final : public VectorKernels<T> {
     assert(r.size() == p.size() && x.size() == p.size());
     cuda::launch(direction_kernel<T>, blocks(r.size(), direction_blocks_), block_threads, 0, r.size(), now.rz.data(),
                  now.energy.data(), next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(), x.data());
+  }
+
+  const PairedDirections<T>* paired() const override { return this; }
+
+  void turn(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+            const Vector<T>& p, Vector<T>& second) const override {
+    assert(r.size() == p.size() && second.size() == p.size());
+    cuda::launch(turn_kernel<T>, blocks(r.size(), turn_blocks_), block_threads, 0, r.size(), now.rz.data(),
+                 next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(), second.data());
+  }
+
+  void turn_back(const CgScalars& before, const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                 const Vector<T>* inverse_diagonal, const Vector<T>& second, Vector<T>& p,
+                 Vector<T>& x) const override {
+    assert(r.size() == p.size() && second.size() == p.size() && x.size() == p.size());
+    const TwoIterations of{before.rz.data(), before.energy.data(), now.rz.data(), now.energy.data(), next.rz.data()};
+    cuda::launch(turn_back_kernel<T>, blocks(r.size(), turn_back_blocks_), block_threads, 0, r.size(), of, r.data(),
+                 data_of(inverse_diagonal), second.data(), p.data(), x.data());
   }
 
   void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
@@ -277,7 +330,8 @@ class CudaKernels final : public VectorKernels<T> {
   }
   static const T* data_of(const Vector<T>* vector) { return vector != nullptr ? vector->data() : nullptr; }
 
-  std::int64_t start_blocks_, update_blocks_, direction_blocks_, advance_blocks_, dot_blocks_;
+  std::int64_t start_blocks_, update_blocks_, direction_blocks_, turn_blocks_, turn_back_blocks_, advance_blocks_,
+      dot_blocks_;
   mutable cuda::PartsStorage<2> two_;
   mutable cuda::PartsStorage<1> one_;
 };

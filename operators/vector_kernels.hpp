@@ -29,11 +29,30 @@ struct SingleReduction {
   Vector<T> p, s;
 };
 
+/// The passes in the place of `direction` where two iterations share one of x: it moves along both directions at once
+/// in the second, so that the two have 9 words an unknown instead of 10 (a diagonal adds one each). A second vector
+/// holds every other direction.
+template <std::floating_point T>
+class PairedDirections {
+ public:
+  virtual ~PairedDirections() = default;
+
+  /// beta = next.rz / now.rz; second = M^-1 r + beta p.
+  virtual void turn(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                    const Vector<T>& p, Vector<T>& second) const = 0;
+  /// The iteration after it, `before` having been `now`: alpha of both; beta = next.rz / now.rz;
+  /// x += alpha_before p + alpha_now second; p = M^-1 r + beta second.
+  virtual void turn_back(const CgScalars& before, const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                         const Vector<T>* inverse_diagonal, const Vector<T>& second, Vector<T>& p,
+                         Vector<T>& x) const = 0;
+};
+
 /// The vector passes of preconditioned CG, with scalars that stay on the device. M is diagonal: `inverse_diagonal` is
 /// M^-1, or null for M = I.
 ///
 /// One iteration is apply, update, direction: three passes, 10 words an unknown (12 with a diagonal). x waits for
-/// direction, which reads p anyway. The single-reduction method has two passes, apply and advance, of 11 words (13).
+/// direction, which reads p anyway, or for every second iteration (PairedDirections). The single-reduction method has
+/// two passes, apply and advance, of 11 words (13).
 ///
 /// A step along a direction without energy, or after a residual of zero, has length zero: an iteration that is made
 /// before it is known that the loop is over changes nothing.
@@ -52,6 +71,8 @@ class VectorKernels {
   /// alpha = rz / energy, beta = new_rz / rz; x += alpha p; p = M^-1 r + beta p.
   virtual void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
                          const Vector<T>* inverse_diagonal, Vector<T>& p, Vector<T>& x) const = 0;
+  /// Null where two iterations share nothing.
+  virtual const PairedDirections<T>* paired() const { return nullptr; }
   /// The vectors after w = A u and uw = u'w: beta = rz / old_rz, energy = uw - beta^2 old_energy, alpha = rz / energy;
   /// p = u + beta p; s = w + beta s; x += alpha p; r -= alpha s; u = M^-1 r; new_rz = r'u; rr = r'r. With M = I, u is
   /// r. Chronopoulos & Gear 1989.

@@ -74,23 +74,27 @@ class BatchScalars {
   std::vector<CgScalars> of_;
 };
 
-/// The vectors and passes of one recurrence.
+/// The vectors and passes of one recurrence, in batches of so many iterations.
 template <std::floating_point T>
 class Recurrence {
  public:
-  Recurrence(const Operator<T>& a, const Vector<T>* inverse_diagonal, CgMethod method)
+  Recurrence(const Operator<T>& a, const Vector<T>* inverse_diagonal, CgMethod method, std::int64_t batch)
       : a_(a),
         kernels_(a.kernels()),
         inverse_diagonal_(inverse_diagonal),
         single_reduction_(method == CgMethod::single_reduction),
+        paired_(single_reduction_ || batch < 2 ? nullptr : kernels_.paired()),
         x_(a.size(), a.device()),
         r_(a.size(), a.device()),
         v_{Vector<T>(single_reduction_ && inverse_diagonal != nullptr ? a.size() : 0, a.device()),
            Vector<T>(a.size(), a.device()), Vector<T>(a.size(), a.device()),
-           Vector<T>(single_reduction_ ? a.size() : 0, a.device())} {
+           Vector<T>(single_reduction_ ? a.size() : 0, a.device())},
+        second_p_(paired_ != nullptr ? a.size() : 0, a.device()) {
     for (Vector<T>* vector : {&x_, &r_, &v_.u, &v_.w, &v_.p, &v_.s}) operators::clear(*vector);
   }
 
+  /// Whether x moves in every second iteration.
+  bool paired() const { return paired_ != nullptr; }
   Vector<T>& x() { return x_; }
   Vector<T>& r() { return r_; }
   /// Two vectors for whoever needs them before a restart.
@@ -113,7 +117,10 @@ class Recurrence {
       resident->iterate(iterations, v_, inverse_diagonal_, x_, r_, scalars.numbers());
       return;
     }
-    for (std::int64_t i = 0; i < iterations; ++i)
+    std::int64_t i = 0;
+    if (paired_ != nullptr)
+      for (; i + 1 < iterations; i += 2) two_steps(scalars.of(i), scalars.of(i + 1), scalars.of(i + 2));
+    for (; i < iterations; ++i)
       single_reduction_ ? advance(scalars.of(i - 1), scalars.of(i), scalars.of(i + 1))
                         : step(scalars.of(i), scalars.of(i + 1));
   }
@@ -124,6 +131,14 @@ class Recurrence {
     kernels_.update(now, v_.w, inverse_diagonal_, r_, next);
     kernels_.direction(now, next, r_, inverse_diagonal_, v_.p, x_);
   }
+  void two_steps(CgScalars& now, CgScalars& next, CgScalars& after) {
+    a_.apply(v_.p, v_.w, &now.energy);
+    kernels_.update(now, v_.w, inverse_diagonal_, r_, next);
+    paired_->turn(now, next, r_, inverse_diagonal_, v_.p, second_p_);
+    a_.apply(second_p_, v_.w, &next.energy);
+    kernels_.update(next, v_.w, inverse_diagonal_, r_, after);
+    paired_->turn_back(now, next, after, r_, inverse_diagonal_, second_p_, v_.p, x_);
+  }
   void advance(CgScalars& before, CgScalars& now, CgScalars& next) {
     a_.apply(inverse_diagonal_ != nullptr ? v_.u : r_, v_.w, &now.uw);
     kernels_.advance(before, now, v_, inverse_diagonal_, x_, r_, next);
@@ -133,8 +148,10 @@ class Recurrence {
   const operators::VectorKernels<T>& kernels_;
   const Vector<T>* inverse_diagonal_;
   bool single_reduction_;
+  const operators::PairedDirections<T>* paired_;
   Vector<T> x_, r_;
   operators::SingleReduction<T> v_;  ///< of the classic recurrence w is A p, and there are no u and s
+  Vector<T> second_p_;
 };
 
 /// How a loop goes: what was asked for, or what fits the operator.
@@ -173,11 +190,12 @@ class Loop {
         options_(options),
         on_host_(a.device() == operators::Device::host),
         plan_(a, options),
-        recurrence_(a, options.inverse_diagonal, plan_.method),
+        recurrence_(a, options.inverse_diagonal, plan_.method, plan_.batch),
         scalars_(plan_.batch, a.device()) {
     for (int i = 0; i < 2; ++i) mailboxes_.emplace_back(scalars_.numbers().size(), a.device());
     result_.method = plan_.method;
     result_.loop = plan_.loop;
+    result_.paired = recurrence_.paired();
   }
 
   CgResult run();
@@ -321,7 +339,7 @@ bool Loop<T>::finished() {
 template <std::floating_point T>
 CgResult Loop<T>::run() {
   // Kernels are loaded at their first launch, which must be neither a recorded nor a timed one.
-  if (!on_host_) iterate(1);
+  if (!on_host_) iterate(std::min<std::int64_t>(3, plan_.batch));  // a pair and one more
   if (!on_host_ && plan_.loop == CgLoop::launched) recorded_.emplace(a_.device(), [this] { iterate(plan_.batch); });
   total_.assign(static_cast<std::size_t>(a_.size()), 0.0);
   operators::copy(operators::to_basis(a_, b_), recurrence_.r());

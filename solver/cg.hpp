@@ -40,6 +40,7 @@ struct CgOptions {
 struct CgResult {
   CgMethod method = CgMethod::classic;  ///< what was chosen
   CgLoop loop = CgLoop::launched;
+  bool paired = false;  ///< whether x moved in every second iteration (operators::PairedDirections)
   StopReason reason = StopReason::max_iterations;
   std::int64_t iterations = 0;
   double relative_residual = 0;       ///< of the recurrence, |r| / |b|

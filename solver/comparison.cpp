@@ -248,11 +248,12 @@ void Comparing<T>::enter(const Entrant& entrant, Compared& row) try {
   row.reason = reason_of(error);
 }
 
-/// What an iteration moves beside the product, in words an unknown (operators::VectorKernels). A loop inside one kernel
-/// keeps its vectors in registers.
-std::int64_t words_of_vector_passes(const CgResult& result, bool preconditioned) {
+/// What two iterations move beside their products, in words an unknown (operators::VectorKernels). A loop inside one
+/// kernel keeps its vectors in registers.
+std::int64_t words_of_two_iterations(const CgResult& result, bool preconditioned) {
   if (result.loop == CgLoop::resident) return 0;
-  return result.method == CgMethod::classic ? 8 + (preconditioned ? 2 : 0) : 9 + (preconditioned ? 3 : 0);
+  if (result.method == CgMethod::single_reduction) return 18 + (preconditioned ? 6 : 0);
+  return (result.paired ? 15 : 16) + (preconditioned ? 4 : 0);
 }
 
 /// Times the operators at hand in turn, and frees them.
@@ -295,8 +296,9 @@ void Comparing<T>::time_group() {
     row.iteration = contestants[i].iteration;
     row.record.solve.method = contestants[i].method;
     row.record.solve.loop = contestants[i].loop;
-    const std::int64_t words = words_of_vector_passes(row.record.solve, contestants[i].inverse_diagonal != nullptr);
-    row.iteration_bytes = row.record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * group_[i].a->size();
+    row.record.solve.paired = contestants[i].paired;
+    const std::int64_t words = words_of_two_iterations(row.record.solve, contestants[i].inverse_diagonal != nullptr);
+    row.iteration_bytes = row.record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * group_[i].a->size() / 2;
     row.record.solve.iterations = row.iteration.empty() ? 0 : settings_.iterations;
     row.record.solve.seconds = row.iteration.median() * static_cast<double>(row.record.solve.iterations);
     row.record.seconds.solve = row.record.solve.seconds;

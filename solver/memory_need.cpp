@@ -28,12 +28,12 @@ bool may_reside(const MemoryUser& user, std::int64_t unknowns) {
          unknowns <= most_resident_unknowns;
 }
 
-/// Vectors of CG on the operator's device and on the host: x, r, p, w, b and M^-1 in the working precision, for the
-/// single-reduction method s and, with M^-1, u as well; there the load as it was copied, and in double precision the
-/// solution, its residual and what that is added up from, cell by cell.
+/// Vectors of CG on the operator's device and on the host: x, r, p, w, b and M^-1 in the working precision, on a GPU a
+/// second p, or for the single-reduction method s and, with M^-1, u; there the load as it was copied, and in double
+/// precision the solution, its residual and what that is added up from, cell by cell.
 struct VectorBytes {
   std::int64_t device, host;
-  std::int64_t unsure = 0;  ///< of the device: of s and u, where CG may choose that method by itself
+  std::int64_t unsure = 0;  ///< of the device: of a second p, which cuSPARSE's loop has not, or where s and u may be
 };
 
 template <std::floating_point T>
@@ -41,11 +41,14 @@ VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, cons
   const std::int64_t of_jacobi = user.preconditioned ? 1 : 0, a_vector = unknowns * std::int64_t{sizeof(T)};
   const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::resident;
   const bool perhaps = !single_reduction && may_reside(user, unknowns);
-  const std::int64_t classic = (5 + of_jacobi) * a_vector, more = (1 + of_jacobi) * a_vector;
+  const std::int64_t least = (5 + of_jacobi) * a_vector;
+  const std::int64_t more = single_reduction || perhaps   ? (1 + of_jacobi) * a_vector
+                            : user.device == Device::cuda ? a_vector
+                                                          : 0;
   const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
-  return {classic + (single_reduction || perhaps ? more : 0),
+  return {least + more,
           unknowns * std::int64_t{sizeof(T) + 2 * sizeof(double)} + of_cells * std::int64_t{sizeof(double)},
-          perhaps ? more : 0};
+          single_reduction ? 0 : more};
 }
 
 void add(MemoryNeed& need, std::string what, Device device, std::int64_t bytes, std::int64_t unsure = 0) {

@@ -77,6 +77,7 @@ std::optional<double> seconds_of_iteration(Contestant<T>& of, std::int64_t itera
                                    : "CG makes no step: a number overflows");
     of.method = result.method;
     of.loop = result.loop;
+    of.paired = result.paired;
     seconds += result.seconds;
     done += result.iterations;
   }

@@ -38,6 +38,7 @@ struct Contestant {
   const operators::Vector<T>* inverse_diagonal = nullptr;  ///< preconditioner of CG, may be null
   CgMethod method = CgMethod::automatic;                   ///< as asked for; afterwards as chosen
   CgLoop loop = CgLoop::automatic;
+  bool paired = false;  ///< CgResult::paired
   Samples product;    ///< seconds of one product
   Samples iteration;  ///< seconds of one CG iteration
 };

@@ -305,6 +305,24 @@ TEST_CASE("every reason to stop is told apart") {
     for (std::size_t i = 0; i < each.history.size(); ++i)
       CHECK(seldom.history[i].relative_residual == each.history[i].relative_residual);
   }
+  SUBCASE("x is the same after an even and an odd number of iterations, whether it moves in each or in every second") {
+    const auto a = from_dense<double>(good);
+    for (const char* preconditioner : {"none", "jacobi"})
+      for (const std::int64_t iterations : {6, 7, 8}) {
+        const auto inverse = solver::make_preconditioner<double>(preconditioner, *a);
+        CgOptions<double> options;
+        options.method = solver::CgMethod::classic;
+        options.tolerance = 1e-30;
+        options.max_iterations = iterations;
+        options.inverse_diagonal = inverse ? &*inverse : nullptr;
+        options.check_every = 1;
+        std::vector<double> y;
+        CHECK(!conjugate_gradients(*a, b, x, options).paired);
+        options.check_every = 4;
+        CHECK(conjugate_gradients(*a, b, y, options).paired);
+        for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(y[i] - x[i]) <= 1e-13);
+      }
+  }
   SUBCASE("interrupted, and the iterate so far is kept") {
     CgOptions<double> options;
     options.monitor = [](const solver::Iteration& iteration) { return iteration.number < 3; };

@@ -136,6 +136,33 @@ struct Checks {
     CHECK(right);
   }
 
+  /// alpha = 3 / 4 and 1 / 2, beta = 1 / 3 and 5.
+  void paired_directions() const {
+    const PairedDirections<T>* paired = kernels.paired();
+    if (paired == nullptr) return;
+    const Vector<T> r = waves<T>(n, 0.8), p = waves<T>(n, 0.9), x_before = waves<T>(n, 0.6),
+                    poison = femcg::tests::poisoned<T>(n);
+    Scalars scalars({{rz_at, 3},
+                     {energy_at, 4},
+                     {CgScalars::count + rz_at, 1},
+                     {CgScalars::count + energy_at, 2},
+                     {2 * CgScalars::count + rz_at, 5}});
+    Vector<T> second_there = there(poison), p_there = there(p), x_there = there(x_before);
+    paired->turn(scalars.of[0], scalars.of[1], there(r), diagonal_there, p_there, second_there);
+    const Vector<T> second = here(second_there);
+    paired->turn_back(scalars.of[0], scalars.of[1], scalars.of[2], there(r), diagonal_there, second_there, p_there,
+                      x_there);
+    const Vector<T> x = here(x_there), next = here(p_there);
+    bool right = true;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const long double of_second = solved(i, r[i]) + p[i] / 3.0L, of_next = solved(i, r[i]) + 5.0L * second[i];
+      const long double moved = x_before[i] + 0.75L * p[i] + 0.5L * second[i];
+      right = right && close_entry<T>(second[i], of_second, of_second) && close_entry<T>(next[i], of_next, of_next);
+      right = right && close_entry<T>(x[i], moved, moved);
+    }
+    CHECK(right);
+  }
+
   /// beta = 2 / 4, energy = 5 - beta^2 8 = 3, alpha = 2 / 3.
   void advance() const {
     const Vector<T> w = waves<T>(n, 0.3), p_before = waves<T>(n, 0.4), s_before = waves<T>(n, 0.5),
@@ -190,6 +217,7 @@ TEST_CASE_TEMPLATE("passes equal plain loops", T, double, float) {
         checks.start();
         checks.update();
         checks.direction();
+        checks.paired_directions();
         checks.advance();
         checks.dot();
       }
