@@ -80,20 +80,34 @@ struct Places {
   }
 };
 
-/// Calls add() once in every thread whose cell, that of the slot `mine`, is one of the wave [first, last), cells of one
-/// colour at a time, so that no two add to one unknown at once. All threads of the block call it with the same wave;
-/// what was added is there for all of them afterwards.
+/// Calls add(colour) for every colour of the wave of cells [first, last), one after the other, so that no two cells of
+/// different colours add to one unknown at once. All threads of the block call it with the same wave; what was added is
+/// there for all of them afterwards.
 template <class Add>
-__device__ void for_each_colour(const Patches& all, const CellPatch& patch, int first, int last, int mine,
-                                const Add& add) {
+__device__ void for_each_colour(const Patches& all, const CellPatch& patch, int first, int last, const Add& add) {
   const std::uint8_t* colours = all.colours + patch.first_slot;
   const int end = min(last, static_cast<int>(patch.cells));
   if (first >= end) return;
-  const int my_colour = mine < end ? colours[mine] : -1, last_colour = colours[end - 1];
+  const int last_colour = colours[end - 1];
   for (int colour = colours[first]; colour <= last_colour; ++colour) {
-    if (my_colour == colour) add();
+    add(colour);
     __syncthreads();
   }
+}
+
+/// The colour of a slot's cell; none of a slot without one.
+__device__ inline int colour_of(const Patches& all, const CellPatch& patch, int slot) {
+  return slot < patch.cells ? all.colours[patch.first_slot + slot] : -1;
+}
+
+/// Calls add() in every thread whose cell, that of the slot `mine`, is one of the wave, when it is its colour's turn.
+template <class Add>
+__device__ void for_each_colour(const Patches& all, const CellPatch& patch, int first, int last, int mine,
+                                const Add& add) {
+  const int my_colour = mine < last ? colour_of(all, patch, mine) : -1;
+  for_each_colour(all, patch, first, last, [&](int colour) {
+    if (my_colour == colour) add();
+  });
 }
 
 /// What the patches have together for rim[r], in their order.

@@ -1,6 +1,6 @@
 // y = sum_c P_c' (B' D B) (P_c x) on the GPU without a matrix, patch by patch: operators/cuda_patch_product.cuh has
-// what becomes of shared unknowns; tensor_cells.cuh, hexahedron_cells.cuh, tensor_any_points.cuh and simplex_cells.cuh
-// have what the threads do with a cell.
+// what becomes of shared unknowns; tensor_cells.cuh, hexahedron_cells.cuh, tensor_any_points.cuh, simplex_cells.cuh and
+// simplex_warp_cells.cuh have what the threads do with a cell.
 //
 // A product moves, besides x and y once and the patches' lists (about 2 n / m bytes an unknown, n dofs and m new
 // unknowns a cell), d (d + 1) / 2 words a cell (affine), its vertices' numbers (straight sides), or d (d + 1) / 2 words
@@ -13,6 +13,7 @@
 #include "operators/matrix_free/hexahedron_cells.cuh"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 #include "operators/matrix_free/simplex_cells.cuh"
+#include "operators/matrix_free/simplex_warp_cells.cuh"
 #include "operators/matrix_free/tensor_any_points.cuh"
 
 namespace femcg::operators {
@@ -80,17 +81,17 @@ class Robin {
   mutable cuda::PartsStorage<1> parts_;
 };
 
-/// What cells are multiplied with, in the GPU's memory.
+/// What cells are multiplied with, in the GPU's memory; `tables` are of simplices.
 template <class T>
 struct CellData {
-  explicit CellData(const MatrixFreeInputs& inputs) {
+  explicit CellData(const MatrixFreeInputs& inputs, const std::vector<double>& tables = {}) {
     const Vector<std::int32_t> cell_of_slot = copied(inputs.patches.cell_of_slot, Device::cuda);
     if (inputs.geometry == CellGeometry::stored)
       factors = cuda_cell_factors<T>(inputs.factors, cell_of_slot, inputs.patches.layout);
     if (inputs.geometry == CellGeometry::affine)
       factors = cuda_cell_factors<T>(inputs.factors.at_first_point(), cell_of_slot, inputs.patches.layout);
     if (inputs.geometry == CellGeometry::vertices) factors = straight_cells(inputs, cell_of_slot);
-    gradients = on_gpu<T>(inputs.gradients);
+    gradients = on_gpu<T>(tables);
     synchronize(Device::cuda);  // cell_of_slot goes
   }
   std::int64_t bytes() const { return factors.bytes() + gradients.bytes(); }
@@ -114,17 +115,17 @@ struct CellData {
 template <std::floating_point T, class Cells>
 class MatrixFreeOnGpu final : public Operator<T> {
  public:
-  /// make(data) are the cells.
-  template <class Make>
-  MatrixFreeOnGpu(const MatrixFreeInputs& inputs, std::int64_t scratch, std::int64_t operations, const Make& make)
+  /// `cells` point to the data.
+  MatrixFreeOnGpu(const MatrixFreeInputs& inputs, CellData<T> data, const Cells& cells, std::int64_t scratch,
+                  std::int64_t operations)
       : Operator<T>(inputs.patches.unknown_count, Device::cuda),
         form_(inputs.form),
         unknown_at_(copied(inputs.patches.unknown_at, Device::host)),
         cells_count_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
         dofs_(inputs.patches.dofs),
         operations_(operations),
-        data_(inputs),
-        cells_(make(data_)),
+        data_(std::move(data)),
+        cells_(cells),
         product_(inputs.patches, Races::gather, scratch),
         robin_(inputs.robin) {}
 
@@ -189,20 +190,12 @@ std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
   constexpr std::int64_t points = d == 2 ? n * n : n * n * n;
   // Interpolation and derivatives there and back, and D.
   constexpr std::int64_t operations = 4 * d * n * points + (kind == CellGeometry::vertices ? 3 : 1) * d * d * points;
-  const auto cells = [&]<class Cells>(const CellData<T>& data, Cells made) {
-    made.tables = line_tables<T, n>(inputs);
-    made.geometry = tensor_geometry<T, d, n, kind>(inputs, data);
-    return made;
-  };
-  if constexpr (d == 2 || thread_a_hexahedron(n, kind)) {
-    using Cells = std::conditional_t<d == 2, cuda::QuadrilateralCells<T, n, kind>, cuda::ThreadHexahedra<T, n, kind>>;
-    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, 0, operations,
-                                                       [&](const CellData<T>& data) { return cells(data, Cells()); });
-  } else {
-    using Cells = cuda::TeamHexahedra<T, n, kind>;
-    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, Cells::scratch_size, operations,
-                                                       [&](const CellData<T>& data) { return cells(data, Cells()); });
-  }
+  using Hexahedra = std::conditional_t<thread_a_hexahedron(n, kind), cuda::ThreadHexahedra<T, n, kind>,
+                                       cuda::TeamHexahedra<T, n, kind>>;
+  using Cells = std::conditional_t<d == 2, cuda::QuadrilateralCells<T, n, kind>, Hexahedra>;
+  CellData<T> data(inputs);
+  const Cells cells{line_tables<T, n>(inputs), tensor_geometry<T, d, n, kind>(inputs, data)};
+  return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size, operations);
 }
 
 template <class T, int n>
@@ -221,18 +214,17 @@ cuda::BasisTables<T, n> basis_tables(const MatrixFreeInputs& inputs) {
 template <class T, int d, int n>
 std::unique_ptr<Operator<T>> make_tensor_any_points(const MatrixFreeInputs& inputs) {
   const int m = static_cast<int>(inputs.points.size());
+  CellData<T> data(inputs);
   if constexpr (d == 2) {
     using Cells = cuda::QuadrilateralCellsAnyPoints<T, n>;
-    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, 0, Cells::operations(m), [&](const CellData<T>& data) {
-      return Cells{basis_tables<T, n>(inputs), data.factors.data()};
-    });
+    const Cells cells{basis_tables<T, n>(inputs), data.factors.data()};
+    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, 0, Cells::operations(m));
   } else {
     using Cells = cuda::HexahedronCellsAnyPoints<T, n>;
     const int at_once = Cells::most_cells_at_once(m);
-    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(
-        inputs, at_once * Cells::room_size(m), Cells::operations(m), [&](const CellData<T>& data) {
-          return Cells{basis_tables<T, n>(inputs), data.factors.data(), at_once};
-        });
+    const Cells cells{basis_tables<T, n>(inputs), data.factors.data(), at_once};
+    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, at_once * Cells::room_size(m),
+                                                       Cells::operations(m));
   }
 }
 
@@ -250,17 +242,19 @@ std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
   return make_tensor<T, d, n, CellGeometry::stored>(inputs);
 }
 
+template <class T, int d, int n, CellGeometry kind>
+std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
+  using Cells = std::conditional_t<warp_of_simplices(sizeof(T), n), cuda::WarpSimplices<d, n, kind>,
+                                   cuda::SimplexCells<T, d, n, kind>>;
+  CellData<T> data(inputs, Cells::laid_out(inputs.gradients, inputs.tables));
+  const Cells cells{data.gradients.data(), inputs.tables, data.factors.data()};
+  const std::int64_t operations = std::int64_t{inputs.tables} * (2 * d * n + d * d);
+  return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, 0, operations);
+}
 template <class T, int d, int n>
 std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
-  const std::int64_t operations = std::int64_t{inputs.tables} * (2 * d * n + d * d);
-  const auto make = [&]<CellGeometry kind>(cuda::SimplexCells<T, d, n, kind>) -> std::unique_ptr<Operator<T>> {
-    using Cells = cuda::SimplexCells<T, d, n, kind>;
-    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, 0, operations, [&](const CellData<T>& data) {
-      return Cells{data.gradients.data(), inputs.tables, data.factors.data()};
-    });
-  };
-  if (inputs.geometry == CellGeometry::affine) return make(cuda::SimplexCells<T, d, n, CellGeometry::affine>{});
-  return make(cuda::SimplexCells<T, d, n, CellGeometry::stored>{});
+  return inputs.geometry == CellGeometry::affine ? make_simplex<T, d, n, CellGeometry::affine>(inputs)
+                                                 : make_simplex<T, d, n, CellGeometry::stored>(inputs);
 }
 
 }  // namespace

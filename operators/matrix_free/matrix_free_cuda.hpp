@@ -24,6 +24,10 @@ constexpr bool thread_a_hexahedron(int n, CellGeometry geometry) {
   return n == 2 || (n == 3 && geometry == CellGeometry::affine);
 }
 
+/// Whether warps work on triangles or tetrahedra of n dofs by the instructions that multiply small matrices, and not
+/// each thread on one: only double precision has them, and few dofs leave most of them empty.
+constexpr bool warp_of_simplices(std::int64_t value_bytes, int n) { return value_bytes == 8 && n >= 10; }
+
 /// Numbers that a straight-sided quadrilateral or hexahedron takes: the vectors of its multilinear map, and kappa.
 template <int d>
 inline constexpr int straight_words = ((1 << d) - 1) * d + 1;

@@ -179,6 +179,8 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
     most = nodes <= 3 ? 128 : nodes == 4 ? 64 : 32;
   else if (shape == mesh::CellShape::hexahedron)
     most = nodes == 2 ? 1024 : 128;
+  else if (shape == mesh::CellShape::tetrahedron && warp_of_simplices(value_bytes, n))
+    most = n == 10 ? 512 : n == 20 ? 256 : 128;
   else if (n <= 10)
     most = n <= 4 ? (small ? 1024 : 768) : n == 9 && small ? 512 : 256;
   if (waves) {

@@ -5,6 +5,8 @@
 // over quadrature points with their factors D_m, or, on affine cells with a constant diffusion, over an orthonormal
 // basis of the polynomials that gradients are, with one D for all (MatrixFreeInputs::gradients).
 
+#include <vector>
+
 #include "operators/cuda_cell_patches.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
 
@@ -26,6 +28,8 @@ struct SimplexCells {
   const T* gradients;  ///< tables x axes x dofs
   int tables;
   const T* factors;  ///< interleaved: 1 (affine) or tables points
+
+  static const std::vector<double>& laid_out(const std::vector<double>& gradients, int) { return gradients; }
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
     for (int first = 0; first < patch.slots; first += threads) {

@@ -1,0 +1,175 @@
+#pragma once
+
+// What a thread block does with the triangles or tetrahedra of one patch in double precision, 16 cells a warp, by the
+// instructions that multiply small matrices. For four of the tables of simplex_cells.cuh at a time:
+//   G (16 cells x 4 d) = X (16 x n) B,   F = D G cell by cell,   Y (16 x n) += F B',   B (n x 4 d) the tables.
+// An instruction multiplies 16 x 4 by 4 x 8 numbers and adds the product to 16 x 8. Of these, lane l has row l / 4 and
+// the one 8 below it: of a left factor column l % 4, of a sum columns 2 (l % 4) and the next. Columns of B, and rows of
+// B', are put in such an order that a lane's numbers of G are those that it needs of F, and those of Y belong to the
+// dofs whose x it has.
+
+#include <vector>
+
+#include "operators/cuda_cell_patches.cuh"
+#include "operators/matrix_free/tensor_geometry.cuh"
+
+namespace femcg::operators::cuda {
+
+/// sum += left right.
+__device__ inline void multiply_add(const double (&left)[2], double right, double (&sum)[4]) {
+#if __CUDA_ARCH__ >= 900
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+      : "d"(left[0]), "d"(left[1]), "d"(right));
+#elif __CUDA_ARCH__ >= 800
+#pragma unroll
+  for (int c = 0; c < 2; ++c)
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(sum[2 * c]), "+d"(sum[2 * c + 1])
+        : "d"(left[c]), "d"(right));
+#else
+  const int lane = static_cast<int>(threadIdx.x) % threads_a_warp, row = lane / 4, column = lane % 4 * 2;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const double of_first = __shfl_sync(all_lanes, left[0], row * 4 + k),
+                 of_second = __shfl_sync(all_lanes, left[1], row * 4 + k);
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const double factor = __shfl_sync(all_lanes, right, (column + c) * 4 + k);
+      sum[c] += of_first * factor;
+      sum[2 + c] += of_second * factor;
+    }
+  }
+#endif
+}
+
+template <int d, int n, CellGeometry kind>
+struct WarpSimplices {
+  static_assert(kind != CellGeometry::vertices);
+  static constexpr int threads = 128, cells_a_warp = 16, wave = threads / threads_a_warp * cells_a_warp;
+  static constexpr int blocks_a_multiprocessor = n <= 20 ? 4 : 3;
+  static constexpr int entries = d * (d + 1) / 2;
+
+  const double* gradients;  ///< laid_out()
+  int tables;
+  const double* factors;  ///< interleaved: 1 (affine) or `tables` points
+
+  /// Tables x axes x dofs as right factors, 32 numbers each, a lane's at its place: of each group of four tables those
+  /// of B, tile by tile of eight columns, which are two axes of four tables; then those of B', axis by axis.
+  static std::vector<double> laid_out(const std::vector<double>& gradients, int tables) {
+    std::vector<double> factors;
+    const auto add = [&](int table, int axis, int dof) {
+      const bool there = table < tables && axis < d && dof < n;
+      factors.push_back(there ? gradients[static_cast<std::size_t>((table * d + axis) * n + dof)] : 0.0);
+    };
+    for (int first = 0; first < tables; first += 4) {
+      for (int tile = 0; tile < gradient_tiles; ++tile)
+        for (int step = 0; step < steps; ++step)
+          for (int lane = 0; lane < threads_a_warp; ++lane)
+            add(first + lane / 8, 2 * tile + lane / 4 % 2, 4 * step + lane % 4);
+      for (int axis = 0; axis < d; ++axis)
+        for (int tile = 0; tile < dof_tiles; ++tile)
+          for (int lane = 0; lane < threads_a_warp; ++lane)
+            add(first + lane % 4, axis, 4 * (2 * tile + lane / 4 % 2) + lane / 8);
+    }
+    return factors;
+  }
+
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y, double*) const {
+    const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
+    const int row = static_cast<int>(threadIdx.x) / threads_a_warp * cells_a_warp + lane / 4;
+    for (int first = 0; first < patch.slots; first += wave) {
+      const int slot[2] = {first + row, first + row + cells_a_warp / 2};
+      std::uint32_t places[steps];  // of the first cell's dof, and above it of the second's
+      double of_x[steps][2], of_y[dof_tiles][4];
+#pragma unroll
+      for (int step = 0; step < steps; ++step) {
+        const int dof = 4 * step + lane % 4;
+        places[step] = place_of(all, patch, slot[0], dof) | place_of(all, patch, slot[1], dof) << 16;
+#pragma unroll
+        for (int c = 0; c < 2; ++c) of_x[step][c] = x[place(places[step], c)];
+      }
+      multiply(patch, slot, lane, of_x, of_y);
+      const int colours[2] = {colour_of(all, patch, slot[0]), colour_of(all, patch, slot[1])};
+      for_each_colour(all, patch, first, first + wave, [&](int colour) {
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          if (colours[c] != colour) continue;
+#pragma unroll
+          for (int step = 0; step < steps; ++step)
+            if (const int to = place(places[step], c); to < patch.unknown_count)
+              y[to] += of_y[step / 2][2 * c + step % 2];
+        }
+      });
+    }
+  }
+
+ private:
+  static constexpr int steps = (n + 3) / 4;  ///< of four dofs
+  static constexpr int gradient_tiles = (d + 1) / 2, dof_tiles = (steps + 1) / 2;
+  static constexpr int of_gradients = gradient_tiles * steps, a_group = of_gradients + d * dof_tiles;  ///< factors
+
+  /// As CellPatches::place_index has it; of what is not there, where x is zero.
+  static __device__ std::uint32_t place_of(const Patches& all, const CellPatch& patch, int slot, int dof) {
+    constexpr int group = CellPatches::group;
+    if (slot >= patch.slots || dof >= n) return patch.unknown_count;
+    return __ldcs(all.places + (patch.first_slot + slot) / group * (group * ((n + 1) / 2 * 2)) + dof / 2 * 2 * group +
+                  slot % group * 2 + dof % 2);
+  }
+
+  static __device__ int place(std::uint32_t places, int c) { return static_cast<int>(places >> 16 * c & 0xffffU); }
+
+  /// D of a cell, at one point of many where it is stored.
+  __device__ void load_factor(const CellPatch& patch, int slot, int point, double (&factor)[entries]) const {
+    constexpr int group = CellPatches::group;
+    const std::int64_t at = patch.first_slot + slot, points = kind == CellGeometry::affine ? 1 : tables;
+    const bool there = slot < patch.cells && point < points;
+#pragma unroll
+    for (int e = 0; e < entries; ++e)
+      factor[e] =
+          there ? __ldcs(factors + at / group * (points * entries * group) + (point * entries + e) * group + at % group)
+                : 0.0;
+  }
+
+  __device__ void multiply(const CellPatch& patch, const int (&slot)[2], int lane, const double (&of_x)[steps][2],
+                           double (&of_y)[dof_tiles][4]) const {
+    double factor[2][entries];
+    if (kind == CellGeometry::affine)
+#pragma unroll
+      for (int c = 0; c < 2; ++c) load_factor(patch, slot[c], 0, factor[c]);
+#pragma unroll
+    for (auto& sums : of_y)
+#pragma unroll
+      for (double& sum : sums) sum = 0;
+    const double* next = gradients + lane;
+#pragma unroll 1
+    for (int first = 0; first < tables; first += 4, next += a_group * threads_a_warp) {
+      if (kind == CellGeometry::stored)
+#pragma unroll
+        for (int c = 0; c < 2; ++c) load_factor(patch, slot[c], first + lane % 4, factor[c]);
+      double sums[gradient_tiles][4] = {};
+#pragma unroll
+      for (int step = 0; step < steps; ++step)
+#pragma unroll
+        for (int tile = 0; tile < gradient_tiles; ++tile)
+          multiply_add(of_x[step], __ldg(next + (tile * steps + step) * threads_a_warp), sums[tile]);
+      double flux[d][2];
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        double gradient[d];
+#pragma unroll
+        for (int axis = 0; axis < d; ++axis) gradient[axis] = sums[axis / 2][2 * c + axis % 2];
+        symmetric_times(factor[c], 1.0, gradient);
+#pragma unroll
+        for (int axis = 0; axis < d; ++axis) flux[axis][c] = gradient[axis];
+      }
+#pragma unroll
+      for (int axis = 0; axis < d; ++axis)
+#pragma unroll
+        for (int tile = 0; tile < dof_tiles; ++tile)
+          multiply_add(flux[axis], __ldg(next + (of_gradients + axis * dof_tiles + tile) * threads_a_warp), of_y[tile]);
+    }
+  }
+};
+
+}  // namespace femcg::operators::cuda
