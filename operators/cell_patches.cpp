@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "mesh/counting.hpp"
 #include "mesh/first_failure.hpp"
@@ -251,16 +252,21 @@ void write_patch(CellPatches& made, std::size_t number, const Draft& draft, cons
                  std::span<const std::int32_t> position) {
   const CellPatch& patch = made.patches[static_cast<std::int64_t>(number)];
   std::vector<std::uint16_t> place_of_rank(draft.unknowns.size() + 1, patch.unknown_count);
-  std::uint16_t next_private = 0, next_own = patch.private_count, next = patch.own_count;
+  std::vector<std::pair<std::int32_t, std::size_t>> others;  // position and rank of what is not its own
+  const auto put = [&](std::size_t rank, std::int32_t at, std::int32_t place) {
+    place_of_rank[rank] = static_cast<std::uint16_t>(place);
+    if (place >= patch.private_count) made.shared[patch.first_contribution + place - patch.private_count] = at;
+  };
   for (std::size_t rank = 0; rank < draft.unknowns.size(); ++rank) {
-    const std::int32_t unknown = draft.unknowns[rank];
-    const std::uint16_t place = uses.is_private(unknown)       ? next_private++
-                                : uses.is_own(unknown, number) ? next_own++
-                                                               : next++;
-    place_of_rank[rank] = place;
-    if (place >= patch.private_count)
-      made.shared[patch.first_contribution + place - patch.private_count] = position[unknown];
+    const std::int32_t unknown = draft.unknowns[rank], at = position[unknown];
+    if (uses.is_own(unknown, number))
+      put(rank, at, at - patch.first_own);
+    else
+      others.emplace_back(at, rank);
   }
+  std::sort(others.begin(), others.end());
+  for (std::size_t k = 0; k < others.size(); ++k)
+    put(others[k].second, others[k].first, patch.own_count + static_cast<std::int32_t>(k));
   for (std::int64_t s = 0; s < patch.slots; ++s) {
     const bool filled = s < patch.cells;
     made.cell_of_slot[patch.first_slot + s] = filled ? draft.cells[s] : -1;

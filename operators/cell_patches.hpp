@@ -37,7 +37,7 @@ struct CellPatch {
   std::uint16_t slots;              ///< a multiple of 32 in the interleaved layout
   std::uint16_t private_count;      ///< unknowns that no other patch has
   std::uint16_t own_count;          ///< its own: those, and of the shared ones those of which it is the first patch
-  std::uint16_t unknown_count;      ///< private ones first, then the other own ones, then the rest
+  std::uint16_t unknown_count;      ///< private ones first, then the other own ones, then the rest by their positions
 };
 
 /// How a GPU's thread blocks go over the cells of a mesh, y = sum_p Q_p' (sum_{c in p} P_c' K_c P_c) Q_p x.
@@ -48,7 +48,8 @@ struct CellPatch {
 ///
 /// Unknowns are put in the order of the patches, own ones of each together, so that a thread block reads and writes
 /// most of its part of a vector in one piece: wherever there is a number of an unknown, it is its position in that
-/// order.
+/// order. Own ones are in the order in which neighbouring threads meet them, which spreads what a warp reads at once
+/// over the banks of shared memory.
 ///
 /// Inside a patch the cells are sorted by their colour, those of one colour having no unknown in common, and then as in
 /// the mesh. Each has a slot; what belongs to cells is stored in the order of the slots. A dof's place is where its
