@@ -110,6 +110,25 @@ __device__ void for_each_colour(const Patches& all, const CellPatch& patch, int 
   });
 }
 
+/// A patch's cells of n dofs, a thread each, wave by wave. multiply(slot, x_e, y_e) makes y_e = K_e x_e of the cell of
+/// a slot among all slots.
+template <int threads, int n, class T, class Multiply>
+__device__ void wave_by_wave(const Patches& all, const CellPatch& patch, const T* x, T* y, const Multiply& multiply) {
+  for (int first = 0; first < patch.slots; first += threads) {
+    const int slot = first + static_cast<int>(threadIdx.x);
+    Places<n> places;
+    T y_e[n];
+    if (slot < patch.cells) {
+      T x_e[n];
+      places.load(all, patch, slot);
+      places.take(x, x_e);
+      multiply(patch.first_slot + slot, x_e, y_e);
+    }
+    for_each_colour(all, patch, first, first + threads, slot,
+                    [&] { places.add(y_e, y, static_cast<int>(patch.unknown_count)); });
+  }
+}
+
 /// What the patches have together for rim[r], in their order.
 template <class T>
 __device__ T gathered(const Patches& all, std::int64_t r, const T* contributions) {

@@ -11,13 +11,7 @@
 //     // to it, by place too, but never at unknown_count, y_e = K_e x_e is added. `scratch` is shared memory of the
 //     // size that PatchProduct was made with.
 //     __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
-//       for (int first = 0; first < patch.slots; first += threads) {        // a wave of cells, a thread each
-//         const int slot = first + threadIdx.x;
-//         T x_e[n] = {}, y_e[n] = {};
-//         Places<n> places;
-//         if (slot < patch.slots) { places.load(all, patch, slot); places.take(x, x_e); ... }
-//         for_each_colour(all, patch, first, first + threads, slot, [&] { places.add(y_e, y, patch.unknown_count); });
-//       }
+//       wave_by_wave<threads, n>(all, patch, x, y, [&](std::int64_t slot, const T(&x_e)[n], T(&y_e)[n]) { ... });
 //     }
 //   };
 //

@@ -32,19 +32,8 @@ struct SimplexCells {
   static const std::vector<double>& laid_out(const std::vector<double>& gradients, int) { return gradients; }
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
-    for (int first = 0; first < patch.slots; first += threads) {
-      const int slot = first + static_cast<int>(threadIdx.x);
-      Places<n> places;
-      T y_e[n];
-      if (slot < patch.cells) {
-        T x_e[n];
-        places.load(all, patch, slot);
-        places.take(x, x_e);
-        multiply(patch.first_slot + slot, x_e, y_e);
-      }
-      for_each_colour(all, patch, first, first + threads, slot,
-                      [&] { places.add(y_e, y, static_cast<int>(patch.unknown_count)); });
-    }
+    wave_by_wave<threads, n>(all, patch, x, y,
+                             [this](std::int64_t slot, const T(&x_e)[n], T(&y_e)[n]) { multiply(slot, x_e, y_e); });
   }
 
  private:

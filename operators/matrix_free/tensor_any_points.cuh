@@ -55,19 +55,8 @@ struct QuadrilateralCellsAnyPoints {
   static std::int64_t operations(std::int64_t m) { return 4 * m * n * (n + m) + 4 * m * m; }
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
-    for (int first = 0; first < patch.slots; first += threads) {
-      const int slot = first + static_cast<int>(threadIdx.x);
-      Places<dofs> places;
-      T y_e[dofs];
-      if (slot < patch.cells) {
-        T x_e[dofs];
-        places.load(all, patch, slot);
-        places.take(x, x_e);
-        multiply(patch.first_slot + slot, x_e, y_e);
-      }
-      for_each_colour(all, patch, first, first + threads, slot,
-                      [&] { places.add(y_e, y, static_cast<int>(patch.unknown_count)); });
-    }
+    wave_by_wave<threads, dofs>(
+        all, patch, x, y, [this](std::int64_t slot, const T(&x_e)[dofs], T(&y_e)[dofs]) { multiply(slot, x_e, y_e); });
   }
 
  private:
