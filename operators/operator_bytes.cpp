@@ -36,11 +36,15 @@ OperatorBytes bytes_of_factors(const Extent<T>& of) {
   const BilinearForm& form = *of.form;
   const std::int64_t d = form.space->mesh().dimension();
   const std::int64_t points = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).size();
-  std::int64_t on_facets = 0;
-  for (const RobinFacet& facet : form.robin) on_facets += static_cast<std::int64_t>(facet.transfer.size());
   const std::int64_t entries = d * (d + 1) / 2, most = bytes_of_cells<T>(form, points * entries);
-  return {.stored = most + 2 * on_facets * static_cast<std::int64_t>(sizeof(T)),
+  return {.stored = most + bytes_of_robin(form, sizeof(T)),
           .unsure = most - bytes_of_cells<T>(form, entries)};
+}
+
+std::int64_t bytes_of_robin(const BilinearForm& form, std::int64_t value_bytes) {
+  std::int64_t points = 0;
+  for (const RobinFacet& facet : form.robin) points += static_cast<std::int64_t>(facet.transfer.size());
+  return 2 * points * value_bytes;
 }
 
 template OperatorBytes bytes_of_compressed_rows(const Extent<double>&);

@@ -40,5 +40,7 @@ template <std::floating_point T>
 OperatorBytes bytes_of_element_matrices(const Extent<T>& of);
 template <std::floating_point T>
 OperatorBytes bytes_of_factors(const Extent<T>& of);
+/// Of the factors of Robin facets, in numbers of that size.
+std::int64_t bytes_of_robin(const BilinearForm& form, std::int64_t value_bytes);
 
 }  // namespace femcg::operators

@@ -17,10 +17,8 @@ OperatorBytes bytes_on_gpu(const Extent<T>& of, std::string_view geometry) {
   const mesh::Mesh& mesh = form.space->mesh();
   const std::int64_t d = mesh.dimension(), points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
   const std::int64_t of_point = patches.slots * d * (d + 1) / 2 * static_cast<std::int64_t>(sizeof(T));
-  std::int64_t on_facets = 0;
-  for (const RobinFacet& facet : form.robin) on_facets += static_cast<std::int64_t>(facet.transfer.size());
   OperatorBytes bytes;
-  bytes.stored = points * of_point + patches.lists + patches.rim + 2 * on_facets * static_cast<std::int64_t>(sizeof(T));
+  bytes.stored = points * of_point + patches.lists + patches.rim + bytes_of_robin(form, sizeof(T));
   // Affine cells need the factors of one point.
   const bool surely_all = geometry == "stored" || any_points(form);
   bytes.unsure = patches.rim + (surely_all ? 0 : (points - 1) * of_point);
