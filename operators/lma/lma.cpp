@@ -12,6 +12,7 @@
 #include "operators/cell_blocks.hpp"
 #include "operators/lma/lma_inputs.hpp"
 #include "operators/options.hpp"
+#include "operators/patch_option.hpp"
 
 namespace femcg::operators {
 
@@ -92,12 +93,13 @@ constexpr OptionDescription dedup_option{
     "dedup", "auto|on|off", "auto",
     "store identical element matrices once; auto: where at most an eighth are distinct (GPU only)",
     [](std::string_view text) { return text == "auto" || text == "on" || text == "off"; }};
-constexpr std::array options{dedup_option};
+constexpr std::array options{dedup_option, patch_option};
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_lma(const Ingredients<T>& from, Races races, std::string_view name,
                                       const Options& given) {
-  const std::string_view dedup = value_of(options[0], name, given);
+  const std::string_view dedup = value_of(dedup_option, name, given);
+  const int patch = asked_patch(name, given, from.device);
   if (from.device == Device::host) {
     if (dedup == "on")
       throw std::invalid_argument(
@@ -107,7 +109,8 @@ std::unique_ptr<Operator<T>> make_lma(const Ingredients<T>& from, Races races, s
   return make_lma_cuda<T>(lma_inputs(*from.form, races,
                                      dedup == "auto" ? Dedup::automatic
                                      : dedup == "on" ? Dedup::on
-                                                     : Dedup::off),
+                                                     : Dedup::off,
+                                     patch),
                           races);
 }
 

@@ -15,13 +15,14 @@ namespace femcg::operators {
 namespace {
 
 /// Cells a patch: many enough that little of it is rim, few enough for its unknowns to leave shared memory to others,
-/// and for a GPU to have work everywhere.
-PatchOptions patch_options(const BilinearForm& form, Races races) {
+/// and for a GPU to have work everywhere. `once`: matrices do not have to be waited for.
+PatchOptions patch_options(const BilinearForm& form, Races races, bool once) {
   const int n = form.dofs_per_cell();
   PatchOptions options;
   options.layout = lma_cell_threads(n) == CellThreads::one ? PlaceLayout::interleaved : PlaceLayout::cell_major;
   options.coloured = races == Races::coloured;
-  const int most = n <= 4 ? 512 : n <= 10 ? 256 : n <= 27 ? 128 : n <= 35 ? 64 : n <= 64 ? 32 : 16;
+  int most = n <= 4 ? 512 : n <= 10 ? 256 : n <= 27 ? 128 : n <= 35 ? 64 : n <= 64 ? 32 : 16;
+  if (once && n <= 16) most = n <= 4 ? 1536 : n <= 10 ? 512 : 384;
   const int least = options.layout == PlaceLayout::interleaved ? CellPatches::group : 4;
   options.cells = cells_a_patch(form, least, most);
   return options;
@@ -67,43 +68,51 @@ void store_all(LmaInputs& inputs, std::span<const std::int32_t> robin) {
   }
 }
 
-/// A matrix a kind of cells, and then one for each cell with Robin terms. False, and nothing is done, where there are
-/// more than `most` of them.
-bool store_once(LmaInputs& inputs, const BilinearForm& form, std::span<const std::int32_t> robin, std::int64_t most) {
+/// The kinds of cells whose matrices are stored once; nothing where they are not.
+std::optional<IdenticalCells> kinds_of_cells(const LmaInputs& inputs, const BilinearForm& form, std::size_t robin,
+                                             Dedup dedup) {
+  const bool constant = inputs.factors.diffusion_a_point == 0;
+  if (dedup == Dedup::on && !constant)
+    throw std::invalid_argument("option 'dedup' of lma can be on only where the diffusion is constant in every cell");
+  if (dedup == Dedup::off || !constant) return std::nullopt;
+  const std::int64_t most = dedup == Dedup::on ? std::numeric_limits<std::int32_t>::max() : form.cells() / 8;
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
-  std::optional<IdenticalCells> cells =
-      find_identical_cells(form, diffusion.span(), most - static_cast<std::int64_t>(robin.size()));
-  if (!cells) return false;
-  const std::size_t kinds = cells->representatives.size();
-  cells->representatives.insert(cells->representatives.end(), robin.begin(), robin.end());
+  return find_identical_cells(form, diffusion.span(), most - static_cast<std::int64_t>(robin));
+}
+
+/// A matrix a kind of cells, and then one for each cell with Robin terms.
+void store_once(LmaInputs& inputs, IdenticalCells cells, std::span<const std::int32_t> robin) {
+  const std::size_t kinds = cells.representatives.size();
+  cells.representatives.insert(cells.representatives.end(), robin.begin(), robin.end());
   inputs.robin_places = Vector<std::int64_t>(static_cast<std::int64_t>(robin.size()));
   for (std::size_t k = 0; k < robin.size(); ++k) {
     inputs.robin_places[static_cast<std::int64_t>(k)] = static_cast<std::int64_t>(kinds + k);
-    cells->kind_of_cell[robin[k]] = static_cast<std::int32_t>(kinds + k);
+    cells.kind_of_cell[robin[k]] = static_cast<std::int32_t>(kinds + k);
   }
-  inputs.cell_of_matrix = Vector<std::int32_t>(static_cast<std::int64_t>(cells->representatives.size()));
-  std::copy(cells->representatives.begin(), cells->representatives.end(), inputs.cell_of_matrix.data());
+  inputs.cell_of_matrix = Vector<std::int32_t>(static_cast<std::int64_t>(cells.representatives.size()));
+  std::copy(cells.representatives.begin(), cells.representatives.end(), inputs.cell_of_matrix.data());
   inputs.matrix_of_slot = Vector<std::int32_t>(inputs.patches.slots());
   for (std::int64_t slot = 0; slot < inputs.patches.slots(); ++slot) {
     const std::int32_t cell = inputs.patches.cell_of_slot[slot];
-    inputs.matrix_of_slot[slot] = cell >= 0 ? cells->kind_of_cell[cell] : 0;
+    inputs.matrix_of_slot[slot] = cell >= 0 ? cells.kind_of_cell[cell] : 0;
   }
-  return true;
 }
 
 }  // namespace
 
-LmaInputs lma_inputs(const BilinearForm& form, Races races, Dedup dedup) {
+LmaInputs lma_inputs(const BilinearForm& form, Races races, Dedup dedup, int patch) {
   LmaInputs inputs;
-  inputs.patches = make_cell_patches(form, patch_options(form, races));
   inputs.factors = factor_inputs(form, Device::cuda);
   inputs.gradients = basis_gradients(form, Device::cuda);
   const std::vector<std::int32_t> robin = robin_cells(form);
-  const bool constant = inputs.factors.diffusion_a_point == 0;
-  if (dedup == Dedup::on && !constant)
-    throw std::invalid_argument("option 'dedup' of lma can be on only where the diffusion is constant in every cell");
-  const std::int64_t most = dedup == Dedup::on ? std::numeric_limits<std::int32_t>::max() : form.cells() / 8;
-  if (dedup == Dedup::off || !constant || !store_once(inputs, form, robin, most)) store_all(inputs, robin);
+  std::optional<IdenticalCells> kinds = kinds_of_cells(inputs, form, robin.size(), dedup);
+  PatchOptions options = patch_options(form, races, kinds.has_value());
+  if (patch > 0) options.cells = patch;
+  inputs.patches = make_cell_patches(form, options);
+  if (kinds)
+    store_once(inputs, std::move(*kinds), robin);
+  else
+    store_all(inputs, robin);
   set_robin_matrices(inputs, form, robin);
   return inputs;
 }

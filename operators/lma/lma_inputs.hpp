@@ -12,8 +12,9 @@ enum class Dedup {
   off
 };
 
-/// What the GPU makes lma from. Throws std::invalid_argument where identical matrices are insisted on and the diffusion
-/// varies within cells, so that none are known to be.
-LmaInputs lma_inputs(const BilinearForm& form, Races races, Dedup dedup);
+/// What the GPU makes lma from, in patches of at most `patch` cells; 0: as many as is best. Throws
+/// std::invalid_argument where identical matrices are insisted on and the diffusion varies within cells, so that none
+/// are known to be.
+LmaInputs lma_inputs(const BilinearForm& form, Races races, Dedup dedup, int patch);
 
 }  // namespace femcg::operators

@@ -9,7 +9,7 @@ namespace femcg::operators::cuda {
 /// A thread a hexahedron, all of it in registers.
 template <class T, int n, CellGeometry kind>
 struct ThreadHexahedra {
-  static constexpr int threads = 128, points = n * n * n;
+  static constexpr int threads = cells_a_wave, points = n * n * n;
   static constexpr bool small = sizeof(T) == 4, affine = kind == CellGeometry::affine;
   static constexpr int blocks_a_multiprocessor = n == 2 ? (affine ? (small ? 8 : 5) : small ? 6 : 4) : (small ? 4 : 2);
   static constexpr int scratch_size = 0;

@@ -16,6 +16,7 @@
 #include "operators/matrix_free/robin_facets.hpp"
 #include "operators/matrix_free/simplex_kernel.hpp"
 #include "operators/matrix_free/tensor_kernel.hpp"
+#include "operators/patch_option.hpp"
 
 namespace femcg::operators {
 
@@ -144,10 +145,11 @@ std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form) {
 }  // namespace
 
 std::span<const OptionDescription> matrix_free_options() {
-  static constexpr std::array options{OptionDescription{
-      "geometry", "auto|stored|vertices", "auto",
-      "GPU: the factors of all quadrature points, or from the cells' vertices where these tell them",
-      [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }}};
+  static constexpr std::array options{
+      OptionDescription{"geometry", "auto|stored|vertices", "auto",
+                        "GPU: the factors of all quadrature points, or from the cells' vertices where these tell them",
+                        [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }},
+      patch_option};
   return options;
 }
 
@@ -157,7 +159,8 @@ std::unique_ptr<Operator<T>> make_matrix_free(const Ingredients<T>& from, const 
   assert(form.quadrature > form.space->degree());  // fewer would not fix every mode; the case was checked
   const auto geometry = given.find("geometry");
   const std::string_view asked = geometry != given.end() ? std::string_view(geometry->second) : "auto";
-  if (from.device == Device::cuda) return make_matrix_free_cuda<T>(matrix_free_inputs(form, asked, sizeof(T)));
+  const int patch = asked_patch("matrix-free", given, from.device);
+  if (from.device == Device::cuda) return make_matrix_free_cuda<T>(matrix_free_inputs(form, asked, patch, sizeof(T)));
   if (asked == "vertices")
     throw std::invalid_argument(
         "option 'geometry' of matrix-free is vertices, which only a GPU takes; use geometry: auto");

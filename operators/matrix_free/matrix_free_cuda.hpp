@@ -24,6 +24,13 @@ constexpr bool thread_a_hexahedron(int n, CellGeometry geometry) {
   return n == 2 || (n == 3 && geometry == CellGeometry::affine);
 }
 
+/// Cells that a thread block works on at once, a thread each.
+constexpr int cells_a_wave = 128;
+
+/// Whether patches of tensor cells of so many dofs, a thread a cell, have no more than that: quadrilaterals of degree
+/// 4, to which a second wave would be worth less than the registers that it takes.
+constexpr bool is_one_wave(int dofs) { return dofs == 25; }
+
 /// Whether warps work on triangles or tetrahedra of n dofs by the instructions that multiply small matrices, and not
 /// each thread on one: only double precision has them, and few dofs leave most of them empty.
 constexpr bool warp_of_simplices(std::int64_t value_bytes, int n) { return value_bytes == 8 && n >= 10; }

@@ -174,15 +174,17 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
   PatchOptions options;
   options.layout = teams ? PlaceLayout::cell_major : PlaceLayout::interleaved;
   const bool small = value_bytes == 4;
-  int most = 128;
+  int most = 128;  // as measured on an H200
   if (teams)
     most = nodes <= 3 ? 128 : nodes == 4 ? 64 : 32;
   else if (shape == mesh::CellShape::hexahedron)
-    most = nodes == 2 ? 1024 : 128;
+    most = nodes == 3 ? 384 : geometry == CellGeometry::affine ? 2048 : 1024;
+  else if (shape == mesh::CellShape::quadrilateral && !is_one_wave(n))
+    most = nodes == 2 ? (small ? 1536 : 768) : nodes == 3 ? 512 : small ? 384 : 256;
   else if (shape == mesh::CellShape::tetrahedron && warp_of_simplices(value_bytes, n))
-    most = n == 10 ? 512 : n == 20 ? 256 : 128;
-  else if (n <= 10)
-    most = n <= 4 ? (small ? 1024 : 768) : n == 9 && small ? 512 : 256;
+    most = n == 10 ? 1024 : n == 20 ? 384 : 192;
+  else if (shape != mesh::CellShape::quadrilateral && n <= 10)
+    most = n <= 4 ? (small ? 1024 : 768) : 256;
   if (waves) {
     // The points' lines take most of the shared memory, and factors most of the traffic: four waves of cells, each of
     // 128 lines of nodes.
@@ -194,13 +196,20 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
   return options;
 }
 
-MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, std::string_view geometry, std::int64_t value_bytes) {
+MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, std::string_view geometry, int patch,
+                                    std::int64_t value_bytes) {
   MatrixFreeInputs inputs;
   inputs.degree = form.space->degree();
   inputs.form = &form;
   inputs.factors = factor_inputs(form, Device::cuda);
   inputs.geometry = choose_geometry(form, inputs.factors, geometry);
-  inputs.patches = make_cell_patches(form, matrix_free_patches(form, inputs.geometry, value_bytes));
+  PatchOptions options = matrix_free_patches(form, inputs.geometry, value_bytes);
+  if (patch > 0) options.cells = patch;
+  if (mesh::is_tensor(form.space->mesh().shape) && !any_points(form) && is_one_wave(form.dofs_per_cell()) &&
+      patch > cells_a_wave)
+    throw std::invalid_argument("option 'patch' of matrix-free is at most " + std::to_string(cells_a_wave) +
+                                " for quadrilaterals of degree 4");
+  inputs.patches = make_cell_patches(form, options);
   const mesh::CellShape shape = form.space->mesh().shape;
   if (shape == mesh::CellShape::quadrilateral || shape == mesh::CellShape::hexahedron)
     set_lines(inputs, form);

@@ -47,6 +47,8 @@ __device__ void apply_line_transposed(const T (&m)[n][n], T (&v)[n]) {
 /// What a thread needs of the GPU's memory for its cell, loaded while others are worked on.
 template <class T, int dofs, class Geometry>
 struct CellAhead {
+  static constexpr bool one_wave = is_one_wave(dofs);
+
   Places<dofs> places;
   T words[Geometry::words + 1];
 
@@ -61,22 +63,25 @@ struct CellAhead {
   }
 };
 
-/// A patch's cells, a thread each, wave by wave; large cells come in one wave. `Cell` has multiply(cell, u), u = K_e u;
-/// `of` is it.
+/// A patch's cells, a thread each, wave by wave. What the next wave needs is on its way while this one is multiplied
+/// or, where large cells need all registers for that, while it is added. `Cell` has multiply(cell, u), u = K_e u; `of`
+/// is it.
 template <int threads, class T, int dofs, class Geometry, class Cell>
 __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T* x, T* y, const Geometry& geometry,
                              const Cell& of, const CellAhead<T, dofs, Geometry>& first_ahead) {
-  constexpr bool one_wave = dofs >= 16;
-  CellAhead<T, dofs, Geometry> next = first_ahead;
+  using Ahead = CellAhead<T, dofs, Geometry>;
+  constexpr bool large = dofs >= 16, one_wave = Ahead::one_wave;
+  Ahead next = first_ahead;
   for (int first = 0; first < (one_wave ? 1 : patch.slots); first += threads) {
-    const CellAhead<T, dofs, Geometry> now = next;
+    const Ahead now = next;
     const int slot = first + static_cast<int>(threadIdx.x);
-    if constexpr (!one_wave) next.load(all, patch, slot + threads, geometry);
+    if constexpr (!large) next.load(all, patch, slot + threads, geometry);
     T u[dofs];
     if (slot < patch.cells) {
       now.places.take(x, u);
       of.multiply(geometry.cell(now.words, patch.first_slot + slot), u);
     }
+    if constexpr (large && !one_wave) next.load(all, patch, slot + threads, geometry);
     for_each_colour(all, patch, first, first + threads, slot,
                     [&] { now.places.add(u, y, static_cast<int>(patch.unknown_count)); });
   }
@@ -85,7 +90,7 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
 /// A thread a quadrilateral, all of it in registers.
 template <class T, int n, CellGeometry kind>
 struct QuadrilateralCells {
-  static constexpr int threads = 128;
+  static constexpr int threads = cells_a_wave;
   static constexpr bool small = sizeof(T) == 4, affine = kind == CellGeometry::affine;
   /// As measured on an H200: many cells at a time hide what each waits for, as far as their numbers stay in registers.
   static constexpr int blocks_a_multiprocessor = n == 2   ? (!affine ? 6
