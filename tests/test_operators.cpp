@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <stdexcept>
+#include <string>
 
 #include "operators/catalogue.hpp"
 #include "operators/cell_blocks.hpp"
@@ -18,6 +20,7 @@ using namespace femcg::operators;
 namespace tests = femcg::tests;
 using femcg::tests::FormOptions;
 using femcg::tests::make_form;
+using femcg::tests::SmallForm;
 using mesh::CellShape;
 
 namespace {
@@ -69,20 +72,47 @@ Expected expected_product(const CsrMatrix<double>& matrix, const Vector<T>& x) {
 template <class T>
 constexpr long double rounding = 300 * std::numeric_limits<T>::epsilon();
 
+/// A form with its matrix.
+struct Problem {
+  explicit Problem(SmallForm form)
+      : small(std::move(form)),
+        element_matrices(assemble_element_matrices(small.form)),
+        matrix(assemble<double>(small.form, element_matrices)) {}
+  SmallForm small;
+  ElementMatrices element_matrices;
+  CsrMatrix<double> matrix;
+};
+
+/// What operators are made from in one precision, two vectors, and the product of the first.
 template <class T>
-void check_operator(const OperatorDescription& row, const BilinearForm& form, const ElementMatrices& matrices,
-                    const CsrMatrix<double>& matrix) {
+struct Reference {
+  explicit Reference(const Problem& of)
+      : problem(of),
+        from(ingredients<T>(of.small.form, of.element_matrices)),
+        x(random_vector<T>(of.matrix.rows, 11)),
+        z(random_vector<T>(of.matrix.rows, 12)),
+        expected(expected_product(of.matrix, x)) {}
+  const Problem& problem;
+  Ingredients<T> from;
+  Vector<T> x, z;
+  Expected expected;
+};
+
+template <class T>
+void check_operator(const OperatorDescription& row, const Reference<T>& reference, const Options& given = {}) {
   CAPTURE(row.name);
-  const auto a = row.make<T>(ingredients<T>(form, matrices), {});
+  const BilinearForm& form = reference.problem.small.form;
+  const CsrMatrix<double>& matrix = reference.problem.matrix;
+  const auto a = row.make<T>(reference.from, given);
   REQUIRE(a->size() == form.unknowns);
-  const Vector<T> x = random_vector<T>(form.unknowns, 11), z = random_vector<T>(form.unknowns, 12);
-  const Expected expected = expected_product(matrix, x);
+  const Vector<T>&x = reference.x, &z = reference.z;
+  const Expected& expected = reference.expected;
   const long double largest = *std::max_element(expected.magnitude.begin(), expected.magnitude.end());
   const auto equal = [](const Vector<T>& left, const Vector<T>& right) {
     return std::equal(left.span().begin(), left.span().end(), right.span().begin());
   };
   Vector<T> y;
-  for (const int threads : {1, 2, 3}) {
+  for (const int threads : tests::device() == Device::host ? std::vector{1, 2, 3} : std::vector{1, 2}) {
     CAPTURE(threads);
     omp_set_num_threads(threads);
     auto [now, energy] = tests::apply(*a, x);
@@ -127,14 +157,33 @@ void check_operator(const OperatorDescription& row, const BilinearForm& form, co
 void check_all(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options) {
   CAPTURE(mesh::name(shape));
   CAPTURE(degree);
-  const auto small = make_form(shape, degree, cells, options);
-  const ElementMatrices matrices = assemble_element_matrices(small.form);
-  const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
+  const Problem problem(make_form(shape, degree, cells, options));
+  const Reference<double> in_double(problem);
+  const Reference<float> in_single(problem);
   for (const OperatorDescription& row : catalogue()) {
     if (!tests::runs_here(row)) continue;
-    check_operator<double>(row, small.form, matrices, matrix);
-    check_operator<float>(row, small.form, matrices, matrix);
+    check_operator(row, in_double);
+    check_operator(row, in_single);
   }
+}
+
+/// Operators over patches alone, on a GPU, where patches of many waves of cells, and of few, are to be had.
+void check_patches(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options) {
+  if (tests::device() == Device::host) return;
+  CAPTURE(mesh::name(shape));
+  CAPTURE(degree);
+  const Problem problem(make_form(shape, degree, cells, options));
+  const Reference<double> in_double(problem);
+  const Reference<float> in_single(problem);
+  const std::string several = "320";
+  for (const std::string_view name : {"matrix-free", "lma-gather", "lma-coloured"})
+    for (const std::string& patch : {std::string("32"), several}) {
+      CAPTURE(patch);
+      const bool refused = shape == CellShape::quadrilateral && degree == 4 && patch == several;
+      if (name == "matrix-free" && refused) continue;
+      check_operator(*find_operator(name), in_double, {{"patch", patch}});
+      check_operator(*find_operator(name), in_single, {{"patch", patch}});
+    }
 }
 
 /// matrix-free alone.
@@ -142,11 +191,9 @@ void check_matrix_free(CellShape shape, int degree, std::array<int, 3> cells, co
   CAPTURE(mesh::name(shape));
   CAPTURE(degree);
   CAPTURE(options.quadrature);
-  const auto small = make_form(shape, degree, cells, options);
-  const ElementMatrices matrices = assemble_element_matrices(small.form);
-  const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
-  check_operator<double>(*find_operator("matrix-free"), small.form, matrices, matrix);
-  check_operator<float>(*find_operator("matrix-free"), small.form, matrices, matrix);
+  const Problem problem(make_form(shape, degree, cells, options));
+  check_operator(*find_operator("matrix-free"), Reference<double>(problem));
+  check_operator(*find_operator("matrix-free"), Reference<float>(problem));
 }
 
 }  // namespace
@@ -156,13 +203,26 @@ TEST_CASE("every operator is the assembled matrix: shapes, degrees, precisions, 
     for (int degree = 1; degree <= 4; ++degree) check_all(shape, degree, {5, 3, 2}, {});
 }
 
-TEST_CASE("and on affine cells with constant diffusion, curved cells, and with more quadrature points") {
+TEST_CASE("and on affine, straight and curved cells, with constant diffusion, and with more quadrature points") {
   for (const CellShape shape : mesh::all_cell_shapes) {
-    check_all(shape, 2, {4, 4, 3}, {.varying = false, .distort = 0});
-    check_all(shape, 4, {3, 2, 1}, {.varying = false, .distort = 0});
-    check_all(shape, 3, {2, 3, 2}, {.curved = true});
+    for (int degree = 1; degree <= 4; ++degree) {
+      check_all(shape, degree, {4, 3, 2}, {.varying = false, .distort = 0});
+      check_all(shape, degree, {3, 3, 2}, {.varying = false});
+      check_all(shape, degree, {2, 3, 2}, {.curved = true});
+    }
     check_all(shape, 3, {3, 2, 2}, {.quadrature = 6});
   }
+}
+
+TEST_CASE("patches of one wave of cells, or less, and of several") {
+  for (const bool affine : {true, false})
+    for (int degree = 1; degree <= 4; ++degree) {
+      const FormOptions options{.varying = !affine, .distort = affine ? 0 : 0.2};
+      check_patches(CellShape::quadrilateral, degree, {23, 19, 1}, options);
+      check_patches(CellShape::triangle, degree, {17, 13, 1}, options);
+      check_patches(CellShape::hexahedron, degree, {8, 7, 7}, options);
+      check_patches(CellShape::tetrahedron, degree, {5, 4, 4}, options);
+    }
 }
 
 TEST_CASE("enough cells for many blocks of several colours") {
@@ -302,16 +362,30 @@ TEST_CASE("cells in a scattered order need many colours, and atomic sums none") 
       for (const std::int32_t unknown : coloured.unknowns(coloured.blocks()[coloured.coloured_blocks()[i]]))
         REQUIRE(!used[unknown]++);
   }
-  const ElementMatrices matrices = assemble_element_matrices(small.form);
-  const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
+  const Problem problem(std::move(small));
+  const Reference<double> reference(problem);
   for (const char* name : {"lma-atomic", "lma-coloured", "lma-gather", "matrix-free"})
-    if (tests::runs_here(*find_operator(name)))
-      check_operator<double>(*find_operator(name), small.form, matrices, matrix);
+    if (tests::runs_here(*find_operator(name))) check_operator(*find_operator(name), reference);
 }
 
 TEST_CASE("options are checked against the catalogue") {
   CHECK_NOTHROW(check_options(*find_operator("csr"), {{"coop", "8"}}));
   CHECK_THROWS_WITH(check_options(*find_operator("csr"), {{"coop", "7"}}), doctest::Contains("option 'coop'"));
   CHECK_THROWS_WITH(check_options(*find_operator("csr"), {{"C", "8"}}), doctest::Contains("no option 'C'"));
+  CHECK_NOTHROW(check_options(*find_operator("lma-gather"), {{"patch", "64"}}));
+  CHECK_THROWS_WITH(check_options(*find_operator("matrix-free"), {{"patch", "33"}}),
+                    doctest::Contains("multiple of 32"));
   CHECK(find_operator("nothing") == nullptr);
+}
+
+TEST_CASE("patch is refused in one sentence where it is not to be had") {
+  const auto small = make_form(CellShape::quadrilateral, 4, {2, 2, 1});
+  const ElementMatrices matrices = assemble_element_matrices(small.form);
+  const auto from = ingredients<double>(small.form, matrices);
+  const bool on_gpu = tests::device() == Device::cuda;
+  CHECK_THROWS_WITH_AS(find_operator("matrix-free")->make<double>(from, {{"patch", "160"}}),
+                       doctest::Contains(on_gpu ? "at most 128" : "for the GPU"), std::invalid_argument);
+  if (!on_gpu)
+    CHECK_THROWS_WITH_AS(find_operator("lma-atomic")->make<double>(from, {{"patch", "160"}}),
+                         doctest::Contains("for the GPU"), std::invalid_argument);
 }
