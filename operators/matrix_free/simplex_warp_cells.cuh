@@ -8,6 +8,7 @@
 // B', are put in such an order that a lane's numbers of G are those that it needs of F, and those of Y belong to the
 // dofs whose x it has.
 
+#include <nv/target>
 #include <vector>
 
 #include "operators/cuda_cell_patches.cuh"
@@ -15,32 +16,30 @@
 
 namespace femcg::operators::cuda {
 
-/// sum += left right.
+/// sum += left right, all lanes of a warp together: by one instruction, by two of half the rows, or, on GPUs that have
+/// neither, by numbers from the other lanes.
 __device__ inline void multiply_add(const double (&left)[2], double right, double (&sum)[4]) {
-#if __CUDA_ARCH__ >= 900
-  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-      : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
-      : "d"(left[0]), "d"(left[1]), "d"(right));
-#elif __CUDA_ARCH__ >= 800
-#pragma unroll
-  for (int c = 0; c < 2; ++c)
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-        : "+d"(sum[2 * c]), "+d"(sum[2 * c + 1])
-        : "d"(left[c]), "d"(right));
-#else
-  const int lane = static_cast<int>(threadIdx.x) % threads_a_warp, row = lane / 4, column = lane % 4 * 2;
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    const double of_first = __shfl_sync(all_lanes, left[0], row * 4 + k),
-                 of_second = __shfl_sync(all_lanes, left[1], row * 4 + k);
-#pragma unroll
-    for (int c = 0; c < 2; ++c) {
-      const double factor = __shfl_sync(all_lanes, right, (column + c) * 4 + k);
-      sum[c] += of_first * factor;
-      sum[2 + c] += of_second * factor;
-    }
-  }
-#endif
+  // clang-format off
+  NV_DISPATCH_TARGET(
+      NV_PROVIDES_SM_90, (
+        asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+            : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+            : "d"(left[0]), "d"(left[1]), "d"(right));
+      ),
+      NV_PROVIDES_SM_80, (
+        for (int c = 0; c < 2; ++c)
+          asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+              : "+d"(sum[2 * c]), "+d"(sum[2 * c + 1])
+              : "d"(left[c]), "d"(right));
+      ),
+      NV_ANY_TARGET, (
+        const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
+        for (int k = 0; k < 4; ++k)
+          for (int c = 0; c < 4; ++c)
+            sum[c] += __shfl_sync(all_lanes, left[c / 2], lane / 4 * 4 + k) *
+                      __shfl_sync(all_lanes, right, (lane % 4 * 2 + c % 2) * 4 + k);
+      ))
+  // clang-format on
 }
 
 template <int d, int n, CellGeometry kind>
