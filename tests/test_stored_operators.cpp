@@ -367,17 +367,21 @@ TEST_CASE("hyb: as wide as a third of the rows, but 4096 at least, are long") {
 }
 
 TEST_CASE("ellr-t keeps rows of different lengths out of one another's sectors") {
-  // Rows of 4 and 64 entries in turn. Sectors have 32 bytes: with 4 threads a row each has its own sectors of values,
-  // but two rows share those of columns, and the short one's half is read for the long one.
-  Rows<double> rows(256);
-  for (std::int32_t i = 0; i < 256; ++i)
-    for (std::int32_t j = 0; j < (i % 2 == 0 ? 4 : 64); ++j) rows[i].emplace_back(j, 1.0);
-  const auto moved = [&](const Options& options) {
+  // Rows of two lengths in turn.
+  const auto moved = [](int one, int other, const Options& options) {
+    Rows<double> rows(256);
+    for (std::int32_t i = 0; i < 256; ++i)
+      for (std::int32_t j = 0; j < (i % 2 == 0 ? one : other); ++j) rows[i].emplace_back(j, 1.0);
     return Format<double>{"", make_ellr_t<double>, options}(compress(rows))->footprint().moved_bytes;
   };
-  CHECK(moved({}) == moved({{"T", "8"}}));
-  CHECK(moved({}) > moved({{"T", "4"}}));
-  CHECK(moved({}) < moved({{"T", "16"}}));
+  // Sectors have 32 bytes: with 4 threads a row each has its own sectors of values, but two rows share those of
+  // columns, and the short one's half is read for the long one.
+  CHECK(moved(4, 64, {}) == moved(4, 64, {{"T", "8"}}));
+  CHECK(moved(4, 64, {}) > moved(4, 64, {{"T", "4"}}));
+  CHECK(moved(4, 64, {}) < moved(4, 64, {{"T", "16"}}));
+  // Where the lengths differ less, more threads are taken for long rows only.
+  CHECK(moved(24, 48, {}) == moved(24, 48, {{"T", "8"}}));
+  CHECK(moved(16, 32, {}) == moved(16, 32, {{"T", "1"}}));
 }
 
 TEST_CASE("sorting takes the padding away") {

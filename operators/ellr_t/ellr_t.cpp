@@ -32,7 +32,8 @@ bool is_block_size(std::string_view text) {
 
 constexpr std::array options{
     OptionDescription{"T", "auto, 1, 2, 4, 8, 16 or 32", "auto",
-                      "threads a row; auto: one, or those with which much less memory is read", is_thread_count},
+                      "threads a row; auto: one, or for long rows those with which least memory is read",
+                      is_thread_count},
     OptionDescription{"block_size", "a multiple of 32 up to 1024", "256", "GPU: threads a block", is_block_size},
 };
 
@@ -60,8 +61,8 @@ std::int64_t bytes_of_sectors(const CsrMatrix<T>& matrix, std::int64_t threads, 
 }
 
 /// More threads a row pad it more, but keep rows of different lengths out of one another's sectors. They also add up
-/// what they have, and wait for the longest row of a warp: on an H200 that pays where one thread would make the GPU
-/// read half as much again.
+/// what they have, and wait for the longest row of a warp: on an H200 that pays where rows are long, or one thread
+/// would make the GPU read half as much again.
 template <std::floating_point T>
 int best_threads(const CsrMatrix<T>& matrix) {
   const auto bytes_with = [&](int threads) {
@@ -76,7 +77,9 @@ int best_threads(const CsrMatrix<T>& matrix) {
     best = threads;
     least = bytes;
   }
-  return 2 * alone > 3 * least ? best : 1;
+  constexpr std::int64_t long_row = 32;
+  const bool pays = matrix.nonzeros() >= long_row * matrix.rows || 2 * alone > 3 * least;
+  return pays ? best : 1;
 }
 
 /// Moves the entries to their places.
