@@ -187,13 +187,14 @@ void check_patches(CellShape shape, int degree, std::array<int, 3> cells, const 
 }
 
 /// matrix-free alone.
-void check_matrix_free(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options) {
+void check_matrix_free(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options,
+                       const Options& given = {}) {
   CAPTURE(mesh::name(shape));
   CAPTURE(degree);
   CAPTURE(options.quadrature);
   const Problem problem(make_form(shape, degree, cells, options));
-  check_operator(*find_operator("matrix-free"), Reference<double>(problem));
-  check_operator(*find_operator("matrix-free"), Reference<float>(problem));
+  check_operator(*find_operator("matrix-free"), Reference<double>(problem), given);
+  check_operator(*find_operator("matrix-free"), Reference<float>(problem), given);
 }
 
 }  // namespace
@@ -212,6 +213,8 @@ TEST_CASE("and on affine, straight and curved cells, with constant diffusion, an
     }
     check_all(shape, 3, {3, 2, 2}, {.quadrature = 6});
   }
+  if (tests::device() == Device::cuda)
+    check_matrix_free(CellShape::hexahedron, 1, {7, 5, 5}, {.varying = false}, {{"geometry", "vertices"}});
 }
 
 TEST_CASE("patches of one wave of cells, or less, and of several") {
