@@ -293,6 +293,8 @@ Case read_case(const std::filesystem::path& file, const std::vector<Override>& o
                                                         "exact", "ordering", "solver", "output", "compare"});
   Case result = read_sections(top, file);
   problems.check();
+  for (const Override& override : overrides)
+    if (override.place.empty()) result.set.emplace_back(override.key, override.value);
   return result;
 }
 

@@ -94,7 +94,8 @@ struct CompareChoice {
 /// A case file with every default filled in.
 struct Case {
   std::filesystem::path file;
-  std::string name;  ///< the file's stem
+  std::string name;                                      ///< the file's stem
+  std::vector<std::pair<std::string, std::string>> set;  ///< key and value of each --set that wins over the file
   std::string title;
   MeshChoice mesh;
   UnknownOrder unknown_order = UnknownOrder::first_touch;

@@ -78,6 +78,7 @@ Record common_record(const Case& resolved, const Discretisation& made) {
   common.command = "compare";
   common.case_file = resolved.file.string();
   common.title = resolved.title;
+  common.set = resolved.set;
   common.started = timestamp();
   common.machine = this_machine();
   common.problem = size_of(*made.problem);

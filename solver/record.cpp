@@ -96,11 +96,14 @@ ordered_json apply_json(const Record& r) {
 }  // namespace
 
 ordered_json to_json(const Record& r) {
+  ordered_json set = ordered_json::object();
+  for (const auto& [key, value] : r.set) set[key] = value;
   ordered_json json{{"schema", 1},
                     {"femcg", FEMCG_VERSION},
                     {"command", r.command},
                     {"case", r.case_file},
                     {"title", r.title},
+                    {"set", set},
                     {"started", r.started},
                     {"machine",
                      {{"processor", r.machine.processor},

@@ -41,6 +41,7 @@ struct Seconds {
 /// Everything that is kept of one run (result.json), or of one operator in a comparison (an item of compare.json).
 struct Record {
   std::string command, case_file, title, started;
+  std::vector<std::pair<std::string, std::string>> set;  ///< Case::set
   Machine machine;
   ProblemSize problem;
   OperatorChoice op;

@@ -156,6 +156,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.command = "run";
   record.case_file = resolved.file.string();
   record.title = resolved.title;
+  record.set = resolved.set;
   record.started = timestamp();
   record.machine = this_machine();
   record.op = resolved.solver.op;

@@ -39,8 +39,8 @@ struct Contestant {
   CgMethod method = CgMethod::automatic;                   ///< as asked for; afterwards as chosen
   CgLoop loop = CgLoop::automatic;
   bool paired = false;  ///< CgResult::paired
-  Samples product;    ///< seconds of one product
-  Samples iteration;  ///< seconds of one CG iteration
+  Samples product;      ///< seconds of one product
+  Samples iteration;    ///< seconds of one CG iteration
 };
 
 struct Contest {

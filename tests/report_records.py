@@ -142,12 +142,17 @@ def option():
 
 
 def cases():
-    """Three cases, two of which have one name."""
+    """Three cases, two of which have one name and one of which --set changed."""
     records = []
-    for case, title in (("a/case_10.yaml", "Ten"), ("b/case_10.yaml", "Other ten"), ("a/case_2.yaml", "Two")):
+    for case, title, changed in (
+        ("a/case_10.yaml", "Ten", {}),
+        ("b/case_10.yaml", "Other ten", {"compare.iterations": "3"}),
+        ("a/case_2.yaml", "Two", {}),
+        ("a/case_2.yaml", "Two", {"mesh.box.cell": "triangle", "degree": "3"}),
+    ):
         for name in ("csr", "ellpack"):
             made = record(name, 2)
-            made.update(case=case, title=title)
+            made.update(case=case, title=title, set=changed)
             records.append(made)
     return records
 

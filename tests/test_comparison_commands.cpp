@@ -123,6 +123,17 @@ TEST_CASE("a machine that cannot is status 3") {
   }
 }
 
+TEST_CASE("a record says what --set changed, beside what was swept") {
+  const Comparison changed("$femcg compare" + square +
+                           "--set 'compare.sweep={degree: [2]}' --set mesh.box.cells=[4,3] --operators csr" + quick);
+  const ordered_json expected{
+      {"mesh.box.cells", "[4,3]"}, {"equation.source", "1"}, {"compare.sweep", "{degree: [2]}"}};
+  CHECK(changed.of("csr")["set"] == expected);
+  CHECK(changed.of("csr")["sweep"] == ordered_json{{"degree", "2"}});
+  const Comparison unchanged("$femcg compare $cases/minimal.yaml --operators csr" + quick);
+  CHECK(unchanged.of("csr")["set"] == ordered_json::object());
+}
+
 TEST_CASE("a case whose right-hand side is zero is compared by its products") {
   const Comparison zero("$femcg compare $cases/minimal.yaml --device cpu,cpu --operators csr,lma-atomic" + quick);
   CHECK(zero.printed.err == "note: products only, no CG: the right-hand side is zero\n");

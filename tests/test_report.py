@@ -230,12 +230,13 @@ class ReportPage(unittest.TestCase):
     def test_cases_are_shown_one_by_one(self):
         self.open("cases")
         case = "[document.querySelector('h1').textContent, document.querySelector('nav [aria-current]').textContent, document.querySelector('tbody th').textContent]"
-        titles = ["Two", "Ten", "Other ten"]
+        changed = "Two: mesh.box.cell triangle, degree 3"
+        titles = ["Two", changed, "Ten", "Other ten"]
         self.assertEqual(
             self.evaluate("[...document.querySelectorAll('nav[aria-label=Cases] a')].map((e) => e.textContent)"), titles
         )
         self.assertEqual(self.evaluate(case)[:2], ["Two", "Two"])
-        for name, title in (("case-case_10-2", "Other ten"), ("case-case_10", "Ten"), ("memory", "Ten"), ("case-case_2", "Two")):
+        for name, title in (("case-case_10-2", "Other ten"), ("case-case_10", "Ten"), ("memory", "Ten"), ("case-case_2-2", changed), ("case-case_2", "Two")):
             self.evaluate(f"document.querySelector('[href=\"#{name}\"]').click()")
             self.browser.settle()
             self.assertEqual(self.evaluate(case)[:2], [title, title], name)

@@ -22,12 +22,25 @@ function showReport() {
   });
 }
 
-/// The records of each case, {id, title, records}: cases are looked at one by one, matrices from files together.
+/// What the command line said over the case file, but for what is compared: "key value, key value".
+const changesOf = (record) =>
+  Object.entries(record.set ?? {})
+    .filter(([key]) => key !== "compare" && !key.startsWith("compare."))
+    .map(([key, value]) => `${key} ${value}`)
+    .join(", ");
+const titleOf = (record, otherwise) =>
+  [record.title || (record.problem?.matrix ?? otherwise), changesOf(record)].filter(Boolean).join(": ");
+
+/// The records of each case, {id, title, records}: cases are looked at one by one, what --set made of one apart, and
+/// matrices from files together.
 function chaptersOf(records) {
-  const cases = groupBy(records, (record) => (record.problem?.matrix === undefined ? record.case : undefined));
-  const chapters = [...cases].map(([file, own]) => {
-    const name = String(file ?? "matrices").replace(/^.*[/\\]|\.[^.]*$/g, "");
-    return { name, title: own[0].title || name, records: own };
+  const identity = (record) =>
+    record.problem?.matrix === undefined ? `${changesOf(record)}\n${record.case}` : undefined;
+  const chapters = [...groupBy(records, identity).values()].map((own) => {
+    const [{ problem, case: file }] = own;
+    if (problem?.matrix !== undefined) return { name: "matrices", title: "matrices", records: own };
+    const name = String(file).replace(/^.*[/\\]|\.[^.]*$/g, "");
+    return { name, title: titleOf(own[0], name), records: own };
   });
   chapters.sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   const namesakes = groupBy(chapters, ({ name }) => name.replace(/[^\w.-]+/g, "-"));
@@ -78,7 +91,7 @@ function header(report) {
     distinct(
       records.map(of).filter((value) => value !== undefined && value !== null && value !== "" && value !== 0),
     ).map(String);
-  const titles = facts((record) => record.title ?? record.problem?.matrix);
+  const titles = facts((record) => titleOf(record));
   const title =
     titles.length === 0
       ? "Comparison of operators"
