@@ -28,19 +28,17 @@ const changesOf = (record) =>
     .filter(([key]) => key !== "compare" && !key.startsWith("compare."))
     .map(([key, value]) => `${key} ${value}`)
     .join(", ");
-const titleOf = (record, otherwise) =>
-  [record.title || (record.problem?.matrix ?? otherwise), changesOf(record)].filter(Boolean).join(": ");
+const titleOf = (record) =>
+  [record.title || record.problem?.matrix, changesOf(record)].filter(Boolean).join(": ");
 
 /// The records of each case, {id, title, records}: cases are looked at one by one, what --set made of one apart, and
 /// matrices from files together.
 function chaptersOf(records) {
-  const identity = (record) =>
-    record.problem?.matrix === undefined ? `${changesOf(record)}\n${record.case}` : undefined;
-  const chapters = [...groupBy(records, identity).values()].map((own) => {
-    const [{ problem, case: file }] = own;
-    if (problem?.matrix !== undefined) return { name: "matrices", title: "matrices", records: own };
-    const name = String(file).replace(/^.*[/\\]|\.[^.]*$/g, "");
-    return { name, title: titleOf(own[0], name), records: own };
+  const fileOf = (record) => (record.problem?.matrix === undefined ? record.case : undefined);
+  const cases = groupBy(records, (record) => JSON.stringify([fileOf(record), changesOf(record)]));
+  const chapters = [...cases.values()].map((own) => {
+    const name = String(fileOf(own[0]) ?? "matrices").replace(/^.*[/\\]|\.[^.]*$/g, "");
+    return { name, title: titleOf(own[0]) || name, records: own };
   });
   chapters.sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   const namesakes = groupBy(chapters, ({ name }) => name.replace(/[^\w.-]+/g, "-"));
@@ -91,7 +89,7 @@ function header(report) {
     distinct(
       records.map(of).filter((value) => value !== undefined && value !== null && value !== "" && value !== 0),
     ).map(String);
-  const titles = facts((record) => titleOf(record));
+  const titles = facts(titleOf);
   const title =
     titles.length === 0
       ? "Comparison of operators"
