@@ -20,7 +20,6 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr int most_cells = 2048;
 constexpr int most_colours = 256;  // they have 8 bits
 
 /// A patch on its own, before the unknowns that it shares are known.
@@ -364,8 +363,9 @@ int cells_a_patch(const BilinearForm& form, int least, int most) {
 }
 
 CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& options) {
-  if (options.cells < 1 || options.cells > most_cells)
-    throw std::invalid_argument("a patch has 1 to 2048 cells, not " + std::to_string(options.cells));
+  if (options.cells < 1 || options.cells > PatchOptions::most_cells)
+    throw std::invalid_argument("a patch has 1 to " + std::to_string(PatchOptions::most_cells) + " cells, not " +
+                                std::to_string(options.cells));
   if (options.unknowns < form.dofs_per_cell() || options.unknowns > std::numeric_limits<std::uint16_t>::max())
     throw std::invalid_argument("a patch has room for a cell's " + std::to_string(form.dofs_per_cell()) +
                                 " to 65535 unknowns, not " + std::to_string(options.unknowns));

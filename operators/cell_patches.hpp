@@ -18,7 +18,9 @@ enum class PlaceLayout {
 };
 
 struct PatchOptions {
-  int cells = 128;      ///< the most of a patch, 1 to 2048
+  static constexpr int most_cells = 2048;
+
+  int cells = 128;      ///< the most of a patch, 1 to most_cells
   int unknowns = 4096;  ///< the most of a patch, at least the dofs of a cell, at most 65535
   PlaceLayout layout = PlaceLayout::interleaved;
   bool coloured = false;  ///< whether patches are coloured

@@ -7,7 +7,7 @@
 namespace femcg::operators {
 
 bool is_patch(std::string_view text) {
-  constexpr std::int64_t least = CellPatches::group, most = 2048;
+  constexpr std::int64_t least = CellPatches::group, most = PatchOptions::most_cells;
   if (text == "auto") return true;
   const auto cells = parse_positive(text);
   return cells && *cells <= most && *cells % least == 0;
