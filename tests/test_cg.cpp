@@ -161,7 +161,8 @@ TEST_CASE("CG solves what Eigen's Cholesky solves, with and without Jacobi") {
   }
 }
 
-TEST_CASE_TEMPLATE("a loop inside one kernel solves systems wherever their entries find room", T, double, float) {
+TEST_CASE_TEMPLATE("a loop inside one kernel makes the iterations of launched passes, wherever entries find room", T,
+                   double, float) {
   struct System {
     const char* what;
     Rows rows;
@@ -174,45 +175,45 @@ TEST_CASE_TEMPLATE("a loop inside one kernel solves systems wherever their entri
                             {"more than shared memory holds", grid(dense, 1, dense)},
                             {"a row that no window holds", arrow(on_gpu ? 60013 : 601)}};
   for (const System& system : systems) {
-    CAPTURE(system.what);
-    const Ingredients<T> from = from_rows<T>(system.rows);
-    for (const char* name : {"csr", "sell", "pjds"}) {
-      CAPTURE(name);
-      const auto a = find_operator(name)->template make<T>(from, {});
-      const auto rows = static_cast<std::int64_t>(system.rows.size());
-      Vector<T> b(rows);
-      for (std::int64_t i = 0; i < rows; ++i) b[i] = static_cast<T>(1 + std::sin(static_cast<double>(i)));
-      const Vector<T> load = copied(b, tests::device());
-      for (const char* preconditioner : {"none", "jacobi"}) {
-        CAPTURE(preconditioner);
-        const auto inverse = solver::make_preconditioner<T>(preconditioner, *a);
-        CgOptions<T> options;
-        options.tolerance = sizeof(T) == 8 ? 1e-11 : 1e-5;
-        options.inverse_diagonal = inverse ? &*inverse : nullptr;
-        options.check_every = 16;  // more iterations than needed cost time under a memory checker
-        options.method = solver::CgMethod::single_reduction;
-        options.loop = solver::CgLoop::launched;
-        std::vector<double> expected, x, y;
-        const CgResult launched = conjugate_gradients(*a, load, expected, options);
-        CHECK(launched.reason == StopReason::converged);
-        if (!on_gpu) continue;
-        options.loop = solver::CgLoop::resident;
-        const CgResult first = conjugate_gradients(*a, load, x, options);
-        CHECK(first.reason == StopReason::converged);
-        CHECK(std::abs(first.iterations - launched.iterations) <= 2);
-        double difference = 0, size = 0;
-        for (std::int64_t i = 0; i < rows; ++i) {
-          difference = std::max(difference, std::abs(x[i] - expected[i]));
-          size = std::max(size, std::abs(expected[i]));
+    SUBCASE(system.what) {
+      const Ingredients<T> from = from_rows<T>(system.rows);
+      for (const char* name : {"csr", "sell", "pjds"}) {
+        CAPTURE(name);
+        const auto a = find_operator(name)->template make<T>(from, {});
+        const auto rows = static_cast<std::int64_t>(system.rows.size());
+        Vector<T> b(rows);
+        for (std::int64_t i = 0; i < rows; ++i) b[i] = static_cast<T>(1 + std::sin(static_cast<double>(i)));
+        const Vector<T> load = copied(b, tests::device());
+        for (const char* preconditioner : {"none", "jacobi"}) {
+          CAPTURE(preconditioner);
+          const auto inverse = solver::make_preconditioner<T>(preconditioner, *a);
+          CgOptions<T> options;
+          options.tolerance = 1e-30;
+          options.max_iterations = 7;
+          options.inverse_diagonal = inverse ? &*inverse : nullptr;
+          options.method = solver::CgMethod::single_reduction;
+          options.loop = solver::CgLoop::launched;
+          std::vector<double> expected, x, y;
+          const CgResult launched = conjugate_gradients(*a, load, expected, options);
+          CHECK(launched.iterations == options.max_iterations);
+          if (!on_gpu) continue;
+          options.loop = solver::CgLoop::resident;
+          const CgResult first = conjugate_gradients(*a, load, x, options);
+          CHECK(first.loop == solver::CgLoop::resident);
+          CHECK(first.iterations == options.max_iterations);
+          double difference = 0, size = 0;
+          for (std::int64_t i = 0; i < rows; ++i) {
+            difference = std::max(difference, std::abs(x[i] - expected[i]));
+            size = std::max(size, std::abs(expected[i]));
+          }
+          CHECK(difference <= 1000 * static_cast<double>(std::numeric_limits<T>::epsilon()) * size);
+          // The same bits again, in batches of another length too.
+          for (const int batch : {0, 3}) {
+            options.check_every = batch;
+            CHECK(conjugate_gradients(*a, load, y, options).iterations == first.iterations);
+            CHECK(x == y);
+          }
         }
-        CHECK(difference <= 100 * options.tolerance * size);
-        // The same bits again, in batches of another length too.
-        CHECK(conjugate_gradients(*a, load, y, options).iterations == first.iterations);
-        CHECK(x == y);
-        options.check_every = 5;
-        const CgResult often = conjugate_gradients(*a, load, y, options);
-        for (std::size_t i = 0; i < std::min({first.history.size(), often.history.size(), std::size_t{20}}); ++i)
-          CHECK(often.history[i].relative_residual == first.history[i].relative_residual);
       }
     }
   }
