@@ -1,11 +1,14 @@
 // What is special to element matrices: the same bits every time where that is promised, matrices that the GPU
-// assembles itself, and cells with Robin terms among them.
+// assembles itself, and cells with Robin terms among them; and, with matrix-free, diffusion that differs from cell to
+// cell but not within any.
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
+#include <vector>
 
 #include "operators/csr_matrix.hpp"
 #include "tests/device.hpp"
@@ -42,11 +45,20 @@ Vector<T> random_vector(std::int32_t n, unsigned seed) {
   return x;
 }
 
+/// A form's matrix, and the element matrices of the host.
+struct Assembled {
+  explicit Assembled(const BilinearForm& form)
+      : element_matrices(assemble_element_matrices(form)), matrix(assemble<double>(form, element_matrices)) {}
+  ElementMatrices element_matrices;
+  CsrMatrix<double> matrix;
+};
+
 template <class T>
-void check_product(const SmallForm& small, const ElementMatrices& matrices, const CsrMatrix<double>& matrix,
-                   const Options& given = {}) {
-  const Vector<T> x = random_vector<T>(small.form.unknowns, 3);
-  std::vector<double> expected(small.form.unknowns, 0), magnitude(small.form.unknowns, 0);
+void check_operator(const char* name, const BilinearForm& form, const Assembled& assembled, const Options& given = {}) {
+  CAPTURE(name);
+  const CsrMatrix<double>& matrix = assembled.matrix;
+  const Vector<T> x = random_vector<T>(form.unknowns, 3);
+  std::vector<double> expected(form.unknowns, 0), magnitude(form.unknowns, 0);
   double energy = 0, energy_magnitude = 0;
   for (std::int32_t i = 0; i < matrix.rows; ++i) {
     for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k) {
@@ -58,36 +70,46 @@ void check_product(const SmallForm& small, const ElementMatrices& matrices, cons
   }
   const double largest = *std::max_element(magnitude.begin(), magnitude.end());
   constexpr double rounding = 300 * std::numeric_limits<T>::epsilon();  // as in test_operators
-  for (const char* name : names) {
-    CAPTURE(name);
-    const auto a = make<T>(name, small.form, matrices, given);
-    const auto [y, found] = tests::apply(*a, x);
-    double worst = 0;
-    bool finite = true;
-    for (std::int32_t i = 0; i < small.form.unknowns; ++i) {
-      finite = finite && std::isfinite(y[i]);
-      worst = std::max(worst, std::abs(static_cast<double>(y[i]) - expected[i]));
-    }
-    CHECK(finite);
-    CHECK(worst <= rounding * largest);
-    CHECK(std::abs(found - energy) <= rounding * energy_magnitude);
-    const Vector<T> d = tests::diagonal(*a);
-    worst = 0;
-    for (std::int32_t i = 0; i < matrix.rows; ++i)
-      for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k)
-        if (matrix.columns[k] == i) worst = std::max(worst, std::abs(d[i] / matrix.values[k] - 1));
-    CHECK(worst <= rounding);
+  const auto a = make<T>(name, form, assembled.element_matrices, given);
+  const auto [y, found] = tests::apply(*a, x);
+  double worst = 0;
+  bool finite = true;
+  for (std::int32_t i = 0; i < form.unknowns; ++i) {
+    finite = finite && std::isfinite(y[i]);
+    worst = std::max(worst, std::abs(static_cast<double>(y[i]) - expected[i]));
   }
+  CHECK(finite);
+  CHECK(worst <= rounding * largest);
+  CHECK(std::abs(found - energy) <= rounding * energy_magnitude);
+  const Vector<T> d = tests::diagonal(*a);
+  worst = 0;
+  for (std::int32_t i = 0; i < matrix.rows; ++i)
+    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k)
+      if (matrix.columns[k] == i) worst = std::max(worst, std::abs(d[i] / matrix.values[k] - 1));
+  CHECK(worst <= rounding);
+}
+
+/// In both precisions.
+void check_both(const char* name, const BilinearForm& form, const Assembled& assembled, const Options& given = {}) {
+  check_operator<double>(name, form, assembled, given);
+  check_operator<float>(name, form, assembled, given);
 }
 
 void check_all(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options) {
   CAPTURE(mesh::name(shape));
   CAPTURE(degree);
   const SmallForm small = make_form(shape, degree, cells, options);
-  const ElementMatrices matrices = assemble_element_matrices(small.form);
-  const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
-  check_product<double>(small, matrices, matrix);
-  check_product<float>(small, matrices, matrix);
+  const Assembled assembled(small.form);
+  for (const char* name : names) check_both(name, small.form, assembled);
+}
+
+/// Gives the cells so many diffusions in turn.
+void set_diffusion(BilinearForm& form, int kinds) {
+  const auto of_cell = [kinds](std::int32_t cell) { return 1 + 2.0 * (cell % kinds); };
+  form.diffusion = [of_cell](std::int32_t cell, std::span<const double>, std::span<double> values) {
+    std::fill(values.begin(), values.end(), of_cell(cell));
+  };
+  form.constant_diffusion = [of_cell](std::int32_t cell) { return std::optional(of_cell(cell)); };
 }
 
 }  // namespace
@@ -114,17 +136,39 @@ TEST_CASE("identical matrices are stored once on a GPU, Robin cells and distorte
       CAPTURE(degree);
       for (const FormOptions& options : {FormOptions{.varying = false, .distort = 0}, FormOptions{.varying = false}}) {
         const SmallForm small = make_form(shape, degree, {6, 5, 3}, options);
-        const ElementMatrices matrices = assemble_element_matrices(small.form);
-        const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
+        const Assembled assembled(small.form);
         if (tests::device() == Device::host) {
-          CHECK_THROWS_WITH(make<double>("lma-gather", small.form, matrices, {{"dedup", "on"}}),
+          CHECK_THROWS_WITH(make<double>("lma-gather", small.form, assembled.element_matrices, {{"dedup", "on"}}),
                             doctest::Contains("is for the GPU"));
           continue;
         }
-        check_product<double>(small, matrices, matrix, {{"dedup", "on"}});
-        check_product<float>(small, matrices, matrix, {{"dedup", "on"}});
+        for (const char* name : names) check_both(name, small.form, assembled, {{"dedup", "on"}});
       }
     }
+}
+
+TEST_CASE("diffusion that is constant in each cell and differs between them: affine, straight and curved cells") {
+  for (const CellShape shape : mesh::all_cell_shapes) {
+    const auto cells = mesh::dimension(shape) == 2 ? std::array{8, 7, 1} : std::array{5, 4, 2};
+    for (int degree = 1; degree <= 4; ++degree)
+      for (const FormOptions& options : {FormOptions{.distort = 0}, FormOptions{}, FormOptions{.curved = true}}) {
+        CAPTURE(mesh::name(shape));
+        CAPTURE(degree);
+        CAPTURE(options.distort);
+        CAPTURE(options.curved);
+        SmallForm small = make_form(shape, degree, cells, options);
+        set_diffusion(small.form, 3);
+        const Assembled assembled(small.form);
+        for (const char* name : names) check_both(name, small.form, assembled);
+        check_both("matrix-free", small.form, assembled);
+        if (tests::device() == Device::host) continue;
+        check_both("lma-gather", small.form, assembled, {{"dedup", "on"}});
+        if (options.curved) continue;
+        // On straight cells it computes the factors itself, but for hexahedra of degree 1.
+        for (const char* geometry : {"stored", "vertices"})
+          check_both("matrix-free", small.form, assembled, {{"geometry", geometry}});
+      }
+  }
 }
 
 TEST_CASE("dedup chooses by how many matrices are distinct") {
@@ -139,6 +183,14 @@ TEST_CASE("dedup chooses by how many matrices are distinct") {
   CHECK(bytes(same, "auto") < bytes(same, "off") / 2);
   const SmallForm distorted = make_form(CellShape::quadrilateral, 3, {30, 30, 1}, {.robin = false, .varying = false});
   CHECK(bytes(distorted, "auto") == bytes(distorted, "off"));
+  SmallForm of_three = make_form(CellShape::quadrilateral, 3, {30, 30, 1}, regular);
+  set_diffusion(of_three.form, 3);
+  CHECK(bytes(of_three, "auto") == bytes(of_three, "on"));
+  CHECK(bytes(of_three, "auto") > bytes(same, "auto"));
+  CHECK(bytes(of_three, "auto") < bytes(of_three, "off") / 2);
+  SmallForm all_different = make_form(CellShape::quadrilateral, 3, {30, 30, 1}, regular);
+  set_diffusion(all_different.form, 900);
+  CHECK(bytes(all_different, "auto") == bytes(all_different, "off"));
   const SmallForm varying = make_form(CellShape::quadrilateral, 3, {30, 30, 1}, {.robin = false, .distort = 0});
   CHECK(bytes(varying, "auto") == bytes(varying, "off"));
   CHECK_THROWS_WITH(bytes(varying, "on"), doctest::Contains("constant in every cell"));
@@ -146,7 +198,7 @@ TEST_CASE("dedup chooses by how many matrices are distinct") {
 
 TEST_CASE_TEMPLATE("coloured and gathered sums are the same to the bit every time", T, double, float) {
   for (const CellShape shape : mesh::all_cell_shapes)
-    for (const int degree : {1, 2, 4}) {
+    for (int degree = 1; degree <= 4; ++degree) {
       const bool flat = mesh::dimension(shape) == 2;
       const int cells = flat ? 40 / degree : 8 / degree;
       const SmallForm small = make_form(shape, degree, {cells, cells, flat ? 1 : cells});
