@@ -72,7 +72,7 @@ struct Assembled {
   operators::Ingredients<double> from;
 };
 
-/// Unknowns of A u = b by CG with Jacobi.
+/// Dofs of A u = b by CG with Jacobi, on the device of what the operator is made from.
 inline std::vector<double> solve_with(const std::string& name, const Assembled& assembled,
                                       const solver::Problem& problem, double tolerance,
                                       solver::CgResult* cg = nullptr) {
@@ -84,17 +84,19 @@ inline std::vector<double> solve_with(const std::string& name, const Assembled& 
   solver::CgOptions<double> options;
   options.tolerance = tolerance;
   options.inverse_diagonal = &*inverse;
-  const solver::CgResult result = solver::conjugate_gradients(*a, b, x, options);
+  const solver::CgResult result = solver::conjugate_gradients(*a, copied(b, a->device()), x, options);
   if (cg != nullptr) *cg = result;
   return problem.to_dofs(x);
 }
 
 inline Solved solve(const solver::Case& resolved, const mesh::Mesh& mesh, const std::string& name = "csr",
-                    double tolerance = 1e-12) {
+                    double tolerance = 1e-12, operators::Device device = operators::Device::host) {
   Solved solved;
   solved.space = std::make_unique<mesh::FunctionSpace>(mesh, resolved.degree);
   solved.problem = std::make_unique<solver::Problem>(resolved, *solved.space);
-  solved.dofs = solve_with(name, Assembled(*solved.problem), *solved.problem, tolerance, &solved.cg);
+  Assembled assembled(*solved.problem);
+  assembled.from.device = device;
+  solved.dofs = solve_with(name, assembled, *solved.problem, tolerance, &solved.cg);
   return solved;
 }
 

@@ -1,11 +1,14 @@
-// Curved domains and the cases of cases/ that come from geometry; needs Gmsh.
+// Curved domains and the cases of cases/ that come from geometry, on the host or on a GPU; needs Gmsh.
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "mesh/gmsh_reader.hpp"
 #include "solver/setup.hpp"
+#include "tests/device.hpp"
 #include "tests/problems.hpp"
 
 using namespace femcg;
@@ -17,6 +20,31 @@ bool no_gmsh() {
   if (mesh::gmsh_available()) return false;
   MESSAGE("skipped: this build has no Gmsh");
   return true;
+}
+
+constexpr double tolerance = 1e-12;
+
+/// Solves again by operators on cells on the device of the tests, and compares with csr's solution on the host. Both
+/// stop at |r| = tolerance |b|, where an error is as large times at most the condition number, which is about
+/// (2 iterations / log(2 / tolerance))^2.
+void check_on_device(const Solved& on_host, const solver::Case& resolved, const mesh::Mesh& mesh) {
+  const double condition = std::pow(2 * static_cast<double>(on_host.cg.iterations) / std::log(2 / tolerance), 2);
+  double largest = 0;
+  for (const double u : on_host.dofs) largest = std::max(largest, std::abs(u));
+  for (const std::string name : {"matrix-free", "lma-coloured"}) {
+    CAPTURE(name);
+    const Solved here = solve(resolved, mesh, name, tolerance, tests::device());
+    CHECK(here.cg.reason == solver::StopReason::converged);
+    REQUIRE(here.dofs.size() == on_host.dofs.size());
+    double worst = 0;
+    bool finite = true;
+    for (std::size_t i = 0; i < here.dofs.size(); ++i) {
+      finite = finite && std::isfinite(here.dofs[i]);
+      worst = std::max(worst, std::abs(here.dofs[i] - on_host.dofs[i]));
+    }
+    CHECK(finite);
+    CHECK(worst <= 2 * condition * tolerance * largest);
+  }
 }
 
 }  // namespace
@@ -40,7 +68,7 @@ TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cell
         made.quadrature = 7;
         made.exact = field("1-x^2-y^2");
         made.boundary = {value_on("rim", "0")};
-        const Solved solved = solve(made, mesh, "matrix-free");
+        const Solved solved = solve(made, mesh, "matrix-free", tolerance, tests::device());
         errors.push_back(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2);
       }
       // The boundary is interpolated with an error of h^(g+1), and of h^(g+2) for even g by symmetry about each edge's
@@ -64,7 +92,7 @@ TEST_CASE("straight cells on a disk are only second order, whatever the degree")
     solver::Case made = make_case(4, "1", "4");
     made.exact = field("1-x^2-y^2");
     made.boundary = {value_on("rim", "0")};
-    const Solved solved = solve(made, mesh);
+    const Solved solved = solve(made, mesh, "csr", tolerance, tests::device());
     errors.push_back(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2);
   }
   CHECK(std::log2(errors[0] / errors[1]) == doctest::Approx(2).epsilon(0.1));
@@ -75,7 +103,7 @@ TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes
   const std::string file = std::string(FEMCG_SOURCE_DIR) + "/cases/heat_sink.yaml";
   const solver::Case resolved = solver::read_case(file, {{"mesh.size", "0.006"}, {"degree", "2"}});
   const mesh::Mesh mesh = solver::make_mesh(resolved);
-  const Solved solved = solve(resolved, mesh, "csr", 1e-12);
+  const Solved solved = solve(resolved, mesh, "csr", tolerance);
   const solver::Quantities quantities = solver::measure(*solved.problem, {}, solved.dofs);
   CHECK(quantities.flux.at("bottom") > 10);
   CHECK(std::abs(quantities.flux.at("bottom") + quantities.flux.at("air")) < 1e-6 * quantities.flux.at("bottom"));
@@ -93,6 +121,7 @@ TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes
     }
   }
   CHECK(std::abs(quantities.flux.at("bottom") - loss) < 1e-6 * loss);
+  check_on_device(solved, resolved, mesh);
 }
 
 TEST_CASE("a keyway weakens a shaft by a little") {
@@ -101,7 +130,8 @@ TEST_CASE("a keyway weakens a shaft by a little") {
   const solver::Case resolved = solver::read_case(file);
   const mesh::Mesh mesh = solver::make_mesh(resolved);
   CHECK(mesh.order == 2);
-  const Solved solved = solve(resolved, mesh, "lma-coloured");
+  const Solved solved = solve(resolved, mesh, "csr", tolerance);
+  check_on_device(solved, resolved, mesh);
   const solver::Quantities quantities =
       solver::measure(*solved.problem, solver::locate_probes(resolved, mesh), solved.dofs);
   // A full circle of radius 1 has u(0) = 1/2 and integral pi / 4: a keyway takes a little off both.
