@@ -5,6 +5,7 @@
 
 #include "operators/cuda.cuh"
 #include "operators/device.hpp"
+#include "operators/memory.hpp"
 
 namespace femcg::operators {
 
@@ -14,13 +15,13 @@ using cuda::check;
 
 /// Memory and events that are given back whatever happens.
 struct DeviceArray {
-  explicit DeviceArray(std::int64_t bytes) {
-    check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)), "allocating device memory");
+  explicit DeviceArray(std::int64_t bytes) : memory(cuda_allocate(bytes)) {
+    if (memory == nullptr) throw std::runtime_error(OutOfMemory(bytes, cuda_available_bytes(), Device::cuda).what());
   }
   ~DeviceArray() { cudaFree(memory); }
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
-  void* memory = nullptr;
+  void* memory;
 };
 struct Event {
   Event() { check(cudaEventCreate(&event), "making an event"); }
@@ -29,6 +30,40 @@ struct Event {
   Event& operator=(const Event&) = delete;
   cudaEvent_t event{};
 };
+
+/// Its code is there for the GPUs that all kernels of this build are for.
+__global__ void no_work() {}
+
+/// Why the current GPU runs no kernel of this build; empty where it does.
+std::string why_no_kernels(const DeviceProperties& of) {
+  cudaFuncAttributes attributes{};
+  const cudaError_t status = cudaFuncGetAttributes(&attributes, no_work);
+  if (status == cudaSuccess) return "";
+  cudaGetLastError();  // it is not sticky, and has been dealt with
+  if (status == cudaErrorUnsupportedPtxVersion) return "the NVIDIA driver is older than this build's CUDA";
+  if (status != cudaErrorNoKernelImageForDevice && status != cudaErrorInvalidDeviceFunction)
+    return cudaGetErrorString(status);
+  const std::string major = std::to_string(of.major), minor = std::to_string(of.minor);
+  return "this build has no kernels for the " + of.name + ", of compute capability " + major + "." + minor +
+         "; build it with -DCMAKE_CUDA_ARCHITECTURES=" + major + minor;
+}
+
+/// Makes a GPU the current one and asks for its properties. Returns why it cannot be used; empty where it can.
+std::string try_device(int device, DeviceProperties& of) {
+  cudaDeviceProp properties{};
+  std::size_t free_bytes = 0, total_bytes = 0;
+  cudaError_t status = cudaGetDeviceProperties(&properties, device);
+  if (status == cudaSuccess) status = cudaSetDevice(device);
+  if (status == cudaSuccess) status = cudaMemGetInfo(&free_bytes, &total_bytes);
+  if (status != cudaSuccess) return cudaGetErrorString(status);
+  of = {properties.name,
+        static_cast<std::int64_t>(total_bytes),
+        static_cast<std::int64_t>(free_bytes),
+        properties.multiProcessorCount,
+        properties.major,
+        properties.minor};
+  return why_no_kernels(of);
+}
 
 }  // namespace
 
@@ -53,20 +88,21 @@ std::vector<DeviceProperties> cuda_devices(std::string* reason) {
     return {};
   }
   std::vector<DeviceProperties> devices;
+  std::string why_not = "the driver reports no GPU";
+  int first = 0;
   for (int device = 0; device < count; ++device) {
-    cudaDeviceProp properties{};
-    std::size_t free_bytes = 0, total_bytes = 0;
-    cudaError_t status = cudaGetDeviceProperties(&properties, device);
-    if (status == cudaSuccess) status = cudaSetDevice(device);
-    if (status == cudaSuccess) status = cudaMemGetInfo(&free_bytes, &total_bytes);
-    if (status != cudaSuccess) {
-      if (reason != nullptr) *reason = cudaGetErrorString(status);
-      return {};
+    DeviceProperties properties;
+    if (std::string why = try_device(device, properties); !why.empty()) {
+      why_not = std::move(why);
+      continue;
     }
-    devices.push_back({properties.name, static_cast<std::int64_t>(total_bytes), static_cast<std::int64_t>(free_bytes),
-                       properties.multiProcessorCount, properties.major, properties.minor});
+    if (devices.empty()) first = device;
+    devices.push_back(std::move(properties));
   }
-  if (devices.empty() && reason != nullptr) *reason = "the driver reports no GPU";
+  if (!devices.empty())
+    cudaSetDevice(first);  // all work is for the first one that can be used
+  else if (reason != nullptr)
+    *reason = why_not;
   return devices;
 }
 
