@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "solver/comparison_files.hpp"
 #include "solver/entrants.hpp"
@@ -87,12 +86,6 @@ Record common_record(const Case& resolved, const Discretisation& made) {
   return common;
 }
 
-/// Prints the remarks that were not printed before.
-void print_new(const std::vector<std::string>& remarks, std::set<std::string>& printed) {
-  for (const std::string& remark : remarks)
-    if (printed.insert(remark).second) fmt::print(stderr, "note: {}\n", remark);
-}
-
 }  // namespace
 
 ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Baseline>& baseline,
@@ -107,7 +100,6 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
   const TimeLeft time_left(weights);
   ComparisonFiles files(points.front().resolved.output.directory, baseline, console);
   std::unique_ptr<Discretisation> made;
-  std::set<std::string> remarks;
   for (std::size_t i = 0; i < points.size() && !stop(); ++i) {
     const SweepPoint& point = points[i];
     const Case& resolved = point.resolved;
@@ -115,7 +107,7 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
       made.reset();
       made = discretise(resolved, progress);
       progress.clear();
-      print_new(made->remarks(), remarks);
+      files.note(made->remarks());
     }
     const Problem& problem = *made->problem;
     const System system{&problem.form(),

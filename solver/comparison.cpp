@@ -8,8 +8,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "operators/bandwidth.hpp"
-#include "operators/memory.hpp"
 #include "operators/single_values.hpp"
 #include "solver/agreement.hpp"
 #include "solver/preconditioner.hpp"
@@ -64,7 +62,7 @@ class Comparing {
   void make(const Entrant& entrant, Compared& row);
   void time_group();
   const ReferenceProduct& reference();
-  double copy_bandwidth(Device device);
+  const CopyBandwidth& copy_bandwidth(Device device);
   void fill_in(Compared& row, const operators::OperatorDescription& of, const operators::Operator<T>& a);
 
   const System& system_;
@@ -78,7 +76,7 @@ class Comparing {
   std::string assembly_failure_;
   std::optional<ReferenceProduct> reference_;
   std::map<Device, operators::Vector<T>> load_;
-  std::map<Device, double> copy_bandwidth_;
+  std::map<Device, CopyBandwidth> copy_bandwidth_;
   std::vector<Made> group_;
   int steps_ = 1, steps_done_ = 0;
   bool interrupted_ = false;
@@ -96,12 +94,6 @@ std::shared_ptr<const operators::CsrMatrix<double>> converted(
 std::shared_ptr<const operators::CsrMatrix<float>> converted(
     const std::shared_ptr<const operators::CsrMatrix<double>>& matrix, float) {
   return std::make_shared<const operators::CsrMatrix<float>>(operators::to_single(*matrix));
-}
-
-std::string reason_of(const std::exception& error) {
-  const bool nameless = dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
-                        dynamic_cast<const operators::OutOfMemory*>(&error) == nullptr;
-  return nameless ? "out of memory" : error.what();
 }
 
 /// Assembles what the entrants are made from. Where that fails, those who need it say so.
@@ -141,9 +133,9 @@ const ReferenceProduct& Comparing<T>::reference() {
 }
 
 template <std::floating_point T>
-double Comparing<T>::copy_bandwidth(Device device) {
-  const auto [found, missing] = copy_bandwidth_.try_emplace(device, 0.0);
-  if (missing) found->second = operators::measure_copy_bandwidth(device).bytes_per_second;
+const CopyBandwidth& Comparing<T>::copy_bandwidth(Device device) {
+  const auto [found, missing] = copy_bandwidth_.try_emplace(device);
+  if (missing) found->second = measure_copy_bandwidth(device);
   return found->second;
 }
 
@@ -204,10 +196,14 @@ void Comparing<T>::make(const Entrant& entrant, Compared& row) {
   from.form = system_.form;
   if (needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
   if (needs == Needs::matrix) from.matrix = matrix_;
-  row.record.memory = need_of_operator<T>(
-      {&of, &entrant.op.options, entrant.device, system_.preconditioner != "none", system_.method, system_.loop},
-      system_.form, matrix_.get());
+  const MemoryUser user{
+      &of, &entrant.op.options, entrant.device, system_.preconditioner != "none", system_.method, system_.loop};
+  row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
   require_memory(row.record.memory, "it");
+  const CopyBandwidth& copies = copy_bandwidth(entrant.device);  // first, while there is room for its arrays
+  row.record.machine.copy_bandwidth = copies.bytes_per_second;
+  row.record.remarks = common_.remarks;
+  if (!copies.remark.empty()) row.record.remarks.push_back(copies.remark);
   Made made{&row, nullptr, std::nullopt};
   row.record.seconds.conversion = 0;  // an attempt that did not fit beside the others does not count
   timed(row.record.seconds.conversion, [&] {
@@ -215,7 +211,6 @@ void Comparing<T>::make(const Entrant& entrant, Compared& row) {
     operators::synchronize(entrant.device);
   });
   fill_in(row, of, *made.a);
-  row.record.machine.copy_bandwidth = copy_bandwidth(entrant.device);
   row.agreement = worst_difference(*made.a, reference());
   if (*row.agreement > row.agreement_bound) {
     row.outcome = Outcome::disagrees;

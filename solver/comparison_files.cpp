@@ -19,7 +19,13 @@ ComparisonFiles::ComparisonFiles(std::filesystem::path directory, const std::opt
   prepare_directory(directory_);
 }
 
+void ComparisonFiles::note(const std::vector<std::string>& remarks) {
+  for (const std::string& remark : remarks)
+    if (noted_.insert(remark).second) fmt::print(stderr, "note: {}\n", remark);
+}
+
 void ComparisonFiles::add(std::vector<Compared> rows) {
+  for (const Compared& row : rows) note(row.record.remarks);
   if (!console_.quiet) {
     fmt::print("{}{}", rows_.empty() && !rows.empty() ? opening(rows.front().record) : "\n", table(rows));
     std::fflush(stdout);

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "solver/comparison_report.hpp"
@@ -16,6 +18,8 @@ class ComparisonFiles {
   /// Throws MachineError where the folder cannot be made or written.
   ComparisonFiles(std::filesystem::path directory, const std::optional<Baseline>& baseline, const Console& console);
 
+  /// Says on standard error those that it has not said yet.
+  void note(const std::vector<std::string>& remarks);
   void add(std::vector<Compared> rows);
   /// Says where the files are and what changed against the baseline. The status: not_converged where an operator
   /// disagrees or the comparison was interrupted, machine_failed where nothing could be timed, else done.
@@ -28,6 +32,7 @@ class ComparisonFiles {
   const std::optional<Baseline>* baseline_;
   Console console_;
   std::vector<Compared> rows_;
+  std::set<std::string> noted_;
 };
 
 }  // namespace femcg::solver

@@ -137,7 +137,8 @@ std::string numbers(const Compared& row) {
   }
   return own_line + fmt::format(fmt::runtime(row_format), name, fmt::format("{:.4g}", rate), percent(spread),
                                 row.roof() > 0 ? percent(rate / row.roof()) : "-", short_duration(r.apply.median()),
-                                short_number(1e-9 * r.minimum_bandwidth()), percent(r.bandwidth_fraction()),
+                                short_number(1e-9 * r.minimum_bandwidth()),
+                                r.machine.copy_bandwidth > 0 ? percent(r.bandwidth_fraction()) : "-",
                                 scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
                                 short_ratio(r.footprint.padding_ratio),
                                 short_duration(r.seconds.assembly + r.seconds.conversion),

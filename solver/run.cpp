@@ -8,7 +8,6 @@
 
 #include "mesh/atomic_file.hpp"
 #include "mesh/vtu.hpp"
-#include "operators/bandwidth.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/cg.hpp"
 #include "solver/coefficients.hpp"
@@ -185,7 +184,10 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.quantities = measure(problem, probes, dofs);
   if (resolved.exact) record.errors = measure_errors(*resolved.exact, problem, dofs);
   record.peak_memory_bytes = peak_memory();
-  record.machine.copy_bandwidth = operators::measure_copy_bandwidth(record.device).bytes_per_second;
+  progress.step("measuring the copy bandwidth");
+  const CopyBandwidth copies = measure_copy_bandwidth(record.device);
+  record.machine.copy_bandwidth = copies.bytes_per_second;
+  if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
 
   progress.step("writing the results");
   write_results(resolved, problem, dofs, record);

@@ -7,7 +7,9 @@
 
 #include "mesh/atomic_file.hpp"
 #include "mesh/ordering.hpp"
+#include "operators/bandwidth.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/memory.hpp"
 #include "solver/error.hpp"
 #include "solver/sentence.hpp"
 
@@ -74,6 +76,18 @@ operators::Device choose_device(const Case& resolved, const OperatorChoice& choi
   if (resolved.solver.device == "auto" && row.cuda && has_gpu()) return operators::Device::cuda;
   if (!row.host) throw missing("CPU", "cuda");
   return operators::Device::host;
+}
+
+CopyBandwidth measure_copy_bandwidth(operators::Device device) try {
+  return {operators::measure_copy_bandwidth(device).bytes_per_second, ""};
+} catch (const std::exception& error) {
+  return {0, fmt::format("the copy bandwidth was not measured: {}", reason_of(error))};
+}
+
+std::string reason_of(const std::exception& error) {
+  const bool nameless = dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
+                        dynamic_cast<const operators::OutOfMemory*>(&error) == nullptr;
+  return nameless ? "out of memory" : error.what();
 }
 
 ProblemSize size_of(const Problem& problem) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <filesystem>
+#include <string>
 
 #include "solver/case.hpp"
 #include "solver/problem.hpp"
@@ -24,6 +26,17 @@ void require_gpu();
 /// The device that a case runs on. Throws MachineError where cuda is asked for and there is none, InputError where the
 /// operator has no version for it.
 operators::Device choose_device(const Case& resolved, const OperatorChoice& choice);
+
+/// What copying one large array to another moves a second on a device.
+struct CopyBandwidth {
+  double bytes_per_second = 0;  ///< 0: it could not be measured
+  std::string remark;           ///< why it could not
+};
+/// Never fails, since nobody would give up a solution for it.
+CopyBandwidth measure_copy_bandwidth(operators::Device device);
+
+/// What an exception says; of those that are thrown without a sentence for want of memory, that.
+std::string reason_of(const std::exception& error);
 
 /// The numbers by which a person knows a problem.
 ProblemSize size_of(const Problem& problem);

@@ -56,9 +56,11 @@ void describe_cost(std::string& text, const Record& r) {
                    scaled(static_cast<double>(r.peak_memory_bytes), "B")));
   if (!r.apply.empty())
     line(text, "product",
-         fmt::format("{} (median), moves {} at {}, {:.0f}% of the copy bandwidth", duration(r.apply.median()),
+         fmt::format("{} (median), moves {} at {}{}", duration(r.apply.median()),
                      scaled(static_cast<double>(r.footprint.moved_bytes), "B"), scaled(r.minimum_bandwidth(), "B/s"),
-                     100 * r.bandwidth_fraction()));
+                     r.machine.copy_bandwidth > 0
+                         ? fmt::format(", {:.0f}% of the copy bandwidth", 100 * r.bandwidth_fraction())
+                         : ""));
   line(text, "CG",
        fmt::format("{} in {} iterations, {}{}, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
                    name(r.solve.method), r.solve.loop == CgLoop::resident ? " inside one kernel" : "",
