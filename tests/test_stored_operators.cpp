@@ -216,11 +216,10 @@ TEST_CASE_TEMPLATE("random symmetric matrices, sizes that are a multiple of noth
     double empty;  ///< rows
   };
   unsigned seed = 1;
-  for (const auto& [n, empty] :
-       {Random{2, 0}, Random{3, 0.3}, Random{7, 0.3}, Random{31, 0}, Random{511, 0.3}, Random{512, 0}, Random{513, 0.3},
-        Random{1025, 0}, Random{3001, 0.3}, Random{3001, 0}}) {
-    CAPTURE(n);
-    check_all_formats(random_symmetric<T>(n, 9, empty, seed++));
+  for (const Random& matrix : {Random{2, 0}, Random{3, 0.3}, Random{7, 0.3}, Random{31, 0}, Random{511, 0.3},
+                               Random{512, 0}, Random{513, 0.3}, Random{1025, 0}, Random{3001, 0.3}, Random{3001, 0}}) {
+    CAPTURE(matrix.n);
+    check_all_formats(random_symmetric<T>(matrix.n, 9, matrix.empty, seed++));
   }
 }
 
