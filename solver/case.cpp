@@ -134,14 +134,13 @@ void check_device(const SolverChoice& solver, Problems& problems) {
 }
 
 /// A loop inside one kernel where there can be none. (Whether the operator has one is for the run to find out.)
-void check_loop(const SolverChoice& choice, const MapReader& solver) {
+void check_loop(const SolverChoice& choice, Problems& problems) {
   if (choice.loop != CgLoop::resident) return;
-  const Place place = (solver.find("loop") ? solver.find("loop")->place() : solver.place());
   if (choice.method == CgMethod::classic)
-    solver.problems().add(place,
-                          "solver.loop: resident is of the single-reduction method; leave out solver.cg: classic");
+    problems.add(choice.loop_place,
+                 "solver.loop: resident is of the single-reduction method; leave out solver.cg: classic");
   if (choice.device == "cpu")
-    solver.problems().add(place, "solver.loop: resident is for GPUs; leave it out, or use solver.device: cuda");
+    problems.add(choice.loop_place, "solver.loop: resident is for GPUs; leave it out, or use solver.device: cuda");
 }
 
 void read_solver(const MapReader& top, Case& to) {
@@ -164,7 +163,8 @@ void read_solver(const MapReader& top, Case& to) {
     if (method == name(known)) to.solver.method = known;
   for (const CgLoop known : {CgLoop::launched, CgLoop::resident})
     if (loop == name(known)) to.solver.loop = known;
-  check_loop(to.solver, solver);
+  to.solver.loop_place = solver.find("loop") ? solver.find("loop")->place() : solver.place();
+  check_loop(to.solver, top.problems());
   check_device(to.solver, top.problems());
 }
 

@@ -59,6 +59,7 @@ struct SolverChoice {
   std::int64_t max_iterations = 10000;
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
+  Place loop_place;
 };
 
 /// A point at which the solution is reported.

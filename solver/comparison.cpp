@@ -10,6 +10,7 @@
 
 #include "operators/single_values.hpp"
 #include "solver/agreement.hpp"
+#include "solver/error.hpp"
 #include "solver/preconditioner.hpp"
 #include "solver/setup.hpp"
 
@@ -74,6 +75,7 @@ class Comparing {
   std::map<Device, std::int64_t> cached_input_bytes_;
   double element_seconds_ = 0, matrix_seconds_ = 0;
   std::string assembly_failure_;
+  bool assembly_refused_ = false;
   std::optional<ReferenceProduct> reference_;
   std::map<Device, operators::Vector<T>> load_;
   std::map<Device, CopyBandwidth> copy_bandwidth_;
@@ -94,6 +96,12 @@ std::shared_ptr<const operators::CsrMatrix<double>> converted(
 std::shared_ptr<const operators::CsrMatrix<float>> converted(
     const std::shared_ptr<const operators::CsrMatrix<double>>& matrix, float) {
   return std::make_shared<const operators::CsrMatrix<float>>(operators::to_single(*matrix));
+}
+
+void fail(Compared& row, const std::exception& error) {
+  row.outcome = Outcome::failed;
+  row.reason = reason_of(error);
+  row.refused = is_refusal(error);
 }
 
 /// Assembles what the entrants are made from. Where that fails, those who need it say so.
@@ -123,6 +131,7 @@ void Comparing<T>::assemble(const std::vector<Entrant>& entrants) try {
                                       sizeof(T), bytes_a_line(device));
 } catch (const std::exception& error) {
   assembly_failure_ = reason_of(error);
+  assembly_refused_ = is_refusal(error);
 }
 
 template <std::floating_point T>
@@ -190,6 +199,7 @@ template <std::floating_point T>
 void Comparing<T>::make(const Entrant& entrant, Compared& row) {
   const operators::OperatorDescription& of = row_of(entrant);
   const Needs needs = of.needs_on(entrant.device);
+  if (needs != Needs::form && assembly_refused_) throw InputError(assembly_failure_);
   if (needs != Needs::form && !assembly_failure_.empty()) throw std::runtime_error(assembly_failure_);
   operators::Ingredients<T> from;
   from.device = entrant.device;
@@ -199,6 +209,7 @@ void Comparing<T>::make(const Entrant& entrant, Compared& row) {
   const MemoryUser user{
       &of, &entrant.op.options, entrant.device, system_.preconditioner != "none", system_.method, system_.loop};
   row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
+  if (system_.load != nullptr) require_loop(row.record.memory, user);
   require_memory(row.record.memory, "it");
   const CopyBandwidth& copies = copy_bandwidth(entrant.device);  // first, while there is room for its arrays
   row.record.machine.copy_bandwidth = copies.bytes_per_second;
@@ -239,8 +250,7 @@ void Comparing<T>::enter(const Entrant& entrant, Compared& row) try {
     }
   make(entrant, row);
 } catch (const std::exception& error) {
-  row.outcome = Outcome::failed;
-  row.reason = reason_of(error);
+  fail(row, error);
 }
 
 /// What two iterations move beside their products, in words an unknown (operators::VectorKernels). A loop inside one
@@ -278,10 +288,7 @@ void Comparing<T>::time_group() {
     return;
   }
   const Contest contest{settings_.iterations, settings_.repetitions, go_on, settings_.stop};
-  hold<T>(contestants, contest, [&](std::size_t i, const std::exception& error) {
-    group_[i].row->outcome = Outcome::failed;
-    group_[i].row->reason = reason_of(error);
-  });
+  hold<T>(contestants, contest, [&](std::size_t i, const std::exception& error) { fail(*group_[i].row, error); });
   for (std::size_t i = 0; i < group_.size(); ++i) {
     Compared& row = *group_[i].row;
     if (row.outcome == Outcome::failed || contestants[i].product.empty()) continue;

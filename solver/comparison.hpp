@@ -51,7 +51,8 @@ std::string_view name(Outcome outcome);
 struct Compared {
   Record record;
   Outcome outcome = Outcome::interrupted;
-  std::string reason;  ///< a sentence, where it was not timed
+  std::string reason;    ///< a sentence, where it was not timed
+  bool refused = false;  ///< it failed since what was asked for does not fit, through no fault of the machine
   std::map<std::string, std::string> sweep;
   std::optional<double> agreement;  ///< worst_difference, once it was checked
   double agreement_bound = 0;

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "mesh/atomic_file.hpp"
+#include "solver/error.hpp"
 #include "solver/report_page.hpp"
+#include "solver/sentence.hpp"
 #include "solver/setup.hpp"
 
 namespace femcg::solver {
@@ -41,6 +43,22 @@ void ComparisonFiles::write() const {
   if (has_report_page()) mesh::write_atomically(directory_ / "report.html", report_page(to_lines(json)));
 }
 
+namespace {
+
+/// A sentence for each row that failed, where all that failed were refused; those of a sweep are said once.
+std::vector<std::string> refusals(const std::vector<Compared>& rows) {
+  std::vector<std::string> sentences;
+  for (const Compared& row : rows) {
+    if (row.outcome != Outcome::failed) continue;
+    if (!row.refused) return {};
+    std::string sentence = at_place(row.record.op.place, row.reason);
+    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(std::move(sentence));
+  }
+  return sentences;
+}
+
+}  // namespace
+
 ExitStatus ComparisonFiles::finish(bool interrupted) const {
   const auto any = [&](Outcome outcome) {
     return std::ranges::any_of(rows_, [&](const Compared& row) { return row.outcome == outcome; });
@@ -54,7 +72,9 @@ ExitStatus ComparisonFiles::finish(bool interrupted) const {
   if (!has_report_page()) fmt::print(stderr, "note: no report.html was written: {}\n", report_page_absent());
   if (interrupted) fmt::print(stderr, "note: interrupted; the results hold what was measured until then\n");
   if (interrupted || any(Outcome::disagrees)) return ExitStatus::not_converged;
-  return any(Outcome::timed) ? ExitStatus::done : ExitStatus::machine_failed;
+  if (any(Outcome::timed)) return ExitStatus::done;
+  if (auto sentences = refusals(rows_); !sentences.empty()) throw InputError(std::move(sentences));
+  return ExitStatus::machine_failed;
 }
 
 }  // namespace femcg::solver

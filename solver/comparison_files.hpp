@@ -22,7 +22,8 @@ class ComparisonFiles {
   void note(const std::vector<std::string>& remarks);
   void add(std::vector<Compared> rows);
   /// Says where the files are and what changed against the baseline. The status: not_converged where an operator
-  /// disagrees or the comparison was interrupted, machine_failed where nothing could be timed, else done.
+  /// disagrees or the comparison was interrupted, machine_failed where nothing could be timed, else done. Throws
+  /// InputError where nothing could be timed since what was asked for does not fit.
   ExitStatus finish(bool interrupted) const;
 
  private:

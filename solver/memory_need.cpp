@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "operators/memory.hpp"
+#include "solver/error.hpp"
 #include "solver/units.hpp"
 
 namespace femcg::solver {
@@ -73,6 +74,7 @@ void add_operator(MemoryNeed& need, const MemoryUser& user, const operators::Ext
   add(need, "its conversion, for a moment", Device::host, bytes.making_on_host);
   add(need, "vectors of CG", user.device, vectors.device, vectors.unsure);
   const std::int64_t resident = may_reside(user, unknowns) ? bytes.resident : 0;
+  need.loop_bytes = resident;
   const std::int64_t perhaps = user.loop == CgLoop::resident ? 0 : resident;  // this GPU may have too few threads
   add(need, "its loop inside one kernel", user.device, resident, perhaps);
   add(need, "load, solution and residual", Device::host, vectors.host);
@@ -124,6 +126,16 @@ MemoryNeed need_of_operator(const MemoryUser& user, const operators::BilinearFor
   MemoryNeed need;
   add_operator<T>(need, user, {user.device, form, matrix}, {0, true});
   return need;
+}
+
+void require_loop(const MemoryNeed& need, const MemoryUser& user) {
+  if (user.loop != CgLoop::resident || need.loop_bytes > 0) return;
+  if (user.device == Device::host)
+    throw InputError("solver.loop: resident is for GPUs, and this would run on the CPU; leave it out");
+  throw InputError(
+      fmt::format("operator '{}', with these options and so many unknowns, has no loop inside one kernel; use "
+                  "solver.loop: launched",
+                  user.row->name));
 }
 
 void require_memory(const MemoryNeed& need, const std::string& who) {

@@ -21,6 +21,7 @@ struct MemoryNeed {
   std::vector<MemoryPart> parts;
   std::int64_t host_bytes = 0, device_bytes = 0;  ///< the most that is there at one time, of the host and of the GPU
   std::int64_t unsure_host_bytes = 0, unsure_device_bytes = 0;  ///< how much less may do
+  std::int64_t loop_bytes = 0;  ///< of a loop inside one kernel; 0: surely there is none
 };
 
 /// Who needs memory: an operator of the catalogue with its options, on a device, in a CG with or without Jacobi.
@@ -48,6 +49,10 @@ MemoryNeed need_of_operator(const MemoryUser& user, const operators::BilinearFor
 /// Of what all operators of a comparison are made from. `rows` is null where none needs a matrix.
 template <std::floating_point T>
 MemoryNeed need_of_assembly(const operators::BilinearForm& form, const operators::MatrixRows<T>* rows);
+
+/// Throws InputError where a loop inside one kernel is insisted on and surely cannot be had. A GPU with few threads may
+/// have none all the same.
+void require_loop(const MemoryNeed& need, const MemoryUser& user);
 
 /// Throws operators::OutOfMemory, which says what `who` needs and what is free, where that is less than surely needed.
 void require_memory(const MemoryNeed& need, const std::string& who);

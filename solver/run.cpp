@@ -31,22 +31,35 @@ std::optional<operators::MatrixRows<T>> count_rows(const operators::OperatorDesc
   return operators::MatrixRows<T>(problem.form());
 }
 
+/// Does what may find that an option does not fit the problem, and says so at the place of that option.
+template <class Work>
+auto placed(const Place& place, Work work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    if (!is_refusal(error)) throw;
+    throw InputError(at_place(place, error.what()));
+  }
+}
+
+/// Throws InputError where the operator's options, or the loop, are not to be had for the problem.
 template <std::floating_point T>
 MemoryNeed need_of(const Case& resolved, const Problem& problem, operators::Device device,
                    const std::optional<operators::MatrixRows<T>>& rows) {
   const SolverChoice& solver = resolved.solver;
-  return need_of_run<T>({operators::find_operator(solver.op.name), &solver.op.options, device,
-                         solver.preconditioner != "none", solver.method, solver.loop},
-                        problem.form(), rows ? &*rows : nullptr);
+  const MemoryUser user{operators::find_operator(solver.op.name), &solver.op.options, device,
+                        solver.preconditioner != "none",          solver.method,      solver.loop};
+  const MemoryNeed need =
+      placed(solver.op.place, [&] { return need_of_run<T>(user, problem.form(), rows ? &*rows : nullptr); });
+  placed(solver.loop_place, [&] { require_loop(need, user); });
+  return need;
 }
 
-/// The same where nothing is made: for the device of the case, whether it is there or not.
+/// The same where nothing is made.
 template <std::floating_point T>
-MemoryNeed need_of(const Case& resolved, const Problem& problem) {
-  const operators::OperatorDescription& row = *operators::find_operator(resolved.solver.op.name);
-  const bool on_gpu = resolved.solver.device == "cuda" || !row.host || (resolved.solver.device == "auto" && has_gpu());
-  const operators::Device device = on_gpu && row.cuda ? operators::Device::cuda : operators::Device::host;
-  return need_of<T>(resolved, problem, device, count_rows<T>(row, problem));
+MemoryNeed need_of(const Case& resolved, const Problem& problem, operators::Device device) {
+  return need_of<T>(resolved, problem, device,
+                    count_rows<T>(*operators::find_operator(resolved.solver.op.name), problem));
 }
 
 /// The operator, and what it was made from as far as it is still needed. Throws operators::OutOfMemory before anything
@@ -79,11 +92,9 @@ std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, cons
     ingredients.element_matrices = nullptr;
   }
   progress.step(fmt::format("making {}", row.name));
-  try {
+  return placed(resolved.solver.op.place, [&] {
     return timed(record.seconds.conversion, [&] { return row.make(ingredients, resolved.solver.op.options); });
-  } catch (const std::invalid_argument& error) {  // an option that this problem does not allow
-    throw InputError(at_place(resolved.solver.op.place, error.what()));
-  }
+  });
 }
 
 /// Solves A x = b and returns the unknowns in double precision.
@@ -113,7 +124,11 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
     return !stop();
   };
   std::vector<double> solution;
-  record.solve = timed(record.seconds.solve, [&] { return conjugate_gradients(*a, b, solution, options); });
+  try {
+    record.solve = timed(record.seconds.solve, [&] { return conjugate_gradients(*a, b, solution, options); });
+  } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
+    throw InputError(at_place(resolved.solver.loop_place, error.what()));
+  }
   record.solve.true_relative_residual = problem.relative_residual(solution);
   progress.step("timing the product");
   if (record.solve.reason != StopReason::interrupted) record.apply = time_products(*a);
@@ -162,6 +177,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.precision = resolved.solver.precision;
   record.preconditioner = resolved.solver.preconditioner;
   record.device = choose_device(resolved, resolved.solver.op);
+  if (record.device == operators::Device::cuda) require_gpu();
   record.machine.device = device_name(record.device);
 
   progress.step("meshing");
@@ -200,6 +216,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
 
 std::string check(const Case& resolved, const Console& console) {
   Progress progress(console.progress);
+  const operators::Device device = choose_device(resolved, resolved.solver.op);
   progress.step("meshing");
   const mesh::Mesh mesh = make_mesh(resolved);
   const mesh::FunctionSpace space = make_space(resolved, mesh);
@@ -208,8 +225,8 @@ std::string check(const Case& resolved, const Console& console) {
   const Problem problem(resolved, space);
   if (resolved.exact) interpolate(FieldOnRegions(*resolved.exact, "exact", mesh, std::nullopt), space);
   progress.step("reckoning the memory");
-  const MemoryNeed need = resolved.solver.precision == Precision::double_ ? need_of<double>(resolved, problem)
-                                                                          : need_of<float>(resolved, problem);
+  const MemoryNeed need = resolved.solver.precision == Precision::double_ ? need_of<double>(resolved, problem, device)
+                                                                          : need_of<float>(resolved, problem, device);
   progress.clear();
   for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
     for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);

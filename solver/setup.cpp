@@ -69,7 +69,6 @@ operators::Device choose_device(const Case& resolved, const OperatorChoice& choi
         choice.place, fmt::format("operator '{}' has no {} version; use device: {}", row.name, version, other)));
   };
   if (resolved.solver.device == "cuda") {
-    require_gpu();
     if (!row.cuda) throw missing("CUDA", "cpu");
     return operators::Device::cuda;
   }
@@ -88,6 +87,12 @@ std::string reason_of(const std::exception& error) {
   const bool nameless = dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
                         dynamic_cast<const operators::OutOfMemory*>(&error) == nullptr;
   return nameless ? "out of memory" : error.what();
+}
+
+bool is_refusal(const std::exception& error) {
+  return dynamic_cast<const InputError*>(&error) != nullptr ||
+         dynamic_cast<const std::invalid_argument*>(&error) != nullptr ||
+         dynamic_cast<const std::overflow_error*>(&error) != nullptr;  // a number is too large for single precision
 }
 
 ProblemSize size_of(const Problem& problem) {

@@ -23,7 +23,7 @@ bool has_gpu();
 /// Throws MachineError, which says why, where none can.
 void require_gpu();
 
-/// The device that a case runs on. Throws MachineError where cuda is asked for and there is none, InputError where the
+/// The device that a case runs on. A GPU that it insists on may be absent (require_gpu). Throws InputError where the
 /// operator has no version for it.
 operators::Device choose_device(const Case& resolved, const OperatorChoice& choice);
 
@@ -37,6 +37,8 @@ CopyBandwidth measure_copy_bandwidth(operators::Device device);
 
 /// What an exception says; of those that are thrown without a sentence for want of memory, that.
 std::string reason_of(const std::exception& error);
+/// Whether it says that what was asked for does not fit the problem, and not that the machine failed.
+bool is_refusal(const std::exception& error);
 
 /// The numbers by which a person knows a problem.
 ProblemSize size_of(const Problem& problem);
