@@ -93,10 +93,10 @@ std::span<const OperatorDescription> catalogue() {
                           "Orszag 1980; Kronbichler & Kormann 2012", Needs::form, true, true, matrix_free_options(),
                           make_matrix_free<double>, make_matrix_free<float>, bytes_of_matrix_free<double>,
                           bytes_of_matrix_free<float>},
-      OperatorDescription{"cusparse-csr",
-                          "compressed rows, cuSPARSE's product and cuBLAS's vector operations: the baseline",
-                          "NVIDIA cuSPARSE", Needs::matrix, false, true, cusparse_csr_options(),
-                          make_cusparse_csr<double>, make_cusparse_csr<float>},
+      OperatorDescription{
+          "cusparse-csr", "compressed rows, cuSPARSE's product and cuBLAS's vector operations: the baseline",
+          "NVIDIA cuSPARSE", Needs::matrix, false, true, cusparse_csr_options(), make_cusparse_csr<double>,
+          make_cusparse_csr<float>, bytes_of_cusparse_csr<double>, bytes_of_cusparse_csr<float>},
       OperatorDescription{"cusparse-sell",
                           "slices of 32 rows, cuSPARSE's product and cuBLAS's vector operations",
                           "NVIDIA cuSPARSE",
@@ -116,7 +116,9 @@ std::span<const OperatorDescription> catalogue() {
                           false,
                           {},
                           make_eigen<double>,
-                          make_eigen<float>},
+                          make_eigen<float>,
+                          bytes_of_eigen<double>,
+                          bytes_of_eigen<float>},
   };
   return rows;
 }

@@ -1,12 +1,10 @@
-// The host's part of cuda_cell_factors: tables, and the diffusion at the quadrature points.
+// The host's part of cuda_cell_factors: tables, and copies to the device.
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 
-#include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
-#include "operators/bilinear_form.hpp"
+#include "operators/cell_diffusion.hpp"
 #include "operators/cuda_cell_factors.hpp"
 
 namespace femcg::operators {
@@ -32,65 +30,16 @@ bool all_equal(std::span<const double> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [&](double number) { return number == numbers[0]; });
 }
 
-/// The diffusion of each cell, if the form says that it is constant in all of them.
-std::optional<std::vector<double>> constants_of_cells(const BilinearForm& form) {
-  if (!form.constant_diffusion) return std::nullopt;
-  std::vector<double> values(form.cells());
-  bool all_known = true;
-#pragma omp parallel for schedule(static) reduction(&& : all_known)
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
-    const std::optional<double> value = form.constant_diffusion(cell);
-    all_known = all_known && value.has_value();
-    values[cell] = value.value_or(0);
-  }
-  if (!all_known) return std::nullopt;
-  return values;
-}
-
-/// The diffusion at the points of all cells.
-std::vector<double> at_all_points(const BilinearForm& form, const mesh::Quadrature& rule) {
-  const mesh::Mesh& mesh = form.space->mesh();
-  const mesh::GeometryTables tables(mesh, rule.points);
-  const auto points = static_cast<std::size_t>(rule.size());
-  std::vector<double> values(static_cast<std::size_t>(form.cells()) * points);
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<mesh::CellGeometry> geometry;
-    failure.guard(mesh::FirstFailure::preparation, [&] { geometry.emplace(tables); });
-#pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
-      failure.guard(cell, [&] {
-        geometry->move_to(mesh, cell);
-        form.diffusion(cell, geometry->all_points(), {values.data() + static_cast<std::size_t>(cell) * points, points});
-      });
-  }
-  failure.rethrow();
-  return values;
-}
-
-void set_diffusion(FactorInputs& inputs, const BilinearForm& form, const mesh::Quadrature& rule, Device device) {
-  const std::size_t points = static_cast<std::size_t>(rule.size());
-  std::optional<std::vector<double>> of_cells = constants_of_cells(form);
-  if (!of_cells) {
-    const std::vector<double> values = at_all_points(form, rule);
-    of_cells.emplace(form.cells());
-    for (std::size_t cell = 0; cell < of_cells->size(); ++cell) {
-      if (!all_equal({values.data() + cell * points, points})) {
-        inputs.diffusion = on(device, values);
-        inputs.diffusion_a_cell = rule.size();
-        inputs.diffusion_a_point = 1;
-        return;
-      }
-      (*of_cells)[cell] = values[cell * points];
-    }
-  }
-  if (all_equal(*of_cells)) {
-    inputs.diffusion = on(device, {of_cells->data(), 1});
+void set_diffusion(FactorInputs& inputs, const BilinearForm& form, Device device) {
+  const CellDiffusion diffusion = diffusion_of_cells(form);
+  const std::vector<double>& values = diffusion.values;
+  if (diffusion.constant_in_cells && all_equal(values)) {
+    inputs.diffusion = on(device, {values.data(), 1});
     return;
   }
-  inputs.diffusion = on(device, *of_cells);
-  inputs.diffusion_a_cell = 1;
+  inputs.diffusion = on(device, values);
+  inputs.diffusion_a_cell = diffusion.constant_in_cells ? 1 : inputs.points;
+  inputs.diffusion_a_point = diffusion.constant_in_cells ? 0 : 1;
 }
 
 }  // namespace
@@ -124,7 +73,7 @@ FactorInputs factor_inputs(const BilinearForm& form, Device device) {
   inputs.coordinates = on(device, mesh.coordinates);
   inputs.cell_nodes = Vector<std::int32_t>(static_cast<std::int64_t>(mesh.cell_nodes.size()), device);
   copy_bytes(mesh.cell_nodes.data(), Device::host, inputs.cell_nodes.data(), device, inputs.cell_nodes.bytes());
-  set_diffusion(inputs, form, rule, device);
+  set_diffusion(inputs, form, device);
   return inputs;
 }
 

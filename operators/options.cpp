@@ -29,4 +29,11 @@ std::string_view value_of(const OptionDescription& option, std::string_view oper
   return found->second;
 }
 
+void require_default(const OptionDescription& option, std::string_view operator_name, const Options& given,
+                     std::string_view on_host) {
+  if (value_of(option, operator_name, given) == option.default_value) return;
+  throw std::invalid_argument(
+      fmt::format("option '{}' of operator '{}' is for the GPU; on the CPU {}", option.name, operator_name, on_host));
+}
+
 }  // namespace femcg::operators

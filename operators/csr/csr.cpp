@@ -6,8 +6,6 @@
 
 #include "operators/csr/csr.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cassert>
 #include <cmath>
@@ -147,6 +145,12 @@ CsrLaunch cooperative_launch(std::int64_t rows, std::int64_t nonzeros, const Opt
   return launch;
 }
 
+/// Throws std::invalid_argument where the CPU has no such option.
+void check_on_host(const Options& given) {
+  for (const OptionDescription& option : options)
+    if (option.name != values_option.name) require_default(option, "csr", given, "it has values only");
+}
+
 /// Rows are streamed unless something is said of groups of threads.
 CsrLaunch choose_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {
   const auto said = [&](int option) { return given_or_default(option, given) != "auto"; };
@@ -190,10 +194,7 @@ std::span<const OptionDescription> csr_options() { return options; }
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options& given) {
   if (from.device == Device::cuda) return make_on_gpu(*from.matrix, given);
-  for (const auto& [name, value] : given)
-    if (name != values_option.name)
-      throw std::invalid_argument(
-          fmt::format("option '{}' of operator 'csr' is for the GPU; on the CPU it has values only", name));
+  check_on_host(given);
   if constexpr (std::is_same_v<T, double>)
     if (has_single_values<T>(given))
       return std::make_unique<Csr<double, float>>(std::make_shared<const CsrMatrix<float>>(to_single(*from.matrix)));
@@ -202,6 +203,7 @@ std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options&
 
 template <std::floating_point T>
 OperatorBytes bytes_of_csr(const Extent<T>& of, const Options& given) {
+  if (of.device == Device::host) check_on_host(given);
   OperatorBytes bytes = bytes_of_compressed_rows(of);
   if (has_single_values<T>(given)) {
     bytes.stored -= 4 * of.matrix->nonzeros();

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cassert>
-#include <stdexcept>
 
 #include "operators/column_products.hpp"
 #include "operators/ellr_t/ellr_t_matrix.hpp"
@@ -197,13 +196,16 @@ EllrTMatrix<T> chosen_list(const CsrMatrix<T>& matrix, const Options& given) {
   return list_of_ellr_t(matrix, text == "auto" ? best_threads(matrix) : static_cast<int>(*parse_positive(text)));
 }
 
+int chosen_block_size(Device device, const Options& given) {
+  if (device == Device::host) require_default(options[1], "ellr-t", given, "it has T only");
+  return static_cast<int>(*parse_positive(value_of(options[1], "ellr-t", given)));
+}
+
 }  // namespace
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_ellr_t(const Ingredients<T>& from, const Options& given) {
-  const auto block_size = static_cast<int>(*parse_positive(value_of(options[1], "ellr-t", given)));
-  if (from.device == Device::host && given.contains("block_size"))
-    throw std::invalid_argument("option 'block_size' of operator 'ellr-t' is for the GPU; on the CPU it has T only");
+  const int block_size = chosen_block_size(from.device, given);
   EllrTMatrix<T> a = chosen_list(*from.matrix, given);
   if (from.device == Device::cuda) return make_ellr_t_cuda(a, block_size, *from.matrix, diagonal_of(*from.matrix));
   fill(*from.matrix, a);
@@ -212,6 +214,7 @@ std::unique_ptr<Operator<T>> make_ellr_t(const Ingredients<T>& from, const Optio
 
 template <std::floating_point T>
 OperatorBytes bytes_of_ellr_t(const Extent<T>& of, const Options& given) {
+  chosen_block_size(of.device, given);
   return converted_bytes(of, footprint_of(chosen_list(*of.matrix, given)));
 }
 

@@ -4,14 +4,10 @@
 
 #include "operators/lma/lma.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <stdexcept>
 
 #include "operators/cell_blocks.hpp"
 #include "operators/lma/lma_inputs.hpp"
-#include "operators/options.hpp"
 #include "operators/patch_option.hpp"
 
 namespace femcg::operators {
@@ -98,20 +94,9 @@ constexpr std::array options{dedup_option, patch_option};
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_lma(const Ingredients<T>& from, Races races, std::string_view name,
                                       const Options& given) {
-  const std::string_view dedup = value_of(dedup_option, name, given);
-  const int patch = asked_patch(name, given, from.device);
-  if (from.device == Device::host) {
-    if (dedup == "on")
-      throw std::invalid_argument(
-          fmt::format("option 'dedup' of operator '{}' is for the GPU; on the CPU every matrix is stored", name));
-    return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, races);
-  }
-  return make_lma_cuda<T>(lma_inputs(*from.form, races,
-                                     dedup == "auto" ? Dedup::automatic
-                                     : dedup == "on" ? Dedup::on
-                                                     : Dedup::off,
-                                     patch),
-                          races);
+  const LmaChoice choice = chosen_lma(*from.form, from.device, name, given);
+  if (from.device == Device::host) return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, races);
+  return make_lma_cuda<T>(lma_inputs(*from.form, races, choice), races);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "operators/bilinear_form.hpp"
 #include "operators/lma/lma.hpp"
 #include "operators/lma/lma_cuda.hpp"
-#include "operators/options.hpp"
+#include "operators/lma/lma_inputs.hpp"
 #include "operators/patch_bytes.hpp"
 
 namespace femcg::operators {
@@ -28,7 +28,7 @@ OperatorBytes bytes_on_host(const Extent<T>& of, Races races) {
 }
 
 template <std::floating_point T>
-OperatorBytes bytes_on_gpu(const Extent<T>& of, Races races, std::string_view dedup) {
+OperatorBytes bytes_on_gpu(const Extent<T>& of, Races races, Dedup dedup) {
   constexpr std::int64_t number = sizeof(std::int32_t), run_bytes = 16;
   const BilinearForm& form = *of.form;
   const std::int64_t n = form.dofs_per_cell(), packed_bytes = n * (n + 1) / 2 * static_cast<std::int64_t>(sizeof(T));
@@ -37,7 +37,7 @@ OperatorBytes bytes_on_gpu(const Extent<T>& of, Races races, std::string_view de
       bytes_of_patches(form, in_runs ? PlaceLayout::interleaved : PlaceLayout::cell_major, races, sizeof(T));
   const std::int64_t matrices =
       patches.slots * (in_runs ? (packed_bytes + run_bytes - 1) / run_bytes * run_bytes : packed_bytes);
-  const bool perhaps_once = dedup != "off";
+  const bool perhaps_once = dedup != Dedup::off;
   OperatorBytes bytes;
   bytes.stored = matrices + patches.lists + patches.rim + (perhaps_once ? patches.slots * number : 0);
   bytes.unsure = patches.rim + (perhaps_once ? matrices : 0);
@@ -49,8 +49,8 @@ OperatorBytes bytes_on_gpu(const Extent<T>& of, Races races, std::string_view de
 
 template <std::floating_point T>
 OperatorBytes bytes_of_lma(const Extent<T>& of, Races races, std::string_view name, const Options& given) {
-  const std::string_view dedup = value_of(lma_options()[0], name, given);
-  return of.device == Device::host ? bytes_on_host(of, races) : bytes_on_gpu(of, races, dedup);
+  const LmaChoice choice = chosen_lma(*of.form, of.device, name, given);
+  return of.device == Device::host ? bytes_on_host(of, races) : bytes_on_gpu(of, races, choice.dedup);
 }
 
 }  // namespace

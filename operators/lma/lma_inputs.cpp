@@ -1,5 +1,7 @@
 #include "operators/lma/lma_inputs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -7,8 +9,11 @@
 #include <vector>
 
 #include "mesh/first_failure.hpp"
+#include "operators/cell_diffusion.hpp"
 #include "operators/element_matrices.hpp"
 #include "operators/lma/identical_cells.hpp"
+#include "operators/lma/lma.hpp"
+#include "operators/patch_option.hpp"
 
 namespace femcg::operators {
 
@@ -72,8 +77,6 @@ void store_all(LmaInputs& inputs, std::span<const std::int32_t> robin) {
 std::optional<IdenticalCells> kinds_of_cells(const LmaInputs& inputs, const BilinearForm& form, std::size_t robin,
                                              Dedup dedup) {
   const bool constant = inputs.factors.diffusion_a_point == 0;
-  if (dedup == Dedup::on && !constant)
-    throw std::invalid_argument("option 'dedup' of lma can be on only where the diffusion is constant in every cell");
   if (dedup == Dedup::off || !constant) return std::nullopt;
   const std::int64_t most = dedup == Dedup::on ? std::numeric_limits<std::int32_t>::max() : form.cells() / 8;
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
@@ -100,14 +103,29 @@ void store_once(LmaInputs& inputs, IdenticalCells cells, std::span<const std::in
 
 }  // namespace
 
-LmaInputs lma_inputs(const BilinearForm& form, Races races, Dedup dedup, int patch) {
+LmaChoice chosen_lma(const BilinearForm& form, Device device, std::string_view operator_name, const Options& given) {
+  const std::string_view text = value_of(lma_options()[0], operator_name, given);
+  const LmaChoice choice{text == "auto" ? Dedup::automatic
+                         : text == "on" ? Dedup::on
+                                        : Dedup::off,
+                         asked_patch(operator_name, given, device)};
+  if (choice.dedup != Dedup::on) return choice;
+  if (device == Device::host)
+    throw std::invalid_argument(fmt::format(
+        "option 'dedup' of operator '{}' is for the GPU; on the CPU every matrix is stored", operator_name));
+  if (!diffusion_of_cells(form).constant_in_cells)
+    throw std::invalid_argument("option 'dedup' of lma can be on only where the diffusion is constant in every cell");
+  return choice;
+}
+
+LmaInputs lma_inputs(const BilinearForm& form, Races races, const LmaChoice& choice) {
   LmaInputs inputs;
   inputs.factors = factor_inputs(form, Device::cuda);
   inputs.gradients = basis_gradients(form, Device::cuda);
   const std::vector<std::int32_t> robin = robin_cells(form);
-  std::optional<IdenticalCells> kinds = kinds_of_cells(inputs, form, robin.size(), dedup);
+  std::optional<IdenticalCells> kinds = kinds_of_cells(inputs, form, robin.size(), choice.dedup);
   PatchOptions options = patch_options(form, races, kinds.has_value());
-  if (patch > 0) options.cells = patch;
+  if (choice.patch > 0) options.cells = choice.patch;
   inputs.patches = make_cell_patches(form, options);
   if (kinds)
     store_once(inputs, std::move(*kinds), robin);

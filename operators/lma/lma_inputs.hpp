@@ -1,6 +1,9 @@
 #pragma once
 
+#include <string_view>
+
 #include "operators/bilinear_form.hpp"
+#include "operators/catalogue.hpp"
 #include "operators/lma/lma_cuda.hpp"
 
 namespace femcg::operators {
@@ -12,9 +15,17 @@ enum class Dedup {
   off
 };
 
-/// What the GPU makes lma from, in patches of at most `patch` cells; 0: as many as is best. Throws
-/// std::invalid_argument where identical matrices are insisted on and the diffusion varies within cells, so that none
-/// are known to be.
-LmaInputs lma_inputs(const BilinearForm& form, Races races, Dedup dedup, int patch);
+/// What the options ask for.
+struct LmaChoice {
+  Dedup dedup = Dedup::automatic;
+  int patch = 0;  ///< cells a patch, at most; 0: as many as is best
+};
+
+/// Throws std::invalid_argument where the CPU has no such option, or identical matrices are insisted on and the
+/// diffusion varies within cells, so that none are known to be.
+LmaChoice chosen_lma(const BilinearForm& form, Device device, std::string_view operator_name, const Options& given);
+
+/// What the GPU makes lma from, for a choice that fits the form.
+LmaInputs lma_inputs(const BilinearForm& form, Races races, const LmaChoice& choice);
 
 }  // namespace femcg::operators

@@ -1,7 +1,7 @@
 // Stored: for each batch of cells the symmetric factors D_q = w_q |J| kappa J^-1 J^-T at the quadrature points, d (d +
-// 1) / 2 words a point, or D_q / w_q once where all cells of the batch are affine with constant diffusion; 16-bit
-// places of the cells' unknowns in their block; alpha w |J| at the points of Robin facets. A product moves these and x
-// and y once.
+// 1) / 2 words a point, or D_q / w_q once where all cells of the batch are affine with constant diffusion (not with
+// geometry: stored); 16-bit places of the cells' unknowns in their block; alpha w |J| at the points of Robin facets. A
+// product moves these and x and y once.
 
 #include "operators/matrix_free/matrix_free.hpp"
 
@@ -22,10 +22,10 @@ namespace femcg::operators {
 
 namespace {
 
-/// D_q of all batches, or one set for those that need no more.
+/// D_q of all batches, or one set for those that need no more, unless all points are asked for.
 template <std::floating_point T>
 struct Factors {
-  Factors(const BilinearForm& form, std::int32_t batches);
+  Factors(const BilinearForm& form, std::int32_t batches, bool all_points);
 
   bool constant(std::int32_t batch) const { return sizes[batch] == entries; }
   const Lanes<T>* of(std::int32_t batch) const { return values.data() + offsets[batch]; }
@@ -37,14 +37,15 @@ struct Factors {
 };
 
 template <std::floating_point T>
-Factors<T>::Factors(const BilinearForm& form, std::int32_t batches) : sizes(batches) {
+Factors<T>::Factors(const BilinearForm& form, std::int32_t batches, bool all_points) : sizes(batches) {
   constexpr int lanes = CellBlocks<T>::lanes;
   const int d = form.space->mesh().dimension();
   entries = d * (d + 1) / 2;
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
   points = rule.size();
   std::vector<char> constant(form.cells());
-  for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) { constant[cell] = evaluator.constant(); });
+  for_each_cell(
+      form, [&](CellEvaluator& evaluator, std::int32_t cell) { constant[cell] = !all_points && evaluator.constant(); });
   std::int64_t total = 0;
   for (std::int32_t batch = 0; batch < batches; ++batch) {
     const auto begin = constant.begin() + batch * lanes,
@@ -68,12 +69,12 @@ Factors<T>::Factors(const BilinearForm& form, std::int32_t batches) : sizes(batc
 template <std::floating_point T, class Kernel>
 class MatrixFree final : public Operator<T> {
  public:
-  explicit MatrixFree(const BilinearForm& form)
+  MatrixFree(const BilinearForm& form, bool all_points)
       : Operator<T>(form.unknowns, Device::host),
         form_(&form),
         kernel_(form.space->basis(), form.quadrature),
         blocks_(form, Races::coloured),
-        factors_(form, blocks_.batches()),
+        factors_(form, blocks_.batches(), all_points),
         robin_(form, blocks_) {}
 
   void diagonal(Vector<T>& d) const override {
@@ -121,22 +122,22 @@ class MatrixFree final : public Operator<T> {
 };
 
 template <std::floating_point T, int D, int N>
-std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form) {
-  if (form.quadrature == N) return std::make_unique<MatrixFree<T, TensorKernel<T, D, N, N>>>(form);
-  return std::make_unique<MatrixFree<T, TensorKernel<T, D, N, 0>>>(form);
+std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_points) {
+  if (form.quadrature == N) return std::make_unique<MatrixFree<T, TensorKernel<T, D, N, N>>>(form, all_points);
+  return std::make_unique<MatrixFree<T, TensorKernel<T, D, N, 0>>>(form, all_points);
 }
 
 template <std::floating_point T, int D>
-std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form) {
+std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_points) {
   switch (form.space->degree()) {
     case 1:
-      return make_tensor<T, D, 2>(form);
+      return make_tensor<T, D, 2>(form, all_points);
     case 2:
-      return make_tensor<T, D, 3>(form);
+      return make_tensor<T, D, 3>(form, all_points);
     case 3:
-      return make_tensor<T, D, 4>(form);
+      return make_tensor<T, D, 4>(form, all_points);
     case 4:
-      return make_tensor<T, D, 5>(form);
+      return make_tensor<T, D, 5>(form, all_points);
     default:
       throw std::invalid_argument("matrix-free has degree 1 to 4");
   }
@@ -147,7 +148,8 @@ std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form) {
 std::span<const OptionDescription> matrix_free_options() {
   static constexpr std::array options{
       OptionDescription{"geometry", "auto|stored|vertices", "auto",
-                        "GPU: the factors of all quadrature points, or from the cells' vertices where these tell them",
+                        "the factors of all quadrature points or, on a GPU, from the cells' vertices where these tell "
+                        "them; auto: as few as tell them",
                         [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }},
       patch_option};
   return options;
@@ -157,24 +159,20 @@ template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_matrix_free(const Ingredients<T>& from, const Options& given) {
   const BilinearForm& form = *from.form;
   assert(form.quadrature > form.space->degree());  // fewer would not fix every mode; the case was checked
-  const auto geometry = given.find("geometry");
-  const std::string_view asked = geometry != given.end() ? std::string_view(geometry->second) : "auto";
-  const int patch = asked_patch("matrix-free", given, from.device);
-  if (from.device == Device::cuda) return make_matrix_free_cuda<T>(matrix_free_inputs(form, asked, patch, sizeof(T)));
-  if (asked == "vertices")
-    throw std::invalid_argument(
-        "option 'geometry' of matrix-free is vertices, which only a GPU takes; use geometry: auto");
+  const MatrixFreeChoice choice = chosen_matrix_free(form, from.device, given);
+  if (from.device == Device::cuda) return make_matrix_free_cuda<T>(matrix_free_inputs(form, choice, sizeof(T)));
+  const bool all_points = choice.geometry == "stored";
   switch (form.space->mesh().shape) {
     case mesh::CellShape::quadrilateral:
-      return make_tensor<T, 2>(form);
+      return make_tensor<T, 2>(form, all_points);
     case mesh::CellShape::hexahedron:
-      return make_tensor<T, 3>(form);
+      return make_tensor<T, 3>(form, all_points);
     case mesh::CellShape::triangle:
-      return std::make_unique<MatrixFree<T, SimplexKernel<T, 2>>>(form);
+      return std::make_unique<MatrixFree<T, SimplexKernel<T, 2>>>(form, all_points);
     case mesh::CellShape::tetrahedron:
       break;
   }
-  return std::make_unique<MatrixFree<T, SimplexKernel<T, 3>>>(form);
+  return std::make_unique<MatrixFree<T, SimplexKernel<T, 3>>>(form, all_points);
 }
 
 template std::unique_ptr<Operator<double>> make_matrix_free(const Ingredients<double>&, const Options&);

@@ -2,7 +2,6 @@
 
 #include "operators/matrix_free/matrix_free.hpp"
 #include "operators/matrix_free/matrix_free_inputs.hpp"
-#include "operators/options.hpp"
 #include "operators/patch_bytes.hpp"
 
 namespace femcg::operators {
@@ -31,8 +30,11 @@ OperatorBytes bytes_on_gpu(const Extent<T>& of, std::string_view geometry) {
 
 template <std::floating_point T>
 OperatorBytes bytes_of_matrix_free(const Extent<T>& of, const Options& given) {
-  if (of.device == Device::host) return bytes_of_factors(of);
-  return bytes_on_gpu(of, value_of(matrix_free_options()[0], "matrix-free", given));
+  const std::string_view geometry = chosen_matrix_free(*of.form, of.device, given).geometry;
+  if (of.device == Device::cuda) return bytes_on_gpu(of, geometry);
+  OperatorBytes bytes = bytes_of_factors(of);
+  if (geometry == "stored") bytes.unsure = 0;
+  return bytes;
 }
 
 template OperatorBytes bytes_of_matrix_free(const Extent<double>&, const Options&);

@@ -7,7 +7,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "operators/cell_diffusion.hpp"
 #include "operators/element_matrices.hpp"
+#include "operators/matrix_free/matrix_free.hpp"
+#include "operators/patch_option.hpp"
 
 namespace femcg::operators {
 
@@ -45,17 +48,23 @@ bool all_affine(const mesh::Mesh& mesh) {
   return affine;
 }
 
+/// Throws std::invalid_argument where the vertices of the cells do not tell a product on the GPU all.
+void check_vertices(const BilinearForm& form) {
+  const std::string asked = "option 'geometry' of matrix-free is vertices, ";
+  if (any_points(form))
+    throw std::invalid_argument(asked +
+                                "which is for as many Gauss points a direction as nodes; use geometry: stored, or "
+                                "quadrature: " +
+                                std::to_string(form.space->degree() + 1));
+  if (form.space->mesh().order != 1)
+    throw std::invalid_argument(asked + "but the cells are curved; use geometry: stored");
+  if (!diffusion_of_cells(form).constant_in_cells)
+    throw std::invalid_argument(asked + "but the diffusion varies inside cells; use geometry: stored");
+}
+
 CellGeometry choose_geometry(const BilinearForm& form, const FactorInputs& factors, std::string_view asked) {
   const mesh::Mesh& mesh = form.space->mesh();
-  if (any_points(form)) {
-    if (asked == "vertices")
-      throw std::invalid_argument(
-          "option 'geometry' of matrix-free is vertices, which is for as many Gauss points a direction as nodes; "
-          "use geometry: stored, or quadrature: " +
-          std::to_string(form.space->degree() + 1));
-    return CellGeometry::stored;
-  }
-  if (asked == "stored") return CellGeometry::stored;
+  if (any_points(form) || asked == "stored") return CellGeometry::stored;
   const bool constant = factors.diffusion_a_point == 0, straight = mesh.order == 1;
   if (constant && straight) {
     if (all_affine(mesh)) return CellGeometry::affine;
@@ -64,12 +73,6 @@ CellGeometry choose_geometry(const BilinearForm& form, const FactorInputs& facto
     const bool faster_stored = mesh.shape == mesh::CellShape::hexahedron && form.space->degree() == 1;
     return faster_stored && asked != "vertices" ? CellGeometry::stored : CellGeometry::vertices;
   }
-  if (asked == "vertices")
-    throw std::invalid_argument(straight
-                                    ? "option 'geometry' of matrix-free is vertices, but the diffusion varies inside "
-                                      "cells; use geometry: stored"
-                                    : "option 'geometry' of matrix-free is vertices, but the cells are curved; use "
-                                      "geometry: stored");
   return CellGeometry::stored;
 }
 
@@ -165,6 +168,22 @@ Vector<double> matrix_free_diagonal(const BilinearForm& form) {
   return diagonal;
 }
 
+MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, const Options& given) {
+  const std::string_view name = "matrix-free";
+  const MatrixFreeChoice choice{value_of(matrix_free_options()[0], name, given), asked_patch(name, given, device)};
+  if (choice.geometry == "vertices") {
+    if (device == Device::host)
+      throw std::invalid_argument(
+          "option 'geometry' of matrix-free is vertices, which only a GPU takes; use geometry: auto");
+    check_vertices(form);
+  }
+  if (mesh::is_tensor(form.space->mesh().shape) && !any_points(form) && is_one_wave(form.dofs_per_cell()) &&
+      choice.patch > cells_a_wave)
+    throw std::invalid_argument("option 'patch' of matrix-free is at most " + std::to_string(cells_a_wave) +
+                                " for quadrilaterals of degree 4");
+  return choice;
+}
+
 bool any_points(const BilinearForm& form) {
   return mesh::is_tensor(form.space->mesh().shape) && form.quadrature != form.space->degree() + 1;
 }
@@ -202,19 +221,15 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
   return options;
 }
 
-MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, std::string_view geometry, int patch,
+MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeChoice& choice,
                                     std::int64_t value_bytes) {
   MatrixFreeInputs inputs;
   inputs.degree = form.space->degree();
   inputs.form = &form;
   inputs.factors = factor_inputs(form, Device::cuda);
-  inputs.geometry = choose_geometry(form, inputs.factors, geometry);
+  inputs.geometry = choose_geometry(form, inputs.factors, choice.geometry);
   PatchOptions options = matrix_free_patches(form, inputs.geometry, value_bytes);
-  if (patch > 0) options.cells = patch;
-  if (mesh::is_tensor(form.space->mesh().shape) && !any_points(form) && is_one_wave(form.dofs_per_cell()) &&
-      patch > cells_a_wave)
-    throw std::invalid_argument("option 'patch' of matrix-free is at most " + std::to_string(cells_a_wave) +
-                                " for quadrilaterals of degree 4");
+  if (choice.patch > 0) options.cells = choice.patch;
   inputs.patches = make_cell_patches(form, options);
   const mesh::CellShape shape = form.space->mesh().shape;
   if (shape == mesh::CellShape::quadrilateral || shape == mesh::CellShape::hexahedron)

@@ -3,9 +3,20 @@
 #include <string_view>
 
 #include "operators/bilinear_form.hpp"
+#include "operators/catalogue.hpp"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 
 namespace femcg::operators {
+
+/// What the options ask for.
+struct MatrixFreeChoice {
+  std::string_view geometry;  ///< auto, stored or vertices (straight-sided cells, affine ones included)
+  int patch = 0;              ///< cells a patch, at most; 0: as many as is best
+};
+
+/// Throws std::invalid_argument where the CPU has no such option, the vertices do not tell all, or a kernel takes no
+/// such patches.
+MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, const Options& given);
 
 /// Whether the Gauss points of quadrilaterals or hexahedra are not as many as their nodes.
 bool any_points(const BilinearForm& form);
@@ -13,10 +24,7 @@ bool any_points(const BilinearForm& form);
 /// The patches of cells, for numbers of so many bytes.
 PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry, std::int64_t value_bytes);
 
-/// What the GPU needs of a form. `geometry` is auto, stored or vertices (straight-sided cells, affine ones included);
-/// patches have at most `patch` cells, 0: as many as is best. Throws std::invalid_argument where the vertices do not
-/// tell all, or a kernel takes no such patches.
-MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, std::string_view geometry, int patch,
-                                    std::int64_t value_bytes);
+/// What the GPU needs of a form, for numbers of so many bytes and a choice that fits it.
+MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeChoice& choice, std::int64_t value_bytes);
 
 }  // namespace femcg::operators

@@ -182,6 +182,13 @@ ChunkShape chosen_shape(std::int64_t rows, Device device, const Options& given) 
   return {chunk_rows, std::max<std::int64_t>(1, sigma)};
 }
 
+/// Bits of a stored column, as text.
+std::string_view chosen_index(Device device, const OptionDescription& option, std::string_view name,
+                              const Options& given) {
+  if (device == Device::host) require_default(option, name, given, "columns have 32 bits");
+  return value_of(option, name, given);
+}
+
 /// Chunks of 32, all rows sorted together (Kreutzer et al. 2012).
 ChunkShape pjds_shape(std::int64_t rows) {
   constexpr std::int64_t chunk_rows = 32;
@@ -205,10 +212,8 @@ OperatorBytes chunked_bytes(const Extent<T>& of, const SellMatrix<T>& lists, std
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given) {
   const bool on_host = from.device == Device::host;
-  const std::string_view index = value_of(options[2], "sell", given);
+  const std::string_view index = chosen_index(from.device, options[2], "sell", given);
   const auto [chunk_rows, sigma] = chosen_shape(from.matrix->rows, from.device, given);
-  if (on_host && index != "auto")
-    throw std::invalid_argument("option 'index' of operator 'sell' is for the GPU; on the CPU columns have 32 bits");
   if constexpr (std::is_same_v<T, double>)
     if (has_single_values<T>(given)) {
       const CsrMatrix<float> matrix = to_single(*from.matrix);
@@ -221,9 +226,7 @@ std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options& given) {
-  const std::string_view index = value_of(pjds_index, "pjds", given);
-  if (from.device == Device::host && index != "auto")
-    throw std::invalid_argument("option 'index' of operator 'pjds' is for the GPU; on the CPU columns have 32 bits");
+  const std::string_view index = chosen_index(from.device, pjds_index, "pjds", given);
   const auto [chunk_rows, sigma] = pjds_shape(from.matrix->rows);
   if (from.device == Device::host) {
     SellMatrix<T> matrix = to_sell(*from.matrix, chunk_rows, sigma);
@@ -241,9 +244,10 @@ std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options
 
 template <std::floating_point T>
 OperatorBytes bytes_of_sell(const Extent<T>& of, const Options& given) {
+  const std::string_view index = chosen_index(of.device, options[2], "sell", given);
   const auto [chunk_rows, sigma] = chosen_shape(of.matrix->rows, of.device, given);
   const SellMatrix<T> lists = lists_of_sell(*of.matrix, chunk_rows, sigma);
-  OperatorBytes bytes = chunked_bytes(of, lists, value_of(options[2], "sell", given));
+  OperatorBytes bytes = chunked_bytes(of, lists, index);
   if (!has_single_values<T>(given)) return bytes;
   bytes.stored -= 4 * lists.entries;
   if (of.device == Device::cuda) bytes.resident -= 4 * lists.entries;
@@ -254,8 +258,9 @@ OperatorBytes bytes_of_sell(const Extent<T>& of, const Options& given) {
 
 template <std::floating_point T>
 OperatorBytes bytes_of_pjds(const Extent<T>& of, const Options& given) {
+  const std::string_view index = chosen_index(of.device, pjds_index, "pjds", given);
   const auto [chunk_rows, sigma] = pjds_shape(of.matrix->rows);
-  return chunked_bytes(of, lists_of_sell(*of.matrix, chunk_rows, sigma), value_of(pjds_index, "pjds", given));
+  return chunked_bytes(of, lists_of_sell(*of.matrix, chunk_rows, sigma), index);
 }
 
 template std::unique_ptr<Operator<double>> make_sell(const Ingredients<double>&, const Options&);

@@ -20,14 +20,12 @@ constexpr std::array options{
 };
 
 template <std::floating_point T>
-void check(const Ingredients<T>& from, std::string_view name) {
-  if (from.device != Device::cuda)
+void check(Device device, const CsrMatrix<T>& matrix, std::string_view name) {
+  if (device != Device::cuda)
     throw std::invalid_argument(fmt::format("operator '{}' has no version for the CPU", name));
-  if (from.matrix->nonzeros() > std::numeric_limits<std::int32_t>::max())
-    throw std::invalid_argument(
-        fmt::format("operator '{}' counts nonzeros in 32 bits and this matrix has {}; 'csr' "
-                    "takes it",
-                    name, from.matrix->nonzeros()));
+  if (matrix.nonzeros() > std::numeric_limits<std::int32_t>::max())
+    throw std::invalid_argument(fmt::format(
+        "operator '{}' counts nonzeros in 32 bits and this matrix has {}; 'csr' takes it", name, matrix.nonzeros()));
 }
 
 }  // namespace
@@ -36,19 +34,26 @@ std::span<const OptionDescription> cusparse_csr_options() { return options; }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_cusparse_csr(const Ingredients<T>& from, const Options& given) {
-  check(from, "cusparse-csr");
+  check(from.device, *from.matrix, "cusparse-csr");
   const auto algorithm = parse_positive(value_of(options[0], "cusparse-csr", given));
   return make_cusparse_csr_cuda(*from.matrix, static_cast<int>(algorithm.value_or(0)));
 }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_cusparse_sell(const Ingredients<T>& from, const Options&) {
-  check(from, "cusparse-sell");
+  check(from.device, *from.matrix, "cusparse-sell");
   return make_cusparse_sell_cuda(*from.matrix);
 }
 
 template <std::floating_point T>
+OperatorBytes bytes_of_cusparse_csr(const Extent<T>& of, const Options&) {
+  check(of.device, *of.matrix, "cusparse-csr");
+  return bytes_of_compressed_rows(of);
+}
+
+template <std::floating_point T>
 OperatorBytes bytes_of_cusparse_sell(const Extent<T>& of, const Options&) {
+  check(of.device, *of.matrix, "cusparse-sell");
   constexpr std::int64_t slice_rows = 32, entry_bytes = sizeof(T) + sizeof(std::int32_t);
   const std::int64_t rows = of.matrix->rows, slices = (rows + slice_rows - 1) / slice_rows;
   std::int64_t longest = 0, entries = 0;
@@ -66,6 +71,8 @@ template std::unique_ptr<Operator<double>> make_cusparse_csr(const Ingredients<d
 template std::unique_ptr<Operator<float>> make_cusparse_csr(const Ingredients<float>&, const Options&);
 template std::unique_ptr<Operator<double>> make_cusparse_sell(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_cusparse_sell(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_cusparse_csr(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_cusparse_csr(const Extent<float>&, const Options&);
 template OperatorBytes bytes_of_cusparse_sell(const Extent<double>&, const Options&);
 template OperatorBytes bytes_of_cusparse_sell(const Extent<float>&, const Options&);
 

@@ -17,7 +17,9 @@ std::unique_ptr<Operator<T>> make_cusparse_sell(const Ingredients<T>& from, cons
 
 std::span<const OptionDescription> cusparse_csr_options();
 
-/// The memory that it takes.
+/// The memory that they take.
+template <std::floating_point T>
+OperatorBytes bytes_of_cusparse_csr(const Extent<T>& of, const Options& given);
 template <std::floating_point T>
 OperatorBytes bytes_of_cusparse_sell(const Extent<T>& of, const Options& given);
 

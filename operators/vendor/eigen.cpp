@@ -91,10 +91,14 @@ class EigenKernels final : public VectorKernels<T> {
   }
 };
 
-Vector<std::int32_t> narrow_offsets(std::int64_t rows, const Vector<std::int64_t>& offsets, std::int64_t nonzeros) {
+void check(std::int64_t nonzeros) {
   if (nonzeros > std::numeric_limits<std::int32_t>::max())
     throw std::invalid_argument(
         fmt::format("operator 'eigen' counts nonzeros in 32 bits and this matrix has {}; 'csr' takes it", nonzeros));
+}
+
+Vector<std::int32_t> narrow_offsets(std::int64_t rows, const Vector<std::int64_t>& offsets, std::int64_t nonzeros) {
+  check(nonzeros);
   Vector<std::int32_t> narrow(rows + 1);
   narrow[0] = 0;
   for (std::int64_t row = 0; row < rows; ++row) narrow[row + 1] = static_cast<std::int32_t>(offsets[row + 1]);
@@ -147,7 +151,15 @@ std::unique_ptr<Operator<T>> make_eigen(const Ingredients<T>& from, const Option
   return std::make_unique<EigenOperator<T>>(from.matrix);
 }
 
+template <std::floating_point T>
+OperatorBytes bytes_of_eigen(const Extent<T>& of, const Options&) {
+  check(of.matrix->nonzeros());
+  return bytes_of_compressed_rows(of);
+}
+
 template std::unique_ptr<Operator<double>> make_eigen(const Ingredients<double>&, const Options&);
 template std::unique_ptr<Operator<float>> make_eigen(const Ingredients<float>&, const Options&);
+template OperatorBytes bytes_of_eigen(const Extent<double>&, const Options&);
+template OperatorBytes bytes_of_eigen(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

@@ -10,4 +10,8 @@ namespace femcg::operators {
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_eigen(const Ingredients<T>& from, const Options& given);
 
+/// The memory that it takes.
+template <std::floating_point T>
+OperatorBytes bytes_of_eigen(const Extent<T>& of, const Options& given);
+
 }  // namespace femcg::operators
