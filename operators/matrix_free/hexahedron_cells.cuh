@@ -126,8 +126,8 @@ struct TeamHexahedra {
     const int lane = static_cast<int>(threadIdx.x) % threads_a_warp,
               warp = static_cast<int>(threadIdx.x) / threads_a_warp;
     const int of_warp = lane / team, member = lane % team;
-    const int mine = of_warp < teams ? warp * teams + of_warp : cells_at_once;  // idle lanes have no cell
-    const Member who{member % n, member / n, mine < cells_at_once, scratch + min(mine, cells_at_once - 1) * team_room};
+    const int mine = of_warp < teams ? warp * teams + of_warp : cells_at_once;  // idle lanes have no cell, and no room
+    const Member who{member % n, member / n, mine < cells_at_once, scratch + mine * team_room};
     Ahead next = ahead(all, patch, mine, member);
     for (int first = 0; first < patch.cells; first += cells_at_once) {
       const Ahead now = next;
@@ -195,39 +195,40 @@ struct TeamHexahedra {
     for (int k = 0; k < n; ++k) cube[at + k * step] = line[k];
   }
   template <int step>
-  static __device__ void get(const T* cube, int at, T (&line)[n]) {
+  static __device__ void get(bool active, const T* cube, int at, T (&line)[n]) {
+    if (!active) return;
 #pragma unroll
     for (int k = 0; k < n; ++k) line[k] = cube[at + k * step];
   }
 
-  /// u is a line along z, of nodes, before and after. All lanes of the warp call it; idle ones write nothing.
+  /// u is a line along z, of nodes, before and after. All lanes of the warp call it; idle ones touch nothing.
   __device__ void multiply(std::int64_t slot, bool there, const Member& who, T (&u)[n]) const {
     T *a = who.a(), *b = who.b();
     const int s = who.s, t = who.t;
-    const bool active = who.active;
+    const bool active = teams * team == threads_a_warp || who.active;
     apply_line(tables.interpolate, u);
     put<plane>(active, a, along_z(s, t), u);
     __syncwarp();
-    get<row>(a, along_y(s, t), u);
+    get<row>(active, a, along_y(s, t), u);
     apply_line(tables.interpolate, u);
     put<row>(active, a, along_y(s, t), u);
     __syncwarp();
-    get<1>(a, along_x(s, t), u);
+    get<1>(active, a, along_x(s, t), u);
     apply_line(tables.interpolate, u);
     put<1>(active, a, along_x(s, t), u);
     __syncwarp();
     // The derivatives along y and z come to the lines along x, where D is applied.
-    T of_y[n], of_z[n];
-    get<row>(a, along_y(s, t), of_y);
-    get<plane>(a, along_z(s, t), of_z);
+    T of_y[n] = {}, of_z[n] = {};
+    get<row>(active, a, along_y(s, t), of_y);
+    get<plane>(active, a, along_z(s, t), of_z);
     __syncwarp();
     apply_line(tables.differentiate, of_y);
     apply_line(tables.differentiate, of_z);
     put<row>(active, a, along_y(s, t), of_y);
     put<plane>(active, b, along_z(s, t), of_z);
     __syncwarp();
-    get<1>(a, along_x(s, t), of_y);
-    get<1>(b, along_x(s, t), of_z);
+    get<1>(active, a, along_x(s, t), of_y);
+    get<1>(active, b, along_x(s, t), of_z);
     apply_line(tables.differentiate, u);
     if (there) {
       const auto cell = geometry.line(who.words(), slot, s, t);
@@ -248,25 +249,25 @@ struct TeamHexahedra {
     put<1>(active, b, along_x(s, t), of_z);
     apply_line_transposed(tables.differentiate, u);
     __syncwarp();
-    get<row>(a, along_y(s, t), of_y);
-    get<plane>(b, along_z(s, t), of_z);
+    get<row>(active, a, along_y(s, t), of_y);
+    get<plane>(active, b, along_z(s, t), of_z);
     apply_line_transposed(tables.differentiate, of_y);
     apply_line_transposed(tables.differentiate, of_z);
     put<row>(active, a, along_y(s, t), of_y);
     put<plane>(active, b, along_z(s, t), of_z);
     __syncwarp();
-    get<1>(a, along_x(s, t), of_y);
-    get<1>(b, along_x(s, t), of_z);
+    get<1>(active, a, along_x(s, t), of_y);
+    get<1>(active, b, along_x(s, t), of_z);
 #pragma unroll
     for (int i = 0; i < n; ++i) u[i] += of_y[i] + of_z[i];
     apply_line_transposed(tables.interpolate, u);
     put<1>(active, a, along_x(s, t), u);
     __syncwarp();
-    get<row>(a, along_y(s, t), u);
+    get<row>(active, a, along_y(s, t), u);
     apply_line_transposed(tables.interpolate, u);
     put<row>(active, a, along_y(s, t), u);
     __syncwarp();
-    get<plane>(a, along_z(s, t), u);
+    get<plane>(active, a, along_z(s, t), u);
     apply_line_transposed(tables.interpolate, u);
   }
 };
