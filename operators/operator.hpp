@@ -2,8 +2,10 @@
 
 #include <concepts>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "operators/resident_cg.hpp"
 #include "operators/vector.hpp"
@@ -41,6 +43,8 @@ class Operator {
   /// d_i = A_ii.
   virtual void diagonal(Vector<T>& d) const = 0;
   virtual Footprint footprint() const = 0;
+  /// What was chosen where options left it open: by their names, and by others that say more of it.
+  virtual std::map<std::string, std::string> chosen() const { return {}; }
   /// The order that x, y and d have here: entry i is the unknown at position i. Empty where that is i itself. See
   /// to_basis and from_basis (operators/basis.hpp).
   virtual std::span<const std::int32_t> basis() const { return {}; }

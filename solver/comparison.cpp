@@ -185,6 +185,7 @@ template <std::floating_point T>
 void Comparing<T>::fill_in(Compared& row, const operators::OperatorDescription& of, const operators::Operator<T>& a) {
   Record& record = row.record;
   record.footprint = a.footprint();
+  record.chosen = a.chosen();
   record.seconds.assembly = of.needs_on(record.device) == Needs::form ? 0 : element_seconds_;
   if (of.needs == Needs::matrix) {
     record.seconds.assembly += matrix_seconds_;

@@ -105,6 +105,7 @@ constexpr std::pair<const char*, const char*> columns[] = {
     {"unknowns", "/problem/unknowns"},
     {"operator", "/operator/name"},
     {"options", "/operator/options"},
+    {"chosen", "/operator/chosen"},
     {"precision", "/operator/precision"},
     {"device", "/operator/device"},
     {"status", "/comparison/status"},

@@ -70,8 +70,11 @@ ordered_json problem_json(const ProblemSize& problem) {
 ordered_json operator_json(const Record& r) {
   ordered_json options = ordered_json::object();
   for (const auto& [option, value] : r.op.options) options[option] = option_value(value);
+  ordered_json chosen = ordered_json::object();
+  for (const auto& [option, value] : r.chosen) chosen[option] = option_value(value);
   return {{"name", r.op.name},
           {"options", options},
+          {"chosen", chosen},
           {"precision", name(r.precision)},
           {"device", name(r.device)},
           {"nonzeros", r.footprint.nonzeros},

@@ -48,6 +48,7 @@ struct Record {
   Precision precision = Precision::double_;
   operators::Device device = operators::Device::host;
   operators::Footprint footprint;
+  std::map<std::string, std::string> chosen;  ///< Operator::chosen()
   Seconds seconds;
   std::string preconditioner;
   CgResult solve;

@@ -103,6 +103,7 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
                           Record& record) {
   const auto a = make_operator<T>(resolved, problem, progress, record);
   record.footprint = a->footprint();
+  record.chosen = a->chosen();
   operators::Vector<T> load(problem.form().unknowns);
   std::ranges::transform(problem.load(), load.data(), [](double value) { return static_cast<T>(value); });
   const operators::Vector<T> b = timed(record.seconds.transfer, [&] { return operators::copied(load, record.device); });

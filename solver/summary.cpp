@@ -45,6 +45,10 @@ void describe_problem(std::string& text, const Record& r) {
   line(text, "operator",
        fmt::format("{}{}, {} precision, on {}, {} thread{}", r.op.name, options, name(r.precision), name(r.device),
                    r.machine.threads, r.machine.threads == 1 ? "" : "s"));
+  std::string chosen;
+  for (const auto& [option, value] : r.chosen)
+    if (!r.op.options.contains(option)) chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", option, value);
+  if (!chosen.empty()) line(text, "", "chosen: " + chosen);
 }
 
 void describe_cost(std::string& text, const Record& r) {

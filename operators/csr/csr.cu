@@ -125,6 +125,9 @@ class StreamedCsr final : public Operator<T> {
     return with_vectors_of<T, Value>(stored_footprint<Value>(this->size(), nonzeros_, nonzeros_, bytes, bytes),
                                      this->size());
   }
+  std::map<std::string, std::string> chosen() const override {
+    return {{"index", narrow_columns_.size() > 0 ? "16" : "32"}};
+  }
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::unique_ptr<ResidentCg<T>> resident_cg() const override {
     return narrow_columns_.size() > 0 ? resident_with(narrow_columns_.data()) : resident_with(columns_.data());

@@ -137,6 +137,7 @@ class EllrT final : public Operator<T> {
     });
   }
 
+  std::map<std::string, std::string> chosen() const override { return {{"T", std::to_string(a_.threads)}}; }
   Footprint footprint() const override { return footprint_of(a_); }
 
  private:

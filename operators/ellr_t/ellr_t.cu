@@ -89,6 +89,7 @@ class CudaEllrT final : public Operator<T> {
   }
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  std::map<std::string, std::string> chosen() const override { return {{"T", std::to_string(a_.threads)}}; }
   Footprint footprint() const override { return footprint_of(a_); }
 
  private:

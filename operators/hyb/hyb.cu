@@ -140,6 +140,7 @@ class CudaHyb final : public Operator<T> {
   }
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  std::map<std::string, std::string> chosen() const override { return {{"width", std::to_string(a_.width)}}; }
   Footprint footprint() const override { return footprint_of(a_, true); }
 
  private:

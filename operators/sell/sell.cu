@@ -203,6 +203,9 @@ class CudaSell final : public Operator<T> {
   }
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  std::map<std::string, std::string> chosen() const override {
+    return {{"C", std::to_string(chunk_rows_)}, {"index", bases_.size() > 0 ? "16" : "32"}};
+  }
   std::unique_ptr<ResidentCg<T>> resident_cg() const override {
     return bases_.size() > 0 ? resident_with(narrow_columns_.data(), bases_.data())
                              : resident_with(a_.columns.data(), static_cast<const std::int32_t*>(nullptr));

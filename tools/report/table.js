@@ -15,7 +15,8 @@ function numberColumns(report) {
     [
       "",
       { label: "Operator", kind: "word", heading: true, of: (entry) => entry.operator },
-      { label: "Options", kind: "word", of: (entry) => optionText(entry) || undefined },
+      { label: "Options", kind: "word", of: (entry) => optionText(entry.options) || undefined },
+      { label: "Chosen", kind: "word", of: (entry) => optionText(entry.record.operator?.chosen ?? {}) || undefined },
       { label: "Problem", kind: "word", of: (entry) => report.problemLabel(entry) || undefined },
       { label: "Precision", kind: "word", of: (entry) => entry.precision || undefined },
       { label: "Device", kind: "word", of: (entry) => deviceName(entry) || undefined },
@@ -83,8 +84,8 @@ function numberColumns(report) {
   ];
 }
 
-const optionText = (entry) =>
-  Object.entries(entry.options)
+const optionText = (options) =>
+  Object.entries(options)
     .map(([key, value]) => `${key} ${value}`)
     .join(", ");
 
