@@ -47,10 +47,13 @@ __global__ void cooperative_kernel(Rows<Value> a, const T* x, T* y, double* ener
 }
 
 template <class T, class Value>
-cuda::Product<T, Rows<Value>> product_of(const CsrLaunch& launch) {
+cuda::Product<T, Rows<Value>> product_of(std::int32_t rows, const CsrLaunch& launch) {
+  // As many blocks as there is work for, also more than the GPU holds at once: `repeat` decides how many these are.
+  const std::int64_t rows_a_block = std::int64_t{launch.block_size / launch.coop} * launch.repeat;
+  const std::int64_t blocks = std::max<std::int64_t>(1, (rows + rows_a_block - 1) / rows_a_block);
   return cuda::with_threads_a_row(launch.coop, [&]<int coop>() {
     return cuda::Product<T, Rows<Value>>(cooperative_kernel<T, Value, coop, false>,
-                                         cooperative_kernel<T, Value, coop, true>, launch.block_size);
+                                         cooperative_kernel<T, Value, coop, true>, launch.block_size, blocks);
   });
 }
 
@@ -64,9 +67,14 @@ class CooperativeCsr final : public Operator<T> {
         columns_(copied(matrix.columns, Device::cuda)),
         values_(copied(matrix.values, Device::cuda)),
         diagonal_(std::move(diagonal)),
-        product_(product_of<T, Value>(launch)) {}
+        product_(product_of<T, Value>(matrix.rows, launch)) {}
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  std::map<std::string, std::string> chosen() const override {
+    return {{"coop", std::to_string(launch_.coop)},
+            {"repeat", std::to_string(launch_.repeat)},
+            {"block_size", std::to_string(launch_.block_size)}};
+  }
   Footprint footprint() const override {
     const std::int64_t bytes = offsets_.bytes() + columns_.bytes() + values_.bytes();
     return with_vectors_of<T, Value>(
@@ -76,9 +84,8 @@ class CooperativeCsr final : public Operator<T> {
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     const Rows<Value> rows{this->size(), offsets_.data(), columns_.data(), values_.data(), launch_.repeat};
-    const std::int64_t rows_a_block = std::int64_t{launch_.block_size / launch_.coop} * launch_.repeat;
-    const std::int64_t blocks = (this->size() + rows_a_block - 1) / rows_a_block;
-    product_(rows, blocks * launch_.block_size, x, y, energy);
+    const std::int64_t groups = (std::int64_t{this->size()} + launch_.repeat - 1) / launch_.repeat;
+    product_(rows, groups * launch_.coop, x, y, energy);
   }
 
   CsrLaunch launch_;
