@@ -114,6 +114,13 @@ TEST_CASE("run says by its status whether it converged") {
   check_refused("run $cases/minimal.yaml --set boundary.lfet.value=1", "--set boundary.lfet");
   const Result without_vtu = shell(run + " --quiet && " + run + " --quiet --set output.vtu=false; ls results/minimal");
   CHECK(without_vtu.out == "case.yaml\nresiduals.csv\nresult.json\n");  // nothing of the run before
+  if (femcg::operators::cuda_devices().empty()) {  // none on this machine, or no CUDA in this build
+    const Result no_gpu = shell(run + " --device cuda");
+    CHECK(no_gpu.status == 3);
+    CHECK(no_gpu.out.empty());
+    CHECK(lines(no_gpu.err) == 1);
+    CHECK(no_gpu.err.starts_with("femcg: device cuda was asked for, but there is none: "));
+  }
   const Result nowhere = shell(run + " --output /dev/null/here");
   CHECK(nowhere.status == 3);
   CHECK(nowhere.out.empty());
