@@ -5,7 +5,7 @@
 
 #include "operators/cuda.cuh"
 #include "operators/device.hpp"
-#include "operators/memory.hpp"
+#include "operators/vector.hpp"
 
 namespace femcg::operators {
 
@@ -13,16 +13,7 @@ namespace {
 
 using cuda::check;
 
-/// Memory and events that are given back whatever happens.
-struct DeviceArray {
-  explicit DeviceArray(std::int64_t bytes) : memory(cuda_allocate(bytes)) {
-    if (memory == nullptr) throw std::runtime_error(OutOfMemory(bytes, cuda_available_bytes(), Device::cuda).what());
-  }
-  ~DeviceArray() { cudaFree(memory); }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  void* memory;
-};
+/// An event that is given back whatever happens.
 struct Event {
   Event() { check(cudaEventCreate(&event), "making an event"); }
   ~Event() { cudaEventDestroy(event); }
@@ -108,13 +99,13 @@ std::vector<DeviceProperties> cuda_devices(std::string* reason) {
 
 double cuda_copy_bandwidth(std::int64_t bytes) {
   constexpr int repetitions = 12;
-  const DeviceArray from(bytes), to(bytes);
+  Vector<char> from(bytes, Device::cuda), to(bytes, Device::cuda);
   const Event begin, end;
-  check(cudaMemsetAsync(from.memory, 1, static_cast<std::size_t>(bytes), cuda::stream()), "filling device memory");
+  check(cudaMemsetAsync(from.data(), 1, static_cast<std::size_t>(bytes), cuda::stream()), "filling device memory");
   double best = 0;
   for (int r = 0; r < repetitions; ++r) {
     check(cudaEventRecord(begin.event, cuda::stream()), "recording an event");
-    check(cudaMemcpyAsync(to.memory, from.memory, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice,
+    check(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice,
                           cuda::stream()),
           "copying on the device");
     check(cudaEventRecord(end.event, cuda::stream()), "recording an event");
