@@ -46,11 +46,15 @@ __global__ void cooperative_kernel(Rows<Value> a, const T* x, T* y, double* ener
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
+/// As many as there is work for, also more than the GPU holds at once: `repeat` decides how many these are.
+std::int64_t blocks_for(std::int32_t rows, const CsrLaunch& launch) {
+  const std::int64_t rows_a_block = std::int64_t{launch.block_size / launch.coop} * launch.repeat;
+  return (rows + rows_a_block - 1) / rows_a_block;
+}
+
 template <class T, class Value>
 cuda::Product<T, Rows<Value>> product_of(std::int32_t rows, const CsrLaunch& launch) {
-  // As many blocks as there is work for, also more than the GPU holds at once: `repeat` decides how many these are.
-  const std::int64_t rows_a_block = std::int64_t{launch.block_size / launch.coop} * launch.repeat;
-  const std::int64_t blocks = std::max<std::int64_t>(1, (rows + rows_a_block - 1) / rows_a_block);
+  const std::int64_t blocks = std::max<std::int64_t>(1, blocks_for(rows, launch));
   return cuda::with_threads_a_row(launch.coop, [&]<int coop>() {
     return cuda::Product<T, Rows<Value>>(cooperative_kernel<T, Value, coop, false>,
                                          cooperative_kernel<T, Value, coop, true>, launch.block_size, blocks);
@@ -84,8 +88,7 @@ class CooperativeCsr final : public Operator<T> {
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     const Rows<Value> rows{this->size(), offsets_.data(), columns_.data(), values_.data(), launch_.repeat};
-    const std::int64_t groups = (std::int64_t{this->size()} + launch_.repeat - 1) / launch_.repeat;
-    product_(rows, groups * launch_.coop, x, y, energy);
+    product_(rows, blocks_for(this->size(), launch_) * launch_.block_size, x, y, energy);
   }
 
   CsrLaunch launch_;
