@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <string_view>
 
 #include "operators/basis.hpp"
@@ -20,6 +21,17 @@ inline operators::Device device() {
 
 inline bool runs_here(const operators::OperatorDescription& row) {
   return device() == operators::Device::host ? row.host : row.cuda;
+}
+
+/// What any operator is made from on the device of the tests; all that is given must outlive it.
+template <class T>
+operators::Ingredients<T> ingredients(const operators::BilinearForm& form, const operators::ElementMatrices& matrices) {
+  operators::Ingredients<T> from;
+  from.device = device();
+  from.form = &form;
+  from.element_matrices = &matrices;
+  from.matrix = std::make_shared<operators::CsrMatrix<T>>(operators::assemble<T>(form, matrices));
+  return from;
 }
 
 /// `size` times NaN, on the host.

@@ -12,6 +12,7 @@
 #include "solver/error.hpp"
 #include "solver/preconditioner.hpp"
 #include "tests/device.hpp"
+#include "tests/stored_formats.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
@@ -58,35 +59,19 @@ Vector<T> from_eigen(const Eigen::VectorXd& values) {
   return copied(vector, tests::device());
 }
 
-/// Of each row its columns, ascending, and values.
-using Rows = std::vector<std::vector<std::pair<std::int32_t, double>>>;
-
-/// The matrix of these rows.
+/// What csr and its kin are made from on the device of the tests.
 template <class T>
-Ingredients<T> from_rows(const Rows& rows) {
-  auto matrix = std::make_shared<CsrMatrix<T>>();
-  matrix->rows = static_cast<std::int32_t>(rows.size());
-  matrix->row_offsets = Vector<std::int64_t>(matrix->rows + 1);
-  matrix->row_offsets[0] = 0;
-  for (std::int32_t i = 0; i < matrix->rows; ++i)
-    matrix->row_offsets[i + 1] = matrix->row_offsets[i] + static_cast<std::int64_t>(rows[i].size());
-  matrix->columns = Vector<std::int32_t>(matrix->row_offsets[matrix->rows]);
-  matrix->values = Vector<T>(matrix->row_offsets[matrix->rows]);
-  std::int64_t k = 0;
-  for (const auto& row : rows)
-    for (const auto& [column, value] : row) {
-      matrix->columns[k] = column;
-      matrix->values[k++] = static_cast<T>(value);
-    }
+Ingredients<T> from_rows(const tests::Rows<T>& rows) {
   Ingredients<T> from;
   from.device = tests::device();
-  from.matrix = matrix;
+  from.matrix = tests::compress(rows);
   return from;
 }
 
 /// -1 / (1 + distance) to each neighbour at most `reach` away in both directions, and a diagonal that dominates.
-Rows grid(int width, int height, int reach) {
-  Rows rows(static_cast<std::size_t>(width * height));
+template <class T>
+tests::Rows<T> grid(int width, int height, int reach) {
+  tests::Rows<T> rows(static_cast<std::size_t>(width * height));
   for (int i = 0; i < width * height; ++i) {
     const int x = i % width, y = i / width;
     double sum = 1;
@@ -95,26 +80,27 @@ Rows grid(int width, int height, int reach) {
       for (int u = std::max(0, x - reach); u <= std::min(width - 1, x + reach); ++u) {
         const double value = 1.0 / (1 + std::abs(u - x) + std::abs(v - y));
         if (u == x && v == y) self = rows[i].size();
-        rows[i].emplace_back(v * width + u, -value);
+        rows[i].emplace_back(v * width + u, static_cast<T>(-value));
         sum += value;
       }
-    rows[i][self].second = sum;
+    rows[i][self].second = static_cast<T>(sum);
   }
   return rows;
 }
 
 /// A diagonal, and one dense row and column.
-Rows arrow(std::int32_t size) {
-  Rows rows(static_cast<std::size_t>(size));
+template <class T>
+tests::Rows<T> arrow(std::int32_t size) {
+  tests::Rows<T> rows(static_cast<std::size_t>(size));
   const std::int32_t dense = size / 3;
   for (std::int32_t i = 0; i < size; ++i) {
-    const double coupling = -0.5 / size;
+    const T coupling = static_cast<T>(-0.5 / size);
     if (i > dense) rows[i].emplace_back(dense, coupling);
-    rows[i].emplace_back(i, 2 + i % 3);
+    rows[i].emplace_back(i, T(2 + i % 3));
     if (i < dense) rows[i].emplace_back(dense, coupling);
     if (i != dense) continue;
     rows[i].clear();
-    for (std::int32_t j = 0; j < size; ++j) rows[i].emplace_back(j, j == i ? 2 + i % 3 : coupling);
+    for (std::int32_t j = 0; j < size; ++j) rows[i].emplace_back(j, j == i ? T(2 + i % 3) : coupling);
   }
   return rows;
 }
@@ -165,18 +151,18 @@ TEST_CASE_TEMPLATE("a loop inside one kernel makes the iterations of launched pa
                    double, float) {
   struct System {
     const char* what;
-    Rows rows;
+    tests::Rows<T> rows;
   };
   const bool on_gpu = tests::device() == Device::cuda;  // a host has no such loop, and nothing to fill
   const int dense = !on_gpu ? 201 : sizeof(T) == 8 ? 1801 : 2411;
-  const System systems[] = {{"all in the shared memory of one block of threads", grid(31, 29, 1)},
-                            {"all in shared memory", grid(131, 127, 1)},
-                            {"all in shared memory, rows of many lengths", grid(67, 71, 4)},
-                            {"more than shared memory holds", grid(dense, 1, dense)},
-                            {"a row that no window holds", arrow(on_gpu ? 60013 : 601)}};
+  const System systems[] = {{"all in the shared memory of one block of threads", grid<T>(31, 29, 1)},
+                            {"all in shared memory", grid<T>(131, 127, 1)},
+                            {"all in shared memory, rows of many lengths", grid<T>(67, 71, 4)},
+                            {"more than shared memory holds", grid<T>(dense, 1, dense)},
+                            {"a row that no window holds", arrow<T>(on_gpu ? 60013 : 601)}};
   for (const System& system : systems) {
     SUBCASE(system.what) {
-      const Ingredients<T> from = from_rows<T>(system.rows);
+      const Ingredients<T> from = from_rows(system.rows);
       for (const char* name : {"csr", "sell", "pjds"}) {
         CAPTURE(name);
         const auto a = find_operator(name)->template make<T>(from, {});

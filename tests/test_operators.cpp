@@ -19,21 +19,12 @@ using namespace femcg;
 using namespace femcg::operators;
 namespace tests = femcg::tests;
 using femcg::tests::FormOptions;
+using femcg::tests::ingredients;
 using femcg::tests::make_form;
 using femcg::tests::SmallForm;
 using mesh::CellShape;
 
 namespace {
-
-template <class T>
-Ingredients<T> ingredients(const BilinearForm& form, const ElementMatrices& matrices) {
-  Ingredients<T> from;
-  from.device = tests::device();
-  from.form = &form;
-  from.element_matrices = &matrices;
-  from.matrix = std::make_shared<CsrMatrix<T>>(assemble<T>(form, matrices));
-  return from;
-}
 
 template <class T>
 Vector<T> random_vector(std::int32_t n, unsigned seed) {

@@ -104,17 +104,6 @@ std::vector<double> load_of(std::int32_t unknowns) {
   return b;
 }
 
-/// What operators are made from on the device of the tests; all that is given must outlive it.
-template <class T>
-Ingredients<T> ingredients(const BilinearForm& form, const ElementMatrices& element_matrices) {
-  Ingredients<T> from;
-  from.device = tests::device();
-  from.form = &form;
-  from.element_matrices = &element_matrices;
-  from.matrix = std::make_shared<CsrMatrix<T>>(assemble<T>(form, element_matrices));
-  return from;
-}
-
 }  // namespace
 
 TEST_CASE_TEMPLATE("residuals of the first iterations, 100 in double and 30 in single precision, are the reference's",
@@ -134,7 +123,7 @@ TEST_CASE_TEMPLATE("residuals of the first iterations, 100 in double and 30 in s
     const tests::Assembled assembled(small.form);
     const CsrMatrix<double>& matrix = *assembled.from.matrix;
     const std::vector<double> b = load_of(matrix.rows);
-    const Ingredients<T> from = ingredients<T>(small.form, assembled.element_matrices);
+    const Ingredients<T> from = tests::ingredients<T>(small.form, assembled.element_matrices);
     for (const bool jacobi : {false, true}) {
       const std::vector<double> reference = reference_history(matrix, b, jacobi, iterations<T>);
       for (const OperatorDescription& row : catalogue()) {
@@ -161,7 +150,7 @@ TEST_CASE_TEMPLATE("two loops give the same bits wherever sums have one order", 
     const tests::SmallForm small = tests::make_form(shape, 2, flat ? std::array{31, 29, 1} : std::array{7, 8, 6});
     const ElementMatrices element_matrices = assemble_element_matrices(small.form);
     const std::vector<double> b = load_of(small.form.unknowns);
-    const Ingredients<T> from = ingredients<T>(small.form, element_matrices);
+    const Ingredients<T> from = tests::ingredients<T>(small.form, element_matrices);
     for (const OperatorDescription& row : catalogue()) {
       // Atomic sums have no order, and cuSPARSE promises none.
       if (!tests::runs_here(row) || row.name == "lma-atomic" || row.name.starts_with("cusparse")) continue;
