@@ -146,7 +146,7 @@ __device__ double end_patch(const PatchWork<T>& work, const CellPatch& patch, co
 template <class T, class Cells>
 __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor)
     patch_kernel(PatchWork<T> work, Cells cells) {
-  extern __shared__ double shared_memory[];
+  extern __shared__ __align__(16) double shared_memory[];
   T* x = reinterpret_cast<T*>(shared_memory);
   T* y = x + work.room;
   double energy = 0;

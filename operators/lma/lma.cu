@@ -27,7 +27,7 @@ class LmaOnGpu final : public Operator<T> {
         values_(assemble_on_gpu<T>(inputs)),
         matrix_of_slot_(copied(inputs.matrix_of_slot, Device::cuda)),
         diagonal_(diagonal_of(inputs)),
-        product_(inputs.patches, races) {}
+        product_(inputs.patches, races, Cells::scratch_size) {}
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::span<const std::int32_t> basis() const override { return unknown_at_.span(); }

@@ -133,6 +133,8 @@ Vector<T> assemble_on_gpu(const LmaInputs& inputs) {
   const LmaLayout<T> layout(inputs.patches.dofs, inputs.stored_once());
   const Vector<std::int32_t> cell_of_matrix = copied(inputs.cell_of_matrix, Device::cuda);
   Vector<T> values(layout.size(cell_of_matrix.size()), Device::cuda);
+  if (layout.columns)
+    cuda_clear(values.data() + values.size() - layout.together, layout.together * std::int64_t{sizeof(T)});
   if (inputs.factors.dimension == 2)
     launch_assembly<T, 2>(inputs, cell_of_matrix, values);
   else

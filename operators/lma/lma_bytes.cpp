@@ -35,8 +35,8 @@ OperatorBytes bytes_on_gpu(const Extent<T>& of, Races races, Dedup dedup) {
   const bool in_runs = lma_cell_threads(form.dofs_per_cell()) == CellThreads::one;
   const PatchBytes patches =
       bytes_of_patches(form, in_runs ? PlaceLayout::interleaved : PlaceLayout::cell_major, races, sizeof(T));
-  const std::int64_t matrices =
-      patches.slots * (in_runs ? (packed_bytes + run_bytes - 1) / run_bytes * run_bytes : packed_bytes);
+  const std::int64_t matrices = in_runs ? patches.slots * ((packed_bytes + run_bytes - 1) / run_bytes * run_bytes)
+                                        : patches.slots * packed_bytes + run_bytes;
   const bool perhaps_once = dedup != Dedup::off;
   OperatorBytes bytes;
   bytes.stored = matrices + patches.lists + patches.rim + (perhaps_once ? patches.slots * number : 0);

@@ -3,6 +3,10 @@
 // What a thread block does with the element matrices of one patch: y_e = K_e x_e, from the lower triangle of K_e alone.
 // Row i of it serves y_i and, mirrored, the y_j before it.
 
+#include <cuda_pipeline_primitives.h>
+
+#include <cstdint>
+
 #include "operators/cuda_cell_patches.cuh"
 #include "operators/lma/lma_layout.cuh"
 
@@ -54,6 +58,7 @@ struct ThreadCells {
   static constexpr int in_flight = runs < 8 ? runs : 8;
   static constexpr int words = sizeof(T) / 4;
   static constexpr int blocks_a_multiprocessor = blocks_with_registers(threads, 2 * words * n + 4 * in_flight + 36);
+  static constexpr int scratch_size = 0;
 
   const T* values;
   const std::int32_t* matrix_of_slot;  ///< with `once`
@@ -115,25 +120,34 @@ __device__ T sum_of_own_column(T (&parts)[columns_together]) {
   return parts[0] + __shfl_xor_sync(all_lanes, parts[0], columns_together);
 }
 
-/// A warp a cell of n dofs: lane l has the rows l, l + 32, ... of x_e and y_e. The matrix is read column by column,
-/// `together` of them at once; what the columns' entries above the diagonal add to y is summed over the lanes for
-/// 16 columns together.
+/// A warp a cell of n dofs: lane l has the rows l, l + 32, ... of x_e and y_e. The matrix comes column by column, four
+/// at once; what the columns' entries above the diagonal add to y is summed over the lanes for 16 columns together.
+/// With `once` the columns are read as they are needed: they are in the caches. Else each warp has the next panels of
+/// four columns, of its next cell too, on their way to shared memory.
 template <class T, int n, bool once>
 struct WarpCells {
-  static constexpr int threads = 128, rows = (n + threads_a_warp - 1) / threads_a_warp;
+  static constexpr int threads = 128, warps = threads / threads_a_warp;
+  static constexpr int rows = (n + threads_a_warp - 1) / threads_a_warp;
   static constexpr int packed = n * (n + 1) / 2, together = 4;
   static constexpr int words = sizeof(T) / 4;
   static constexpr int blocks_a_multiprocessor =
-      blocks_with_registers(threads, words*(threads_a_warp + (2 + together) * rows) + 40);
+      blocks_with_registers(threads, words*(columns_together + (2 + together) * rows) + 48);
+  /// Panels on their way; numbers of shared memory for one, which begins and ends at 16 bytes.
+  static constexpr int panels = (n + together - 1) / together, ahead_of_use = n <= 40 ? 4 : 2;
+  static constexpr int run = LmaLayout<T>::together, panel_room = (together * n + 2 * (run - 1)) / run * run;
+  static constexpr int ring = ahead_of_use + 1, scratch_size = once ? 0 : warps * ring * panel_room;
 
   const T* values;
   const std::int32_t* matrix_of_slot;  ///< with `once`
 
-  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
-    constexpr int cells = threads / threads_a_warp;
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
     const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
     const int warp = static_cast<int>(threadIdx.x) / threads_a_warp;
-    for (int first = 0; first < patch.cells; first += cells) {
+    Panels coming{values + (patch.first_slot + warp) * packed, scratch + warp * (ring * panel_room),
+                  (patch.cells - warp + warps - 1) / warps};
+    if constexpr (!once)
+      for (int panel = 0; panel < ahead_of_use; ++panel) coming.fetch(lane);
+    for (int first = 0; first < patch.cells; first += warps) {
       const int cell = first + warp;
       int place[rows];
       T y_e[rows];
@@ -146,10 +160,17 @@ struct WarpCells {
           x_e[b] = x[place[b]];
           y_e[b] = T(0);
         }
-        const std::int64_t slot = patch.first_slot + cell, matrix = once ? matrix_of_slot[slot] : slot;
-        multiply(values + matrix * packed + lane, lane, x_e, y_e);
+        const std::int64_t slot = patch.first_slot + cell;
+        if constexpr (once) {
+          const T* matrix = values + std::int64_t{matrix_of_slot[slot]} * packed + lane;
+          multiply([matrix](int first_column) { return matrix + start(first_column); }, lane, x_e, y_e);
+        } else {
+          const int phase = static_cast<int>(slot * packed % run);
+          multiply([&](int first_column) { return coming.take(lane) + (phase + start(first_column)) % run + lane; },
+                   lane, x_e, y_e);
+        }
       }
-      for_each_colour(all, patch, first, first + cells, cell, [&] {
+      for_each_colour(all, patch, first, first + warps, cell, [&] {
 #pragma unroll
         for (int b = 0; b < rows; ++b)
           if (place[b] < patch.unknown_count) y[place[b]] += y_e[b];
@@ -158,30 +179,77 @@ struct WarpCells {
   }
 
  private:
-  /// Where column j begins, less its row: entry (i, j) is i further.
-  static constexpr __device__ int column(int j) { return j * n - j * (j - 1) / 2 - j; }
+  /// Where column j begins: with entry (j, j).
+  static constexpr __host__ __device__ int start(int j) { return j * n - j * (j - 1) / 2; }
 
-  /// `from` is the matrix and the lane. The first column of each block of 32 has entries in every lane, the next ones
-  /// in one less each.
-  __device__ static void multiply(const T* from, int lane, const T (&x_e)[rows], T (&y_e)[rows]) {
+  /// The matrices of a warp's cells of a patch, panel by panel. All lanes call its functions together.
+  struct Panels {
+    const T* matrix;  ///< of the panel that is fetched next
+    T* room;          ///< of the warp
+    int cells;        ///< from that panel's on
+    int panel = 0, fetched_to = 0, taken_from = 0;
+
+    __device__ void fetch(int lane) {
+      if (cells > 0) {
+        const T* from = matrix + start(panel * together);
+        const int skip = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) / sizeof(T) % run);
+        const int runs = (skip + start(min((panel + 1) * together, n)) - start(panel * together) + run - 1) / run;
+        T* to = room + fetched_to * panel_room;
+        for (int k = lane; k < runs; k += threads_a_warp)
+          __pipeline_memcpy_async(to + k * run, from - skip + k * run, run * sizeof(T));
+        fetched_to = fetched_to + 1 < ring ? fetched_to + 1 : 0;
+        if (++panel == panels) {
+          panel = 0;
+          matrix += warps * packed;
+          --cells;
+        }
+      }
+      __pipeline_commit();
+    }
+    /// The panel after the one that was taken last, which is used no more.
+    __device__ const T* take(int lane) {
+      __syncwarp();
+      fetch(lane);
+      __pipeline_wait_prior(ahead_of_use);
+      __syncwarp();
+      const T* at = room + taken_from * panel_room;
+      taken_from = taken_from + 1 < ring ? taken_from + 1 : 0;
+      return at;
+    }
+  };
+
+  /// Entry (i, j) of this lane's row i = 32 b + lane is panel_at(first)[start(j) - start(first) - j + 32 b] where
+  /// `first` is the first of four columns. The first column of each block of 32 has entries in every lane, the next
+  /// ones in one less each.
+  template <class PanelAt>
+  __device__ static void multiply(const PanelAt& panel_at, int lane, const T (&x_e)[rows], T (&y_e)[rows]) {
 #pragma unroll
-    for (int half = 0; half < 2 * rows; ++half) {
+    for (int half = 0; half < (n + columns_together - 1) / columns_together; ++half) {
       constexpr int halves = threads_a_warp / columns_together;
       const int block = half / halves, first_lane = half % halves * columns_together;
       T above[columns_together];
 #pragma unroll
       for (int first = 0; first < columns_together; first += together) {
+        const int first_column = half * columns_together + first;
         T k[together][rows];
+        if (first_column < n) {
+          const T* panel = panel_at(first_column);
 #pragma unroll
-        for (int c = 0; c < together; ++c)
+          for (int c = 0; c < together; ++c)
 #pragma unroll
-          for (int b = 0; b < rows; ++b) {
-            if (b < block) continue;
-            const int j = half * columns_together + first + c, i = b * threads_a_warp + lane;
-            k[c][b] = j < n && j <= i && i < n ? load<once>(from + column(j) + b * threads_a_warp) : T(0);
-          }
+            for (int b = 0; b < rows; ++b) {
+              if (b < block) continue;
+              const int j = first_column + c, i = b * threads_a_warp + lane;
+              const int at = start(j) - start(first_column) - j + b * threads_a_warp;
+              k[c][b] = j < n && j <= i && i < n ? panel[at] : T(0);
+            }
+        }
 #pragma unroll
         for (int c = 0; c < together; ++c) {
+          if (first_column + c >= n) {
+            above[first + c] = T(0);
+            continue;
+          }
           const int of_column = first_lane + first + c;  // the lane that has its row
           const T x_j = __shfl_sync(all_lanes, x_e[block], of_column);
           T sum = lane == of_column ? T(0) : k[c][block] * x_e[block];

@@ -24,7 +24,10 @@ struct LmaLayout {
 
   __host__ __device__ int packed() const { return dofs * (dofs + 1) / 2; }
   __host__ __device__ int runs() const { return (packed() + together - 1) / together; }
-  std::int64_t size(std::int64_t matrices) const { return matrices * (columns ? packed() : runs() * together); }
+  /// Numbers in all. Columns end with 16 bytes more, since they are read in pieces that begin and end at 16 bytes.
+  std::int64_t size(std::int64_t matrices) const {
+    return columns ? matrices * packed() + together : matrices * runs() * together;
+  }
   __device__ std::int64_t index(std::int64_t matrix, int i, int j) const {
     if (columns) return matrix * packed() + j * dofs - j * (j - 1) / 2 + (i - j);
     const int entry = i * (i + 1) / 2 + j;
