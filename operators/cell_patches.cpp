@@ -357,6 +357,12 @@ void colour_patches(CellPatches& made) {
 
 }  // namespace
 
+int CellPatches::most_cells() const {
+  int most = 0;
+  for (const CellPatch& patch : patches.span()) most = std::max<int>(most, patch.cells);
+  return most;
+}
+
 int cells_a_patch(const BilinearForm& form, int least, int most) {
   constexpr int patches_for_all = 1024;
   return std::clamp(form.cells() / patches_for_all / least * least, least, most);

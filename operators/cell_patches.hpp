@@ -82,6 +82,8 @@ struct CellPatches {
   std::int32_t most_unknowns = 0;  ///< of a patch
 
   std::int64_t slots() const { return cell_of_slot.size(); }
+  /// Of a patch.
+  int most_cells() const;
   /// Numbers that the layout takes for a slot: the dofs, in the interleaved one to an even number.
   int places_a_slot() const { return layout == PlaceLayout::interleaved ? (dofs + 1) / 2 * 2 : dofs; }
   /// Where the place of a dof of a slot is found.

@@ -2,6 +2,8 @@
 
 // The patches of cells (cell_patches.hpp) as the threads of the GPU see them.
 
+#include <algorithm>
+
 #include "operators/cell_patches.hpp"
 #include "operators/cuda.cuh"
 
@@ -28,7 +30,9 @@ class CellPatchesOnGpu {
         colours_(copied(from.colours, Device::cuda)),
         rim_(copied(from.rim, Device::cuda)),
         rim_offsets_(copied(from.rim_offsets, Device::cuda)),
-        contributions_(copied(from.contributions, Device::cuda)) {}
+        contributions_(copied(from.contributions, Device::cuda)) {
+    for (const CellPatch& patch : from.patches.span()) own_unknowns_ += patch.own_count;
+  }
 
   Patches pointers() const {
     return {patches_.data(), shared_.data(),      places_.data(),       colours_.data(),
@@ -37,6 +41,17 @@ class CellPatchesOnGpu {
   std::int64_t patches() const { return patches_.size(); }
   std::int64_t rim() const { return rim_.size(); }
   std::int64_t contributions() const { return contributions_.size(); }
+  /// Those that some patch has.
+  std::int64_t own_unknowns() const { return own_unknowns_; }
+  /// Of each contribution, which of the rim it is for; on the GPU.
+  Vector<std::int32_t> rim_of_shared() const {
+    Vector<std::int32_t> of = copied(shared_, Device::host);
+    const Vector<std::int32_t> rim = copied(rim_, Device::host);
+    for (std::int32_t& unknown : of.span())
+      unknown = static_cast<std::int32_t>(std::lower_bound(rim.span().begin(), rim.span().end(), unknown) -
+                                          rim.span().begin());
+    return copied(of, Device::cuda);
+  }
   /// What every product reads, and what a gather reads besides.
   std::int64_t bytes() const {
     return patches_.bytes() + shared_.bytes() + places_.bytes() + colours_.bytes() + rim_.bytes();
@@ -50,6 +65,7 @@ class CellPatchesOnGpu {
   Vector<std::uint8_t> colours_;
   Vector<std::int32_t> rim_;
   Vector<std::uint32_t> rim_offsets_, contributions_;
+  std::int64_t own_unknowns_ = 0;
 };
 
 /// The places of the n dofs of one slot, of the interleaved layout: neighbouring threads read neighbouring words.

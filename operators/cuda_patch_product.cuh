@@ -177,6 +177,28 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor
   sum_of_grid(sums, work.parts, [&](const double(&results)[1]) { *work.energy = results[0]; });
 }
 
+/// The shared memory that a block of a kernel may ask for.
+template <class Kernel>
+std::int64_t most_shared_bytes(Kernel kernel) {
+  int device = 0, most = 0;
+  cudaFuncAttributes attributes{};
+  check(cudaGetDevice(&device), "asking for the GPU");
+  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "asking for shared memory");
+  check(cudaFuncGetAttributes(&attributes, kernel), "asking for a kernel's shared memory");
+  return most - static_cast<std::int64_t>(attributes.sharedSizeBytes);
+}
+
+/// Lets a kernel have all the shared memory there is (the attribute is the kernel's, which several products share), and
+/// returns how many of its blocks the GPU holds at once with `shared_bytes` each.
+template <class Kernel>
+std::int64_t prepare_patch_kernel(Kernel kernel, int threads, std::int64_t shared_bytes) {
+  const std::int64_t most = most_shared_bytes(kernel);
+  if (shared_bytes > most) throw std::logic_error("a patch of cells does not fit into shared memory");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
+        "asking for shared memory");
+  return resident_blocks(kernel, threads, static_cast<std::size_t>(shared_bytes));
+}
+
 template <class T>
 __global__ void clear_rim_kernel(Patches all, std::int64_t rim, T* y) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -202,7 +224,8 @@ class PatchProduct {
         races_(races),
         room_((patches.most_unknowns + 1 + 3) / 4 * 4),
         shared_bytes_((2 * room_ + scratch) * static_cast<std::int64_t>(sizeof(T))),
-        blocks_(prepared()),
+        scratch_(scratch),
+        blocks_(prepare_patch_kernel(patch_kernel<T, Cells>, Cells::threads, shared_bytes_)),
         rim_blocks_(std::min((patches.rim.size() + rim_threads - 1) / rim_threads,
                              resident_blocks(clear_rim_kernel<T>, rim_threads))),
         contributions_(races == Races::gather ? patches.contributions.size() : 0, Device::cuda),
@@ -219,6 +242,9 @@ class PatchProduct {
 
   const CellPatchesOnGpu& patches() const { return patches_; }
   Races races() const { return races_; }
+  /// Numbers of shared memory for a patch's part of a vector, and for the cells' work.
+  std::int64_t room() const { return room_; }
+  std::int64_t scratch() const { return scratch_; }
   /// Held for the patches besides the cells' own data.
   std::int64_t bytes() const {
     return patches_.bytes() + patches_.gather_bytes() + contributions_.bytes() + order_bytes();
@@ -258,21 +284,6 @@ class PatchProduct {
  private:
   static constexpr int rim_threads = 256;
 
-  /// Blocks that the GPU holds at once, once the kernel may have all the shared memory there is: the attribute is the
-  /// kernel's, which several products share.
-  std::int64_t prepared() const {
-    const auto kernel = patch_kernel<T, Cells>;
-    int device = 0, most = 0;
-    cudaFuncAttributes attributes{};
-    check(cudaGetDevice(&device), "asking for the GPU");
-    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "asking for shared memory");
-    check(cudaFuncGetAttributes(&attributes, kernel), "asking for a kernel's shared memory");
-    most -= static_cast<int>(attributes.sharedSizeBytes);
-    if (shared_bytes_ > most) throw std::logic_error("a patch of cells does not fit into shared memory");
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), "asking for shared memory");
-    return resident_blocks(kernel, Cells::threads, static_cast<std::size_t>(shared_bytes_));
-  }
-
   std::int64_t order_bytes() const {
     return coloured_.bytes() + earlier_offsets_.bytes() + earlier_.bytes() + done_.bytes();
   }
@@ -285,7 +296,7 @@ class PatchProduct {
 
   CellPatchesOnGpu patches_;
   Races races_;
-  std::int64_t room_, shared_bytes_, blocks_, rim_blocks_;
+  std::int64_t room_, shared_bytes_, scratch_, blocks_, rim_blocks_;
   mutable Vector<T> contributions_;
   mutable PartsStorage<1> parts_;
   Vector<std::int32_t> coloured_, earlier_;  ///< see PatchOrder

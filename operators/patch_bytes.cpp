@@ -28,7 +28,8 @@ PatchBytes bytes_of_patches(const BilinearForm& form, PlaceLayout layout, Races 
   // An unknown of the rim is listed by two patches, and once more as the rim, with an offset and two numbers.
   const std::int64_t of_rim = 6 * form.unknowns * number;
   const std::int64_t contributions = races == Races::gather ? 2 * form.unknowns * value_bytes : 0;
-  return {slots, of_slots, of_rim + contributions, bytes_of_geometry(form)};
+  const std::int64_t told = 2 * form.unknowns * (2 * value_bytes + number);  // numbers with the round that they are of
+  return {slots, of_slots, of_rim + contributions, told, bytes_of_geometry(form)};
 }
 
 }  // namespace femcg::operators

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "operators/cuda_patch_product.cuh"
+#include "operators/cuda_resident_patches.cuh"
 #include "operators/lma/lma_cells.cuh"
 
 namespace femcg::operators {
@@ -27,10 +27,17 @@ class LmaOnGpu final : public Operator<T> {
         values_(assemble_on_gpu<T>(inputs)),
         matrix_of_slot_(copied(inputs.matrix_of_slot, Device::cuda)),
         diagonal_(diagonal_of(inputs)),
+        chosen_(chosen_of(inputs)),
         product_(inputs.patches, races, Cells::scratch_size) {}
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  std::map<std::string, std::string> chosen() const override { return chosen_; }
   std::span<const std::int32_t> basis() const override { return unknown_at_.span(); }
+  /// Of the gather, whose order it keeps.
+  std::unique_ptr<ResidentCg<T>> resident_cg() const override {
+    return product_.races() != Races::gather ? nullptr
+                                             : cuda::make_resident_patches(product_, cells_at_hand(), this->size());
+  }
 
   Footprint footprint() const override {
     const std::int64_t word = sizeof(T), packed = std::int64_t{dofs_} * (dofs_ + 1) / 2;
@@ -45,9 +52,17 @@ class LmaOnGpu final : public Operator<T> {
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    product_(Cells{values_.data(), matrix_of_slot_.data()}, x, y, energy);
+    product_(cells_at_hand(), x, y, energy);
   }
+  Cells cells_at_hand() const { return {values_.data(), matrix_of_slot_.data()}; }
 
+  static std::map<std::string, std::string> chosen_of(const LmaInputs& inputs) {
+    return {
+        {"dedup", inputs.stored_once() ? "on" : "off"},
+        {"matrices", std::to_string(inputs.stored_once() ? inputs.cell_of_matrix.size()
+                                                         : inputs.factors.cell_nodes.size() / inputs.factors.nodes)},
+        {"patch", std::to_string(inputs.patches.most_cells())}};
+  }
   Vector<T> diagonal_of(const LmaInputs& inputs) const {
     const cuda::PatchProduct<T, cuda::DiagonalCells<T>> sum(inputs.patches, Races::gather);
     Vector<T> none(inputs.patches.unknown_count, Device::cuda), diagonal(inputs.patches.unknown_count, Device::cuda);
@@ -65,6 +80,7 @@ class LmaOnGpu final : public Operator<T> {
   Vector<T> values_;
   Vector<std::int32_t> matrix_of_slot_;
   Vector<T> diagonal_;
+  std::map<std::string, std::string> chosen_;
   cuda::PatchProduct<T, Cells> product_;
 };
 

@@ -44,6 +44,7 @@ OperatorBytes bytes_on_gpu(const Extent<T>& of, Races races, Dedup dedup) {
   // The lists of the sum that gives the diagonal; the cell of each matrix.
   bytes.making = patches.geometry + patches.lists + patches.rim + patches.slots * number;
   bytes.making_on_host = bytes.making;
+  if (races == Races::gather) bytes.resident = patches.resident;
   return bytes;
 }
 

@@ -23,6 +23,7 @@ OperatorBytes bytes_on_gpu(const Extent<T>& of, std::string_view geometry) {
   bytes.unsure = patches.rim + (surely_all ? 0 : (points - 1) * of_point);
   bytes.making = patches.geometry + patches.slots * std::int64_t{sizeof(std::int32_t)};
   bytes.making_on_host = bytes.making + patches.lists + patches.rim;
+  if (form.robin.empty()) bytes.resident = patches.resident;
   return bytes;
 }
 

@@ -72,4 +72,12 @@ Vector<double> matrix_free_diagonal(const BilinearForm& form);
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_matrix_free_cuda(const MatrixFreeInputs& inputs);
 
+/// The same for the cells that it finds: in files of their own, each of which takes minutes to compile.
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_matrix_free_quadrilaterals(const MatrixFreeInputs& inputs);
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_matrix_free_hexahedra(const MatrixFreeInputs& inputs);
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_matrix_free_simplices(const MatrixFreeInputs& inputs);
+
 }  // namespace femcg::operators

@@ -1,0 +1,321 @@
+#pragma once
+
+// The single-reduction method of CG (Chronopoulos & Gear 1989) in one kernel that stays on the GPU, with a product over
+// patches of cells: a block of threads a patch. It keeps u, p, s, x and r of all unknowns of its patch in shared
+// memory, also of those that other patches have: each of these adds up, in the order of the patches, what all have for
+// w = A u there, and so moves them as the others do, to the bit. Blocks talk twice an iteration (cuda_meeting.cuh),
+// each time one way through the second-level cache:
+//
+//   w      what a patch has for an unknown that it shares is published with its round
+//   sums   u'w, r'u and r'r over the patch's own unknowns, of which the last two are published before the product
+//
+// Sums are in fixed order: two runs give the same bits.
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "operators/cuda_meeting.cuh"
+#include "operators/cuda_patch_product.cuh"
+#include "operators/cuda_step_length.cuh"
+#include "operators/resident_cg.hpp"
+
+namespace femcg::operators::cuda {
+
+/// The vectors of the method; u is r where there is no diagonal.
+template <class T>
+struct PatchVectors {
+  const T* inverse_diagonal;
+  T *u, *p, *s, *x, *r;
+};
+
+/// What the loop needs of the patches, and where blocks tell each other what they have.
+template <class T>
+struct PatchLoop {
+  Patches all;
+  const std::int32_t* rim_of_shared;  ///< of each contribution, which of Patches::rim it is for
+  int room, scratch;                  ///< numbers of shared memory for a vector, and for the cells' work
+  Stamped<T>* contributions;
+  Stamped<double>*
+      parts;            ///< of two rounds: some blocks still look at the last one's while others write the next one's
+  std::uint64_t round;  ///< before this launch
+};
+
+enum PatchSum { patch_uw, patch_ru, patch_rr, patch_sums };
+
+/// The sums over a block, known to all its threads. All of them call it; `of_warp` has N numbers a warp.
+template <int threads, int N>
+__device__ void sum_over_block(double (&values)[N], double* of_warp) {
+  constexpr int warps = threads / threads_a_warp;
+#pragma unroll
+  for (int n = 0; n < N; ++n)
+    for (int distance = threads_a_warp / 2; distance > 0; distance /= 2)
+      values[n] += __shfl_xor_sync(all_lanes, values[n], distance);
+  if (threadIdx.x % threads_a_warp == 0)
+    for (int n = 0; n < N; ++n) of_warp[n * warps + threadIdx.x / threads_a_warp] = values[n];
+  __syncthreads();
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    values[n] = 0;
+    for (int warp = 0; warp < warps; ++warp) values[n] += of_warp[n * warps + warp];
+  }
+  __syncthreads();
+}
+
+/// One patch and its block of threads.
+template <class T, class Cells>
+class PatchThread {
+ public:
+  static constexpr int threads = Cells::threads;
+
+  __device__ PatchThread(const PatchLoop<T>& loop, const PatchVectors<T>& v, T* shared, double* of_warp)
+      : loop_(loop),
+        v_(v),
+        patch_(loop.all.patches[blockIdx.x]),
+        of_warp_(of_warp),
+        u_(shared),
+        w_(u_ + loop.room),
+        scratch_(w_ + loop.room),
+        p_(scratch_ + loop.scratch),
+        s_(p_ + loop.room),
+        x_(s_ + loop.room),
+        r_(x_ + loop.room) {
+    if (threadIdx.x == 0) u_[patch_.unknown_count] = T(0);
+    for (int i = first(); i < patch_.unknown_count; i += threads) {
+      const std::int32_t at = position(i);
+      u_[i] = v.u[at];
+      p_[i] = v.p[at];
+      s_[i] = v.s[at];
+      x_[i] = v.x[at];
+      r_[i] = v.r[at];
+      w_[i] = T(0);
+    }
+  }
+
+  /// Publishes the block's part of r'u and r'r. Ends with a barrier.
+  __device__ void give_residual(std::uint64_t round) const {
+    double sums[2] = {};
+    for (int i = first(); i < patch_.own_count; i += threads) {
+      const auto r = static_cast<double>(r_[i]);
+      sums[0] += r * static_cast<double>(u_[i]);
+      sums[1] += r * r;
+    }
+    sum_over_block<threads>(sums, of_warp_);
+    if (threadIdx.x == 0) {
+      publish(part(patch_ru, round), sums[0], round);
+      publish(part(patch_rr, round), sums[1], round);
+    }
+  }
+
+  /// w = A u, and the block's part of u'w.
+  template <class Multiply>
+  __device__ void multiply(const Multiply& multiply, std::uint64_t round) {
+    multiply(patch_, u_, w_, scratch_);
+    __syncthreads();
+    const int mine = patch_.private_count;
+    for (int i = mine + first(); i < patch_.unknown_count; i += threads)
+      publish(loop_.contributions + contribution(i), w_[i], round);
+    double sums[1] = {};
+    for (int i = first(); i < mine; i += threads) sums[0] += energy_of_row(u_[i], w_[i]);
+    for (int i = mine + first(); i < patch_.unknown_count; i += threads) {
+      w_[i] = gathered(contribution(i), w_[i], round);
+      if (i < patch_.own_count) sums[0] += energy_of_row(u_[i], w_[i]);
+    }
+    sum_over_block<threads>(sums, of_warp_);
+    if (threadIdx.x == 0) publish(part(patch_uw, round), sums[0], round);
+  }
+
+  /// The sums of all blocks from `from` on, known to all threads.
+  template <int N>
+  __device__ void meet(int from, double (&sums)[N], std::uint64_t round) const {
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      sums[n] = 0;
+      for (unsigned block = threadIdx.x; block < gridDim.x; block += threads)
+        sums[n] += awaited(part(from + n, round) - blockIdx.x + block, round);
+    }
+    sum_over_block<threads>(sums, of_warp_);
+  }
+
+  __device__ void update(T alpha, T beta) {
+    for (int i = first(); i < patch_.unknown_count; i += threads) {
+      p_[i] = u_[i] + beta * p_[i];
+      s_[i] = w_[i] + beta * s_[i];
+      x_[i] += alpha * p_[i];
+      r_[i] -= alpha * s_[i];
+      u_[i] = v_.inverse_diagonal != nullptr ? __ldg(v_.inverse_diagonal + position(i)) * r_[i] : r_[i];
+      w_[i] = T(0);
+    }
+  }
+
+  __device__ void write_back() const {
+    for (int i = first(); i < patch_.own_count; i += threads) {
+      const std::int32_t at = position(i);
+      v_.u[at] = u_[i];
+      v_.p[at] = p_[i];
+      v_.s[at] = s_[i];
+      v_.x[at] = x_[i];
+      v_.r[at] = r_[i];
+    }
+  }
+
+  __device__ const CellPatch& patch() const { return patch_; }
+
+ private:
+  static __device__ int first() { return static_cast<int>(threadIdx.x); }
+  /// Of a shared unknown at a place.
+  __device__ std::int64_t contribution(int place) const {
+    return patch_.first_contribution + (place - patch_.private_count);
+  }
+  __device__ std::int32_t position(int place) const {
+    return place < patch_.own_count ? patch_.first_own + place : __ldg(loop_.all.shared + contribution(place));
+  }
+  __device__ Stamped<double>* part(int sum, std::uint64_t round) const {
+    return loop_.parts + (round % 2 * patch_sums + sum) * gridDim.x + blockIdx.x;
+  }
+  template <class Number>
+  static __device__ Number awaited(const Stamped<Number>* at, std::uint64_t round) {
+    Stamped<Number> seen = look_at(at);
+    while (!is_of(seen, round)) seen = look_at(at);
+    return seen.value;
+  }
+  /// What all patches have for the unknown of one contribution, which is this patch's own `value`.
+  __device__ T gathered(std::int64_t mine, T value, std::uint64_t round) const {
+    const std::int32_t r = __ldg(loop_.rim_of_shared + mine);
+    const std::uint32_t end = __ldg(loop_.all.rim_offsets + r + 1);
+    T sum = 0;
+    for (std::uint32_t k = __ldg(loop_.all.rim_offsets + r); k < end; ++k) {
+      const std::uint32_t of = __ldg(loop_.all.contributions + k);
+      sum += of == mine ? value : awaited(loop_.contributions + of, round);
+    }
+    return sum;
+  }
+
+  const PatchLoop<T>& loop_;
+  const PatchVectors<T>& v_;
+  CellPatch patch_;
+  double* of_warp_;
+  T *u_, *w_, *scratch_, *p_, *s_, *x_, *r_;
+};
+
+/// Iterations 1 to `iterations`; scalars as ResidentCg has them.
+template <class T, class Cells>
+__global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor)
+    resident_patches_kernel(PatchLoop<T> loop, Cells cells, PatchVectors<T> v, int iterations, double* scalars) {
+  extern __shared__ __align__(16) double shared_memory[];
+  __shared__ double of_warp[patch_sums * Cells::threads / threads_a_warp];
+  PatchThread<T, Cells> thread(loop, v, reinterpret_cast<T*>(shared_memory), of_warp);
+  constexpr bool looks_ahead = requires { cells.ahead(loop.all, thread.patch()); };
+  const auto multiply_with = [&](const auto&... ahead) {
+    return
+        [&](const CellPatch& patch, const T* x, T* y, T* scratch) { cells(loop.all, patch, x, y, scratch, ahead...); };
+  };
+  const auto iterate = [&](const auto& multiply) {
+    double old_rz = scalars[0], old_energy = scalars[2];
+    const bool writes = blockIdx.x == 0 && threadIdx.x == 0;
+    std::uint64_t round = loop.round + 1;
+    for (int iteration = 1; iteration <= iterations; ++iteration, ++round) {
+      thread.give_residual(round);
+      thread.multiply(multiply, round);
+      double sums[patch_sums];
+      thread.meet(patch_uw, sums, round);
+      const double rz = sums[patch_ru], beta = step_length(rz, old_rz),
+                   energy = sums[patch_uw] - beta * beta * old_energy, alpha = step_length(rz, energy);
+      old_rz = rz;
+      old_energy = energy;
+      if (writes) {
+        double* now = scalars + std::int64_t{CgScalars::count} * iteration;
+        if (iteration > 1) {
+          now[0] = rz;
+          now[1] = sums[patch_rr];
+        }
+        now[2] = energy;
+        now[3] = sums[patch_uw];
+      }
+      thread.update(static_cast<T>(alpha), static_cast<T>(beta));
+    }
+    thread.give_residual(round);
+    double sums[2];
+    thread.meet(patch_ru, sums, round);
+    if (!writes) return;
+    double* last = scalars + std::int64_t{CgScalars::count} * (iterations + 1);
+    last[0] = sums[0];
+    last[1] = sums[1];
+  };
+  if constexpr (looks_ahead) {
+    const auto ahead = cells.ahead(loop.all, thread.patch());  // the same in every iteration
+    iterate(multiply_with(ahead));
+  } else {
+    iterate(multiply_with());
+  }
+  thread.write_back();
+}
+
+template <std::floating_point T, class Cells>
+class ResidentPatches final : public ResidentCg<T> {
+ public:
+  ResidentPatches(const PatchProduct<T, Cells>& product, Cells cells)
+      : product_(product),
+        cells_(std::move(cells)),
+        rim_of_shared_(product.patches().rim_of_shared()),
+        contributions_(zeros<Stamped<T>>(product.patches().contributions())),
+        parts_(zeros<Stamped<double>>(2 * patch_sums * product.patches().patches())) {}
+
+  /// Whether all blocks are on the GPU at once; asked before one is made.
+  static bool fits(const PatchProduct<T, Cells>& product) {
+    const std::int64_t patches = product.patches().patches(), bytes = shared_bytes(product);
+    return patches > 0 && bytes <= most_shared_bytes(kernel()) &&
+           patches <= prepare_patch_kernel(kernel(), Cells::threads, bytes);
+  }
+
+  void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
+               Vector<T>& r, Vector<double>& scalars) const override {
+    const PatchVectors<T> v{inverse_diagonal != nullptr ? inverse_diagonal->data() : nullptr,
+                            inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
+                            vectors.p.data(),
+                            vectors.s.data(),
+                            x.data(),
+                            r.data()};
+    const PatchLoop<T> loop{product_.patches().pointers(),
+                            rim_of_shared_.data(),
+                            static_cast<int>(product_.room()),
+                            static_cast<int>(product_.scratch()),
+                            contributions_.data(),
+                            parts_.data(),
+                            rounds_};
+    launch_resident(kernel(), product_.patches().patches(), Cells::threads,
+                    static_cast<std::size_t>(shared_bytes(product_)), loop, cells_, v, static_cast<int>(iterations),
+                    scalars.data());
+    rounds_ += static_cast<std::uint64_t>(iterations) + 1;
+  }
+
+ private:
+  static auto kernel() { return resident_patches_kernel<T, Cells>; }
+  static std::int64_t shared_bytes(const PatchProduct<T, Cells>& product) {
+    return (6 * product.room() + product.scratch()) * static_cast<std::int64_t>(sizeof(T));
+  }
+  template <class Number>
+  static Vector<Number> zeros(std::int64_t size) {
+    Vector<Number> to(size, Device::cuda);
+    cuda_clear(to.data(), to.bytes());
+    return to;
+  }
+
+  const PatchProduct<T, Cells>& product_;
+  Cells cells_;
+  Vector<std::int32_t> rim_of_shared_;
+  mutable Vector<Stamped<T>> contributions_;
+  mutable Vector<Stamped<double>> parts_;
+  mutable std::uint64_t rounds_ = 0;  ///< of all launches
+};
+
+/// The loop, or null where the patches are too many to be on the GPU at once, too large for its shared memory, or leave
+/// out unknowns that no cell has.
+template <std::floating_point T, class Cells>
+std::unique_ptr<ResidentCg<T>> make_resident_patches(const PatchProduct<T, Cells>& product, Cells cells,
+                                                     std::int64_t unknowns) {
+  if (product.patches().own_unknowns() != unknowns || !ResidentPatches<T, Cells>::fits(product)) return nullptr;
+  return std::make_unique<ResidentPatches<T, Cells>>(product, std::move(cells));
+}
+
+}  // namespace femcg::operators::cuda

@@ -1,0 +1,168 @@
+#pragma once
+
+// What matrix-free on a GPU is whatever its cells are: their data, the Robin terms, the operator.
+
+#include <algorithm>
+
+#include "operators/cuda_resident_patches.cuh"
+#include "operators/matrix_free/matrix_free_cuda.hpp"
+#include "operators/matrix_free/tensor_geometry.cuh"
+
+namespace femcg::operators {
+
+template <class T>
+Vector<T> on_gpu(const std::vector<double>& from) {
+  Vector<T> on_host(static_cast<std::int64_t>(from.size()));
+  for (std::size_t i = 0; i < from.size(); ++i) on_host[static_cast<std::int64_t>(i)] = static_cast<T>(from[i]);
+  return copied(on_host, Device::cuda);
+}
+inline Vector<std::int32_t> on_gpu(const std::vector<std::int32_t>& from) {
+  Vector<std::int32_t> to(static_cast<std::int64_t>(from.size()), Device::cuda);
+  copy_bytes(from.data(), Device::host, to.data(), Device::cuda, to.bytes());
+  return to;
+}
+
+/// y += R x and *energy += x'R x on the rows of Robin facets.
+template <class T>
+struct RobinPointers {
+  std::int32_t count;
+  const std::int32_t *rows, *offsets, *columns;
+  const T* values;
+};
+constexpr int robin_threads = 128;
+template <class T>
+__global__ void __launch_bounds__(robin_threads)
+    robin_kernel(RobinPointers<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
+  const std::int32_t stride = static_cast<std::int32_t>(gridDim.x) * robin_threads;
+  double sums[1] = {0};
+  for (std::int32_t k = static_cast<std::int32_t>(blockIdx.x) * robin_threads + threadIdx.x; k < a.count; k += stride) {
+    T sum = 0;
+    for (std::int32_t e = a.offsets[k]; e < a.offsets[k + 1]; ++e) sum += a.values[e] * __ldg(x + a.columns[e]);
+    y[a.rows[k]] += sum;
+    sums[0] += cuda::energy_of_row(x[a.rows[k]], sum);
+  }
+  if (energy != nullptr) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy += results[0]; });
+}
+
+/// The Robin terms on the GPU.
+template <class T>
+class Robin {
+ public:
+  explicit Robin(const RobinRows& from)
+      : rows_(on_gpu(from.rows)),
+        offsets_(on_gpu(from.offsets)),
+        columns_(on_gpu(from.columns)),
+        values_(on_gpu<T>(from.values)),
+        blocks_(std::min((rows_.size() + robin_threads - 1) / robin_threads,
+                         cuda::resident_blocks(robin_kernel<T>, robin_threads))),
+        parts_(blocks_) {}
+  bool empty() const { return rows_.size() == 0; }
+  std::int64_t bytes() const { return rows_.bytes() + offsets_.bytes() + columns_.bytes() + values_.bytes(); }
+  void add(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
+    const RobinPointers<T> a{static_cast<std::int32_t>(rows_.size()), rows_.data(), offsets_.data(), columns_.data(),
+                             values_.data()};
+    cuda::launch(robin_kernel<T>, blocks_, robin_threads, 0, a, x.data(), y.data(),
+                 energy != nullptr ? energy->data() : nullptr, parts_.parts());
+  }
+
+ private:
+  Vector<std::int32_t> rows_, offsets_, columns_;
+  Vector<T> values_;
+  std::int64_t blocks_;
+  mutable cuda::PartsStorage<1> parts_;
+};
+
+/// What cells are multiplied with, in the GPU's memory; `tables` are of simplices.
+template <class T>
+struct CellData {
+  explicit CellData(const MatrixFreeInputs& inputs, const std::vector<double>& tables = {}) {
+    const Vector<std::int32_t> cell_of_slot = copied(inputs.patches.cell_of_slot, Device::cuda);
+    if (inputs.geometry == CellGeometry::stored)
+      factors = cuda_cell_factors<T>(inputs.factors, cell_of_slot, inputs.patches.layout);
+    if (inputs.geometry == CellGeometry::affine)
+      factors = cuda_cell_factors<T>(inputs.factors.at_first_point(), cell_of_slot, inputs.patches.layout);
+    if (inputs.geometry == CellGeometry::vertices) factors = straight_cells(inputs, cell_of_slot);
+    gradients = on_gpu<T>(tables);
+    synchronize(Device::cuda);  // cell_of_slot goes
+  }
+  std::int64_t bytes() const { return factors.bytes() + gradients.bytes(); }
+
+  Vector<T> factors, gradients;
+
+ private:
+  static Vector<T> straight_cells(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
+    constexpr int threads = 128;
+    const FactorInputs& from = inputs.factors;
+    const std::int64_t slots = cell_of_slot.size();
+    Vector<T> words(slots * (from.dimension == 2 ? straight_words<2> : straight_words<3>), Device::cuda);
+    cuda::launch(from.dimension == 2 ? cuda::straight_cells_kernel<T, 2> : cuda::straight_cells_kernel<T, 3>,
+                 (slots + threads - 1) / threads, threads, 0, cell_of_slot.data(), slots,
+                 inputs.patches.layout == PlaceLayout::interleaved, from.cell_nodes.data(), from.coordinates.data(),
+                 from.diffusion.data(), from.diffusion_a_cell, words.data());
+    return words;
+  }
+};
+
+inline const char* name(CellGeometry geometry) {
+  return geometry == CellGeometry::affine ? "affine" : geometry == CellGeometry::vertices ? "vertices" : "stored";
+}
+
+template <std::floating_point T, class Cells>
+class MatrixFreeOnGpu final : public Operator<T> {
+ public:
+  /// `cells` point to the data.
+  MatrixFreeOnGpu(const MatrixFreeInputs& inputs, CellData<T> data, const Cells& cells, std::int64_t scratch,
+                  std::int64_t operations)
+      : Operator<T>(inputs.patches.unknown_count, Device::cuda),
+        form_(inputs.form),
+        unknown_at_(copied(inputs.patches.unknown_at, Device::host)),
+        cells_count_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
+        dofs_(inputs.patches.dofs),
+        operations_(operations),
+        data_(std::move(data)),
+        cells_(cells),
+        chosen_{{"geometry", name(inputs.geometry)}, {"patch", std::to_string(inputs.patches.most_cells())}},
+        product_(inputs.patches, Races::gather, scratch),
+        robin_(inputs.robin) {}
+
+  void diagonal(Vector<T>& d) const override {
+    const Vector<double> exact = matrix_free_diagonal(*form_);
+    Vector<T> rounded(exact.size());
+    for (std::int64_t i = 0; i < exact.size(); ++i) rounded[i] = static_cast<T>(exact[unknown_at_[i]]);
+    copy(rounded, d);
+  }
+  std::span<const std::int32_t> basis() const override { return unknown_at_.span(); }
+  std::map<std::string, std::string> chosen() const override { return chosen_; }
+  /// Not with Robin terms, whose rows reach into several patches.
+  std::unique_ptr<ResidentCg<T>> resident_cg() const override {
+    return !robin_.empty() ? nullptr : cuda::make_resident_patches(product_, cells_, this->size());
+  }
+
+  Footprint footprint() const override {
+    Footprint footprint;
+    footprint.stored_bytes = data_.bytes() + product_.bytes() + robin_.bytes();
+    footprint.moved_bytes = data_.bytes() + product_.moved_bytes(this->size()) + robin_.bytes();
+    footprint.effective_bytes = footprint.stored_bytes + 3 * cells_count_ * dofs_ * std::int64_t{sizeof(T)};
+    footprint.flops = 2 * cells_count_ * operations_;
+    return footprint;
+  }
+
+ private:
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    product_(cells_, x, y, energy);
+    robin_.add(x, y, energy);
+  }
+
+  const BilinearForm* form_;
+  Vector<std::int32_t> unknown_at_;
+  std::int64_t cells_count_;
+  int dofs_;
+  std::int64_t operations_;
+  CellData<T> data_;
+  Cells cells_;
+  std::map<std::string, std::string> chosen_;
+  cuda::PatchProduct<T, Cells> product_;
+  Robin<T> robin_;
+};
+
+}  // namespace femcg::operators

@@ -1,0 +1,51 @@
+#include "operators/matrix_free/matrix_free_on_gpu.cuh"
+#include "operators/matrix_free/simplex_cells.cuh"
+#include "operators/matrix_free/simplex_warp_cells.cuh"
+
+namespace femcg::operators {
+
+namespace {
+
+template <class T, int d, int n, CellGeometry kind>
+std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
+  using Cells = std::conditional_t<warp_of_simplices(sizeof(T), n), cuda::WarpSimplices<d, n, kind>,
+                                   cuda::SimplexCells<T, d, n, kind>>;
+  CellData<T> data(inputs, Cells::laid_out(inputs.gradients, inputs.tables));
+  const Cells cells{data.gradients.data(), inputs.tables, data.factors.data()};
+  const std::int64_t operations = std::int64_t{inputs.tables} * (2 * d * n + d * d);
+  return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, 0, operations);
+}
+template <class T, int d, int n>
+std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
+  return inputs.geometry == CellGeometry::affine ? make_simplex<T, d, n, CellGeometry::affine>(inputs)
+                                                 : make_simplex<T, d, n, CellGeometry::stored>(inputs);
+}
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_matrix_free_simplices(const MatrixFreeInputs& inputs) {
+  switch (inputs.degree + (inputs.factors.dimension == 2 ? 0 : 4)) {
+    case 1:
+      return make_simplex<T, 2, 3>(inputs);
+    case 2:
+      return make_simplex<T, 2, 6>(inputs);
+    case 3:
+      return make_simplex<T, 2, 10>(inputs);
+    case 4:
+      return make_simplex<T, 2, 15>(inputs);
+    case 5:
+      return make_simplex<T, 3, 4>(inputs);
+    case 6:
+      return make_simplex<T, 3, 10>(inputs);
+    case 7:
+      return make_simplex<T, 3, 20>(inputs);
+    default:
+      return make_simplex<T, 3, 35>(inputs);
+  }
+}
+
+template std::unique_ptr<Operator<double>> make_matrix_free_simplices(const MatrixFreeInputs&);
+template std::unique_ptr<Operator<float>> make_matrix_free_simplices(const MatrixFreeInputs&);
+
+}  // namespace femcg::operators

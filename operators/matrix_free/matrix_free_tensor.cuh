@@ -1,0 +1,90 @@
+#pragma once
+
+// matrix-free on quadrilaterals and hexahedra of one degree.
+
+#include "operators/matrix_free/hexahedron_cells.cuh"
+#include "operators/matrix_free/matrix_free_on_gpu.cuh"
+#include "operators/matrix_free/tensor_any_points.cuh"
+
+namespace femcg::operators {
+
+template <class T, int n>
+cuda::LineTables<T, n> line_tables(const MatrixFreeInputs& inputs) {
+  cuda::LineTables<T, n> tables;
+  for (int q = 0; q < n; ++q)
+    for (int a = 0; a < n; ++a) {
+      tables.interpolate[q][a] = static_cast<T>(inputs.interpolate[static_cast<std::size_t>(q * n + a)]);
+      tables.differentiate[q][a] = static_cast<T>(inputs.differentiate[static_cast<std::size_t>(q * n + a)]);
+    }
+  return tables;
+}
+
+template <class T, int d, int n, CellGeometry kind>
+cuda::TensorGeometry<T, d, n, kind> tensor_geometry(const MatrixFreeInputs& inputs, const CellData<T>& data) {
+  cuda::TensorGeometry<T, d, n, kind> geometry;
+  geometry.data = data.factors.data();
+  for (std::size_t q = 0; q < n; ++q) {
+    if constexpr (kind == CellGeometry::vertices) geometry.points[q] = static_cast<T>(inputs.points[q]);
+    if constexpr (kind != CellGeometry::stored) geometry.weights[q] = static_cast<T>(inputs.weights[q]);
+  }
+  return geometry;
+}
+
+template <class T, int d, int n, CellGeometry kind>
+std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
+  constexpr std::int64_t points = d == 2 ? n * n : n * n * n;
+  // Interpolation and derivatives there and back, and D.
+  constexpr std::int64_t operations = 4 * d * n * points + (kind == CellGeometry::vertices ? 3 : 1) * d * d * points;
+  using Hexahedra = std::conditional_t<thread_a_hexahedron(n, kind), cuda::ThreadHexahedra<T, n, kind>,
+                                       cuda::TeamHexahedra<T, n, kind>>;
+  using Cells = std::conditional_t<d == 2, cuda::QuadrilateralCells<T, n, kind>, Hexahedra>;
+  CellData<T> data(inputs);
+  const Cells cells{line_tables<T, n>(inputs), tensor_geometry<T, d, n, kind>(inputs, data)};
+  return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size, operations);
+}
+
+template <class T, int n>
+cuda::BasisTables<T, n> basis_tables(const MatrixFreeInputs& inputs) {
+  cuda::BasisTables<T, n> tables{};
+  tables.points = static_cast<int>(inputs.points.size());
+  for (int q = 0; q < tables.points; ++q)
+    for (int a = 0; a < n; ++a) {
+      const auto at = static_cast<std::size_t>(q * n + a);
+      tables.interpolate[q][a] = static_cast<T>(inputs.interpolate[at]);
+      tables.differentiate[q][a] = static_cast<T>(inputs.interpolate_derivative[at]);
+    }
+  return tables;
+}
+
+template <class T, int d, int n>
+std::unique_ptr<Operator<T>> make_tensor_any_points(const MatrixFreeInputs& inputs) {
+  const int m = static_cast<int>(inputs.points.size());
+  CellData<T> data(inputs);
+  if constexpr (d == 2) {
+    using Cells = cuda::QuadrilateralCellsAnyPoints<T, n>;
+    const Cells cells{basis_tables<T, n>(inputs), data.factors.data()};
+    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, 0, Cells::operations(m));
+  } else {
+    using Cells = cuda::HexahedronCellsAnyPoints<T, n>;
+    const int at_once = Cells::most_cells_at_once(m);
+    const Cells cells{basis_tables<T, n>(inputs), data.factors.data(), at_once};
+    return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, at_once * Cells::room_size(m),
+                                                       Cells::operations(m));
+  }
+}
+
+template <class T, int d, int n>
+std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
+  if (inputs.points.size() != n) return make_tensor_any_points<T, d, n>(inputs);
+  switch (inputs.geometry) {
+    case CellGeometry::affine:
+      return make_tensor<T, d, n, CellGeometry::affine>(inputs);
+    case CellGeometry::vertices:
+      return make_tensor<T, d, n, CellGeometry::vertices>(inputs);
+    case CellGeometry::stored:
+      break;
+  }
+  return make_tensor<T, d, n, CellGeometry::stored>(inputs);
+}
+
+}  // namespace femcg::operators
