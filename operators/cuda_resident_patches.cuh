@@ -205,11 +205,6 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor
   extern __shared__ __align__(16) double shared_memory[];
   __shared__ double of_warp[patch_sums * Cells::threads / threads_a_warp];
   PatchThread<T, Cells> thread(loop, v, reinterpret_cast<T*>(shared_memory), of_warp);
-  constexpr bool looks_ahead = requires { cells.ahead(loop.all, thread.patch()); };
-  const auto multiply_with = [&](const auto&... ahead) {
-    return
-        [&](const CellPatch& patch, const T* x, T* y, T* scratch) { cells(loop.all, patch, x, y, scratch, ahead...); };
-  };
   const auto iterate = [&](const auto& multiply) {
     double old_rz = scalars[0], old_energy = scalars[2];
     const bool writes = blockIdx.x == 0 && threadIdx.x == 0;
@@ -242,11 +237,12 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor
     last[0] = sums[0];
     last[1] = sums[1];
   };
-  if constexpr (looks_ahead) {
+  if constexpr (requires { cells.ahead(loop.all, thread.patch()); }) {
     const auto ahead = cells.ahead(loop.all, thread.patch());  // the same in every iteration
-    iterate(multiply_with(ahead));
+    iterate(
+        [&](const CellPatch& patch, const T* x, T* y, T* scratch) { cells(loop.all, patch, x, y, scratch, ahead); });
   } else {
-    iterate(multiply_with());
+    iterate([&](const CellPatch& patch, const T* x, T* y, T* scratch) { cells(loop.all, patch, x, y, scratch); });
   }
   thread.write_back();
 }

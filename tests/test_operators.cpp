@@ -216,6 +216,27 @@ TEST_CASE("and on affine, straight and curved cells, with constant diffusion, an
     check_matrix_free(CellShape::hexahedron, 1, {7, 5, 5}, {.varying = false}, {{"geometry", "vertices"}});
 }
 
+TEST_CASE("the numbers of identical cells are stored once on a GPU, as all others are") {
+  if (tests::device() == Device::host) return;
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree) {
+      const FormOptions alike{.varying = false, .distort = 0};
+      check_matrix_free(shape, degree, {4, 3, 2}, alike, {{"dedup", "on"}});
+      check_matrix_free(shape, degree, {4, 3, 2}, alike, {{"dedup", "off"}});
+      check_matrix_free(shape, degree, {3, 3, 2}, {.varying = false}, {{"dedup", "on"}});
+    }
+  const auto stored = [](const FormOptions& options, const char* dedup) {
+    const Problem problem(make_form(CellShape::quadrilateral, 2, {31, 29, 1}, options));
+    const auto a = find_operator("matrix-free")->make<double>(Reference<double>(problem).from, {{"dedup", dedup}});
+    return a->footprint().stored_bytes;
+  };
+  const FormOptions alike{.robin = false, .varying = false, .distort = 0}, distinct{.robin = false, .varying = false};
+  const std::int64_t cells = 31 * 29, words = 3 * sizeof(double);
+  CHECK(stored(alike, "off") - stored(alike, "on") > cells * (words - 2) - 32 * words);
+  CHECK(stored(alike, "auto") == stored(alike, "on"));
+  CHECK(stored(distinct, "auto") == stored(distinct, "off"));
+}
+
 TEST_CASE("patches of one wave of cells, or less, and of several") {
   for (const bool affine : {true, false})
     for (int degree = 1; degree <= 4; ++degree) {

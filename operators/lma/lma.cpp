@@ -85,10 +85,6 @@ class Lma final : public Operator<T> {
   Vector<Lanes<T>> values_;  ///< batches x packed entries
 };
 
-constexpr OptionDescription dedup_option{
-    "dedup", "auto|on|off", "auto",
-    "store identical element matrices once; auto: where at most an eighth are distinct (GPU only)",
-    [](std::string_view text) { return text == "auto" || text == "on" || text == "off"; }};
 constexpr std::array options{dedup_option, patch_option};
 
 template <std::floating_point T>

@@ -11,7 +11,7 @@
 #include "mesh/first_failure.hpp"
 #include "operators/cell_diffusion.hpp"
 #include "operators/element_matrices.hpp"
-#include "operators/lma/identical_cells.hpp"
+#include "operators/identical_cells.hpp"
 #include "operators/lma/lma.hpp"
 #include "operators/patch_option.hpp"
 
@@ -104,15 +104,8 @@ void store_once(LmaInputs& inputs, IdenticalCells cells, std::span<const std::in
 }  // namespace
 
 LmaChoice chosen_lma(const BilinearForm& form, Device device, std::string_view operator_name, const Options& given) {
-  const std::string_view text = value_of(lma_options()[0], operator_name, given);
-  const LmaChoice choice{text == "auto" ? Dedup::automatic
-                         : text == "on" ? Dedup::on
-                                        : Dedup::off,
-                         asked_patch(operator_name, given, device)};
+  const LmaChoice choice{asked_dedup(operator_name, given, device), asked_patch(operator_name, given, device)};
   if (choice.dedup != Dedup::on) return choice;
-  if (device == Device::host)
-    throw std::invalid_argument(fmt::format(
-        "option 'dedup' of operator '{}' is for the GPU; on the CPU every matrix is stored", operator_name));
   if (!diffusion_of_cells(form).constant_in_cells)
     throw std::invalid_argument("option 'dedup' of lma can be on only where the diffusion is constant in every cell");
   return choice;

@@ -4,16 +4,10 @@
 
 #include "operators/bilinear_form.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/dedup_option.hpp"
 #include "operators/lma/lma_cuda.hpp"
 
 namespace femcg::operators {
-
-/// Whether identical element matrices are stored once.
-enum class Dedup {
-  automatic,  ///< where at most an eighth of them are distinct
-  on,
-  off
-};
 
 /// What the options ask for.
 struct LmaChoice {

@@ -139,7 +139,8 @@ struct TeamHexahedra {
       if (who.active)
 #pragma unroll
         for (int k = 0; k < words_each; ++k)
-          if (k * team + member < Geometry::words) who.words()[k * team + member] = now.words[k];
+          if (k * team + member < Geometry::words)
+            who.words()[k * team + member] = number_of(now, k * team + member, k);
       multiply(patch.first_slot + cell, cell < patch.cells, who, u);
       for_each_colour(all, patch, first, first + cells_at_once, cell, [&] {
 #pragma unroll
@@ -163,7 +164,13 @@ struct TeamHexahedra {
   struct Ahead {
     int place[n];
     T words[words_each + 1];
+    int of_kind;  ///< as CellAhead has it
   };
+  __device__ T number_of(const Ahead& now, int word, int k) const {
+    if constexpr (Geometry::words > 0)
+      if (geometry.kinds != nullptr) return __ldg(geometry.data + std::int64_t{now.of_kind} * Geometry::words + word);
+    return now.words[k];
+  }
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch, int cell, int member) const {
     Ahead of;
     const bool there = cell < patch.cells;
@@ -171,10 +178,14 @@ struct TeamHexahedra {
 #pragma unroll
     for (int k = 0; k < n; ++k)
       of.place[k] = there ? __ldcs(all.places + slot * (team * n) + node(member, k)) : patch.unknown_count;
+    if constexpr (Geometry::words > 0) {
+      of.of_kind = 0;  // of no cell too, whose words are looked up and not used
+      if (there && geometry.kinds != nullptr) of.of_kind = __ldcs(geometry.kinds + slot);
 #pragma unroll
-    for (int k = 0; k < words_each; ++k)
-      if (there && k * team + member < Geometry::words)
-        of.words[k] = __ldcs(geometry.data + slot * Geometry::words + k * team + member);
+      for (int k = 0; k < words_each; ++k)
+        if (there && geometry.kinds == nullptr && k * team + member < Geometry::words)
+          of.words[k] = __ldcs(geometry.data + slot * Geometry::words + k * team + member);
+    }
     return of;
   }
 

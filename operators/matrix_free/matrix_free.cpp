@@ -151,7 +151,7 @@ std::span<const OptionDescription> matrix_free_options() {
                         "the factors of all quadrature points or, on a GPU, from the cells' vertices where these tell "
                         "them; auto: as few as tell them",
                         [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }},
-      patch_option};
+      dedup_option, patch_option};
   return options;
 }
 

@@ -9,7 +9,7 @@ namespace femcg::operators {
 namespace {
 
 template <std::floating_point T>
-OperatorBytes bytes_on_gpu(const Extent<T>& of, std::string_view geometry) {
+OperatorBytes bytes_on_gpu(const Extent<T>& of, const MatrixFreeChoice& choice) {
   const BilinearForm& form = *of.form;
   const PlaceLayout layout = matrix_free_patches(form, CellGeometry::stored, sizeof(T)).layout;
   const PatchBytes patches = bytes_of_patches(form, layout, Races::gather, sizeof(T));
@@ -18,9 +18,9 @@ OperatorBytes bytes_on_gpu(const Extent<T>& of, std::string_view geometry) {
   const std::int64_t of_point = patches.slots * d * (d + 1) / 2 * static_cast<std::int64_t>(sizeof(T));
   OperatorBytes bytes;
   bytes.stored = points * of_point + patches.lists + patches.rim + bytes_of_robin(form, sizeof(T));
-  // Affine cells need the factors of one point.
-  const bool surely_all = geometry == "stored" || any_points(form);
-  bytes.unsure = patches.rim + (surely_all ? 0 : (points - 1) * of_point);
+  // Affine cells need the factors of one point, and identical ones hardly any.
+  const bool surely_all = choice.geometry == "stored" || any_points(form), perhaps_once = choice.dedup != Dedup::off;
+  bytes.unsure = patches.rim + (surely_all ? 0 : (perhaps_once ? points : points - 1) * of_point);
   bytes.making = patches.geometry + patches.slots * std::int64_t{sizeof(std::int32_t)};
   bytes.making_on_host = bytes.making + patches.lists + patches.rim;
   if (form.robin.empty()) bytes.resident = patches.resident;
@@ -31,10 +31,10 @@ OperatorBytes bytes_on_gpu(const Extent<T>& of, std::string_view geometry) {
 
 template <std::floating_point T>
 OperatorBytes bytes_of_matrix_free(const Extent<T>& of, const Options& given) {
-  const std::string_view geometry = chosen_matrix_free(*of.form, of.device, given).geometry;
-  if (of.device == Device::cuda) return bytes_on_gpu(of, geometry);
+  const MatrixFreeChoice choice = chosen_matrix_free(*of.form, of.device, given);
+  if (of.device == Device::cuda) return bytes_on_gpu(of, choice);
   OperatorBytes bytes = bytes_of_factors(of);
-  if (geometry == "stored") bytes.unsure = 0;
+  if (choice.geometry == "stored") bytes.unsure = 0;
   return bytes;
 }
 

@@ -53,6 +53,10 @@ struct MatrixFreeInputs {
   CellGeometry geometry = CellGeometry::stored;
   CellPatches patches;
   FactorInputs factors;
+  /// Where the numbers of identical cells are stored once: a cell of each kind, then -1 to a multiple of 32, and the
+  /// kind of each slot's cell. On the host; else empty.
+  Vector<std::int32_t> cell_of_kind;
+  Vector<std::uint16_t> kind_of_slot;
   /// Of tensor cells, along a line: the basis at the Gauss points and its derivatives there (both points x nodes), the
   /// derivatives of the Lagrange polynomials on the Gauss points (points x points), the points and their weights.
   std::vector<double> interpolate, interpolate_derivative, differentiate, points, weights;
@@ -63,6 +67,8 @@ struct MatrixFreeInputs {
   int tables = 0;
   RobinRows robin;
   const BilinearForm* form = nullptr;  ///< for matrix_free_diagonal
+
+  bool stored_once() const { return kind_of_slot.size() > 0; }
 };
 
 /// A_ii, straight from the quadrature, on the host.

@@ -4,11 +4,13 @@
 #include <Eigen/Sparse>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "operators/cell_diffusion.hpp"
 #include "operators/element_matrices.hpp"
+#include "operators/identical_cells.hpp"
 #include "operators/matrix_free/matrix_free.hpp"
 #include "operators/patch_option.hpp"
 
@@ -48,18 +50,15 @@ bool all_affine(const mesh::Mesh& mesh) {
   return affine;
 }
 
-/// Throws std::invalid_argument where the vertices of the cells do not tell a product on the GPU all.
-void check_vertices(const BilinearForm& form) {
-  const std::string asked = "option 'geometry' of matrix-free is vertices, ";
+/// Throws std::invalid_argument where the vertices of the cells do not tell a product on the GPU all, which `asked` for
+/// it: "option ... is ...", and what to ask for `instead`.
+void check_vertices(const BilinearForm& form, const std::string& asked, const std::string& instead) {
   if (any_points(form))
-    throw std::invalid_argument(asked +
-                                "which is for as many Gauss points a direction as nodes; use geometry: stored, or "
-                                "quadrature: " +
-                                std::to_string(form.space->degree() + 1));
-  if (form.space->mesh().order != 1)
-    throw std::invalid_argument(asked + "but the cells are curved; use geometry: stored");
+    throw std::invalid_argument(asked + ", which is for as many Gauss points a direction as nodes; use " + instead +
+                                ", or quadrature: " + std::to_string(form.space->degree() + 1));
+  if (form.space->mesh().order != 1) throw std::invalid_argument(asked + ", but the cells are curved; use " + instead);
   if (!diffusion_of_cells(form).constant_in_cells)
-    throw std::invalid_argument(asked + "but the diffusion varies inside cells; use geometry: stored");
+    throw std::invalid_argument(asked + ", but the diffusion varies inside cells; use " + instead);
 }
 
 CellGeometry choose_geometry(const BilinearForm& form, const FactorInputs& factors, std::string_view asked) {
@@ -157,6 +156,34 @@ void put_in_order(RobinRows& robin, const CellPatches& patches) {
   for (std::int32_t& column : robin.columns) column = position[static_cast<std::size_t>(column)];
 }
 
+/// The kinds of cells whose numbers are stored once; nothing where they are not.
+std::optional<IdenticalCells> kinds_of_cells(const MatrixFreeInputs& inputs, Dedup dedup) {
+  constexpr std::int64_t most_kinds = std::int64_t{1} << 16;
+  if (dedup == Dedup::off || inputs.geometry == CellGeometry::stored) return std::nullopt;
+  const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
+  const std::int64_t enough = inputs.form->cells() / 8;
+  auto kinds = find_identical_cells(*inputs.form, diffusion.span(),
+                                    dedup == Dedup::on ? most_kinds : std::min(enough, most_kinds));
+  if (dedup == Dedup::on && !kinds)
+    throw std::invalid_argument("option 'dedup' of matrix-free is on, but more than " + std::to_string(most_kinds) +
+                                " cells are distinct; use dedup: off");
+  return kinds;
+}
+
+void store_once(MatrixFreeInputs& inputs, const IdenticalCells& kinds) {
+  constexpr std::int64_t group = CellPatches::group;
+  const auto count = static_cast<std::int64_t>(kinds.representatives.size());
+  inputs.cell_of_kind = Vector<std::int32_t>((count + group - 1) / group * group);
+  fill(inputs.cell_of_kind, std::int32_t{-1});
+  std::copy(kinds.representatives.begin(), kinds.representatives.end(), inputs.cell_of_kind.data());
+  inputs.kind_of_slot = Vector<std::uint16_t>(inputs.patches.slots());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t slot = 0; slot < inputs.patches.slots(); ++slot) {
+    const std::int32_t cell = inputs.patches.cell_of_slot[slot];
+    inputs.kind_of_slot[slot] = static_cast<std::uint16_t>(cell >= 0 ? kinds.kind_of_cell[cell] : 0);
+  }
+}
+
 }  // namespace
 
 Vector<double> matrix_free_diagonal(const BilinearForm& form) {
@@ -170,12 +197,19 @@ Vector<double> matrix_free_diagonal(const BilinearForm& form) {
 
 MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, const Options& given) {
   const std::string_view name = "matrix-free";
-  const MatrixFreeChoice choice{value_of(matrix_free_options()[0], name, given), asked_patch(name, given, device)};
+  const MatrixFreeChoice choice{value_of(matrix_free_options()[0], name, given), asked_dedup(name, given, device),
+                                asked_patch(name, given, device)};
   if (choice.geometry == "vertices") {
     if (device == Device::host)
       throw std::invalid_argument(
           "option 'geometry' of matrix-free is vertices, which only a GPU takes; use geometry: auto");
-    check_vertices(form);
+    check_vertices(form, "option 'geometry' of matrix-free is vertices", "geometry: stored");
+  }
+  if (choice.dedup == Dedup::on) {
+    if (choice.geometry == "stored")
+      throw std::invalid_argument(
+          "option 'dedup' of matrix-free is on, but geometry: stored stores every cell's own; leave one of them out");
+    check_vertices(form, "option 'dedup' of matrix-free is on", "dedup: off");
   }
   if (mesh::is_tensor(form.space->mesh().shape) && !any_points(form) && is_one_wave(form.dofs_per_cell()) &&
       choice.patch > cells_a_wave)
@@ -227,10 +261,11 @@ MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeCh
   inputs.degree = form.space->degree();
   inputs.form = &form;
   inputs.factors = factor_inputs(form, Device::cuda);
-  inputs.geometry = choose_geometry(form, inputs.factors, choice.geometry);
+  inputs.geometry = choose_geometry(form, inputs.factors, choice.dedup == Dedup::on ? "vertices" : choice.geometry);
   PatchOptions options = matrix_free_patches(form, inputs.geometry, value_bytes);
   if (choice.patch > 0) options.cells = choice.patch;
   inputs.patches = make_cell_patches(form, options);
+  if (const auto kinds = kinds_of_cells(inputs, choice.dedup)) store_once(inputs, *kinds);
   const mesh::CellShape shape = form.space->mesh().shape;
   if (shape == mesh::CellShape::quadrilateral || shape == mesh::CellShape::hexahedron)
     set_lines(inputs, form);

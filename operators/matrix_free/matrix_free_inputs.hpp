@@ -4,6 +4,7 @@
 
 #include "operators/bilinear_form.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/dedup_option.hpp"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 
 namespace femcg::operators {
@@ -11,7 +12,8 @@ namespace femcg::operators {
 /// What the options ask for.
 struct MatrixFreeChoice {
   std::string_view geometry;  ///< auto, stored or vertices (straight-sided cells, affine ones included)
-  int patch = 0;              ///< cells a patch, at most; 0: as many as is best
+  Dedup dedup = Dedup::automatic;
+  int patch = 0;  ///< cells a patch, at most; 0: as many as is best
 };
 
 /// Throws std::invalid_argument where the CPU has no such option, the vertices do not tell all, or a kernel takes no

@@ -76,7 +76,9 @@ class Robin {
 template <class T>
 struct CellData {
   explicit CellData(const MatrixFreeInputs& inputs, const std::vector<double>& tables = {}) {
-    const Vector<std::int32_t> cell_of_slot = copied(inputs.patches.cell_of_slot, Device::cuda);
+    const Vector<std::int32_t> cell_of_slot =
+        copied(inputs.stored_once() ? inputs.cell_of_kind : inputs.patches.cell_of_slot, Device::cuda);
+    if (inputs.stored_once()) kinds = copied(inputs.kind_of_slot, Device::cuda);
     if (inputs.geometry == CellGeometry::stored)
       factors = cuda_cell_factors<T>(inputs.factors, cell_of_slot, inputs.patches.layout);
     if (inputs.geometry == CellGeometry::affine)
@@ -85,9 +87,12 @@ struct CellData {
     gradients = on_gpu<T>(tables);
     synchronize(Device::cuda);  // cell_of_slot goes
   }
-  std::int64_t bytes() const { return factors.bytes() + gradients.bytes(); }
+  std::int64_t bytes() const { return factors.bytes() + kinds.bytes() + gradients.bytes(); }
+  /// Null where each slot has numbers of its own.
+  const std::uint16_t* kind_of_slot() const { return kinds.size() > 0 ? kinds.data() : nullptr; }
 
   Vector<T> factors, gradients;
+  Vector<std::uint16_t> kinds;
 
  private:
   static Vector<T> straight_cells(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
@@ -121,7 +126,9 @@ class MatrixFreeOnGpu final : public Operator<T> {
         operations_(operations),
         data_(std::move(data)),
         cells_(cells),
-        chosen_{{"geometry", name(inputs.geometry)}, {"patch", std::to_string(inputs.patches.most_cells())}},
+        chosen_{{"geometry", name(inputs.geometry)},
+                {"dedup", inputs.stored_once() ? "on" : "off"},
+                {"patch", std::to_string(inputs.patches.most_cells())}},
         product_(inputs.patches, Races::gather, scratch),
         robin_(inputs.robin) {}
 

@@ -11,7 +11,7 @@ std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
   using Cells = std::conditional_t<warp_of_simplices(sizeof(T), n), cuda::WarpSimplices<d, n, kind>,
                                    cuda::SimplexCells<T, d, n, kind>>;
   CellData<T> data(inputs, Cells::laid_out(inputs.gradients, inputs.tables));
-  const Cells cells{data.gradients.data(), inputs.tables, data.factors.data()};
+  const Cells cells{data.gradients.data(), inputs.tables, data.factors.data(), data.kind_of_slot()};
   const std::int64_t operations = std::int64_t{inputs.tables} * (2 * d * n + d * d);
   return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, 0, operations);
 }

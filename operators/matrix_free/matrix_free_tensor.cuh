@@ -27,6 +27,7 @@ cuda::TensorGeometry<T, d, n, kind> tensor_geometry(const MatrixFreeInputs& inpu
     if constexpr (kind == CellGeometry::vertices) geometry.points[q] = static_cast<T>(inputs.points[q]);
     if constexpr (kind != CellGeometry::stored) geometry.weights[q] = static_cast<T>(inputs.weights[q]);
   }
+  if constexpr (kind != CellGeometry::stored) geometry.kinds = data.kind_of_slot();
   return geometry;
 }
 

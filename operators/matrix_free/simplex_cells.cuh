@@ -27,7 +27,8 @@ struct SimplexCells {
 
   const T* gradients;  ///< tables x axes x dofs
   int tables;
-  const T* factors;  ///< interleaved: 1 (affine) or tables points
+  const T* factors;            ///< interleaved: 1 (affine) or tables points
+  const std::uint16_t* kinds;  ///< of slots, where the factors are of kinds of cells; else null
 
   static const std::vector<double>& laid_out(const std::vector<double>& gradients, int) { return gradients; }
 
@@ -40,11 +41,12 @@ struct SimplexCells {
   __device__ void multiply(std::int64_t slot, const T (&x_e)[n], T (&y_e)[n]) const {
     constexpr int group = CellPatches::group;
     constexpr bool one = kind == CellGeometry::affine;
-    const T* from = factors + slot / group * (std::int64_t{one ? 1 : tables} * entries * group) + slot % group;
+    const std::int64_t at = one && kinds != nullptr ? __ldcs(kinds + slot) : slot;
+    const T* from = factors + at / group * (std::int64_t{one ? 1 : tables} * entries * group) + at % group;
     T factor[entries];
     if (one) {
 #pragma unroll
-      for (int e = 0; e < entries; ++e) factor[e] = __ldcs(from + e * group);
+      for (int e = 0; e < entries; ++e) factor[e] = load_number(from + e * group, kinds != nullptr);
     }
 #pragma unroll
     for (int a = 0; a < n; ++a) y_e[a] = T(0);

@@ -51,7 +51,8 @@ struct WarpSimplices {
 
   const double* gradients;  ///< laid_out()
   int tables;
-  const double* factors;  ///< interleaved: 1 (affine) or `tables` points
+  const double* factors;       ///< interleaved: 1 (affine) or `tables` points
+  const std::uint16_t* kinds;  ///< of slots, where the factors are of kinds of cells; else null
 
   /// Tables x axes x dofs as right factors, 32 numbers each, a lane's at its place: of each group of four tables those
   /// of B, tile by tile of eight columns, which are two axes of four tables; then those of B', axis by axis.
@@ -121,13 +122,16 @@ struct WarpSimplices {
   /// D of a cell, at one point of many where it is stored.
   __device__ void load_factor(const CellPatch& patch, int slot, int point, double (&factor)[entries]) const {
     constexpr int group = CellPatches::group;
-    const std::int64_t at = patch.first_slot + slot, points = kind == CellGeometry::affine ? 1 : tables;
-    const bool there = slot < patch.cells && point < points;
+    const std::int64_t points = kind == CellGeometry::affine ? 1 : tables;
+    const bool there = slot < patch.cells && point < points, once = kind == CellGeometry::affine && kinds != nullptr;
+    std::int64_t at = patch.first_slot + slot;
+    if (once && there) at = __ldcs(kinds + at);
 #pragma unroll
     for (int e = 0; e < entries; ++e)
-      factor[e] =
-          there ? __ldcs(factors + at / group * (points * entries * group) + (point * entries + e) * group + at % group)
-                : 0.0;
+      factor[e] = there ? load_number(factors + at / group * (points * entries * group) +
+                                          (point * entries + e) * group + at % group,
+                                      once)
+                        : 0.0;
   }
 
   __device__ void multiply(const CellPatch& patch, const int (&slot)[2], int lane, const double (&of_x)[steps][2],

@@ -51,15 +51,30 @@ struct CellAhead {
 
   Places<dofs> places;
   T words[Geometry::words + 1];
+  int of_kind;  ///< of the cell, where words are of kinds of cells: then they are close at hand, and come by look_up()
 
   __device__ void load(const Patches& all, const CellPatch& patch, int slot, const Geometry& geometry) {
-    constexpr int group = CellPatches::group;
     if (slot >= patch.cells) return;
     places.load(all, patch, slot);
-    const std::int64_t from = patch.first_slot + slot;
+    if constexpr (Geometry::words > 0) {
+      const std::int64_t at = patch.first_slot + slot;
+      if (geometry.kinds == nullptr)
+        load_words(geometry, at, false);
+      else
+        of_kind = __ldcs(geometry.kinds + at);
+    }
+  }
+  __device__ void look_up(const Geometry& geometry) {
+    if constexpr (Geometry::words > 0)
+      if (geometry.kinds != nullptr) load_words(geometry, of_kind, true);
+  }
+
+ private:
+  __device__ void load_words(const Geometry& geometry, std::int64_t at, bool once) {
+    constexpr int group = CellPatches::group;
 #pragma unroll
     for (int k = 0; k < Geometry::words; ++k)
-      words[k] = __ldcs(geometry.data + (from / group * Geometry::words + k) * group + from % group);
+      words[k] = load_number(geometry.data + (at / group * Geometry::words + k) * group + at % group, once);
   }
 };
 
@@ -73,11 +88,12 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
   constexpr bool large = dofs >= 16, one_wave = Ahead::one_wave;
   Ahead next = first_ahead;
   for (int first = 0; first < (one_wave ? 1 : patch.slots); first += threads) {
-    const Ahead now = next;
+    Ahead now = next;
     const int slot = first + static_cast<int>(threadIdx.x);
     if constexpr (!large) next.load(all, patch, slot + threads, geometry);
     T u[dofs];
     if (slot < patch.cells) {
+      now.look_up(geometry);
       now.places.take(x, u);
       of.multiply(geometry.cell(now.words, patch.first_slot + slot), u);
     }

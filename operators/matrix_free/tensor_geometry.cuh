@@ -22,6 +22,12 @@ struct PointIndex {
 __device__ inline double reciprocal(double a) { return __drcp_rn(a); }
 __device__ inline float reciprocal(float a) { return __frcp_rn(a); }
 
+/// One of a cell's numbers, which no other cell needs unless they are stored `once`.
+template <class T>
+__device__ T load_number(const T* at, bool once) {
+  return once ? __ldg(at) : __ldcs(at);
+}
+
 /// w = D g with the upper triangle of D row by row.
 template <class T>
 __device__ void symmetric_times(const T (&d)[3], T scale, T (&g)[2]) {
@@ -87,6 +93,7 @@ template <class T, int d, int n>
 struct TensorGeometry<T, d, n, CellGeometry::affine> {
   static constexpr int entries = d * (d + 1) / 2, words = entries;
   const T* data;
+  const std::uint16_t* kinds;  ///< of slots, where data are of kinds of cells; else null
   T weights[n];
 
   struct Line {
@@ -115,6 +122,7 @@ template <class T, int n>
 struct TensorGeometry<T, 2, n, CellGeometry::vertices> {
   static constexpr int words = straight_words<2>;
   const T* data;
+  const std::uint16_t* kinds;  ///< of slots, where data are of kinds of cells; else null
   T points[n], weights[n];
 
   struct Cell {
@@ -143,6 +151,7 @@ template <class T, int n>
 struct TensorGeometry<T, 3, n, CellGeometry::vertices> {
   static constexpr int words = straight_words<3>;
   const T* data;
+  const std::uint16_t* kinds;  ///< of slots, where data are of kinds of cells; else null
   T points[n], weights[n];
 
   struct Cell {

@@ -1,4 +1,4 @@
-#include "operators/lma/identical_cells.hpp"
+#include "operators/identical_cells.hpp"
 
 #include <algorithm>
 #include <bit>
