@@ -14,18 +14,12 @@
 
 #include "operators/cuda_resident_cg.cuh"
 #include "operators/cuda_resident_sums.cuh"
+#include "operators/cuda_resident_vectors.cuh"
 #include "operators/cuda_step_length.cuh"
 
 namespace femcg::operators::cuda {
 
 namespace {
-
-/// The vectors of the method; u is r where there is no diagonal.
-template <class T>
-struct ResidentVectors {
-  const T* inverse_diagonal;
-  T *u, *p, *s, *x, *r;
-};
 
 /// What blocks tell each other, and the round before this launch.
 template <class T>
@@ -344,15 +338,9 @@ class ResidentLoop final : public ResidentCg<T> {
 
   void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
                Vector<T>& r, Vector<double>& scalars) const override {
-    const ResidentVectors<T> v{inverse_diagonal != nullptr ? inverse_diagonal->data() : nullptr,
-                               inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
-                               vectors.p.data(),
-                               vectors.s.data(),
-                               x.data(),
-                               r.data()};
     launch_resident(kernel_, matrix_.blocks, resident_threads, static_cast<std::size_t>(matrix_.shared_bytes),
-                    matrix_.pointers(), v, static_cast<int>(iterations), scalars.data(),
-                    Talk<T>{parts_.data(), u_.data(), rounds_});
+                    matrix_.pointers(), resident_vectors(vectors, inverse_diagonal, x, r), static_cast<int>(iterations),
+                    scalars.data(), Talk<T>{parts_.data(), u_.data(), rounds_});
     rounds_ += static_cast<std::uint64_t>(iterations) + 1;
   }
 

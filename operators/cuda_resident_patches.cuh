@@ -17,17 +17,11 @@
 
 #include "operators/cuda_meeting.cuh"
 #include "operators/cuda_patch_product.cuh"
+#include "operators/cuda_resident_vectors.cuh"
 #include "operators/cuda_step_length.cuh"
 #include "operators/resident_cg.hpp"
 
 namespace femcg::operators::cuda {
-
-/// The vectors of the method; u is r where there is no diagonal.
-template <class T>
-struct PatchVectors {
-  const T* inverse_diagonal;
-  T *u, *p, *s, *x, *r;
-};
 
 /// What the loop needs of the patches, and where blocks tell each other what they have.
 template <class T>
@@ -68,7 +62,7 @@ class PatchThread {
  public:
   static constexpr int threads = Cells::threads;
 
-  __device__ PatchThread(const PatchLoop<T>& loop, const PatchVectors<T>& v, T* shared, double* of_warp)
+  __device__ PatchThread(const PatchLoop<T>& loop, const ResidentVectors<T>& v, T* shared, double* of_warp)
       : loop_(loop),
         v_(v),
         patch_(loop.all.patches[blockIdx.x]),
@@ -192,7 +186,7 @@ class PatchThread {
   }
 
   const PatchLoop<T>& loop_;
-  const PatchVectors<T>& v_;
+  const ResidentVectors<T>& v_;
   CellPatch patch_;
   double* of_warp_;
   T *u_, *w_, *scratch_, *p_, *s_, *x_, *r_;
@@ -201,7 +195,7 @@ class PatchThread {
 /// Iterations 1 to `iterations`; scalars as ResidentCg has them.
 template <class T, class Cells>
 __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor)
-    resident_patches_kernel(PatchLoop<T> loop, Cells cells, PatchVectors<T> v, int iterations, double* scalars) {
+    resident_patches_kernel(PatchLoop<T> loop, Cells cells, ResidentVectors<T> v, int iterations, double* scalars) {
   extern __shared__ __align__(16) double shared_memory[];
   __shared__ double of_warp[patch_sums * Cells::threads / threads_a_warp];
   PatchThread<T, Cells> thread(loop, v, reinterpret_cast<T*>(shared_memory), of_warp);
@@ -266,12 +260,6 @@ class ResidentPatches final : public ResidentCg<T> {
 
   void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
                Vector<T>& r, Vector<double>& scalars) const override {
-    const PatchVectors<T> v{inverse_diagonal != nullptr ? inverse_diagonal->data() : nullptr,
-                            inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
-                            vectors.p.data(),
-                            vectors.s.data(),
-                            x.data(),
-                            r.data()};
     const PatchLoop<T> loop{product_.patches().pointers(),
                             rim_of_shared_.data(),
                             static_cast<int>(product_.room()),
@@ -280,8 +268,8 @@ class ResidentPatches final : public ResidentCg<T> {
                             parts_.data(),
                             rounds_};
     launch_resident(kernel(), product_.patches().patches(), Cells::threads,
-                    static_cast<std::size_t>(shared_bytes(product_)), loop, cells_, v, static_cast<int>(iterations),
-                    scalars.data());
+                    static_cast<std::size_t>(shared_bytes(product_)), loop, cells_,
+                    resident_vectors(vectors, inverse_diagonal, x, r), static_cast<int>(iterations), scalars.data());
     rounds_ += static_cast<std::uint64_t>(iterations) + 1;
   }
 
