@@ -27,6 +27,8 @@
 // of the rim 4 for each patch that has it, 4 and its clearing (atomic, coloured), or twice the contributions and 4 more
 // for each of them (gather).
 
+#include <cuda_pipeline_primitives.h>
+
 #include <algorithm>
 
 #include "operators/cuda_cell_patches.cuh"
@@ -80,11 +82,11 @@ struct PatchWork {
   Parts<1> parts;
 };
 
-/// x of a patch to shared memory, and zero to y. Several unknowns are in flight; the numbers of those that are shared,
-/// for which their x has to wait, are under way while the private ones are.
+/// x of a patch to shared memory, past the registers, and zero to y. The numbers of the unknowns that are shared, for
+/// which their x has to wait, are under way while the private ones are.
 template <int threads, class T>
 __device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T* x, T* y) {
-  constexpr int together = 8, ahead = 2;
+  constexpr int ahead = 2;
   const int own = patch.private_count, end = patch.unknown_count, mine = static_cast<int>(threadIdx.x);
   const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
   const T* x_own = work.x + patch.first_own;
@@ -92,25 +94,19 @@ __device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T*
 #pragma unroll
   for (int j = 0; j < ahead; ++j)
     if (own + mine + j * threads < end) number[j] = __ldg(shared + own + mine + j * threads);
-  const auto put = [&](int place, T value) {
-    x[place] = value;
-    y[place] = T(0);
-  };
-  for (int first = mine; first < own; first += together * threads) {
-    T value[together];
-#pragma unroll
-    for (int j = 0; j < together; ++j)
-      if (first + j * threads < own) value[j] = __ldg(x_own + first + j * threads);
-#pragma unroll
-    for (int j = 0; j < together; ++j)
-      if (first + j * threads < own) put(first + j * threads, value[j]);
-  }
+#pragma unroll 8
+  for (int place = mine; place < own; place += threads) __pipeline_memcpy_async(x + place, x_own + place, sizeof(T));
 #pragma unroll
   for (int j = 0; j < ahead; ++j)
-    if (own + mine + j * threads < end) put(own + mine + j * threads, __ldg(work.x + number[j]));
+    if (const int place = own + mine + j * threads; place < end)
+      __pipeline_memcpy_async(x + place, work.x + number[j], sizeof(T));
   for (int place = own + mine + ahead * threads; place < end; place += threads)
-    put(place, __ldg(work.x + __ldg(shared + place)));
+    __pipeline_memcpy_async(x + place, work.x + __ldg(shared + place), sizeof(T));
+  __pipeline_commit();
+#pragma unroll 8
+  for (int place = mine; place < end; place += threads) y[place] = T(0);
   if (mine == 0) x[end] = T(0);
+  __pipeline_wait_prior(0);
 }
 
 /// y of a patch from shared memory, and this thread's share of its x'y.
