@@ -97,41 +97,36 @@ struct ThreadCells {
   }
 };
 
-/// Columns whose sums over the lanes are taken together.
-constexpr int columns_together = 16;
+/// Columns of an element matrix that a warp works on together.
+constexpr int columns_together = 4;
 
-/// Of 2 `width` sums that lanes have parts of, each lane goes on with half: those that its number says, after it has
-/// given its parts of the others to the lane `width` away and received theirs.
-template <int width, class T>
-__device__ void halve_columns(T (&parts)[columns_together]) {
-  const bool upper = (threadIdx.x & width) != 0;
-#pragma unroll
-  for (int c = 0; c < width; ++c) {
-    const T low = parts[c], high = parts[c + width];
-    parts[c] = (upper ? high : low) + __shfl_xor_sync(all_lanes, upper ? low : high, width);
-  }
-  if constexpr (width > 1) halve_columns<width / 2>(parts);
-}
-
-/// Of 16 sums that every lane has a part of, lanes l and l + 16 receive the l-th, for a shuffle a sum.
+/// Of four sums that every lane has a part of, lane l receives the (l / 8)-th.
 template <class T>
-__device__ T sum_of_own_column(T (&parts)[columns_together]) {
-  halve_columns<columns_together / 2>(parts);
-  return parts[0] + __shfl_xor_sync(all_lanes, parts[0], columns_together);
+__device__ T sum_of_column(const T (&parts)[columns_together]) {
+  const bool upper = (threadIdx.x & 16) != 0, odd = (threadIdx.x & 8) != 0;
+  T pair[2];
+#pragma unroll
+  for (int c = 0; c < 2; ++c) {
+    const T low = parts[c], high = parts[c + 2];
+    pair[c] = (upper ? high : low) + __shfl_xor_sync(all_lanes, upper ? low : high, 16);
+  }
+  T sum = (odd ? pair[1] : pair[0]) + __shfl_xor_sync(all_lanes, odd ? pair[0] : pair[1], 8);
+#pragma unroll
+  for (int distance = 4; distance > 0; distance /= 2) sum += __shfl_xor_sync(all_lanes, sum, distance);
+  return sum;
 }
 
-/// A warp a cell of n dofs: lane l has the rows l, l + 32, ... of x_e and y_e. The matrix comes column by column, four
-/// at once; what the columns' entries above the diagonal add to y is summed over the lanes for 16 columns together.
-/// With `once` the columns are read as they are needed: they are in the caches. Else each warp has the next panels of
-/// four columns, of its next cell too, on their way to shared memory.
+/// A warp a cell of n dofs: lane l has the rows l, l + 32, ... of x_e and y_e. The matrix comes in panels of four
+/// columns, in a loop whose few instructions stay in their caches. With `once` the columns are read as they are needed:
+/// they are in the caches. Else each warp has the next panels, of its next cell too, on their way to shared memory.
 template <class T, int n, bool once>
 struct WarpCells {
   static constexpr int threads = 128, warps = threads / threads_a_warp;
   static constexpr int rows = (n + threads_a_warp - 1) / threads_a_warp;
-  static constexpr int packed = n * (n + 1) / 2, together = 4;
+  static constexpr int packed = n * (n + 1) / 2, together = columns_together;
   static constexpr int words = sizeof(T) / 4;
   static constexpr int blocks_a_multiprocessor =
-      blocks_with_registers(threads, words*(columns_together + (2 + together) * rows) + 48);
+      blocks_with_registers(threads, words*(together + (2 + together) * rows) + 48);
   /// Panels on their way; numbers of shared memory for one, which begins and ends at 16 bytes.
   static constexpr int panels = (n + together - 1) / together, ahead_of_use = n <= 40 ? 4 : 2;
   static constexpr int run = LmaLayout<T>::together, panel_room = (together * n + 2 * (run - 1)) / run * run;
@@ -149,6 +144,7 @@ struct WarpCells {
       for (int panel = 0; panel < ahead_of_use; ++panel) coming.fetch(lane);
     for (int first = 0; first < patch.cells; first += warps) {
       const int cell = first + warp;
+      const CellColours colours(all, patch, first, first + warps, cell);
       int place[rows];
       T y_e[rows];
       if (cell < patch.cells) {
@@ -163,18 +159,14 @@ struct WarpCells {
         const std::int64_t slot = patch.first_slot + cell;
         if constexpr (once) {
           const T* matrix = values + std::int64_t{matrix_of_slot[slot]} * packed + lane;
-          multiply([matrix](int first_column) { return matrix + start(first_column); }, lane, x_e, y_e);
+          multiply([matrix](int first) { return matrix + start(first); }, lane, x_e, y_e);
         } else {
           const int phase = static_cast<int>(slot * packed % run);
-          multiply([&](int first_column) { return coming.take(lane) + (phase + start(first_column)) % run + lane; },
+          multiply([&](int first) { return coming.take(lane) + (phase + start(first)) % run + lane; },
                    lane, x_e, y_e);
         }
       }
-      for_each_colour(all, patch, first, first + warps, cell, [&] {
-#pragma unroll
-        for (int b = 0; b < rows; ++b)
-          if (place[b] < patch.unknown_count) y[place[b]] += y_e[b];
-      });
+      colours.one_by_one([&] { add_at([&](int b) { return place[b]; }, y_e, y, patch.unknown_count); });
     }
   }
 
@@ -218,53 +210,41 @@ struct WarpCells {
     }
   };
 
-  /// Entry (i, j) of this lane's row i = 32 b + lane is panel_at(first)[start(j) - start(first) - j + 32 b] where
-  /// `first` is the first of four columns. The first column of each block of 32 has entries in every lane, the next
-  /// ones in one less each.
+  /// Entry (i, first + c) is panel_at(first)[c (n - first - 1) - c (c - 1) / 2 - first + i].
   template <class PanelAt>
   __device__ static void multiply(const PanelAt& panel_at, int lane, const T (&x_e)[rows], T (&y_e)[rows]) {
 #pragma unroll
-    for (int half = 0; half < (n + columns_together - 1) / columns_together; ++half) {
-      constexpr int halves = threads_a_warp / columns_together;
-      const int block = half / halves, first_lane = half % halves * columns_together;
-      T above[columns_together];
-#pragma unroll
-      for (int first = 0; first < columns_together; first += together) {
-        const int first_column = half * columns_together + first;
+    for (int block = 0; block < rows; ++block) {
+      const int end = min(n, (block + 1) * threads_a_warp);
+#pragma unroll 1
+      for (int first = block * threads_a_warp; first < end; first += together) {
+        const T* panel = panel_at(first) - first;
         T k[together][rows];
-        if (first_column < n) {
-          const T* panel = panel_at(first_column);
 #pragma unroll
-          for (int c = 0; c < together; ++c)
+        for (int c = 0; c < together; ++c)
 #pragma unroll
-            for (int b = 0; b < rows; ++b) {
-              if (b < block) continue;
-              const int j = first_column + c, i = b * threads_a_warp + lane;
-              const int at = start(j) - start(first_column) - j + b * threads_a_warp;
-              k[c][b] = j < n && j <= i && i < n ? panel[at] : T(0);
-            }
-        }
+          for (int b = block; b < rows; ++b) {
+            const int j = first + c, i = b * threads_a_warp + lane;
+            const bool stored = (b > block || j <= i) && (b + 1 < rows || i < n) && (block + 1 < rows || j < n);
+            k[c][b] = stored ? panel[c * (n - 1 - first) - c * (c - 1) / 2 + b * threads_a_warp] : T(0);
+          }
+        T above[together];
 #pragma unroll
         for (int c = 0; c < together; ++c) {
-          if (first_column + c >= n) {
-            above[first + c] = T(0);
-            continue;
-          }
-          const int of_column = first_lane + first + c;  // the lane that has its row
+          const int of_column = first % threads_a_warp + c;  // the lane that has its row
           const T x_j = __shfl_sync(all_lanes, x_e[block], of_column);
-          T sum = lane == of_column ? T(0) : k[c][block] * x_e[block];
+          above[c] = lane == of_column ? T(0) : k[c][block] * x_e[block];
           y_e[block] += k[c][block] * x_j;
 #pragma unroll
-          for (int b = 0; b < rows; ++b) {
-            if (b <= block) continue;
+          for (int b = block + 1; b < rows; ++b) {
             y_e[b] += k[c][b] * x_j;
-            sum += k[c][b] * x_e[b];
+            above[c] += k[c][b] * x_e[b];
           }
-          above[first + c] = sum;
         }
+        const int column = lane - first % threads_a_warp;
+        const T sum = __shfl_sync(all_lanes, sum_of_column(above), threads_a_warp / together * (column % together));
+        if (0 <= column && column < together) y_e[block] += sum;
       }
-      const T sum = sum_of_own_column(above);
-      if (lane / columns_together == half % halves) y_e[block] += sum;
     }
   }
 };
@@ -281,7 +261,7 @@ struct DiagonalCells {
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T*, T* y, T*) const {
     for (int first = 0; first < patch.cells; first += threads) {
       const int cell = first + static_cast<int>(threadIdx.x);
-      for_each_colour(all, patch, first, first + threads, cell, [&] {
+      CellColours(all, patch, first, first + threads, cell).one_by_one([&] {
         const std::int64_t slot = patch.first_slot + cell;
         const std::int64_t matrix = matrix_of_slot != nullptr ? matrix_of_slot[slot] : slot;
         for (int i = 0; i < layout.dofs; ++i)
