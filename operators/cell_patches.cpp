@@ -365,7 +365,8 @@ int CellPatches::most_cells() const {
 
 int cells_a_patch(const BilinearForm& form, int least, int most) {
   constexpr int patches_for_all = 1024;
-  return std::clamp(form.cells() / patches_for_all / least * least, least, most);
+  const std::int64_t enough = (form.cells() + patches_for_all - 1) / patches_for_all;
+  return static_cast<int>(std::clamp<std::int64_t>((enough + least - 1) / least * least, least, most));
 }
 
 CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& options) {

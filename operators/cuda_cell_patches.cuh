@@ -68,6 +68,22 @@ class CellPatchesOnGpu {
   std::int64_t own_unknowns_ = 0;
 };
 
+/// y[place(a)] += values[a] where place(a) < end; such places differ. Sums are under way together: behind a store the
+/// next load would wait for its sum.
+template <int n, class T, class PlaceAt>
+__device__ void add_at(const PlaceAt& place, const T (&values)[n], T* y, int end) {
+  constexpr int together = 8;
+#pragma unroll
+  for (int first = 0; first < n; first += together) {
+    T sums[together];
+#pragma unroll
+    for (int a = first; a < n && a < first + together; ++a) sums[a - first] = y[place(a)] + values[a];
+#pragma unroll
+    for (int a = first; a < n && a < first + together; ++a)
+      if (place(a) < end) y[place(a)] = sums[a - first];
+  }
+}
+
 /// The places of the n dofs of one slot, of the interleaved layout: neighbouring threads read neighbouring words.
 template <int n>
 struct Places {
@@ -90,41 +106,54 @@ struct Places {
   }
   template <class T>
   __device__ void add(const T (&y_e)[n], T* y, int unknown_count) const {
-#pragma unroll
-    for (int a = 0; a < n; ++a)
-      if (const int place = (*this)[a]; place < unknown_count) y[place] += y_e[a];
+    add_at([this](int a) { return (*this)[a]; }, y_e, y, unknown_count);
   }
 };
 
-/// Calls add(colour) for every colour of the wave of cells [first, last), one after the other, so that no two cells of
-/// different colours add to one unknown at once. All threads of the block call it with the same wave; what was added is
-/// there for all of them afterwards.
-template <class Add>
-__device__ void for_each_colour(const Patches& all, const CellPatch& patch, int first, int last, const Add& add) {
-  const std::uint8_t* colours = all.colours + patch.first_slot;
-  const int end = min(last, static_cast<int>(patch.cells));
-  if (first >= end) return;
-  const int last_colour = colours[end - 1];
-  for (int colour = colours[first]; colour <= last_colour; ++colour) {
-    add(colour);
-    __syncthreads();
+/// The colours of a wave of cells [first, last) of a patch, which all threads of the block load together, and early:
+/// they come from far.
+struct WaveColours {
+  int first, last;  ///< of its cells; last < first where there are none
+
+  __device__ WaveColours(const Patches& all, const CellPatch& patch, int begin, int end) : first(0), last(-1) {
+    const std::uint8_t* colours = all.colours + patch.first_slot;
+    end = min(end, static_cast<int>(patch.cells));
+    if (begin >= end) return;
+    first = colours[begin];
+    last = colours[end - 1];
   }
-}
+
+  /// Calls add(colour) for every colour, one after the other, so that no two cells of different colours add to one
+  /// unknown at once. All threads of the block call it; what was added is there for all of them afterwards.
+  template <class Add>
+  __device__ void one_by_one(const Add& add) const {
+    for (int colour = first; colour <= last; ++colour) {
+      add(colour);
+      __syncthreads();
+    }
+  }
+};
 
 /// The colour of a slot's cell; none of a slot without one.
 __device__ inline int colour_of(const Patches& all, const CellPatch& patch, int slot) {
   return slot < patch.cells ? all.colours[patch.first_slot + slot] : -1;
 }
 
-/// Calls add() in every thread whose cell, that of the slot `mine`, is one of the wave, when it is its colour's turn.
-template <class Add>
-__device__ void for_each_colour(const Patches& all, const CellPatch& patch, int first, int last, int mine,
-                                const Add& add) {
-  const int my_colour = mine < last ? colour_of(all, patch, mine) : -1;
-  for_each_colour(all, patch, first, last, [&](int colour) {
-    if (my_colour == colour) add();
-  });
-}
+/// The same for a thread that has one cell of the wave, that of the slot `mine`, or none.
+struct CellColours : WaveColours {
+  int mine;
+
+  __device__ CellColours(const Patches& all, const CellPatch& patch, int begin, int end, int slot)
+      : WaveColours(all, patch, begin, end), mine(slot < end ? colour_of(all, patch, slot) : -1) {}
+
+  /// Calls add() when it is the turn of this thread's cell.
+  template <class Add>
+  __device__ void one_by_one(const Add& add) const {
+    WaveColours::one_by_one([&](int colour) {
+      if (mine == colour) add();
+    });
+  }
+};
 
 /// A patch's cells of n dofs, a thread each, wave by wave. multiply(slot, x_e, y_e) makes y_e = K_e x_e of the cell of
 /// a slot among all slots.
@@ -132,6 +161,7 @@ template <int threads, int n, class T, class Multiply>
 __device__ void wave_by_wave(const Patches& all, const CellPatch& patch, const T* x, T* y, const Multiply& multiply) {
   for (int first = 0; first < patch.slots; first += threads) {
     const int slot = first + static_cast<int>(threadIdx.x);
+    const CellColours colours(all, patch, first, first + threads, slot);
     Places<n> places;
     T y_e[n];
     if (slot < patch.cells) {
@@ -140,8 +170,7 @@ __device__ void wave_by_wave(const Patches& all, const CellPatch& patch, const T
       places.take(x, x_e);
       multiply(patch.first_slot + slot, x_e, y_e);
     }
-    for_each_colour(all, patch, first, first + threads, slot,
-                    [&] { places.add(y_e, y, static_cast<int>(patch.unknown_count)); });
+    colours.one_by_one([&] { places.add(y_e, y, static_cast<int>(patch.unknown_count)); });
   }
 }
 

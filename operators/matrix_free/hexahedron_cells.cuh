@@ -132,6 +132,7 @@ struct TeamHexahedra {
     for (int first = 0; first < patch.cells; first += cells_at_once) {
       const Ahead now = next;
       const int cell = who.active ? first + mine : static_cast<int>(patch.cells);
+      const CellColours colours(all, patch, first, first + cells_at_once, cell);
       next = ahead(all, patch, who.active ? cell + cells_at_once : cell, member);
       T u[n];
 #pragma unroll
@@ -142,11 +143,7 @@ struct TeamHexahedra {
           if (k * team + member < Geometry::words)
             who.words()[k * team + member] = number_of(now, k * team + member, k);
       multiply(patch.first_slot + cell, cell < patch.cells, who, u);
-      for_each_colour(all, patch, first, first + cells_at_once, cell, [&] {
-#pragma unroll
-        for (int k = 0; k < n; ++k)
-          if (now.place[k] < patch.unknown_count) y[now.place[k]] += u[k];
-      });
+      colours.one_by_one([&] { add_at([&](int k) { return now.place[k]; }, u, y, patch.unknown_count); });
     }
   }
 

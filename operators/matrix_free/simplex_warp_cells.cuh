@@ -89,16 +89,17 @@ struct WarpSimplices {
 #pragma unroll
         for (int c = 0; c < 2; ++c) of_x[step][c] = x[place(places[step], c)];
       }
+      const WaveColours colours(all, patch, first, first + wave);
+      const int mine[2] = {colour_of(all, patch, slot[0]), colour_of(all, patch, slot[1])};
       multiply(patch, slot, lane, of_x, of_y);
-      const int colours[2] = {colour_of(all, patch, slot[0]), colour_of(all, patch, slot[1])};
-      for_each_colour(all, patch, first, first + wave, [&](int colour) {
+      colours.one_by_one([&](int colour) {
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
-          if (colours[c] != colour) continue;
+          if (mine[c] != colour) continue;
+          double of_cell[steps];
 #pragma unroll
-          for (int step = 0; step < steps; ++step)
-            if (const int to = place(places[step], c); to < patch.unknown_count)
-              y[to] += of_y[step / 2][2 * c + step % 2];
+          for (int step = 0; step < steps; ++step) of_cell[step] = of_y[step / 2][2 * c + step % 2];
+          add_at([&](int step) { return place(places[step], c); }, of_cell, y, patch.unknown_count);
         }
       });
     }

@@ -152,11 +152,8 @@ struct HexahedronCellsAnyPoints {
       __syncthreads();
       if (active) back_along_x(scratch + mine * room, line, u);
       // It ends with a barrier: the room is free for the next wave.
-      for_each_colour(all, patch, first, first + count, active ? first + mine : static_cast<int>(patch.cells), [&] {
-#pragma unroll
-        for (int a = 0; a < n; ++a)
-          if (place[a] < patch.unknown_count) y[place[a]] += u[a];
-      });
+      CellColours(all, patch, first, first + count, active ? first + mine : patch.cells).one_by_one(
+          [&] { add_at([&](int a) { return place[a]; }, u, y, patch.unknown_count); });
     }
   }
 

@@ -90,6 +90,7 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
   for (int first = 0; first < (one_wave ? 1 : patch.slots); first += threads) {
     Ahead now = next;
     const int slot = first + static_cast<int>(threadIdx.x);
+    const CellColours colours(all, patch, first, first + threads, slot);
     if constexpr (!large) next.load(all, patch, slot + threads, geometry);
     T u[dofs];
     if (slot < patch.cells) {
@@ -98,8 +99,7 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
       of.multiply(geometry.cell(now.words, patch.first_slot + slot), u);
     }
     if constexpr (large && !one_wave) next.load(all, patch, slot + threads, geometry);
-    for_each_colour(all, patch, first, first + threads, slot,
-                    [&] { now.places.add(u, y, static_cast<int>(patch.unknown_count)); });
+    colours.one_by_one([&] { now.places.add(u, y, static_cast<int>(patch.unknown_count)); });
   }
 }
 
