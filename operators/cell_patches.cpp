@@ -363,10 +363,14 @@ int CellPatches::most_cells() const {
   return most;
 }
 
-int cells_a_patch(const BilinearForm& form, int least, int most) {
-  constexpr int patches_for_all = 1024;
-  const std::int64_t enough = (form.cells() + patches_for_all - 1) / patches_for_all;
-  return static_cast<int>(std::clamp<std::int64_t>((enough + least - 1) / least * least, least, most));
+int cells_a_patch(const BilinearForm& form, int least, int most, bool resident) {
+  constexpr int multiprocessors = 132;  // of an H200
+  const auto for_patches = [&](int patches) {
+    const std::int64_t enough = (form.cells() + patches - 1) / patches;
+    return std::max<std::int64_t>((enough + least - 1) / least, 1) * least;
+  };
+  const std::int64_t few = for_patches(multiprocessors);
+  return static_cast<int>(resident && few <= most ? few : std::min<std::int64_t>(for_patches(1024), most));
 }
 
 CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& options) {

@@ -26,8 +26,10 @@ struct PatchOptions {
   bool coloured = false;  ///< whether patches are coloured
 };
 
-/// Cells a patch for PatchOptions: a multiple of `least` up to `most`, so many that a GPU has work everywhere.
-int cells_a_patch(const BilinearForm& form, int least, int most);
+/// Cells a patch for PatchOptions: a multiple of `least` up to `most`, so many that a GPU has work everywhere. With
+/// `resident` there are, if they can be, so few patches that each has a multiprocessor for itself: a loop inside one
+/// kernel then waits for few.
+int cells_a_patch(const BilinearForm& form, int least, int most, bool resident);
 
 /// Some cells that one thread block works on, and the distinct unknowns of these cells. An unknown is the first patch's
 /// own that has it.

@@ -174,14 +174,28 @@ __device__ void wave_by_wave(const Patches& all, const CellPatch& patch, const T
   }
 }
 
-/// What the patches have together for rim[r], in their order.
-template <class T>
-__device__ T gathered(const Patches& all, std::int64_t r, const T* contributions) {
-  T sum = 0;
-  const std::uint32_t end = __ldg(all.rim_offsets + r + 1);
-  for (std::uint32_t k = __ldg(all.rim_offsets + r); k < end; ++k)
-    sum += __ldg(contributions + __ldcs(all.contributions + k));
-  return sum;
-}
+/// Where rim[r] is, and which contributions are for it: two of nearly all.
+struct RimUnknown {
+  std::int32_t position;
+  std::uint32_t begin, end, first, second;
+
+  __device__ RimUnknown(const Patches& all, std::int64_t r, std::int64_t rim) : begin(0), end(0) {
+    if (r >= rim) return;
+    position = __ldcs(all.rim + r);
+    begin = __ldg(all.rim_offsets + r);
+    end = __ldg(all.rim_offsets + r + 1);
+    if (begin < end) first = __ldcs(all.contributions + begin);
+    if (begin + 1 < end) second = __ldcs(all.contributions + begin + 1);
+  }
+  /// What the patches have together for it, in their order.
+  template <class T>
+  __device__ T gathered(const Patches& all, const T* contributions) const {
+    T sum = 0;
+    if (begin < end) sum += __ldcs(contributions + first);
+    if (begin + 1 < end) sum += __ldcs(contributions + second);
+    for (std::uint32_t k = begin + 2; k < end; ++k) sum += __ldcs(contributions + __ldcs(all.contributions + k));
+    return sum;
+  }
+};
 
 }  // namespace femcg::operators::cuda

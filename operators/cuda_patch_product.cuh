@@ -153,10 +153,12 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor
     const CellPatch patch = work.all.patches[number];
     if constexpr (requires { cells.ahead(work.all, patch); }) {
       const auto ahead = cells.ahead(work.all, patch);
+      if (k == blockIdx.x) await_previous();
       begin_patch<Cells::threads>(work, patch, x, y);
       __syncthreads();
       cells(work.all, patch, x, y, y + work.room, ahead);
     } else {
+      if (k == blockIdx.x) await_previous();
       begin_patch<Cells::threads>(work, patch, x, y);
       __syncthreads();
       cells(work.all, patch, x, y, y + work.room);
@@ -197,6 +199,7 @@ std::int64_t prepare_patch_kernel(Kernel kernel, int threads, std::int64_t share
 
 template <class T>
 __global__ void clear_rim_kernel(Patches all, std::int64_t rim, T* y) {
+  await_previous();
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t r = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; r < rim; r += stride)
     y[__ldcs(all.rim + r)] = T(0);
@@ -206,8 +209,16 @@ __global__ void clear_rim_kernel(Patches all, std::int64_t rim, T* y) {
 template <class T>
 __global__ void gather_rim_kernel(Patches all, std::int64_t rim, const T* contributions, T* y) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t r = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; r < rim; r += stride)
-    y[__ldcs(all.rim + r)] = gathered(all, r, contributions);
+  std::int64_t r = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  // The lists are on their way while the patches are still at work.
+  RimUnknown next(all, r, rim);
+  await_previous();
+  while (r < rim) {
+    const RimUnknown now = next;
+    r += stride;
+    next = RimUnknown(all, r, rim);
+    y[now.position] = now.gathered(all, contributions);
+  }
 }
 
 /// The launches of y = A x, and x'Ax. Races::coloured needs patches that are coloured.
@@ -265,16 +276,17 @@ class PatchProduct {
                       energy != nullptr ? energy->data() : nullptr,
                       parts_.parts()};
     if (races_ != Races::gather)
-      launch(clear_rim_kernel<T>, rim_blocks_, rim_threads, 0, work.all, patches_.rim(), y.data());
+      launch_early(clear_rim_kernel<T>, rim_blocks_, rim_threads, 0, work.all, patches_.rim(), y.data());
     const std::int64_t blocks = std::min(work.count, blocks_);
     if (races_ == Races::coloured)
       launch_resident(patch_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(shared_bytes_), work,
                       cells);
     else
-      launch(patch_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(shared_bytes_), work, cells);
+      launch_early(patch_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(shared_bytes_), work,
+                   cells);
     if (races_ == Races::gather)
-      launch(gather_rim_kernel<T>, rim_blocks_, rim_threads, 0, work.all, patches_.rim(), contributions_.data(),
-             y.data());
+      launch_early(gather_rim_kernel<T>, rim_blocks_, rim_threads, 0, work.all, patches_.rim(), contributions_.data(),
+                   y.data());
   }
 
  private:

@@ -251,11 +251,13 @@ class ResidentPatches final : public ResidentCg<T> {
         contributions_(zeros<Stamped<T>>(product.patches().contributions())),
         parts_(zeros<Stamped<double>>(2 * patch_sums * product.patches().patches())) {}
 
-  /// Whether all blocks are on the GPU at once; asked before one is made.
+  /// Whether all blocks are on the GPU at once, and not so many that they wait for each other longer than launches
+  /// take; asked before one is made.
   static bool fits(const PatchProduct<T, Cells>& product) {
+    constexpr int most_a_multiprocessor = 4;
     const std::int64_t patches = product.patches().patches(), bytes = shared_bytes(product);
-    return patches > 0 && bytes <= most_shared_bytes(kernel()) &&
-           patches <= prepare_patch_kernel(kernel(), Cells::threads, bytes);
+    return patches > 0 && patches <= most_a_multiprocessor * multiprocessors() &&
+           bytes <= most_shared_bytes(kernel()) && patches <= prepare_patch_kernel(kernel(), Cells::threads, bytes);
   }
 
   void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
@@ -293,8 +295,8 @@ class ResidentPatches final : public ResidentCg<T> {
   mutable std::uint64_t rounds_ = 0;  ///< of all launches
 };
 
-/// The loop, or null where the patches are too many to be on the GPU at once, too large for its shared memory, or leave
-/// out unknowns that no cell has.
+/// The loop, or null where the patches are too many, or too large for shared memory, or leave out unknowns that no cell
+/// has.
 template <std::floating_point T, class Cells>
 std::unique_ptr<ResidentCg<T>> make_resident_patches(const PatchProduct<T, Cells>& product, Cells cells,
                                                      std::int64_t unknowns) {

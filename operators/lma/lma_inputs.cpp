@@ -29,7 +29,7 @@ PatchOptions patch_options(const BilinearForm& form, Races races, bool once) {
   int most = n <= 4 ? 512 : n <= 10 ? 256 : n <= 27 ? 128 : n <= 35 ? 64 : n <= 64 ? 32 : 16;
   if (once && n <= 16) most = n <= 4 ? 1536 : n <= 10 ? 512 : 384;
   const int least = options.layout == PlaceLayout::interleaved ? CellPatches::group : 4;
-  options.cells = cells_a_patch(form, least, most);
+  options.cells = cells_a_patch(form, least, most, races == Races::gather);
   return options;
 }
 

@@ -251,7 +251,7 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
     options.unknowns = 2048;
   }
   const int least = teams ? 8 : CellPatches::group;
-  options.cells = cells_a_patch(form, least, most);
+  options.cells = cells_a_patch(form, least, most, form.robin.empty());
   return options;
 }
 
