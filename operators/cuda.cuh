@@ -89,7 +89,7 @@ void launch_early(void (*kernel)(Parameters...), std::int64_t blocks, int thread
   launch_with(early, kernel, blocks, threads, shared_bytes, std::forward<Arguments>(arguments)...);
 }
 
-/// Lets the next kernel's blocks come, if it is launched early, and waits for the end of all kernels before this one.
+/// Lets the next kernel's blocks come if it is launched early, and waits for the end of all kernels before this one.
 __device__ inline void await_previous() {
   NV_IF_TARGET(NV_PROVIDES_SM_90, (cudaTriggerProgrammaticLaunchCompletion(); cudaGridDependencySynchronize();))
 }
