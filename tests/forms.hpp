@@ -16,8 +16,9 @@ struct FormOptions {
   bool robin = true;        ///< alpha = 1 + y on the right side
   bool varying = true;      ///< kappa = 1 + x + 2 y^2, else 1.5
   double distort = 0.2;
-  int quadrature = 0;   ///< 0: degree + 1
-  bool curved = false;  ///< order 2, bent
+  int quadrature = 0;    ///< 0: degree + 1
+  bool curved = false;   ///< order 2, bent
+  bool sheared = false;  ///< affine cells stay affine, but no edge is orthogonal to another
 };
 
 /// A form on a small box, with everything that it points to.
@@ -39,11 +40,22 @@ inline void bend(mesh::Mesh& mesh) {
   }
 }
 
+inline void shear(mesh::Mesh& mesh) {
+  const int d = mesh.dimension();
+  for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+    double* x = mesh.coordinates.data() + std::int64_t{node} * d;
+    const double y = x[1], z = d == 3 ? x[2] : 0;
+    x[0] += 0.3 * y + 0.2 * z;
+    x[1] += 0.25 * z;
+  }
+}
+
 inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3> cells,
                            const FormOptions& options = {}) {
   SmallForm small;
   small.mesh = std::make_unique<mesh::Mesh>(mesh::make_box({shape, cells, {1.0, 1.2, 0.9}, options.distort}));
   if (options.curved) bend(*small.mesh);
+  if (options.sheared) shear(*small.mesh);
   small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, degree);
   operators::BilinearForm& form = small.form;
   form.space = small.space.get();
