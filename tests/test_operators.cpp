@@ -165,8 +165,7 @@ void check_all(CellShape shape, int degree, std::array<int, 3> cells, const Form
   }
 }
 
-/// Operators over patches alone, on a GPU, where patches of many waves of cells, and of few, are to be had. Whether
-/// cells are affine makes no difference to element matrices.
+/// Operators over patches alone, on a GPU, where patches of many waves of cells, and of few, are to be had.
 void check_patches(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options) {
   if (tests::device() == Device::host) return;
   CAPTURE(mesh::name(shape));
@@ -175,9 +174,7 @@ void check_patches(CellShape shape, int degree, std::array<int, 3> cells, const 
   const Reference<double> in_double(problem);
   const Reference<float> in_single(problem);
   const std::string several = "320";
-  std::vector<std::string_view> names{"matrix-free"};
-  if (options.varying) names.insert(names.end(), {"lma-gather", "lma-coloured"});
-  for (const std::string_view name : names)
+  for (const std::string_view name : {"matrix-free", "lma-gather", "lma-coloured"})
     for (const std::string& patch : {std::string("32"), several}) {
       CAPTURE(patch);
       const bool refused = shape == CellShape::quadrilateral && degree == 4 && patch == several;
