@@ -4,16 +4,7 @@ namespace femcg::operators {
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_matrix_free_hexahedra(const MatrixFreeInputs& inputs) {
-  switch (inputs.degree) {
-    case 1:
-      return make_tensor<T, 3, 2>(inputs);
-    case 2:
-      return make_tensor<T, 3, 3>(inputs);
-    case 3:
-      return make_tensor<T, 3, 4>(inputs);
-    default:
-      return make_tensor<T, 3, 5>(inputs);
-  }
+  return make_tensor<T, 3>(inputs);
 }
 
 template std::unique_ptr<Operator<double>> make_matrix_free_hexahedra(const MatrixFreeInputs&);

@@ -1,6 +1,6 @@
 #pragma once
 
-// matrix-free on quadrilaterals and hexahedra of one degree.
+// matrix-free on quadrilaterals and hexahedra, degree by degree.
 
 #include "operators/matrix_free/hexahedron_cells.cuh"
 #include "operators/matrix_free/matrix_free_on_gpu.cuh"
@@ -86,6 +86,20 @@ std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
       break;
   }
   return make_tensor<T, d, n, CellGeometry::stored>(inputs);
+}
+
+template <class T, int d>
+std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
+  switch (inputs.degree) {
+    case 1:
+      return make_tensor<T, d, 2>(inputs);
+    case 2:
+      return make_tensor<T, d, 3>(inputs);
+    case 3:
+      return make_tensor<T, d, 4>(inputs);
+    default:
+      return make_tensor<T, d, 5>(inputs);
+  }
 }
 
 }  // namespace femcg::operators
