@@ -77,9 +77,9 @@ void launch_resident(void (*kernel)(Parameters...), std::int64_t blocks, int thr
 
 /// Launches a kernel whose blocks come onto the GPU as the blocks of the kernel before go, or sooner if that one has
 /// called await_previous() and leaves room, instead of after its end: what takes 2 to 3 microseconds between two
-/// kernels then happens meanwhile. Each of its threads calls await_previous() before it writes, and before it reads what
-/// other kernels write; what was there when the operator was made it may read earlier. As launch() where the GPU has
-/// not compute capability 9.0.
+/// kernels then happens meanwhile. Each of its threads calls await_previous() before it writes, and before it reads
+/// what other kernels write; what was there when the operator was made it may read earlier. As launch() where the GPU
+/// has not compute capability 9.0.
 template <class... Parameters, class... Arguments>
 void launch_early(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,
                   Arguments&&... arguments) {
