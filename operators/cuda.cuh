@@ -25,12 +25,16 @@ inline void check(cudaError_t status, const char* doing) {
 /// The stream that all of femcg's kernels and copies are given to, in order. It can be captured into a graph.
 cudaStream_t stream();
 
-inline int multiprocessors() {
-  int device = 0, count = 0;
+/// One of the GPU's limits.
+inline int device_limit(cudaDeviceAttr which) {
+  int device = 0, value = 0;
   check(cudaGetDevice(&device), "asking for the GPU");
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "asking for multiprocessors");
-  return count;
+  check(cudaDeviceGetAttribute(&value, which, device), "asking for the GPU's limits");
+  return value;
 }
+inline int multiprocessors() { return device_limit(cudaDevAttrMultiProcessorCount); }
+/// The most shared memory that a block may ask for, with what its kernel has by itself.
+inline std::int64_t shared_bytes_of_block() { return device_limit(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
 
 /// How many blocks of a kernel the GPU holds at once: a grid that large has every block resident, goes over its work in
 /// strides, and adds up one partial sum a block.

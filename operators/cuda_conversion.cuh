@@ -141,8 +141,7 @@ inline NarrowColumns narrow_columns(const Vector<std::int32_t>& columns, const V
     return std::min((pieces + pieces_a_block - 1) / pieces_a_block, resident_blocks(kernel, block_threads));
   };
   NarrowColumns narrow{Vector<std::int32_t>(pieces, Device::cuda), {}};
-  Vector<std::int32_t> too_far(1, Device::cuda);
-  cuda_clear(too_far.data(), too_far.bytes());
+  Vector<std::int32_t> too_far = zeros_on_gpu<std::int32_t>(1);
   const std::int32_t highest_base = std::max(column_count - 1 - reach<std::uint16_t>, 0);
   launch(find, blocks(find), block_threads, 0, pieces, offsets.data(), columns.data(), highest_base,
          narrow.bases.data(), too_far.data());

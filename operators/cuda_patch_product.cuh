@@ -151,18 +151,16 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor
   for (std::int64_t k = blockIdx.x; k < work.count; k += gridDim.x) {
     const std::int64_t number = ordered ? work.order.patches[k] : k;
     const CellPatch patch = work.all.patches[number];
-    if constexpr (requires { cells.ahead(work.all, patch); }) {
-      const auto ahead = cells.ahead(work.all, patch);
+    const auto multiply = [&](const auto&... ahead) {
       if (k == blockIdx.x) await_previous();
       begin_patch<Cells::threads>(work, patch, x, y);
       __syncthreads();
-      cells(work.all, patch, x, y, y + work.room, ahead);
-    } else {
-      if (k == blockIdx.x) await_previous();
-      begin_patch<Cells::threads>(work, patch, x, y);
-      __syncthreads();
-      cells(work.all, patch, x, y, y + work.room);
-    }
+      cells(work.all, patch, x, y, y + work.room, ahead...);
+    };
+    if constexpr (requires { cells.ahead(work.all, patch); })
+      multiply(cells.ahead(work.all, patch));
+    else
+      multiply();
     __syncthreads();
     if (ordered) wait_for_earlier(work.order, k, product);
     energy += end_patch<Cells::threads>(work, patch, x, y);
@@ -178,12 +176,9 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor
 /// The shared memory that a block of a kernel may ask for.
 template <class Kernel>
 std::int64_t most_shared_bytes(Kernel kernel) {
-  int device = 0, most = 0;
   cudaFuncAttributes attributes{};
-  check(cudaGetDevice(&device), "asking for the GPU");
-  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "asking for shared memory");
   check(cudaFuncGetAttributes(&attributes, kernel), "asking for a kernel's shared memory");
-  return most - static_cast<std::int64_t>(attributes.sharedSizeBytes);
+  return shared_bytes_of_block() - static_cast<std::int64_t>(attributes.sharedSizeBytes);
 }
 
 /// Lets a kernel have all the shared memory there is (the attribute is the kernel's, which several products share), and
@@ -243,8 +238,7 @@ class PatchProduct {
     coloured_ = copied(coloured, Device::cuda);
     earlier_offsets_ = copied(patches.earlier_offsets, Device::cuda);
     earlier_ = copied(patches.earlier, Device::cuda);
-    done_ = Vector<unsigned>(patches.patches.size() + 2, Device::cuda);
-    cuda_clear(done_.data(), done_.bytes());
+    done_ = zeros_on_gpu<unsigned>(patches.patches.size() + 2);
   }
 
   const CellPatchesOnGpu& patches() const { return patches_; }

@@ -328,8 +328,8 @@ class ResidentLoop final : public ResidentCg<T> {
       : matrix_(std::move(matrix)),
         kernel_(matrix_.rows_a_group == 1 ? resident_cg_kernel<T, Value, Place, 1>
                                           : resident_cg_kernel<T, Value, Place, resident_rows_a_group>),
-        parts_(zeros<Stamped<double>>(resident_parts(matrix_.blocks))),
-        u_(zeros<Stamped<T>>(std::is_same_v<Place, std::uint16_t> && matrix_.blocks > 1 ? matrix_.rows : 0)) {
+        parts_(zeros_on_gpu<Stamped<double>>(resident_parts(matrix_.blocks))),
+        u_(zeros_on_gpu<Stamped<T>>(std::is_same_v<Place, std::uint16_t> && matrix_.blocks > 1 ? matrix_.rows : 0)) {
     // Of the kernel, which other matrices share: all that there is, whatever this one needs.
     check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(resident_room_bytes())),
@@ -357,22 +357,15 @@ class ResidentLoop final : public ResidentCg<T> {
 /// What the kernel keeps in shared memory by itself, and more.
 constexpr std::int64_t reserved_bytes = 4096;
 
-std::int64_t attribute(cudaDeviceAttr which) {
-  int device = 0, value = 0;
-  check(cudaGetDevice(&device), "asking for the GPU");
-  check(cudaDeviceGetAttribute(&value, which, device), "asking for the GPU's limits");
-  return value;
-}
-
 }  // namespace
 
 std::int64_t most_resident_blocks() {
-  static const std::int64_t blocks = attribute(cudaDevAttrMultiProcessorCount);
+  static const std::int64_t blocks = multiprocessors();
   return blocks;
 }
 
 std::int64_t resident_room_bytes() {
-  static const std::int64_t bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - reserved_bytes;
+  static const std::int64_t bytes = shared_bytes_of_block() - reserved_bytes;
   return bytes;
 }
 

@@ -87,12 +87,6 @@ Vector<Number> sent(const std::vector<Number>& numbers) {
   copy_bytes(numbers.data(), Device::host, to.data(), Device::cuda, to.bytes());
   return to;
 }
-template <class Number>
-Vector<Number> zeros(std::int64_t size) {
-  Vector<Number> to(size, Device::cuda);
-  cuda_clear(to.data(), to.bytes());
-  return to;
-}
 
 template <class Rows>
 __global__ void count_entries_kernel(Rows a, std::int32_t* counts) {
@@ -283,10 +277,10 @@ auto pack_rows(const Rows& a, ResidentLayout& layout, const Vector<std::int32_t>
                                       sent(layout.slices),
                                       Vector<ResidentRow>(a.rows, Device::cuda),
                                       Vector<HaloEntry>(halo, Device::cuda),
-                                      zeros<Value>(layout.head_entries),
-                                      zeros<Value>(layout.tail_entries),
-                                      zeros<Place>(layout.head_entries),
-                                      zeros<Place>(layout.tail_entries)};
+                                      zeros_on_gpu<Value>(layout.head_entries),
+                                      zeros_on_gpu<Value>(layout.tail_entries),
+                                      zeros_on_gpu<Place>(layout.head_entries),
+                                      zeros_on_gpu<Place>(layout.tail_entries)};
   launch_with_bits(
       pack_kernel<Rows, Value, Place>, blocks, a.rows, windowed ? 3 : 0, a, layout.group, order.data(),
       packed.of_block.data(), packed.slices.data(),

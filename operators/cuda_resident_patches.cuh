@@ -248,8 +248,8 @@ class ResidentPatches final : public ResidentCg<T> {
       : product_(product),
         cells_(std::move(cells)),
         rim_of_shared_(product.patches().rim_of_shared()),
-        contributions_(zeros<Stamped<T>>(product.patches().contributions())),
-        parts_(zeros<Stamped<double>>(2 * patch_sums * product.patches().patches())) {}
+        contributions_(zeros_on_gpu<Stamped<T>>(product.patches().contributions())),
+        parts_(zeros_on_gpu<Stamped<double>>(2 * patch_sums * product.patches().patches())) {}
 
   /// Whether all blocks are on the GPU at once, and not so many that they wait for each other longer than launches
   /// take; asked before one is made.
@@ -279,12 +279,6 @@ class ResidentPatches final : public ResidentCg<T> {
   static auto kernel() { return resident_patches_kernel<T, Cells>; }
   static std::int64_t shared_bytes(const PatchProduct<T, Cells>& product) {
     return (6 * product.room() + product.scratch()) * static_cast<std::int64_t>(sizeof(T));
-  }
-  template <class Number>
-  static Vector<Number> zeros(std::int64_t size) {
-    Vector<Number> to(size, Device::cuda);
-    cuda_clear(to.data(), to.bytes());
-    return to;
   }
 
   const PatchProduct<T, Cells>& product_;

@@ -27,9 +27,7 @@ class PartsStorage {
       : groups_((blocks + blocks_a_group - 1) / blocks_a_group),
         of_block_(blocks * N, Device::cuda),
         of_group_(groups_ * N, Device::cuda),
-        arrived_(groups_ + 1, Device::cuda) {
-    cuda_clear(arrived_.data(), arrived_.bytes());
-  }
+        arrived_(zeros_on_gpu<unsigned>(groups_ + 1)) {}
   Parts<N> parts() { return {of_block_.data(), of_group_.data(), arrived_.data(), arrived_.data() + groups_}; }
 
  private:

@@ -66,6 +66,14 @@ void clear(Vector<T>& vector) {
     cuda_clear(vector.data(), vector.bytes());
 }
 
+/// A vector of zeros on the GPU, whatever T's zero bytes mean.
+template <class T>
+Vector<T> zeros_on_gpu(std::int64_t size) {
+  Vector<T> vector(size, Device::cuda);
+  cuda_clear(vector.data(), vector.bytes());
+  return vector;
+}
+
 /// Copies between vectors of one size on any devices; where they differ in precision, both on the host. Throws
 /// std::invalid_argument.
 template <class To, class From>

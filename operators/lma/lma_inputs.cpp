@@ -78,7 +78,7 @@ std::optional<IdenticalCells> kinds_of_cells(const LmaInputs& inputs, const Bili
                                              Dedup dedup) {
   const bool constant = inputs.factors.diffusion_a_point == 0;
   if (dedup == Dedup::off || !constant) return std::nullopt;
-  const std::int64_t most = dedup == Dedup::on ? std::numeric_limits<std::int32_t>::max() : form.cells() / 8;
+  const std::int64_t most = dedup == Dedup::on ? std::numeric_limits<std::int32_t>::max() : most_kinds(form.cells());
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
   return find_identical_cells(form, diffusion.span(), most - static_cast<std::int64_t>(robin));
 }

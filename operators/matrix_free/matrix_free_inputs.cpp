@@ -158,14 +158,14 @@ void put_in_order(RobinRows& robin, const CellPatches& patches) {
 
 /// The kinds of cells whose numbers are stored once; nothing where they are not.
 std::optional<IdenticalCells> kinds_of_cells(const MatrixFreeInputs& inputs, Dedup dedup) {
-  constexpr std::int64_t most_kinds = std::int64_t{1} << 16;
+  constexpr std::int64_t most_numbers = std::int64_t{1} << 16;  // of kind_of_slot
   if (dedup == Dedup::off || inputs.geometry == CellGeometry::stored) return std::nullopt;
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
-  const std::int64_t enough = inputs.form->cells() / 8;
-  auto kinds = find_identical_cells(*inputs.form, diffusion.span(),
-                                    dedup == Dedup::on ? most_kinds : std::min(enough, most_kinds));
+  auto kinds = find_identical_cells(
+      *inputs.form, diffusion.span(),
+      dedup == Dedup::on ? most_numbers : std::min(most_kinds(inputs.form->cells()), most_numbers));
   if (dedup == Dedup::on && !kinds)
-    throw std::invalid_argument("option 'dedup' of matrix-free is on, but more than " + std::to_string(most_kinds) +
+    throw std::invalid_argument("option 'dedup' of matrix-free is on, but more than " + std::to_string(most_numbers) +
                                 " cells are distinct; use dedup: off");
   return kinds;
 }
