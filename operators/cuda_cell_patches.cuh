@@ -68,20 +68,26 @@ class CellPatchesOnGpu {
   std::int64_t own_unknowns_ = 0;
 };
 
-/// y[place(a)] += values[a] where place(a) < end; such places differ. Sums are under way together: behind a store the
-/// next load would wait for its sum.
-template <int n, class T, class PlaceAt>
-__device__ void add_at(const PlaceAt& place, const T (&values)[n], T* y, int end) {
+/// y[place(a)] += values[a] where which(a) and place(a) < end; such places differ. Sums are under way together: behind
+/// a store the next load would wait for its sum.
+template <int n, class T, class PlaceAt, class Which>
+__device__ void add_at(const PlaceAt& place, const Which& which, const T (&values)[n], T* y, int end) {
   constexpr int together = 8;
 #pragma unroll
   for (int first = 0; first < n; first += together) {
     T sums[together];
 #pragma unroll
-    for (int a = first; a < n && a < first + together; ++a) sums[a - first] = y[place(a)] + values[a];
+    for (int a = first; a < n && a < first + together; ++a)
+      if (which(a)) sums[a - first] = y[place(a)] + values[a];
 #pragma unroll
     for (int a = first; a < n && a < first + together; ++a)
-      if (place(a) < end) y[place(a)] = sums[a - first];
+      if (which(a) && place(a) < end) y[place(a)] = sums[a - first];
   }
+}
+template <int n, class T, class PlaceAt>
+__device__ void add_at(const PlaceAt& place, const T (&values)[n], T* y, int end) {
+  add_at(
+      place, [](int) { return true; }, values, y, end);
 }
 
 /// The places of the n dofs of one slot, of the interleaved layout: neighbouring threads read neighbouring words.

@@ -19,6 +19,7 @@ struct FormOptions {
   int quadrature = 0;    ///< 0: degree + 1
   bool curved = false;   ///< order 2, bent
   bool sheared = false;  ///< affine cells stay affine, but no edge is orthogonal to another
+  bool turned = false;   ///< about z: boxes stay boxes, with edges along no axis
 };
 
 /// A form on a small box, with everything that it points to.
@@ -50,12 +51,22 @@ inline void shear(mesh::Mesh& mesh) {
   }
 }
 
+inline void turn(mesh::Mesh& mesh) {
+  for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+    double* x = mesh.coordinates.data() + std::int64_t{node} * mesh.dimension();
+    const double from[2] = {x[0], x[1]};
+    x[0] = std::cos(0.5) * from[0] - std::sin(0.5) * from[1];
+    x[1] = std::sin(0.5) * from[0] + std::cos(0.5) * from[1];
+  }
+}
+
 inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3> cells,
                            const FormOptions& options = {}) {
   SmallForm small;
   small.mesh = std::make_unique<mesh::Mesh>(mesh::make_box({shape, cells, {1.0, 1.2, 0.9}, options.distort}));
   if (options.curved) bend(*small.mesh);
   if (options.sheared) shear(*small.mesh);
+  if (options.turned) turn(*small.mesh);
   small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, degree);
   operators::BilinearForm& form = small.form;
   form.space = small.space.get();

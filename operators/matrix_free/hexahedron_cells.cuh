@@ -10,13 +10,18 @@ namespace femcg::operators::cuda {
 template <class T, int n, CellGeometry kind>
 struct ThreadHexahedra {
   static constexpr int threads = cells_a_wave, points = n * n * n;
-  static constexpr bool small = sizeof(T) == 4, affine = kind == CellGeometry::affine;
-  static constexpr int blocks_a_multiprocessor = n == 2 ? (affine ? (small ? 8 : 5) : small ? 6 : 4) : (small ? 4 : 2);
+  static constexpr bool small = sizeof(T) == 4, affine = is_affine(kind);
+  static constexpr bool boxes = kind == CellGeometry::boxes;
+  static constexpr int blocks_a_multiprocessor = n == 2  ? (affine  ? (small ? 8 : 5)
+                                                            : small ? 6
+                                                                    : 4)
+                                                 : boxes ? (small ? 5 : 3)
+                                                         : (small ? 4 : 2);
   static constexpr int scratch_size = 0;
   using Geometry = TensorGeometry<T, 3, n, kind>;
   using Ahead = CellAhead<T, points, Geometry>;
 
-  LineTables<T, n> tables;
+  TablesOf<T, n, kind> tables;
   Geometry geometry;
 
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch) const {
@@ -26,9 +31,10 @@ struct ThreadHexahedra {
   }
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*,
                              const Ahead& ahead) const {
-    thread_cells<threads>(all, patch, x, y, geometry, *this, ahead);
+    thread_cells<threads, n>(all, patch, x, y, geometry, *this, ahead);
   }
 
+  __device__ void multiply(const Box<T, 3>& box, T (&u)[points]) const { multiply_box<T, n>(tables, box, u); }
   /// Plane by plane of the points, so that the derivatives of one plane at a time are at hand.
   template <class Cell>
   __device__ void multiply(const Cell& cell, T (&u)[points]) const {
@@ -119,7 +125,7 @@ struct TeamHexahedra {
   /// Of the numbers of a cell, each thread of its team has some on their way.
   static constexpr int words_each = (Geometry::words + team - 1) / team;
 
-  LineTables<T, n> tables;
+  TablesOf<T, n, kind> tables;
   Geometry geometry;
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
@@ -142,7 +148,10 @@ struct TeamHexahedra {
         for (int k = 0; k < words_each; ++k)
           if (k * team + member < Geometry::words)
             who.words()[k * team + member] = number_of(now, k * team + member, k);
-      multiply(patch.first_slot + cell, cell < patch.cells, who, u);
+      if constexpr (kind == CellGeometry::boxes)
+        multiply_as_box(who, u);
+      else
+        multiply(patch.first_slot + cell, cell < patch.cells, who, u);
       colours.one_by_one([&] { add_at([&](int k) { return now.place[k]; }, u, y, patch.unknown_count); });
     }
   }
@@ -207,6 +216,49 @@ struct TeamHexahedra {
     if (!active) return;
 #pragma unroll
     for (int k = 0; k < n; ++k) line[k] = cube[at + k * step];
+  }
+
+  static __device__ void copy(const T (&from)[n], T (&to)[n]) {
+#pragma unroll
+    for (int k = 0; k < n; ++k) to[k] = from[k];
+  }
+
+  /// As multiply_box, axis by axis: what goes on with M is in a, what with S in b.
+  __device__ void multiply_as_box(const Member& who, T (&u)[n]) const {
+    T *a = who.a(), *b = who.b();
+    const int s = who.s, t = who.t;
+    const bool active = teams * team == threads_a_warp || who.active;
+    T v[n], w[n];
+    copy(u, v);
+    apply_line(tables.mass, u);
+    apply_line(tables.stiffness, v);
+    put<plane>(active, a, along_z(s, t), u);
+    put<plane>(active, b, along_z(s, t), v);
+    __syncwarp();
+    T along[3] = {};
+    if (active)
+#pragma unroll
+      for (int axis = 0; axis < 3; ++axis) along[axis] = who.words()[axis];
+    get<row>(active, a, along_y(s, t), u);
+    get<row>(active, b, along_y(s, t), v);
+    copy(u, w);
+    apply_line(tables.mass, u);
+    apply_line(tables.stiffness, w);
+    apply_line(tables.mass, v);
+#pragma unroll
+    for (int k = 0; k < n; ++k) v[k] = along[1] * w[k] + along[2] * v[k];
+    put<row>(active, a, along_y(s, t), u);
+    put<row>(active, b, along_y(s, t), v);
+    __syncwarp();
+    get<1>(active, a, along_x(s, t), u);
+    get<1>(active, b, along_x(s, t), v);
+    apply_line(tables.stiffness, u);
+    apply_line(tables.mass, v);
+#pragma unroll
+    for (int k = 0; k < n; ++k) u[k] = along[0] * u[k] + v[k];
+    put<1>(active, a, along_x(s, t), u);
+    __syncwarp();
+    get<plane>(active, a, along_z(s, t), u);
   }
 
   /// u is a line along z, of nodes, before and after. All lanes of the warp call it; idle ones touch nothing.

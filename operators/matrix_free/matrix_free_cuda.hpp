@@ -14,15 +14,18 @@ namespace femcg::operators {
 /// Where a product on the GPU takes D_q = w_q |J| kappa J^-1 J^-T from.
 enum class CellGeometry {
   affine,    ///< one D / w a cell: affine cells, the diffusion constant in each
+  boxes,     ///< its diagonal: affine quadrilaterals and hexahedra whose edges are orthogonal
   vertices,  ///< the multilinear maps of straight-sided quadrilaterals and hexahedra, the diffusion constant in each
   stored     ///< the factors of all quadrature points
 };
 
+constexpr bool is_affine(CellGeometry geometry) {
+  return geometry == CellGeometry::affine || geometry == CellGeometry::boxes;
+}
+
 /// Whether a thread works on a hexahedron with n nodes a direction alone, and not a team of them: with all it needs in
 /// registers.
-constexpr bool thread_a_hexahedron(int n, CellGeometry geometry) {
-  return n == 2 || (n == 3 && geometry == CellGeometry::affine);
-}
+constexpr bool thread_a_hexahedron(int n, CellGeometry geometry) { return n == 2 || (n == 3 && is_affine(geometry)); }
 
 /// Cells that a thread block works on at once, a thread each.
 constexpr int cells_a_wave = 128;

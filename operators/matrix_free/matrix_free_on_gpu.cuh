@@ -83,6 +83,7 @@ struct CellData {
       factors = cuda_cell_factors<T>(inputs.factors, cell_of_slot, inputs.patches.layout);
     if (inputs.geometry == CellGeometry::affine)
       factors = cuda_cell_factors<T>(inputs.factors.at_first_point(), cell_of_slot, inputs.patches.layout);
+    if (inputs.geometry == CellGeometry::boxes) factors = diagonals(inputs, cell_of_slot);
     if (inputs.geometry == CellGeometry::vertices) factors = straight_cells(inputs, cell_of_slot);
     gradients = on_gpu<T>(tables);
     synchronize(Device::cuda);  // cell_of_slot goes
@@ -95,6 +96,17 @@ struct CellData {
   Vector<std::uint16_t> kinds;
 
  private:
+  static Vector<T> diagonals(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
+    constexpr int threads = 128;
+    const Vector<T> whole = cuda_cell_factors<T>(inputs.factors.at_first_point(), cell_of_slot, inputs.patches.layout);
+    const std::int64_t slots = cell_of_slot.size();
+    Vector<T> words(slots * inputs.factors.dimension, Device::cuda);
+    cuda::launch(inputs.factors.dimension == 2 ? cuda::diagonals_kernel<T, 2> : cuda::diagonals_kernel<T, 3>,
+                 (slots + threads - 1) / threads, threads, 0, whole.data(), slots,
+                 inputs.patches.layout == PlaceLayout::interleaved, words.data());
+    synchronize(Device::cuda);  // `whole` goes
+    return words;
+  }
   static Vector<T> straight_cells(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
     constexpr int threads = 128;
     const FactorInputs& from = inputs.factors;
@@ -109,7 +121,17 @@ struct CellData {
 };
 
 inline const char* name(CellGeometry geometry) {
-  return geometry == CellGeometry::affine ? "affine" : geometry == CellGeometry::vertices ? "vertices" : "stored";
+  switch (geometry) {
+    case CellGeometry::affine:
+      return "affine";
+    case CellGeometry::boxes:
+      return "boxes";
+    case CellGeometry::vertices:
+      return "vertices";
+    case CellGeometry::stored:
+      break;
+  }
+  return "stored";
 }
 
 template <std::floating_point T, class Cells>

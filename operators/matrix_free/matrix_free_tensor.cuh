@@ -19,13 +19,41 @@ cuda::LineTables<T, n> line_tables(const MatrixFreeInputs& inputs) {
   return tables;
 }
 
+template <class T, int n>
+cuda::LineMatrices<T, n> line_matrices(const MatrixFreeInputs& inputs) {
+  cuda::LineMatrices<T, n> matrices;
+  for (int a = 0; a < n; ++a)
+    for (int b = 0; b < n; ++b) {
+      double mass = 0, stiffness = 0;
+      for (int q = 0; q < n; ++q) {
+        const auto at_a = static_cast<std::size_t>(q * n + a), at_b = static_cast<std::size_t>(q * n + b);
+        const double weight = inputs.weights[static_cast<std::size_t>(q)];
+        mass += weight * inputs.interpolate[at_a] * inputs.interpolate[at_b];
+        stiffness += weight * inputs.interpolate_derivative[at_a] * inputs.interpolate_derivative[at_b];
+      }
+      matrices.mass[a][b] = static_cast<T>(mass);
+      matrices.stiffness[a][b] = static_cast<T>(stiffness);
+    }
+  return matrices;
+}
+
+/// The tables along a line that the kernel for cells of a geometry takes.
+template <class T, int n, CellGeometry kind>
+cuda::TablesOf<T, n, kind> tables_of(const MatrixFreeInputs& inputs) {
+  if constexpr (kind == CellGeometry::boxes)
+    return line_matrices<T, n>(inputs);
+  else
+    return line_tables<T, n>(inputs);
+}
+
 template <class T, int d, int n, CellGeometry kind>
 cuda::TensorGeometry<T, d, n, kind> tensor_geometry(const MatrixFreeInputs& inputs, const CellData<T>& data) {
   cuda::TensorGeometry<T, d, n, kind> geometry;
   geometry.data = data.factors.data();
   for (std::size_t q = 0; q < n; ++q) {
     if constexpr (kind == CellGeometry::vertices) geometry.points[q] = static_cast<T>(inputs.points[q]);
-    if constexpr (kind != CellGeometry::stored) geometry.weights[q] = static_cast<T>(inputs.weights[q]);
+    if constexpr (kind == CellGeometry::affine || kind == CellGeometry::vertices)
+      geometry.weights[q] = static_cast<T>(inputs.weights[q]);
   }
   if constexpr (kind != CellGeometry::stored) geometry.kinds = data.kind_of_slot();
   return geometry;
@@ -34,13 +62,15 @@ cuda::TensorGeometry<T, d, n, kind> tensor_geometry(const MatrixFreeInputs& inpu
 template <class T, int d, int n, CellGeometry kind>
 std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
   constexpr std::int64_t points = d == 2 ? n * n : n * n * n;
-  // Interpolation and derivatives there and back, and D.
-  constexpr std::int64_t operations = 4 * d * n * points + (kind == CellGeometry::vertices ? 3 : 1) * d * d * points;
+  // Interpolation and derivatives there and back, and D; or mass and stiffness matrices along lines.
+  constexpr std::int64_t operations =
+      kind == CellGeometry::boxes ? (3 * d - 2) * n * points
+                                  : 4 * d * n * points + (kind == CellGeometry::vertices ? 3 : 1) * d * d * points;
   using Hexahedra = std::conditional_t<thread_a_hexahedron(n, kind), cuda::ThreadHexahedra<T, n, kind>,
                                        cuda::TeamHexahedra<T, n, kind>>;
   using Cells = std::conditional_t<d == 2, cuda::QuadrilateralCells<T, n, kind>, Hexahedra>;
   CellData<T> data(inputs);
-  const Cells cells{line_tables<T, n>(inputs), tensor_geometry<T, d, n, kind>(inputs, data)};
+  const Cells cells{tables_of<T, n, kind>(inputs), tensor_geometry<T, d, n, kind>(inputs, data)};
   return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size, operations);
 }
 
@@ -78,6 +108,8 @@ template <class T, int d, int n>
 std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
   if (inputs.points.size() != n) return make_tensor_any_points<T, d, n>(inputs);
   switch (inputs.geometry) {
+    case CellGeometry::boxes:
+      return make_tensor<T, d, n, CellGeometry::boxes>(inputs);
     case CellGeometry::affine:
       return make_tensor<T, d, n, CellGeometry::affine>(inputs);
     case CellGeometry::vertices:

@@ -6,6 +6,7 @@
 // all of it transposed (Orszag 1980; Kronbichler & Kormann 2019). 4 d n^(d+1) multiply-adds a cell.
 
 #include "operators/cuda_cell_patches.cuh"
+#include "operators/matrix_free/box_cells.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
 
 namespace femcg::operators::cuda {
@@ -16,6 +17,10 @@ struct LineTables {
   T interpolate[n][n];    ///< basis a at Gauss point q: [q][a]
   T differentiate[n][n];  ///< polynomial m on the Gauss points, at point q: [q][m]
 };
+
+/// The tables of a kernel for cells of a geometry.
+template <class T, int n, CellGeometry kind>
+using TablesOf = std::conditional_t<kind == CellGeometry::boxes, LineMatrices<T, n>, LineTables<T, n>>;
 
 /// to_q = sum_a m[q][a] v_a, in place.
 template <class T, int n>
@@ -78,10 +83,18 @@ struct CellAhead {
   }
 };
 
+/// Whether a dof of a cell with so many nodes a direction lies on none of its facets.
+template <int nodes, int dofs>
+__device__ constexpr bool is_inside(int dof) {
+  for (int block = dofs / nodes; block > 0; block /= nodes)
+    if (dof / block % nodes == 0 || dof / block % nodes == nodes - 1) return false;
+  return true;
+}
+
 /// A patch's cells, a thread each, wave by wave. What the next wave needs is on its way while this one is multiplied
 /// or, where large cells need all registers for that, while it is added. `Cell` has multiply(cell, u), u = K_e u; `of`
 /// is it.
-template <int threads, class T, int dofs, class Geometry, class Cell>
+template <int threads, int nodes, class T, int dofs, class Geometry, class Cell>
 __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T* x, T* y, const Geometry& geometry,
                              const Cell& of, const CellAhead<T, dofs, Geometry>& first_ahead) {
   using Ahead = CellAhead<T, dofs, Geometry>;
@@ -99,7 +112,15 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
       of.multiply(geometry.cell(now.words, patch.first_slot + slot), u);
     }
     if constexpr (large && !one_wave) next.load(all, patch, slot + threads, geometry);
-    colours.one_by_one([&] { now.places.add(u, y, static_cast<int>(patch.unknown_count)); });
+    // To what lies inside a cell no other adds; it is never constrained.
+    if (slot < patch.cells)
+#pragma unroll
+      for (int a = 0; a < dofs; ++a)
+        if (is_inside<nodes, dofs>(a)) y[now.places[a]] = u[a];
+    colours.one_by_one([&] {
+      add_at([&](int a) { return now.places[a]; }, [](int a) { return !is_inside<nodes, dofs>(a); }, u, y,
+             static_cast<int>(patch.unknown_count));
+    });
   }
 }
 
@@ -107,8 +128,9 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
 template <class T, int n, CellGeometry kind>
 struct QuadrilateralCells {
   static constexpr int threads = cells_a_wave;
-  static constexpr bool small = sizeof(T) == 4, affine = kind == CellGeometry::affine;
+  static constexpr bool small = sizeof(T) == 4, affine = is_affine(kind);
   /// As measured on an H200: many cells at a time hide what each waits for, as far as their numbers stay in registers.
+  static constexpr bool boxes = kind == CellGeometry::boxes;
   static constexpr int blocks_a_multiprocessor = n == 2   ? (!affine ? 6
                                                              : small ? 10
                                                                      : 8)
@@ -116,12 +138,13 @@ struct QuadrilateralCells {
                                                              : small ? 8
                                                                      : 5)
                                                  : n == 4 ? (affine && small ? 5 : 4)
-                                                          : (small ? 4 : 3);
+                                                 : small  ? (boxes ? 5 : 4)
+                                                          : 3;
   static constexpr int scratch_size = 0;
   using Geometry = TensorGeometry<T, 2, n, kind>;
   using Ahead = CellAhead<T, n * n, Geometry>;
 
-  LineTables<T, n> tables;
+  TablesOf<T, n, kind> tables;
   Geometry geometry;
 
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch) const {
@@ -131,7 +154,7 @@ struct QuadrilateralCells {
   }
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*,
                              const Ahead& ahead) const {
-    thread_cells<threads>(all, patch, x, y, geometry, *this, ahead);
+    thread_cells<threads, n>(all, patch, x, y, geometry, *this, ahead);
   }
 
   static __device__ void row(const T (&u)[n * n], int j, T (&line)[n]) {
@@ -151,6 +174,7 @@ struct QuadrilateralCells {
     for (int j = 0; j < n; ++j) u[j * n + i] = line[j];
   }
 
+  __device__ void multiply(const Box<T, 2>& box, T (&u)[n * n]) const { multiply_box<T, n>(tables, box, u); }
   template <class Cell>
   __device__ void multiply(const Cell& cell, T (&u)[n * n]) const {
     T line[n], along_x[n * n];

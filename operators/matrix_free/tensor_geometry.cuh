@@ -46,6 +46,12 @@ __device__ void symmetric_times(const T (&d)[6], T scale, T (&g)[3]) {
 template <class T, int d, int n, CellGeometry kind>
 struct TensorGeometry;
 
+/// A cell whose D / w is diagonal: kappa |J| / |edge|^2 of each axis.
+template <class T, int d>
+struct Box {
+  T along[d];
+};
+
 /// Two numbers that are loaded at once.
 template <class T>
 using NumberPair = std::conditional_t<sizeof(T) == 8, double2, float2>;
@@ -114,6 +120,21 @@ struct TensorGeometry<T, d, n, CellGeometry::affine> {
   }
   __device__ void apply(const Line& of, const PointIndex& q, T (&gradient)[d]) const {
     symmetric_times(of.factor, d == 2 ? weights[q.x] * weights[q.y] : of.weight * weights[q.x], gradient);
+  }
+};
+
+/// The diagonal of D / w of each cell, for products along lines (box_cells.cuh), which have no D_q.
+template <class T, int d, int n>
+struct TensorGeometry<T, d, n, CellGeometry::boxes> {
+  static constexpr int words = d;
+  const T* data;
+  const std::uint16_t* kinds;  ///< of slots, where data are of kinds of cells; else null
+
+  __device__ Box<T, d> cell(const T* words, std::int64_t) const {
+    Box<T, d> of;
+#pragma unroll
+    for (int axis = 0; axis < d; ++axis) of.along[axis] = words[axis];
+    return of;
   }
 };
 
@@ -209,6 +230,22 @@ struct TensorGeometry<T, 3, n, CellGeometry::vertices> {
       gradient[k] = rows[k][0] * in_space[0] + rows[k][1] * in_space[1] + rows[k][2] * in_space[2];
   }
 };
+
+/// The diagonals of D / w of all slots, of which the upper triangles are given in the same layout.
+template <class T, int d>
+__global__ void diagonals_kernel(const T* whole, std::int64_t slots, bool interleaved, T* diagonals) {
+  constexpr int entries = d * (d + 1) / 2, group = CellPatches::group;
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < slots; slot += stride)
+    for (int axis = 0; axis < d; ++axis) {
+      const int entry = axis * d - axis * (axis - 1) / 2;
+      if (interleaved)
+        diagonals[(slot / group * d + axis) * group + slot % group] =
+            whole[(slot / group * entries + entry) * group + slot % group];
+      else
+        diagonals[slot * d + axis] = whole[slot * entries + entry];
+    }
+}
 
 /// The numbers of straight-sided cells as above: interleaved, words x 32 slots, or slot by slot. Differences of
 /// coordinates are taken in double precision.
