@@ -7,6 +7,7 @@
 //   line_of(cell, s, t)           of a hexahedron, what it keeps of the line along x at the points s and t of y and z
 //   line(words, slot, s, t)       the same where a thread has no more of the cell than that line
 //   apply(cell or line, q, gradient)   gradient = D_q gradient
+// Boxes need no D_q, and their geometry has the first two.
 
 #include "operators/cell_patches.hpp"
 #include "operators/cuda.cuh"
@@ -123,7 +124,7 @@ struct TensorGeometry<T, d, n, CellGeometry::affine> {
   }
 };
 
-/// The diagonal of D / w of each cell, for products along lines (box_cells.cuh), which have no D_q.
+/// The diagonal of D / w of each cell, for products along lines (box_cells.cuh).
 template <class T, int d, int n>
 struct TensorGeometry<T, d, n, CellGeometry::boxes> {
   static constexpr int words = d;
