@@ -3,9 +3,9 @@
 // D_q times a gradient on quadrilaterals and hexahedra, D_q = w_q |J| kappa J^-1 J^-T, from as few numbers a cell as
 // the cells allow. A geometry has
 //   words                         numbers a cell that are loaded before they are needed, 0 where it reads them itself
-//   cell(words, slot)             what a thread keeps of its cell
+//   cell(numbers, slot)           what a thread keeps of its cell
 //   line_of(cell, s, t)           of a hexahedron, what it keeps of the line along x at the points s and t of y and z
-//   line(words, slot, s, t)       the same where a thread has no more of the cell than that line
+//   line(numbers, slot, s, t)     the same where a thread has no more of the cell than that line
 //   apply(cell or line, q, gradient)   gradient = D_q gradient
 // Boxes need no D_q, and their geometry has the first two.
 
@@ -112,11 +112,11 @@ struct TensorGeometry<T, d, n, CellGeometry::affine> {
     of.weight = weights[s] * weights[t];
     return of;
   }
-  __device__ Line cell(const T* words, std::int64_t) const { return line(words, 0, -1, -1); }
-  __device__ Line line(const T* words, std::int64_t, int s, int t) const {
+  __device__ Line cell(const T* numbers, std::int64_t) const { return line(numbers, 0, -1, -1); }
+  __device__ Line line(const T* numbers, std::int64_t, int s, int t) const {
     Line of{{}, s < 0 ? T(1) : weights[s] * weights[t]};
 #pragma unroll
-    for (int e = 0; e < entries; ++e) of.factor[e] = words[e];
+    for (int e = 0; e < entries; ++e) of.factor[e] = numbers[e];
     return of;
   }
   __device__ void apply(const Line& of, const PointIndex& q, T (&gradient)[d]) const {
@@ -131,10 +131,10 @@ struct TensorGeometry<T, d, n, CellGeometry::boxes> {
   const T* data;
   const std::uint16_t* kinds;  ///< of slots, where data are of kinds of cells; else null
 
-  __device__ Box<T, d> cell(const T* words, std::int64_t) const {
+  __device__ Box<T, d> cell(const T* numbers, std::int64_t) const {
     Box<T, d> of;
 #pragma unroll
-    for (int axis = 0; axis < d; ++axis) of.along[axis] = words[axis];
+    for (int axis = 0; axis < d; ++axis) of.along[axis] = numbers[axis];
     return of;
   }
 };
@@ -150,8 +150,8 @@ struct TensorGeometry<T, 2, n, CellGeometry::vertices> {
   struct Cell {
     T a[2], b[2], c[2], kappa;
   };
-  __device__ Cell cell(const T* words, std::int64_t) const {
-    return {{words[0], words[1]}, {words[2], words[3]}, {words[4], words[5]}, words[6]};
+  __device__ Cell cell(const T* numbers, std::int64_t) const {
+    return {{numbers[0], numbers[1]}, {numbers[2], numbers[3]}, {numbers[4], numbers[5]}, numbers[6]};
   }
   __device__ void apply(const Cell& of, const PointIndex& q, T (&gradient)[2]) const {
     T jx[2], jy[2];  // dX/dx, dX/dy
@@ -182,20 +182,20 @@ struct TensorGeometry<T, 3, n, CellGeometry::vertices> {
   struct Line {
     T jx[3], jy[2][3], jz[2][3], scale;  ///< values at x = 0, and their change to x = 1
   };
-  __device__ Cell cell(const T* words, std::int64_t) const {
+  __device__ Cell cell(const T* numbers, std::int64_t) const {
     Cell of;
 #pragma unroll
-    for (int k = 0; k < straight_words<3>; ++k) of.words[k] = words[k];
+    for (int k = 0; k < straight_words<3>; ++k) of.words[k] = numbers[k];
     return of;
   }
   __device__ Line line_of(const Cell& cell, int s, int t) const { return line(cell.words, 0, s, t); }
-  __device__ Line line(const T* words, std::int64_t, int s, int t) const {
+  __device__ Line line(const T* numbers, std::int64_t, int s, int t) const {
     const T y = points[s], z = points[t];
     Line of;
-    of.scale = words[21] * weights[s] * weights[t];
+    of.scale = numbers[21] * weights[s] * weights[t];
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
-      const T* c = words + axis;
+      const T* c = numbers + axis;
       of.jx[axis] = c[0] + y * c[6] + z * (c[12] + y * c[18]);
       of.jy[0][axis] = c[3] + z * c[15];
       of.jy[1][axis] = c[6] + z * c[18];

@@ -1,0 +1,75 @@
+#pragma once
+
+// Stands in for operators/cuda.cuh where what a thread block does is compiled for the processor (test_cell_kernels):
+// the threads of a block are threads, and what they wait for each other at are barriers. Warps do not run in step here,
+// so that a barrier that is missing shows, to ThreadSanitizer at the latest.
+
+#include <algorithm>
+#include <barrier>
+#include <cstdint>
+#include <deque>
+#include <thread>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __launch_bounds__(...)
+
+struct ThreadIndex {
+  unsigned x = 0;
+};
+inline thread_local ThreadIndex threadIdx, blockIdx, blockDim{1}, gridDim{1};
+
+struct double2 {
+  double x, y;
+};
+struct float2 {
+  float x, y;
+};
+
+template <class T>
+T __ldcs(const T* from) {
+  return *from;
+}
+template <class T>
+T __ldg(const T* from) {
+  return *from;
+}
+inline double __drcp_rn(double a) { return 1 / a; }
+inline float __frcp_rn(float a) { return 1 / a; }
+using std::min;
+
+namespace femcg::operators::cuda {
+
+constexpr int threads_a_warp = 32;
+
+struct Barriers {
+  explicit Barriers(int threads) : block(threads) {
+    for (int first = 0; first < threads; first += threads_a_warp) warps.emplace_back(threads_a_warp);
+  }
+  std::barrier<> block;
+  std::deque<std::barrier<>> warps;
+};
+inline thread_local Barriers* barriers = nullptr;
+
+/// Calls work() in each thread of a block, and waits for all.
+template <class Work>
+void run_block(int threads, const Work& work) {
+  Barriers of_block(threads);
+  std::vector<std::jthread> running;
+  for (int thread = 0; thread < threads; ++thread)
+    running.emplace_back([&, thread] {
+      threadIdx.x = static_cast<unsigned>(thread);
+      blockDim.x = static_cast<unsigned>(threads);
+      barriers = &of_block;
+      work();
+    });
+}
+
+}  // namespace femcg::operators::cuda
+
+inline void __syncthreads() { femcg::operators::cuda::barriers->block.arrive_and_wait(); }
+inline void __syncwarp() {
+  using namespace femcg::operators::cuda;
+  barriers->warps[threadIdx.x / threads_a_warp].arrive_and_wait();
+}

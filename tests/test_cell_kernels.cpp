@@ -1,0 +1,206 @@
+// What a thread block of a GPU does with the quadrilaterals and hexahedra of a patch, run on the processor, where every
+// machine can: tests/host_threads stands in for operators/cuda.cuh. The GPU's own run is test_operators_cuda.
+
+#include <doctest/doctest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string_view>
+
+#include "operators/cell_patches.hpp"
+#include "operators/csr_matrix.hpp"
+#include "operators/matrix_free/hexahedron_cells.cuh"
+#include "tests/forms.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+using mesh::CellShape;
+
+namespace {
+
+constexpr double kappa = 1.5;  // make_form's
+
+/// The tables of a kernel, from the bases themselves.
+template <class T, int n, CellGeometry kind>
+cuda::TablesOf<T, n, kind> tables() {
+  const mesh::Quadrature gauss = mesh::gauss_line(n);
+  const Eigen::VectorXd points = gauss.points.row(0).transpose(), nodes = mesh::gauss_lobatto_points(n);
+  const Eigen::MatrixXd values = mesh::line_values(nodes, points), slopes = mesh::line_derivatives(nodes, points);
+  const auto weights = gauss.weights.asDiagonal();
+  const bool boxes = kind == CellGeometry::boxes;
+  const Eigen::MatrixXd first = boxes ? Eigen::MatrixXd(values.transpose() * weights * values) : values,
+                        second = boxes ? Eigen::MatrixXd(slopes.transpose() * weights * slopes)
+                                       : mesh::line_derivatives(points, points);
+  cuda::TablesOf<T, n, kind> made;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j)
+      if constexpr (kind == CellGeometry::boxes) {
+        made.mass[i][j] = static_cast<T>(first(i, j));
+        made.stiffness[i][j] = static_cast<T>(second(i, j));
+      } else {
+        made.interpolate[i][j] = static_cast<T>(first(i, j));
+        made.differentiate[i][j] = static_cast<T>(second(i, j));
+      }
+  return made;
+}
+
+/// What the kernel reads of a cell: the diagonal or the upper triangle of D / w = kappa |J| J^-1 J^-T.
+template <class T>
+std::vector<T> affine_words(const mesh::Mesh& mesh, std::int32_t cell, bool diagonal) {
+  const int d = mesh.dimension();
+  const auto vertex = [&](int v) {
+    const std::int32_t node = mesh.cell_nodes[static_cast<std::size_t>(cell * mesh.nodes_per_cell() + v)];
+    return Eigen::Map<const Eigen::VectorXd>(mesh.coordinates.data() + std::int64_t{node} * d, d);
+  };
+  Eigen::MatrixXd jacobian(d, d);
+  for (int axis = 0; axis < d; ++axis) jacobian.col(axis) = vertex(1 << axis) - vertex(0);
+  const Eigen::MatrixXd factor = kappa * std::abs(jacobian.determinant()) * (jacobian.transpose() * jacobian).inverse();
+  std::vector<T> words;
+  for (int r = 0; r < d; ++r)
+    for (int s = r; s < (diagonal ? r + 1 : d); ++s) words.push_back(static_cast<T>(factor(r, s)));
+  return words;
+}
+
+/// The same for the cells of all slots, laid out as the patches are; zeros in empty ones.
+template <class T, int d, CellGeometry kind>
+std::vector<T> words_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_t>& cell_of_slot, bool interleaved) {
+  const std::int64_t slots = cell_of_slot.size();
+  if constexpr (kind == CellGeometry::vertices) {
+    std::vector<T> words(static_cast<std::size_t>(slots * straight_words<d>));
+    cuda::straight_cells_kernel<T, d>(cell_of_slot.data(), slots, interleaved, mesh.cell_nodes.data(),
+                                      mesh.coordinates.data(), &kappa, 0, words.data());
+    return words;
+  } else {
+    constexpr std::int64_t count = kind == CellGeometry::boxes ? d : d * (d + 1) / 2, group = CellPatches::group;
+    std::vector<T> words(static_cast<std::size_t>(slots * count));
+    for (std::int64_t slot = 0; slot < slots; ++slot) {
+      if (cell_of_slot[slot] < 0) continue;
+      const std::vector<T> of_cell = affine_words<T>(mesh, cell_of_slot[slot], kind == CellGeometry::boxes);
+      for (std::int64_t k = 0; k < count; ++k)
+        words[static_cast<std::size_t>(interleaved ? (slot / group * count + k) * group + slot % group
+                                                   : slot * count + k)] = of_cell[static_cast<std::size_t>(k)];
+    }
+    return words;
+  }
+}
+
+/// y = A x, patch by patch.
+template <class T, class Cells>
+std::vector<T> product(const Cells& cells, const CellPatches& patches, const std::vector<T>& x) {
+  const cuda::Patches all{patches.patches.data(),      patches.shared.data(), patches.places.data(),
+                          patches.colours.data(),      patches.rim.data(),    patches.rim_offsets.data(),
+                          patches.contributions.data()};
+  std::vector<T> y(x.size(), T(0));
+  for (const CellPatch& patch : patches.patches.span()) {
+    const auto unknown = [&](int place) {
+      return static_cast<std::size_t>(patches.unknown_at[patches.unknown_of(patch, place)]);
+    };
+    std::vector<T> x_near(patch.unknown_count + std::size_t{1}, T(0)), y_near(x_near.size(), T(0)),
+        scratch(Cells::scratch_size, std::numeric_limits<T>::quiet_NaN());
+    for (int place = 0; place < patch.unknown_count; ++place)
+      x_near[static_cast<std::size_t>(place)] = x[unknown(place)];
+    cuda::run_block(Cells::threads, [&] {
+      if constexpr (requires { cells.ahead(all, patch); })
+        cells(all, patch, x_near.data(), y_near.data(), scratch.data(), cells.ahead(all, patch));
+      else
+        cells(all, patch, x_near.data(), y_near.data(), scratch.data());
+    });
+    CHECK(y_near.back() == 0);
+    for (int place = 0; place < patch.unknown_count; ++place)
+      y[unknown(place)] += y_near[static_cast<std::size_t>(place)];
+  }
+  return y;
+}
+
+template <class T, int d, int n, CellGeometry kind>
+void check_cells(std::array<int, 3> count, int cells_a_patch) {
+  CAPTURE(d);
+  CAPTURE(n);
+  CAPTURE(static_cast<int>(kind));
+  using Hexahedra = std::conditional_t<thread_a_hexahedron(n, kind), cuda::ThreadHexahedra<T, n, kind>,
+                                       cuda::TeamHexahedra<T, n, kind>>;
+  using Cells = std::conditional_t<d == 2, cuda::QuadrilateralCells<T, n, kind>, Hexahedra>;
+  const bool interleaved = d == 2 || thread_a_hexahedron(n, kind);
+  const tests::SmallForm small =
+      tests::make_form(d == 2 ? CellShape::quadrilateral : CellShape::hexahedron, n - 1, count,
+                       {.robin = false,
+                        .varying = false,
+                        .distort = kind == CellGeometry::vertices ? 0.2 : 0,
+                        .sheared = kind == CellGeometry::affine,
+                        .turned = kind == CellGeometry::boxes});
+  const CellPatches patches = make_cell_patches(
+      small.form, {.cells = cells_a_patch, .layout = interleaved ? PlaceLayout::interleaved : PlaceLayout::cell_major});
+  Cells cells;
+  cells.tables = tables<T, n, kind>();
+  if constexpr (kind != CellGeometry::boxes) {
+    const mesh::Quadrature gauss = mesh::gauss_line(n);
+    for (int q = 0; q < n; ++q) cells.geometry.weights[q] = static_cast<T>(gauss.weights[q]);
+    if constexpr (kind == CellGeometry::vertices)
+      for (int q = 0; q < n; ++q) cells.geometry.points[q] = static_cast<T>(gauss.points(0, q));
+  }
+
+  const CsrMatrix<double> matrix = assemble<double>(small.form, assemble_element_matrices(small.form));
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<T> x(static_cast<std::size_t>(matrix.rows));
+  for (T& value : x) value = static_cast<T>(uniform(random));
+  const auto check = [&](const std::vector<T>& y) {
+    double worst = 0, largest = 0;
+    for (std::int32_t i = 0; i < matrix.rows; ++i) {
+      double sum = 0, magnitude = 0;
+      for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k) {
+        const double term = matrix.values[k] * static_cast<double>(x[static_cast<std::size_t>(matrix.columns[k])]);
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      const double difference = std::abs(static_cast<double>(y[static_cast<std::size_t>(i)]) - sum);
+      worst = std::isnan(difference) ? INFINITY : std::max(worst, difference);
+      largest = std::max(largest, magnitude);
+    }
+    CHECK(worst <= 300 * static_cast<double>(std::numeric_limits<T>::epsilon()) * largest);
+  };
+
+  const std::vector<T> words = words_of_slots<T, d, kind>(*small.mesh, patches.cell_of_slot, interleaved);
+  cells.geometry.data = words.data();
+  cells.geometry.kinds = nullptr;
+  check(product(cells, patches, x));
+  if constexpr (kind == CellGeometry::vertices) return;
+  // All cells alike, their numbers stored once.
+  Vector<std::int32_t> representative(CellPatches::group);
+  fill(representative, -1);
+  representative[0] = 0;
+  const std::vector<T> once = words_of_slots<T, d, kind>(*small.mesh, representative, interleaved);
+  const std::vector<std::uint16_t> kinds(static_cast<std::size_t>(patches.slots()), 0);
+  cells.geometry.data = once.data();
+  cells.geometry.kinds = kinds.data();
+  check(product(cells, patches, x));
+}
+
+/// Patches of several waves of cells, the last one not full, and patches of less than one.
+template <class T, CellGeometry kind>
+void check_degrees() {
+  for (const int patch : {64, 256}) {
+    CAPTURE(patch);
+    check_cells<T, 2, 2, kind>({17, 13, 1}, patch);
+    check_cells<T, 2, 3, kind>({17, 13, 1}, patch);
+    check_cells<T, 2, 4, kind>({17, 13, 1}, patch);
+    check_cells<T, 2, 5, kind>({17, 13, 1}, std::min(patch, cells_a_wave));
+    check_cells<T, 3, 2, kind>({6, 6, 5}, patch);
+    check_cells<T, 3, 3, kind>({6, 6, 5}, patch);
+  }
+  for (const int patch : {3, 13}) {
+    CAPTURE(patch);
+    check_cells<T, 3, 4, kind>({3, 3, 2}, patch);
+    check_cells<T, 3, 5, kind>({3, 2, 2}, patch);
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("boxes, along no axis", T, double, float) { check_degrees<T, CellGeometry::boxes>(); }
+TEST_CASE_TEMPLATE("affine cells", T, double, float) { check_degrees<T, CellGeometry::affine>(); }
+TEST_CASE_TEMPLATE("straight cells, from their vertices", T, double, float) {
+  check_degrees<T, CellGeometry::vertices>();
+}
