@@ -186,9 +186,8 @@ void check_patches(CellShape shape, int degree, std::array<int, 3> cells, const 
 
 void check_patches_of_tensor_cells(const FormOptions& options) {
   for (int degree = 1; degree <= 4; ++degree) {
-    check_patches(CellShape::quadrilateral, degree, {19, 17, 1}, options);
-    const bool waves_of_128 = degree <= 2;  // else of 8 or 4 cells
-    check_patches(CellShape::hexahedron, degree, waves_of_128 ? std::array{6, 6, 5} : std::array{5, 4, 3}, options);
+    check_patches(CellShape::quadrilateral, degree, {23, 19, 1}, options);
+    check_patches(CellShape::hexahedron, degree, {8, 7, 7}, options);
   }
 }
 
