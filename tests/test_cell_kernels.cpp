@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <random>
-#include <string_view>
 
 #include "operators/cell_patches.hpp"
 #include "operators/csr_matrix.hpp"
@@ -119,9 +118,7 @@ void check_cells(std::array<int, 3> count, int cells_a_patch) {
   CAPTURE(d);
   CAPTURE(n);
   CAPTURE(static_cast<int>(kind));
-  using Hexahedra = std::conditional_t<thread_a_hexahedron(n, kind), cuda::ThreadHexahedra<T, n, kind>,
-                                       cuda::TeamHexahedra<T, n, kind>>;
-  using Cells = std::conditional_t<d == 2, cuda::QuadrilateralCells<T, n, kind>, Hexahedra>;
+  using Cells = cuda::TensorCells<T, d, n, kind>;
   const bool interleaved = d == 2 || thread_a_hexahedron(n, kind);
   const tests::SmallForm small =
       tests::make_form(d == 2 ? CellShape::quadrilateral : CellShape::hexahedron, n - 1, count,

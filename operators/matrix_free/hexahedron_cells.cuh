@@ -332,4 +332,11 @@ struct TeamHexahedra {
   }
 };
 
+/// What works on the cells of a patch, by dimension, nodes a direction and geometry.
+template <class T, int n, CellGeometry kind>
+using Hexahedra =
+    std::conditional_t<thread_a_hexahedron(n, kind), ThreadHexahedra<T, n, kind>, TeamHexahedra<T, n, kind>>;
+template <class T, int d, int n, CellGeometry kind>
+using TensorCells = std::conditional_t<d == 2, QuadrilateralCells<T, n, kind>, Hexahedra<T, n, kind>>;
+
 }  // namespace femcg::operators::cuda

@@ -66,9 +66,7 @@ std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
   constexpr std::int64_t operations =
       kind == CellGeometry::boxes ? (3 * d - 2) * n * points
                                   : 4 * d * n * points + (kind == CellGeometry::vertices ? 3 : 1) * d * d * points;
-  using Hexahedra = std::conditional_t<thread_a_hexahedron(n, kind), cuda::ThreadHexahedra<T, n, kind>,
-                                       cuda::TeamHexahedra<T, n, kind>>;
-  using Cells = std::conditional_t<d == 2, cuda::QuadrilateralCells<T, n, kind>, Hexahedra>;
+  using Cells = cuda::TensorCells<T, d, n, kind>;
   CellData<T> data(inputs);
   const Cells cells{tables_of<T, n, kind>(inputs), tensor_geometry<T, d, n, kind>(inputs, data)};
   return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size, operations);
