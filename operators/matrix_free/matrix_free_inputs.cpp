@@ -18,6 +18,12 @@ namespace femcg::operators {
 
 namespace {
 
+/// A node of a cell in space.
+Eigen::Map<const Eigen::VectorXd> node_of(const mesh::Mesh& mesh, std::int32_t cell, int v) {
+  const std::int32_t node = mesh.cell_nodes[static_cast<std::size_t>(std::int64_t{cell} * mesh.nodes_per_cell() + v)];
+  return {mesh.coordinates.data() + std::int64_t{node} * mesh.dimension(), mesh.dimension()};
+}
+
 /// Whether the map of every cell is affine, to rounding of its nodes.
 bool all_affine(const mesh::Mesh& mesh) {
   if (mesh.order != 1) return false;
@@ -26,12 +32,7 @@ bool all_affine(const mesh::Mesh& mesh) {
   bool affine = true;
 #pragma omp parallel for schedule(static) reduction(&& : affine)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    const auto at = [&](int v, int axis) {
-      return mesh.coordinates[static_cast<std::size_t>(
-                                  mesh.cell_nodes[std::size_t(cell) * std::size_t(vertices) + std::size_t(v)]) *
-                                  std::size_t(d) +
-                              std::size_t(axis)];
-    };
+    const auto at = [&](int v, int axis) { return node_of(mesh, cell, v)[axis]; };
     for (int axis = 0; axis < d; ++axis) {
       double scale = 0, least = at(0, axis), largest = least;
       for (int v = 0; v < vertices; ++v) {
@@ -54,17 +55,13 @@ bool all_affine(const mesh::Mesh& mesh) {
 bool all_boxes(const mesh::Mesh& mesh) {
   if (!mesh::is_tensor(mesh.shape)) return false;
   const int d = mesh.dimension();
-  const auto vertices = static_cast<std::size_t>(mesh.nodes_per_cell());
   bool boxes = true;
 #pragma omp parallel for schedule(static) reduction(&& : boxes)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
     using Vertices = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 3, 4>;
     Vertices at(d, d + 1);  // the first, and its neighbours along the axes
-    for (int v = 0; v <= d; ++v) {
-      const auto node = static_cast<std::size_t>(
-          mesh.cell_nodes[static_cast<std::size_t>(cell) * vertices + (v == 0 ? 0U : 1U << (v - 1))]);
-      at.col(v) = Eigen::Map<const Eigen::VectorXd>(mesh.coordinates.data() + node * static_cast<std::size_t>(d), d);
-    }
+    at.col(0) = node_of(mesh, cell, 0);
+    for (int axis = 0; axis < d; ++axis) at.col(axis + 1) = node_of(mesh, cell, 1 << axis);
     const double rounding = 1e-14 * at.cwiseAbs().maxCoeff();
     const Vertices edges = at.rightCols(d).colwise() - at.col(0);
     for (int i = 0; i < d; ++i)
