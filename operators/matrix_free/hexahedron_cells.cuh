@@ -114,10 +114,10 @@ struct TeamHexahedra {
   static constexpr int team = n * n, teams = threads_a_warp / team, cells_at_once = warps * teams;
   static constexpr int blocks_a_multiprocessor = sizeof(T) == 8 ? 4 : 6;
   static_assert(teams >= 1);
-  /// Steps in a cube in shared memory, so that lines along each axis meet few banks twice.
-  static constexpr int row = n % 2 == 0 ? n + 1 : n, plane = n * row, cube = n * plane;
-  /// Numbers of shared memory: two cubes and the cell's own numbers a team.
-  static constexpr int team_room = (2 * cube + TensorGeometry<T, 3, n, kind>::words + 1) / 2 * 2;
+  static constexpr int row = n, plane = n * n, cube = n * plane;
+  /// Numbers of shared memory: two cubes and the cell's own numbers a team. Two teams of 16 meet different banks.
+  static constexpr int team_needs = 2 * cube + TensorGeometry<T, 3, n, kind>::words;
+  static constexpr int team_room = n == 4 ? (team_needs + 15) / 32 * 32 + 16 : (team_needs + 1) / 2 * 2;
   static constexpr int scratch_size = cells_at_once * team_room;
 
   using Geometry = TensorGeometry<T, 3, n, kind>;
@@ -157,6 +157,7 @@ struct TeamHexahedra {
   }
 
  private:
+  enum class Axis { x, y, z };
   /// A thread of a team: where it stands, and the team's shared memory.
   struct Member {
     int s, t;
@@ -200,22 +201,36 @@ struct TeamHexahedra {
     return turned ? (member % n * n + k) * n + member / n : k * team + member;
   }
 
-  // Lines along x, y and z of a cube; s and t count the other two axes in their order.
-  static __device__ int along_x(int s, int t) { return s * row + t * plane; }
-  static __device__ int along_y(int s, int t) { return s + t * plane; }
-  static __device__ int along_z(int s, int t) { return s + t * row; }
-
-  template <int step>
-  static __device__ void put(bool active, T* cube, int at, const T (&line)[n]) {
-    if (!active) return;
-#pragma unroll
-    for (int k = 0; k < n; ++k) cube[at + k * step] = line[k];
+  // Where the k-th number of a line along x, y or z of a cube is; s and t count the other two axes in their order.
+  // Lines along every axis meet all banks: of 4^3 numbers since the place in a plane is turned by the plane's own
+  // number.
+  static __device__ int along_x(int s, int t, int k) {
+    return n == 4 ? 16 * t + (4 * s ^ 5 * t ^ k) : k + s * row + t * plane;
   }
-  template <int step>
-  static __device__ void get(bool active, const T* cube, int at, T (&line)[n]) {
+  static __device__ int along_y(int s, int t, int k) {
+    return n == 4 ? 16 * t + (s ^ 5 * t ^ 4 * k) : s + k * row + t * plane;
+  }
+  static __device__ int along_z(int s, int t, int k) {
+    return n == 4 ? 16 * k + ((4 * t + s) ^ 5 * k) : s + t * row + k * plane;
+  }
+  template <Axis axis>
+  static __device__ int at(const Member& who, int k) {
+    return axis == Axis::x   ? along_x(who.s, who.t, k)
+           : axis == Axis::y ? along_y(who.s, who.t, k)
+                             : along_z(who.s, who.t, k);
+  }
+
+  template <Axis axis>
+  static __device__ void put(bool active, const Member& who, T* cube, const T (&line)[n]) {
     if (!active) return;
 #pragma unroll
-    for (int k = 0; k < n; ++k) line[k] = cube[at + k * step];
+    for (int k = 0; k < n; ++k) cube[at<axis>(who, k)] = line[k];
+  }
+  template <Axis axis>
+  static __device__ void get(bool active, const Member& who, const T* cube, T (&line)[n]) {
+    if (!active) return;
+#pragma unroll
+    for (int k = 0; k < n; ++k) line[k] = cube[at<axis>(who, k)];
   }
 
   static __device__ void copy(const T (&from)[n], T (&to)[n]) {
@@ -226,39 +241,38 @@ struct TeamHexahedra {
   /// As multiply_box, axis by axis: what goes on with M is in a, what with S in b.
   __device__ void multiply_as_box(const Member& who, T (&u)[n]) const {
     T *a = who.a(), *b = who.b();
-    const int s = who.s, t = who.t;
     const bool active = teams * team == threads_a_warp || who.active;
     T v[n], w[n];
     copy(u, v);
     apply_line(tables.mass, u);
     apply_line(tables.stiffness, v);
-    put<plane>(active, a, along_z(s, t), u);
-    put<plane>(active, b, along_z(s, t), v);
+    put<Axis::z>(active, who, a, u);
+    put<Axis::z>(active, who, b, v);
     __syncwarp();
     T along[3] = {};
     if (active)
 #pragma unroll
       for (int axis = 0; axis < 3; ++axis) along[axis] = who.words()[axis];
-    get<row>(active, a, along_y(s, t), u);
-    get<row>(active, b, along_y(s, t), v);
+    get<Axis::y>(active, who, a, u);
+    get<Axis::y>(active, who, b, v);
     copy(u, w);
     apply_line(tables.mass, u);
     apply_line(tables.stiffness, w);
     apply_line(tables.mass, v);
 #pragma unroll
     for (int k = 0; k < n; ++k) v[k] = along[1] * w[k] + along[2] * v[k];
-    put<row>(active, a, along_y(s, t), u);
-    put<row>(active, b, along_y(s, t), v);
+    put<Axis::y>(active, who, a, u);
+    put<Axis::y>(active, who, b, v);
     __syncwarp();
-    get<1>(active, a, along_x(s, t), u);
-    get<1>(active, b, along_x(s, t), v);
+    get<Axis::x>(active, who, a, u);
+    get<Axis::x>(active, who, b, v);
     apply_line(tables.stiffness, u);
     apply_line(tables.mass, v);
 #pragma unroll
     for (int k = 0; k < n; ++k) u[k] = along[0] * u[k] + v[k];
-    put<1>(active, a, along_x(s, t), u);
+    put<Axis::x>(active, who, a, u);
     __syncwarp();
-    get<plane>(active, a, along_z(s, t), u);
+    get<Axis::z>(active, who, a, u);
   }
 
   /// u is a line along z, of nodes, before and after. All lanes of the warp call it; idle ones touch nothing.
@@ -267,28 +281,28 @@ struct TeamHexahedra {
     const int s = who.s, t = who.t;
     const bool active = teams * team == threads_a_warp || who.active;
     apply_line(tables.interpolate, u);
-    put<plane>(active, a, along_z(s, t), u);
+    put<Axis::z>(active, who, a, u);
     __syncwarp();
-    get<row>(active, a, along_y(s, t), u);
+    get<Axis::y>(active, who, a, u);
     apply_line(tables.interpolate, u);
-    put<row>(active, a, along_y(s, t), u);
+    put<Axis::y>(active, who, a, u);
     __syncwarp();
-    get<1>(active, a, along_x(s, t), u);
+    get<Axis::x>(active, who, a, u);
     apply_line(tables.interpolate, u);
-    put<1>(active, a, along_x(s, t), u);
+    put<Axis::x>(active, who, a, u);
     __syncwarp();
     // The derivatives along y and z come to the lines along x, where D is applied.
     T of_y[n] = {}, of_z[n] = {};
-    get<row>(active, a, along_y(s, t), of_y);
-    get<plane>(active, a, along_z(s, t), of_z);
+    get<Axis::y>(active, who, a, of_y);
+    get<Axis::z>(active, who, a, of_z);
     __syncwarp();
     apply_line(tables.differentiate, of_y);
     apply_line(tables.differentiate, of_z);
-    put<row>(active, a, along_y(s, t), of_y);
-    put<plane>(active, b, along_z(s, t), of_z);
+    put<Axis::y>(active, who, a, of_y);
+    put<Axis::z>(active, who, b, of_z);
     __syncwarp();
-    get<1>(active, a, along_x(s, t), of_y);
-    get<1>(active, b, along_x(s, t), of_z);
+    get<Axis::x>(active, who, a, of_y);
+    get<Axis::x>(active, who, b, of_z);
     apply_line(tables.differentiate, u);
     if (there) {
       const auto cell = geometry.line(who.words(), slot, s, t);
@@ -305,29 +319,29 @@ struct TeamHexahedra {
         of_z[i] = gradient[z];
       }
     }
-    put<1>(active, a, along_x(s, t), of_y);
-    put<1>(active, b, along_x(s, t), of_z);
+    put<Axis::x>(active, who, a, of_y);
+    put<Axis::x>(active, who, b, of_z);
     apply_line_transposed(tables.differentiate, u);
     __syncwarp();
-    get<row>(active, a, along_y(s, t), of_y);
-    get<plane>(active, b, along_z(s, t), of_z);
+    get<Axis::y>(active, who, a, of_y);
+    get<Axis::z>(active, who, b, of_z);
     apply_line_transposed(tables.differentiate, of_y);
     apply_line_transposed(tables.differentiate, of_z);
-    put<row>(active, a, along_y(s, t), of_y);
-    put<plane>(active, b, along_z(s, t), of_z);
+    put<Axis::y>(active, who, a, of_y);
+    put<Axis::z>(active, who, b, of_z);
     __syncwarp();
-    get<1>(active, a, along_x(s, t), of_y);
-    get<1>(active, b, along_x(s, t), of_z);
+    get<Axis::x>(active, who, a, of_y);
+    get<Axis::x>(active, who, b, of_z);
 #pragma unroll
     for (int i = 0; i < n; ++i) u[i] += of_y[i] + of_z[i];
     apply_line_transposed(tables.interpolate, u);
-    put<1>(active, a, along_x(s, t), u);
+    put<Axis::x>(active, who, a, u);
     __syncwarp();
-    get<row>(active, a, along_y(s, t), u);
+    get<Axis::y>(active, who, a, u);
     apply_line_transposed(tables.interpolate, u);
-    put<row>(active, a, along_y(s, t), u);
+    put<Axis::y>(active, who, a, u);
     __syncwarp();
-    get<plane>(active, a, along_z(s, t), u);
+    get<Axis::z>(active, who, a, u);
     apply_line_transposed(tables.interpolate, u);
   }
 };
