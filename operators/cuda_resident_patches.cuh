@@ -122,11 +122,22 @@ class PatchThread {
   /// The sums of all blocks from `from` on, known to all threads.
   template <int N>
   __device__ void meet(int from, double (&sums)[N], std::uint64_t round) const {
+    constexpr int together = 2;  // blocks whose sums are under way at once
 #pragma unroll
-    for (int n = 0; n < N; ++n) {
-      sums[n] = 0;
-      for (unsigned block = threadIdx.x; block < gridDim.x; block += threads)
-        sums[n] += awaited(part(from + n, round) - blockIdx.x + block, round);
+    for (int n = 0; n < N; ++n) sums[n] = 0;
+    for (unsigned first = threadIdx.x; first < gridDim.x; first += together * threads) {
+      const auto at = [&](int k, int n) { return part(from + n, round) - blockIdx.x + first + k * threads; };
+      Stamped<double> seen[together][N];
+#pragma unroll
+      for (int k = 0; k < together; ++k)
+#pragma unroll
+        for (int n = 0; n < N; ++n)
+          if (first + k * threads < gridDim.x) seen[k][n] = look_at(at(k, n));
+#pragma unroll
+      for (int k = 0; k < together; ++k)
+#pragma unroll
+        for (int n = 0; n < N; ++n)
+          if (first + k * threads < gridDim.x) sums[n] += awaited(seen[k][n], at(k, n), round);
     }
     sum_over_block<threads>(sums, of_warp_);
   }
@@ -167,9 +178,9 @@ class PatchThread {
   __device__ Stamped<double>* part(int sum, std::uint64_t round) const {
     return loop_.parts + (round % 2 * patch_sums + sum) * gridDim.x + blockIdx.x;
   }
+  /// What is there for the round, looked at again until it is; `seen` was there before.
   template <class Number>
-  static __device__ Number awaited(const Stamped<Number>* at, std::uint64_t round) {
-    Stamped<Number> seen = look_at(at);
+  static __device__ Number awaited(Stamped<Number> seen, const Stamped<Number>* at, std::uint64_t round) {
     while (!is_of(seen, round)) seen = look_at(at);
     return seen.value;
   }
@@ -177,10 +188,20 @@ class PatchThread {
   __device__ T gathered(std::int64_t mine, T value, std::uint64_t round) const {
     const std::int32_t r = __ldg(loop_.rim_of_shared + mine);
     const std::uint32_t end = __ldg(loop_.all.rim_offsets + r + 1);
+    constexpr int together = 4;  // as many as corners of quadrilaterals have
     T sum = 0;
-    for (std::uint32_t k = __ldg(loop_.all.rim_offsets + r); k < end; ++k) {
-      const std::uint32_t of = __ldg(loop_.all.contributions + k);
-      sum += of == mine ? value : awaited(loop_.contributions + of, round);
+    for (std::uint32_t first = __ldg(loop_.all.rim_offsets + r); first < end; first += together) {
+      std::uint32_t of[together];
+      Stamped<T> seen[together];
+#pragma unroll
+      for (int k = 0; k < together; ++k) {
+        if (first + k >= end) continue;
+        of[k] = __ldg(loop_.all.contributions + first + k);
+        if (of[k] != mine) seen[k] = look_at(loop_.contributions + of[k]);
+      }
+#pragma unroll
+      for (int k = 0; k < together; ++k)
+        if (first + k < end) sum += of[k] == mine ? value : awaited(seen[k], loop_.contributions + of[k], round);
     }
     return sum;
   }
@@ -192,9 +213,12 @@ class PatchThread {
   T *u_, *w_, *scratch_, *p_, *s_, *x_, *r_;
 };
 
+/// A multiprocessor: with more of them blocks wait for each other longer than launches take.
+constexpr int most_resident_patches = 4;
+
 /// Iterations 1 to `iterations`; scalars as ResidentCg has them.
 template <class T, class Cells>
-__global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor)
+__global__ void __launch_bounds__(Cells::threads, std::min(Cells::blocks_a_multiprocessor, most_resident_patches))
     resident_patches_kernel(PatchLoop<T> loop, Cells cells, ResidentVectors<T> v, int iterations, double* scalars) {
   extern __shared__ __align__(16) double shared_memory[];
   __shared__ double of_warp[patch_sums * Cells::threads / threads_a_warp];
@@ -251,12 +275,10 @@ class ResidentPatches final : public ResidentCg<T> {
         contributions_(zeros_on_gpu<Stamped<T>>(product.patches().contributions())),
         parts_(zeros_on_gpu<Stamped<double>>(2 * patch_sums * product.patches().patches())) {}
 
-  /// Whether all blocks are on the GPU at once, and not so many that they wait for each other longer than launches
-  /// take; asked before one is made.
+  /// Whether all blocks are on the GPU at once, and not too many; asked before one is made.
   static bool fits(const PatchProduct<T, Cells>& product) {
-    constexpr int most_a_multiprocessor = 4;
     const std::int64_t patches = product.patches().patches(), bytes = shared_bytes(product);
-    return patches > 0 && patches <= most_a_multiprocessor * multiprocessors() &&
+    return patches > 0 && patches <= most_resident_patches * multiprocessors() &&
            bytes <= most_shared_bytes(kernel()) && patches <= prepare_patch_kernel(kernel(), Cells::threads, bytes);
   }
 
