@@ -7,8 +7,9 @@
 
 namespace femcg::operators::cuda {
 
-/// Blocks whose parts are added up by the last of them; then the last of the groups adds up the groups.
-constexpr unsigned blocks_a_group = 128;
+/// Blocks whose parts are added up by the last of them; then the last of the groups adds up the groups. Nearly all
+/// grids are one group: to wait for a second one too takes 2 to 3 microseconds at the end of a kernel.
+constexpr unsigned blocks_a_group = 4096;
 
 /// Where the blocks of a grid leave their parts of N sums until they are added up.
 template <int N>
@@ -36,27 +37,39 @@ class PartsStorage {
   Vector<unsigned> arrived_;
 };
 
-/// Numbers of shared memory that a sum over a block takes.
+/// Numbers of shared memory that each sum over a block takes.
 constexpr int numbers_to_sum_block = 32;
 
-/// The sum over a block, known to thread 0. Every thread of the block calls it; threads a block are a multiple of 32.
-/// `of_warp` is shared memory that nobody else uses meanwhile.
-__device__ inline double sum_of_block(double value, double* of_warp) {
+/// N sums over the block, known to thread 0. Every thread of the block calls it; threads a block are a multiple of 32.
+/// `of_warp` is shared memory for N sums that nobody else uses meanwhile.
+template <int N>
+__device__ void sums_of_block(double (&values)[N], double* of_warp) {
   const unsigned lane = threadIdx.x % threads_a_warp, warp = threadIdx.x / threads_a_warp;
-  for (int distance = threads_a_warp / 2; distance > 0; distance /= 2)
-    value += __shfl_down_sync(all_lanes, value, distance);
-  if (lane == 0) of_warp[warp] = value;
+  const auto add_lanes = [&] {
+    for (int distance = threads_a_warp / 2; distance > 0; distance /= 2)
+#pragma unroll
+      for (int n = 0; n < N; ++n) values[n] += __shfl_down_sync(all_lanes, values[n], distance);
+  };
+  add_lanes();
+  if (lane == 0)
+#pragma unroll
+    for (int n = 0; n < N; ++n) of_warp[n * numbers_to_sum_block + warp] = values[n];
   __syncthreads();
   const unsigned warps = blockDim.x / threads_a_warp;
   if (warp == 0) {
-    value = lane < warps ? of_warp[lane] : 0.0;
-    for (int distance = threads_a_warp / 2; distance > 0; distance /= 2)
-      value += __shfl_down_sync(all_lanes, value, distance);
+#pragma unroll
+    for (int n = 0; n < N; ++n) values[n] = lane < warps ? of_warp[n * numbers_to_sum_block + lane] : 0.0;
+    add_lanes();
   }
   __syncthreads();
-  return value;
 }
 
+/// One sum.
+__device__ inline double sum_of_block(double value, double* of_warp) {
+  double values[1] = {value};
+  sums_of_block(values, of_warp);
+  return values[0];
+}
 __device__ inline double sum_of_block(double value) {
   __shared__ double of_warp[numbers_to_sum_block];
   return sum_of_block(value, of_warp);
@@ -78,21 +91,24 @@ __device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected) {
 /// The sums of `count` parts, in their order, known to thread 0.
 template <int N>
 __device__ void add_parts(const double* parts, unsigned count, double (&sums)[N], double* of_warp) {
-  for (int n = 0; n < N; ++n) {
-    double sum = 0;
-    for (unsigned part = threadIdx.x; part < count; part += blockDim.x)
-      sum += __ldcg(parts + std::int64_t{N} * part + n);
-    sums[n] = sum_of_block(sum, of_warp);
-  }
+#pragma unroll
+  for (int n = 0; n < N; ++n) sums[n] = 0;
+#pragma unroll 4
+  for (unsigned part = threadIdx.x; part < count; part += blockDim.x)
+#pragma unroll
+    for (int n = 0; n < N; ++n) sums[n] += __ldcg(parts + std::int64_t{N} * part + n);
+  sums_of_block(sums, of_warp);
 }
 
 /// Adds each thread's N values over the whole grid: the last block of each group to arrive adds up the group's parts in
 /// the order of the blocks, the last of these the groups, and hands the N results to `take` in its thread 0. Every
-/// thread of the grid calls it once, at its end. `of_warp` as for sum_of_block.
+/// thread of the grid calls it once, at its end. `of_warp` as for sums_of_block.
 template <int N, class Take>
 __device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take, double* of_warp) {
   double sums[N];
-  for (int n = 0; n < N; ++n) sums[n] = sum_of_block(values[n], of_warp);
+#pragma unroll
+  for (int n = 0; n < N; ++n) sums[n] = values[n];
+  sums_of_block(sums, of_warp);
   if (threadIdx.x == 0)
     for (int n = 0; n < N; ++n) parts.of_block[std::int64_t{N} * blockIdx.x + n] = sums[n];
 
@@ -100,16 +116,17 @@ __device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Tak
   const unsigned first = group * blocks_a_group, blocks = min(blocks_a_group, gridDim.x - first);
   if (!last_to_arrive(parts.arrived + group, blocks)) return;
   add_parts(parts.of_block + std::int64_t{N} * first, blocks, sums, of_warp);
-  if (threadIdx.x == 0)
-    for (int n = 0; n < N; ++n) parts.of_group[std::int64_t{N} * group + n] = sums[n];
-
-  if (!last_to_arrive(parts.groups_arrived, groups)) return;
-  add_parts(parts.of_group, groups, sums, of_warp);
+  if (groups > 1) {
+    if (threadIdx.x == 0)
+      for (int n = 0; n < N; ++n) parts.of_group[std::int64_t{N} * group + n] = sums[n];
+    if (!last_to_arrive(parts.groups_arrived, groups)) return;
+    add_parts(parts.of_group, groups, sums, of_warp);
+  }
   if (threadIdx.x == 0) take(sums);
 }
 template <int N, class Take>
 __device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take) {
-  __shared__ double of_warp[numbers_to_sum_block];
+  __shared__ double of_warp[N * numbers_to_sum_block];
   sum_of_grid(values, parts, take, of_warp);
 }
 

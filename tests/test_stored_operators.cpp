@@ -232,6 +232,18 @@ TEST_CASE_TEMPLATE("more rows than a GPU has threads", T, double, float) {
   check_all_formats(compress(rows));
 }
 
+// sell has as many blocks as it takes, and their parts of x'Ax are added up group by group.
+TEST_CASE_TEMPLATE("x'Ax of rows for more than a group of blocks", T, double, float) {
+  const std::int32_t n = tests::device() == Device::cuda ? 1100003 : 9973;
+  Rows<T> rows(n);
+  for (std::int32_t i = 0; i < n; ++i) rows[i] = {{i, T(1 + i % 3)}};
+  Vector<T> ones(n);
+  std::fill(ones.span().begin(), ones.span().end(), T(1));
+  const std::int64_t sum = std::int64_t{n} / 3 * 6 + (n % 3 > 0 ? 1 : 0) + (n % 3 > 1 ? 2 : 0);
+  const auto a = Format{"sell", {}}(compress(rows), tests::device());
+  CHECK(tests::apply(*a, ones).energy == static_cast<double>(sum));
+}
+
 TEST_CASE_TEMPLATE("one dense row", T, double, float) {
   check_all_formats(arrow<T>(1500));
   // Longer than what csr adds up at once in single precision too, with columns of 16 bits.
