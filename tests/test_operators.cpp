@@ -184,10 +184,12 @@ void check_patches(CellShape shape, int degree, std::array<int, 3> cells, const 
     }
 }
 
+/// Hexahedra for two patches of the most unknowns at least, and no more: sanitizers take minutes for them.
 void check_patches_of_tensor_cells(const FormOptions& options) {
+  constexpr std::array<std::array<int, 3>, 4> hexahedra{{{8, 7, 7}, {8, 7, 7}, {6, 6, 5}, {5, 4, 4}}};
   for (int degree = 1; degree <= 4; ++degree) {
     check_patches(CellShape::quadrilateral, degree, {23, 19, 1}, options);
-    check_patches(CellShape::hexahedron, degree, {8, 7, 7}, options);
+    check_patches(CellShape::hexahedron, degree, hexahedra[static_cast<std::size_t>(degree - 1)], options);
   }
 }
 
