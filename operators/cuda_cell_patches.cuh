@@ -180,6 +180,15 @@ __device__ void wave_by_wave(const Patches& all, const CellPatch& patch, const T
   }
 }
 
+/// Calls work with what the cells load before x is there, or with nothing where they do not.
+template <class Cells, class Work>
+__device__ void with_ahead(const Cells& cells, const Patches& all, const CellPatch& patch, const Work& work) {
+  if constexpr (requires { cells.ahead(all, patch); })
+    work(cells.ahead(all, patch));
+  else
+    work();
+}
+
 /// Where rim[r] is, and which contributions are for it: two of nearly all.
 struct RimUnknown {
   std::int32_t position;

@@ -16,7 +16,7 @@
 //   };
 //
 // Cells may have a second function, `ahead(all, patch)`, which is called before x is there and whose result the first
-// then gets as a last argument: for loads that should not wait for x.
+// then gets as a last argument: for loads that should not wait for x (with_ahead).
 //
 //   PatchProduct<T, MyCells<T>> product(make_cell_patches(form, {...}), Races::gather);
 //   product(cells, x, y, energy);
@@ -151,16 +151,12 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor
   for (std::int64_t k = blockIdx.x; k < work.count; k += gridDim.x) {
     const std::int64_t number = ordered ? work.order.patches[k] : k;
     const CellPatch patch = work.all.patches[number];
-    const auto multiply = [&](const auto&... ahead) {
+    with_ahead(cells, work.all, patch, [&](const auto&... ahead) {
       if (k == blockIdx.x) await_previous();
       begin_patch<Cells::threads>(work, patch, x, y);
       __syncthreads();
       cells(work.all, patch, x, y, y + work.room, ahead...);
-    };
-    if constexpr (requires { cells.ahead(work.all, patch); })
-      multiply(cells.ahead(work.all, patch));
-    else
-      multiply();
+    });
     __syncthreads();
     if (ordered) wait_for_earlier(work.order, k, product);
     energy += end_patch<Cells::threads>(work, patch, x, y);

@@ -255,13 +255,10 @@ __global__ void __launch_bounds__(Cells::threads, std::min(Cells::blocks_a_multi
     last[0] = sums[0];
     last[1] = sums[1];
   };
-  if constexpr (requires { cells.ahead(loop.all, thread.patch()); }) {
-    const auto ahead = cells.ahead(loop.all, thread.patch());  // the same in every iteration
+  with_ahead(cells, loop.all, thread.patch(), [&](const auto&... ahead) {  // the same in every iteration
     iterate(
-        [&](const CellPatch& patch, const T* x, T* y, T* scratch) { cells(loop.all, patch, x, y, scratch, ahead); });
-  } else {
-    iterate([&](const CellPatch& patch, const T* x, T* y, T* scratch) { cells(loop.all, patch, x, y, scratch); });
-  }
+        [&](const CellPatch& patch, const T* x, T* y, T* scratch) { cells(loop.all, patch, x, y, scratch, ahead...); });
+  });
   thread.write_back();
 }
 

@@ -101,10 +101,9 @@ std::vector<T> product(const Cells& cells, const CellPatches& patches, const std
     for (int place = 0; place < patch.unknown_count; ++place)
       x_near[static_cast<std::size_t>(place)] = x[unknown(place)];
     cuda::run_block(Cells::threads, [&] {
-      if constexpr (requires { cells.ahead(all, patch); })
-        cells(all, patch, x_near.data(), y_near.data(), scratch.data(), cells.ahead(all, patch));
-      else
-        cells(all, patch, x_near.data(), y_near.data(), scratch.data());
+      cuda::with_ahead(cells, all, patch, [&](const auto&... ahead) {
+        cells(all, patch, x_near.data(), y_near.data(), scratch.data(), ahead...);
+      });
     });
     CHECK(y_near.back() == 0);
     for (int place = 0; place < patch.unknown_count; ++place)
