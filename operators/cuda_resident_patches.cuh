@@ -213,7 +213,7 @@ class PatchThread {
   T *u_, *w_, *scratch_, *p_, *s_, *x_, *r_;
 };
 
-/// A multiprocessor: with more of them blocks wait for each other longer than launches take.
+/// The most patches a multiprocessor: blocks of more would wait for each other longer than launches take.
 constexpr int most_resident_patches = 4;
 
 /// Iterations 1 to `iterations`; scalars as ResidentCg has them.
