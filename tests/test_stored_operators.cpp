@@ -238,7 +238,7 @@ TEST_CASE_TEMPLATE("x'Ax of rows for more than a group of blocks", T, double, fl
   Rows<T> rows(n);
   for (std::int32_t i = 0; i < n; ++i) rows[i] = {{i, T(1 + i % 3)}};
   Vector<T> ones(n);
-  std::fill(ones.span().begin(), ones.span().end(), T(1));
+  fill(ones, T(1));
   const std::int64_t sum = std::int64_t{n} / 3 * 6 + (n % 3 > 0 ? 1 : 0) + (n % 3 > 1 ? 2 : 0);
   const auto a = Format{"sell", {}}(compress(rows), tests::device());
   CHECK(tests::apply(*a, ones).energy == static_cast<double>(sum));

@@ -114,7 +114,7 @@ struct TeamHexahedra {
   static constexpr int team = n * n, teams = threads_a_warp / team, cells_at_once = warps * teams;
   static constexpr int blocks_a_multiprocessor = sizeof(T) == 8 ? 4 : 6;
   static_assert(teams >= 1);
-  static constexpr int row = n, plane = n * n, cube = n * plane;
+  static constexpr int cube = n * team;
   /// Numbers of shared memory: two cubes and the cell's own numbers a team. Two teams of 16 meet different banks.
   static constexpr int team_needs = 2 * cube + TensorGeometry<T, 3, n, kind>::words;
   static constexpr int team_room = n == 4 ? (team_needs + 15) / 32 * 32 + 16 : (team_needs + 1) / 2 * 2;
@@ -184,7 +184,7 @@ struct TeamHexahedra {
     const std::int64_t slot = patch.first_slot + cell;
 #pragma unroll
     for (int k = 0; k < n; ++k)
-      of.place[k] = there ? __ldcs(all.places + slot * (team * n) + node(member, k)) : patch.unknown_count;
+      of.place[k] = there ? __ldcs(all.places + slot * cube + node(member, k)) : patch.unknown_count;
     if constexpr (Geometry::words > 0) {
       of.of_kind = 0;  // of no cell too, whose words are looked up and not used
       if (there && geometry.kinds != nullptr) of.of_kind = __ldcs(geometry.kinds + slot);
@@ -205,13 +205,13 @@ struct TeamHexahedra {
   // Lines along every axis meet all banks: of 4^3 numbers since the place in a plane is turned by the plane's own
   // number.
   static __device__ int along_x(int s, int t, int k) {
-    return n == 4 ? 16 * t + (4 * s ^ 5 * t ^ k) : k + s * row + t * plane;
+    return n == 4 ? 16 * t + (4 * s ^ 5 * t ^ k) : k + s * n + t * team;
   }
   static __device__ int along_y(int s, int t, int k) {
-    return n == 4 ? 16 * t + (s ^ 5 * t ^ 4 * k) : s + k * row + t * plane;
+    return n == 4 ? 16 * t + (s ^ 5 * t ^ 4 * k) : s + k * n + t * team;
   }
   static __device__ int along_z(int s, int t, int k) {
-    return n == 4 ? 16 * k + ((4 * t + s) ^ 5 * k) : s + t * row + k * plane;
+    return n == 4 ? 16 * k + ((4 * t + s) ^ 5 * k) : s + t * n + k * team;
   }
   template <Axis axis>
   static __device__ int at(const Member& who, int k) {
