@@ -16,7 +16,7 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr int block_threads = 256, resident_blocks = 5;  ///< a multiprocessor: at most 48 registers a thread
+constexpr int block_threads = 256, resident_blocks = 4;  ///< a multiprocessor: at most 64 registers a thread
 constexpr int row_threads = 16, rows_together = 4;
 constexpr int threads_a_sum = row_threads / rows_together;
 
@@ -44,7 +44,24 @@ __device__ T exchange_sums(const T (&sums)[rows_together], int lane) {
   return sum + __shfl_xor_sync(cuda::all_lanes, sum, 1);
 }
 
-/// The product of row first + lane / 4 with x; lane < 16.
+/// Entry k of each of four rows, zero behind a row's end.
+template <class T>
+struct Entries {
+  std::int32_t columns[rows_together];
+  T values[rows_together];
+
+  __device__ void load(const Aligned<T>& a, const std::int64_t (&start)[rows_together],
+                       const std::int32_t (&length)[rows_together], std::int32_t k) {
+#pragma unroll
+    for (int j = 0; j < rows_together; ++j) {
+      const bool exists = k < length[j];
+      columns[j] = exists ? cuda::load_once(a.columns + start[j] + k) : 0;
+      values[j] = exists ? cuda::load_once(a.values + start[j] + k) : T{0};
+    }
+  }
+};
+
+/// The product of row first + lane / 4 with x; lane < 16. The next entries are under way while x is read for these.
 template <class T>
 __device__ T rows_times_vector(const Aligned<T>& a, const T* __restrict__ x, std::int64_t first, int lane) {
   std::int64_t start[rows_together];
@@ -57,19 +74,16 @@ __device__ T rows_times_vector(const Aligned<T>& a, const T* __restrict__ x, std
     longest = max(longest, length[j]);
   }
   T sums[rows_together] = {};
+  Entries<T> now = {};
+  if (longest > 0) now.load(a, start, length, lane);
 #pragma unroll 1
-  for (std::int32_t k = lane; k < longest; k += row_threads) {
-    std::int32_t column[rows_together];
-    T value[rows_together];
+  for (std::int32_t step = 0; step < longest; step += row_threads) {
+    Entries<T> next = now;
+    if (step + row_threads < longest) next.load(a, start, length, step + row_threads + lane);
 #pragma unroll
     for (int j = 0; j < rows_together; ++j)
-      if (k < length[j]) {
-        column[j] = cuda::load_once(a.columns + start[j] + k);
-        value[j] = cuda::load_once(a.values + start[j] + k);
-      }
-#pragma unroll
-    for (int j = 0; j < rows_together; ++j)
-      if (k < length[j]) sums[j] += value[j] * __ldg(x + column[j]);
+      if (step + lane < length[j]) sums[j] += now.values[j] * __ldg(x + now.columns[j]);
+    now = next;
   }
   return exchange_sums(sums, lane);
 }
