@@ -1,7 +1,10 @@
-// Aligned compressed rows on the GPU: 16 threads take four neighbouring rows together, 16 entries of each at once: each
-// thread has four independent chains of column, value and entry of x in flight, however short the rows are. Rows begin
+// Aligned compressed rows on the GPU: 16 threads take four neighbouring rows together, 16 entries of each at once, so
+// that each thread has four independent chains of column, value and entry of x, however short the rows are. Rows begin
 // at multiples of 16 entries, so that every such read is of whole sectors. The four sums of 16 threads are added up in
 // one exchange, after which four of them have one row's each.
+//
+// Nothing but x is waited for: where rows begin and end is on its way since two groups of rows ago, columns and values
+// since the step before.
 //
 // Moves sizeof(T) + 4 bytes a nonzero and 2 sizeof(T) + 8 an unknown; the last sector of a row brings padding with it.
 //
@@ -44,49 +47,55 @@ __device__ T exchange_sums(const T (&sums)[rows_together], int lane) {
   return sum + __shfl_xor_sync(cuda::all_lanes, sum, 1);
 }
 
-/// Entry k of each of four rows, zero behind a row's end.
-template <class T>
-struct Entries {
-  std::int32_t columns[rows_together];
-  T values[rows_together];
-
-  __device__ void load(const Aligned<T>& a, const std::int64_t (&start)[rows_together],
-                       const std::int32_t (&length)[rows_together], std::int32_t k) {
-#pragma unroll
-    for (int j = 0; j < rows_together; ++j) {
-      const bool exists = k < length[j];
-      columns[j] = exists ? cuda::load_once(a.columns + start[j] + k) : 0;
-      values[j] = exists ? cuda::load_once(a.values + start[j] + k) : T{0};
-    }
-  }
+/// Where a row begins, in alignments, and its length.
+struct Extent {
+  std::int32_t start, length;
 };
 
-/// The product of row first + lane / 4 with x; lane < 16. The next entries are under way while x is read for these.
+/// That of one of the four rows from `first` on, the one at lane % 4; of no entries behind the last row.
 template <class T>
-__device__ T rows_times_vector(const Aligned<T>& a, const T* __restrict__ x, std::int64_t first, int lane) {
-  std::int64_t start[rows_together];
-  std::int32_t length[rows_together], longest = 0;
+__device__ Extent extent_of(const Aligned<T>& a, std::int64_t first, int lane) {
+  const std::int64_t row = first + lane % rows_together;
+  if (row >= a.rows) return {0, 0};
+  return {__ldg(a.starts + row), __ldg(a.lengths + row)};
+}
+
+/// Four neighbouring rows, as each of their 16 threads knows them.
+struct Rows {
+  std::int32_t starts[rows_together], lengths[rows_together];
+
+  /// All lanes of the warp call it, each with what extent_of gave it.
+  __device__ explicit Rows(const Extent& mine) {
 #pragma unroll
-  for (int j = 0; j < rows_together; ++j) {
-    const bool exists = first + j < a.rows;
-    start[j] = exists ? std::int64_t{__ldg(a.starts + first + j)} * row_threads : 0;
-    length[j] = exists ? __ldg(a.lengths + first + j) : 0;
-    longest = max(longest, length[j]);
+    for (int j = 0; j < rows_together; ++j) {
+      starts[j] = __shfl_sync(cuda::all_lanes, mine.start, j, row_threads);
+      lengths[j] = __shfl_sync(cuda::all_lanes, mine.length, j, row_threads);
+    }
   }
-  T sums[rows_together] = {};
-  Entries<T> now = {};
-  if (longest > 0) now.load(a, start, length, lane);
-#pragma unroll 1
-  for (std::int32_t step = 0; step < longest; step += row_threads) {
-    Entries<T> next = now;
-    if (step + row_threads < longest) next.load(a, start, length, step + row_threads + lane);
+  __device__ std::int32_t longest() const { return max(max(lengths[0], lengths[1]), max(lengths[2], lengths[3])); }
+};
+
+/// Entry k of each of four rows.
+template <class T>
+struct Entries {
+  std::int32_t columns[rows_together];  ///< -1 behind a row's end
+  T values[rows_together];
+
+  __device__ Entries(const Aligned<T>& a, const Rows& rows, std::int32_t k) {
+#pragma unroll
+    for (int j = 0; j < rows_together; ++j) {
+      const std::int64_t at = std::int64_t{rows.starts[j]} * row_threads + k;
+      const bool exists = k < rows.lengths[j];
+      columns[j] = exists ? cuda::load_once(a.columns + at) : -1;
+      values[j] = exists ? cuda::load_once(a.values + at) : T{0};
+    }
+  }
+  __device__ void add_products(const T* __restrict__ x, T (&sums)[rows_together]) const {
 #pragma unroll
     for (int j = 0; j < rows_together; ++j)
-      if (step + lane < length[j]) sums[j] += now.values[j] * __ldg(x + now.columns[j]);
-    now = next;
+      if (columns[j] >= 0) sums[j] += values[j] * __ldg(x + columns[j]);
   }
-  return exchange_sums(sums, lane);
-}
+};
 
 template <class T, bool with_energy>
 __global__ void __launch_bounds__(block_threads, resident_blocks)
@@ -98,9 +107,28 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   double of_thread = 0;
   const std::int64_t warps = std::int64_t{gridDim.x} * (block_threads / cuda::threads_a_warp);
   const std::int64_t warp = (std::int64_t{blockIdx.x} * block_threads + threadIdx.x) / cuda::threads_a_warp;
-  for (std::int64_t base = warp * rows_a_warp; base < a.rows; base += warps * rows_a_warp) {
-    const std::int64_t first = base + row_of_warp, row = first + lane / threads_a_sum;
-    const T sum = rows_times_vector(a, x, first, lane);
+  const std::int64_t stride = warps * rows_a_warp;
+  std::int64_t first = warp * rows_a_warp + row_of_warp;
+  Rows rows(extent_of(a, first, lane));
+  Extent next_extent = extent_of(a, first + stride, lane);
+  Entries<T> entries(a, rows, lane);
+  // As long as a row of the warp's is one of the matrix: all its lanes, for Rows and exchange_sums.
+  for (; first - row_of_warp < a.rows; first += stride) {
+    T sums[rows_together] = {};
+#pragma unroll 1
+    for (std::int32_t step = row_threads; step < rows.longest(); step += row_threads) {
+      const Entries<T> next(a, rows, step + lane);
+      entries.add_products(x, sums);
+      entries = next;
+    }
+    __syncwarp();  // what follows is loaded for both halves at once
+    rows = Rows(next_extent);
+    next_extent = extent_of(a, first + 2 * stride, lane);
+    const Entries<T> next(a, rows, lane);
+    entries.add_products(x, sums);
+    entries = next;
+    const T sum = exchange_sums(sums, lane);
+    const std::int64_t row = first + lane / threads_a_sum;
     if (lane % threads_a_sum != 0 || row >= a.rows) continue;
     y[row] = sum;
     if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
