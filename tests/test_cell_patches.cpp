@@ -1,7 +1,6 @@
 // How patches of cells cover a mesh, and that a product that goes over them is the assembled matrix's.
 
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,11 +12,13 @@
 #include "operators/csr_matrix.hpp"
 #include "operators/races.hpp"
 #include "tests/forms.hpp"
+#include "tests/threads.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
 using femcg::tests::make_form;
 using femcg::tests::SmallForm;
+using femcg::tests::Threads;
 using mesh::CellShape;
 
 namespace {
@@ -301,11 +302,11 @@ TEST_CASE("an unstructured mesh") {
 
 TEST_CASE("patches do not depend on the number of threads") {
   const SmallForm small = make_form(CellShape::tetrahedron, 2, {8, 7, 6});
-  omp_set_num_threads(1);
-  const CellPatches one = make_cell_patches(small.form, {});
-  omp_set_num_threads(3);
-  const CellPatches three = make_cell_patches(small.form, {});
-  omp_set_num_threads(omp_get_num_procs());
+  const auto made_by = [&](int threads) {
+    const Threads so_many(threads);
+    return make_cell_patches(small.form, {});
+  };
+  const CellPatches one = made_by(1), three = made_by(3);
   const auto same = [](const auto& a, const auto& b) {
     return std::equal(a.span().begin(), a.span().end(), b.span().begin(), b.span().end());
   };

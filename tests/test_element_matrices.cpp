@@ -1,7 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <omp.h>
-
 #include <Eigen/Sparse>
 #include <algorithm>
 #include <atomic>
@@ -14,10 +12,12 @@
 #include "operators/csr_matrix.hpp"
 #include "operators/reference.hpp"
 #include "tests/forms.hpp"
+#include "tests/threads.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
 using femcg::tests::make_form;
+using femcg::tests::Threads;
 using mesh::CellShape;
 
 namespace {
@@ -127,14 +127,13 @@ TEST_CASE("a sum over cells adds in their order, by any number of threads, whate
     for (std::int32_t cell = 0; cell < small.form.cells(); ++cell)
       for (std::size_t a = 0; a < 125; ++a) expected[small.space->dofs(cell)[a]] += of_cell(cell, a);
     for (const int threads : {1, 3}) {
-      omp_set_num_threads(threads);
+      const Threads so_many(threads);
       const std::vector<double> sum =
           sum_over_cells(small.form, [&](CellEvaluator&, std::int32_t cell, std::span<double> to) {
             for (std::size_t a = 0; a < to.size(); ++a) to[a] = of_cell(cell, a);
           });
       CHECK(sum == expected);
     }
-    omp_set_num_threads(omp_get_num_procs());
   }
 }
 
@@ -212,7 +211,7 @@ TEST_CASE("of cells that fail the first is told, whatever the threads, and those
   const auto small = make_form(CellShape::quadrilateral, 1, {100, 100, 1});
   for (const int threads : {1, 2, 5}) {
     CAPTURE(threads);
-    omp_set_num_threads(threads);
+    const Threads so_many(threads);
     std::atomic<int> visited = 0;
     const auto visit = [&] {
       for_each_cell(small.form, [&](CellEvaluator&, std::int32_t cell) {
@@ -223,7 +222,6 @@ TEST_CASE("of cells that fail the first is told, whatever the threads, and those
     CHECK_THROWS_WITH_AS(visit(), "cell 100", std::runtime_error);
     CHECK(visited <= 100 + threads);
   }
-  omp_set_num_threads(omp_get_num_procs());
 }
 
 TEST_CASE("what fails while an evaluator is made leaves the parallel region as an exception") {

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <omp.h>
 #include <unistd.h>
 
 #include <Eigen/Sparse>
@@ -17,10 +16,12 @@
 
 #include "operators/line_reader.hpp"
 #include "operators/matrix_market.hpp"
+#include "tests/threads.hpp"
 
 namespace {
 
 using namespace femcg::operators;
+using femcg::tests::Threads;
 namespace fs = std::filesystem;
 
 const fs::path matrices = fs::path(FEMCG_SOURCE_DIR) / "tests/matrices";
@@ -309,9 +310,10 @@ TEST_CASE("files that cannot be read") {
 
 TEST_CASE("a large file is the same to the bit on any number of threads, and its first error is found") {
   std::string text = large_text(3000, 400000, 11);  // 22000 places occur more than once
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(1);
-  const MatrixFile first = read_text(text);
+  const MatrixFile first = [&] {
+    const Threads one(1);
+    return read_text(text);
+  }();
   CHECK(well_formed(first.matrix));
   CHECK(first.matrix.nonzeros() < first.stored_entries);
   std::int64_t line = 200000;
@@ -324,7 +326,7 @@ TEST_CASE("a large file is the same to the bit on any number of threads, and its
       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find('q')), '\n') + 1;
   CHECK(first_defect < line);
   for (const int count : {1, 2, 3, 7}) {
-    omp_set_num_threads(count);
+    const Threads threads(count);
     const MatrixFile again = read_text(large_text(3000, 400000, 11));
     REQUIRE(again.matrix.nonzeros() == first.matrix.nonzeros());
     CHECK(std::memcmp(again.matrix.row_offsets.data(), first.matrix.row_offsets.data(),
@@ -333,7 +335,6 @@ TEST_CASE("a large file is the same to the bit on any number of threads, and its
     CHECK(std::memcmp(again.matrix.values.data(), first.matrix.values.data(), first.matrix.values.bytes()) == 0);
     CHECK(error_of(text) == fmt::format("{}: 'q' is not a number", first_defect));
   }
-  omp_set_num_threads(threads);
 }
 
 TEST_CASE("a random matrix is what Eigen reads") {

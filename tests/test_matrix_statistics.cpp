@@ -1,7 +1,6 @@
 // Statistics of small matrices by hand, and of random ones by counting anew.
 
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,10 +11,12 @@
 #include <vector>
 
 #include "operators/matrix_statistics.hpp"
+#include "tests/threads.hpp"
 
 namespace {
 
 using namespace femcg::operators;
+using femcg::tests::Threads;
 
 using Rows = std::vector<std::map<std::int32_t, double>>;
 
@@ -117,10 +118,9 @@ TEST_CASE("random matrices, on any number of threads") {
       unmatched += rows[j].contains(i) ? 0 : 1;
     }
   }
-  const int threads = omp_get_max_threads();
   double first_asymmetry = -1;
   for (const int count : {1, 2, 5}) {
-    omp_set_num_threads(count);
+    const Threads threads(count);
     const MatrixStatistics s = statistics(compress(rows));
     CHECK(s.mean_row == static_cast<double>(entries) / 2500);
     CHECK(s.mean_profile == static_cast<double>(profile) / 2500);
@@ -129,7 +129,6 @@ TEST_CASE("random matrices, on any number of threads") {
     if (first_asymmetry < 0) first_asymmetry = s.asymmetry;
     CHECK(s.asymmetry == first_asymmetry);
   }
-  omp_set_num_threads(threads);
 }
 
 TEST_CASE("cache lines of x by hand") {
@@ -156,10 +155,8 @@ TEST_CASE("cache lines of random matrices, on any number of threads") {
       for (const auto& [column, value] : rows[i]) touched.insert(column / 16);
     lines += static_cast<std::int64_t>(touched.size());
   }
-  const int threads = omp_get_max_threads();
   for (const int count : {1, 2, 5}) {
-    omp_set_num_threads(count);
+    const Threads threads(count);
     CHECK(cached(matrix, 128, 8, 128) == lines * 128);
   }
-  omp_set_num_threads(threads);
 }

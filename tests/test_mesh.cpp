@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +11,10 @@
 #include "mesh/function_space.hpp"
 #include "mesh/geometry.hpp"
 #include "mesh/ordering.hpp"
+#include "tests/threads.hpp"
 
 using namespace femcg::mesh;
+using femcg::tests::Threads;
 
 namespace {
 
@@ -126,17 +127,17 @@ TEST_CASE("dofs are numbered as cells meet them along their lattices, by any num
       CAPTURE(p);
       Mesh mesh = small_box(shape);
       shuffle_cells(mesh);
-      omp_set_num_threads(1);
-      const FunctionSpace one(mesh, p);
-      const std::vector<BoundaryFacet> boundary = boundary_facets(mesh);
-      omp_set_num_threads(5);
-      const FunctionSpace five(mesh, p);
+      const auto numbered = [&](int threads) {
+        const Threads so_many(threads);
+        return std::pair(FunctionSpace(mesh, p), boundary_facets(mesh));
+      };
+      const auto [one, boundary] = numbered(1);
+      const auto [five, boundary_of_five] = numbered(5);
       CHECK(one.cell_dofs() == five.cell_dofs());
       const auto same = [](const BoundaryFacet& a, const BoundaryFacet& b) {
         return a.cell == b.cell && a.facet == b.facet;
       };
-      CHECK(std::ranges::equal(boundary, boundary_facets(mesh), same));
-      omp_set_num_threads(omp_get_num_procs());
+      CHECK(std::ranges::equal(boundary, boundary_of_five, same));
       // What a cell is the first to have are the next numbers.
       std::int32_t met = 0;
       for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {

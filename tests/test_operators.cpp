@@ -1,7 +1,6 @@
 // Every operator of the catalogue, on the host or on a GPU, against the assembled matrix, multiplied in long double.
 
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include <cmath>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "operators/cell_blocks.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
+#include "tests/threads.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
@@ -105,7 +105,7 @@ void check_operator(const OperatorDescription& row, const Reference<T>& referenc
   Vector<T> y;
   for (const int threads : tests::device() == Device::host ? std::vector{1, 2, 3} : std::vector{1, 2}) {
     CAPTURE(threads);
-    omp_set_num_threads(threads);
+    const tests::Threads so_many(threads);
     auto [now, energy] = tests::apply(*a, x);
     long double worst = 0;
     bool finite = true;
@@ -123,7 +123,6 @@ void check_operator(const OperatorDescription& row, const Reference<T>& referenc
     }
     y = std::move(now);
   }
-  omp_set_num_threads(omp_get_num_procs());
 
   // z'Ax = x'Az
   const Vector<T> w = tests::apply_without_energy(*a, z);

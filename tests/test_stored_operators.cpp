@@ -2,7 +2,6 @@
 // those formats that run there, with all that their options choose between.
 
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include <cmath>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include "operators/narrow_columns.hpp"
 #include "tests/device.hpp"
 #include "tests/stored_formats.hpp"
+#include "tests/threads.hpp"
 
 namespace {
 
@@ -163,16 +163,6 @@ template <class T>
 void check_all_formats(const SharedMatrix<T>& matrix) {
   check_formats(formats(), matrix);
 }
-
-/// Sets the number of threads for as long as it lives.
-class Threads {
- public:
-  explicit Threads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
-  ~Threads() { omp_set_num_threads(before_); }
-
- private:
-  int before_;
-};
 
 }  // namespace
 

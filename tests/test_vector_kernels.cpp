@@ -1,7 +1,6 @@
 // The vector passes of CG against plain loops in long double: femcg's own, and those of the library baselines.
 
 #include <doctest/doctest.h>
-#include <omp.h>
 
 #include <cmath>
 #include <cstring>
@@ -9,11 +8,13 @@
 
 #include "operators/vector_kernels.hpp"
 #include "tests/device.hpp"
+#include "tests/threads.hpp"
 
 namespace {
 
 using namespace femcg::operators;
 using femcg::tests::device;
+using femcg::tests::Threads;
 
 constexpr std::int64_t sizes[] = {0, 1, 5, 511, 512, 513, 4099, 300007};
 
@@ -229,10 +230,9 @@ TEST_CASE_TEMPLATE("sums are in double precision and the same to the bit, howeve
   const std::int64_t n = 100003;
   const Vector<T> a = waves<T>(n, 0.11), b = waves<T>(n, 0.13), diagonal = there(waves<T>(n, 0.17));
   const VectorKernels<T>& kernels = vector_kernels<T>(device());
-  const int before = omp_get_max_threads();
   double dot = 0, rz = 0, rr = 0;
   for (const int threads : {1, 2, 3, 5}) {
-    omp_set_num_threads(threads);
+    const Threads so_many(threads);
     Vector<T> r = there(b);
     Scalars scalars({{rz_at, 3}, {energy_at, 4}});
     kernels.dot(there(a), there(b), scalars.of[2].energy);
@@ -246,7 +246,6 @@ TEST_CASE_TEMPLATE("sums are in double precision and the same to the bit, howeve
     CHECK(scalars.of[1].rz.value() == rz);
     CHECK(scalars.of[1].rr.value() == rr);
   }
-  omp_set_num_threads(before);
   long double exact = 0;
   for (std::int64_t i = 0; i < n; ++i) exact += static_cast<long double>(a[i]) * b[i];
   CHECK(std::abs(dot - exact) <= 1e-13L * exact);
