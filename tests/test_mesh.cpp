@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "mesh/box.hpp"
 #include "mesh/function_space.hpp"
