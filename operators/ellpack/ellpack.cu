@@ -1,9 +1,10 @@
-// ELLPACK and ELLPACK-R on the GPU: a thread a row, so that a warp reads entry k of 32 neighbouring rows at once; eight
-// entries of a row are in flight together. ELLPACK multiplies its padding, width (sizeof(T) + 4) bytes a row (Bell &
-// Garland 2009); ELLPACK-R stops at each row's length, which is read too (Kreutzer et al. 2012, listing 1).
+// ELLPACK and ELLPACK-R on the GPU: a thread a row, so that a warp reads entry k of 32 neighbouring rows at once; four
+// entries of a row and the next four are in flight together. ELLPACK multiplies its padding, width (sizeof(T) + 4)
+// bytes a row (Bell & Garland 2009); ELLPACK-R stops at each row's length, which is read too (Kreutzer et al. 2012,
+// listing 1).
 
 #include "operators/cuda_conversion.cuh"
-#include "operators/cuda_product.cuh"
+#include "operators/cuda_slots.cuh"
 #include "operators/ellpack/ellpack_matrix.hpp"
 
 namespace femcg::operators {
@@ -11,49 +12,28 @@ namespace femcg::operators {
 namespace {
 
 constexpr int block_threads = 256;
-constexpr int at_once = 8;  ///< entries of a row
+template <class T>
+constexpr int resident_blocks = sizeof(T) == 8 ? 4 : 5;  ///< a multiprocessor: at most 64 registers a thread, or 48
 
 template <class T>
 struct Padded {
-  std::int64_t rows, width, stride;
-  const T* values;
-  const std::int32_t* columns;
+  std::int64_t rows;
+  std::int32_t width;
   const std::int32_t* lengths;  ///< null: every row has `width`
+  cuda::Slots<T> slots;         ///< rows, in whole groups
 };
 
-/// The first `length` entries of a row, `at_once` of them in flight together. Those that are one batch too many repeat
-/// the last.
-template <class T>
-__device__ T sum_row(const Padded<T>& a, std::int64_t row, std::int64_t length, const T* x) {
-  T sum = 0;
-  for (std::int64_t k = 0; k < length; k += at_once) {
-    std::int32_t column[at_once];
-    T value[at_once], of_x[at_once];
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const bool there = k + i < length;
-      const std::int64_t entry = (there ? k + i : k) * a.stride + row;
-      column[i] = __ldcs(a.columns + entry);
-      value[i] = there ? __ldcs(a.values + entry) : T(0);
-    }
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) of_x[i] = __ldg(x + column[i]);
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) sum += value[i] * of_x[i];
-  }
-  return sum;
-}
-
 template <class T, bool with_energy>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, resident_blocks<T>)
     ellpack_kernel(Padded<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   double of_thread = 0;
-  const std::int64_t threads = std::int64_t{gridDim.x} * block_threads;
-  for (std::int64_t row = std::int64_t{blockIdx.x} * block_threads + threadIdx.x; row < a.rows; row += threads) {
-    const T sum = sum_row(a, row, a.lengths == nullptr ? a.width : a.lengths[row], x);
-    y[row] = sum;
-    if constexpr (with_energy) of_thread += cuda::energy_of_row(x[row], sum);
-  }
+  cuda::multiply_slots(
+      a.slots, x, [&](std::int64_t row) { return a.lengths == nullptr ? a.width : cuda::load_once(a.lengths + row); },
+      [&](std::int64_t row, T sum) {
+        if (row >= a.rows) return;
+        y[row] = sum;
+        if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
+      });
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
@@ -66,7 +46,7 @@ struct EllpackMap {
   __device__ std::int64_t from(std::int64_t row, std::int64_t k) const {
     return cuda::padded_place(source, a.rows, row, k);
   }
-  __device__ std::int64_t to(std::int64_t row, std::int64_t k) const { return k * a.stride + row; }
+  __device__ std::int64_t to(std::int64_t row, std::int64_t k) const { return k * a.slots.count + row; }
 };
 
 template <std::floating_point T>
@@ -91,8 +71,10 @@ class CudaEllpack final : public Operator<T> {
 
  private:
   Padded<T> pointers() const {
-    return {a_.rows,          a_.width,          a_.stride,
-            a_.values.data(), a_.columns.data(), a_.lengths.size() > 0 ? a_.lengths.data() : nullptr};
+    return {a_.rows,
+            static_cast<std::int32_t>(a_.width),
+            a_.lengths.size() > 0 ? a_.lengths.data() : nullptr,
+            {a_.stride, a_.columns.data(), a_.values.data()}};
   }
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     product_(pointers(), a_.rows, x, y, energy);

@@ -31,8 +31,7 @@ bool is_block_size(std::string_view text) {
 
 constexpr std::array options{
     OptionDescription{"T", "auto, 1, 2, 4, 8, 16 or 32", "auto",
-                      "threads a row; auto: one, or for long rows those with which least memory is read",
-                      is_thread_count},
+                      "threads a row; auto: one, or up to 8 where the GPU reads less with them", is_thread_count},
     OptionDescription{"block_size", "a multiple of 32 up to 1024", "256", "GPU: threads a block", is_block_size},
 };
 
@@ -41,44 +40,43 @@ std::int64_t steps_of(const CsrMatrix<T>& matrix, std::int64_t row, std::int64_t
   return (matrix.row_offsets[row + 1] - matrix.row_offsets[row] + threads - 1) / threads;
 }
 
-/// Bytes that a GPU reads of an array of words of `word` bytes: memory comes in sectors, each of which goes as far as
-/// the longest of the rows in it.
+/// Bytes that a GPU reads of an array of words of `word` bytes: memory comes in pieces, of 64 bytes on an H200, each of
+/// which goes as far as the longest of the rows in it.
 template <std::floating_point T>
-std::int64_t bytes_of_sectors(const CsrMatrix<T>& matrix, std::int64_t threads, std::int64_t word) {
-  constexpr std::int64_t sector = 32;
-  const std::int64_t rows_a_sector = std::max<std::int64_t>(1, sector / (word * threads));
-  const std::int64_t bytes_a_step = std::max(sector, word * threads);
+std::int64_t bytes_of_pieces(const CsrMatrix<T>& matrix, std::int64_t threads, std::int64_t word) {
+  constexpr std::int64_t piece = 64;
+  const std::int64_t rows_a_piece = std::max<std::int64_t>(1, piece / (word * threads));
+  const std::int64_t bytes_a_step = std::max(piece, word * threads);
   std::int64_t steps = 0;
 #pragma omp parallel for schedule(static) reduction(+ : steps)
-  for (std::int64_t first = 0; first < matrix.rows; first += rows_a_sector) {
+  for (std::int64_t first = 0; first < matrix.rows; first += rows_a_piece) {
     std::int64_t most = 0;
-    for (std::int64_t row = first; row < std::min<std::int64_t>(matrix.rows, first + rows_a_sector); ++row)
+    for (std::int64_t row = first; row < std::min<std::int64_t>(matrix.rows, first + rows_a_piece); ++row)
       most = std::max(most, steps_of(matrix, row, threads));
     steps += most;
   }
   return steps * bytes_a_step;
 }
 
-/// More threads a row pad it more, but keep rows of different lengths out of one another's sectors. They also add up
-/// what they have, and wait for the longest row of a warp: on an H200 that pays where rows are long, or one thread
-/// would make the GPU read half as much again.
+/// More threads a row pad it more, but keep rows of different lengths out of one another's pieces of memory. They also
+/// add up what they have, and four steps of more than 8 are longer than most rows: on an H200 up to 8 pay as soon as
+/// one thread would make the GPU read a tenth more.
 template <std::floating_point T>
 int best_threads(const CsrMatrix<T>& matrix) {
   const auto bytes_with = [&](int threads) {
-    return bytes_of_sectors(matrix, threads, sizeof(T)) + bytes_of_sectors(matrix, threads, sizeof(std::int32_t));
+    return bytes_of_pieces(matrix, threads, sizeof(T)) + bytes_of_pieces(matrix, threads, sizeof(std::int32_t));
   };
+  constexpr int most_that_pay = 8;
   const std::int64_t alone = bytes_with(1);
   int best = 1;
   std::int64_t least = alone;
-  for (int threads = 2; threads <= most_threads; threads *= 2) {
+  for (int threads = 2; threads <= most_that_pay; threads *= 2) {
     const std::int64_t bytes = bytes_with(threads);
     if (bytes >= least) continue;
     best = threads;
     least = bytes;
   }
-  constexpr std::int64_t long_row = 32;
-  const bool pays = matrix.nonzeros() >= long_row * matrix.rows || 2 * alone > 3 * least;
-  return pays ? best : 1;
+  return 10 * alone > 11 * least ? best : 1;
 }
 
 /// Moves the entries to their places.

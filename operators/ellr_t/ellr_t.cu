@@ -1,6 +1,6 @@
 // ELLR-T on the GPU: T threads a row, thread t of row i at slot i T + t. In each step a warp reads 32 neighbouring
-// entries, T of each of 32 / T rows; four steps are in flight together. A row's threads stop at its own last step, and
-// add up what they have by shuffles.
+// entries, T of each of 32 / T rows; four steps and the next four are in flight together. A row's threads stop at its
+// own last step, and add up what they have by shuffles.
 //
 // Moves sizeof(T) + 4 bytes an entry, rows padded to a multiple of T, and 2 sizeof(T) + 4 an unknown.
 //
@@ -8,7 +8,7 @@
 // approach"; Ortega et al. 2013.
 
 #include "operators/cuda_conversion.cuh"
-#include "operators/cuda_product.cuh"
+#include "operators/cuda_slots.cuh"
 #include "operators/ellr_t/ellr_t_matrix.hpp"
 
 namespace femcg::operators {
@@ -19,35 +19,32 @@ constexpr int most_block_threads = 1024;
 
 /// EllrTMatrix as plain pointers.
 template <class T>
-struct Slots {
-  std::int64_t rows, slots;
-  const std::int32_t* steps;
-  const std::int32_t* columns;
-  const T* values;
+struct Steps {
+  std::int64_t rows;
+  const std::int32_t* of_row;
+  cuda::Slots<T> slots;
 };
 
 template <class T, int threads_a_row, bool with_energy>
 __global__ void __launch_bounds__(most_block_threads)
-    ellr_t_kernel(Slots<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
+    ellr_t_kernel(Steps<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   double of_thread = 0;
-  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
-  // Slots are a multiple of 32: no lane leaves before its warp.
-  for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < a.slots; slot += threads) {
-    const std::int64_t row = slot / threads_a_row;
-    T sum = cuda::row_times_vector(a.values, a.columns, x, cuda::load_once(a.steps + row),
-                                   [&](std::int32_t k) { return k * a.slots + slot; });
-    sum = cuda::sum_of_lanes<threads_a_row>(sum);
-    if (slot % threads_a_row != 0 || row >= a.rows) continue;
-    y[row] = sum;
-    if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
-  }
+  cuda::multiply_slots(
+      a.slots, x, [&](std::int64_t slot) { return cuda::load_once(a.of_row + slot / threads_a_row); },
+      [&](std::int64_t slot, T of_slot) {
+        const T sum = cuda::sum_of_lanes<threads_a_row>(of_slot);
+        const std::int64_t row = slot / threads_a_row;
+        if (slot % threads_a_row != 0 || row >= a.rows) return;
+        y[row] = sum;
+        if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
+      });
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
 template <class T>
-cuda::Product<T, Slots<T>> product_of(int threads_a_row, int block_size) {
+cuda::Product<T, Steps<T>> product_of(int threads_a_row, int block_size) {
   return cuda::with_threads_a_row(threads_a_row, [&]<int threads>() {
-    return cuda::Product<T, Slots<T>>(ellr_t_kernel<T, threads, false>, ellr_t_kernel<T, threads, true>, block_size);
+    return cuda::Product<T, Steps<T>>(ellr_t_kernel<T, threads, false>, ellr_t_kernel<T, threads, true>, block_size);
   });
 }
 
@@ -57,14 +54,14 @@ template <class T>
 struct EllrTMap {
   const std::int64_t* row_offsets;  ///< of the source
   std::int64_t threads;             ///< a row
-  Slots<T> a;
-  __device__ std::int64_t count(std::int64_t slot) const { return a.steps[slot / threads]; }
+  Steps<T> a;
+  __device__ std::int64_t count(std::int64_t slot) const { return a.of_row[slot / threads]; }
   __device__ std::int64_t from(std::int64_t slot, std::int64_t k) const {
     const std::int64_t row = slot / threads, at = row_offsets[row] + k * threads + slot % threads;
     const std::int64_t last = row_offsets[row + 1] - 1;
     return at <= last ? at : ~last;
   }
-  __device__ std::int64_t to(std::int64_t slot, std::int64_t k) const { return k * a.slots + slot; }
+  __device__ std::int64_t to(std::int64_t slot, std::int64_t k) const { return k * a.slots.count + slot; }
 };
 
 template <std::floating_point T>
@@ -93,14 +90,14 @@ class CudaEllrT final : public Operator<T> {
   Footprint footprint() const override { return footprint_of(a_); }
 
  private:
-  Slots<T> pointers() const { return {a_.rows, a_.slots, a_.steps.data(), a_.columns.data(), a_.values.data()}; }
+  Steps<T> pointers() const { return {a_.rows, a_.steps.data(), {a_.slots, a_.columns.data(), a_.values.data()}}; }
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     product_(pointers(), a_.slots, x, y, energy);
   }
 
   EllrTMatrix<T> a_;
   Vector<T> diagonal_;  ///< on the host
-  cuda::Product<T, Slots<T>> product_;
+  cuda::Product<T, Steps<T>> product_;
 };
 
 }  // namespace

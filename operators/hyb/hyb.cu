@@ -1,7 +1,7 @@
 // The hybrid format on the GPU, in one kernel and without atomics. A warp takes a slice of 32 rows: first a thread a
-// row through the padded part, entry k of 32 neighbouring rows at once, four of them in flight, as far as each row
-// goes; then 8 threads a row, four rows together, through the rows of the slice that have a rest, whose sums are handed
-// to the threads of these rows. y is written once, and all sums have one order.
+// row through the padded part, entry k of 32 neighbouring rows at once, as far as each row goes, four entries and the
+// next four in flight; then 8 threads a row, four rows together, through the rows of the slice that have a rest, whose
+// sums are handed to the threads of these rows. y is written once, and all sums have one order.
 //
 // Moves sizeof(T) + 4 bytes a nonzero, 2 sizeof(T) + 4 + 1/8 an unknown, and 12 a row that has a rest. Padding is
 // skipped (as ELLPACK-R does, which Bell & Garland's kernel does not): it is stored, but not read.
@@ -9,23 +9,22 @@
 // Bell & Garland 2009, "Implementing sparse matrix-vector multiplication on throughput-oriented processors".
 
 #include "operators/cuda_conversion.cuh"
-#include "operators/cuda_product.cuh"
+#include "operators/cuda_slots.cuh"
 #include "operators/hyb/hyb_matrix.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
-constexpr int block_threads = 256;
-constexpr int rest_threads = 8;  ///< a row with a rest
+constexpr int block_threads = 256, resident_blocks = 4;  ///< a multiprocessor: at most 64 registers a thread
+constexpr int rest_threads = 8;                          ///< a row with a rest
 
 /// HybMatrix as plain pointers.
 template <class T>
 struct Parted {
-  std::int64_t rows, stride;
-  const std::int32_t* columns;
-  const T* values;
-  const std::int32_t* lengths;
+  std::int64_t rows;
+  const std::int32_t* lengths;  ///< in the padded part
+  cuda::Slots<T> padded;        ///< rows, in whole slices
   const std::int32_t* rest_of_slice;
   const std::int32_t* rest_rows;
   const std::int64_t* rest_offsets;
@@ -62,19 +61,17 @@ __device__ T rest_of_row(const Parted<T>& a, const T* x, std::int64_t slice) {
 }
 
 template <class T, bool with_energy>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, resident_blocks)
     hyb_kernel(Parted<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   double of_thread = 0;
-  const std::int64_t threads = std::int64_t{gridDim.x} * block_threads;
-  // Whole slices: no lane leaves before its warp.
-  for (std::int64_t row = std::int64_t{blockIdx.x} * block_threads + threadIdx.x; row < a.stride; row += threads) {
-    T sum = cuda::row_times_vector(a.values, a.columns, x, cuda::load_once(a.lengths + row),
-                                   [&](std::int32_t k) { return k * a.stride + row; });
-    sum += rest_of_row(a, x, row / cuda::threads_a_warp);
-    if (row >= a.rows) continue;
-    y[row] = sum;
-    if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
-  }
+  cuda::multiply_slots(
+      a.padded, x, [&](std::int64_t row) { return cuda::load_once(a.lengths + row); },
+      [&](std::int64_t row, T of_padded) {
+        const T sum = of_padded + rest_of_row(a, x, row / cuda::threads_a_warp);
+        if (row >= a.rows) return;
+        y[row] = sum;
+        if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
+      });
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
@@ -85,7 +82,7 @@ struct PaddedMap {
   Parted<T> a;
   __device__ std::int64_t count(std::int64_t row) const { return a.lengths[row]; }
   __device__ std::int64_t from(std::int64_t row, std::int64_t k) const { return row_offsets[row] + k; }
-  __device__ std::int64_t to(std::int64_t row, std::int64_t k) const { return k * a.stride + row; }
+  __device__ std::int64_t to(std::int64_t row, std::int64_t k) const { return k * a.padded.count + row; }
 };
 
 /// 8 threads a row move what is beyond `width` entries.
@@ -146,10 +143,8 @@ class CudaHyb final : public Operator<T> {
  private:
   Parted<T> pointers() const {
     return {a_.rows,
-            a_.stride,
-            a_.columns.data(),
-            a_.values.data(),
             a_.lengths.data(),
+            {a_.stride, a_.columns.data(), a_.values.data()},
             a_.rest_of_slice.data(),
             a_.rest_rows.data(),
             a_.rest_offsets.data(),
