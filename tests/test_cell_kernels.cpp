@@ -186,6 +186,7 @@ void check_degrees() {
     check_cells<T, 3, 2, kind>({6, 6, 5}, patch);
     check_cells<T, 3, 3, kind>({6, 6, 5}, patch);
   }
+  check_cells<T, 2, 2, kind>({23, 19, 1}, 384);  // a thread has two of these at a time
   for (const int patch : {3, 13}) {
     CAPTURE(patch);
     check_cells<T, 3, 4, kind>({3, 3, 2}, patch);

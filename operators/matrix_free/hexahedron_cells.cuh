@@ -19,19 +19,19 @@ struct ThreadHexahedra {
                                                          : (small ? 4 : 2);
   static constexpr int scratch_size = 0;
   using Geometry = TensorGeometry<T, 3, n, kind>;
-  using Ahead = CellAhead<T, points, Geometry>;
+  using Ahead = CellsAhead<threads, 1, T, points, Geometry>;
 
   TablesOf<T, n, kind> tables;
   Geometry geometry;
 
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch) const {
     Ahead of;
-    of.load(all, patch, static_cast<int>(threadIdx.x), geometry);
+    of.load(all, patch, 0, geometry);
     return of;
   }
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*,
                              const Ahead& ahead) const {
-    thread_cells<threads, n>(all, patch, x, y, geometry, *this, ahead);
+    thread_cells<n>(all, patch, x, y, geometry, *this, ahead);
   }
 
   __device__ void multiply(const Box<T, 3>& box, T (&u)[points]) const { multiply_box<T, n>(tables, box, u); }

@@ -52,8 +52,6 @@ __device__ void apply_line_transposed(const T (&m)[n][n], T (&v)[n]) {
 /// What a thread needs of the GPU's memory for its cell, loaded while others are worked on.
 template <class T, int dofs, class Geometry>
 struct CellAhead {
-  static constexpr bool one_wave = is_one_wave(dofs);
-
   Places<dofs> places;
   T words[Geometry::words + 1];
   int of_kind;  ///< of the cell, where words are of kinds of cells: then they are close at hand, and come by look_up()
@@ -91,35 +89,59 @@ __device__ constexpr bool is_inside(int dof) {
   return true;
 }
 
-/// A patch's cells, a thread each, wave by wave. What the next wave needs is on its way while this one is multiplied
-/// or, where large cells need all registers for that, while it is added. `Cell` has multiply(cell, u), u = K_e u; `of`
-/// is it.
-template <int threads, int nodes, class T, int dofs, class Geometry, class Cell>
-__device__ void thread_cells(const Patches& all, const CellPatch& patch, const T* x, T* y, const Geometry& geometry,
-                             const Cell& of, const CellAhead<T, dofs, Geometry>& first_ahead) {
-  using Ahead = CellAhead<T, dofs, Geometry>;
-  constexpr bool large = dofs >= 16, one_wave = Ahead::one_wave;
-  Ahead next = first_ahead;
-  for (int first = 0; first < (one_wave ? 1 : patch.slots); first += threads) {
-    Ahead now = next;
-    const int slot = first + static_cast<int>(threadIdx.x);
-    const CellColours colours(all, patch, first, first + threads, slot);
-    if constexpr (!large) next.load(all, patch, slot + threads, geometry);
-    T u[dofs];
-    if (slot < patch.cells) {
-      now.look_up(geometry);
-      now.places.take(x, u);
-      of.multiply(geometry.cell(now.words, patch.first_slot + slot), u);
-    }
-    if constexpr (large && !one_wave) next.load(all, patch, slot + threads, geometry);
-    // To what lies inside a cell no other adds; it is never constrained.
-    if (slot < patch.cells)
+/// The same for so many cells of a wave, which follow one another by the threads of the block.
+template <int threads, int together, class T, int dofs, class Geometry>
+struct CellsAhead {
+  static constexpr bool one_wave = is_one_wave(dofs);
+
+  CellAhead<T, dofs, Geometry> cells[together];
+
+  static __device__ int slot(int first, int j) { return first + j * threads + static_cast<int>(threadIdx.x); }
+  __device__ void load(const Patches& all, const CellPatch& patch, int first, const Geometry& geometry) {
 #pragma unroll
-      for (int a = 0; a < dofs; ++a)
-        if (is_inside<nodes, dofs>(a)) y[now.places[a]] = u[a];
-    colours.one_by_one([&] {
-      add_at([&](int a) { return now.places[a]; }, [](int a) { return !is_inside<nodes, dofs>(a); }, u, y,
-             static_cast<int>(patch.unknown_count));
+    for (int j = 0; j < together; ++j) cells[j].load(all, patch, slot(first, j), geometry);
+  }
+};
+
+/// A patch's cells wave by wave, of which a thread has `together` at a time. What the next wave needs is on its way
+/// while this one is multiplied or, where large cells need all registers for that, while it is added. `Cell` has
+/// multiply(cell, u), u = K_e u; `of` is it.
+template <int nodes, int threads, int together, class T, int dofs, class Geometry, class Cell>
+__device__ void thread_cells(const Patches& all, const CellPatch& patch, const T* x, T* y, const Geometry& geometry,
+                             const Cell& of, const CellsAhead<threads, together, T, dofs, Geometry>& first_ahead) {
+  using Ahead = CellsAhead<threads, together, T, dofs, Geometry>;
+  constexpr bool large = dofs >= 16, one_wave = Ahead::one_wave;
+  constexpr int wave = threads * together;
+  Ahead next = first_ahead;
+  for (int first = 0; first < (one_wave ? 1 : patch.slots); first += wave) {
+    Ahead now = next;
+    const WaveColours colours(all, patch, first, first + wave);
+    int mine[together];
+#pragma unroll
+    for (int j = 0; j < together; ++j) mine[j] = colour_of(all, patch, Ahead::slot(first, j));
+    if constexpr (!large) next.load(all, patch, first + wave, geometry);
+    T u[together][dofs];
+#pragma unroll
+    for (int j = 0; j < together; ++j)
+      if (const int slot = Ahead::slot(first, j); slot < patch.cells) {
+        now.cells[j].look_up(geometry);
+        now.cells[j].places.take(x, u[j]);
+        of.multiply(geometry.cell(now.cells[j].words, patch.first_slot + slot), u[j]);
+      }
+    if constexpr (large && !one_wave) next.load(all, patch, first + wave, geometry);
+      // To what lies inside a cell no other adds; it is never constrained.
+#pragma unroll
+    for (int j = 0; j < together; ++j)
+      if (mine[j] >= 0)
+#pragma unroll
+        for (int a = 0; a < dofs; ++a)
+          if (is_inside<nodes, dofs>(a)) y[now.cells[j].places[a]] = u[j][a];
+    colours.one_by_one([&](int colour) {
+#pragma unroll
+      for (int j = 0; j < together; ++j)
+        if (mine[j] == colour)
+          add_at([&](int a) { return now.cells[j].places[a]; }, [](int a) { return !is_inside<nodes, dofs>(a); }, u[j],
+                 y, static_cast<int>(patch.unknown_count));
     });
   }
 }
@@ -142,19 +164,21 @@ struct QuadrilateralCells {
                                                           : 3;
   static constexpr int scratch_size = 0;
   using Geometry = TensorGeometry<T, 2, n, kind>;
-  using Ahead = CellAhead<T, n * n, Geometry>;
+  /// Cells of few numbers two at a time: they share the look at colours and the barriers.
+  static constexpr int together = n == 2 && affine && small ? 2 : 1;
+  using Ahead = CellsAhead<threads, together, T, n * n, Geometry>;
 
   TablesOf<T, n, kind> tables;
   Geometry geometry;
 
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch) const {
     Ahead of;
-    of.load(all, patch, static_cast<int>(threadIdx.x), geometry);
+    of.load(all, patch, 0, geometry);
     return of;
   }
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*,
                              const Ahead& ahead) const {
-    thread_cells<threads, n>(all, patch, x, y, geometry, *this, ahead);
+    thread_cells<n>(all, patch, x, y, geometry, *this, ahead);
   }
 
   static __device__ void row(const T (&u)[n * n], int j, T (&line)[n]) {
