@@ -5,12 +5,21 @@
 
 #include <stdexcept>
 
+#include "operators/sell/sell_matrix.hpp"
 #include "tests/stored_formats.hpp"
 
 namespace {
 
 using namespace femcg::operators;
 using namespace femcg::tests;
+
+/// Rows of 20 and thrice 5 entries.
+SharedMatrix<double> every_fourth_long(std::int32_t count) {
+  Rows<double> rows(count);
+  for (std::int32_t i = 0; i < count; ++i)
+    for (std::int32_t j = 0; j < (i % 4 == 0 ? 20 : 5); ++j) rows[i].emplace_back(j, 1.0);
+  return compress(rows);
+}
 
 }  // namespace
 
@@ -93,16 +102,38 @@ TEST_CASE("ellr-t keeps rows of different lengths out of one another's sectors")
 
 TEST_CASE("sorting takes the padding away") {
   // Every fourth row is long: sorted by length within 64, a chunk of 4 holds rows of one length.
-  Rows<double> rows(256);
-  for (std::int32_t i = 0; i < 256; ++i)
-    for (std::int32_t j = 0; j < (i % 4 == 0 ? 20 : 5); ++j) rows[i].emplace_back(j, 1.0);
-  const auto matrix = compress(rows);
+  const auto matrix = every_fourth_long(256);
   const auto padding = [&](const char* sigma) {
     return Format{"sell", {{"C", "4"}, {"sigma", sigma}}}(matrix)->footprint().padding_ratio;
   };
   CHECK(padding("1") == doctest::Approx(80.0 / 35.0));
   CHECK(padding("64") == 1);
   CHECK(padding("all") == 1);
+}
+
+TEST_CASE("rows are sorted of themselves where padding would take more than their places") {
+  const auto sigma = [](const auto& matrix) { return Format{"sell", {}}(matrix)->chosen().at("sigma"); };
+  CHECK(sigma(every_fourth_long(256)) == "512");
+  // Eight chunks of eight rows, of which one is longer by 1 or 2 entries: 56 entries of padding or 112, of 12 bytes;
+  // the places of 256 rows would take 1024.
+  for (const int longer : {0, 1, 2}) {
+    Rows<double> rows(256);
+    for (std::int32_t i = 0; i < 256; ++i)
+      for (std::int32_t j = 0; j < (i < 64 && i % 8 == 0 ? 5 + longer : 5); ++j) rows[i].emplace_back(j, 1.0);
+    CAPTURE(longer);
+    CHECK(sigma(compress(rows)) == (longer < 2 ? "1" : "512"));
+  }
+}
+
+TEST_CASE("chunks of one window follow one another by their first rows, each 256 rows of them by length") {
+  // In each window of 512 rows 128 are long: four chunks of 32, which begin at rows 0, 128, 256 and 384 of the window.
+  const SellMatrix<double> lists = lists_of_sell(*every_fourth_long(1024), 32, 512);
+  std::int64_t at = 0;
+  for (const std::int32_t begin : {0, 256, 512, 768}) {
+    for (std::int32_t row = begin; row < begin + 256; row += 4) CHECK(lists.row_at(at++) == row);
+    for (std::int32_t row = begin; row < begin + 256; ++row)
+      if (row % 4 != 0) CHECK(lists.row_at(at++) == row);
+  }
 }
 
 TEST_CASE("ELLPACK refuses a matrix that is nearly all padding, and names sell") {

@@ -33,8 +33,10 @@ bool is_sorting_window(std::string_view text) {
 constexpr std::array options{
     OptionDescription{"C", "auto, 4, 8, 16, 32, 64 or 128", "auto", "rows a chunk: 8 on the CPU, 32 on the GPU",
                       is_chunk_rows},
-    OptionDescription{"sigma", "auto, 1, a multiple of C, or all", "auto",
-                      "rows that are sorted by length together: 512 on the CPU, 2048 on the GPU", is_sorting_window},
+    OptionDescription{
+        "sigma", "auto, 1, a multiple of C, or all", "auto",
+        "rows sorted by length together: 1 where that saves nothing, else 512 on the CPU, 4608 on the GPU",
+        is_sorting_window},
     OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
     values_option,
 };
@@ -137,6 +139,9 @@ class Sell final : public Operator<T> {
     return with_vectors_of<T, Value>(footprint_of(matrix_, matrix_.columns.bytes()), this->size());
   }
   std::span<const std::int32_t> basis() const override { return matrix_.basis.span(); }
+  std::map<std::string, std::string> chosen() const override {
+    return {{"C", std::to_string(matrix_.chunk_rows)}, {"sigma", std::to_string(matrix_.sigma)}};
+  }
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
@@ -169,17 +174,32 @@ struct ChunkShape {
   std::int64_t chunk_rows, sigma;
 };
 
-/// As given, or the defaults of the device.
-ChunkShape chosen_shape(std::int64_t rows, Device device, const Options& given) {
+/// `rows` in whole chunks, one at least.
+std::int64_t rounded_up(std::int64_t rows, std::int64_t chunk_rows) {
+  return std::max<std::int64_t>(1, (rows + chunk_rows - 1) / chunk_rows) * chunk_rows;
+}
+
+/// Whether rows in their own order are padded by less than what their places would take.
+template <std::floating_point T>
+bool is_even(const CsrMatrix<T>& matrix, std::int64_t chunk_rows) {
+  const std::int64_t padding = lists_of_sell(matrix, chunk_rows, 1).entries - matrix.nonzeros();
+  return padding * std::int64_t{sizeof(T) + sizeof(std::int32_t)} < matrix.rows * std::int64_t{sizeof(std::int32_t)};
+}
+
+/// As given, or the defaults of the device. Quadrilaterals of degree p number p^2 unknowns a cell: 4608 rows are whole
+/// numbers of chunks of 32 of each kind of them, for all p up to 4.
+template <std::floating_point T>
+ChunkShape chosen_shape(const CsrMatrix<T>& matrix, Device device, const Options& given) {
   const bool on_host = device == Device::host;
   const std::string_view window = value_of(options[1], "sell", given);
   const std::int64_t chunk_rows = parse_positive(value_of(options[0], "sell", given)).value_or(on_host ? 8 : 32);
-  const std::int64_t sigma = window == "all" ? (rows + chunk_rows - 1) / chunk_rows * chunk_rows
-                                             : parse_positive(window).value_or(on_host ? 512 : 2048);
+  if (window == "all") return {chunk_rows, rounded_up(matrix.rows, chunk_rows)};
+  if (window == "auto") return {chunk_rows, is_even(matrix, chunk_rows) ? 1 : on_host ? 512 : 4608};
+  const std::int64_t sigma = *parse_positive(window);
   if (sigma > 1 && sigma % chunk_rows != 0)
     throw std::invalid_argument(fmt::format(
         "option 'sigma' of operator 'sell' must be 1, all, or a multiple of C = {}, not {}", chunk_rows, window));
-  return {chunk_rows, std::max<std::int64_t>(1, sigma)};
+  return {chunk_rows, sigma};
 }
 
 /// Bits of a stored column, as text.
@@ -192,7 +212,7 @@ std::string_view chosen_index(Device device, const OptionDescription& option, st
 /// Chunks of 32, all rows sorted together (Kreutzer et al. 2012).
 ChunkShape pjds_shape(std::int64_t rows) {
   constexpr std::int64_t chunk_rows = 32;
-  return {chunk_rows, std::max<std::int64_t>(1, (rows + chunk_rows - 1) / chunk_rows) * chunk_rows};
+  return {chunk_rows, rounded_up(rows, chunk_rows)};
 }
 
 template <std::floating_point T>
@@ -213,7 +233,7 @@ template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given) {
   const bool on_host = from.device == Device::host;
   const std::string_view index = chosen_index(from.device, options[2], "sell", given);
-  const auto [chunk_rows, sigma] = chosen_shape(from.matrix->rows, from.device, given);
+  const auto [chunk_rows, sigma] = chosen_shape(*from.matrix, from.device, given);
   if constexpr (std::is_same_v<T, double>)
     if (has_single_values<T>(given)) {
       const CsrMatrix<float> matrix = to_single(*from.matrix);
@@ -245,7 +265,7 @@ std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options
 template <std::floating_point T>
 OperatorBytes bytes_of_sell(const Extent<T>& of, const Options& given) {
   const std::string_view index = chosen_index(of.device, options[2], "sell", given);
-  const auto [chunk_rows, sigma] = chosen_shape(of.matrix->rows, of.device, given);
+  const auto [chunk_rows, sigma] = chosen_shape(*of.matrix, of.device, given);
   const SellMatrix<T> lists = lists_of_sell(*of.matrix, chunk_rows, sigma);
   OperatorBytes bytes = chunked_bytes(of, lists, index);
   if (!has_single_values<T>(given)) return bytes;

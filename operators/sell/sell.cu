@@ -1,9 +1,7 @@
 // SELL-C-sigma on the GPU: a thread a row, so that a warp reads 32 values and 32 columns of neighbouring rows at once;
-// five or eight entries of a row are in flight together. Columns are 16-bit offsets from the chunk's least column where
-// that fits. Moves sizeof(T) + 2 or 4 bytes an entry, padding included, (8 + 4) / C + 4 a row, and x and y once
+// nine or sixteen entries of a row are in flight together. Columns are 16-bit offsets from the chunk's least column
+// where that fits. Moves sizeof(T) + 2 or 4 bytes an entry, padding included, (8 + 4) / C + 4 a row, and x and y once
 // (Kreutzer et al. 2012).
-
-#include <algorithm>
 
 #include "operators/cuda_conversion.cuh"
 #include "operators/cuda_product.cuh"
@@ -15,7 +13,8 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr int block_threads = 256;
+constexpr int block_threads = 256, resident_blocks = 4;  ///< a multiprocessor: at most 64 registers a thread
+constexpr int few = 9, many = 16;  ///< entries of a row in flight together; 9 are a row of bilinear quadrilaterals
 
 template <class T, class Column, class Value = T>
 struct Chunks {
@@ -50,28 +49,65 @@ __device__ T sum_row(const Value* values, const Column* columns, const T* x, int
   return sum;
 }
 
-/// Blocks go over the positions in strides of the grid, each stride turned by one block against the last: sorting puts
-/// rows of one length at one place of every window, and no block shall meet the longest each time.
-template <class T, class Column, class Value, int C, int at_once, bool with_energy>
-__global__ void __launch_bounds__(block_threads)
-    sell_kernel(Chunks<T, Column, Value> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
-  double sums[1] = {0};
-  const std::int64_t blocks = (a.rows + block_threads - 1) / block_threads;
-  unsigned turned = blockIdx.x;
-  for (std::int64_t first = 0; first < blocks; first += gridDim.x) {
-    const std::int64_t position = (first + turned) * block_threads + threadIdx.x;
-    turned = turned + 1 == gridDim.x ? 0 : turned + 1;
-    if (position >= a.rows) continue;
-    const std::int64_t chunk = position / C;
-    const std::int64_t row = a.places == nullptr ? position : a.places[position];
-    const std::int64_t begin = a.offsets[chunk], lane = position % C;
-    const T* from = a.bases == nullptr ? x : x + a.bases[chunk];
-    const T sum = sum_row<C, at_once>(a.values + begin + lane, a.columns + begin + lane, from,
-                                      static_cast<int>((a.offsets[chunk + 1] - begin) / C));
-    y[row] = sum;
-    if constexpr (with_energy) sums[0] += static_cast<double>(sum) * static_cast<double>(__ldg(x + row));
+/// The positions of rows that a thread takes. Blocks go over them in strides of the grid, each stride turned by a block
+/// against the last, every eighth by one more, and within a block the warps change places: sorting puts long rows at
+/// certain places of a window and of a run, and no warp shall meet them more often than another.
+class Positions {
+ public:
+  /// The next one, which may lie behind the last row.
+  __device__ std::int64_t next() {
+    constexpr unsigned warps = block_threads / cuda::threads_a_warp;
+    const unsigned warp = (threadIdx.x / cuda::threads_a_warp + 5 * turn_) % warps;
+    const std::int64_t position =
+        (first_ + block_) * block_threads + warp * cuda::threads_a_warp + threadIdx.x % cuda::threads_a_warp;
+    first_ += gridDim.x;
+    ++turn_;
+    block_ = (block_ + (turn_ % warps == 0 ? 2 : 1)) % gridDim.x;
+    return position;
   }
-  if constexpr (with_energy) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
+
+ private:
+  std::int64_t first_ = 0;  ///< block of the stride
+  unsigned block_ = blockIdx.x, turn_ = 0;
+};
+
+/// What is known of a row before its entries are read.
+template <class T>
+struct Row {
+  std::int64_t begin = 0;                ///< its first entry
+  const T* from = nullptr;               ///< what its columns count from, in x
+  std::int32_t length = 0, number = -1;  ///< the number of none is -1
+};
+
+template <int C, class T, class Column, class Value>
+__device__ Row<T> row_at(const Chunks<T, Column, Value>& a, std::int64_t position, const T* x) {
+  if (position >= a.rows) return {};
+  const std::int64_t chunk = position / C, begin = __ldg(a.offsets + chunk);
+  return {begin + position % C, a.bases == nullptr ? x : x + __ldg(a.bases + chunk),
+          static_cast<std::int32_t>((__ldg(a.offsets + chunk + 1) - begin) / C),
+          a.places == nullptr ? static_cast<std::int32_t>(position) : cuda::load_once(a.places + position)};
+}
+
+/// Where rows are long, what is known of the next one is on its way while this one is multiplied. Short ones would
+/// rather have their entries first.
+template <class T, class Column, class Value, int C, int at_once, bool with_energy>
+__global__ void __launch_bounds__(block_threads, resident_blocks)
+    sell_kernel(Chunks<T, Column, Value> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
+  constexpr bool ahead = at_once > few;
+  double of_thread = 0;
+  const std::int64_t blocks = (a.rows + block_threads - 1) / block_threads;
+  Positions positions;
+  Row<T> next;
+  if constexpr (ahead) next = row_at<C>(a, positions.next(), x);
+  for (std::int64_t first = 0; first < blocks; first += gridDim.x) {
+    const Row<T> row = ahead ? next : row_at<C>(a, positions.next(), x);
+    if constexpr (ahead) next = row_at<C>(a, positions.next(), x);
+    if (row.number < 0) continue;
+    const T sum = sum_row<C, at_once>(a.values + row.begin, a.columns + row.begin, row.from, row.length);
+    y[row.number] = sum;
+    if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row.number), sum);
+  }
+  if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
 template <class T, class Column, class Value>
@@ -96,17 +132,12 @@ typename SellProduct<T, Column, Value>::Kernel sell_kernel_of(int chunk_rows) {
 }
 
 template <class T, class Column, class Value>
-SellProduct<T, Column, Value> sell_product_of(int chunk_rows, std::int64_t rows, double mean_length) {
-  // Rows of 9 entries in two batches of 5; longer ones by 8.
-  const bool short_rows = mean_length <= 10;
-  const auto with_energy = short_rows ? sell_kernel_of<T, Column, Value, 5, true>(chunk_rows)
-                                      : sell_kernel_of<T, Column, Value, 8, true>(chunk_rows);
-  const auto without = short_rows ? sell_kernel_of<T, Column, Value, 5, false>(chunk_rows)
-                                  : sell_kernel_of<T, Column, Value, 8, false>(chunk_rows);
-  // Short rows gain from blocks that stay; for long ones the GPU balances better than strides do.
-  if (mean_length * static_cast<double>(sizeof(Value) + sizeof(Column)) <= 240)
-    return {without, with_energy, block_threads};
-  return {without, with_energy, block_threads, std::max<std::int64_t>(1, (rows + block_threads - 1) / block_threads)};
+SellProduct<T, Column, Value> sell_product_of(int chunk_rows, double mean_length) {
+  if (mean_length <= few)
+    return {sell_kernel_of<T, Column, Value, few, false>(chunk_rows),
+            sell_kernel_of<T, Column, Value, few, true>(chunk_rows), block_threads};
+  return {sell_kernel_of<T, Column, Value, many, false>(chunk_rows),
+          sell_kernel_of<T, Column, Value, many, true>(chunk_rows), block_threads};
 }
 
 /// The matrix by rows, for the loop inside one kernel.
@@ -167,6 +198,7 @@ SellMatrix<T> lists_on_gpu(const SellMatrix<T>& lists) {
   a.rows = lists.rows;
   a.nonzeros = lists.nonzeros;
   a.chunk_rows = lists.chunk_rows;
+  a.sigma = lists.sigma;
   a.entries = lists.entries;
   a.offsets = copied(lists.offsets, Device::cuda);
   a.places = copied(lists.places, Device::cuda);
@@ -184,8 +216,8 @@ class CudaSell final : public Operator<T> {
         a_(lists_on_gpu(lists)),
         chunk_rows_(static_cast<int>(lists.chunk_rows)),
         diagonal_(std::move(diagonal)),
-        narrow_product_(sell_product_of<T, std::uint16_t, Value>(chunk_rows_, matrix.rows, mean_length(matrix))),
-        product_(sell_product_of<T, std::int32_t, Value>(chunk_rows_, matrix.rows, mean_length(matrix))) {
+        narrow_product_(sell_product_of<T, std::uint16_t, Value>(chunk_rows_, mean_length(matrix))),
+        product_(sell_product_of<T, std::int32_t, Value>(chunk_rows_, mean_length(matrix))) {
     const std::int32_t* rows = a_.places.data();
     Vector<std::int32_t> basis;  // on the GPU, while the entries are moved
     if (a_.basis.size() > 0) {
@@ -204,7 +236,9 @@ class CudaSell final : public Operator<T> {
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::map<std::string, std::string> chosen() const override {
-    return {{"C", std::to_string(chunk_rows_)}, {"index", bases_.size() > 0 ? "16" : "32"}};
+    return {{"C", std::to_string(chunk_rows_)},
+            {"sigma", std::to_string(a_.sigma)},
+            {"index", bases_.size() > 0 ? "16" : "32"}};
   }
   std::unique_ptr<ResidentCg<T>> resident_cg() const override {
     return bases_.size() > 0 ? resident_with(narrow_columns_.data(), bases_.data())

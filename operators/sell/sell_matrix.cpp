@@ -1,6 +1,8 @@
 #include "operators/sell/sell_matrix.hpp"
 
+#include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "operators/row_blocks.hpp"
 
@@ -8,18 +10,36 @@ namespace femcg::operators {
 
 namespace {
 
+/// Lays the whole chunks of [first, last) in the order of their first rows, and those of each run of 256 rows, which a
+/// GPU works on at once, in the order of their lengths.
+template <class Length>
+void sort_chunks(std::int32_t* first, std::int32_t* last, std::int64_t chunk_rows, const Length& length) {
+  constexpr std::int64_t rows_a_run = 256;
+  const std::vector<std::int32_t> from(first, last);
+  std::vector<std::int32_t> begins;  // of chunks, in `from`
+  for (std::int64_t at = 0; at + chunk_rows <= last - first; at += chunk_rows) begins.push_back(at);
+  std::ranges::sort(begins, {}, [&](std::int32_t begin) { return from[begin]; });
+  const std::int64_t chunks = std::ssize(begins), chunks_a_run = rows_a_run / chunk_rows;
+  for (std::int64_t run = 0; run < chunks; run += chunks_a_run)
+    std::stable_sort(begins.begin() + run, begins.begin() + std::min(chunks, run + chunks_a_run),
+                     [&](std::int32_t a, std::int32_t b) { return length(from[a]) > length(from[b]); });
+  for (const std::int32_t begin : begins) first = std::copy_n(from.begin() + begin, chunk_rows, first);
+}
+
 template <std::floating_point T>
-void sort_rows(const CsrMatrix<T>& matrix, std::int64_t sigma, Vector<std::int32_t>& places) {
+void sort_rows(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma, Vector<std::int32_t>& places) {
   places = Vector<std::int32_t>(matrix.rows);
   std::iota(places.data(), places.data() + matrix.rows, 0);
-  const auto longer = [&](std::int32_t a, std::int32_t b) {
-    return matrix.row_offsets[a + 1] - matrix.row_offsets[a] > matrix.row_offsets[b + 1] - matrix.row_offsets[b];
-  };
+  const auto length = [&](std::int32_t row) { return matrix.row_offsets[row + 1] - matrix.row_offsets[row]; };
+  const auto longer = [&](std::int32_t a, std::int32_t b) { return length(a) > length(b); };
   const std::int64_t windows = (matrix.rows + sigma - 1) / sigma;
 #pragma omp parallel for schedule(static) if (windows > 1)
-  for (std::int64_t window = 0; window < windows; ++window)
-    std::stable_sort(places.data() + window * sigma,
-                     places.data() + std::min<std::int64_t>(matrix.rows, (window + 1) * sigma), longer);
+  for (std::int64_t window = 0; window < windows; ++window) {
+    std::int32_t* const first = places.data() + window * sigma;
+    std::int32_t* const last = places.data() + std::min<std::int64_t>(matrix.rows, (window + 1) * sigma);
+    std::stable_sort(first, last, longer);
+    if (windows > 1) sort_chunks(first, last, chunk_rows, length);
+  }
 }
 
 template <std::floating_point T>
@@ -62,7 +82,8 @@ SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows,
   to.rows = matrix.rows;
   to.nonzeros = matrix.nonzeros();
   to.chunk_rows = chunk_rows;
-  if (sigma > 1) sort_rows(matrix, sigma, to.places);
+  to.sigma = sigma;
+  if (sigma > 1) sort_rows(matrix, chunk_rows, sigma, to.places);
   set_offsets(matrix, to);
   to.entries = to.offsets[to.chunks()];
   return to;

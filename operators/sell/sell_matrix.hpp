@@ -12,6 +12,7 @@ namespace femcg::operators {
 template <std::floating_point T>
 struct SellMatrix {
   std::int64_t rows = 0, nonzeros = 0, chunk_rows = 1;
+  std::int64_t sigma = 1;        ///< rows that are sorted together
   std::int64_t entries = 0;      ///< padding included
   Vector<std::int64_t> offsets;  ///< chunks + 1
   Vector<std::int32_t> columns;
@@ -28,7 +29,7 @@ struct SellMatrix {
 };
 
 /// Its offsets and places, columns and values apart. Rows are sorted by length within windows of sigma rows, 1 for
-/// none.
+/// none; where there are several windows, the chunks of each by their first rows.
 template <std::floating_point T>
 SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma);
 
