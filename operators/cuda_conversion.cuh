@@ -114,29 +114,35 @@ __global__ void find_bases_kernel(std::int64_t pieces, const std::int64_t* offse
   }
 }
 
-/// A warp a piece writes its columns less the base.
-template <class Narrow>
+/// Where the narrow column of entry k of a piece goes, which is entries [begin, end): to the same place.
+struct SamePlace {
+  __device__ std::int64_t operator()(std::int64_t k, std::int64_t /*begin*/, std::int64_t /*end*/) const { return k; }
+};
+
+/// A warp a piece writes its columns less the base, each to its place in the piece.
+template <class Narrow, class Place>
 __global__ void narrow_kernel(std::int64_t pieces, const std::int64_t* offsets, const std::int32_t* columns,
-                              const std::int32_t* bases, Narrow* narrow) {
+                              const std::int32_t* bases, Place place, Narrow* narrow) {
   const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
   const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / threads_a_warp);
   std::int64_t piece = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / threads_a_warp;
   for (; piece < pieces; piece += warps) {
-    const std::int64_t end = offsets[piece + 1];
-    for (std::int64_t k = offsets[piece] + lane; k < end; k += threads_a_warp)
-      narrow[k] = static_cast<Narrow>(columns[k] - bases[piece]);
+    const std::int64_t begin = offsets[piece], end = offsets[piece + 1];
+    for (std::int64_t k = begin + lane; k < end; k += threads_a_warp)
+      narrow[place(k, begin, end)] = static_cast<Narrow>(columns[k] - bases[piece]);
   }
 }
 
 /// Columns that are on the GPU in 16 bits, with zeros where there are any behind the last piece; nothing (no bases)
 /// where some piece spans more than 65536 of them. Piece i is entries [offsets[i], offsets[i + 1]). Its base is so low
 /// that any narrow column from it, another piece's too, is less than `column_count`.
-inline NarrowColumns narrow_columns(const Vector<std::int32_t>& columns, const Vector<std::int64_t>& offsets,
-                                    std::int32_t column_count) {
+template <class Place = SamePlace>
+NarrowColumns narrow_columns(const Vector<std::int32_t>& columns, const Vector<std::int64_t>& offsets,
+                             std::int32_t column_count, Place place = {}) {
   constexpr int block_threads = 256, pieces_a_block = block_threads / threads_a_warp;
   const std::int64_t pieces = offsets.size() - 1;
   const auto find = find_bases_kernel<std::uint16_t>;
-  const auto narrow_to = narrow_kernel<std::uint16_t>;
+  const auto narrow_to = narrow_kernel<std::uint16_t, Place>;
   const auto blocks = [&](auto kernel) {
     return std::min((pieces + pieces_a_block - 1) / pieces_a_block, resident_blocks(kernel, block_threads));
   };
@@ -150,7 +156,7 @@ inline NarrowColumns narrow_columns(const Vector<std::int32_t>& columns, const V
   narrow.columns = Vector<std::uint16_t>(columns.size(), Device::cuda);
   cuda_clear(narrow.columns.data(), narrow.columns.bytes());
   launch(narrow_to, blocks(narrow_to), block_threads, 0, pieces, offsets.data(), columns.data(), narrow.bases.data(),
-         narrow.columns.data());
+         place, narrow.columns.data());
   return narrow;
 }
 

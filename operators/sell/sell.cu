@@ -1,7 +1,9 @@
 // SELL-C-sigma on the GPU: a thread a row, so that a warp reads 32 values and 32 columns of neighbouring rows at once;
 // nine or sixteen entries of a row are in flight together. Columns are 16-bit offsets from the chunk's least column
-// where that fits. Moves sizeof(T) + 2 or 4 bytes an entry, padding included, (8 + 4) / C + 4 a row, and x and y once
-// (Kreutzer et al. 2012).
+// where that fits, two of a row side by side. Moves sizeof(T) + 2 or 4 bytes an entry, padding included, (8 + 4) / C
+// a row and, where rows are sorted, 4, and x and y once (Kreutzer et al. 2012).
+
+#include <type_traits>
 
 #include "operators/cuda_conversion.cuh"
 #include "operators/cuda_product.cuh"
@@ -26,25 +28,78 @@ struct Chunks {
   const std::int32_t* bases;   ///< the least column of each chunk; null where columns are whole
 };
 
-/// sum of `length` entries, C apart, `at_once` of them in flight together. Those that are one batch too many repeat the
-/// first of the batch.
-template <int C, int at_once, class T, class Column, class Value>
-__device__ T sum_row(const Value* values, const Column* columns, const T* x, int length) {
+/// Where columns of 16 bits lie in a chunk [begin, end): two neighbouring entries of a row have theirs side by side, so
+/// that one load brings both. The last of an odd number lies as its value does.
+struct InPairs {
+  std::int64_t chunk_rows;
+
+  /// Of entry k of the `count` of a row, the row at `lane` of its chunk.
+  __device__ std::int64_t place(std::int64_t begin, std::int64_t lane, std::int64_t k, std::int64_t count) const {
+    const bool alone = k % 2 == 0 && k + 1 == count;
+    return alone ? begin + k * chunk_rows + lane : begin + k / 2 * 2 * chunk_rows + 2 * lane + k % 2;
+  }
+  __device__ std::int64_t operator()(std::int64_t at, std::int64_t begin, std::int64_t end) const {
+    return place(begin, (at - begin) % chunk_rows, (at - begin) / chunk_rows, (end - begin) / chunk_rows);
+  }
+};
+
+/// The sum of a row of `length` entries, which is at `lane` of a chunk that begins at `values` and `columns`; `at_once`
+/// of them are in flight together. Those that are one batch too many repeat the first of the batch.
+template <int C, int at_once, class T, class Value>
+__device__ T sum_row(const Value* values, const std::int32_t* columns, int lane, const T* x, int length) {
+  values += lane;
+  columns += lane;
   T sum = 0;
   for (int k = 0; k < length; k += at_once, values += at_once * C, columns += at_once * C) {
-    Column column[at_once];
+    std::int32_t column[at_once];
     Value value[at_once];
     T of_x[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
       const bool there = k + i < length;
-      column[i] = __ldcs(columns + (there ? i * C : 0));
-      value[i] = there ? __ldcs(values + i * C) : Value(0);
+      column[i] = cuda::load_once(columns + (there ? i * C : 0));
+      value[i] = there ? cuda::load_once(values + i * C) : Value(0);
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) of_x[i] = __ldg(x + column[i]);
 #pragma unroll
     for (int i = 0; i < at_once; ++i) sum += static_cast<T>(value[i]) * of_x[i];
+  }
+  return sum;
+}
+
+/// The same with columns in pairs. An odd last entry comes with the last batch.
+template <int C, int at_once, class T, class Value>
+__device__ T sum_row(const Value* values, const std::uint16_t* columns, int lane, const T* x, int length) {
+  constexpr int paired = at_once / 2 * 2;
+  const int even = length / 2 * 2;
+  const std::int64_t last = std::int64_t{length - 1} * C + lane;
+  if (length == 0) return 0;
+  if (even == 0) return static_cast<T>(cuda::load_once(values + last)) * __ldg(x + cuda::load_once(columns + last));
+  const Value* const value_last = values + last;
+  const std::uint16_t* const column_last = columns + last;
+  const auto* pairs = reinterpret_cast<const std::uint32_t*>(columns) + lane;
+  values += lane;
+  T sum = 0;
+  for (int k = 0; k < even; k += paired, values += paired * C, pairs += paired / 2 * C) {
+    std::int32_t column[paired + 1];
+    Value value[paired + 1];
+    T of_x[paired + 1];
+    const bool with_last = even < length && k + paired >= even;
+#pragma unroll
+    for (int i = 0; i < paired; i += 2) {
+      const std::uint32_t pair = cuda::load_once(pairs + (k + i < even ? i / 2 * C : 0));
+      column[i] = static_cast<std::int32_t>(pair & 0xffff);
+      column[i + 1] = static_cast<std::int32_t>(pair >> 16);
+    }
+    column[paired] = with_last ? cuda::load_once(column_last) : column[0];
+#pragma unroll
+    for (int i = 0; i < paired; ++i) value[i] = k + i < even ? cuda::load_once(values + i * C) : Value(0);
+    value[paired] = with_last ? cuda::load_once(value_last) : Value(0);
+#pragma unroll
+    for (int i = 0; i <= paired; ++i) of_x[i] = __ldg(x + column[i]);
+#pragma unroll
+    for (int i = 0; i <= paired; ++i) sum += static_cast<T>(value[i]) * of_x[i];
   }
   return sum;
 }
@@ -74,17 +129,20 @@ class Positions {
 /// What is known of a row before its entries are read.
 template <class T>
 struct Row {
-  std::int64_t begin = 0;                ///< its first entry
-  const T* from = nullptr;               ///< what its columns count from, in x
-  std::int32_t length = 0, number = -1;  ///< the number of none is -1
+  std::int64_t begin = 0;   ///< its chunk's first entry
+  const T* from = nullptr;  ///< what its columns count from, in x
+  std::int32_t length = 0;
+  std::int32_t lane = 0;     ///< in its chunk
+  std::int32_t number = -1;  ///< that of none is -1
 };
 
 template <int C, class T, class Column, class Value>
 __device__ Row<T> row_at(const Chunks<T, Column, Value>& a, std::int64_t position, const T* x) {
   if (position >= a.rows) return {};
   const std::int64_t chunk = position / C, begin = __ldg(a.offsets + chunk);
-  return {begin + position % C, a.bases == nullptr ? x : x + __ldg(a.bases + chunk),
+  return {begin, a.bases == nullptr ? x : x + __ldg(a.bases + chunk),
           static_cast<std::int32_t>((__ldg(a.offsets + chunk + 1) - begin) / C),
+          static_cast<std::int32_t>(position % C),
           a.places == nullptr ? static_cast<std::int32_t>(position) : cuda::load_once(a.places + position)};
 }
 
@@ -103,7 +161,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
     const Row<T> row = ahead ? next : row_at<C>(a, positions.next(), x);
     if constexpr (ahead) next = row_at<C>(a, positions.next(), x);
     if (row.number < 0) continue;
-    const T sum = sum_row<C, at_once>(a.values + row.begin, a.columns + row.begin, row.from, row.length);
+    const T sum = sum_row<C, at_once>(a.values + row.begin, a.columns + row.begin, row.lane, row.from, row.length);
     y[row.number] = sum;
     if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row.number), sum);
   }
@@ -152,15 +210,22 @@ struct SellByRows {
 
   struct Row {
     std::int64_t begin;
-    std::int32_t count, base, number;
+    std::int32_t lane, count, base, number;
   };
   __device__ Row find(std::int32_t position) const {
     const std::int64_t chunk = position / chunk_rows, begin = offsets[chunk];
-    return {begin + position % chunk_rows, static_cast<std::int32_t>((offsets[chunk + 1] - begin) / chunk_rows),
+    return {begin, position % chunk_rows, static_cast<std::int32_t>((offsets[chunk + 1] - begin) / chunk_rows),
             bases == nullptr ? 0 : bases[chunk], places == nullptr ? position : places[position]};
   }
-  __device__ std::int64_t at(const Row& row, std::int32_t k) const { return row.begin + std::int64_t{k} * chunk_rows; }
-  __device__ std::int32_t column(const Row& row, std::int32_t k) const { return row.base + columns[at(row, k)]; }
+  __device__ std::int64_t at(const Row& row, std::int32_t k) const {
+    return row.begin + std::int64_t{k} * chunk_rows + row.lane;
+  }
+  __device__ std::int32_t column(const Row& row, std::int32_t k) const {
+    if constexpr (std::is_same_v<Column, std::uint16_t>)
+      return row.base + columns[InPairs{chunk_rows}.place(row.begin, row.lane, k, row.count)];
+    else
+      return columns[at(row, k)];
+  }
   __device__ Value value(const Row& row, std::int32_t k) const { return values[at(row, k)]; }
 };
 
@@ -265,7 +330,7 @@ class CudaSell final : public Operator<T> {
   }
   /// Gives the columns 16 bits where they fit; `wide` is whether they need not.
   void narrow(bool wide) {
-    NarrowColumns narrow = cuda::narrow_columns(a_.columns, a_.offsets, a_.rows);
+    NarrowColumns narrow = cuda::narrow_columns(a_.columns, a_.offsets, a_.rows, InPairs{a_.chunk_rows});
     if (narrow.bases.size() == 0 && a_.rows > 0) {
       if (!wide) throw columns_do_not_fit();
       return;
