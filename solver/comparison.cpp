@@ -267,13 +267,11 @@ template <std::floating_point T>
 void Comparing<T>::time_group() {
   std::vector<Contestant<T>> contestants;
   for (const Made& made : group_)
-    contestants.push_back({made.a.get(),
-                           system_.load != nullptr ? &load_.at(made.a->device()) : nullptr,
-                           made.inverse_diagonal ? &*made.inverse_diagonal : nullptr,
-                           system_.method,
-                           system_.loop,
-                           {},
-                           {}});
+    contestants.push_back({.a = made.a.get(),
+                           .b = system_.load != nullptr ? &load_.at(made.a->device()) : nullptr,
+                           .inverse_diagonal = made.inverse_diagonal ? &*made.inverse_diagonal : nullptr,
+                           .method = system_.method,
+                           .loop = system_.loop});
   if (group_.empty()) return;
   std::size_t turn = 0;
   const auto next = [&] {

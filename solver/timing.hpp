@@ -38,9 +38,9 @@ struct Contestant {
   const operators::Vector<T>* inverse_diagonal = nullptr;  ///< preconditioner of CG, may be null
   CgMethod method = CgMethod::automatic;                   ///< as asked for; afterwards as chosen
   CgLoop loop = CgLoop::automatic;
-  bool paired = false;  ///< CgResult::paired
-  Samples product;      ///< seconds of one product
-  Samples iteration;    ///< seconds of one CG iteration
+  bool paired = false;     ///< CgResult::paired
+  Samples product = {};    ///< seconds of one product
+  Samples iteration = {};  ///< seconds of one CG iteration
 };
 
 struct Contest {
