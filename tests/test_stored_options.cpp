@@ -82,22 +82,27 @@ TEST_CASE_TEMPLATE("footprints by hand: jad, csr-aligned, ellr-t, hyb", T, doubl
   CHECK(hyb.padding_ratio == 65.0 / 8);
 }
 
-TEST_CASE("ellr-t keeps rows of different lengths out of one another's sectors") {
+TEST_CASE("ellr-t keeps rows of different lengths out of one another's pieces of memory") {
   // Rows of two lengths in turn.
-  const auto moved = [](int one, int other, const Options& options) {
+  const auto make = [](int one, int other, const Options& options) {
     Rows<double> rows(256);
     for (std::int32_t i = 0; i < 256; ++i)
       for (std::int32_t j = 0; j < (i % 2 == 0 ? one : other); ++j) rows[i].emplace_back(j, 1.0);
-    return Format{"ellr-t", options}(compress(rows))->footprint().moved_bytes;
+    return Format{"ellr-t", options}(compress(rows));
   };
-  // Sectors have 32 bytes: with 4 threads a row each has its own sectors of values, but two rows share those of
-  // columns, and the short one's half is read for the long one.
+  const auto moved = [&](int one, int other, const Options& options) {
+    return make(one, other, options)->footprint().moved_bytes;
+  };
+  // Pieces have 64 bytes: with 8 threads a row each has its own pieces of values, and two rows share those of columns;
+  // with 4 two share those of values too, and the short one's half is read for the long one.
   CHECK(moved(4, 64, {}) == moved(4, 64, {{"T", "8"}}));
   CHECK(moved(4, 64, {}) > moved(4, 64, {{"T", "4"}}));
   CHECK(moved(4, 64, {}) < moved(4, 64, {{"T", "16"}}));
-  // Where the lengths differ less, more threads are taken for long rows only.
   CHECK(moved(24, 48, {}) == moved(24, 48, {{"T", "8"}}));
   CHECK(moved(16, 32, {}) == moved(16, 32, {{"T", "1"}}));
+  // Of 768 bytes of two rows 8 threads save 128 at 16 and 32 entries, 64 at 24 and 32: a tenth is asked.
+  CHECK(make(16, 32, {})->chosen().at("T") == "8");
+  CHECK(make(24, 32, {})->chosen().at("T") == "1");
 }
 
 TEST_CASE("sorting takes the padding away") {

@@ -10,11 +10,10 @@ namespace femcg::operators {
 
 namespace {
 
-/// Lays the whole chunks of [first, last) in the order of their first rows, and those of each run of 256 rows, which a
-/// GPU works on at once, in the order of their lengths.
+/// Lays the whole chunks of [first, last) in the order of their first rows, and those of each run in the order of their
+/// lengths.
 template <class Length>
 void sort_chunks(std::int32_t* first, std::int32_t* last, std::int64_t chunk_rows, const Length& length) {
-  constexpr std::int64_t rows_a_run = 256;
   const std::vector<std::int32_t> from(first, last);
   std::vector<std::int32_t> begins;  // of chunks, in `from`
   for (std::int64_t at = 0; at + chunk_rows <= last - first; at += chunk_rows) begins.push_back(at);
@@ -46,6 +45,7 @@ template <std::floating_point T>
 void set_offsets(const CsrMatrix<T>& matrix, SellMatrix<T>& to) {
   to.offsets = Vector<std::int64_t>(to.chunks() + 1);
   to.offsets[0] = 0;
+#pragma omp parallel for schedule(static)
   for (std::int64_t chunk = 0; chunk < to.chunks(); ++chunk) {
     std::int64_t longest = 0;
     for (std::int64_t position = chunk * to.chunk_rows;
@@ -53,8 +53,9 @@ void set_offsets(const CsrMatrix<T>& matrix, SellMatrix<T>& to) {
       const std::int64_t row = to.row_at(position);
       longest = std::max(longest, matrix.row_offsets[row + 1] - matrix.row_offsets[row]);
     }
-    to.offsets[chunk + 1] = to.offsets[chunk] + longest * to.chunk_rows;
+    to.offsets[chunk + 1] = longest * to.chunk_rows;
   }
+  std::partial_sum(to.offsets.data(), to.offsets.data() + to.offsets.size(), to.offsets.data());
 }
 
 /// Padding repeats the row's last column (an empty row's own) with value 0: the product reads nothing new of x.

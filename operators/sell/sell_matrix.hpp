@@ -7,6 +7,9 @@
 
 namespace femcg::operators {
 
+/// Rows that a block of the GPU takes together: the chunks of such a run are sorted by length.
+constexpr int rows_a_run = 256;
+
 /// A matrix in chunks of rows, on the host: entry k of a chunk's rows before entry k + 1, rows padded to the longest of
 /// their chunk with zeros at the row's last column.
 template <std::floating_point T>
@@ -29,7 +32,7 @@ struct SellMatrix {
 };
 
 /// Its offsets and places, columns and values apart. Rows are sorted by length within windows of sigma rows, 1 for
-/// none; where there are several windows, the chunks of each by their first rows.
+/// none; where there are several windows, the chunks of each by their first rows, and then by length in runs.
 template <std::floating_point T>
 SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma);
 
