@@ -121,6 +121,7 @@ struct Places {
 struct WaveColours {
   int first, last;  ///< of its cells; last < first where there are none
 
+  __device__ WaveColours(int its_first, int its_last) : first(its_first), last(its_last) {}
   __device__ WaveColours(const Patches& all, const CellPatch& patch, int begin, int end) : first(0), last(-1) {
     const std::uint8_t* colours = all.colours + patch.first_slot;
     end = min(end, static_cast<int>(patch.cells));

@@ -82,11 +82,19 @@ struct PatchWork {
   Parts<1> parts;
 };
 
+/// Of the numbers of a patch's shared unknowns, how many a thread has under way together, unless the cells say.
+template <class Cells>
+__host__ __device__ constexpr int shared_ahead() {
+  if constexpr (requires { Cells::shared_ahead; })
+    return Cells::shared_ahead;
+  else
+    return 2;
+}
+
 /// x of a patch to shared memory, past the registers, and zero to y. The numbers of the unknowns that are shared, for
 /// which their x has to wait, are under way while the private ones are.
-template <int threads, class T>
+template <int threads, int ahead, class T>
 __device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T* x, T* y) {
-  constexpr int ahead = 2;
   const int own = patch.private_count, end = patch.unknown_count, mine = static_cast<int>(threadIdx.x);
   const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
   const T* x_own = work.x + patch.first_own;
@@ -153,7 +161,7 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_a_multiprocessor
     const CellPatch patch = work.all.patches[number];
     with_ahead(cells, work.all, patch, [&](const auto&... ahead) {
       if (k == blockIdx.x) await_previous();
-      begin_patch<Cells::threads>(work, patch, x, y);
+      begin_patch<Cells::threads, shared_ahead<Cells>()>(work, patch, x, y);
       __syncthreads();
       cells(work.all, patch, x, y, y + work.room, ahead...);
     });

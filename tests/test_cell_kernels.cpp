@@ -62,15 +62,43 @@ std::vector<T> affine_words(const mesh::Mesh& mesh, std::int32_t cell, bool diag
   return words;
 }
 
+/// D_q at n Gauss points a direction, laid out as cuda_cell_factors does.
+template <class T, int d>
+std::vector<T> factors_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_t>& cell_of_slot, bool interleaved,
+                                int n) {
+  constexpr std::int64_t entries = d * (d + 1) / 2, group = CellPatches::group;
+  const mesh::Quadrature gauss = mesh::gauss_line(n);
+  const std::int64_t points = d == 2 ? n * n : n * n * n;
+  std::vector<T> factors(static_cast<std::size_t>(cell_of_slot.size() * points * entries));
+  for (std::int64_t slot = 0; slot < cell_of_slot.size(); ++slot) {
+    if (cell_of_slot[slot] < 0) continue;
+    const std::vector<T> words = affine_words<T>(mesh, cell_of_slot[slot], false);
+    for (std::int64_t q = 0; q < points; ++q) {
+      double weight = 1;
+      for (std::int64_t rest = q, axis = 0; axis < d; ++axis, rest /= n) weight *= gauss.weights[rest % n];
+      for (std::int64_t e = 0; e < entries; ++e) {
+        const std::int64_t at = interleaved ? (slot / group * points * entries + q * entries + e) * group + slot % group
+                                            : slot * points * entries + (e / 2 * points + q) * 2 + e % 2;
+        factors[static_cast<std::size_t>(at)] =
+            static_cast<T>(weight * static_cast<double>(words[static_cast<std::size_t>(e)]));
+      }
+    }
+  }
+  return factors;
+}
+
 /// The same for the cells of all slots, laid out as the patches are; zeros in empty ones.
 template <class T, int d, CellGeometry kind>
-std::vector<T> words_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_t>& cell_of_slot, bool interleaved) {
+std::vector<T> words_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_t>& cell_of_slot, bool interleaved,
+                              [[maybe_unused]] int n) {
   const std::int64_t slots = cell_of_slot.size();
   if constexpr (kind == CellGeometry::vertices) {
     std::vector<T> words(static_cast<std::size_t>(slots * straight_words<d>));
     cuda::straight_cells_kernel<T, d>(cell_of_slot.data(), slots, interleaved, mesh.cell_nodes.data(),
                                       mesh.coordinates.data(), &kappa, 0, words.data());
     return words;
+  } else if constexpr (kind == CellGeometry::stored) {
+    return factors_of_slots<T, d>(mesh, cell_of_slot, interleaved, n);
   } else {
     constexpr std::int64_t count = kind == CellGeometry::boxes ? d : d * (d + 1) / 2, group = CellPatches::group;
     std::vector<T> words(static_cast<std::size_t>(slots * count));
@@ -124,13 +152,13 @@ void check_cells(std::array<int, 3> count, int cells_a_patch) {
                        {.robin = false,
                         .varying = false,
                         .distort = kind == CellGeometry::vertices ? 0.2 : 0,
-                        .sheared = kind == CellGeometry::affine,
+                        .sheared = kind == CellGeometry::affine || kind == CellGeometry::stored,
                         .turned = kind == CellGeometry::boxes});
   const CellPatches patches = make_cell_patches(
       small.form, {.cells = cells_a_patch, .layout = interleaved ? PlaceLayout::interleaved : PlaceLayout::cell_major});
   Cells cells;
   cells.tables = tables<T, n, kind>();
-  if constexpr (kind != CellGeometry::boxes) {
+  if constexpr (kind == CellGeometry::affine || kind == CellGeometry::vertices) {
     const mesh::Quadrature gauss = mesh::gauss_line(n);
     for (int q = 0; q < n; ++q) cells.geometry.weights[q] = static_cast<T>(gauss.weights[q]);
     if constexpr (kind == CellGeometry::vertices)
@@ -158,20 +186,21 @@ void check_cells(std::array<int, 3> count, int cells_a_patch) {
     CHECK(worst <= 300 * static_cast<double>(std::numeric_limits<T>::epsilon()) * largest);
   };
 
-  const std::vector<T> words = words_of_slots<T, d, kind>(*small.mesh, patches.cell_of_slot, interleaved);
+  const std::vector<T> words = words_of_slots<T, d, kind>(*small.mesh, patches.cell_of_slot, interleaved, n);
   cells.geometry.data = words.data();
-  cells.geometry.kinds = nullptr;
+  if constexpr (kind != CellGeometry::stored) cells.geometry.kinds = nullptr;
   check(product(cells, patches, x));
-  if constexpr (kind == CellGeometry::vertices) return;
   // All cells alike, their numbers stored once.
-  Vector<std::int32_t> representative(CellPatches::group);
-  fill(representative, -1);
-  representative[0] = 0;
-  const std::vector<T> once = words_of_slots<T, d, kind>(*small.mesh, representative, interleaved);
-  const std::vector<std::uint16_t> kinds(static_cast<std::size_t>(patches.slots()), 0);
-  cells.geometry.data = once.data();
-  cells.geometry.kinds = kinds.data();
-  check(product(cells, patches, x));
+  if constexpr (kind == CellGeometry::boxes || kind == CellGeometry::affine) {
+    Vector<std::int32_t> representative(CellPatches::group);
+    fill(representative, -1);
+    representative[0] = 0;
+    const std::vector<T> once = words_of_slots<T, d, kind>(*small.mesh, representative, interleaved, n);
+    const std::vector<std::uint16_t> kinds(static_cast<std::size_t>(patches.slots()), 0);
+    cells.geometry.data = once.data();
+    cells.geometry.kinds = kinds.data();
+    check(product(cells, patches, x));
+  }
 }
 
 /// Patches of several waves of cells, the last one not full, and patches of less than one.
@@ -187,9 +216,9 @@ void check_degrees() {
     check_cells<T, 3, 3, kind>({6, 6, 5}, patch);
   }
   check_cells<T, 2, 2, kind>({23, 19, 1}, 384);  // a thread has two of these at a time
-  for (const int patch : {3, 13}) {
+  for (const int patch : {3, 13, 36}) {
     CAPTURE(patch);
-    check_cells<T, 3, 4, kind>({3, 3, 2}, patch);
+    check_cells<T, 3, 4, kind>({4, 3, 3}, patch);
     check_cells<T, 3, 5, kind>({3, 2, 2}, patch);
   }
 }
@@ -198,6 +227,9 @@ void check_degrees() {
 
 TEST_CASE_TEMPLATE("boxes, along no axis", T, double, float) { check_degrees<T, CellGeometry::boxes>(); }
 TEST_CASE_TEMPLATE("affine cells", T, double, float) { check_degrees<T, CellGeometry::affine>(); }
+TEST_CASE_TEMPLATE("cells with the factors of all points", T, double, float) {
+  check_degrees<T, CellGeometry::stored>();
+}
 TEST_CASE_TEMPLATE("straight cells, from their vertices", T, double, float) {
   check_degrees<T, CellGeometry::vertices>();
 }

@@ -2,6 +2,7 @@
 
 // What a thread block does with the hexahedra of one patch, by sum factorisation as in tensor_cells.cuh.
 
+#include "operators/matrix_free/hexahedron_warp_cells.cuh"
 #include "operators/matrix_free/tensor_cells.cuh"
 
 namespace femcg::operators::cuda {
@@ -348,8 +349,9 @@ struct TeamHexahedra {
 
 /// What works on the cells of a patch, by dimension, nodes a direction and geometry.
 template <class T, int n, CellGeometry kind>
-using Hexahedra =
-    std::conditional_t<thread_a_hexahedron(n, kind), ThreadHexahedra<T, n, kind>, TeamHexahedra<T, n, kind>>;
+using Hexahedra = std::conditional_t<
+    warp_a_hexahedron(sizeof(T), n, kind), WarpHexahedra<kind>,
+    std::conditional_t<thread_a_hexahedron(n, kind), ThreadHexahedra<T, n, kind>, TeamHexahedra<T, n, kind>>>;
 template <class T, int d, int n, CellGeometry kind>
 using TensorCells = std::conditional_t<d == 2, QuadrilateralCells<T, n, kind>, Hexahedra<T, n, kind>>;
 

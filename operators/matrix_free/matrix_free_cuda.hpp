@@ -27,6 +27,12 @@ constexpr bool is_affine(CellGeometry geometry) {
 /// registers.
 constexpr bool thread_a_hexahedron(int n, CellGeometry geometry) { return n == 2 || (n == 3 && is_affine(geometry)); }
 
+/// Whether a warp works on a hexahedron with n nodes a direction, by the instructions that multiply small matrices: of
+/// double precision and four rows. Where D_q is computed from a few numbers a cell, a team has less to compute.
+constexpr bool warp_a_hexahedron(std::int64_t value_bytes, int n, CellGeometry geometry) {
+  return value_bytes == 8 && n == 4 && (geometry == CellGeometry::boxes || geometry == CellGeometry::stored);
+}
+
 /// Cells that a thread block works on at once, a thread each.
 constexpr int cells_a_wave = 128;
 

@@ -258,7 +258,7 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
   const bool small = value_bytes == 4;
   int most = 128;  // as measured on an H200
   if (teams)
-    most = nodes <= 3 ? 128 : nodes == 4 ? 64 : 32;
+    most = nodes <= 3 ? 128 : nodes == 5 ? 32 : warp_a_hexahedron(value_bytes, nodes, geometry) ? 96 : 64;
   else if (shape == mesh::CellShape::hexahedron)
     most = nodes == 3 ? 384 : is_affine(geometry) ? 2048 : 1024;
   else if (shape == mesh::CellShape::quadrilateral && !is_one_wave(n))

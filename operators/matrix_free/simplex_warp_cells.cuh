@@ -3,44 +3,16 @@
 // What a thread block does with the triangles or tetrahedra of one patch in double precision, 16 cells a warp, by the
 // instructions that multiply small matrices. For four of the tables of simplex_cells.cuh at a time:
 //   G (16 cells x 4 d) = X (16 x n) B,   F = D G cell by cell,   Y (16 x n) += F B',   B (n x 4 d) the tables.
-// An instruction multiplies 16 x 4 by 4 x 8 numbers and adds the product to 16 x 8. Of these, lane l has row l / 4 and
-// the one 8 below it: of a left factor column l % 4, of a sum columns 2 (l % 4) and the next. Columns of B, and rows of
-// B', are put in such an order that a lane's numbers of G are those that it needs of F, and those of Y belong to the
-// dofs whose x it has.
+// Columns of B, and rows of B', are put in such an order that a lane's numbers of G are those that it needs of F, and
+// those of Y belong to the dofs whose x it has (cuda_small_products.cuh).
 
-#include <nv/target>
 #include <vector>
 
 #include "operators/cuda_cell_patches.cuh"
+#include "operators/cuda_small_products.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
 
 namespace femcg::operators::cuda {
-
-/// sum += left right, all lanes of a warp together: by one instruction, by two of half the rows, or, on GPUs that have
-/// neither, by numbers from the other lanes.
-__device__ inline void multiply_add(const double (&left)[2], double right, double (&sum)[4]) {
-  // clang-format off
-  NV_DISPATCH_TARGET(
-      NV_PROVIDES_SM_90, (
-        asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-            : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
-            : "d"(left[0]), "d"(left[1]), "d"(right));
-      ),
-      NV_PROVIDES_SM_80, (
-        for (int c = 0; c < 2; ++c)
-          asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-              : "+d"(sum[2 * c]), "+d"(sum[2 * c + 1])
-              : "d"(left[c]), "d"(right));
-      ),
-      NV_ANY_TARGET, (
-        const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
-        for (int k = 0; k < 4; ++k)
-          for (int c = 0; c < 4; ++c)
-            sum[c] += __shfl_sync(all_lanes, left[c / 2], lane / 4 * 4 + k) *
-                      __shfl_sync(all_lanes, right, (lane % 4 * 2 + c % 2) * 4 + k);
-      ))
-  // clang-format on
-}
 
 template <int d, int n, CellGeometry kind>
 struct WarpSimplices {

@@ -42,13 +42,15 @@ using std::min;
 namespace femcg::operators::cuda {
 
 constexpr int threads_a_warp = 32;
+constexpr unsigned all_lanes = 0xffffffffU;
 
 struct Barriers {
-  explicit Barriers(int threads) : block(threads) {
+  explicit Barriers(int threads) : block(threads), shown(static_cast<std::size_t>(threads)) {
     for (int first = 0; first < threads; first += threads_a_warp) warps.emplace_back(threads_a_warp);
   }
   std::barrier<> block;
   std::deque<std::barrier<>> warps;
+  std::vector<double> shown;  ///< to the other lanes of a warp
 };
 inline thread_local Barriers* barriers = nullptr;
 
@@ -72,4 +74,19 @@ inline void __syncthreads() { femcg::operators::cuda::barriers->block.arrive_and
 inline void __syncwarp() {
   using namespace femcg::operators::cuda;
   barriers->warps[threadIdx.x / threads_a_warp].arrive_and_wait();
+}
+
+/// The value that a lane of the warp has.
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  using namespace femcg::operators::cuda;
+  barriers->shown[threadIdx.x] = static_cast<double>(value);
+  __syncwarp();
+  const double found = barriers->shown[threadIdx.x / threads_a_warp * threads_a_warp + static_cast<unsigned>(lane)];
+  __syncwarp();
+  return static_cast<T>(found);
+}
+template <class T>
+T __shfl_xor_sync(unsigned lanes, T value, int mask) {
+  return __shfl_sync(lanes, value, static_cast<int>(threadIdx.x % femcg::operators::cuda::threads_a_warp) ^ mask);
 }
