@@ -1,9 +1,9 @@
 #pragma once
 
 // What a thread block does with the hexahedra of degree 3 of one patch in double precision, a warp a cell, by the
-// instructions that multiply small matrices; shared memory has x and y only. With a matrix B of rows 2 a + f, where f =
-// 0 stands for one of two matrices of a line and 1 for the other, one instruction takes eight lines of nodes to both
-// products. What it leaves of lines along x in the lanes is what the next takes of lines along y
+// instructions that multiply small matrices; shared memory has x and y only. With a matrix B of rows 2 a + f, where
+// f = 0 stands for one of two matrices of a line and f = 1 for the other, one instruction takes eight lines of nodes to
+// both products. What it leaves of lines along x in the lanes is what the next takes of lines along y
 // (cuda_small_products.cuh), so that nothing moves between lanes. Along z a lane has all numbers of its line. Lane l
 // has
 //   u(x, y, z)      x = l % 4, y = l / 8, z = 2 g + l / 4 % 2   g = 0, 1
@@ -167,13 +167,14 @@ struct WarpFactors {
   }
 };
 
+/// A warp a hexahedron, several of them at a time.
 template <CellGeometry kind>
 struct WarpHexahedra {
   static_assert(kind == CellGeometry::boxes || kind == CellGeometry::stored);
   static constexpr bool boxes = kind == CellGeometry::boxes;
   static constexpr int n = 4, dofs = n * n * n;
   static constexpr int threads = 128, warps = threads / threads_a_warp;
-  /// Cells of a warp at a time, as measured on an H200: what one waits for, the others hide.
+  /// Cells of a warp, and of the block, as measured on an H200: what one waits for, the others hide.
   static constexpr int together = boxes ? 4 : 2, wave = together * warps;
   static_assert(wave <= threads_a_warp);
   static constexpr int blocks_a_multiprocessor = boxes ? 4 : 3;

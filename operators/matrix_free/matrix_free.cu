@@ -1,6 +1,6 @@
 // y = sum_c P_c' (B' D B) (P_c x) on the GPU without a matrix, patch by patch: operators/cuda_patch_product.cuh has
-// what becomes of shared unknowns; tensor_cells.cuh, hexahedron_cells.cuh, tensor_any_points.cuh, simplex_cells.cuh and
-// simplex_warp_cells.cuh have what the threads do with a cell.
+// what becomes of shared unknowns; tensor_cells.cuh, hexahedron_cells.cuh, hexahedron_warp_cells.cuh,
+// tensor_any_points.cuh, simplex_cells.cuh and simplex_warp_cells.cuh have what the threads do with a cell.
 //
 // A product moves, besides x and y once and the patches' lists (about 2 n / m bytes an unknown, n dofs and m new
 // unknowns a cell), d (d + 1) / 2 words a cell (affine), its vertices' numbers (straight sides), or d (d + 1) / 2 words
