@@ -87,7 +87,7 @@ std::vector<T> factors_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_
   return factors;
 }
 
-/// The same for the cells of all slots, laid out as the patches are; zeros in empty ones.
+/// What the kernel reads of the cells of all slots, laid out as the patches are; zeros in empty ones.
 template <class T, int d, CellGeometry kind>
 std::vector<T> words_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_t>& cell_of_slot, bool interleaved,
                               [[maybe_unused]] int n) {

@@ -3,9 +3,9 @@
 // tensor_any_points.cuh, simplex_cells.cuh and simplex_warp_cells.cuh have what the threads do with a cell.
 //
 // A product moves, besides x and y once and the patches' lists (about 2 n / m bytes an unknown, n dofs and m new
-// unknowns a cell), d (d + 1) / 2 words a cell (affine), its vertices' numbers (straight sides), or d (d + 1) / 2 words
-// a quadrature point (stored). Contributions to the rim of patches are gathered in a fixed order: two runs give the
-// same bits.
+// unknowns a cell), d words a cell (boxes), d (d + 1) / 2 words a cell (affine), its vertices' numbers (straight
+// sides), or d (d + 1) / 2 words a quadrature point (stored). Contributions to the rim of patches are gathered in a
+// fixed order: two runs give the same bits.
 
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 
