@@ -37,10 +37,14 @@ constexpr std::optional<CellShape> cell_shape_from_name(std::string_view text) {
 constexpr int lattice_size(CellShape shape, int degree) {
   const int n = degree + 1;
   switch (shape) {
-    case CellShape::quadrilateral: return n * n;
-    case CellShape::triangle: return n * (n + 1) / 2;
-    case CellShape::hexahedron: return n * n * n;
-    case CellShape::tetrahedron: return n * (n + 1) * (n + 2) / 6;
+    case CellShape::quadrilateral:
+      return n * n;
+    case CellShape::triangle:
+      return n * (n + 1) / 2;
+    case CellShape::hexahedron:
+      return n * n * n;
+    case CellShape::tetrahedron:
+      return n * (n + 1) * (n + 2) / 6;
   }
   return 0;
 }

@@ -176,7 +176,7 @@ class DofNumbering {
   std::array<std::int32_t, 8> vertices(std::int32_t cell) const;
   std::int32_t number_of(int dimension, int entity, std::int32_t cell) const {
     if (dimension == 0) return mesh_->nodes(cell)[vertex_nodes_[entity]];
-    return entities_[dimension].of_cell[std::int64_t{cell} * entities_a_cell_[dimension] + entity];
+    return entities_[dimension].of_cell[std::int64_t{cell} * entities_per_cell_[dimension] + entity];
   }
   /// Calls meet(entities, number) for the entities that the cell is the first to have, inside() for its inside.
   template <class Meet, class Inside>
@@ -188,7 +188,7 @@ class DofNumbering {
   std::vector<int> vertex_nodes_;
   std::vector<Meeting> meetings_;
   std::array<SharedEntities, 3> entities_;
-  std::array<int, 3> entities_a_cell_{};
+  std::array<int, 3> entities_per_cell_{};
   std::vector<std::int32_t> first_inner_;  ///< first dof inside each cell
   std::int32_t dof_count_ = 0;
 };
@@ -220,7 +220,7 @@ void DofNumbering::list_entities() {
     if (all.dofs_each == 0) continue;
     EntityNumbers numbers = number_entities(*mesh_, e);
     check_dof_count(std::int64_t{numbers.count} * all.dofs_each, *mesh_, degree_);
-    entities_a_cell_[e] = static_cast<int>(local.size());
+    entities_per_cell_[e] = static_cast<int>(local.size());
     all.of_cell = std::move(numbers.of_cell);
     all.first_cell = filled(numbers.count, nobody);
     all.first_dof = filled(numbers.count, not_met);

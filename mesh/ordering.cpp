@@ -140,8 +140,8 @@ struct ByDegree {
 
 /// Numbers the rows of a pattern breadth first, the neighbours of a row by ascending degree.
 ///
-/// Boost's ordering goes over all rows anew for every component, and its graphs take a hundred times the 9 bytes a row
-/// that are enough.
+/// Boost's ordering goes over all rows anew for every component, and its graphs take a hundred times the 9 bytes per
+/// row that are enough.
 class CuthillMcKee {
  public:
   CuthillMcKee(std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns)

@@ -9,7 +9,7 @@
 
 namespace femcg::mesh {
 
-/// A named field of one number a dof (point data) or a cell (cell data).
+/// A named field of one number per dof (point data) or a cell (cell data).
 struct PointField {
   std::string name;
   std::span<const double> values;  ///< coefficients in the space's basis, dof_count

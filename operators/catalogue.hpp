@@ -7,25 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "operators/bilinear_form.hpp"
-#include "operators/csr_matrix.hpp"
-#include "operators/element_matrices.hpp"
+#include "operators/forms/bilinear_form.hpp"
+#include "operators/forms/element_matrices.hpp"
 #include "operators/operator.hpp"
-#include "operators/operator_bytes.hpp"
+#include "operators/options.hpp"
+#include "operators/sparse/csr_matrix.hpp"
+#include "operators/sparse/operator_bytes.hpp"
 
 namespace femcg::operators {
-
-/// An option of an operator: its name, what it may be, its default and its meaning. All of it is checked before
-/// anything is built.
-struct OptionDescription {
-  std::string_view name;
-  std::string_view values;  ///< "1 to 64", "auto|16|32", ... as a person reads it
-  std::string_view default_value;
-  std::string_view meaning;
-  bool (*accepts)(std::string_view text);
-};
-
-using Options = std::map<std::string, std::string>;
 
 /// What an operator is made from; only the parts that it needs are there.
 enum class Needs {
@@ -42,7 +31,7 @@ struct Ingredients {
   std::shared_ptr<const CsrMatrix<T>> matrix;  ///< csr keeps it, the others convert it
 };
 
-/// Reckons an operator's memory. May throw what its making would, where that is known from the lengths of rows alone.
+/// Estimates an operator's memory. May throw what its making would, where that is known from the lengths of rows alone.
 template <std::floating_point T>
 using BytesOf = OperatorBytes (*)(const Extent<T>&, const Options&);
 

@@ -22,6 +22,12 @@ void Operator<T>::apply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const 
   multiply(x, y, energy);
 }
 
+template <std::floating_point T>
+const Vector<std::int32_t>& Operator<T>::ordering() const {
+  static const Vector<std::int32_t> natural;
+  return natural;
+}
+
 template class Operator<double>;
 template class Operator<float>;
 

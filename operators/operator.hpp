@@ -3,13 +3,9 @@
 #include <concepts>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <span>
 #include <string>
 
-#include "operators/resident_cg.hpp"
-#include "operators/vector.hpp"
-#include "operators/vector_kernels.hpp"
+#include "operators/backend/vector.hpp"
 
 namespace femcg::operators {
 
@@ -45,13 +41,9 @@ class Operator {
   virtual Footprint footprint() const = 0;
   /// What was chosen where options left it open: by their names, and by others that say more of it.
   virtual std::map<std::string, std::string> chosen() const { return {}; }
-  /// The order that x, y and d have here: entry i is the unknown at position i. Empty where that is i itself. See
-  /// to_basis and from_basis (operators/basis.hpp).
-  virtual std::span<const std::int32_t> basis() const { return {}; }
-  /// The vector passes that a CG with this operator uses: femcg's own, or, for a library's operator, that library's.
-  virtual const VectorKernels<T>& kernels() const { return vector_kernels<T>(device_); }
-  /// The loop inside one kernel, where this operator has one and its system is small enough for it.
-  virtual std::unique_ptr<ResidentCg<T>> resident_cg() const { return nullptr; }
+  /// The ordering of x, y and d: entry i is the unknown ordering()[i]. On the operator's device; empty where that is i
+  /// itself. See to_ordering and from_ordering (operators/ordering.hpp).
+  virtual const Vector<std::int32_t>& ordering() const;
 
  protected:
   Operator(std::int32_t size, Device device) : size_(size), device_(device) {}

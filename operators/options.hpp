@@ -1,12 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
-#include "operators/catalogue.hpp"
-
 namespace femcg::operators {
+
+/// An option of an operator: its name, what it may be, its default and its meaning. All of it is checked before
+/// anything is built.
+struct OptionDescription {
+  std::string_view name;
+  std::string_view values;  ///< "1 to 64", "auto|16|32", ... as a person reads it
+  std::string_view default_value;
+  std::string_view meaning;
+  bool (*accepts)(std::string_view text);
+};
+
+using Options = std::map<std::string, std::string>;
 
 /// A whole number >= 1, or nothing.
 std::optional<std::int64_t> parse_positive(std::string_view text);

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "solver/comparison_files.hpp"
-#include "solver/entrants.hpp"
-#include "solver/problem.hpp"
-#include "solver/progress.hpp"
-#include "solver/setup.hpp"
+#include "solver/benchmark/entries.hpp"
+#include "solver/messages/progress.hpp"
+#include "solver/problem/problem.hpp"
+#include "solver/problem/setup.hpp"
+#include "solver/report/comparison_files.hpp"
 
 namespace femcg::solver {
 
@@ -90,10 +90,10 @@ Record common_record(const Case& resolved, const Discretisation& made) {
 
 ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Baseline>& baseline,
                    const Console& console, const StopRequested& stop) {
-  std::vector<std::vector<Entrant>> entrants;  // of every point, so that what is wrong is told before any work
+  std::vector<std::vector<BenchmarkEntry>> entries;  // of every point, so that what is wrong is told before any work
   for (const auto& [resolved, values] : points)
-    entrants.push_back(choose_entrants(
-        {expand_operators(resolved.compare), resolved.compare.all_operators, resolved.compare.devices}));
+    entries.push_back(
+        choose_entries({expand_operators(resolved.compare), resolved.compare.all_operators, resolved.compare.devices}));
   Progress progress(console.progress);
   std::vector<double> weights;
   for (const SweepPoint& point : points) weights.push_back(weight(point.resolved));
@@ -124,8 +124,8 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
                                         return !stop();
                                       },
                                       stop};
-    std::vector<Compared> rows = compare_operators(system, entrants[i], settings, common_record(resolved, *made));
-    for (Compared& row : rows) row.sweep.insert(point.values.begin(), point.values.end());
+    std::vector<BenchmarkResult> rows = compare_operators(system, entries[i], settings, common_record(resolved, *made));
+    for (BenchmarkResult& row : rows) row.sweep.insert(point.values.begin(), point.values.end());
     progress.clear();
     files.add(std::move(rows));
   }

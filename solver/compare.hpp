@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "solver/comparison_report.hpp"
+#include "solver/case/sweep.hpp"
+#include "solver/report/comparison_report.hpp"
 #include "solver/run.hpp"
-#include "solver/sweep.hpp"
 
 namespace femcg::solver {
 

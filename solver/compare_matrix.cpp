@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operators/matrix_market.hpp"
-#include "operators/matrix_statistics.hpp"
-#include "operators/reorder.hpp"
+#include "operators/sparse/io/matrix_market.hpp"
+#include "operators/sparse/io/matrix_statistics.hpp"
+#include "operators/sparse/io/reorder.hpp"
+#include "solver/benchmark/entries.hpp"
 #include "solver/compare.hpp"
-#include "solver/comparison_files.hpp"
-#include "solver/entrants.hpp"
-#include "solver/error.hpp"
-#include "solver/progress.hpp"
-#include "solver/sentence.hpp"
-#include "solver/setup.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/progress.hpp"
+#include "solver/messages/sentence.hpp"
+#include "solver/problem/setup.hpp"
+#include "solver/report/comparison_files.hpp"
 
 namespace femcg::solver {
 
@@ -45,8 +45,8 @@ std::string why_no_cg(const operators::MatrixStatistics& matrix, const std::vect
 ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseline>& baseline, const Console& console,
                           const StopRequested& stop) {
   Progress progress(console.progress);
-  const std::vector<Entrant> entrants =
-      choose_entrants({expand_operators(choice.compare), choice.compare.all_operators, choice.compare.devices, true});
+  const std::vector<BenchmarkEntry> entries =
+      choose_entries({expand_operators(choice.compare), choice.compare.all_operators, choice.compare.devices, true});
   progress.step("reading " + choice.file.filename().string());
   Record common;
   common.command = "matrix";
@@ -89,7 +89,7 @@ ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseli
           return !stop();
         },
         stop};
-    std::vector<Compared> rows = compare_operators(system, entrants, settings, common);
+    std::vector<BenchmarkResult> rows = compare_operators(system, entries, settings, common);
     progress.clear();
     files.add(std::move(rows));
   }

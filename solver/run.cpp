@@ -9,16 +9,17 @@
 #include "mesh/atomic_file.hpp"
 #include "mesh/vtu.hpp"
 #include "operators/catalogue.hpp"
-#include "solver/cg.hpp"
-#include "solver/coefficients.hpp"
-#include "solver/error.hpp"
-#include "solver/measure.hpp"
-#include "solver/preconditioner.hpp"
-#include "solver/problem.hpp"
-#include "solver/progress.hpp"
-#include "solver/record.hpp"
-#include "solver/sentence.hpp"
-#include "solver/setup.hpp"
+#include "solver/benchmark/timing.hpp"
+#include "solver/case/coefficients.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/krylov/preconditioner.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/progress.hpp"
+#include "solver/messages/sentence.hpp"
+#include "solver/problem/measure.hpp"
+#include "solver/problem/problem.hpp"
+#include "solver/problem/setup.hpp"
+#include "solver/records/record.hpp"
 
 namespace femcg::solver {
 
@@ -44,12 +45,12 @@ auto placed(const Place& place, Work work) {
 
 /// Throws InputError where the operator's options, or the loop, are not to be had for the problem.
 template <std::floating_point T>
-MemoryNeed need_of(const Case& resolved, const Problem& problem, operators::Device device,
-                   const std::optional<operators::MatrixRows<T>>& rows) {
+MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device,
+                       const std::optional<operators::MatrixRows<T>>& rows) {
   const SolverChoice& solver = resolved.solver;
   const MemoryUser user{operators::find_operator(solver.op.name), &solver.op.options, device,
                         solver.preconditioner != "none",          solver.method,      solver.loop};
-  const MemoryNeed need =
+  const MemoryEstimate need =
       placed(solver.op.place, [&] { return need_of_run<T>(user, problem.form(), rows ? &*rows : nullptr); });
   placed(solver.loop_place, [&] { require_loop(need, user); });
   return need;
@@ -57,7 +58,7 @@ MemoryNeed need_of(const Case& resolved, const Problem& problem, operators::Devi
 
 /// The same where nothing is made.
 template <std::floating_point T>
-MemoryNeed need_of(const Case& resolved, const Problem& problem, operators::Device device) {
+MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device) {
   return need_of<T>(resolved, problem, device,
                     count_rows<T>(*operators::find_operator(resolved.solver.op.name), problem));
 }
@@ -226,8 +227,9 @@ std::string check(const Case& resolved, const Console& console) {
   const Problem problem(resolved, space);
   if (resolved.exact) interpolate(FieldOnRegions(*resolved.exact, "exact", mesh, std::nullopt), space);
   progress.step("reckoning the memory");
-  const MemoryNeed need = resolved.solver.precision == Precision::double_ ? need_of<double>(resolved, problem, device)
-                                                                          : need_of<float>(resolved, problem, device);
+  const MemoryEstimate need = resolved.solver.precision == Precision::double_
+                                  ? need_of<double>(resolved, problem, device)
+                                  : need_of<float>(resolved, problem, device);
   progress.clear();
   for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
     for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);

@@ -1,21 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
-#include "solver/case.hpp"
-#include "solver/error.hpp"
+#include "solver/case/case.hpp"
+#include "solver/messages/console.hpp"
+#include "solver/messages/error.hpp"
 
 namespace femcg::solver {
-
-/// How a command talks while it works.
-struct Console {
-  bool progress = false;  ///< one live line on standard error
-  bool quiet = false;     ///< no summary on standard output
-};
-
-/// Asked often by long loops: true once the user wants to stop (Ctrl-C).
-using StopRequested = std::function<bool()>;
 
 /// `femcg run`: mesh, space, problem, operator, CG, report; writes the results folder.
 ExitStatus run(const Case& resolved, const Console& console, const StopRequested& stop);

@@ -9,8 +9,8 @@
 #include <memory>
 #include <string_view>
 
-#include "operators/basis.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/ordering.hpp"
 
 namespace femcg::tests {
 
@@ -52,22 +52,22 @@ struct Written {
 /// y = A x and x'Ax, written over NaN on the operator's device; x is on the host, in the natural order as y.
 template <class T>
 Written<T> apply(const operators::Operator<T>& a, const operators::Vector<T>& x) {
-  const operators::Vector<T> from = to_basis(a, x);
+  const operators::Vector<T> from = to_ordering(a, x);
   operators::Vector<T> to = copied(poisoned<T>(x.size()), a.device());
   const operators::Vector<double> no_energy = poisoned<double>(1);
   operators::Vector<double> energy = copied(no_energy, a.device());
   operators::Scalar scalar(energy, 0);
   a.apply(from, to, &scalar);
-  return {from_basis(a, to), scalar.value()};
+  return {copied(from_ordering(a, to), operators::Device::host), scalar.value()};
 }
 
 /// y = A x alone.
 template <class T>
 operators::Vector<T> apply_without_energy(const operators::Operator<T>& a, const operators::Vector<T>& x) {
-  const operators::Vector<T> from = to_basis(a, x);
+  const operators::Vector<T> from = to_ordering(a, x);
   operators::Vector<T> to = copied(poisoned<T>(x.size()), a.device());
   a.apply(from, to);
-  return from_basis(a, to);
+  return copied(from_ordering(a, to), operators::Device::host);
 }
 
 /// Its diagonal, written over NaN on the operator's device.
@@ -75,7 +75,7 @@ template <class T>
 operators::Vector<T> diagonal(const operators::Operator<T>& a) {
   operators::Vector<T> d = copied(poisoned<T>(a.size()), a.device());
   a.diagonal(d);
-  return from_basis(a, d);
+  return copied(from_ordering(a, d), operators::Device::host);
 }
 
 }  // namespace femcg::tests

@@ -7,7 +7,7 @@
 
 #include "mesh/box.hpp"
 #include "mesh/function_space.hpp"
-#include "operators/element_matrices.hpp"
+#include "operators/forms/element_matrices.hpp"
 
 namespace femcg::tests {
 

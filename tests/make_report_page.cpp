@@ -2,7 +2,7 @@
 #include <iostream>
 #include <iterator>
 
-#include "solver/report_page.hpp"
+#include "solver/report/report_page.hpp"
 
 int main() {
   if (!femcg::solver::has_report_page()) {

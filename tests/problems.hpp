@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "operators/catalogue.hpp"
-#include "solver/cg.hpp"
-#include "solver/measure.hpp"
-#include "solver/preconditioner.hpp"
-#include "solver/problem.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/krylov/preconditioner.hpp"
+#include "solver/problem/measure.hpp"
+#include "solver/problem/problem.hpp"
 
 namespace femcg::tests {
 

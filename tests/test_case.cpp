@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "operators/catalogue.hpp"
-#include "solver/case.hpp"
-#include "solver/error.hpp"
+#include "solver/case/case.hpp"
+#include "solver/messages/error.hpp"
 
 namespace fs = std::filesystem;
 using namespace femcg::solver;

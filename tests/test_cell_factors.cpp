@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operators/cuda_cell_factors.hpp"
+#include "operators/cell_loops/cell_patches.hpp"
+#include "operators/forms/cell_factors.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 
@@ -33,7 +34,7 @@ std::vector<double> factors_on_host(const FactorInputs& inputs, std::int32_t cel
                             inputs.gradients[(q * d + j) * inputs.nodes + a];
     const Eigen::MatrixXd inverse = jacobian.inverse();
     const Eigen::MatrixXd factor = inputs.weights[q] * jacobian.determinant() *
-                                   inputs.diffusion[inputs.diffusion_a_cell * cell + inputs.diffusion_a_point * q] *
+                                   inputs.diffusion[inputs.diffusion_per_cell * cell + inputs.diffusion_per_point * q] *
                                    inverse * inverse.transpose();
     for (int a = 0; a < d; ++a)
       for (int b = a; b < d; ++b) factors.push_back(factor(a, b));
@@ -117,8 +118,8 @@ TEST_CASE("the diffusion takes one number, one a cell or one a point") {
   small.form.constant_diffusion = [](std::int32_t cell) { return std::optional(cell < 3 ? 1.0 : 2.0); };
   const FactorInputs by_cell = factor_inputs(small.form, Device::host);
   CHECK(by_cell.diffusion.size() == small.form.cells());
-  CHECK(by_cell.diffusion[2 * by_cell.diffusion_a_cell] == 1);
-  CHECK(by_cell.diffusion[3 * by_cell.diffusion_a_cell] == 2);
+  CHECK(by_cell.diffusion[2 * by_cell.diffusion_per_cell] == 1);
+  CHECK(by_cell.diffusion[3 * by_cell.diffusion_per_cell] == 2);
 
   // Where one cell is not known to be constant, it is evaluated in all.
   small.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {

@@ -1,5 +1,6 @@
 // What a thread block of a GPU does with the quadrilaterals and hexahedra of a patch, run on the processor, where every
-// machine can: tests/host_threads stands in for operators/cuda.cuh. The GPU's own run is test_operators_cuda.
+// machine can: tests/host_threads stands in for operators/backend/cuda/launch.cuh. The GPU's own run is
+// test_operators_cuda.
 
 #include <doctest/doctest.h>
 
@@ -8,9 +9,9 @@
 #include <limits>
 #include <random>
 
-#include "operators/cell_patches.hpp"
-#include "operators/csr_matrix.hpp"
+#include "operators/cell_loops/cell_patches.hpp"
 #include "operators/matrix_free/hexahedron_cells.cuh"
+#include "operators/sparse/csr_matrix.hpp"
 #include "tests/forms.hpp"
 
 using namespace femcg;
@@ -62,7 +63,7 @@ std::vector<T> affine_words(const mesh::Mesh& mesh, std::int32_t cell, bool diag
   return words;
 }
 
-/// D_q at n Gauss points a direction, laid out as cuda_cell_factors does.
+/// D_q at n Gauss points per direction, laid out as cuda_cell_factors does.
 template <class T, int d>
 std::vector<T> factors_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_t>& cell_of_slot, bool interleaved,
                                 int n) {
@@ -116,8 +117,8 @@ std::vector<T> words_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_t>
 /// y = A x, patch by patch.
 template <class T, class Cells>
 std::vector<T> product(const Cells& cells, const CellPatches& patches, const std::vector<T>& x) {
-  const cuda::Patches all{patches.patches.data(),      patches.shared.data(), patches.places.data(),
-                          patches.colours.data(),      patches.rim.data(),    patches.rim_offsets.data(),
+  const cuda::Patches all{patches.patches.data(),      patches.shared.data(),    patches.places.data(),
+                          patches.colours.data(),      patches.interface.data(), patches.rim_offsets.data(),
                           patches.contributions.data()};
   std::vector<T> y(x.size(), T(0));
   for (const CellPatch& patch : patches.patches.span()) {
@@ -141,12 +142,12 @@ std::vector<T> product(const Cells& cells, const CellPatches& patches, const std
 }
 
 template <class T, int d, int n, CellGeometry kind>
-void check_cells(std::array<int, 3> count, int cells_a_patch) {
+void check_cells(std::array<int, 3> count, int cells_per_patch) {
   CAPTURE(d);
   CAPTURE(n);
   CAPTURE(static_cast<int>(kind));
   using Cells = cuda::TensorCells<T, d, n, kind>;
-  const bool interleaved = d == 2 || thread_a_hexahedron(n, kind);
+  const bool interleaved = d == 2 || thread_per_hexahedron(n, kind);
   const tests::SmallForm small =
       tests::make_form(d == 2 ? CellShape::quadrilateral : CellShape::hexahedron, n - 1, count,
                        {.robin = false,
@@ -155,7 +156,8 @@ void check_cells(std::array<int, 3> count, int cells_a_patch) {
                         .sheared = kind == CellGeometry::affine || kind == CellGeometry::stored,
                         .turned = kind == CellGeometry::boxes});
   const CellPatches patches = make_cell_patches(
-      small.form, {.cells = cells_a_patch, .layout = interleaved ? PlaceLayout::interleaved : PlaceLayout::cell_major});
+      small.form,
+      {.cells = cells_per_patch, .layout = interleaved ? PlaceLayout::interleaved : PlaceLayout::cell_major});
   Cells cells;
   cells.tables = tables<T, n, kind>();
   if constexpr (kind == CellGeometry::affine || kind == CellGeometry::vertices) {
@@ -211,7 +213,7 @@ void check_degrees() {
     check_cells<T, 2, 2, kind>({17, 13, 1}, patch);
     check_cells<T, 2, 3, kind>({17, 13, 1}, patch);
     check_cells<T, 2, 4, kind>({17, 13, 1}, patch);
-    check_cells<T, 2, 5, kind>({17, 13, 1}, std::min(patch, cells_a_wave));
+    check_cells<T, 2, 5, kind>({17, 13, 1}, std::min(patch, cells_per_wave));
     check_cells<T, 3, 2, kind>({6, 6, 5}, patch);
     check_cells<T, 3, 3, kind>({6, 6, 5}, patch);
   }

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "mesh/gmsh_reader.hpp"
-#include "operators/cell_patches.hpp"
-#include "operators/csr_matrix.hpp"
-#include "operators/races.hpp"
+#include "operators/cell_loops/cell_patches.hpp"
+#include "operators/cell_loops/conflict_resolution.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 #include "tests/forms.hpp"
 #include "tests/threads.hpp"
 
@@ -52,7 +52,7 @@ void check_slots(const CellPatches& patches, const BilinearForm& form) {
       const std::int32_t cell = patches.cell_of_slot[slot];
       REQUIRE((s < patch.cells) == (cell >= 0));
       if (cell >= 0) ++visits[cell];
-      for (int a = 0; a < patches.places_a_slot(); ++a) {
+      for (int a = 0; a < patches.places_per_slot(); ++a) {
         const int place = patches.places[patches.place_index(slot, a)];
         const std::int32_t unknown = cell >= 0 && a < patches.dofs ? form.unknown(cell, a) : -1;
         mistaken += place > patch.unknown_count;
@@ -97,13 +97,13 @@ void check_unknowns(const CellPatches& patches, const PatchOptions& options) {
   std::int64_t r = 0;
   for (std::int32_t i = 0; i < patches.unknown_count; ++i) {
     if (uses[i] == 1) continue;
-    REQUIRE(patches.rim[r] == i);
+    REQUIRE(patches.interface[r] == i);
     const std::vector<std::uint32_t> found(patches.contributions.data() + patches.rim_offsets[r],
                                            patches.contributions.data() + patches.rim_offsets[r + 1]);
     REQUIRE(found == expected[i]);
     ++r;
   }
-  CHECK(r == patches.rim.size());
+  CHECK(r == patches.interface.size());
 }
 
 void check_colouring(const CellPatches& patches) {
@@ -139,14 +139,15 @@ void check_order(const CellPatches& patches) {
 
 /// y = A x as the GPU computes it, in the order of patches and colours.
 std::vector<double> product(const CellPatches& patches, const ElementMatrices& matrices,
-                            const std::vector<double>& natural, Races races) {
+                            const std::vector<double>& natural, ConflictResolution resolution) {
   std::vector<double> x(natural.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = natural[patches.unknown_at[static_cast<std::int64_t>(i)]];
   std::vector<double> y(patches.unknown_count, std::nan("")), contributions(patches.contributions.size(), std::nan(""));
-  if (races != Races::gather)
-    for (const std::int32_t i : patches.rim.span()) y[i] = 0;
+  if (resolution != ConflictResolution::gather)
+    for (const std::int32_t i : patches.interface.span()) y[i] = 0;
   for (std::int64_t k = 0; k < patches.patches.size(); ++k) {
-    const CellPatch& patch = patches.patches[races == Races::coloured ? patches.colouring.parts[k] : k];
+    const CellPatch& patch =
+        patches.patches[resolution == ConflictResolution::coloured ? patches.colouring.parts[k] : k];
     const auto list = unknowns_of(patches, patch);
     std::vector<double> x_patch(list.size() + 1, 0), y_patch(list.size() + 1, 0);
     for (std::size_t i = 0; i < list.size(); ++i) x_patch[i] = x[list[i]];
@@ -160,16 +161,16 @@ std::vector<double> product(const CellPatches& patches, const ElementMatrices& m
         }
     for (int i = 0; i < patch.private_count; ++i) y[list[i]] = y_patch[i];
     for (int i = patch.private_count; i < patch.unknown_count; ++i)
-      if (races == Races::gather)
+      if (resolution == ConflictResolution::gather)
         contributions[patch.first_contribution + i - patch.private_count] = y_patch[i];
       else
         y[list[i]] += y_patch[i];
   }
-  if (races == Races::gather)
-    for (std::int64_t r = 0; r < patches.rim.size(); ++r) {
-      y[patches.rim[r]] = 0;
+  if (resolution == ConflictResolution::gather)
+    for (std::int64_t r = 0; r < patches.interface.size(); ++r) {
+      y[patches.interface[r]] = 0;
       for (std::uint32_t k = patches.rim_offsets[r]; k < patches.rim_offsets[r + 1]; ++k)
-        y[patches.rim[r]] += contributions[patches.contributions[k]];
+        y[patches.interface[r]] += contributions[patches.contributions[k]];
     }
   std::vector<double> result(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) result[patches.unknown_at[static_cast<std::int64_t>(i)]] = y[i];
@@ -189,8 +190,9 @@ void check_product(const CellPatches& patches, const BilinearForm& form) {
       magnitude[i] += std::abs(matrix.values[k] * x[matrix.columns[k]]);
     }
   const double largest = form.unknowns > 0 ? *std::max_element(magnitude.begin(), magnitude.end()) : 0;
-  for (const Races races : {Races::atomic, Races::coloured, Races::gather}) {
-    const std::vector<double> y = product(patches, matrices, x, races);
+  for (const ConflictResolution resolution :
+       {ConflictResolution::atomic, ConflictResolution::coloured, ConflictResolution::gather}) {
+    const std::vector<double> y = product(patches, matrices, x, resolution);
     double worst = 0;
     bool finite = true;
     for (std::int32_t i = 0; i < form.unknowns; ++i) {
@@ -254,7 +256,7 @@ TEST_CASE("rows of cells come in compact patches, in few colours") {
   }
   std::int64_t private_unknowns = 0;
   for (const CellPatch& patch : patches.patches.span()) private_unknowns += patch.private_count;
-  CHECK(patches.rim.size() == 65 * 65 - private_unknowns);
+  CHECK(patches.interface.size() == 65 * 65 - private_unknowns);
   CHECK(patches.colouring.colours() <= 7);
 }
 
@@ -271,12 +273,12 @@ TEST_CASE("a patch with more cells at one unknown than there are colours is divi
   check_slots(patches, small.form);
 }
 
-TEST_CASE("an unknown that no cell has is in the rim, with nothing to add") {
+TEST_CASE("an unknown that no cell has is in the interface, with nothing to add") {
   SmallForm small = make_form(CellShape::triangle, 1, {3, 3, 1});
   const std::int32_t lonely = small.form.unknowns++;
   const CellPatches patches = make_cell_patches(small.form, {.cells = 4});
-  CHECK(patches.rim[patches.rim.size() - 1] == lonely);
-  CHECK(patches.rim_offsets[patches.rim.size() - 1] == patches.rim_offsets[patches.rim.size()]);
+  CHECK(patches.interface[patches.interface.size() - 1] == lonely);
+  CHECK(patches.rim_offsets[patches.interface.size() - 1] == patches.rim_offsets[patches.interface.size()]);
 }
 
 TEST_CASE("an unstructured mesh") {

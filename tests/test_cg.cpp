@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "operators/catalogue.hpp"
-#include "solver/cg.hpp"
-#include "solver/error.hpp"
-#include "solver/preconditioner.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/krylov/preconditioner.hpp"
+#include "solver/messages/error.hpp"
 #include "tests/device.hpp"
 #include "tests/stored_formats.hpp"
 
@@ -318,9 +318,9 @@ TEST_CASE("every reason to stop is told apart") {
         options.inverse_diagonal = inverse ? &*inverse : nullptr;
         options.check_every = 1;
         std::vector<double> y;
-        CHECK(!conjugate_gradients(*a, b, x, options).paired);
+        CHECK(!conjugate_gradients(*a, b, x, options).deferred);
         options.check_every = 4;
-        CHECK(conjugate_gradients(*a, b, y, options).paired);
+        CHECK(conjugate_gradients(*a, b, y, options).deferred);
         for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(y[i] - x[i]) <= 1e-13);
       }
   }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "operators/catalogue.hpp"
-#include "solver/expression.hpp"
+#include "solver/case/expression.hpp"
 #include "tests/program.hpp"
 
 namespace fs = std::filesystem;

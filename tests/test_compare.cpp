@@ -12,11 +12,11 @@
 #include <nlohmann/json.hpp>
 
 #include "mesh/box.hpp"
-#include "solver/agreement.hpp"
-#include "solver/comparison_report.hpp"
-#include "solver/error.hpp"
-#include "solver/setup.hpp"
-#include "solver/sweep.hpp"
+#include "solver/benchmark/agreement.hpp"
+#include "solver/case/sweep.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/problem/setup.hpp"
+#include "solver/report/comparison_report.hpp"
 #include "tests/forms.hpp"
 #include "tests/problems.hpp"
 
@@ -64,8 +64,8 @@ solver::ComparisonSettings settings(int iterations, int repetitions) {
   return {solver::Precision::double_, iterations, repetitions, [](double, const std::string&) { return true; }};
 }
 
-std::vector<solver::Entrant> entrants(const std::vector<std::string>& names) {
-  std::vector<solver::Entrant> all;
+std::vector<solver::BenchmarkEntry> entries(const std::vector<std::string>& names) {
+  std::vector<solver::BenchmarkEntry> all;
   for (const std::string& name : names) all.push_back({{name, {}, ""}, operators::Device::host, {}, ""});
   return all;
 }
@@ -153,8 +153,8 @@ TEST_CASE("every operator agrees with the reference on curved hexahedra with var
       if (row.host) names.emplace_back(row.name);
     solver::ComparisonSettings chosen = settings(5, 2);
     chosen.precision = precision;
-    const auto rows = solver::compare_operators(system, entrants(names), chosen, common);
-    for (const solver::Compared& row : rows) {
+    const auto rows = solver::compare_operators(system, entries(names), chosen, common);
+    for (const solver::BenchmarkResult& row : rows) {
       INFO(row.record.op.name, ": ", row.reason);
       CHECK(row.outcome == solver::Outcome::timed);
       CHECK(row.record.apply.count() == 2);
@@ -190,8 +190,8 @@ TEST_CASE("rows say of each other what conversion costs and saves") {
   const std::vector<double> load(static_cast<std::size_t>(small.form.unknowns), 1.0);
   const auto rows =
       solver::compare_operators({&small.form, nullptr, &load, "none", nullptr},
-                                entrants({"csr", "ellpack", "sell", "matrix-free"}), settings(10, 3), common);
-  const solver::Compared &csr = rows[0], &ellpack = rows[1], &sell = rows[2], &matrix_free = rows[3];
+                                entries({"csr", "ellpack", "sell", "matrix-free"}), settings(10, 3), common);
+  const solver::BenchmarkResult &csr = rows[0], &ellpack = rows[1], &sell = rows[2], &matrix_free = rows[3];
   CHECK(!csr.break_even);
   CHECK(!matrix_free.break_even);
   CHECK(*ellpack.data_reduction == 0);
@@ -242,7 +242,7 @@ TEST_CASE("no line of a table is wider than 100 columns, whatever the numbers") 
     return longest;
   };
   for (const double scale : {1e-9, 1e-6, 1e-3, 1.0, 777.7, 1e5}) {
-    solver::Compared row;
+    solver::BenchmarkResult row;
     row.outcome = solver::Outcome::timed;
     row.record.op = {"csr", {}, ""};
     row.record.problem.unknowns = 2147483647;
@@ -259,7 +259,7 @@ TEST_CASE("no line of a table is wider than 100 columns, whatever the numbers") 
     const std::string narrow = solver::table({row});
     CHECK(widest(narrow) <= 100);
     row.record.op.options = {{"first", std::string(70, 'x')}, {"second", std::string(120, 'y')}};
-    solver::Compared failed = row;
+    solver::BenchmarkResult failed = row;
     failed.outcome = solver::Outcome::failed;
     failed.reason = "a sentence whose words go on and on " + std::string(250, 'z') + " until the very end";
     CHECK(widest(solver::table({row, failed})) <= 100);
@@ -289,7 +289,7 @@ TEST_CASE("operators are timed in turn, and one that fails does not stop the oth
     steps.push_back(next);
     return steps.size() < 8;  // interrupted in the second repetition
   };
-  auto who = entrants({"csr", "sell", "eigen"});
+  auto who = entries({"csr", "sell", "eigen"});
   who[1].not_applicable = "it was told to stay away";
   const auto rows = solver::compare_operators({&small.form, nullptr, &load, "none", nullptr}, who, chosen, common);
   CHECK(rows[0].outcome == solver::Outcome::timed);

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "operators/csr_matrix.hpp"
-#include "operators/reference.hpp"
+#include "operators/forms/reference.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 #include "tests/forms.hpp"
 #include "tests/threads.hpp"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "solver/error.hpp"
-#include "solver/expression.hpp"
+#include "solver/case/expression.hpp"
+#include "solver/messages/error.hpp"
 
 using femcg::solver::Expression;
 using femcg::solver::InputError;

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "operators/csr_matrix.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 

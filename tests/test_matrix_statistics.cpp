@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "operators/matrix_statistics.hpp"
+#include "operators/sparse/io/matrix_statistics.hpp"
 #include "tests/threads.hpp"
 
 namespace {
@@ -141,7 +141,7 @@ TEST_CASE("cache lines of x by hand") {
   CHECK(cached(matrix, 2, 8, 16) == (2 + 1 + 3) * 16);
   CHECK(cached(matrix, 1, 8, 16) == (1 + 2 + 1 + 1 + 3) * 16);
   CHECK(cached(matrix, 100, 8, 16) == 3 * 16);
-  CHECK(cached(matrix, 2, 8, 8) == (3 + 2 + 3) * 8);  // a word a line: distinct columns
+  CHECK(cached(matrix, 2, 8, 8) == (3 + 2 + 3) * 8);  // a word per line: distinct columns
   CHECK(cached(matrix, 2, 4, 128) == 3 * 128);        // one line for all: once a block
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "operators/catalogue.hpp"
-#include "operators/cell_blocks.hpp"
+#include "operators/cell_loops/cell_blocks.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/threads.hpp"
@@ -374,7 +374,7 @@ TEST_CASE("apply refuses vectors of another size, and one vector for both") {
 TEST_CASE_TEMPLATE("blocks of one colour share no unknown, and every block and cell is there once", T, double, float) {
   for (const CellShape shape : mesh::all_cell_shapes) {
     const auto small = make_form(shape, 2, {12, 11, 7});
-    const CellBlocks<T> blocks(small.form, Races::coloured);
+    const CellBlocks<T> blocks(small.form, ConflictResolution::coloured);
     CHECK(blocks.colours() > 1);
     std::vector<int> block_uses(blocks.blocks().size(), 0);
     for (int colour = 0; colour < blocks.colours(); ++colour) {
@@ -412,7 +412,8 @@ TEST_CASE("cells in a scattered order need many colours, and atomic sums none") 
     std::copy_n(nodes.begin() + std::int64_t{order[cell]} * n, n, small.mesh->cell_nodes.begin() + cell * n);
   *small.space = mesh::FunctionSpace(*small.mesh, 1);
 
-  const CellBlocks<double> coloured(small.form, Races::coloured), atomic(small.form, Races::atomic);
+  const CellBlocks<double> coloured(small.form, ConflictResolution::coloured),
+      atomic(small.form, ConflictResolution::atomic);
   CHECK(coloured.colours() > 64);
   CHECK(atomic.colours() == 0);
   for (int colour = 0; colour < coloured.colours(); ++colour) {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "mesh/box.hpp"
-#include "solver/error.hpp"
+#include "solver/messages/error.hpp"
 #include "tests/problems.hpp"
 
 using namespace femcg;

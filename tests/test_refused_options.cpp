@@ -225,8 +225,8 @@ TEST_CASE_TEMPLATE("geometry: stored of matrix-free keeps the factors of all poi
     const std::int64_t d = mesh::dimension(shape), points = mesh::cell_quadrature(shape, small.form.quadrature).size();
     CHECK(stored->footprint().stored_bytes - affine->footprint().stored_bytes >=
           (points - 1) * small.form.cells() * d * (d + 1) / 2 * static_cast<std::int64_t>(sizeof(T)));
-    CHECK(row.bytes<T>({Device::host, &small.form, nullptr}, stored_option).unsure == 0);
-    CHECK(row.bytes<T>({Device::host, &small.form, nullptr}, {}).unsure > 0);
+    CHECK(row.bytes<T>({Device::host, &small.form, nullptr}, stored_option).slack == 0);
+    CHECK(row.bytes<T>({Device::host, &small.form, nullptr}, {}).slack > 0);
     Vector<T> x(stored->size());
     for (std::int64_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(std::sin(static_cast<double>(i)));
     const Vector<T> y = tests::apply_without_energy(*stored, x), expected = tests::apply_without_energy(*affine, x);

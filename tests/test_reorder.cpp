@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mesh/ordering.hpp"
-#include "operators/reorder.hpp"
+#include "operators/sparse/io/reorder.hpp"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "solver/report.hpp"
-#include "solver/report_page.hpp"
+#include "solver/report/report_page.hpp"
+#include "solver/report/stored_report.hpp"
 #include "tests/program.hpp"
 
 using namespace femcg::solver;

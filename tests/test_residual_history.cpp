@@ -8,9 +8,9 @@
 #include <limits>
 #include <vector>
 
-#include "operators/reference.hpp"
-#include "solver/cg.hpp"
-#include "solver/preconditioner.hpp"
+#include "operators/forms/reference.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/krylov/preconditioner.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/problems.hpp"
@@ -135,7 +135,7 @@ TEST_CASE_TEMPLATE("residuals of the first iterations, 100 in double and 30 in s
         using solver::CgMethod;
         CHECK(worst<T>(*a, b, jacobi, CgMethod::classic, CgLoop::launched, reference) < growth<T>);
         CHECK(worst<T>(*a, b, jacobi, CgMethod::single_reduction, CgLoop::launched, reference) < growth<T>);
-        if (a->resident_cg() != nullptr)
+        if (operators::persistent_cg(*a) != nullptr)
           CHECK(worst<T>(*a, b, jacobi, CgMethod::single_reduction, CgLoop::resident, reference) < growth<T>);
       }
     }

@@ -1,4 +1,4 @@
-// Formats that hold the matrix in single precision inside a loop of double precision.
+// Formats that time_in_turn the matrix in single precision inside a loop of double precision.
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "solver/cg.hpp"
+#include "solver/krylov/cg.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/program.hpp"

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "operators/narrow_columns.hpp"
+#include "operators/sparse/narrow_columns.hpp"
 #include "tests/device.hpp"
 #include "tests/stored_formats.hpp"
 #include "tests/threads.hpp"

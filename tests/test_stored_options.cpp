@@ -1,4 +1,4 @@
-// What the stored formats hold and move, by hand, and what they refuse, on the host.
+// What the stored formats time_in_turn and move, by hand, and what they refuse, on the host.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -93,8 +93,8 @@ TEST_CASE("ellr-t keeps rows of different lengths out of one another's pieces of
   const auto moved = [&](int one, int other, const Options& options) {
     return make(one, other, options)->footprint().moved_bytes;
   };
-  // Pieces have 64 bytes: with 8 threads a row each has its own pieces of values, and two rows share those of columns;
-  // with 4 two share those of values too, and the short one's half is read for the long one.
+  // Pieces have 64 bytes: with 8 threads per row each has its own pieces of values, and two rows share those of
+  // columns; with 4 two share those of values too, and the short one's half is read for the long one.
   CHECK(moved(4, 64, {}) == moved(4, 64, {{"T", "8"}}));
   CHECK(moved(4, 64, {}) > moved(4, 64, {{"T", "4"}}));
   CHECK(moved(4, 64, {}) < moved(4, 64, {{"T", "16"}}));

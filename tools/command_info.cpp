@@ -2,8 +2,8 @@
 #include <omp.h>
 
 #include "mesh/gmsh_reader.hpp"
-#include "operators/bandwidth.hpp"
-#include "operators/device.hpp"
+#include "operators/backend/copy_bandwidth.hpp"
+#include "operators/backend/device.hpp"
 #include "tools/commands.hpp"
 
 namespace femcg::tools {

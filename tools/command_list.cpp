@@ -5,9 +5,9 @@
 
 #include "mesh/cell_shape.hpp"
 #include "operators/catalogue.hpp"
-#include "solver/case.hpp"
-#include "solver/error.hpp"
-#include "solver/sentence.hpp"
+#include "solver/case/case.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
 #include "tools/commands.hpp"
 
 namespace femcg::tools {

@@ -15,13 +15,13 @@
 #include <optional>
 #include <system_error>
 
-#include "operators/memory.hpp"
-#include "solver/case.hpp"
+#include "operators/backend/memory.hpp"
+#include "solver/case/case.hpp"
 #include "solver/compare.hpp"
-#include "solver/error.hpp"
-#include "solver/report.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+#include "solver/report/stored_report.hpp"
 #include "solver/run.hpp"
-#include "solver/sentence.hpp"
 #include "tools/commands.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// Stored: values, 32-bit columns, 64-bit row offsets. A product moves sizeof(T) + 4 bytes a nonzero and
+// Stored: values, 32-bit columns, 64-bit row offsets. A product moves sizeof(T) + 4 bytes per nonzero and
 // 2 sizeof(T) + 8 a row (Reguly & Giles 2012, eq. 4, whose row pointers have 4).
 //
 // Threads share blocks of rows by bytes; a row is summed four entries at a time, so that neither the latency of one
@@ -11,14 +11,14 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/csr/csr_cuda.hpp"
-#include "operators/narrow_columns.hpp"
 #include "operators/options.hpp"
-#include "operators/resident_layout.hpp"
-#include "operators/row_blocks.hpp"
-#include "operators/single_values.hpp"
-#include "operators/stored_diagonal.hpp"
-#include "operators/stored_footprint.hpp"
+#include "operators/persistent/row_layout.hpp"
+#include "operators/sparse/narrow_columns.hpp"
+#include "operators/sparse/single_values.hpp"
+#include "operators/sparse/stored_diagonal.hpp"
+#include "operators/sparse/stored_footprint.hpp"
 
 namespace femcg::operators {
 
@@ -81,8 +81,8 @@ class Csr final : public Operator<T> {
       return offsets[row] * (value_word + 4) + row * (2 * word + 8);
     };
     const auto rows_times_vector = [=](std::int64_t first, std::int64_t last) {
-      // A store to y would hold up loads of x at the same place of another page; in the first cache it is over at once.
-      std::array<T, rows_a_block> sums;
+      // A store to y would hold up loads of x at the same place of another page; in the L1 cache it is over at once.
+      std::array<T, rows_per_block> sums;
       std::int64_t begin = offsets[first];
       for (std::int64_t row = first; row < last; ++row) {
         const std::int64_t end = offsets[row + 1];
@@ -180,7 +180,7 @@ std::unique_ptr<Operator<T>> make_on_gpu(const CsrMatrix<T>& matrix, const Optio
   return make(matrix);
 }
 
-/// What streamed rows keep in place of row offsets: an end of 2 bytes a row, and 16 bytes a tile.
+/// What streamed rows keep in place of row offsets: an end of 2 bytes per row, and 16 bytes per tile.
 template <class T>
 std::int64_t bytes_of_tiles(std::int64_t rows, std::int64_t nonzeros) {
   constexpr std::int64_t tile_bytes = 16, tile_entries = 8192 / sizeof(T), tile_rows = 1024;
@@ -215,10 +215,10 @@ OperatorBytes bytes_of_csr(const Extent<T>& of, const Options& given) {
   const CsrLaunch launch = choose_launch(of.matrix->rows, nonzeros, given);
   if (launch.coop > 0) return bytes;
   bytes.stored += bytes_of_tiles<T>(of.matrix->rows, nonzeros) - of.matrix->row_offsets.bytes();
-  bytes.resident = resident_bytes(of.matrix->rows, nonzeros, has_single_values<T>(given) ? sizeof(float) : sizeof(T));
+  bytes.resident = persistent_bytes(of.matrix->rows, nonzeros, has_single_values<T>(given) ? sizeof(float) : sizeof(T));
   if (!launch.wide) bytes.stored -= 2 * nonzeros;
   if (launch.narrow) bytes.making = 4 * nonzeros;  // the columns that are narrowed there
-  if (launch.narrow && launch.wide) bytes.unsure = 2 * nonzeros;
+  if (launch.narrow && launch.wide) bytes.slack = 2 * nonzeros;
   return bytes;
 }
 

@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "operators/csr/csr_cuda.hpp"
-#include "operators/cuda_conversion.cuh"
-#include "operators/cuda_resident_cg.cuh"
-#include "operators/stored_footprint.hpp"
-#include "operators/value_words.hpp"
+#include "operators/persistent/persistent_rows.cuh"
+#include "operators/sparse/conversion.cuh"
+#include "operators/sparse/stored_footprint.hpp"
+#include "operators/sparse/value_words.hpp"
 
 namespace femcg::operators {
 
@@ -50,7 +50,7 @@ double meetings_in_banks(const std::vector<Tile>& tiles, const Vector<std::uint1
   const std::size_t step = std::max<std::size_t>((tiles.size() - 1) / looked_at, 1);
   std::int64_t most = 0, groups = 0;
   for (std::size_t t = 0; t + 1 < tiles.size(); t += step) {
-    const int rows = tiles[t + 1].first_row - tiles[t].first_row, group = threads_a_row(rows);
+    const int rows = tiles[t + 1].first_row - tiles[t].first_row, group = threads_per_row(rows);
     for (int thread = 0; thread < std::min(rows * group, stream_threads); thread += banks, ++groups) {
       std::array<std::int64_t, banks> in_bank{};
       for (int lane = thread; lane < std::min(thread + banks, rows * group); ++lane) {
@@ -114,7 +114,7 @@ struct CsrByRows {
 
 /// T: of the vectors, Value: of the matrix.
 template <std::floating_point T, std::floating_point Value>
-class StreamedCsr final : public Operator<T> {
+class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
  public:
   StreamedCsr(const CsrMatrix<Value>& matrix, Vector<T> diagonal, const CsrLaunch& launch)
       : StreamedCsr(matrix, std::move(diagonal), launch, cut_into_tiles<T>(matrix)) {}
@@ -129,8 +129,8 @@ class StreamedCsr final : public Operator<T> {
     return {{"index", narrow_columns_.size() > 0 ? "16" : "32"}};
   }
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  std::unique_ptr<ResidentCg<T>> resident_cg() const override {
-    return narrow_columns_.size() > 0 ? resident_with(narrow_columns_.data()) : resident_with(columns_.data());
+  std::unique_ptr<PersistentCg<T>> persistent_cg() const override {
+    return narrow_columns_.size() > 0 ? persistent_with(narrow_columns_.data()) : persistent_with(columns_.data());
   }
 
  private:
@@ -173,7 +173,7 @@ class StreamedCsr final : public Operator<T> {
   }
   Rows<Value> rows() const { return {values_.data(), ends_.data()}; }
   template <class Column>
-  std::unique_ptr<ResidentCg<T>> resident_with(const Column* columns) const {
+  std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns) const {
     if (this->size() == 0 || this->size() > cuda::most_resident_rows()) return nullptr;
     return cuda::make_resident_cg<T>(
         CsrByRows<T, Value, Column>{this->size(), rows(), columns, tiles_.size() - 1, tiles_.data()});

@@ -1,17 +1,17 @@
-// The cooperative way over compressed rows: `coop` threads a row, each group `repeat` rows one after the other, blocks
-// of `block_size` (Reguly & Giles 2012, figure 3). Moves sizeof(Value) + 4 bytes a nonzero, 2 sizeof(T) + 8 a row.
-// Sums have one order: two runs give the same bits.
+// The cooperative way over compressed rows: `coop` threads per row, each group `repeat` rows one after the other,
+// blocks of `block_size` (Reguly & Giles 2012, figure 3). Moves sizeof(Value) + 4 bytes per nonzero, 2 sizeof(T) + 8 a
+// row. Sums have one order: two runs give the same bits.
 
+#include "operators/backend/cuda/product.cuh"
 #include "operators/csr/csr_cuda.hpp"
-#include "operators/cuda_product.cuh"
-#include "operators/stored_footprint.hpp"
-#include "operators/value_words.hpp"
+#include "operators/sparse/stored_footprint.hpp"
+#include "operators/sparse/value_words.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
-/// The matrix as plain pointers, and how many rows a group of threads takes.
+/// The matrix as plain pointers, and how many rows per group of threads takes.
 template <class Value>
 struct Rows {
   std::int32_t rows;
@@ -25,11 +25,11 @@ template <class T, class Value, int coop, bool with_energy>
 __global__ void cooperative_kernel(Rows<Value> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   const int groups = static_cast<int>(blockDim.x) / coop;
   const int lane = static_cast<int>(threadIdx.x) % coop, group = static_cast<int>(threadIdx.x) / coop;
-  const std::int64_t rows_a_block = std::int64_t{groups} * a.repeat;
+  const std::int64_t rows_per_block = std::int64_t{groups} * a.repeat;
   double of_thread = 0;
-  for (std::int64_t block = blockIdx.x; block * rows_a_block < a.rows; block += gridDim.x) {
+  for (std::int64_t block = blockIdx.x; block * rows_per_block < a.rows; block += gridDim.x) {
     for (int r = 0; r < a.repeat; ++r) {
-      const std::int64_t row = block * rows_a_block + std::int64_t{r} * groups + group;
+      const std::int64_t row = block * rows_per_block + std::int64_t{r} * groups + group;
       T sum = 0;
       if (row < a.rows) {
         const std::int64_t end = a.offsets[row + 1];
@@ -48,14 +48,14 @@ __global__ void cooperative_kernel(Rows<Value> a, const T* x, T* y, double* ener
 
 /// As many as there is work for, also more than the GPU holds at once: `repeat` decides how many these are.
 std::int64_t blocks_for(std::int32_t rows, const CsrLaunch& launch) {
-  const std::int64_t rows_a_block = std::int64_t{launch.block_size / launch.coop} * launch.repeat;
-  return (rows + rows_a_block - 1) / rows_a_block;
+  const std::int64_t rows_per_block = std::int64_t{launch.block_size / launch.coop} * launch.repeat;
+  return (rows + rows_per_block - 1) / rows_per_block;
 }
 
 template <class T, class Value>
 cuda::Product<T, Rows<Value>> product_of(std::int32_t rows, const CsrLaunch& launch) {
   const std::int64_t blocks = std::max<std::int64_t>(1, blocks_for(rows, launch));
-  return cuda::with_threads_a_row(launch.coop, [&]<int coop>() {
+  return cuda::with_threads_per_row(launch.coop, [&]<int coop>() {
     return cuda::Product<T, Rows<Value>>(cooperative_kernel<T, Value, coop, false>,
                                          cooperative_kernel<T, Value, coop, true>, launch.block_size, blocks);
   });

@@ -2,14 +2,14 @@
 
 #include <memory>
 
-#include "operators/csr_matrix.hpp"
 #include "operators/operator.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 
 namespace femcg::operators {
 
 /// How the product is spread over threads.
 struct CsrLaunch {
-  int coop = 0;    ///< threads a row; 0: streamed, a block a run of rows
+  int coop = 0;    ///< threads per row; 0: streamed, a block per run of rows
   int repeat = 1;  ///< rows that a group of threads takes, one after the other
   int block_size = 128;
   bool narrow = true;  ///< 16-bit columns where they fit (streamed only)

@@ -4,12 +4,12 @@
 // threads read values and columns as they lie in memory, a few entries at a time whatever the rows, multiply by x, and
 // leave the products in shared memory; after a barrier small groups of threads add up the rows (Greathouse & Daga
 // 2014). Nothing waits for a row offset before it can read the matrix. Columns are 16-bit offsets from the tile's least
-// column where that fits, and ends of rows 16-bit offsets in the tile. Moves sizeof(Value) + 2 or 4 bytes a nonzero,
+// column where that fits, and ends of rows 16-bit offsets in the tile. Moves sizeof(Value) + 2 or 4 bytes per nonzero,
 // 2 sizeof(T) + 2 a row.
 //
 // Sums have one order: two runs give the same bits.
 //
-// What limits it is the data path of the first-level cache, which the streams, the gathers of x and the products in
+// What limits it is the data path of the L1 cache, which the streams, the gathers of x and the products in
 // shared memory all go through, and how many warps there are while others wait. Hence blocks so small, and so few
 // registers, that a multiprocessor holds as many threads as it can, no more shared memory than leaves x its cache, and
 // no test of an entry for being the tile's. On an H200 tiles of twice the size cost 5 to 10%, more runs in flight in
@@ -18,7 +18,7 @@
 
 #include <type_traits>
 
-#include "operators/cuda_product.cuh"
+#include "operators/backend/cuda/product.cuh"
 
 namespace femcg::operators::csr {
 
@@ -143,9 +143,9 @@ __device__ inline TileExtent load_tile(const Tile* of_tile, std::int64_t t) {
 }
 
 /// Threads that add up a row, the same for all rows of a tile: as many as there are, up to a warp.
-__host__ __device__ inline int threads_a_row(int rows) {
+__host__ __device__ inline int threads_per_row(int rows) {
   int group = 1;
-  while (group < cuda::threads_a_warp && 2 * group * rows <= stream_threads) group *= 2;
+  while (group < cuda::threads_per_warp && 2 * group * rows <= stream_threads) group *= 2;
   return group;
 }
 
@@ -157,8 +157,8 @@ __device__ inline RowRange load_row(const std::uint16_t* ends_of_tile, int row, 
   return {static_cast<unsigned>(row > 0 ? ends_of_tile[row - 1] : before), ends_of_tile[row]};
 }
 
-/// y on the rows of a tile from the products, `group` threads a row; the part of x'y that is this thread's. `range` is
-/// that of the first row that the thread has.
+/// y on the rows of a tile from the products, `group` threads per row; the part of x'y that is this thread's. `range`
+/// is that of the first row that the thread has.
 template <int group, bool gaps, class T>
 __device__ double add_up_rows(const T* products, RowRange range, const std::uint16_t* ends, int before, int rows,
                               const T* x, T* y) {
@@ -185,7 +185,7 @@ template <bool gaps, class T, class Value, class Column>
 __device__ double multiply_tile_rows(const Rows<Value>& a, const Column* columns, const TileExtent& of, const T* x,
                                      T* y, T* products) {
   const std::int64_t aligned = run_begin<T>(of.tile.first_entry);
-  const int before = static_cast<int>(of.tile.first_entry - aligned), group = threads_a_row(of.rows);
+  const int before = static_cast<int>(of.tile.first_entry - aligned), group = threads_per_row(of.rows);
   const std::uint16_t* ends = a.ends + of.tile.first_row;
   RowRange range{0, 0};  // read before the barrier, used after it
   if (const int row = static_cast<int>(threadIdx.x) / group; row < of.rows) range = load_row(ends, row, before);
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks<T>)
     streamed_kernel(Rows<Value> a, const Column* columns, std::int64_t tiles, const Tile* of_tile, const T* x, T* y,
                     double* energy, cuda::Parts<1> parts) {
   __shared__ alignas(16) T products[shared_places<T>];
-  // A little more shared memory would be one step less of first-level cache.
+  // A little more shared memory would be one step less of L1 cache.
   double* of_warp = reinterpret_cast<double*>(products);
   double sums[1] = {0};
   for (std::int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {

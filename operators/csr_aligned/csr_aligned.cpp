@@ -1,6 +1,6 @@
 // Stored: values and 32-bit columns, rows padded to a multiple of 16 entries; the 32-bit start and length of each row.
-// A product moves sizeof(T) + 4 bytes a nonzero, 8 a row, and x and y once; what is fetched beside is the padding that
-// shares a cache line with the end of a row.
+// A product moves sizeof(T) + 4 bytes per nonzero, 8 a row, and x and y once; what is fetched beside is the padding
+// that shares a cache line with the end of a row.
 //
 // On the host a row is summed four entries at a time, from one aligned address to the next: there is no remainder.
 
@@ -11,11 +11,11 @@
 #include <limits>
 #include <stdexcept>
 
+#include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/simd.hpp"
 #include "operators/csr_aligned/csr_aligned_matrix.hpp"
-#include "operators/padding.hpp"
-#include "operators/quad.hpp"
-#include "operators/row_blocks.hpp"
-#include "operators/stored_diagonal.hpp"
+#include "operators/sparse/padding.hpp"
+#include "operators/sparse/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
@@ -85,8 +85,8 @@ class CsrAligned final : public Operator<T> {
     const std::int32_t *columns = a_.columns.data(), *starts = a_.starts.data(), *lengths = a_.lengths.data();
     T* to = y.data();
     const auto rows_times_vector = [=](std::int64_t first, std::int64_t last) {
-      // A store to y would hold up loads of x at the same place of another page; in the first cache it is over at once.
-      std::array<T, rows_a_block> sums;
+      // A store to y would hold up loads of x at the same place of another page; in the L1 cache it is over at once.
+      std::array<T, rows_per_block> sums;
       for (std::int64_t row = first; row < last; ++row) {
         const std::int64_t begin = starts[row] * AlignedRows<T>::alignment;
         sums[row - first] =

@@ -6,22 +6,23 @@
 // Nothing but x is waited for: where rows begin and end is on its way since two groups of rows ago, columns and values
 // since the step before.
 //
-// Moves sizeof(T) + 4 bytes a nonzero and 2 sizeof(T) + 8 an unknown; the last sector of a row brings padding with it.
+// Moves sizeof(T) + 4 bytes per nonzero and 2 sizeof(T) + 8 an unknown; the last sector of a row brings padding with
+// it.
 //
-// Baskaran & Bordawekar 2009, "Optimizing sparse matrix-vector multiplication on GPUs": a half-warp a row, aligned
+// Baskaran & Bordawekar 2009, "Optimizing sparse matrix-vector multiplication on GPUs": a half-warp per row, aligned
 // access by padding, x through the read-only cache.
 
+#include "operators/backend/cuda/product.cuh"
 #include "operators/csr_aligned/csr_aligned_matrix.hpp"
-#include "operators/cuda_conversion.cuh"
-#include "operators/cuda_product.cuh"
+#include "operators/sparse/conversion.cuh"
 
 namespace femcg::operators {
 
 namespace {
 
-constexpr int block_threads = 256, resident_blocks = 4;  ///< a multiprocessor: at most 64 registers a thread
+constexpr int block_threads = 256, resident_blocks = 4;  ///< a multiprocessor: at most 64 registers per thread
 constexpr int row_threads = 16, rows_together = 4;
-constexpr int threads_a_sum = row_threads / rows_together;
+constexpr int threads_per_sum = row_threads / rows_together;
 
 /// AlignedRows as plain pointers.
 template <class T>
@@ -100,15 +101,15 @@ struct Entries {
 template <class T, bool with_energy>
 __global__ void __launch_bounds__(block_threads, resident_blocks)
     csr_aligned_kernel(Aligned<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
-  constexpr int rows_a_warp = cuda::threads_a_warp / row_threads * rows_together;
+  constexpr int rows_per_warp = cuda::threads_per_warp / row_threads * rows_together;
   const int lane = static_cast<int>(threadIdx.x) % row_threads;
   const int row_of_warp =
-      static_cast<int>(threadIdx.x) % cuda::threads_a_warp / row_threads * rows_together;  // the first of four
+      static_cast<int>(threadIdx.x) % cuda::threads_per_warp / row_threads * rows_together;  // the first of four
   double of_thread = 0;
-  const std::int64_t warps = std::int64_t{gridDim.x} * (block_threads / cuda::threads_a_warp);
-  const std::int64_t warp = (std::int64_t{blockIdx.x} * block_threads + threadIdx.x) / cuda::threads_a_warp;
-  const std::int64_t stride = warps * rows_a_warp;
-  std::int64_t first = warp * rows_a_warp + row_of_warp;
+  const std::int64_t warps = std::int64_t{gridDim.x} * (block_threads / cuda::threads_per_warp);
+  const std::int64_t warp = (std::int64_t{blockIdx.x} * block_threads + threadIdx.x) / cuda::threads_per_warp;
+  const std::int64_t stride = warps * rows_per_warp;
+  std::int64_t first = warp * rows_per_warp + row_of_warp;
   Rows rows(extent_of(a, first, lane));
   Extent next_extent = extent_of(a, first + stride, lane);
   Entries<T> entries(a, rows, lane);
@@ -128,15 +129,15 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
     entries.add_products(x, sums);
     entries = next;
     const T sum = exchange_sums(sums, lane);
-    const std::int64_t row = first + lane / threads_a_sum;
-    if (lane % threads_a_sum != 0 || row >= a.rows) continue;
+    const std::int64_t row = first + lane / threads_per_sum;
+    if (lane % threads_per_sum != 0 || row >= a.rows) continue;
     y[row] = sum;
     if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
   }
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-/// 16 threads a row move it; its padding is never read.
+/// 16 threads per row move it; its padding is never read.
 template <class T>
 struct AlignedMap {
   const std::int64_t* row_offsets;  ///< of the source

@@ -4,7 +4,7 @@
 
 namespace femcg::operators {
 
-/// Compressed rows for 16 threads a row, every row beginning at a multiple of 16 entries, so that its threads read
+/// Compressed rows for 16 threads per row, every row beginning at a multiple of 16 entries, so that its threads read
 /// aligned memory (Baskaran & Bordawekar 2009, the second way of their section on aligned access: padding with zeros).
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_csr_aligned(const Ingredients<T>& from, const Options& given);

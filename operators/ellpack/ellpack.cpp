@@ -1,5 +1,5 @@
-// Stored: `width` values and 32-bit columns a row, width being the longest row's length, entry k of all rows before
-// entry k + 1; ELLPACK-R has the rows' lengths too. A product moves width (sizeof(T) + 4) bytes a row, ELLPACK-R
+// Stored: `width` values and 32-bit columns per row, width being the longest row's length, entry k of all rows before
+// entry k + 1; ELLPACK-R has the rows' lengths too. A product moves width (sizeof(T) + 4) bytes per row, ELLPACK-R
 // sizeof(T) + 4 a nonzero and 4 a row; both x and y once.
 //
 // Column by column would read and write y `width` times: a block of rows goes through all columns with its sums in the
@@ -12,18 +12,18 @@
 #include <cassert>
 #include <numeric>
 
+#include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/simd.hpp"
 #include "operators/ellpack/ellpack_matrix.hpp"
-#include "operators/padding.hpp"
-#include "operators/quad.hpp"
-#include "operators/row_blocks.hpp"
-#include "operators/stored_diagonal.hpp"
+#include "operators/sparse/padding.hpp"
+#include "operators/sparse/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
 constexpr std::int64_t group_rows = EllpackMatrix<double>::group_rows;
-constexpr std::int64_t groups_a_block = rows_a_block / group_rows;
+constexpr std::int64_t groups_per_block = rows_per_block / group_rows;
 
 enum class Padding { multiplied, skipped };
 
@@ -33,7 +33,7 @@ struct RowGroup {
 };
 
 /// A number for each group of a block.
-using GroupList = std::array<std::int32_t, groups_a_block>;
+using GroupList = std::array<std::int32_t, groups_per_block>;
 
 /// Leaves those of the first `count` active groups whose length exceeds k, and returns how many. Without branches:
 /// which groups end where follows no pattern that a processor could predict.
@@ -100,7 +100,7 @@ class Ellpack final : public Operator<T> {
     if constexpr (padding == Padding::skipped) lengths = group_lengths(first, groups);
     std::iota(active.begin(), active.begin() + groups, 0);
     std::int32_t count = groups;
-    std::array<RowGroup<T>, groups_a_block> sums{};
+    std::array<RowGroup<T>, groups_per_block> sums{};
     for (std::int64_t k = 0; k < a_.width; ++k) {
       if constexpr (padding == Padding::skipped) count = keep_longer(k, lengths, active, count);
       const T* values = a_.values.data() + k * a_.stride + first;

@@ -1,11 +1,11 @@
-// ELLPACK and ELLPACK-R on the GPU: a thread a row, so that a warp reads entry k of 32 neighbouring rows at once; four
-// entries of a row and the next four are in flight together. ELLPACK multiplies its padding, width (sizeof(T) + 4)
-// bytes a row (Bell & Garland 2009); ELLPACK-R stops at each row's length, which is read too (Kreutzer et al. 2012,
+// ELLPACK and ELLPACK-R on the GPU: a thread per row, so that a warp reads entry k of 32 neighbouring rows at once;
+// four entries of a row and the next four are in flight together. ELLPACK multiplies its padding, width (sizeof(T) + 4)
+// bytes per row (Bell & Garland 2009); ELLPACK-R stops at each row's length, which is read too (Kreutzer et al. 2012,
 // listing 1).
 
-#include "operators/cuda_conversion.cuh"
-#include "operators/cuda_slots.cuh"
 #include "operators/ellpack/ellpack_matrix.hpp"
+#include "operators/sparse/conversion.cuh"
+#include "operators/sparse/slots.cuh"
 
 namespace femcg::operators {
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int block_threads = 256;
 template <class T>
-constexpr int resident_blocks = sizeof(T) == 8 ? 4 : 5;  ///< a multiprocessor: at most 64 registers a thread, or 48
+constexpr int resident_blocks = sizeof(T) == 8 ? 4 : 5;  ///< a multiprocessor: at most 64 registers per thread, or 48
 
 template <class T>
 struct Padded {
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<T>)
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-/// A thread a row moves it with its padding: neighbouring threads write neighbouring entries.
+/// A thread per row moves it with its padding: neighbouring threads write neighbouring entries.
 template <class T>
 struct EllpackMap {
   cuda::Source<T> source;

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "operators/csr_matrix.hpp"
-#include "operators/stored_footprint.hpp"
+#include "operators/sparse/csr_matrix.hpp"
+#include "operators/sparse/stored_footprint.hpp"
 
 namespace femcg::operators {
 

@@ -1,8 +1,8 @@
 // Stored: step by step, the values and 32-bit columns of `threads` entries of every row; the 32-bit number of steps of
-// each row. A product moves sizeof(T) + 4 bytes an entry, rows padded to a multiple of `threads`, 4 a row, and x and y
+// each row. A product moves sizeof(T) + 4 bytes per entry, rows padded to a multiple of `threads`, 4 a row, and x and y
 // once.
 //
-// On the host a slot is what a thread is on a GPU: 256 of them go through all steps with their sums in the first cache,
+// On the host a slot is what a thread is on a GPU: 256 of them go through all steps with their sums in the L1 cache,
 // as far as the longest of their rows.
 
 #include "operators/ellr_t/ellr_t.hpp"
@@ -10,12 +10,12 @@
 #include <array>
 #include <cassert>
 
-#include "operators/column_products.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/ellr_t/ellr_t_matrix.hpp"
 #include "operators/options.hpp"
-#include "operators/padding.hpp"
-#include "operators/row_blocks.hpp"
-#include "operators/stored_diagonal.hpp"
+#include "operators/sparse/column_products.hpp"
+#include "operators/sparse/padding.hpp"
+#include "operators/sparse/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
@@ -45,22 +45,22 @@ std::int64_t steps_of(const CsrMatrix<T>& matrix, std::int64_t row, std::int64_t
 template <std::floating_point T>
 std::int64_t bytes_of_pieces(const CsrMatrix<T>& matrix, std::int64_t threads, std::int64_t word) {
   constexpr std::int64_t piece = 64;
-  const std::int64_t rows_a_piece = std::max<std::int64_t>(1, piece / (word * threads));
-  const std::int64_t bytes_a_step = std::max(piece, word * threads);
+  const std::int64_t rows_per_piece = std::max<std::int64_t>(1, piece / (word * threads));
+  const std::int64_t bytes_per_step = std::max(piece, word * threads);
   std::int64_t steps = 0;
 #pragma omp parallel for schedule(static) reduction(+ : steps)
-  for (std::int64_t first = 0; first < matrix.rows; first += rows_a_piece) {
+  for (std::int64_t first = 0; first < matrix.rows; first += rows_per_piece) {
     std::int64_t most = 0;
-    for (std::int64_t row = first; row < std::min<std::int64_t>(matrix.rows, first + rows_a_piece); ++row)
+    for (std::int64_t row = first; row < std::min<std::int64_t>(matrix.rows, first + rows_per_piece); ++row)
       most = std::max(most, steps_of(matrix, row, threads));
     steps += most;
   }
-  return steps * bytes_a_step;
+  return steps * bytes_per_step;
 }
 
-/// More threads a row pad it more, but keep rows of different lengths out of one another's pieces of memory. They also
-/// add up what they have, and four steps of more than 8 are longer than most rows: on an H200 up to 8 pay as soon as
-/// one thread would make the GPU read a tenth more.
+/// More threads per row pad it more, but keep rows of different lengths out of one another's pieces of memory. They
+/// also add up what they have, and four steps of more than 8 are longer than most rows: on an H200 up to 8 pay as soon
+/// as one thread would make the GPU read a tenth more.
 template <std::floating_point T>
 int best_threads(const CsrMatrix<T>& matrix) {
   const auto bytes_with = [&](int threads) {
@@ -188,7 +188,7 @@ EllrTMatrix<T> list_of_ellr_t(const CsrMatrix<T>& matrix, int threads) {
 
 namespace {
 
-/// The list for the threads a row that are given, or the best.
+/// The list for the threads per row that are given, or the best.
 template <std::floating_point T>
 EllrTMatrix<T> chosen_list(const CsrMatrix<T>& matrix, const Options& given) {
   const std::string_view text = value_of(options[0], "ellr-t", given);

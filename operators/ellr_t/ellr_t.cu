@@ -1,15 +1,15 @@
-// ELLR-T on the GPU: T threads a row, thread t of row i at slot i T + t. In each step a warp reads 32 neighbouring
+// ELLR-T on the GPU: T threads per row, thread t of row i at slot i T + t. In each step a warp reads 32 neighbouring
 // entries, T of each of 32 / T rows; four steps and the next four are in flight together. A row's threads stop at its
 // own last step, and add up what they have by shuffles.
 //
-// Moves sizeof(T) + 4 bytes an entry, rows padded to a multiple of T, and 2 sizeof(T) + 4 an unknown.
+// Moves sizeof(T) + 4 bytes per entry, rows padded to a multiple of T, and 2 sizeof(T) + 4 an unknown.
 //
 // Vazquez, Fernandez & Garzon 2012, "Automatic tuning of the sparse matrix vector product on GPUs based on the ELLR-T
 // approach"; Ortega et al. 2013.
 
-#include "operators/cuda_conversion.cuh"
-#include "operators/cuda_slots.cuh"
 #include "operators/ellr_t/ellr_t_matrix.hpp"
+#include "operators/sparse/conversion.cuh"
+#include "operators/sparse/slots.cuh"
 
 namespace femcg::operators {
 
@@ -25,16 +25,16 @@ struct Steps {
   cuda::Slots<T> slots;
 };
 
-template <class T, int threads_a_row, bool with_energy>
+template <class T, int threads_per_row, bool with_energy>
 __global__ void __launch_bounds__(most_block_threads)
     ellr_t_kernel(Steps<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   double of_thread = 0;
   cuda::multiply_slots(
-      a.slots, x, [&](std::int64_t slot) { return cuda::load_once(a.of_row + slot / threads_a_row); },
+      a.slots, x, [&](std::int64_t slot) { return cuda::load_once(a.of_row + slot / threads_per_row); },
       [&](std::int64_t slot, T of_slot) {
-        const T sum = cuda::sum_of_lanes<threads_a_row>(of_slot);
-        const std::int64_t row = slot / threads_a_row;
-        if (slot % threads_a_row != 0 || row >= a.rows) return;
+        const T sum = cuda::sum_of_lanes<threads_per_row>(of_slot);
+        const std::int64_t row = slot / threads_per_row;
+        if (slot % threads_per_row != 0 || row >= a.rows) return;
         y[row] = sum;
         if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
       });
@@ -42,13 +42,13 @@ __global__ void __launch_bounds__(most_block_threads)
 }
 
 template <class T>
-cuda::Product<T, Steps<T>> product_of(int threads_a_row, int block_size) {
-  return cuda::with_threads_a_row(threads_a_row, [&]<int threads>() {
+cuda::Product<T, Steps<T>> product_of(int threads_per_row, int block_size) {
+  return cuda::with_threads_per_row(threads_per_row, [&]<int threads>() {
     return cuda::Product<T, Steps<T>>(ellr_t_kernel<T, threads, false>, ellr_t_kernel<T, threads, true>, block_size);
   });
 }
 
-/// A thread a slot moves what that slot multiplies. A row's last step is padded with zeros at its last column; beyond
+/// A thread per slot moves what that slot multiplies. A row's last step is padded with zeros at its last column; beyond
 /// it nothing is read.
 template <class T>
 struct EllrTMap {

@@ -4,7 +4,7 @@
 
 namespace femcg::operators {
 
-/// ELLPACK-R for T threads a row: a row's entries are dealt out to its T threads in turn, each row is padded to a
+/// ELLPACK-R for T threads per row: a row's entries are dealt out to its T threads in turn, each row is padded to a
 /// multiple of T, and stored so that the threads of neighbouring rows read neighbouring entries (Vazquez, Fernandez &
 /// Garzon 2012; Ortega et al. 2013). Throws std::invalid_argument where padding takes more than 1 GiB and four times
 /// the matrix itself.

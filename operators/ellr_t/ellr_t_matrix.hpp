@@ -2,13 +2,13 @@
 
 #include <memory>
 
-#include "operators/csr_matrix.hpp"
-#include "operators/stored_footprint.hpp"
+#include "operators/sparse/csr_matrix.hpp"
+#include "operators/sparse/stored_footprint.hpp"
 
 namespace femcg::operators {
 
-/// A matrix for `threads` threads a row, on one device. Thread t of row i is slot i threads + t; entry k threads + t of
-/// a row is that slot's in step k, and all slots of step k come before those of step k + 1.
+/// A matrix for `threads` threads per row, on one device. Thread t of row i is slot i threads + t; entry k threads + t
+/// of a row is that slot's in step k, and all slots of step k come before those of step k + 1.
 template <std::floating_point T>
 struct EllrTMatrix {
   std::int32_t rows = 0;

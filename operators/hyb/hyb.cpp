@@ -1,20 +1,20 @@
-// Stored: `width` values and 32-bit columns a row, entry k of all rows before entry k + 1; the rest row by row, with
-// the row and a 64-bit offset for every row that has a rest. A product moves sizeof(T) + 4 bytes an entry, the padding
+// Stored: `width` values and 32-bit columns per row, entry k of all rows before entry k + 1; the rest row by row, with
+// the row and a 64-bit offset for every row that has a rest. A product moves sizeof(T) + 4 bytes per entry, the padding
 // included, 12 a row that has a rest, and x and y once.
 //
-// A block of rows goes through all columns of the padded part with its sums in the first cache, then through its rest.
+// A block of rows goes through all columns of the padded part with its sums in the L1 cache, then through its rest.
 
 #include "operators/hyb/hyb.hpp"
 
 #include <array>
 #include <cassert>
 
-#include "operators/column_products.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/hyb/hyb_matrix.hpp"
 #include "operators/options.hpp"
-#include "operators/padding.hpp"
-#include "operators/row_blocks.hpp"
-#include "operators/stored_diagonal.hpp"
+#include "operators/sparse/column_products.hpp"
+#include "operators/sparse/padding.hpp"
+#include "operators/sparse/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
@@ -138,7 +138,7 @@ class Hyb final : public Operator<T> {
     const T* from = x.data();
     T* to = y.data();
     const auto rows_times_vector = [=, this](std::int64_t first, std::int64_t last) {
-      std::array<T, rows_a_block> sums;
+      std::array<T, rows_per_block> sums;
       multiply_block(a_, from, sums.data(), first, last);
       std::copy_n(sums.data(), last - first, to + first);
       return energy != nullptr ? dot_of_rows(from, to, first, last) : 0.0;

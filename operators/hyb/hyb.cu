@@ -1,22 +1,22 @@
 // The hybrid format on the GPU, in one kernel and without atomics. A warp takes a slice of 32 rows: first a thread a
 // row through the padded part, entry k of 32 neighbouring rows at once, as far as each row goes, four entries and the
-// next four in flight; then 8 threads a row, four rows together, through the rows of the slice that have a rest, whose
-// sums are handed to the threads of these rows. y is written once, and all sums have one order.
+// next four in flight; then 8 threads per row, four rows together, through the rows of the slice that have a rest,
+// whose sums are handed to the threads of these rows. y is written once, and all sums have one order.
 //
-// Moves sizeof(T) + 4 bytes a nonzero, 2 sizeof(T) + 4 + 1/8 an unknown, and 12 a row that has a rest. Padding is
+// Moves sizeof(T) + 4 bytes per nonzero, 2 sizeof(T) + 4 + 1/8 an unknown, and 12 a row that has a rest. Padding is
 // skipped (as ELLPACK-R does, which Bell & Garland's kernel does not): it is stored, but not read.
 //
 // Bell & Garland 2009, "Implementing sparse matrix-vector multiplication on throughput-oriented processors".
 
-#include "operators/cuda_conversion.cuh"
-#include "operators/cuda_slots.cuh"
 #include "operators/hyb/hyb_matrix.hpp"
+#include "operators/sparse/conversion.cuh"
+#include "operators/sparse/slots.cuh"
 
 namespace femcg::operators {
 
 namespace {
 
-constexpr int block_threads = 256, resident_blocks = 4;  ///< a multiprocessor: at most 64 registers a thread
+constexpr int block_threads = 256, resident_blocks = 4;  ///< a multiprocessor: at most 64 registers per thread
 constexpr int rest_threads = 8;                          ///< a row with a rest
 
 /// HybMatrix as plain pointers.
@@ -35,8 +35,8 @@ struct Parted {
 /// What the rest adds to the row of this thread. All lanes of the warp that has the slice call it.
 template <class T>
 __device__ T rest_of_row(const Parted<T>& a, const T* x, std::int64_t slice) {
-  constexpr int rows_together = cuda::threads_a_warp / rest_threads;
-  const int lane = static_cast<int>(threadIdx.x) % cuda::threads_a_warp;
+  constexpr int rows_together = cuda::threads_per_warp / rest_threads;
+  const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp;
   const std::int32_t end = __ldg(a.rest_of_slice + slice + 1);
   T of_row = 0;
   for (std::int32_t first = __ldg(a.rest_of_slice + slice); first < end; first += rows_together) {
@@ -48,7 +48,7 @@ __device__ T rest_of_row(const Parted<T>& a, const T* x, std::int64_t slice) {
       const auto count = static_cast<std::int32_t>((last - begin + rest_threads - 1) / rest_threads);
       sum = cuda::row_times_vector(a.rest_values, a.rest_columns, x, count,
                                    [&](std::int32_t k) { return begin + std::int64_t{k} * rest_threads; });
-      of_lane = __ldg(a.rest_rows + i) % cuda::threads_a_warp;
+      of_lane = __ldg(a.rest_rows + i) % cuda::threads_per_warp;
     }
     sum = cuda::sum_of_lanes<rest_threads>(sum);
 #pragma unroll
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   cuda::multiply_slots(
       a.padded, x, [&](std::int64_t row) { return cuda::load_once(a.lengths + row); },
       [&](std::int64_t row, T of_padded) {
-        const T sum = of_padded + rest_of_row(a, x, row / cuda::threads_a_warp);
+        const T sum = of_padded + rest_of_row(a, x, row / cuda::threads_per_warp);
         if (row >= a.rows) return;
         y[row] = sum;
         if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-/// A thread a row moves what is in the padded part, whose padding is never read.
+/// A thread per row moves what is in the padded part, whose padding is never read.
 template <class T>
 struct PaddedMap {
   const std::int64_t* row_offsets;  ///< of the source
@@ -85,7 +85,7 @@ struct PaddedMap {
   __device__ std::int64_t to(std::int64_t row, std::int64_t k) const { return k * a.padded.count + row; }
 };
 
-/// 8 threads a row move what is beyond `width` entries.
+/// 8 threads per row move what is beyond `width` entries.
 template <class T>
 struct RestMap {
   const std::int64_t* row_offsets;  ///< of the source
@@ -121,7 +121,7 @@ HybMatrix<T> lists_on_gpu(const HybMatrix<T>& lists) {
 template <std::floating_point T>
 class CudaHyb final : public Operator<T> {
  public:
-  static_assert(HybMatrix<T>::slice_rows == cuda::threads_a_warp);
+  static_assert(HybMatrix<T>::slice_rows == cuda::threads_per_warp);
 
   CudaHyb(const HybMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal)
       : Operator<T>(lists.rows, Device::cuda), a_(lists_on_gpu(lists)), diagonal_(std::move(diagonal)) {

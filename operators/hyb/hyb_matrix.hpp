@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "operators/csr_matrix.hpp"
-#include "operators/stored_footprint.hpp"
+#include "operators/sparse/csr_matrix.hpp"
+#include "operators/sparse/stored_footprint.hpp"
 
 namespace femcg::operators {
 
@@ -18,7 +18,7 @@ struct HybMatrix {
 
   std::int32_t rows = 0;
   std::int64_t nonzeros = 0;
-  std::int64_t width = 0;   ///< entries a row of the padded part
+  std::int64_t width = 0;   ///< entries per row of the padded part
   std::int64_t stride = 0;  ///< rows, rounded up to whole slices
   std::int64_t rest_entries = 0;
   Vector<std::int32_t> columns;  ///< width x stride

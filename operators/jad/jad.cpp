@@ -1,19 +1,19 @@
 // Stored: values and 32-bit columns, diagonal by diagonal, rows sorted by length; a 64-bit offset a diagonal; the
-// 32-bit length and place of each row. A product moves sizeof(T) + 4 bytes a nonzero, 8 a row, and x and y once.
+// 32-bit length and place of each row. A product moves sizeof(T) + 4 bytes per nonzero, 8 a row, and x and y once.
 //
 // Diagonal by diagonal would read and write y as often as the longest row has entries: a block of rows goes through all
-// of its diagonals with its sums in the first cache. Threads share blocks by entries.
+// of its diagonals with its sums in the L1 cache. Threads share blocks by entries.
 
 #include "operators/jad/jad.hpp"
 
 #include <array>
 #include <cassert>
 
-#include "operators/column_products.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/jad/jad_matrix.hpp"
-#include "operators/padding.hpp"
-#include "operators/row_blocks.hpp"
-#include "operators/stored_diagonal.hpp"
+#include "operators/sparse/column_products.hpp"
+#include "operators/sparse/padding.hpp"
+#include "operators/sparse/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
@@ -95,9 +95,9 @@ class Jad final : public Operator<T> {
  public:
   explicit Jad(JaggedDiagonals<T> a) : Operator<T>(a.rows, Device::host), a_(std::move(a)) {
     entries_before_block_.push_back(0);
-    for (std::int64_t first = 0; first < a_.rows; first += rows_a_block) {
+    for (std::int64_t first = 0; first < a_.rows; first += rows_per_block) {
       std::int64_t entries = entries_before_block_.back();
-      const std::int64_t last = std::min<std::int64_t>(a_.rows, first + rows_a_block);
+      const std::int64_t last = std::min<std::int64_t>(a_.rows, first + rows_per_block);
       for (std::int64_t position = first; position < last; ++position) entries += a_.lengths[position];
       entries_before_block_.push_back(entries);
     }
@@ -120,7 +120,7 @@ class Jad final : public Operator<T> {
  private:
   auto entries_before() const {
     return [this](std::int64_t row) {
-      return entries_before_block_[static_cast<std::size_t>((row + rows_a_block - 1) / rows_a_block)];
+      return entries_before_block_[static_cast<std::size_t>((row + rows_per_block - 1) / rows_per_block)];
     };
   }
 
@@ -128,7 +128,7 @@ class Jad final : public Operator<T> {
     const T* from = x.data();
     T* to = y.data();
     const auto rows_times_vector = [=, this](std::int64_t first, std::int64_t last) {
-      std::array<T, rows_a_block> sums;
+      std::array<T, rows_per_block> sums;
       multiply_block(a_, from, sums.data(), first, last);
       const std::int32_t* places = a_.places.data() + first;
       for (std::int64_t i = 0; i < last - first; ++i) to[places[i]] = sums[i];

@@ -1,16 +1,16 @@
 // Jagged diagonals on the GPU: a thread a position, so that a warp reads 32 neighbouring entries of a diagonal, whole
 // sectors where the diagonal is long; four entries of a row are in flight together. Neighbouring positions have rows of
 // one length, and no lane waits for another's longer row. y is written at the row's place; in matrices of finite
-// elements rows of one length have small gaps between them, which the second-level cache fills.
+// elements rows of one length have small gaps between them, which the L2 cache fills.
 //
-// Moves sizeof(T) + 4 bytes a nonzero, 2 sizeof(T) + 8 an unknown. One thread takes a row: a matrix with a few very
+// Moves sizeof(T) + 4 bytes per nonzero, 2 sizeof(T) + 8 an unknown. One thread takes a row: a matrix with a few very
 // long rows is sell's or csr's.
 //
 // Li & Saad 2013, "GPU-accelerated preconditioned iterative linear solvers"; Wang, Gu & Li 2017.
 
-#include "operators/cuda_conversion.cuh"
-#include "operators/cuda_product.cuh"
+#include "operators/backend/cuda/product.cuh"
 #include "operators/jad/jad_matrix.hpp"
+#include "operators/sparse/conversion.cuh"
 
 namespace femcg::operators {
 

@@ -1,14 +1,14 @@
 // On the host. Stored: the lower triangle of each K_c, interleaved over the cells of a batch (entry by entry, a cache
 // line of lanes each), and 16-bit places of the cells' unknowns in their block. A product moves n (n + 1) / 2 words and
-// 2 n bytes a cell of n dofs, and x and y once.
+// 2 n bytes per cell of n dofs, and x and y once.
 
 #include "operators/lma/lma.hpp"
 
 #include <array>
 
-#include "operators/cell_blocks.hpp"
+#include "operators/cell_loops/cell_blocks.hpp"
+#include "operators/cell_loops/patch_option.hpp"
 #include "operators/lma/lma_inputs.hpp"
-#include "operators/patch_option.hpp"
 
 namespace femcg::operators {
 
@@ -17,9 +17,9 @@ namespace {
 template <std::floating_point T>
 class Lma final : public Operator<T> {
  public:
-  Lma(const BilinearForm& form, const ElementMatrices& matrices, Races races)
+  Lma(const BilinearForm& form, const ElementMatrices& matrices, ConflictResolution resolution)
       : Operator<T>(form.unknowns, Device::host),
-        blocks_(form, races),
+        blocks_(form, resolution),
         values_(blocks_.batches() * matrices.packed_size()) {
     constexpr int lanes = CellBlocks<T>::lanes;
     const std::int64_t packed = matrices.packed_size();
@@ -88,11 +88,11 @@ class Lma final : public Operator<T> {
 constexpr std::array options{dedup_option, patch_option};
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma(const Ingredients<T>& from, Races races, std::string_view name,
+std::unique_ptr<Operator<T>> make_lma(const Ingredients<T>& from, ConflictResolution resolution, std::string_view name,
                                       const Options& given) {
   const LmaChoice choice = chosen_lma(*from.form, from.device, name, given);
-  if (from.device == Device::host) return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, races);
-  return make_lma_cuda<T>(lma_inputs(*from.form, races, choice), races);
+  if (from.device == Device::host) return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, resolution);
+  return make_lma_cuda<T>(lma_inputs(*from.form, resolution, choice), resolution);
 }
 
 }  // namespace
@@ -101,17 +101,17 @@ std::span<const OptionDescription> lma_options() { return options; }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_lma_atomic(const Ingredients<T>& from, const Options& given) {
-  return make_lma(from, Races::atomic, "lma-atomic", given);
+  return make_lma(from, ConflictResolution::atomic, "lma-atomic", given);
 }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_lma_coloured(const Ingredients<T>& from, const Options& given) {
-  return make_lma(from, Races::coloured, "lma-coloured", given);
+  return make_lma(from, ConflictResolution::coloured, "lma-coloured", given);
 }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_lma_gather(const Ingredients<T>& from, const Options& given) {
-  return make_lma(from, Races::gather, "lma-gather", given);
+  return make_lma(from, ConflictResolution::gather, "lma-gather", given);
 }
 
 template std::unique_ptr<Operator<double>> make_lma_atomic(const Ingredients<double>&, const Options&);

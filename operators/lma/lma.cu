@@ -1,42 +1,43 @@
 // y = sum_c P_c' (K_c (P_c x)) with stored element matrices (Reguly & Giles 2012, section 8), patch by patch: see
-// operators/cuda_patch_product.cuh for what becomes of shared unknowns, lma_cells.cuh for the threads of a cell.
+// operators/cell_loops/patch_product.cuh for what becomes of shared unknowns, lma_cells.cuh for the threads of a cell.
 //
-// A thread a cell up to 27 dofs, a warp a cell above. A product moves n (n + 1) / 2 words and 2 n bytes a cell of n
-// dofs, and x and y. In two dimensions and double precision an unknown of Q1 to Q4 costs 112, 116, 145, 185 bytes with
-// the rim, of which the matrices are 80, 90, 121, 162; where identical ones are stored once, these stay in the caches
-// and 4 bytes a cell say which it is.
+// A thread per cell up to 27 dofs, a warp per cell above. A product moves n (n + 1) / 2 words and 2 n bytes per cell of
+// n dofs, and x and y. In two dimensions and double precision an unknown of Q1 to Q4 costs 112, 116, 145, 185 bytes
+// with the interface, of which the matrices are 80, 90, 121, 162; where identical ones are stored once, these stay in
+// the caches and 4 bytes per cell say which it is.
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "operators/cuda_resident_patches.cuh"
 #include "operators/lma/lma_cells.cuh"
+#include "operators/persistent/persistent_patches.cuh"
 
 namespace femcg::operators {
 
 namespace {
 
 template <std::floating_point T, class Cells>
-class LmaOnGpu final : public Operator<T> {
+class LmaOnGpu final : public Operator<T>, public WithPersistentCg<T> {
  public:
-  LmaOnGpu(const LmaInputs& inputs, Races races)
+  LmaOnGpu(const LmaInputs& inputs, ConflictResolution resolution)
       : Operator<T>(inputs.patches.unknown_count, Device::cuda),
         dofs_(inputs.patches.dofs),
         cells_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
-        unknown_at_(copied(inputs.patches.unknown_at, Device::host)),
+        unknown_at_(copied(inputs.patches.unknown_at, Device::cuda)),
         values_(assemble_on_gpu<T>(inputs)),
         matrix_of_slot_(copied(inputs.matrix_of_slot, Device::cuda)),
         diagonal_(diagonal_of(inputs)),
         chosen_(chosen_of(inputs)),
-        product_(inputs.patches, races, Cells::scratch_size) {}
+        product_(inputs.patches, resolution, Cells::scratch_size) {}
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::map<std::string, std::string> chosen() const override { return chosen_; }
-  std::span<const std::int32_t> basis() const override { return unknown_at_.span(); }
+  const Vector<std::int32_t>& ordering() const override { return unknown_at_; }
   /// Of the gather, whose order it keeps.
-  std::unique_ptr<ResidentCg<T>> resident_cg() const override {
-    return product_.races() != Races::gather ? nullptr
-                                             : cuda::make_resident_patches(product_, cells_at_hand(), this->size());
+  std::unique_ptr<PersistentCg<T>> persistent_cg() const override {
+    return product_.resolution() != ConflictResolution::gather
+               ? nullptr
+               : cuda::make_persistent_patches(product_, cells_at_hand(), this->size());
   }
 
   Footprint footprint() const override {
@@ -64,7 +65,7 @@ class LmaOnGpu final : public Operator<T> {
         {"patch", std::to_string(inputs.patches.most_cells())}};
   }
   Vector<T> diagonal_of(const LmaInputs& inputs) const {
-    const cuda::PatchProduct<T, cuda::DiagonalCells<T>> sum(inputs.patches, Races::gather);
+    const cuda::PatchProduct<T, cuda::DiagonalCells<T>> sum(inputs.patches, ConflictResolution::gather);
     Vector<T> none(inputs.patches.unknown_count, Device::cuda), diagonal(inputs.patches.unknown_count, Device::cuda);
     clear(none);
     sum({LmaLayout<T>(dofs_, inputs.stored_once()), values_.data(),
@@ -85,57 +86,57 @@ class LmaOnGpu final : public Operator<T> {
 };
 
 template <std::floating_point T, int n, bool once>
-std::unique_ptr<Operator<T>> make(const LmaInputs& inputs, Races races) {
+std::unique_ptr<Operator<T>> make(const LmaInputs& inputs, ConflictResolution resolution) {
   if constexpr (lma_cell_threads(n) == CellThreads::one)
-    return std::make_unique<LmaOnGpu<T, cuda::ThreadCells<T, n, once>>>(inputs, races);
+    return std::make_unique<LmaOnGpu<T, cuda::ThreadCells<T, n, once>>>(inputs, resolution);
   else
-    return std::make_unique<LmaOnGpu<T, cuda::WarpCells<T, n, once>>>(inputs, races);
+    return std::make_unique<LmaOnGpu<T, cuda::WarpCells<T, n, once>>>(inputs, resolution);
 }
 
 template <std::floating_point T, int n>
-std::unique_ptr<Operator<T>> make(const LmaInputs& inputs, Races races) {
-  return inputs.stored_once() ? make<T, n, true>(inputs, races) : make<T, n, false>(inputs, races);
+std::unique_ptr<Operator<T>> make(const LmaInputs& inputs, ConflictResolution resolution) {
+  return inputs.stored_once() ? make<T, n, true>(inputs, resolution) : make<T, n, false>(inputs, resolution);
 }
 
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_cuda(const LmaInputs& inputs, Races races) {
+std::unique_ptr<Operator<T>> make_lma_cuda(const LmaInputs& inputs, ConflictResolution resolution) {
   switch (inputs.patches.dofs) {
     case 3:
-      return make<T, 3>(inputs, races);
+      return make<T, 3>(inputs, resolution);
     case 4:
-      return make<T, 4>(inputs, races);
+      return make<T, 4>(inputs, resolution);
     case 6:
-      return make<T, 6>(inputs, races);
+      return make<T, 6>(inputs, resolution);
     case 8:
-      return make<T, 8>(inputs, races);
+      return make<T, 8>(inputs, resolution);
     case 9:
-      return make<T, 9>(inputs, races);
+      return make<T, 9>(inputs, resolution);
     case 10:
-      return make<T, 10>(inputs, races);
+      return make<T, 10>(inputs, resolution);
     case 15:
-      return make<T, 15>(inputs, races);
+      return make<T, 15>(inputs, resolution);
     case 16:
-      return make<T, 16>(inputs, races);
+      return make<T, 16>(inputs, resolution);
     case 20:
-      return make<T, 20>(inputs, races);
+      return make<T, 20>(inputs, resolution);
     case 25:
-      return make<T, 25>(inputs, races);
+      return make<T, 25>(inputs, resolution);
     case 27:
-      return make<T, 27>(inputs, races);
+      return make<T, 27>(inputs, resolution);
     case 35:
-      return make<T, 35>(inputs, races);
+      return make<T, 35>(inputs, resolution);
     case 64:
-      return make<T, 64>(inputs, races);
+      return make<T, 64>(inputs, resolution);
     case 125:
-      return make<T, 125>(inputs, races);
+      return make<T, 125>(inputs, resolution);
     default:
       throw std::invalid_argument("element matrices on a GPU are for cells of degree 1 to 4");
   }
 }
 
-template std::unique_ptr<Operator<double>> make_lma_cuda(const LmaInputs&, Races);
-template std::unique_ptr<Operator<float>> make_lma_cuda(const LmaInputs&, Races);
+template std::unique_ptr<Operator<double>> make_lma_cuda(const LmaInputs&, ConflictResolution);
+template std::unique_ptr<Operator<float>> make_lma_cuda(const LmaInputs&, ConflictResolution);
 
 }  // namespace femcg::operators

@@ -19,7 +19,7 @@ std::unique_ptr<Operator<T>> make_lma_gather(const Ingredients<T>& from, const O
 std::span<const OptionDescription> lma_options();
 
 /// The memory that they take. How many unknowns parts of the mesh share, and how many element matrices are distinct, is
-/// unsure before cells are looked at.
+/// slack before cells are looked at.
 template <std::floating_point T>
 OperatorBytes bytes_of_lma_atomic(const Extent<T>& of, const Options& given);
 template <std::floating_point T>

@@ -1,10 +1,10 @@
-// K_e = sum_q G_q' D_q G_q, in double precision. A group of threads a cell, as many as its matrix keeps busy. For a few
-// quadrature points at a time, D_q and then S_q = D_q G_q (axes x dofs) go to shared memory, and every thread adds
+// K_e = sum_q G_q' D_q G_q, in double precision. A group of threads per cell, as many as its matrix keeps busy. For a
+// few quadrature points at a time, D_q and then S_q = D_q G_q (axes x dofs) go to shared memory, and every thread adds
 // sum_q G_q' S_q to its entries of the lower triangle. Nothing but the mesh is read and the matrices are written.
 
 #include <algorithm>
 
-#include "operators/cuda_cell_factors.cuh"
+#include "operators/forms/cell_factors.cuh"
 #include "operators/lma/lma_layout.cuh"
 
 namespace femcg::operators {
@@ -22,7 +22,7 @@ struct AssemblyShape {
   int cell_threads;  ///< of a cell: 32, 64 or 128
   int pass_points;   ///< quadrature points at a time
 
-  int cells_a_block() const { return block_threads / cell_threads; }
+  int cells_per_block() const { return block_threads / cell_threads; }
 };
 
 AssemblyShape assembly_shape(int dofs, int dimension, int points) {
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Puts whole matrices in their places, an entry a thread.
+/// Puts whole matrices in their places, an entry per thread.
 template <class T>
 __global__ void replace_kernel(LmaLayout<T> layout, std::int64_t count, const std::int64_t* places,
                                const double* matrices, T* values) {
@@ -114,14 +114,14 @@ template <class T, int d>
 void launch_assembly(const LmaInputs& inputs, const Vector<std::int32_t>& cell_of_matrix, Vector<T>& values) {
   const int n = inputs.patches.dofs;
   const AssemblyShape shape = assembly_shape(n, d, inputs.factors.points);
-  const std::int64_t shared = std::int64_t{shape.cells_a_block()} *
+  const std::int64_t shared = std::int64_t{shape.cells_per_block()} *
                               (n * (n + 1) / 2 + shape.pass_points * (inputs.factors.entries() + d * n)) *
                               static_cast<std::int64_t>(sizeof(double));
   check(cudaFuncSetAttribute(assembly_kernel<T, d>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(shared)),
         "asking for shared memory");
   const std::int64_t matrices = cell_of_matrix.size();
-  launch(assembly_kernel<T, d>, (matrices + shape.cells_a_block() - 1) / shape.cells_a_block(), block_threads,
+  launch(assembly_kernel<T, d>, (matrices + shape.cells_per_block() - 1) / shape.cells_per_block(), block_threads,
          static_cast<std::size_t>(shared), shape, LmaLayout<T>(n, inputs.stored_once()), cuda::pointers(inputs.factors),
          inputs.gradients.data(), cell_of_matrix.data(), matrices, values.data());
 }

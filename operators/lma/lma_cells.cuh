@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "operators/cuda_cell_patches.cuh"
+#include "operators/cell_loops/cell_patches.cuh"
 #include "operators/lma/lma_layout.cuh"
 
 namespace femcg::operators::cuda {
@@ -48,8 +48,8 @@ __device__ Value load(const Value* at) {
     return __ldcs(at);
 }
 
-/// A thread a cell of n dofs. x_e and y_e stay in registers; the matrix comes in runs of 16 bytes, `in_flight` of them
-/// on their way at any time. `once`: identical matrices are stored once; then neighbouring threads mostly read the
+/// A thread per cell of n dofs. x_e and y_e stay in registers; the matrix comes in runs of 16 bytes, `in_flight` of
+/// them on their way at any time. `once`: identical matrices are stored once; then neighbouring threads mostly read the
 /// same.
 template <class T, int n, bool once>
 struct ThreadCells {
@@ -57,7 +57,7 @@ struct ThreadCells {
   static constexpr int packed = n * (n + 1) / 2, runs = (packed + together - 1) / together;
   static constexpr int in_flight = runs < 8 ? runs : 8;
   static constexpr int words = sizeof(T) / 4;
-  static constexpr int blocks_a_multiprocessor = blocks_with_registers(threads, 2 * words * n + 4 * in_flight + 36);
+  static constexpr int blocks_per_multiprocessor = blocks_with_registers(threads, 2 * words * n + 4 * in_flight + 36);
   static constexpr int scratch_size = 0;
 
   const T* values;
@@ -116,16 +116,16 @@ __device__ T sum_of_column(const T (&parts)[columns_together]) {
   return sum;
 }
 
-/// A warp a cell of n dofs: lane l has the rows l, l + 32, ... of x_e and y_e. The matrix comes in panels of four
+/// A warp per cell of n dofs: lane l has the rows l, l + 32, ... of x_e and y_e. The matrix comes in panels of four
 /// columns, in a loop whose few instructions stay in their caches. With `once` the columns are read as they are needed:
 /// they are in the caches. Else each warp has the next panels, of its next cell too, on their way to shared memory.
 template <class T, int n, bool once>
 struct WarpCells {
-  static constexpr int threads = 128, warps = threads / threads_a_warp;
-  static constexpr int rows = (n + threads_a_warp - 1) / threads_a_warp;
+  static constexpr int threads = 128, warps = threads / threads_per_warp;
+  static constexpr int rows = (n + threads_per_warp - 1) / threads_per_warp;
   static constexpr int packed = n * (n + 1) / 2, together = columns_together;
   static constexpr int words = sizeof(T) / 4;
-  static constexpr int blocks_a_multiprocessor =
+  static constexpr int blocks_per_multiprocessor =
       blocks_with_registers(threads, words*(together + (2 + together) * rows) + 48);
   /// Panels on their way; numbers of shared memory for one, which begins and ends at 16 bytes.
   static constexpr int panels = (n + together - 1) / together, ahead_of_use = n <= 40 ? 4 : 2;
@@ -136,8 +136,8 @@ struct WarpCells {
   const std::int32_t* matrix_of_slot;  ///< with `once`
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
-    const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
-    const int warp = static_cast<int>(threadIdx.x) / threads_a_warp;
+    const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
+    const int warp = static_cast<int>(threadIdx.x) / threads_per_warp;
     Panels coming{values + (patch.first_slot + warp) * packed, scratch + warp * (ring * panel_room),
                   (patch.cells - warp + warps - 1) / warps};
     if constexpr (!once)
@@ -151,7 +151,7 @@ struct WarpCells {
         T x_e[rows];
 #pragma unroll
         for (int b = 0; b < rows; ++b) {
-          const int i = b * threads_a_warp + lane;
+          const int i = b * threads_per_warp + lane;
           place[b] = i < n ? __ldcs(all.places + (patch.first_slot + cell) * n + i) : patch.unknown_count;
           x_e[b] = x[place[b]];
           y_e[b] = T(0);
@@ -162,8 +162,7 @@ struct WarpCells {
           multiply([matrix](int first) { return matrix + start(first); }, lane, x_e, y_e);
         } else {
           const int phase = static_cast<int>(slot * packed % run);
-          multiply([&](int first) { return coming.take(lane) + (phase + start(first)) % run + lane; },
-                   lane, x_e, y_e);
+          multiply([&](int first) { return coming.take(lane) + (phase + start(first)) % run + lane; }, lane, x_e, y_e);
         }
       }
       colours.one_by_one([&] { add_at([&](int b) { return place[b]; }, y_e, y, patch.unknown_count); });
@@ -187,7 +186,7 @@ struct WarpCells {
         const int skip = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) / sizeof(T) % run);
         const int runs = (skip + start(min((panel + 1) * together, n)) - start(panel * together) + run - 1) / run;
         T* to = room + fetched_to * panel_room;
-        for (int k = lane; k < runs; k += threads_a_warp)
+        for (int k = lane; k < runs; k += threads_per_warp)
           __pipeline_memcpy_async(to + k * run, from - skip + k * run, run * sizeof(T));
         fetched_to = fetched_to + 1 < ring ? fetched_to + 1 : 0;
         if (++panel == panels) {
@@ -215,23 +214,23 @@ struct WarpCells {
   __device__ static void multiply(const PanelAt& panel_at, int lane, const T (&x_e)[rows], T (&y_e)[rows]) {
 #pragma unroll
     for (int block = 0; block < rows; ++block) {
-      const int end = min(n, (block + 1) * threads_a_warp);
+      const int end = min(n, (block + 1) * threads_per_warp);
 #pragma unroll 1
-      for (int first = block * threads_a_warp; first < end; first += together) {
+      for (int first = block * threads_per_warp; first < end; first += together) {
         const T* panel = panel_at(first) - first;
         T k[together][rows];
 #pragma unroll
         for (int c = 0; c < together; ++c)
 #pragma unroll
           for (int b = block; b < rows; ++b) {
-            const int j = first + c, i = b * threads_a_warp + lane;
+            const int j = first + c, i = b * threads_per_warp + lane;
             const bool stored = (b > block || j <= i) && (b + 1 < rows || i < n) && (block + 1 < rows || j < n);
-            k[c][b] = stored ? panel[c * (n - 1 - first) - c * (c - 1) / 2 + b * threads_a_warp] : T(0);
+            k[c][b] = stored ? panel[c * (n - 1 - first) - c * (c - 1) / 2 + b * threads_per_warp] : T(0);
           }
         T above[together];
 #pragma unroll
         for (int c = 0; c < together; ++c) {
-          const int of_column = first % threads_a_warp + c;  // the lane that has its row
+          const int of_column = first % threads_per_warp + c;  // the lane that has its row
           const T x_j = __shfl_sync(all_lanes, x_e[block], of_column);
           above[c] = lane == of_column ? T(0) : k[c][block] * x_e[block];
           y_e[block] += k[c][block] * x_j;
@@ -241,18 +240,18 @@ struct WarpCells {
             above[c] += k[c][b] * x_e[b];
           }
         }
-        const int column = lane - first % threads_a_warp;
-        const T sum = __shfl_sync(all_lanes, sum_of_column(above), threads_a_warp / together * (column % together));
+        const int column = lane - first % threads_per_warp;
+        const T sum = __shfl_sync(all_lanes, sum_of_column(above), threads_per_warp / together * (column % together));
         if (0 <= column && column < together) y_e[block] += sum;
       }
     }
   }
 };
 
-/// The diagonals of the element matrices, a thread a cell: y does not depend on x.
+/// The diagonals of the element matrices, a thread per cell: y does not depend on x.
 template <class T>
 struct DiagonalCells {
-  static constexpr int threads = 128, blocks_a_multiprocessor = 8;
+  static constexpr int threads = 128, blocks_per_multiprocessor = 8;
 
   LmaLayout<T> layout;
   const T* values;

@@ -2,17 +2,17 @@
 
 #include <memory>
 
-#include "operators/cell_patches.hpp"
-#include "operators/cuda_cell_factors.hpp"
+#include "operators/cell_loops/cell_patches.hpp"
+#include "operators/cell_loops/conflict_resolution.hpp"
+#include "operators/forms/cell_factors.hpp"
 #include "operators/operator.hpp"
-#include "operators/races.hpp"
 
 namespace femcg::operators {
 
 /// How a cell's matrix is multiplied, by its number of dofs.
 enum class CellThreads {
-  one,  ///< a thread a cell: x_e, y_e in registers
-  warp  ///< a warp a cell: a lane has every 32nd row
+  one,  ///< a thread per cell: x_e, y_e in registers
+  warp  ///< a warp per cell: a lane has every 32nd row
 };
 
 /// A thread has no room for more dofs than a hexahedron of degree 2 has.
@@ -40,6 +40,6 @@ template <std::floating_point T>
 Vector<T> assemble_on_gpu(const LmaInputs& inputs);
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_cuda(const LmaInputs& inputs, Races races);
+std::unique_ptr<Operator<T>> make_lma_cuda(const LmaInputs& inputs, ConflictResolution resolution);
 
 }  // namespace femcg::operators

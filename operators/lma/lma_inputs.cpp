@@ -9,27 +9,27 @@
 #include <vector>
 
 #include "mesh/first_failure.hpp"
-#include "operators/cell_diffusion.hpp"
-#include "operators/element_matrices.hpp"
-#include "operators/identical_cells.hpp"
+#include "operators/cell_loops/patch_option.hpp"
+#include "operators/forms/cell_diffusion.hpp"
+#include "operators/forms/element_matrices.hpp"
+#include "operators/forms/identical_cells.hpp"
 #include "operators/lma/lma.hpp"
-#include "operators/patch_option.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
-/// Cells a patch: many enough that little of it is rim, few enough for its unknowns to leave shared memory to others,
-/// and for a GPU to have work everywhere. `once`: matrices do not have to be waited for.
-PatchOptions patch_options(const BilinearForm& form, Races races, bool once) {
+/// Cells a patch: many enough that little of it is interface, few enough for its unknowns to leave shared memory to
+/// others, and for a GPU to have work everywhere. `once`: matrices do not have to be waited for.
+PatchOptions patch_options(const BilinearForm& form, ConflictResolution resolution, bool once) {
   const int n = form.dofs_per_cell();
   PatchOptions options;
   options.layout = lma_cell_threads(n) == CellThreads::one ? PlaceLayout::interleaved : PlaceLayout::cell_major;
-  options.coloured = races == Races::coloured;
+  options.coloured = resolution == ConflictResolution::coloured;
   int most = n <= 4 ? 512 : n <= 10 ? 256 : n <= 27 ? 128 : n <= 35 ? 64 : n <= 64 ? 32 : 16;
   if (once && n <= 16) most = n <= 4 ? 1536 : n <= 10 ? 512 : 384;
   const int least = options.layout == PlaceLayout::interleaved ? CellPatches::group : 4;
-  options.cells = cells_a_patch(form, least, most, races == Races::gather);
+  options.cells = cells_per_patch(form, least, most, resolution == ConflictResolution::gather);
   return options;
 }
 
@@ -61,7 +61,7 @@ void set_robin_matrices(LmaInputs& inputs, const BilinearForm& form, std::span<c
   failure.rethrow();
 }
 
-/// A matrix a slot; the places of those with Robin terms.
+/// A matrix per slot; the places of those with Robin terms.
 void store_all(LmaInputs& inputs, std::span<const std::int32_t> robin) {
   inputs.cell_of_matrix = copied(inputs.patches.cell_of_slot, Device::host);
   inputs.robin_places = Vector<std::int64_t>(static_cast<std::int64_t>(robin.size()));
@@ -76,7 +76,7 @@ void store_all(LmaInputs& inputs, std::span<const std::int32_t> robin) {
 /// The kinds of cells whose matrices are stored once; nothing where they are not.
 std::optional<IdenticalCells> kinds_of_cells(const LmaInputs& inputs, const BilinearForm& form, std::size_t robin,
                                              Dedup dedup) {
-  const bool constant = inputs.factors.diffusion_a_point == 0;
+  const bool constant = inputs.factors.diffusion_per_point == 0;
   if (dedup == Dedup::off || !constant) return std::nullopt;
   const std::int64_t most = dedup == Dedup::on ? std::numeric_limits<std::int32_t>::max() : most_kinds(form.cells());
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
@@ -111,13 +111,13 @@ LmaChoice chosen_lma(const BilinearForm& form, Device device, std::string_view o
   return choice;
 }
 
-LmaInputs lma_inputs(const BilinearForm& form, Races races, const LmaChoice& choice) {
+LmaInputs lma_inputs(const BilinearForm& form, ConflictResolution resolution, const LmaChoice& choice) {
   LmaInputs inputs;
   inputs.factors = factor_inputs(form, Device::cuda);
   inputs.gradients = basis_gradients(form, Device::cuda);
   const std::vector<std::int32_t> robin = robin_cells(form);
   std::optional<IdenticalCells> kinds = kinds_of_cells(inputs, form, robin.size(), choice.dedup);
-  PatchOptions options = patch_options(form, races, kinds.has_value());
+  PatchOptions options = patch_options(form, resolution, kinds.has_value());
   if (choice.patch > 0) options.cells = choice.patch;
   inputs.patches = make_cell_patches(form, options);
   if (kinds)

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-#include "operators/bilinear_form.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/dedup_option.hpp"
+#include "operators/cell_loops/dedup_option.hpp"
+#include "operators/forms/bilinear_form.hpp"
 #include "operators/lma/lma_cuda.hpp"
 
 namespace femcg::operators {
@@ -12,7 +12,7 @@ namespace femcg::operators {
 /// What the options ask for.
 struct LmaChoice {
   Dedup dedup = Dedup::automatic;
-  int patch = 0;  ///< cells a patch, at most; 0: as many as is best
+  int patch = 0;  ///< cells per patch, at most; 0: as many as is best
 };
 
 /// Throws std::invalid_argument where the CPU has no such option, or identical matrices are insisted on and the
@@ -20,6 +20,6 @@ struct LmaChoice {
 LmaChoice chosen_lma(const BilinearForm& form, Device device, std::string_view operator_name, const Options& given);
 
 /// What the GPU makes lma from, for a choice that fits the form.
-LmaInputs lma_inputs(const BilinearForm& form, Races races, const LmaChoice& choice);
+LmaInputs lma_inputs(const BilinearForm& form, ConflictResolution resolution, const LmaChoice& choice);
 
 }  // namespace femcg::operators

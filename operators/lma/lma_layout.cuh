@@ -1,20 +1,20 @@
 #pragma once
 
-#include "operators/cuda.cuh"
+#include "operators/backend/cuda/launch.cuh"
 #include "operators/lma/lma_cuda.hpp"
 
 namespace femcg::operators {
 
-/// Where entry (i, j <= i) of a matrix is stored. For a thread a cell, neighbouring threads read neighbouring 16 bytes:
-/// groups of 32 matrices, in each of them runs of 16 bytes of the packed lower triangle x 32 matrices; where identical
-/// ones are stored once, groups of one. For a warp a cell, the lower triangle column by column, one matrix after the
-/// other.
+/// Where entry (i, j <= i) of a matrix is stored. For a thread per cell, neighbouring threads read neighbouring 16
+/// bytes: groups of 32 matrices, in each of them runs of 16 bytes of the packed lower triangle x 32 matrices; where
+/// identical ones are stored once, groups of one. For a warp per cell, the lower triangle column by column, one matrix
+/// after the other.
 template <std::floating_point T>
 struct LmaLayout {
   static constexpr int together = 16 / static_cast<int>(sizeof(T));  ///< numbers in 16 bytes
 
   int dofs;
-  bool columns;  ///< for a warp a cell
+  bool columns;  ///< for a warp per cell
   int group;     ///< matrices that lie interleaved
 
   LmaLayout(int of_dofs, bool stored_once)

@@ -7,17 +7,17 @@
 
 namespace femcg::operators::cuda {
 
-/// A thread a hexahedron, all of it in registers.
+/// A thread per hexahedron, all of it in registers.
 template <class T, int n, CellGeometry kind>
 struct ThreadHexahedra {
-  static constexpr int threads = cells_a_wave, points = n * n * n;
+  static constexpr int threads = cells_per_wave, points = n * n * n;
   static constexpr bool small = sizeof(T) == 4, affine = is_affine(kind);
   static constexpr bool boxes = kind == CellGeometry::boxes;
-  static constexpr int blocks_a_multiprocessor = n == 2  ? (affine  ? (small ? 8 : 5)
-                                                            : small ? 6
-                                                                    : 4)
-                                                 : boxes ? (small ? 5 : 3)
-                                                         : (small ? 4 : 2);
+  static constexpr int blocks_per_multiprocessor = n == 2  ? (affine  ? (small ? 8 : 5)
+                                                              : small ? 6
+                                                                      : 4)
+                                                   : boxes ? (small ? 5 : 3)
+                                                           : (small ? 4 : 2);
   static constexpr int scratch_size = 0;
   using Geometry = TensorGeometry<T, 3, n, kind>;
   using Ahead = CellsAhead<threads, 1, T, points, Geometry>;
@@ -105,18 +105,18 @@ struct ThreadHexahedra {
   }
 };
 
-/// n x n threads a hexahedron, each with a line of n numbers in registers, which change between the axes through shared
-/// memory. The threads of a cell are of one warp. D is applied to lines along x. Where it is read from memory, the axes
-/// are turned, so that x stands for the cell's z, y for its x and z for its y: the threads then read neighbouring
-/// points.
+/// n x n threads per hexahedron, each with a line of n numbers in registers, which change between the axes through
+/// shared memory. The threads of a cell are of one warp. D is applied to lines along x. Where it is read from memory,
+/// the axes are turned, so that x stands for the cell's z, y for its x and z for its y: the threads then read
+/// neighbouring points.
 template <class T, int n, CellGeometry kind>
 struct TeamHexahedra {
-  static constexpr int threads = 128, warps = threads / threads_a_warp;
-  static constexpr int team = n * n, teams = threads_a_warp / team, cells_at_once = warps * teams;
-  static constexpr int blocks_a_multiprocessor = sizeof(T) == 8 ? 4 : 6;
+  static constexpr int threads = 128, warps = threads / threads_per_warp;
+  static constexpr int team = n * n, teams = threads_per_warp / team, cells_at_once = warps * teams;
+  static constexpr int blocks_per_multiprocessor = sizeof(T) == 8 ? 4 : 6;
   static_assert(teams >= 1);
   static constexpr int cube = n * team;
-  /// Numbers of shared memory: two cubes and the cell's own numbers a team. Two teams of 16 meet different banks.
+  /// Numbers of shared memory: two cubes and the cell's own numbers per team. Two teams of 16 meet different banks.
   static constexpr int team_needs = 2 * cube + TensorGeometry<T, 3, n, kind>::words;
   static constexpr int team_room = n == 4 ? (team_needs + 15) / 32 * 32 + 16 : (team_needs + 1) / 2 * 2;
   static constexpr int scratch_size = cells_at_once * team_room;
@@ -130,8 +130,8 @@ struct TeamHexahedra {
   Geometry geometry;
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
-    const int lane = static_cast<int>(threadIdx.x) % threads_a_warp,
-              warp = static_cast<int>(threadIdx.x) / threads_a_warp;
+    const int lane = static_cast<int>(threadIdx.x) % threads_per_warp,
+              warp = static_cast<int>(threadIdx.x) / threads_per_warp;
     const int of_warp = lane / team, member = lane % team;
     const int mine = of_warp < teams ? warp * teams + of_warp : cells_at_once;  // idle lanes have no cell, and no room
     const Member who{member % n, member / n, mine < cells_at_once, scratch + mine * team_room};
@@ -242,7 +242,7 @@ struct TeamHexahedra {
   /// As multiply_box, axis by axis: what goes on with M is in a, what with S in b.
   __device__ void multiply_as_box(const Member& who, T (&u)[n]) const {
     T *a = who.a(), *b = who.b();
-    const bool active = teams * team == threads_a_warp || who.active;
+    const bool active = teams * team == threads_per_warp || who.active;
     T v[n], w[n];
     copy(u, v);
     apply_line(tables.mass, u);
@@ -280,7 +280,7 @@ struct TeamHexahedra {
   __device__ void multiply(std::int64_t slot, bool there, const Member& who, T (&u)[n]) const {
     T *a = who.a(), *b = who.b();
     const int s = who.s, t = who.t;
-    const bool active = teams * team == threads_a_warp || who.active;
+    const bool active = teams * team == threads_per_warp || who.active;
     apply_line(tables.interpolate, u);
     put<Axis::z>(active, who, a, u);
     __syncwarp();
@@ -347,11 +347,11 @@ struct TeamHexahedra {
   }
 };
 
-/// What works on the cells of a patch, by dimension, nodes a direction and geometry.
+/// What works on the cells of a patch, by dimension, nodes per direction and geometry.
 template <class T, int n, CellGeometry kind>
 using Hexahedra = std::conditional_t<
-    warp_a_hexahedron(sizeof(T), n, kind), WarpHexahedra<kind>,
-    std::conditional_t<thread_a_hexahedron(n, kind), ThreadHexahedra<T, n, kind>, TeamHexahedra<T, n, kind>>>;
+    warp_per_hexahedron(sizeof(T), n, kind), WarpHexahedra<kind>,
+    std::conditional_t<thread_per_hexahedron(n, kind), ThreadHexahedra<T, n, kind>, TeamHexahedra<T, n, kind>>>;
 template <class T, int d, int n, CellGeometry kind>
 using TensorCells = std::conditional_t<d == 2, QuadrilateralCells<T, n, kind>, Hexahedra<T, n, kind>>;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a thread block does with the hexahedra of degree 3 of one patch in double precision, a warp a cell, by the
+// What a thread block does with the hexahedra of degree 3 of one patch in double precision, a warp per cell, by the
 // instructions that multiply small matrices; shared memory has x and y only. With a matrix B of rows 2 a + f, where
 // f = 0 stands for one of two matrices of a line and f = 1 for the other, one instruction takes eight lines of nodes to
 // both products. What it leaves of lines along x in the lanes is what the next takes of lines along y
@@ -11,15 +11,15 @@
 //   w_fh(a, b, z)   a = l % 4, b = l / 8, h = l / 4 % 2         all z, f  w = B v along y
 // and what it needs of lane l ^ 4, that of the other h, comes from there.
 
-#include "operators/cuda_cell_patches.cuh"
-#include "operators/cuda_small_products.cuh"
+#include "operators/backend/cuda/small_matrices.cuh"
+#include "operators/cell_loops/cell_patches.cuh"
 #include "operators/matrix_free/tensor_cells.cuh"
 
 namespace femcg::operators::cuda {
 
 /// Where a thread stands in its warp.
 struct WarpLane {
-  static __device__ int number() { return static_cast<int>(threadIdx.x) % threads_a_warp; }
+  static __device__ int number() { return static_cast<int>(threadIdx.x) % threads_per_warp; }
   static __device__ int x() { return number() % 4; }
   static __device__ int y() { return number() / 8; }
   static __device__ int h() { return number() / 4 % 2; }
@@ -167,17 +167,17 @@ struct WarpFactors {
   }
 };
 
-/// A warp a hexahedron, several of them at a time.
+/// A warp per hexahedron, several of them at a time.
 template <CellGeometry kind>
 struct WarpHexahedra {
   static_assert(kind == CellGeometry::boxes || kind == CellGeometry::stored);
   static constexpr bool boxes = kind == CellGeometry::boxes;
   static constexpr int n = 4, dofs = n * n * n;
-  static constexpr int threads = 128, warps = threads / threads_a_warp;
+  static constexpr int threads = 128, warps = threads / threads_per_warp;
   /// Cells of a warp, and of the block, as measured on an H200: what one waits for, the others hide.
   static constexpr int together = boxes ? 4 : 2, wave = together * warps;
-  static_assert(wave <= threads_a_warp);
-  static constexpr int blocks_a_multiprocessor = boxes ? 4 : 3;
+  static_assert(wave <= threads_per_warp);
+  static constexpr int blocks_per_multiprocessor = boxes ? 4 : 3;
   static constexpr int scratch_size = 0, shared_ahead = 8;
   using Geometry = TensorGeometry<double, 3, n, kind>;
 
@@ -238,7 +238,7 @@ struct WarpHexahedra {
 
  private:
   /// Of a warp's j-th cell in a wave; and its slot, that of the patch's last cell where there is none.
-  static __device__ int number(int j) { return j * warps + static_cast<int>(threadIdx.x) / threads_a_warp; }
+  static __device__ int number(int j) { return j * warps + static_cast<int>(threadIdx.x) / threads_per_warp; }
   static __device__ int slot(const CellPatch& patch, int first, int j) {
     return min(first + number(j), patch.cells - 1);
   }

@@ -1,5 +1,5 @@
 // Stored: for each batch of cells the symmetric factors D_q = w_q |J| kappa J^-1 J^-T at the quadrature points, d (d +
-// 1) / 2 words a point, or D_q / w_q once where all cells of the batch are affine with constant diffusion (not with
+// 1) / 2 words per point, or D_q / w_q once where all cells of the batch are affine with constant diffusion (not with
 // geometry: stored); 16-bit places of the cells' unknowns in their block; alpha w |J| at the points of Robin facets. A
 // product moves these and x and y once.
 
@@ -12,11 +12,11 @@
 #include <cassert>
 #include <stdexcept>
 
+#include "operators/cell_loops/patch_option.hpp"
 #include "operators/matrix_free/matrix_free_inputs.hpp"
 #include "operators/matrix_free/robin_facets.hpp"
 #include "operators/matrix_free/simplex_kernel.hpp"
 #include "operators/matrix_free/tensor_kernel.hpp"
-#include "operators/patch_option.hpp"
 
 namespace femcg::operators {
 
@@ -73,7 +73,7 @@ class MatrixFree final : public Operator<T> {
       : Operator<T>(form.unknowns, Device::host),
         form_(&form),
         kernel_(form.space->basis(), form.quadrature),
-        blocks_(form, Races::coloured),
+        blocks_(form, ConflictResolution::coloured),
         factors_(form, blocks_.batches(), all_points),
         robin_(form, blocks_) {}
 

@@ -1,11 +1,11 @@
-// y = sum_c P_c' (B' D B) (P_c x) on the GPU without a matrix, patch by patch: operators/cuda_patch_product.cuh has
-// what becomes of shared unknowns; tensor_cells.cuh, hexahedron_cells.cuh, hexahedron_warp_cells.cuh,
+// y = sum_c P_c' (B' D B) (P_c x) on the GPU without a matrix, patch by patch: operators/cell_loops/patch_product.cuh
+// has what becomes of shared unknowns; tensor_cells.cuh, hexahedron_cells.cuh, hexahedron_warp_cells.cuh,
 // tensor_any_points.cuh, simplex_cells.cuh and simplex_warp_cells.cuh have what the threads do with a cell.
 //
-// A product moves, besides x and y once and the patches' lists (about 2 n / m bytes an unknown, n dofs and m new
-// unknowns a cell), d words a cell (boxes), d (d + 1) / 2 words a cell (affine), its vertices' numbers (straight
-// sides), or d (d + 1) / 2 words a quadrature point (stored). Contributions to the rim of patches are gathered in a
-// fixed order: two runs give the same bits.
+// A product moves, besides x and y once and the patches' lists (about 2 n / m bytes per unknown, n dofs and m new
+// unknowns per cell), d words per cell (boxes), d (d + 1) / 2 words per cell (affine), its vertices' numbers (straight
+// sides), or d (d + 1) / 2 words per quadrature point (stored). Contributions to the interface of patches are gathered
+// in a fixed order: two runs give the same bits.
 
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 

@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "operators/cell_patches.hpp"
-#include "operators/cuda_cell_factors.hpp"
+#include "operators/cell_loops/cell_patches.hpp"
+#include "operators/cell_loops/conflict_resolution.hpp"
+#include "operators/forms/cell_factors.hpp"
 #include "operators/operator.hpp"
-#include "operators/races.hpp"
 
 namespace femcg::operators {
 
@@ -23,20 +23,20 @@ constexpr bool is_affine(CellGeometry geometry) {
   return geometry == CellGeometry::affine || geometry == CellGeometry::boxes;
 }
 
-/// Whether a thread works on a hexahedron with n nodes a direction alone, and not a team of them: with all it needs in
-/// registers.
-constexpr bool thread_a_hexahedron(int n, CellGeometry geometry) { return n == 2 || (n == 3 && is_affine(geometry)); }
+/// Whether a thread works on a hexahedron with n nodes per direction alone, and not a team of them: with all it needs
+/// in registers.
+constexpr bool thread_per_hexahedron(int n, CellGeometry geometry) { return n == 2 || (n == 3 && is_affine(geometry)); }
 
-/// Whether a warp works on a hexahedron with n nodes a direction, by the instructions that multiply small matrices: of
-/// double precision and four rows. Where D_q is computed from a few numbers a cell, a team has less to compute.
-constexpr bool warp_a_hexahedron(std::int64_t value_bytes, int n, CellGeometry geometry) {
+/// Whether a warp works on a hexahedron with n nodes per direction, by the instructions that multiply small matrices:
+/// of double precision and four rows. Where D_q is computed from a few numbers per cell, a team has less to compute.
+constexpr bool warp_per_hexahedron(std::int64_t value_bytes, int n, CellGeometry geometry) {
   return value_bytes == 8 && n == 4 && (geometry == CellGeometry::boxes || geometry == CellGeometry::stored);
 }
 
 /// Cells that a thread block works on at once, a thread each.
-constexpr int cells_a_wave = 128;
+constexpr int cells_per_wave = 128;
 
-/// Whether patches of tensor cells of so many dofs, a thread a cell, have no more than that: quadrilaterals of degree
+/// Whether patches of tensor cells of so many dofs, a thread per cell, have no more than that: quadrilaterals of degree
 /// 4, to which a second wave would be worth less than the registers that it takes.
 constexpr bool is_one_wave(int dofs) { return dofs == 25; }
 

@@ -8,11 +8,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "operators/cell_diffusion.hpp"
-#include "operators/element_matrices.hpp"
-#include "operators/identical_cells.hpp"
+#include "operators/cell_loops/patch_option.hpp"
+#include "operators/forms/cell_diffusion.hpp"
+#include "operators/forms/element_matrices.hpp"
+#include "operators/forms/identical_cells.hpp"
 #include "operators/matrix_free/matrix_free.hpp"
-#include "operators/patch_option.hpp"
 
 namespace femcg::operators {
 
@@ -87,7 +87,7 @@ void check_vertices(const BilinearForm& form, const std::string& asked, const st
 CellGeometry choose_geometry(const BilinearForm& form, const FactorInputs& factors, std::string_view asked) {
   const mesh::Mesh& mesh = form.space->mesh();
   if (any_points(form) || asked == "stored") return CellGeometry::stored;
-  const bool constant = factors.diffusion_a_point == 0, straight = mesh.order == 1;
+  const bool constant = factors.diffusion_per_point == 0, straight = mesh.order == 1;
   if (constant && straight) {
     if (all_affine(mesh)) return all_boxes(mesh) ? CellGeometry::boxes : CellGeometry::affine;
     // The factors of hexahedra of degree 1 are read in less time than they are computed in: on an H200 8.1 against 4.4
@@ -235,8 +235,8 @@ MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, con
     check_vertices(form, "option 'dedup' of matrix-free is on", "dedup: off");
   }
   if (mesh::is_tensor(form.space->mesh().shape) && !any_points(form) && is_one_wave(form.dofs_per_cell()) &&
-      choice.patch > cells_a_wave)
-    throw std::invalid_argument("option 'patch' of matrix-free is at most " + std::to_string(cells_a_wave) +
+      choice.patch > cells_per_wave)
+    throw std::invalid_argument("option 'patch' of matrix-free is at most " + std::to_string(cells_per_wave) +
                                 " for quadrilaterals of degree 4");
   return choice;
 }
@@ -245,20 +245,20 @@ bool any_points(const BilinearForm& form) {
   return mesh::is_tensor(form.space->mesh().shape) && form.quadrature != form.space->degree() + 1;
 }
 
-/// Many enough cells that little of a patch is rim, few enough that its unknowns leave shared memory to others, and
-/// that a GPU has work everywhere.
+/// Many enough cells that little of a patch is interface, few enough that its unknowns leave shared memory to others,
+/// and that a GPU has work everywhere.
 PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry, std::int64_t value_bytes) {
   const mesh::CellShape shape = form.space->mesh().shape;
   const int n = form.dofs_per_cell();
   const int nodes = form.space->degree() + 1;  // a direction
   const bool waves = shape == mesh::CellShape::hexahedron && any_points(form);
-  const bool teams = waves || (shape == mesh::CellShape::hexahedron && !thread_a_hexahedron(nodes, geometry));
+  const bool teams = waves || (shape == mesh::CellShape::hexahedron && !thread_per_hexahedron(nodes, geometry));
   PatchOptions options;
   options.layout = teams ? PlaceLayout::cell_major : PlaceLayout::interleaved;
   const bool small = value_bytes == 4;
   int most = 128;  // as measured on an H200
   if (teams)
-    most = nodes <= 3 ? 128 : nodes == 5 ? 32 : warp_a_hexahedron(value_bytes, nodes, geometry) ? 96 : 64;
+    most = nodes <= 3 ? 128 : nodes == 5 ? 32 : warp_per_hexahedron(value_bytes, nodes, geometry) ? 96 : 64;
   else if (shape == mesh::CellShape::hexahedron)
     most = nodes == 3 ? 384 : is_affine(geometry) ? 2048 : 1024;
   else if (shape == mesh::CellShape::quadrilateral && !is_one_wave(n))
@@ -274,7 +274,7 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
     options.unknowns = 2048;
   }
   const int least = teams ? 8 : CellPatches::group;
-  options.cells = cells_a_patch(form, least, most, form.robin.empty());
+  options.cells = cells_per_patch(form, least, most, form.robin.empty());
   return options;
 }
 

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-#include "operators/bilinear_form.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/dedup_option.hpp"
+#include "operators/cell_loops/dedup_option.hpp"
+#include "operators/forms/bilinear_form.hpp"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 
 namespace femcg::operators {
@@ -13,7 +13,7 @@ namespace femcg::operators {
 struct MatrixFreeChoice {
   std::string_view geometry;  ///< auto, stored or vertices (straight-sided cells, affine ones included)
   Dedup dedup = Dedup::automatic;
-  int patch = 0;  ///< cells a patch, at most; 0: as many as is best
+  int patch = 0;  ///< cells per patch, at most; 0: as many as is best
 };
 
 /// Throws std::invalid_argument where the CPU has no such option, the vertices do not tell all, or a kernel takes no

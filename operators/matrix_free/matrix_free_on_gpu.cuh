@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "operators/cuda_resident_patches.cuh"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 #include "operators/matrix_free/tensor_geometry.cuh"
+#include "operators/persistent/persistent_patches.cuh"
 
 namespace femcg::operators {
 
@@ -115,7 +115,7 @@ struct CellData {
     cuda::launch(from.dimension == 2 ? cuda::straight_cells_kernel<T, 2> : cuda::straight_cells_kernel<T, 3>,
                  (slots + threads - 1) / threads, threads, 0, cell_of_slot.data(), slots,
                  inputs.patches.layout == PlaceLayout::interleaved, from.cell_nodes.data(), from.coordinates.data(),
-                 from.diffusion.data(), from.diffusion_a_cell, words.data());
+                 from.diffusion.data(), from.diffusion_per_cell, words.data());
     return words;
   }
 };
@@ -135,14 +135,14 @@ inline const char* name(CellGeometry geometry) {
 }
 
 template <std::floating_point T, class Cells>
-class MatrixFreeOnGpu final : public Operator<T> {
+class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
  public:
   /// `cells` point to the data.
   MatrixFreeOnGpu(const MatrixFreeInputs& inputs, CellData<T> data, const Cells& cells, std::int64_t scratch,
                   std::int64_t operations)
       : Operator<T>(inputs.patches.unknown_count, Device::cuda),
         form_(inputs.form),
-        unknown_at_(copied(inputs.patches.unknown_at, Device::host)),
+        unknown_at_(copied(inputs.patches.unknown_at, Device::cuda)),
         cells_count_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
         dofs_(inputs.patches.dofs),
         operations_(operations),
@@ -151,20 +151,20 @@ class MatrixFreeOnGpu final : public Operator<T> {
         chosen_{{"geometry", name(inputs.geometry)},
                 {"dedup", inputs.stored_once() ? "on" : "off"},
                 {"patch", std::to_string(inputs.patches.most_cells())}},
-        product_(inputs.patches, Races::gather, scratch),
+        product_(inputs.patches, ConflictResolution::gather, scratch),
         robin_(inputs.robin) {}
 
   void diagonal(Vector<T>& d) const override {
     const Vector<double> exact = matrix_free_diagonal(*form_);
     Vector<T> rounded(exact.size());
-    for (std::int64_t i = 0; i < exact.size(); ++i) rounded[i] = static_cast<T>(exact[unknown_at_[i]]);
-    copy(rounded, d);
+    copy(exact, rounded);
+    gather(copied(rounded, Device::cuda), unknown_at_, d);
   }
-  std::span<const std::int32_t> basis() const override { return unknown_at_.span(); }
+  const Vector<std::int32_t>& ordering() const override { return unknown_at_; }
   std::map<std::string, std::string> chosen() const override { return chosen_; }
   /// Not with Robin terms, whose rows reach into several patches.
-  std::unique_ptr<ResidentCg<T>> resident_cg() const override {
-    return !robin_.empty() ? nullptr : cuda::make_resident_patches(product_, cells_, this->size());
+  std::unique_ptr<PersistentCg<T>> persistent_cg() const override {
+    return !robin_.empty() ? nullptr : cuda::make_persistent_patches(product_, cells_, this->size());
   }
 
   Footprint footprint() const override {

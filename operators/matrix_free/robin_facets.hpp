@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "operators/cell_blocks.hpp"
-#include "operators/element_matrices.hpp"
+#include "operators/cell_loops/cell_blocks.hpp"
+#include "operators/forms/element_matrices.hpp"
 
 namespace femcg::operators {
 

@@ -1,13 +1,13 @@
 #pragma once
 
-// What a thread block does with the triangles or tetrahedra of one patch, a thread a cell, x_e and y_e in registers:
+// What a thread block does with the triangles or tetrahedra of one patch, a thread per cell, x_e and y_e in registers:
 //   y_e = sum_m G_m' D_m G_m x_e
 // over quadrature points with their factors D_m, or, on affine cells with a constant diffusion, over an orthonormal
 // basis of the polynomials that gradients are, with one D for all (MatrixFreeInputs::gradients).
 
 #include <vector>
 
-#include "operators/cuda_cell_patches.cuh"
+#include "operators/cell_loops/cell_patches.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
 
 namespace femcg::operators::cuda {
@@ -22,7 +22,7 @@ constexpr int simplex_blocks = sizeof(T) * n <= 32    ? 6
 template <class T, int d, int n, CellGeometry kind>
 struct SimplexCells {
   static_assert(kind != CellGeometry::vertices);
-  static constexpr int threads = 128, blocks_a_multiprocessor = simplex_blocks<T, n>;
+  static constexpr int threads = 128, blocks_per_multiprocessor = simplex_blocks<T, n>;
   static constexpr int entries = d * (d + 1) / 2;
 
   const T* gradients;  ///< tables x axes x dofs

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a thread block does with the triangles or tetrahedra of one patch in double precision, 16 cells a warp, by the
+// What a thread block does with the triangles or tetrahedra of one patch in double precision, 16 cells per warp, by the
 // instructions that multiply small matrices. For four of the tables of simplex_cells.cuh at a time:
 //   G (16 cells x 4 d) = X (16 x n) B,   F = D G cell by cell,   Y (16 x n) += F B',   B (n x 4 d) the tables.
 // Columns of B, and rows of B', are put in such an order that a lane's numbers of G are those that it needs of F, and
@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "operators/cuda_cell_patches.cuh"
-#include "operators/cuda_small_products.cuh"
+#include "operators/backend/cuda/small_matrices.cuh"
+#include "operators/cell_loops/cell_patches.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
 
 namespace femcg::operators::cuda {
@@ -17,8 +17,8 @@ namespace femcg::operators::cuda {
 template <int d, int n, CellGeometry kind>
 struct WarpSimplices {
   static_assert(kind != CellGeometry::vertices);
-  static constexpr int threads = 128, cells_a_warp = 16, wave = threads / threads_a_warp * cells_a_warp;
-  static constexpr int blocks_a_multiprocessor = n <= 20 ? 4 : 3;
+  static constexpr int threads = 128, cells_per_warp = 16, wave = threads / threads_per_warp * cells_per_warp;
+  static constexpr int blocks_per_multiprocessor = n <= 20 ? 4 : 3;
   static constexpr int entries = d * (d + 1) / 2;
 
   const double* gradients;  ///< laid_out()
@@ -37,21 +37,21 @@ struct WarpSimplices {
     for (int first = 0; first < tables; first += 4) {
       for (int tile = 0; tile < gradient_tiles; ++tile)
         for (int step = 0; step < steps; ++step)
-          for (int lane = 0; lane < threads_a_warp; ++lane)
+          for (int lane = 0; lane < threads_per_warp; ++lane)
             add(first + lane / 8, 2 * tile + lane / 4 % 2, 4 * step + lane % 4);
       for (int axis = 0; axis < d; ++axis)
         for (int tile = 0; tile < dof_tiles; ++tile)
-          for (int lane = 0; lane < threads_a_warp; ++lane)
+          for (int lane = 0; lane < threads_per_warp; ++lane)
             add(first + lane % 4, axis, 4 * (2 * tile + lane / 4 % 2) + lane / 8);
     }
     return factors;
   }
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y, double*) const {
-    const int lane = static_cast<int>(threadIdx.x) % threads_a_warp;
-    const int row = static_cast<int>(threadIdx.x) / threads_a_warp * cells_a_warp + lane / 4;
+    const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
+    const int row = static_cast<int>(threadIdx.x) / threads_per_warp * cells_per_warp + lane / 4;
     for (int first = 0; first < patch.slots; first += wave) {
-      const int slot[2] = {first + row, first + row + cells_a_warp / 2};
+      const int slot[2] = {first + row, first + row + cells_per_warp / 2};
       std::uint32_t places[steps];  // of the first cell's dof, and above it of the second's
       double of_x[steps][2], of_y[dof_tiles][4];
 #pragma unroll
@@ -119,7 +119,7 @@ struct WarpSimplices {
       for (double& sum : sums) sum = 0;
     const double* next = gradients + lane;
 #pragma unroll 1
-    for (int first = 0; first < tables; first += 4, next += a_group * threads_a_warp) {
+    for (int first = 0; first < tables; first += 4, next += a_group * threads_per_warp) {
       if (kind == CellGeometry::stored)
 #pragma unroll
         for (int c = 0; c < 2; ++c) load_factor(patch, slot[c], first + lane % 4, factor[c]);
@@ -128,7 +128,7 @@ struct WarpSimplices {
       for (int step = 0; step < steps; ++step)
 #pragma unroll
         for (int tile = 0; tile < gradient_tiles; ++tile)
-          multiply_add(of_x[step], __ldg(next + (tile * steps + step) * threads_a_warp), sums[tile]);
+          multiply_add(of_x[step], __ldg(next + (tile * steps + step) * threads_per_warp), sums[tile]);
       double flux[d][2];
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
@@ -143,7 +143,8 @@ struct WarpSimplices {
       for (int axis = 0; axis < d; ++axis)
 #pragma unroll
         for (int tile = 0; tile < dof_tiles; ++tile)
-          multiply_add(flux[axis], __ldg(next + (of_gradients + axis * dof_tiles + tile) * threads_a_warp), of_y[tile]);
+          multiply_add(flux[axis], __ldg(next + (of_gradients + axis * dof_tiles + tile) * threads_per_warp),
+                       of_y[tile]);
     }
   }
 };

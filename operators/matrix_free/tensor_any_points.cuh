@@ -1,7 +1,7 @@
 #pragma once
 
-// What a thread block does with the quadrilaterals or hexahedra of one patch where the Gauss points a direction, m, are
-// not as many as the nodes, n. m is only known when running; factors are stored at all points.
+// What a thread block does with the quadrilaterals or hexahedra of one patch where the Gauss points per direction, m,
+// are not as many as the nodes, n. m is only known when running; factors are stored at all points.
 //
 // Sum factorisation (Orszag 1980) straight from the nodes, by tables of the basis and of its derivatives at the points
 // of a line: derivatives of the polynomials on the Gauss points, as tensor_cells.cuh takes them, are longer where m
@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "operators/cuda_cell_patches.cuh"
+#include "operators/cell_loops/cell_patches.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
 
 namespace femcg::operators::cuda {
@@ -42,11 +42,11 @@ __device__ void add_to_line(const T (&row)[n], T value, T (&line)[n]) {
   for (int a = 0; a < n; ++a) line[a] += row[a] * value;
 }
 
-/// A thread a quadrilateral, its nodes in registers.
+/// A thread per quadrilateral, its nodes in registers.
 template <class T, int n>
 struct QuadrilateralCellsAnyPoints {
   static constexpr int threads = 128, dofs = n * n;
-  static constexpr int blocks_a_multiprocessor = n == 2 || sizeof(T) * n <= 12 ? 6 : sizeof(T) * n <= 24 ? 4 : 3;
+  static constexpr int blocks_per_multiprocessor = n == 2 || sizeof(T) * n <= 12 ? 6 : sizeof(T) * n <= 24 ? 4 : 3;
 
   BasisTables<T, n> tables;
   const T* factors;  ///< interleaved, m^2 points
@@ -108,7 +108,7 @@ struct QuadrilateralCellsAnyPoints {
 template <class T, int n>
 struct HexahedronCellsAnyPoints {
   static constexpr int threads = 128, plane = n * n;
-  static constexpr int blocks_a_multiprocessor = sizeof(T) * n <= 12 ? 5 : sizeof(T) * n <= 24 ? 4 : 3;
+  static constexpr int blocks_per_multiprocessor = sizeof(T) * n <= 12 ? 5 : sizeof(T) * n <= 24 ? 4 : 3;
   static constexpr int step = n % 2 == 0 ? n + 1 : n;
 
   BasisTables<T, n> tables;
@@ -120,7 +120,7 @@ struct HexahedronCellsAnyPoints {
   }
   /// Numbers of shared memory a cell.
   static __host__ __device__ constexpr int room_size(int m) { return 2 * rows_size(m) + 3 * columns_size(m); }
-  /// A thread a line of nodes, as far as shared memory leaves room for several blocks.
+  /// A thread per line of nodes, as far as shared memory leaves room for several blocks.
   static int most_cells_at_once(int m) {
     constexpr int bytes = 44 * 1024;
     return std::clamp(bytes / static_cast<int>(room_size(m) * sizeof(T)), 1, threads / plane);
@@ -152,8 +152,9 @@ struct HexahedronCellsAnyPoints {
       __syncthreads();
       if (active) back_along_x(scratch + mine * room, line, u);
       // It ends with a barrier: the room is free for the next wave.
-      CellColours(all, patch, first, first + count, active ? first + mine : patch.cells).one_by_one(
-          [&] { add_at([&](int a) { return place[a]; }, u, y, patch.unknown_count); });
+      CellColours(all, patch, first, first + count, active ? first + mine : patch.cells).one_by_one([&] {
+        add_at([&](int a) { return place[a]; }, u, y, patch.unknown_count);
+      });
     }
   }
 

@@ -5,7 +5,7 @@
 // along one axis after the other, derivatives there by those of the Lagrange polynomials on the Gauss points, D, and
 // all of it transposed (Orszag 1980; Kronbichler & Kormann 2019). 4 d n^(d+1) multiply-adds a cell.
 
-#include "operators/cuda_cell_patches.cuh"
+#include "operators/cell_loops/cell_patches.cuh"
 #include "operators/matrix_free/box_cells.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
 
@@ -81,7 +81,7 @@ struct CellAhead {
   }
 };
 
-/// Whether a dof of a cell with so many nodes a direction lies on none of its facets.
+/// Whether a dof of a cell with so many nodes per direction lies on none of its facets.
 template <int nodes, int dofs>
 __device__ constexpr bool is_inside(int dof) {
   for (int block = dofs / nodes; block > 0; block /= nodes)
@@ -146,22 +146,22 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
   }
 }
 
-/// A thread a quadrilateral, all of it in registers.
+/// A thread per quadrilateral, all of it in registers.
 template <class T, int n, CellGeometry kind>
 struct QuadrilateralCells {
-  static constexpr int threads = cells_a_wave;
+  static constexpr int threads = cells_per_wave;
   static constexpr bool small = sizeof(T) == 4, affine = is_affine(kind);
   /// As measured on an H200: many cells at a time hide what each waits for, as far as their numbers stay in registers.
   static constexpr bool boxes = kind == CellGeometry::boxes;
-  static constexpr int blocks_a_multiprocessor = n == 2   ? (!affine ? 6
-                                                             : small ? 10
-                                                                     : 8)
-                                                 : n == 3 ? (!affine ? 6
-                                                             : small ? 8
-                                                                     : 5)
-                                                 : n == 4 ? (affine && small ? 5 : 4)
-                                                 : small  ? (boxes ? 5 : 4)
-                                                          : 3;
+  static constexpr int blocks_per_multiprocessor = n == 2   ? (!affine ? 6
+                                                               : small ? 10
+                                                                       : 8)
+                                                   : n == 3 ? (!affine ? 6
+                                                               : small ? 8
+                                                                       : 5)
+                                                   : n == 4 ? (affine && small ? 5 : 4)
+                                                   : small  ? (boxes ? 5 : 4)
+                                                            : 3;
   static constexpr int scratch_size = 0;
   using Geometry = TensorGeometry<T, 2, n, kind>;
   /// Cells of few numbers two at a time: they share the look at colours and the barriers.

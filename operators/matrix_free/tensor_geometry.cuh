@@ -1,16 +1,16 @@
 #pragma once
 
-// D_q times a gradient on quadrilaterals and hexahedra, D_q = w_q |J| kappa J^-1 J^-T, from as few numbers a cell as
+// D_q times a gradient on quadrilaterals and hexahedra, D_q = w_q |J| kappa J^-1 J^-T, from as few numbers per cell as
 // the cells allow. A geometry has
-//   words                         numbers a cell that are loaded before they are needed, 0 where it reads them itself
+//   words                         numbers per cell that are loaded before they are needed, 0 where it reads them itself
 //   cell(numbers, slot)           what a thread keeps of its cell
 //   line_of(cell, s, t)           of a hexahedron, what it keeps of the line along x at the points s and t of y and z
 //   line(numbers, slot, s, t)     the same where a thread has no more of the cell than that line
 //   apply(cell or line, q, gradient)   gradient = D_q gradient
 // Boxes need no D_q, and their geometry has the first two.
 
-#include "operators/cell_patches.hpp"
-#include "operators/cuda.cuh"
+#include "operators/backend/cuda/launch.cuh"
+#include "operators/cell_loops/cell_patches.hpp"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 
 namespace femcg::operators::cuda {
@@ -68,8 +68,8 @@ __device__ void load_factor(const T* of_cell, int points, int point, T (&factor)
   }
 }
 
-/// Factors of all points: interleaved for a thread a cell (points x entries x 32 slots), cell by cell for several
-/// threads a cell.
+/// Factors of all points: interleaved for a thread per cell (points x entries x 32 slots), cell by cell for several
+/// threads per cell.
 template <class T, int d, int n>
 struct TensorGeometry<T, d, n, CellGeometry::stored> {
   static constexpr int entries = d * (d + 1) / 2, points = d == 2 ? n * n : n * n * n, words = 0;
@@ -253,7 +253,7 @@ __global__ void diagonals_kernel(const T* whole, std::int64_t slots, bool interl
 template <class T, int d>
 __global__ void straight_cells_kernel(const std::int32_t* cell_of_slot, std::int64_t slots, bool interleaved,
                                       const std::int32_t* nodes, const double* coordinates, const double* diffusion,
-                                      std::int64_t diffusion_a_cell, T* words) {
+                                      std::int64_t diffusion_per_cell, T* words) {
   constexpr int vertices = 1 << d, count = straight_words<d>, group = CellPatches::group;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < slots; slot += stride) {
@@ -277,7 +277,7 @@ __global__ void straight_cells_kernel(const std::int32_t* cell_of_slot, std::int
         for (int v = 1; v < vertices; ++v) to[((v - 1) * d + axis) * step] = static_cast<T>(c[v]);
       }
     }
-    to[(count - 1) * step] = static_cast<T>(cell >= 0 ? diffusion[cell * diffusion_a_cell] : 0.0);
+    to[(count - 1) * step] = static_cast<T>(cell >= 0 ? diffusion[cell * diffusion_per_cell] : 0.0);
   }
 }
 

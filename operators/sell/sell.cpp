@@ -1,6 +1,6 @@
 // Stored: chunks of C rows, padded to the longest of each chunk, as values and 32-bit columns, entry k of the chunk's
-// rows before entry k + 1; a 64-bit offset a chunk; with sigma > 1 the 32-bit place of each row. A product moves
-// sizeof(T) + 4 bytes an entry, padding included, 8 / C + 4 a row, and x and y once.
+// rows before entry k + 1; a 64-bit offset per chunk; with sigma > 1 the 32-bit place of each row. A product moves
+// sizeof(T) + 4 bytes per entry, padding included, 8 / C + 4 a row, and x and y once.
 //
 // Threads share blocks of chunks by entries. A chunk's C sums stay in registers, four to a pack; there is no remainder
 // to treat and no sum across a register, which short rows profit from.
@@ -13,13 +13,13 @@
 #include <cassert>
 #include <stdexcept>
 
-#include "operators/narrow_columns.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/options.hpp"
-#include "operators/resident_layout.hpp"
-#include "operators/row_blocks.hpp"
+#include "operators/persistent/row_layout.hpp"
 #include "operators/sell/sell_cuda.hpp"
-#include "operators/single_values.hpp"
-#include "operators/stored_diagonal.hpp"
+#include "operators/sparse/narrow_columns.hpp"
+#include "operators/sparse/single_values.hpp"
+#include "operators/sparse/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
@@ -138,7 +138,7 @@ class Sell final : public Operator<T> {
   Footprint footprint() const override {
     return with_vectors_of<T, Value>(footprint_of(matrix_, matrix_.columns.bytes()), this->size());
   }
-  std::span<const std::int32_t> basis() const override { return matrix_.basis.span(); }
+  const Vector<std::int32_t>& ordering() const override { return matrix_.ordering; }
   std::map<std::string, std::string> chosen() const override {
     return {{"C", std::to_string(matrix_.chunk_rows)}, {"sigma", std::to_string(matrix_.sigma)}};
   }
@@ -186,8 +186,8 @@ bool is_even(const CsrMatrix<T>& matrix, std::int64_t chunk_rows) {
   return padding * std::int64_t{sizeof(T) + sizeof(std::int32_t)} < matrix.rows * std::int64_t{sizeof(std::int32_t)};
 }
 
-/// As given, or the defaults of the device. Quadrilaterals of degree p number p^2 unknowns a cell: 4608 rows are whole
-/// numbers of chunks of 32 of each kind of them, for all p up to 4.
+/// As given, or the defaults of the device. Quadrilaterals of degree p number p^2 unknowns per cell: 4608 rows are
+/// whole numbers of chunks of 32 of each kind of them, for all p up to 4.
 template <std::floating_point T>
 ChunkShape chosen_shape(const CsrMatrix<T>& matrix, Device device, const Options& given) {
   const bool on_host = device == Device::host;
@@ -219,10 +219,10 @@ template <std::floating_point T>
 OperatorBytes chunked_bytes(const Extent<T>& of, const SellMatrix<T>& lists, std::string_view index) {
   OperatorBytes bytes = converted_bytes(of, footprint_of(lists, 4 * lists.entries));
   if (of.device == Device::host) return bytes;
-  bytes.resident = resident_bytes(lists.rows, lists.entries, sizeof(T));
+  bytes.resident = persistent_bytes(lists.rows, lists.entries, sizeof(T));
   const std::int64_t saved = std::max<std::int64_t>(0, 2 * lists.entries - 4 * lists.chunks());  // by 16-bit columns
   if (index == "16") bytes.stored -= saved;
-  if (index == "auto") bytes.unsure = saved;
+  if (index == "auto") bytes.slack = saved;
   if (index != "32") bytes.making += 2 * lists.entries;  // both columns are there while they are narrowed
   return bytes;
 }

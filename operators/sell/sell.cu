@@ -1,22 +1,22 @@
-// SELL-C-sigma on the GPU: a thread a row, so that a warp reads 32 values and 32 columns of neighbouring rows at once;
-// nine or sixteen entries of a row are in flight together. Columns are 16-bit offsets from the chunk's least column
-// where that fits, two of a row side by side. Moves sizeof(T) + 2 or 4 bytes an entry, padding included, (8 + 4) / C
-// a row and, where rows are sorted, 4, and x and y once (Kreutzer et al. 2012).
+// SELL-C-sigma on the GPU: a thread per row, so that a warp reads 32 values and 32 columns of neighbouring rows at
+// once; nine or sixteen entries of a row are in flight together. Columns are 16-bit offsets from the chunk's least
+// column where that fits, two of a row side by side. Moves sizeof(T) + 2 or 4 bytes per entry, padding included, (8 +
+// 4) / C a row and, where rows are sorted, 4, and x and y once (Kreutzer et al. 2012).
 
 #include <type_traits>
 
-#include "operators/cuda_conversion.cuh"
-#include "operators/cuda_product.cuh"
-#include "operators/cuda_resident_cg.cuh"
+#include "operators/backend/cuda/product.cuh"
+#include "operators/persistent/persistent_rows.cuh"
 #include "operators/sell/sell_cuda.hpp"
-#include "operators/value_words.hpp"
+#include "operators/sparse/conversion.cuh"
+#include "operators/sparse/value_words.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
-constexpr int block_threads = rows_a_run;
-constexpr int resident_blocks = 4;  ///< a multiprocessor: at most 64 registers a thread
+constexpr int block_threads = rows_per_run;
+constexpr int resident_blocks = 4;  ///< a multiprocessor: at most 64 registers per thread
 constexpr int few = 9, many = 16;   ///< entries of a row in flight together; 9 are a row of bilinear quadrilaterals
 
 template <class T, class Column, class Value = T>
@@ -113,10 +113,10 @@ class Positions {
  public:
   /// The next one, which may lie behind the last row.
   __device__ std::int64_t next() {
-    constexpr unsigned warps = block_threads / cuda::threads_a_warp;
-    const unsigned warp = (threadIdx.x / cuda::threads_a_warp + 5 * turn_) % warps;
+    constexpr unsigned warps = block_threads / cuda::threads_per_warp;
+    const unsigned warp = (threadIdx.x / cuda::threads_per_warp + 5 * turn_) % warps;
     const std::int64_t position =
-        (first_ + block_) * block_threads + warp * cuda::threads_a_warp + threadIdx.x % cuda::threads_a_warp;
+        (first_ + block_) * block_threads + warp * cuda::threads_per_warp + threadIdx.x % cuda::threads_per_warp;
     first_ += gridDim.x;
     ++turn_;
     block_ = (block_ + (turn_ % warps == 0 ? 2 : 1)) % gridDim.x;
@@ -258,7 +258,7 @@ __global__ void renumber_kernel(std::int64_t entries, const std::int32_t* positi
     columns[k] = positions[columns[k]];
 }
 
-/// Its lists on the GPU, but for the basis, and room for its entries.
+/// Its lists on the GPU, and room for its entries.
 template <std::floating_point T>
 SellMatrix<T> lists_on_gpu(const SellMatrix<T>& lists) {
   SellMatrix<T> a;
@@ -269,14 +269,14 @@ SellMatrix<T> lists_on_gpu(const SellMatrix<T>& lists) {
   a.entries = lists.entries;
   a.offsets = copied(lists.offsets, Device::cuda);
   a.places = copied(lists.places, Device::cuda);
-  a.basis = copied(lists.basis, Device::host);
+  a.ordering = copied(lists.ordering, Device::cuda);
   a.columns = Vector<std::int32_t>(lists.entries, Device::cuda);
   a.values = Vector<T>(lists.entries, Device::cuda);
   return a;
 }
 
 template <std::floating_point T, std::floating_point Value>
-class CudaSell final : public Operator<T> {
+class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
  public:
   CudaSell(const SellMatrix<Value>& lists, const CsrMatrix<Value>& matrix, Vector<T> diagonal, std::string_view index)
       : Operator<T>(matrix.rows, Device::cuda),
@@ -285,19 +285,14 @@ class CudaSell final : public Operator<T> {
         diagonal_(std::move(diagonal)),
         narrow_product_(sell_product_of<T, std::uint16_t, Value>(chunk_rows_, mean_length(matrix))),
         product_(sell_product_of<T, std::int32_t, Value>(chunk_rows_, mean_length(matrix))) {
-    const std::int32_t* rows = a_.places.data();
-    Vector<std::int32_t> basis;  // on the GPU, while the entries are moved
-    if (a_.basis.size() > 0) {
-      basis = copied(a_.basis, Device::cuda);
-      rows = basis.data();
-    }
+    const std::int32_t* rows = a_.ordering.size() > 0 ? a_.ordering.data() : a_.places.data();
     {
       const cuda::SourceOnGpu<Value> source(matrix);
       cuda::move_entries(a_.chunks() * a_.chunk_rows,
                          SellMap<Value>{source.pointers(), a_.rows, a_.chunk_rows, a_.offsets.data(), rows}, source,
                          a_.columns, a_.values);
     }
-    if (a_.basis.size() > 0) renumber(copied(positions_of(a_.basis), Device::cuda));
+    if (a_.ordering.size() > 0) renumber(copied(positions_of(lists.ordering), Device::cuda));
     if (index != "32") narrow(index == "auto");
   }
 
@@ -307,12 +302,12 @@ class CudaSell final : public Operator<T> {
             {"sigma", std::to_string(a_.sigma)},
             {"index", bases_.size() > 0 ? "16" : "32"}};
   }
-  std::unique_ptr<ResidentCg<T>> resident_cg() const override {
-    return bases_.size() > 0 ? resident_with(narrow_columns_.data(), bases_.data())
-                             : resident_with(a_.columns.data(), static_cast<const std::int32_t*>(nullptr));
+  std::unique_ptr<PersistentCg<T>> persistent_cg() const override {
+    return bases_.size() > 0 ? persistent_with(narrow_columns_.data(), bases_.data())
+                             : persistent_with(a_.columns.data(), static_cast<const std::int32_t*>(nullptr));
   }
 
-  std::span<const std::int32_t> basis() const override { return a_.basis.span(); }
+  const Vector<std::int32_t>& ordering() const override { return a_.ordering; }
   Footprint footprint() const override {
     return with_vectors_of<T, Value>(footprint_of(a_, a_.columns.bytes() + narrow_columns_.bytes() + bases_.bytes()),
                                      this->size());
@@ -354,14 +349,14 @@ class CudaSell final : public Operator<T> {
         bases};
   }
   template <class Column>
-  std::unique_ptr<ResidentCg<T>> resident_with(const Column* columns, const std::int32_t* bases) const {
+  std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns, const std::int32_t* bases) const {
     if (this->size() == 0 || this->size() > cuda::most_resident_rows()) return nullptr;
     const Chunks<T, Column, Value> a = chunks(columns, bases);
     return cuda::make_resident_cg<T>(
         SellByRows<Column, Value>{this->size(), chunk_rows_, a.offsets, a.columns, a.values, a.places, a.bases});
   }
 
-  SellMatrix<Value> a_;  ///< on the GPU; its basis on the host
+  SellMatrix<Value> a_;  ///< on the GPU
   int chunk_rows_;
   Vector<T> diagonal_;  ///< on the host
   SellProduct<T, std::uint16_t, Value> narrow_product_;

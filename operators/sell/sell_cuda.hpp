@@ -9,8 +9,8 @@
 namespace femcg::operators {
 
 /// The product on the GPU, which moves the entries to their places; all that is given is on the host. `diagonal` is in
-/// the basis of the lists, `index` is auto, 16 or 32. Throws std::invalid_argument where 16-bit columns are insisted on
-/// and do not fit.
+/// the ordering of the lists, `index` is auto, 16 or 32. Throws std::invalid_argument where 16-bit columns are insisted
+/// on and do not fit.
 ///
 /// Values are of T, or of single precision in a loop of double precision.
 template <std::floating_point T, std::floating_point Value>

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "operators/row_blocks.hpp"
+#include "operators/backend/parallel_rows.hpp"
 
 namespace femcg::operators {
 
@@ -18,9 +18,9 @@ void sort_chunks(std::int32_t* first, std::int32_t* last, std::int64_t chunk_row
   std::vector<std::int32_t> begins;  // of chunks, in `from`
   for (std::int64_t at = 0; at + chunk_rows <= last - first; at += chunk_rows) begins.push_back(at);
   std::ranges::sort(begins, {}, [&](std::int32_t begin) { return from[begin]; });
-  const std::int64_t chunks = std::ssize(begins), chunks_a_run = rows_a_run / chunk_rows;
-  for (std::int64_t run = 0; run < chunks; run += chunks_a_run)
-    std::stable_sort(begins.begin() + run, begins.begin() + std::min(chunks, run + chunks_a_run),
+  const std::int64_t chunks = std::ssize(begins), chunks_per_run = rows_per_run / chunk_rows;
+  for (std::int64_t run = 0; run < chunks; run += chunks_per_run)
+    std::stable_sort(begins.begin() + run, begins.begin() + std::min(chunks, run + chunks_per_run),
                      [&](std::int32_t a, std::int32_t b) { return length(from[a]) > length(from[b]); });
   for (const std::int32_t begin : begins) first = std::copy_n(from.begin() + begin, chunk_rows, first);
 }
@@ -116,7 +116,7 @@ void enter_own_basis(SellMatrix<T>& a) {
   const Vector<std::int32_t> positions = positions_of(a.places);
 #pragma omp parallel for schedule(static)
   for (std::int64_t k = 0; k < a.columns.size(); ++k) a.columns[k] = positions[a.columns[k]];
-  a.basis = std::move(a.places);
+  a.ordering = std::move(a.places);
 }
 
 template void enter_own_basis(SellMatrix<double>&);

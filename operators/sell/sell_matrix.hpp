@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "operators/csr_matrix.hpp"
-#include "operators/stored_footprint.hpp"
+#include "operators/sparse/csr_matrix.hpp"
+#include "operators/sparse/stored_footprint.hpp"
 
 namespace femcg::operators {
 
 /// Rows that a block of the GPU takes together: the chunks of such a run are sorted by length.
-constexpr int rows_a_run = 256;
+constexpr int rows_per_run = 256;
 
 /// A matrix in chunks of rows, on the host: entry k of a chunk's rows before entry k + 1, rows padded to the longest of
 /// their chunk with zeros at the row's last column.
@@ -21,7 +21,8 @@ struct SellMatrix {
   Vector<std::int32_t> columns;
   Vector<T> values;
   Vector<std::int32_t> places;  ///< the row at each position; empty where rows keep their order
-  Vector<std::int32_t> basis;   ///< likewise, where x and y have the order of positions too, and columns are positions
+  Vector<std::int32_t>
+      ordering;  ///< likewise, where x and y have the order of positions too, and columns are positions
 
   std::int64_t chunks() const { return (rows + chunk_rows - 1) / chunk_rows; }
   std::int64_t row_at(std::int64_t position) const { return places.size() > 0 ? places[position] : position; }
@@ -37,19 +38,19 @@ template <std::floating_point T>
 SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma);
 
 /// Takes the order of its positions for x and y too: columns, where they are there, are renumbered, and `places` become
-/// the basis.
+/// the ordering.
 template <std::floating_point T>
 void enter_own_basis(SellMatrix<T>& a);
 
 /// The position of each row: the inverse of the rows at positions.
 Vector<std::int32_t> positions_of(const Vector<std::int32_t>& rows);
 
-/// What is stored, all of which a product reads but the basis.
+/// What is stored, all of which a product reads but the ordering.
 template <std::floating_point T>
 Footprint footprint_of(const SellMatrix<T>& a, std::int64_t bytes_of_columns) {
   const std::int64_t read =
       a.entries * std::int64_t{sizeof(T)} + bytes_of_columns + a.offsets.bytes() + a.places.bytes();
-  return stored_footprint<T>(a.rows, a.nonzeros, a.entries, read + a.basis.bytes(), read);
+  return stored_footprint<T>(a.rows, a.nonzeros, a.entries, read + a.ordering.bytes(), read);
 }
 
 /// The whole of it.

@@ -1,13 +1,14 @@
 // cuSPARSE's products and a CG of cuBLAS calls: what a user of the libraries would write, scalars on the device. Vector
-// passes move 14 words an unknown beside the product: dot 2, two axpy 6, dot 1, scal 2, axpy 3.
+// passes move 14 words per unknown beside the product: dot 2, two axpy 6, dot 1, scal 2, axpy 3.
 
 #include <cublas_v2.h>
 #include <cusparse.h>
 
-#include "operators/cuda.cuh"
-#include "operators/cuda_step_length.cuh"
-#include "operators/stored_diagonal.hpp"
-#include "operators/stored_footprint.hpp"
+#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/vector_operations.hpp"
+#include "operators/backend/cuda/step_length.cuh"
+#include "operators/sparse/stored_diagonal.hpp"
+#include "operators/sparse/stored_footprint.hpp"
 #include "operators/vendor/cusparse_cuda.hpp"
 
 namespace femcg::operators {
@@ -109,9 +110,9 @@ __global__ void widen(const T* from, double* to) {
 }
 
 template <std::floating_point T>
-class CublasKernels final : public VectorKernels<T> {
+class CublasVectorOperations final : public VectorOperations<T> {
  public:
-  CublasKernels() : numbers_(1, Device::cuda) {}
+  CublasVectorOperations() : numbers_(1, Device::cuda) {}
 
   void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
     if (inverse_diagonal != nullptr)
@@ -190,7 +191,7 @@ constexpr cudaDataType value_type = std::is_same_v<T, double> ? CUDA_R_64F : CUD
 
 /// A handle, a matrix, and what the product needs beside them.
 template <std::floating_point T>
-class CusparseOperator : public Operator<T> {
+class CusparseOperator : public Operator<T>, public WithVectorOperations<T> {
  public:
   explicit CusparseOperator(const CsrMatrix<T>& matrix)
       : Operator<T>(matrix.rows, Device::cuda), nonzeros_(matrix.nonzeros()), diagonal_(diagonal_of(matrix)) {
@@ -202,7 +203,7 @@ class CusparseOperator : public Operator<T> {
     cusparseDestroy(handle_);
   }
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  const VectorKernels<T>& kernels() const override { return kernels_; }
+  const VectorOperations<T>& vector_operations() const override { return kernels_; }
 
  protected:
   void prepare(cusparseSpMVAlg_t algorithm) {
@@ -250,7 +251,7 @@ class CusparseOperator : public Operator<T> {
   cusparseHandle_t handle_{};
   cusparseSpMVAlg_t algorithm_ = CUSPARSE_SPMV_ALG_DEFAULT;
   Vector<T> diagonal_;  ///< on the host
-  CublasKernels<T> kernels_;
+  CublasVectorOperations<T> kernels_;
 };
 
 Vector<std::int32_t> narrowed(const Vector<std::int64_t>& offsets) {

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "operators/csr_matrix.hpp"
 #include "operators/operator.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 
 namespace femcg::operators {
 

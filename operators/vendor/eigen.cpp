@@ -1,5 +1,5 @@
 // Stored: values and 32-bit columns of the assembled matrix, and 32-bit row offsets. A product moves sizeof(T) + 4
-// bytes a nonzero and 2 sizeof(T) + 4 a row (Reguly & Giles 2012, eq. 4). All loops are Eigen's: dot products and
+// bytes per nonzero and 2 sizeof(T) + 4 a row (Reguly & Giles 2012, eq. 4). All loops are Eigen's: dot products and
 // updates are what its users write, one pass an expression.
 
 #include "operators/vendor/eigen.hpp"
@@ -12,7 +12,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "operators/stored_footprint.hpp"
+#include "operators/backend/vector_operations.hpp"
+#include "operators/sparse/stored_footprint.hpp"
 
 namespace femcg::operators {
 
@@ -31,7 +32,7 @@ Eigen::Map<const Column<T>> as_eigen(const Vector<T>& vector) {
 }
 
 template <std::floating_point T>
-class EigenKernels final : public VectorKernels<T> {
+class EigenVectorOperations final : public VectorOperations<T> {
  public:
   void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
     const auto residual = as_eigen(r);
@@ -106,7 +107,7 @@ Vector<std::int32_t> narrow_offsets(std::int64_t rows, const Vector<std::int64_t
 }
 
 template <std::floating_point T>
-class EigenOperator final : public Operator<T> {
+class EigenOperator final : public Operator<T>, public WithVectorOperations<T> {
  public:
   explicit EigenOperator(std::shared_ptr<const CsrMatrix<T>> matrix)
       : Operator<T>(matrix->rows, Device::host),
@@ -127,8 +128,8 @@ class EigenOperator final : public Operator<T> {
     return stored_footprint<T>(this->size(), nonzeros, nonzeros, bytes, bytes);
   }
 
-  const VectorKernels<T>& kernels() const override {
-    static const EigenKernels<T> kernels;
+  const VectorOperations<T>& vector_operations() const override {
+    static const EigenVectorOperations<T> kernels;
     return kernels;
   }
 

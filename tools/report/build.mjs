@@ -50,7 +50,7 @@ writeFileSync(pageFile, page);
 writeFileSync(
   sourceFile,
   `// Made by tools/report/build.mjs.
-#include "solver/report_page_text.hpp"
+#include "solver/report/report_page_text.hpp"
 
 namespace femcg::solver {
 

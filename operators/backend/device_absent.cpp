@@ -1,0 +1,46 @@
+#include "operators/backend/device.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "operators/backend/permutation.hpp"
+#include "operators/backend/vector_operations.hpp"
+
+namespace femcg::operators {
+
+bool built_with_cuda() { return false; }
+
+std::vector<DeviceProperties> cuda_devices(std::string* reason) {
+  if (reason != nullptr) *reason = "this build has no CUDA";
+  return {};
+}
+
+double cuda_copy_bandwidth(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }
+void* cuda_allocate(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }
+void cuda_release(void*) noexcept {}
+void cuda_clear(void*, std::int64_t) {}
+std::int64_t cuda_available_bytes() { return 0; }
+void synchronize(Device) {}
+void copy_bytes(const void* from, Device, void* to, Device, std::int64_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+template <std::floating_point T>
+const VectorOperations<T>& cuda_vector_operations() {
+  throw std::runtime_error("this build has no CUDA");
+}
+template const VectorOperations<double>& cuda_vector_operations();
+template const VectorOperations<float>& cuda_vector_operations();
+template <std::floating_point T>
+void cuda_gather(const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template <std::floating_point T>
+void cuda_scatter(const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template void cuda_gather(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
+template void cuda_gather(const Vector<float>&, const Vector<std::int32_t>&, Vector<float>&);
+template void cuda_scatter(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
+template void cuda_scatter(const Vector<float>&, const Vector<std::int32_t>&, Vector<float>&);
+
+}  // namespace femcg::operators

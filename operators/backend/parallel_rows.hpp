@@ -1,0 +1,78 @@
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace femcg::operators {
+
+/// Rows whose contribution to a sum is added up at once. Blocks do not depend on the number of threads, and neither do
+/// sums over them, to the last bit.
+constexpr std::int64_t rows_per_block = 512;
+
+/// The blocks [first, second) of one thread. `work(i)` is the work in the rows before row i, never decreasing: every
+/// thread gets about the same of it.
+template <class Work>
+std::pair<std::int64_t, std::int64_t> share_of_blocks(std::int64_t rows, const Work& work, int thread, int threads) {
+  const std::int64_t blocks = (rows + rows_per_block - 1) / rows_per_block;
+  const double total = static_cast<double>(work(rows));
+  const auto boundary = [&](int t) {
+    if (t == threads) return blocks;
+    std::int64_t low = 0, high = blocks;
+    while (low < high) {
+      const std::int64_t middle = (low + high) / 2;
+      if (static_cast<double>(work(middle * rows_per_block)) * threads < total * t)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  };
+  return {boundary(thread), boundary(thread + 1)};
+}
+
+/// body(first, last) for blocks of rows [first, last), in parallel.
+template <class Work, class Body>
+void for_row_blocks(std::int64_t rows, const Work& work, const Body& body) {
+#pragma omp parallel if (rows > rows_per_block)
+  {
+    const auto [first, last] = share_of_blocks(rows, work, omp_get_thread_num(), omp_get_num_threads());
+    for (std::int64_t block = first; block < last; ++block)
+      body(block * rows_per_block, std::min(rows, (block + 1) * rows_per_block));
+  }
+}
+
+/// The sum of body(first, last) over blocks of rows, added in the order of the blocks.
+template <class Work, class Body>
+auto sum_over_row_blocks(std::int64_t rows, const Work& work, const Body& body) {
+  using Sum = std::invoke_result_t<const Body&, std::int64_t, std::int64_t>;
+  std::vector<Sum> parts(static_cast<std::size_t>((rows + rows_per_block - 1) / rows_per_block));
+  for_row_blocks(rows, work,
+                 [&](std::int64_t first, std::int64_t last) { parts[first / rows_per_block] = body(first, last); });
+  Sum sum{};
+  for (const Sum& part : parts) sum += part;
+  return sum;
+}
+
+/// Where all rows are the same work.
+struct EqualRows {
+  std::int64_t operator()(std::int64_t row) const { return row; }
+};
+
+/// sum of a_i b_i over first <= i < last, in double precision.
+///
+/// A function of plain pointers, like every SIMD loop of femcg: in a lambda, whose variables are members of its
+/// closure, g++ 12 takes contiguous loads for gathers.
+template <class T>
+double dot_of_rows(const T* a, const T* b, std::int64_t first, std::int64_t last) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = first; i < last; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+}  // namespace femcg::operators

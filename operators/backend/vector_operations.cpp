@@ -1,0 +1,228 @@
+// The passes of CG on the host. Words read and written an unknown: start 2, update 3, direction 5, defer 3, catch_up 6,
+// advance 9, dot 2; one more each with a diagonal (advance two), dot apart. Threads share fixed blocks of rows, each
+// block one sweep of SIMD loops; sums are in double precision, block by block.
+
+#include "operators/backend/vector_operations.hpp"
+
+#include <cassert>
+
+#include "operators/backend/parallel_rows.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// r'M^-1 r and r'r.
+struct Norms {
+  double rz = 0, rr = 0;
+  Norms& operator+=(const Norms& other) {
+    rz += other.rz;
+    rr += other.rr;
+    return *this;
+  }
+};
+
+/// M^-1 r, entry by entry, for M = I and for a diagonal M.
+template <std::floating_point T>
+struct Identity {
+  T operator()(std::int64_t, T r) const { return r; }
+};
+template <std::floating_point T>
+struct Diagonal {
+  const T* inverse;
+  T operator()(std::int64_t i, T r) const { return inverse[i] * r; }
+};
+
+template <std::floating_point T, class Pass>
+void with_preconditioner(const Vector<T>* inverse_diagonal, const Pass& pass) {
+  if (inverse_diagonal == nullptr)
+    pass(Identity<T>{});
+  else
+    pass(Diagonal<T>{inverse_diagonal->data()});
+}
+
+// The passes on the rows first <= i < last.
+
+template <std::floating_point T, class Preconditioner>
+Norms start_rows(const T* r, Preconditioner solve, T* p, std::int64_t first, std::int64_t last) {
+  double rz = 0, rr = 0;
+#pragma omp simd reduction(+ : rz, rr)
+  for (std::int64_t i = first; i < last; ++i) {
+    p[i] = solve(i, r[i]);
+    rz += static_cast<double>(r[i]) * static_cast<double>(p[i]);
+    rr += static_cast<double>(r[i]) * static_cast<double>(r[i]);
+  }
+  return {rz, rr};
+}
+
+template <std::floating_point T, class Preconditioner>
+Norms update_rows(T alpha, const T* q, Preconditioner solve, T* r, std::int64_t first, std::int64_t last) {
+  double rz = 0, rr = 0;
+#pragma omp simd reduction(+ : rz, rr)
+  for (std::int64_t i = first; i < last; ++i) {
+    const T residual = r[i] - alpha * q[i];
+    r[i] = residual;
+    rz += static_cast<double>(residual) * static_cast<double>(solve(i, residual));
+    rr += static_cast<double>(residual) * static_cast<double>(residual);
+  }
+  return {rz, rr};
+}
+
+template <std::floating_point T, class Preconditioner>
+void direction_rows(T alpha, T beta, const T* r, Preconditioner solve, T* p, T* x, std::int64_t first,
+                    std::int64_t last) {
+#pragma omp simd
+  for (std::int64_t i = first; i < last; ++i) {
+    x[i] += alpha * p[i];
+    p[i] = solve(i, r[i]) + beta * p[i];
+  }
+}
+
+template <std::floating_point T, class Preconditioner>
+void defer_rows(T beta, const T* r, Preconditioner solve, const T* p, T* second, std::int64_t first,
+                std::int64_t last) {
+#pragma omp simd
+  for (std::int64_t i = first; i < last; ++i) second[i] = solve(i, r[i]) + beta * p[i];
+}
+
+template <std::floating_point T, class Preconditioner>
+void catch_up_rows(T alpha_before, T alpha, T beta, const T* r, Preconditioner solve, const T* second, T* p, T* x,
+                   std::int64_t first, std::int64_t last) {
+#pragma omp simd
+  for (std::int64_t i = first; i < last; ++i) {
+    x[i] += alpha_before * p[i] + alpha * second[i];
+    p[i] = solve(i, r[i]) + beta * second[i];
+  }
+}
+
+/// The vectors of the single-reduction method as pointers; u may be r.
+template <std::floating_point T>
+struct Advanced {
+  const T* w;
+  T *u, *p, *s, *x, *r;
+};
+
+template <std::floating_point T, class Preconditioner>
+Norms advance_rows(T alpha, T beta, const Advanced<T>& of, Preconditioner solve, std::int64_t first,
+                   std::int64_t last) {
+  const T* w = of.w;
+  T *u = of.u, *p = of.p, *s = of.s, *x = of.x, *r = of.r;
+  double rz = 0, rr = 0;
+  // Entry by entry: u and r may be one vector.
+#pragma omp simd reduction(+ : rz, rr)
+  for (std::int64_t i = first; i < last; ++i) {
+    p[i] = u[i] + beta * p[i];
+    s[i] = w[i] + beta * s[i];
+    x[i] += alpha * p[i];
+    const T residual = r[i] - alpha * s[i], solved = solve(i, residual);
+    r[i] = residual;
+    u[i] = solved;
+    rz += static_cast<double>(residual) * static_cast<double>(solved);
+    rr += static_cast<double>(residual) * static_cast<double>(residual);
+  }
+  return {rz, rr};
+}
+
+template <std::floating_point T>
+class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
+ public:
+  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
+    assert(r.size() == p.size());
+    with_preconditioner(inverse_diagonal, [&](auto solve) {
+      const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
+        return start_rows(r.data(), solve, p.data(), from, to);
+      });
+      *first.rz.data() = norms.rz;
+      *first.rr.data() = norms.rr;
+    });
+  }
+
+  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+              CgScalars& next) const override {
+    assert(q.size() == r.size());
+    const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
+    with_preconditioner(inverse_diagonal, [&](auto solve) {
+      const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        return update_rows(alpha, q.data(), solve, r.data(), first, last);
+      });
+      *next.rz.data() = norms.rz;
+      *next.rr.data() = norms.rr;
+    });
+  }
+
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                 Vector<T>& p, Vector<T>& x) const override {
+    assert(r.size() == p.size() && x.size() == p.size());
+    const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
+    const T beta = static_cast<T>(step_length(next.rz.value(), now.rz.value()));
+    with_preconditioner(inverse_diagonal, [&](auto solve) {
+      for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        direction_rows(alpha, beta, r.data(), solve, p.data(), x.data(), first, last);
+      });
+    });
+  }
+
+  const DeferredUpdate<T>* deferred() const override { return this; }
+
+  void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+             const Vector<T>& p, Vector<T>& second) const override {
+    assert(r.size() == p.size() && second.size() == p.size());
+    const T beta = static_cast<T>(step_length(next.rz.value(), now.rz.value()));
+    with_preconditioner(inverse_diagonal, [&](auto solve) {
+      for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        defer_rows(beta, r.data(), solve, p.data(), second.data(), first, last);
+      });
+    });
+  }
+
+  void catch_up(const CgScalars& before, const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                const Vector<T>* inverse_diagonal, const Vector<T>& second, Vector<T>& p, Vector<T>& x) const override {
+    assert(r.size() == p.size() && second.size() == p.size() && x.size() == p.size());
+    const T alpha_before = static_cast<T>(step_length(before.rz.value(), before.energy.value()));
+    const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
+    const T beta = static_cast<T>(step_length(next.rz.value(), now.rz.value()));
+    with_preconditioner(inverse_diagonal, [&](auto solve) {
+      for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        catch_up_rows(alpha_before, alpha, beta, r.data(), solve, second.data(), p.data(), x.data(), first, last);
+      });
+    });
+  }
+
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+    const double beta = step_length(now.rz.value(), before.rz.value());
+    const double energy = now.uw.value() - beta * beta * before.energy.value();
+    *now.energy.data() = energy;
+    const T alpha = static_cast<T>(step_length(now.rz.value(), energy));
+    T* u = inverse_diagonal != nullptr ? vectors.u.data() : r.data();
+    const Advanced<T> of{vectors.w.data(), u, vectors.p.data(), vectors.s.data(), x.data(), r.data()};
+    with_preconditioner(inverse_diagonal, [&](auto solve) {
+      const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        return advance_rows(alpha, static_cast<T>(beta), of, solve, first, last);
+      });
+      *next.rz.data() = norms.rz;
+      *next.rr.data() = norms.rr;
+    });
+  }
+
+  void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
+    assert(a.size() == b.size());
+    *result.data() = sum_over_row_blocks(a.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+      return dot_of_rows(a.data(), b.data(), first, last);
+    });
+  }
+};
+
+}  // namespace
+
+template <std::floating_point T>
+const VectorOperations<T>& vector_operations(Device device) {
+  if (device == Device::cuda) return cuda_vector_operations<T>();
+  static const HostKernels<T> kernels;
+  return kernels;
+}
+
+template const VectorOperations<double>& vector_operations(Device);
+template const VectorOperations<float>& vector_operations(Device);
+
+}  // namespace femcg::operators

@@ -1,0 +1,349 @@
+// The passes of CG on the GPU. Threads go over the rows in strides of the grid, which has every block resident; a
+// thread takes 16 bytes of each vector at a time. Words read and written an unknown: start 2, update 3, direction 5,
+// defer 3, catch_up 6, advance 9, dot 2; one more each with a diagonal (advance three), dot apart. Scalars are read
+// from and written to the device's memory; sums are in double precision and in fixed order.
+//
+// What is not needed again before all other vectors have passed (q after update, r, x and an old direction after a
+// defer) is marked so: the L2 cache then keeps the new direction for the next product, and r from update to
+// direction. On an H200 that is worth 2 to 5 percent of an iteration at four million unknowns.
+
+#include <algorithm>
+#include <cassert>
+#include <cuda/std/bit>
+
+#include "operators/backend/cuda/reductions.cuh"
+#include "operators/backend/cuda/step_length.cuh"
+#include "operators/backend/vector_operations.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+constexpr int block_threads = 512;
+
+/// 16 bytes of numbers.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int size = 16 / sizeof(T);
+  T value[size];
+};
+
+/// How many rows per thread takes at once, for overloads.
+template <int>
+struct Count {};
+
+/// M^-1 r, entry by entry; the diagonal may be null for M = I.
+template <class T>
+__device__ T precondition(const T* inverse_diagonal, std::int64_t i, T r) {
+  return inverse_diagonal == nullptr ? r : inverse_diagonal[i] * r;
+}
+
+/// Calls body(i, Count<count>()) for all rows, `count` at a time, the last ones singly.
+template <class T, class Body>
+__device__ void for_packs(std::int64_t rows, const Body& body) {
+  constexpr int size = Pack<T>::size;
+  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  const std::int64_t packs = rows / size;
+  for (std::int64_t pack = thread; pack < packs; pack += threads) body(pack * size, Count<size>());
+  if (thread < rows - packs * size) body(packs * size + thread, Count<1>());
+}
+
+template <class T, int N>
+__device__ void load(const T* from, T (&to)[N]) {
+  if constexpr (N == 1) {
+    to[0] = *from;
+  } else {
+    const Pack<T> pack = *reinterpret_cast<const Pack<T>*>(from);
+    for (int k = 0; k < N; ++k) to[k] = pack.value[k];
+  }
+}
+/// The same where the numbers are not needed again soon.
+template <class T, int N>
+__device__ void load_once(const T* from, T (&to)[N]) {
+  if constexpr (N == 1) {
+    to[0] = __ldcs(from);
+  } else {
+    const auto pack = ::cuda::std::bit_cast<Pack<T>>(__ldcs(reinterpret_cast<const int4*>(from)));
+    for (int k = 0; k < N; ++k) to[k] = pack.value[k];
+  }
+}
+template <class T, int N>
+__device__ void store(const T (&from)[N], T* to) {
+  if constexpr (N == 1) {
+    *to = from[0];
+  } else {
+    Pack<T> pack;
+    for (int k = 0; k < N; ++k) pack.value[k] = from[k];
+    *reinterpret_cast<Pack<T>*>(to) = pack;
+  }
+}
+template <class T, int N>
+__device__ void store_once(const T (&from)[N], T* to) {
+  if constexpr (N == 1) {
+    __stcs(to, from[0]);
+  } else {
+    Pack<T> pack;
+    for (int k = 0; k < N; ++k) pack.value[k] = from[k];
+    __stcs(reinterpret_cast<int4*>(to), ::cuda::std::bit_cast<int4>(pack));
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads) start_kernel(std::int64_t rows, const T* r, const T* inverse_diagonal,
+                                                              T* p, double* rz, double* rr, cuda::Parts<2> parts) {
+  double sums[2] = {0, 0};
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_r[count], of_p[count];
+    load(r + i, of_r);
+    for (int k = 0; k < count; ++k) {
+      of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]);
+      sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_p[k]);
+      sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
+    }
+    store(of_p, p + i);
+  });
+  cuda::sum_of_grid(sums, parts, [&](const double(&results)[2]) {
+    *rz = results[0];
+    *rr = results[1];
+  });
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    update_kernel(std::int64_t rows, const double* rz, const double* energy, const T* q, const T* inverse_diagonal,
+                  T* r, double* new_rz, double* rr, cuda::Parts<2> parts) {
+  const T alpha = static_cast<T>(cuda::step_length(*rz, *energy));
+  double sums[2] = {0, 0};
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_q[count], of_r[count];
+    load_once(q + i, of_q);
+    load(r + i, of_r);
+    for (int k = 0; k < count; ++k) {
+      of_r[k] -= alpha * of_q[k];
+      const T of_z = precondition(inverse_diagonal, i + k, of_r[k]);
+      sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_z);
+      sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
+    }
+    store(of_r, r + i);
+  });
+  cuda::sum_of_grid(sums, parts, [&](const double(&results)[2]) {
+    *new_rz = results[0];
+    *rr = results[1];
+  });
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    direction_kernel(std::int64_t rows, const double* rz, const double* energy, const double* new_rz, const T* r,
+                     const T* inverse_diagonal, T* p, T* x) {
+  const T alpha = static_cast<T>(cuda::step_length(*rz, *energy)),
+          beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_r[count], of_p[count], of_x[count];
+    load_once(r + i, of_r);
+    load(p + i, of_p);
+    load_once(x + i, of_x);
+    for (int k = 0; k < count; ++k) {
+      of_x[k] += alpha * of_p[k];
+      of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_p[k];
+    }
+    store_once(of_x, x + i);
+    store(of_p, p + i);
+  });
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    defer_kernel(std::int64_t rows, const double* rz, const double* new_rz, const T* r, const T* inverse_diagonal,
+                 const T* p, T* second) {
+  const T beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_r[count], of_p[count];
+    load_once(r + i, of_r);
+    load_once(p + i, of_p);
+    for (int k = 0; k < count; ++k) of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_p[k];
+    store(of_p, second + i);
+  });
+}
+
+/// The energy and r'M^-1 r of two iterations, and r'M^-1 r of the one after them.
+struct TwoIterations {
+  const double *rz_before, *energy_before, *rz, *energy, *new_rz;
+};
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    catch_up_kernel(std::int64_t rows, TwoIterations of, const T* r, const T* inverse_diagonal, const T* second, T* p,
+                    T* x) {
+  const T alpha_before = static_cast<T>(cuda::step_length(*of.rz_before, *of.energy_before)),
+          alpha = static_cast<T>(cuda::step_length(*of.rz, *of.energy)),
+          beta = static_cast<T>(cuda::step_length(*of.new_rz, *of.rz));
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_r[count], of_p[count], of_second[count], of_x[count];
+    load_once(r + i, of_r);
+    load_once(p + i, of_p);
+    load_once(second + i, of_second);
+    load_once(x + i, of_x);
+    for (int k = 0; k < count; ++k) {
+      of_x[k] += alpha_before * of_p[k] + alpha * of_second[k];
+      of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_second[k];
+    }
+    store_once(of_x, x + i);
+    store(of_p, p + i);
+  });
+}
+
+/// The vectors of the single-reduction method; u may be r.
+template <class T>
+struct Advanced {
+  const T *w, *inverse_diagonal;
+  T *u, *p, *s, *x, *r;
+};
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    advance_kernel(std::int64_t rows, const double* old_rz, const double* old_energy, const double* rz,
+                   const double* uw, double* energy, Advanced<T> v, double* new_rz, double* rr, cuda::Parts<2> parts) {
+  const double factor = cuda::step_length(*rz, *old_rz), of_direction = *uw - factor * factor * *old_energy;
+  const T alpha = static_cast<T>(cuda::step_length(*rz, of_direction)), beta = static_cast<T>(factor);
+  double sums[2] = {0, 0};
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_u[count], of_w[count], of_p[count], of_s[count], of_x[count], of_r[count];
+    load(v.u + i, of_u);
+    load(v.w + i, of_w);
+    load(v.p + i, of_p);
+    load(v.s + i, of_s);
+    load(v.x + i, of_x);
+    load(v.r + i, of_r);
+    for (int k = 0; k < count; ++k) {
+      of_p[k] = of_u[k] + beta * of_p[k];
+      of_s[k] = of_w[k] + beta * of_s[k];
+      of_x[k] += alpha * of_p[k];
+      of_r[k] -= alpha * of_s[k];
+      of_u[k] = precondition(v.inverse_diagonal, i + k, of_r[k]);
+      sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_u[k]);
+      sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
+    }
+    store(of_p, v.p + i);
+    store(of_s, v.s + i);
+    store(of_x, v.x + i);
+    store(of_r, v.r + i);
+    if (v.inverse_diagonal != nullptr) store(of_u, v.u + i);
+  });
+  cuda::sum_of_grid(sums, parts, [&](const double(&results)[2]) {
+    *energy = of_direction;
+    *new_rz = results[0];
+    *rr = results[1];
+  });
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    dot_kernel(std::int64_t rows, const T* a, const T* b, double* result, cuda::Parts<1> parts) {
+  double sums[1] = {0};
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_a[count], of_b[count];
+    load(a + i, of_a);
+    load(b + i, of_b);
+    for (int k = 0; k < count; ++k) sums[0] += static_cast<double>(of_a[k]) * static_cast<double>(of_b[k]);
+  });
+  cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *result = results[0]; });
+}
+
+template <std::floating_point T>
+class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
+ public:
+  CudaKernels()
+      : start_blocks_(cuda::resident_blocks(start_kernel<T>, block_threads)),
+        update_blocks_(cuda::resident_blocks(update_kernel<T>, block_threads)),
+        direction_blocks_(cuda::resident_blocks(direction_kernel<T>, block_threads)),
+        defer_blocks_(cuda::resident_blocks(defer_kernel<T>, block_threads)),
+        catch_up_blocks_(cuda::resident_blocks(catch_up_kernel<T>, block_threads)),
+        advance_blocks_(cuda::resident_blocks(advance_kernel<T>, block_threads)),
+        dot_blocks_(cuda::resident_blocks(dot_kernel<T>, block_threads)),
+        two_(std::max({start_blocks_, update_blocks_, advance_blocks_})),
+        one_(dot_blocks_) {}
+
+  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
+    assert(r.size() == p.size());
+    cuda::launch(start_kernel<T>, blocks(r.size(), start_blocks_), block_threads, 0, r.size(), r.data(),
+                 data_of(inverse_diagonal), p.data(), first.rz.data(), first.rr.data(), two_.parts());
+  }
+
+  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+              CgScalars& next) const override {
+    assert(q.size() == r.size());
+    cuda::launch(update_kernel<T>, blocks(r.size(), update_blocks_), block_threads, 0, r.size(), now.rz.data(),
+                 now.energy.data(), q.data(), data_of(inverse_diagonal), r.data(), next.rz.data(), next.rr.data(),
+                 two_.parts());
+  }
+
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                 Vector<T>& p, Vector<T>& x) const override {
+    assert(r.size() == p.size() && x.size() == p.size());
+    cuda::launch(direction_kernel<T>, blocks(r.size(), direction_blocks_), block_threads, 0, r.size(), now.rz.data(),
+                 now.energy.data(), next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(), x.data());
+  }
+
+  const DeferredUpdate<T>* deferred() const override { return this; }
+
+  void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+             const Vector<T>& p, Vector<T>& second) const override {
+    assert(r.size() == p.size() && second.size() == p.size());
+    cuda::launch(defer_kernel<T>, blocks(r.size(), defer_blocks_), block_threads, 0, r.size(), now.rz.data(),
+                 next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(), second.data());
+  }
+
+  void catch_up(const CgScalars& before, const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                const Vector<T>* inverse_diagonal, const Vector<T>& second, Vector<T>& p, Vector<T>& x) const override {
+    assert(r.size() == p.size() && second.size() == p.size() && x.size() == p.size());
+    const TwoIterations of{before.rz.data(), before.energy.data(), now.rz.data(), now.energy.data(), next.rz.data()};
+    cuda::launch(catch_up_kernel<T>, blocks(r.size(), catch_up_blocks_), block_threads, 0, r.size(), of, r.data(),
+                 data_of(inverse_diagonal), second.data(), p.data(), x.data());
+  }
+
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+    assert(r.size() == x.size() && vectors.w.size() == r.size());
+    const Advanced<T> of{
+        vectors.w.data(), data_of(inverse_diagonal), inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
+        vectors.p.data(), vectors.s.data(),          x.data(),
+        r.data()};
+    cuda::launch(advance_kernel<T>, blocks(r.size(), advance_blocks_), block_threads, 0, r.size(), before.rz.data(),
+                 before.energy.data(), now.rz.data(), now.uw.data(), now.energy.data(), of, next.rz.data(),
+                 next.rr.data(), two_.parts());
+  }
+
+  void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
+    assert(a.size() == b.size());
+    cuda::launch(dot_kernel<T>, blocks(a.size(), dot_blocks_), block_threads, 0, a.size(), a.data(), b.data(),
+                 result.data(), one_.parts());
+  }
+
+ private:
+  /// At least one block, which writes the sums where there are no rows.
+  static std::int64_t blocks(std::int64_t rows, std::int64_t resident) {
+    constexpr std::int64_t rows_per_block = block_threads * Pack<T>::size;
+    return std::clamp<std::int64_t>((rows + rows_per_block - 1) / rows_per_block, 1, resident);
+  }
+  static const T* data_of(const Vector<T>* vector) { return vector != nullptr ? vector->data() : nullptr; }
+
+  std::int64_t start_blocks_, update_blocks_, direction_blocks_, defer_blocks_, catch_up_blocks_, advance_blocks_,
+      dot_blocks_;
+  mutable cuda::PartsStorage<2> two_;
+  mutable cuda::PartsStorage<1> one_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+const VectorOperations<T>& cuda_vector_operations() {
+  static const CudaKernels<T> kernels;
+  return kernels;
+}
+
+template const VectorOperations<double>& cuda_vector_operations();
+template const VectorOperations<float>& cuda_vector_operations();
+
+}  // namespace femcg::operators

@@ -1,0 +1,192 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "mesh/first_failure.hpp"
+#include "operators/backend/simd.hpp"
+#include "operators/backend/vector.hpp"
+#include "operators/cell_loops/colouring.hpp"
+#include "operators/cell_loops/conflict_resolution.hpp"
+#include "operators/forms/bilinear_form.hpp"
+
+namespace femcg::operators {
+
+/// One number for each of the cells that are worked on together: a full cache line, and one or two vector registers.
+template <std::floating_point T>
+struct LanesOf {
+  using type [[gnu::vector_size(64)]] = T;
+};
+template <std::floating_point T>
+using Lanes = typename LanesOf<T>::type;
+
+/// The host's way through a sum over cells, y = sum_c P_c' K_c P_c x.
+///
+/// Cells come in batches of `lanes` (SIMD over cells), consecutive batches in blocks. A block copies its part of x to a
+/// buffer, works on its batches there, and adds its part of y to the whole at once. Unknowns of one block only are
+/// simply stored; those on the interface, which other blocks share, are added atomically, or colour by colour, blocks
+/// of one colour having no unknown in common; or each block keeps what it has for them, its contributions, and these
+/// are gathered at the end in the order of the blocks. Constrained dofs and the empty lanes of the last batch go to one
+/// extra place of the buffer, where x is zero.
+///
+/// Blocks and colours do not depend on the number of threads: coloured and gathered sums are the same to the bit.
+template <std::floating_point T>
+class CellBlocks {
+ public:
+  static constexpr int lanes = static_cast<int>(64 / sizeof(T));
+
+  struct Block {
+    std::int32_t first_batch, last_batch;       ///< [first, last)
+    std::int64_t first_unknown;                 ///< its place in the list of all blocks' unknowns
+    std::int32_t private_count, unknown_count;  ///< private ones first, then shared ones
+    std::int64_t first_contribution;            ///< number of what it has for the first of the shared ones
+  };
+
+  /// Blocks are coloured only where colours keep them apart.
+  CellBlocks(const BilinearForm& form, ConflictResolution resolution);
+
+  std::int32_t batches() const { return batches_; }
+  int dofs() const { return dofs_; }
+  int colours() const { return colouring_.colours(); }  ///< 0 where none are needed
+  const std::vector<Block>& blocks() const { return blocks_; }
+  std::int64_t bytes() const {
+    return places_.bytes() + unknowns_.bytes() + static_cast<std::int64_t>(blocks_.size() * sizeof(Block)) +
+           shared_.bytes() + gather_offsets_.bytes() + gathered_.bytes() + contributions_.bytes();
+  }
+  /// Blocks of each colour, colour by colour.
+  const std::vector<std::int32_t>& coloured_blocks() const { return colouring_.parts; }
+  const std::vector<std::int32_t>& colour_offsets() const { return colouring_.offsets; }
+  std::span<const std::int32_t> unknowns(const Block& block) const {
+    return {unknowns_.data() + block.first_unknown, static_cast<std::size_t>(block.unknown_count)};
+  }
+  /// Places in the block's buffer of the dofs of a batch, dofs x lanes.
+  const std::uint16_t* places(std::int32_t batch) const { return places_.data() + std::int64_t{batch} * dofs_ * lanes; }
+
+  /// y = sum over cells, and x'y as a sum over blocks. cells(batch, x_e, y_e) writes y_e = K_e x_e (dofs x lanes);
+  /// after(block, x, y) may add more to the block's buffers and returns its part of the energy.
+  template <class CellWork, class BlockWork>
+  void product(const T* x, T* y, double* energy, CellWork cells, BlockWork after) const;
+
+ private:
+  std::vector<std::vector<std::int32_t>> unknowns_of_blocks(const BilinearForm& form) const;
+  void number_blocks(const BilinearForm& form);
+  void link_contributions();
+
+  template <class CellWork, class BlockWork>
+  double work_on(const Block& block, const T* x, T* x_block, T* y_block, Lanes<T>* scratch, CellWork& cells,
+                 BlockWork& after, std::int32_t number) const;
+  void add(const Block& block, const T* y_block, T* y) const;
+
+  ConflictResolution resolution_;
+  int dofs_;
+  std::int32_t batches_;
+  std::int32_t largest_block_ = 0;  ///< unknowns
+  std::vector<Block> blocks_;
+  Vector<std::int32_t> unknowns_;  ///< of all blocks, one after the other
+  Vector<std::uint16_t> places_;   ///< batches x dofs x lanes
+  Vector<std::int32_t> shared_;    ///< unknowns of two or more blocks
+  Colouring colouring_;
+  /// For a gather: of shared_[k] the contributions gathered_[gather_offsets_[k]] to gathered_[gather_offsets_[k + 1] -
+  /// 1], and, during a product, what they are.
+  Vector<std::int64_t> gather_offsets_, gathered_;
+  mutable Vector<T> contributions_;
+};
+
+template <std::floating_point T>
+template <class CellWork, class BlockWork>
+double CellBlocks<T>::work_on(const Block& block, const T* x, T* x_block, T* y_block, Lanes<T>* scratch,
+                              CellWork& cells, BlockWork& after, std::int32_t number) const {
+  const std::span<const std::int32_t> list = unknowns(block);
+  const auto count = static_cast<std::int32_t>(list.size());
+  pick(x, list.data(), count, x_block);
+  x_block[count] = 0;
+  std::fill_n(y_block, count + 1, T(0));
+  Lanes<T>* x_cell = scratch;
+  Lanes<T>* y_cell = scratch + dofs_;
+  double energy = 0;
+  for (std::int32_t batch = block.first_batch; batch < block.last_batch; ++batch) {
+    const std::uint16_t* place = places(batch);
+    T* x_values = reinterpret_cast<T*>(x_cell);
+    const T* y_values = reinterpret_cast<const T*>(y_cell);
+    pick(x_block, place, dofs_ * lanes, x_values);
+    cells(batch, x_cell, y_cell);
+    Lanes<T> sum{};
+    for (int a = 0; a < dofs_; ++a) sum += x_cell[a] * y_cell[a];
+    for (int l = 0; l < lanes; ++l) energy += static_cast<double>(sum[l]);
+    for (int i = 0; i < dofs_ * lanes; ++i) y_block[place[i]] += y_values[i];
+  }
+  return energy + after(number, x_block, y_block);
+}
+
+template <std::floating_point T>
+void CellBlocks<T>::add(const Block& block, const T* y_block, T* y) const {
+  const std::span<const std::int32_t> list = unknowns(block);
+  for (std::int32_t i = 0; i < block.private_count; ++i) y[list[i]] = y_block[i];
+  if (resolution_ == ConflictResolution::gather) {
+    std::copy(y_block + block.private_count, y_block + block.unknown_count,
+              contributions_.data() + block.first_contribution);
+    return;
+  }
+  if (resolution_ == ConflictResolution::coloured) {
+    for (std::int32_t i = block.private_count; i < block.unknown_count; ++i) y[list[i]] += y_block[i];
+    return;
+  }
+  for (std::int32_t i = block.private_count; i < block.unknown_count; ++i) {
+#pragma omp atomic
+    y[list[i]] += y_block[i];
+  }
+}
+
+template <std::floating_point T>
+template <class CellWork, class BlockWork>
+void CellBlocks<T>::product(const T* x, T* y, double* energy, CellWork cells, BlockWork after) const {
+  std::vector<double> energies(blocks_.size());
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    Vector<T> buffers;
+    Vector<Lanes<T>> scratch;
+    failure.guard(mesh::FirstFailure::preparation, [&] {
+      buffers = Vector<T>(2 * (std::int64_t{largest_block_} + lanes));
+      scratch = Vector<Lanes<T>>(2 * dofs_);
+    });
+    T* x_block = buffers.data();
+    T* y_block = buffers.data() + (largest_block_ + lanes) / lanes * lanes;
+    const auto work = [&](std::int32_t number) {
+      failure.guard(number, [&] {
+        const Block& block = blocks_[number];
+        energies[number] = work_on(block, x, x_block, y_block, scratch.data(), cells, after, number);
+        add(block, y_block, y);
+      });
+    };
+#pragma omp for schedule(static)
+    for (std::int64_t i = 0; i < shared_.size(); ++i) y[shared_[i]] = 0;
+    if (resolution_ == ConflictResolution::coloured) {
+      for (int colour = 0; colour < colours(); ++colour) {
+#pragma omp for schedule(static)
+        for (std::int32_t i = colour_offsets()[colour]; i < colour_offsets()[colour + 1]; ++i)
+          work(coloured_blocks()[i]);
+      }
+    } else {
+#pragma omp for schedule(static)
+      for (std::size_t number = 0; number < blocks_.size(); ++number) work(static_cast<std::int32_t>(number));
+    }
+    if (resolution_ == ConflictResolution::gather) {
+#pragma omp for schedule(static)
+      for (std::int64_t i = 0; i < shared_.size(); ++i)
+        for (std::int64_t k = gather_offsets_[i]; k < gather_offsets_[i + 1]; ++k)
+          y[shared_[i]] += contributions_[gathered_[k]];
+    }
+  }
+  failure.rethrow();
+  if (energy != nullptr) *energy = std::accumulate(energies.begin(), energies.end(), 0.0);
+}
+
+extern template class CellBlocks<double>;
+extern template class CellBlocks<float>;
+
+}  // namespace femcg::operators

@@ -1,0 +1,316 @@
+#pragma once
+
+// y = sum over cells on the GPU, a thread block per patch (cell_patches.hpp). An operator writes what one block does
+// with the cells of one patch, and leaves the rest to PatchProduct:
+//
+//   template <class T>
+//   struct MyCells {                                      // plain data, an argument of the kernel
+//     static constexpr int threads = 128;                 // a block; a multiple of 32
+//     static constexpr int blocks_per_multiprocessor = 4;   // at least: bounds the registers
+//     // Called by all threads of the block. x has the patch's part of x by place, x[unknown_count] = 0; y is zero, and
+//     // to it, by place too, but never at unknown_count, y_e = K_e x_e is added. `scratch` is shared memory of the
+//     // size that PatchProduct was made with.
+//     __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
+//       wave_by_wave<threads, n>(all, patch, x, y, [&](std::int64_t slot, const T(&x_e)[n], T(&y_e)[n]) { ... });
+//     }
+//   };
+//
+// Cells may have a second function, `ahead(all, patch)`, which is called before x is there and whose result the first
+// then gets as a last argument: for loads that should not wait for x (with_ahead).
+//
+//   PatchProduct<T, MyCells<T>> product(make_cell_patches(form, {...}), ConflictResolution::gather);
+//   product(cells, x, y, energy);
+//
+// x and y have the unknowns in the patches' order: the operator's ordering() is CellPatches::unknown_at.
+//
+// Bytes that the patches add to what the cells read: 2 for each dof of a cell, x and y once, and for each unknown
+// of the interface 4 for each patch that has it, 4 and its clearing (atomic, coloured), or twice the contributions and
+// 4 more for each of them (gather).
+
+#include <cuda_pipeline_primitives.h>
+
+#include <algorithm>
+
+#include "operators/backend/cuda/product.cuh"
+#include "operators/cell_loops/cell_patches.cuh"
+#include "operators/cell_loops/conflict_resolution.hpp"
+
+namespace femcg::operators::cuda {
+
+/// How patches of different colours keep their order within one launch: each says when it is done, and adds to the
+/// interface only after all that come before it. No two colours need a launch each, with a GPU that runs empty in
+/// between.
+struct PatchOrder {
+  const std::int32_t* patches;           ///< colour by colour
+  const std::uint32_t* earlier_offsets;  ///< in `earlier`, of each of them
+  const std::int32_t* earlier;           ///< patches that it waits for
+  unsigned* done;                        ///< the last product that each patch has finished
+  unsigned* product;                     ///< the number of the last product that all patches have finished
+  unsigned* arrived;                     ///< blocks that have finished this one; zero between launches
+};
+
+/// Waits until all that come before the k-th patch are done. All threads of the block call it. It ends: a block goes
+/// over its patches in their order, and all blocks are resident.
+__device__ inline void wait_for_earlier(const PatchOrder& order, std::int64_t k, unsigned product) {
+  for (std::uint32_t i = order.earlier_offsets[k] + threadIdx.x; i < order.earlier_offsets[k + 1]; i += blockDim.x) {
+    const volatile unsigned* done = order.done + order.earlier[i];
+    while (*done != product) {
+    }
+  }
+  __threadfence();
+  __syncthreads();
+}
+
+/// Tells those that wait for a patch that what it added is there. All threads of the block have passed a barrier.
+__device__ inline void say_done(const PatchOrder& order, std::int32_t patch, unsigned product) {
+  if (threadIdx.x != 0) return;
+  __threadfence();
+  *const_cast<volatile unsigned*>(order.done + patch) = product;
+}
+
+/// What a launch works on, and where it goes.
+template <class T>
+struct PatchWork {
+  Patches all;
+  PatchOrder order;    ///< with colours
+  std::int64_t count;  ///< of the patches
+  ConflictResolution resolution;
+  int room;  ///< numbers of shared memory for the patch's part of x, and for that of y
+  const T* x;
+  T* y;
+  T* contributions;
+  double* energy;  ///< null if not wanted
+  Parts<1> parts;
+};
+
+/// Of the numbers of a patch's shared unknowns, how many a thread has under way together, unless the cells say.
+template <class Cells>
+__host__ __device__ constexpr int shared_ahead() {
+  if constexpr (requires { Cells::shared_ahead; })
+    return Cells::shared_ahead;
+  else
+    return 2;
+}
+
+/// x of a patch to shared memory, past the registers, and zero to y. The numbers of the unknowns that are shared, for
+/// which their x has to wait, are under way while the private ones are.
+template <int threads, int ahead, class T>
+__device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T* x, T* y) {
+  const int own = patch.private_count, end = patch.unknown_count, mine = static_cast<int>(threadIdx.x);
+  const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
+  const T* x_own = work.x + patch.first_own;
+  std::int32_t number[ahead];
+#pragma unroll
+  for (int j = 0; j < ahead; ++j)
+    if (own + mine + j * threads < end) number[j] = __ldg(shared + own + mine + j * threads);
+#pragma unroll 8
+  for (int place = mine; place < own; place += threads) __pipeline_memcpy_async(x + place, x_own + place, sizeof(T));
+#pragma unroll
+  for (int j = 0; j < ahead; ++j)
+    if (const int place = own + mine + j * threads; place < end)
+      __pipeline_memcpy_async(x + place, work.x + number[j], sizeof(T));
+  for (int place = own + mine + ahead * threads; place < end; place += threads)
+    __pipeline_memcpy_async(x + place, work.x + __ldg(shared + place), sizeof(T));
+  __pipeline_commit();
+#pragma unroll 8
+  for (int place = mine; place < end; place += threads) y[place] = T(0);
+  if (mine == 0) x[end] = T(0);
+  __pipeline_wait_prior(0);
+}
+
+/// y of a patch from shared memory, and this thread's share of its x'y.
+template <int threads, class T>
+__device__ double end_patch(const PatchWork<T>& work, const CellPatch& patch, const T* x, const T* y) {
+  const int own = patch.private_count;
+  const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
+  T* contributions = work.contributions + (patch.first_contribution - own);
+  double energy = 0;
+#pragma unroll 8
+  for (int i = threadIdx.x; i < own; i += threads) {
+    energy += energy_of_row(x[i], y[i]);
+    work.y[patch.first_own + i] = y[i];
+  }
+#pragma unroll 2
+  for (int i = own + static_cast<int>(threadIdx.x); i < patch.unknown_count; i += threads) {
+    const T value = y[i];
+    energy += energy_of_row(x[i], value);
+    if (work.resolution == ConflictResolution::gather) {
+      contributions[i] = value;
+      continue;
+    }
+    T* at = work.y + __ldg(shared + i);
+    if (work.resolution == ConflictResolution::atomic)
+      atomicAdd(at, value);
+    else
+      *at = __ldcg(at) + value;  // another multiprocessor may have added to it
+  }
+  return energy;
+}
+
+/// A block per patch, then the next ones in strides of the grid.
+template <class T, class Cells>
+__global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocessor)
+    patch_kernel(PatchWork<T> work, Cells cells) {
+  extern __shared__ __align__(16) double shared_memory[];
+  T* x = reinterpret_cast<T*>(shared_memory);
+  T* y = x + work.room;
+  double energy = 0;
+  const bool ordered = work.resolution == ConflictResolution::coloured;
+  const unsigned product = ordered ? *work.order.product + 1 : 0;
+  for (std::int64_t k = blockIdx.x; k < work.count; k += gridDim.x) {
+    const std::int64_t number = ordered ? work.order.patches[k] : k;
+    const CellPatch patch = work.all.patches[number];
+    with_ahead(cells, work.all, patch, [&](const auto&... ahead) {
+      if (k == blockIdx.x) await_previous();
+      begin_patch<Cells::threads, shared_ahead<Cells>()>(work, patch, x, y);
+      __syncthreads();
+      cells(work.all, patch, x, y, y + work.room, ahead...);
+    });
+    __syncthreads();
+    if (ordered) wait_for_earlier(work.order, k, product);
+    energy += end_patch<Cells::threads>(work, patch, x, y);
+    __syncthreads();
+    if (ordered) say_done(work.order, static_cast<std::int32_t>(number), product);
+  }
+  if (ordered && last_to_arrive(work.order.arrived, gridDim.x) && threadIdx.x == 0) *work.order.product = product;
+  if (work.energy == nullptr) return;
+  const double sums[1] = {energy};
+  sum_of_grid(sums, work.parts, [&](const double(&results)[1]) { *work.energy = results[0]; });
+}
+
+/// The shared memory that a block of a kernel may ask for.
+template <class Kernel>
+std::int64_t most_shared_bytes(Kernel kernel) {
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, kernel), "asking for a kernel's shared memory");
+  return shared_bytes_of_block() - static_cast<std::int64_t>(attributes.sharedSizeBytes);
+}
+
+/// Lets a kernel have all the shared memory there is (the attribute is the kernel's, which several products share), and
+/// returns how many of its blocks the GPU holds at once with `shared_bytes` each.
+template <class Kernel>
+std::int64_t prepare_patch_kernel(Kernel kernel, int threads, std::int64_t shared_bytes) {
+  const std::int64_t most = most_shared_bytes(kernel);
+  if (shared_bytes > most) throw std::logic_error("a patch of cells does not fit into shared memory");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
+        "asking for shared memory");
+  return resident_blocks(kernel, threads, static_cast<std::size_t>(shared_bytes));
+}
+
+template <class T>
+__global__ void clear_interface_kernel(Patches all, std::int64_t interface, T* y) {
+  await_previous();
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t r = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; r < interface; r += stride)
+    y[__ldcs(all.interface + r)] = T(0);
+}
+
+/// y on the interface: the patches' contributions to each unknown, in their order.
+template <class T>
+__global__ void gather_interface_kernel(Patches all, std::int64_t interface, const T* contributions, T* y) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  std::int64_t r = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  // The lists are on their way while the patches are still at work.
+  InterfaceUnknown next(all, r, interface);
+  await_previous();
+  while (r < interface) {
+    const InterfaceUnknown now = next;
+    r += stride;
+    next = InterfaceUnknown(all, r, interface);
+    y[now.position] = now.gathered(all, contributions);
+  }
+}
+
+/// The launches of y = A x, and x'Ax. ConflictResolution::coloured needs patches that are coloured.
+template <class T, class Cells>
+class PatchProduct {
+ public:
+  /// `scratch`: numbers of shared memory that the cells' work needs besides x and y.
+  PatchProduct(const CellPatches& patches, ConflictResolution resolution, std::int64_t scratch = 0)
+      : patches_(patches),
+        resolution_(resolution),
+        room_((patches.most_unknowns + 1 + 3) / 4 * 4),
+        shared_bytes_((2 * room_ + scratch) * static_cast<std::int64_t>(sizeof(T))),
+        scratch_(scratch),
+        blocks_(prepare_patch_kernel(patch_kernel<T, Cells>, Cells::threads, shared_bytes_)),
+        interface_blocks_(std::min((patches.interface.size() + interface_threads - 1) / interface_threads,
+                                   resident_blocks(clear_interface_kernel<T>, interface_threads))),
+        contributions_(resolution == ConflictResolution::gather ? patches.contributions.size() : 0, Device::cuda),
+        parts_(blocks_) {
+    if (resolution != ConflictResolution::coloured) return;
+    Vector<std::int32_t> coloured(patches.patches.size());
+    std::copy(patches.colouring.parts.begin(), patches.colouring.parts.end(), coloured.data());
+    coloured_ = copied(coloured, Device::cuda);
+    earlier_offsets_ = copied(patches.earlier_offsets, Device::cuda);
+    earlier_ = copied(patches.earlier, Device::cuda);
+    done_ = zeros_on_gpu<unsigned>(patches.patches.size() + 2);
+  }
+
+  const CellPatchesOnGpu& patches() const { return patches_; }
+  ConflictResolution resolution() const { return resolution_; }
+  /// Numbers of shared memory for a patch's part of a vector, and for the cells' work.
+  std::int64_t room() const { return room_; }
+  std::int64_t scratch() const { return scratch_; }
+  /// Held for the patches besides the cells' own data.
+  std::int64_t bytes() const {
+    return patches_.bytes() + patches_.gather_bytes() + contributions_.bytes() + order_bytes();
+  }
+  /// The least that a product moves besides the cells' own data: lists, x and y, and what the interface costs.
+  std::int64_t moved_bytes(std::int64_t unknowns) const {
+    const std::int64_t number = sizeof(T);
+    const std::int64_t interface = resolution_ == ConflictResolution::gather
+                                       ? patches_.gather_bytes() + 2 * contributions_.bytes()
+                                       : patches_.interface() * number;
+    return patches_.bytes() + order_bytes() + 2 * unknowns * number + interface;
+  }
+
+  void operator()(const Cells& cells, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
+    PatchWork<T> work{patches_.pointers(),
+                      order(),
+                      patches_.patches(),
+                      resolution_,
+                      static_cast<int>(room_),
+                      x.data(),
+                      y.data(),
+                      contributions_.data(),
+                      energy != nullptr ? energy->data() : nullptr,
+                      parts_.parts()};
+    if (resolution_ != ConflictResolution::gather)
+      launch_early(clear_interface_kernel<T>, interface_blocks_, interface_threads, 0, work.all, patches_.interface(),
+                   y.data());
+    const std::int64_t blocks = std::min(work.count, blocks_);
+    if (resolution_ == ConflictResolution::coloured)
+      launch_cooperative(patch_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(shared_bytes_), work,
+                         cells);
+    else
+      launch_early(patch_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(shared_bytes_), work,
+                   cells);
+    if (resolution_ == ConflictResolution::gather)
+      launch_early(gather_interface_kernel<T>, interface_blocks_, interface_threads, 0, work.all, patches_.interface(),
+                   contributions_.data(), y.data());
+  }
+
+ private:
+  static constexpr int interface_threads = 256;
+
+  std::int64_t order_bytes() const {
+    return coloured_.bytes() + earlier_offsets_.bytes() + earlier_.bytes() + done_.bytes();
+  }
+  PatchOrder order() const {
+    if (resolution_ != ConflictResolution::coloured) return {};
+    unsigned* done = done_.data();
+    return {coloured_.data(),          earlier_offsets_.data(),      earlier_.data(), done,
+            done + patches_.patches(), done + patches_.patches() + 1};
+  }
+
+  CellPatchesOnGpu patches_;
+  ConflictResolution resolution_;
+  std::int64_t room_, shared_bytes_, scratch_, blocks_, interface_blocks_;
+  mutable Vector<T> contributions_;
+  mutable PartsStorage<1> parts_;
+  Vector<std::int32_t> coloured_, earlier_;  ///< see PatchOrder
+  Vector<std::uint32_t> earlier_offsets_;
+  mutable Vector<unsigned> done_;
+};
+
+}  // namespace femcg::operators::cuda

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mesh/function_space.hpp"
+#include "operators/backend/vector.hpp"
+
+namespace femcg::operators {
+
+/// Values of a coefficient at points of one cell: points are count x 3, row by row. Called from several threads at
+/// once.
+using Coefficient = std::function<void(std::int32_t cell, std::span<const double> points, std::span<double> values)>;
+
+/// A facet that carries a Robin term, with alpha at its quadrature points.
+struct RobinFacet {
+  std::int32_t cell;
+  std::int32_t facet;
+  std::vector<double> transfer;
+};
+
+/// a(u, v) = integral of kappa grad u . grad v + integral over Robin facets of alpha u v, on the free dofs of a space.
+///
+/// The quadrature belongs to the form, so that every operator integrates alike.
+struct BilinearForm {
+  const mesh::FunctionSpace* space = nullptr;
+  int quadrature = 2;  ///< mesh::cell_quadrature's n
+  Coefficient diffusion;
+  /// The diffusion in a cell where it is known to be constant there; it spares evaluating it at every point. May be
+  /// empty. Called from several threads at once.
+  std::function<std::optional<double>(std::int32_t cell)> constant_diffusion;
+  std::vector<RobinFacet> robin;             ///< sorted by cell
+  std::vector<std::int32_t> unknown_of_dof;  ///< -1 for constrained dofs
+  std::int32_t unknowns = 0;
+
+  std::int32_t cells() const { return space->mesh().cell_count(); }
+  int dofs_per_cell() const { return space->dofs_per_cell(); }
+  /// The unknown at lattice node i of a cell, -1 where it is constrained.
+  std::int32_t unknown(std::int32_t cell, int i) const { return unknown_of_dof[space->dofs(cell)[i]]; }
+};
+
+}  // namespace femcg::operators

@@ -1,0 +1,85 @@
+// The host's part of cuda_cell_factors: tables, and copies to the device.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "mesh/geometry.hpp"
+#include "operators/forms/cell_diffusion.hpp"
+#include "operators/forms/cell_factors.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+Vector<double> on(Device device, std::span<const double> numbers) {
+  Vector<double> vector(static_cast<std::int64_t>(numbers.size()), device);
+  copy_bytes(numbers.data(), Device::host, vector.data(), device, vector.bytes());
+  return vector;
+}
+
+/// points x axes x functions.
+std::vector<double> joined(const std::vector<Eigen::MatrixXd>& gradients) {
+  std::vector<double> numbers;
+  for (Eigen::Index q = 0; q < gradients[0].rows(); ++q)
+    for (const Eigen::MatrixXd& along : gradients)
+      for (Eigen::Index a = 0; a < along.cols(); ++a) numbers.push_back(along(q, a));
+  return numbers;
+}
+
+bool all_equal(std::span<const double> numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [&](double number) { return number == numbers[0]; });
+}
+
+void set_diffusion(FactorInputs& inputs, const BilinearForm& form, Device device) {
+  const CellDiffusion diffusion = diffusion_of_cells(form);
+  const std::vector<double>& values = diffusion.values;
+  if (diffusion.constant_in_cells && all_equal(values)) {
+    inputs.diffusion = on(device, {values.data(), 1});
+    return;
+  }
+  inputs.diffusion = on(device, values);
+  inputs.diffusion_per_cell = diffusion.constant_in_cells ? 1 : inputs.points;
+  inputs.diffusion_per_point = diffusion.constant_in_cells ? 0 : 1;
+}
+
+}  // namespace
+
+FactorInputs FactorInputs::at_first_point() const {
+  const Device device = gradients.device();
+  FactorInputs first;
+  first.dimension = dimension;
+  first.points = 1;
+  first.nodes = nodes;
+  first.gradients = Vector<double>(std::int64_t{dimension} * nodes, device);
+  copy_bytes(gradients.data(), device, first.gradients.data(), device, first.gradients.bytes());
+  first.weights = on(device, std::vector<double>{1.0});
+  first.coordinates = copied(coordinates, device);
+  first.cell_nodes = copied(cell_nodes, device);
+  first.diffusion = copied(diffusion, device);
+  first.diffusion_per_cell = diffusion_per_cell;
+  return first;
+}
+
+FactorInputs factor_inputs(const BilinearForm& form, Device device) {
+  const mesh::Mesh& mesh = form.space->mesh();
+  const mesh::Quadrature rule = mesh::cell_quadrature(mesh.shape, form.quadrature);
+  const mesh::GeometryTables tables(mesh, rule.points);
+  FactorInputs inputs;
+  inputs.dimension = mesh.dimension();
+  inputs.points = rule.size();
+  inputs.nodes = mesh.nodes_per_cell();
+  inputs.gradients = on(device, joined(tables.gradients));
+  inputs.weights = on(device, {rule.weights.data(), static_cast<std::size_t>(rule.size())});
+  inputs.coordinates = on(device, mesh.coordinates);
+  inputs.cell_nodes = Vector<std::int32_t>(static_cast<std::int64_t>(mesh.cell_nodes.size()), device);
+  copy_bytes(mesh.cell_nodes.data(), Device::host, inputs.cell_nodes.data(), device, inputs.cell_nodes.bytes());
+  set_diffusion(inputs, form, device);
+  return inputs;
+}
+
+Vector<double> basis_gradients(const BilinearForm& form, Device device) {
+  const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
+  return on(device, joined(form.space->basis().gradients(rule.points)));
+}
+
+}  // namespace femcg::operators

@@ -1,0 +1,84 @@
+#pragma once
+
+// D_q at one quadrature point of one cell, by one thread: for kernels that store the factors and for those that use
+// them at once.
+
+#include "operators/backend/cuda/launch.cuh"
+#include "operators/forms/cell_factors.hpp"
+
+namespace femcg::operators::cuda {
+
+/// FactorInputs as plain pointers.
+struct FactorSource {
+  int points, nodes;
+  const double* gradients;
+  const double* weights;
+  const double* coordinates;
+  const std::int32_t* cell_nodes;
+  const double* diffusion;
+  std::int64_t diffusion_per_cell, diffusion_per_point;
+};
+
+inline FactorSource pointers(const FactorInputs& inputs) {
+  return {inputs.points,
+          inputs.nodes,
+          inputs.gradients.data(),
+          inputs.weights.data(),
+          inputs.coordinates.data(),
+          inputs.cell_nodes.data(),
+          inputs.diffusion.data(),
+          inputs.diffusion_per_cell,
+          inputs.diffusion_per_point};
+}
+
+/// J^-1, row by row, and |J|.
+__device__ inline double invert(const double (&m)[4], double (&inverse)[4]) {
+  const double determinant = m[0] * m[3] - m[1] * m[2], scale = 1 / determinant;
+  inverse[0] = scale * m[3];
+  inverse[1] = -scale * m[1];
+  inverse[2] = -scale * m[2];
+  inverse[3] = scale * m[0];
+  return determinant;
+}
+__device__ inline double invert(const double (&m)[9], double (&inverse)[9]) {
+  const double determinant =
+      m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);
+  const double scale = 1 / determinant;
+#pragma unroll
+  for (int i = 0; i < 3; ++i)
+#pragma unroll
+    for (int j = 0; j < 3; ++j) {
+      const int a = (j + 1) % 3, b = (j + 2) % 3, c = (i + 1) % 3, e = (i + 2) % 3;
+      inverse[3 * i + j] = scale * (m[3 * a + c] * m[3 * b + e] - m[3 * a + e] * m[3 * b + c]);
+    }
+  return determinant;
+}
+
+/// D_q = w_q |J| kappa J^-1 J^-T at point q, the upper triangle row by row.
+template <int d>
+__device__ void factors_at(const FactorSource& from, std::int32_t cell, int q, double (&factors)[d * (d + 1) / 2]) {
+  const std::int32_t* nodes = from.cell_nodes + std::int64_t{cell} * from.nodes;
+  const double* gradients = from.gradients + q * d * from.nodes;
+  double jacobian[d * d] = {}, inverse[d * d];
+  for (int a = 0; a < from.nodes; ++a) {
+    const double* at = from.coordinates + std::int64_t{__ldg(nodes + a)} * d;
+#pragma unroll
+    for (int i = 0; i < d; ++i)
+#pragma unroll
+      for (int j = 0; j < d; ++j) jacobian[i * d + j] += __ldg(at + i) * __ldg(gradients + j * from.nodes + a);
+  }
+  const double measure = __ldg(from.weights + q) * invert(jacobian, inverse);
+  const double diffusion = __ldg(from.diffusion + from.diffusion_per_cell * cell + from.diffusion_per_point * q);
+  int entry = 0;
+#pragma unroll
+  for (int a = 0; a < d; ++a)
+#pragma unroll
+    for (int b = a; b < d; ++b) {
+      double sum = 0;
+#pragma unroll
+      for (int k = 0; k < d; ++k) sum += inverse[a * d + k] * inverse[b * d + k];
+      factors[entry++] = measure * diffusion * sum;
+    }
+}
+
+}  // namespace femcg::operators::cuda

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "operators/backend/vector.hpp"
+#include "operators/forms/bilinear_form.hpp"
+#include "operators/forms/cell_layout.hpp"
+
+namespace femcg::operators {
+
+/// What the factors D_q = w_q |J| kappa J^-1 J^-T of all cells are computed from: the geometry's tables at the form's
+/// quadrature points, the mesh's nodes, and the diffusion, in as many numbers as it takes.
+struct FactorInputs {
+  int dimension = 0, points = 0, nodes = 0;  ///< quadrature points and geometry nodes of a cell
+  Vector<double> gradients;                  ///< of the geometric basis: points x reference axes x nodes
+  Vector<double> weights;                    ///< of the quadrature points
+  Vector<double> coordinates;                ///< mesh nodes x dimension
+  Vector<std::int32_t> cell_nodes;           ///< cells x nodes
+  Vector<double> diffusion;                  ///< one number, one a cell, or cells x points
+  std::int64_t diffusion_per_cell = 0;       ///< steps in it from cell to cell: 0, 1 or points
+  std::int64_t diffusion_per_point = 0;      ///< and from point to point: 0 or 1
+
+  int entries() const { return dimension * (dimension + 1) / 2; }
+  /// Of the first quadrature point alone, with weight 1: D / w of affine cells with a constant diffusion.
+  FactorInputs at_first_point() const;
+};
+
+/// On a device. The diffusion is evaluated on the host, at the quadrature points of all cells unless the form knows
+/// where it is constant.
+FactorInputs factor_inputs(const BilinearForm& form, Device device);
+
+/// Gradients of a form's basis at its quadrature points, points x reference axes x dofs, on a device.
+Vector<double> basis_gradients(const BilinearForm& form, Device device);
+
+/// The symmetric D_q of the cells in slots, computed on the GPU in double precision by the formula of CellEvaluator:
+/// the upper triangle row by row (2D: 00 01 11; 3D: 00 01 02 11 12 22). Interleaved, a group of 32 slots has points x
+/// entries x 32 numbers; cell by cell, slots x entries x points, but in 3D slots x pairs of entries x points x the two
+/// of a pair. Empty slots (cell -1) have zeros. Inputs and slots are on the GPU; of the interleaved layout, slots are a
+/// multiple of 32.
+template <std::floating_point T>
+Vector<T> cuda_cell_factors(const FactorInputs& inputs, const Vector<std::int32_t>& cell_of_slot, PlaceLayout layout);
+
+}  // namespace femcg::operators

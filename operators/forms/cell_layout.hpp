@@ -1,0 +1,11 @@
+#pragma once
+
+namespace femcg::operators {
+
+/// Where the dofs of a patch's cells lie in memory.
+enum class PlaceLayout {
+  interleaved,  ///< for a thread per cell: groups of 32 slots, in each pairs of dofs x 32 slots x the two of a pair
+  cell_major    ///< for several threads per cell: slots x dofs
+};
+
+}  // namespace femcg::operators

@@ -1,0 +1,260 @@
+#include "operators/forms/element_matrices.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "mesh/first_failure.hpp"
+#include "mesh/geometry.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// Reference matrices R_ab = sum_q w_q (d_a phi)(d_b phi)', a <= b, the off-diagonal ones symmetrised: for constant D_q
+/// / w_q, K_e = sum_ab D_ab R_ab. Packed lower triangles, one column each.
+Eigen::MatrixXd reference_matrices(const std::vector<Eigen::MatrixXd>& gradients, const Eigen::VectorXd& weights) {
+  const int d = static_cast<int>(gradients.size());
+  const Eigen::Index n = gradients[0].cols();
+  Eigen::MatrixXd packed(n * (n + 1) / 2, d * (d + 1) / 2);
+  for (int a = 0, column = 0; a < d; ++a)
+    for (int b = a; b < d; ++b, ++column) {
+      Eigen::MatrixXd matrix = gradients[a].transpose() * weights.asDiagonal() * gradients[b];
+      if (a != b) matrix += matrix.transpose().eval();
+      for (Eigen::Index i = 0, entry = 0; i < n; ++i)
+        for (Eigen::Index j = 0; j <= i; ++j, ++entry) packed(entry, column) = matrix(i, j);
+    }
+  return packed;
+}
+
+}  // namespace
+
+struct CellEvaluator::State {
+  explicit State(const BilinearForm& bilinear_form)
+      : form(&bilinear_form),
+        mesh(&form->space->mesh()),
+        rule(mesh::cell_quadrature(mesh->shape, form->quadrature)),
+        tables(*mesh, rule.points),
+        geometry(tables),
+        facet_evaluator(*form->space, form->quadrature),
+        d(mesh->dimension()),
+        n(form->dofs_per_cell()),
+        entries(d * (d + 1) / 2),
+        values(form->space->basis().values(rule.points)),
+        gradients(form->space->basis().gradients(rule.points)),
+        reference(reference_matrices(gradients, rule.weights)),
+        diffusion(rule.size()),
+        measures(rule.size()),
+        factors(rule.size() * entries) {}
+
+  template <int d>
+  void compute_factors();
+  bool factors_constant() const;
+  /// The Robin facets of the current cell.
+  std::span<const RobinFacet> robin() const;
+  template <class Add>
+  void for_each_robin_point(Add add);
+  void apply(const std::vector<Eigen::MatrixXd>& b, std::span<const double> d_q,
+             const Eigen::Map<const Eigen::VectorXd>& x, Eigen::Map<Eigen::VectorXd>& y);
+
+  const BilinearForm* form;
+  const mesh::Mesh* mesh;
+  mesh::Quadrature rule;
+  mesh::GeometryTables tables;
+  mesh::CellGeometry geometry;
+  FacetEvaluator facet_evaluator;
+  int d, n, entries;
+  Eigen::MatrixXd values;
+  std::vector<Eigen::MatrixXd> gradients;
+  Eigen::MatrixXd reference;
+  std::vector<double> diffusion, measures, factors;
+  bool constant = false;
+  std::int32_t cell = -1;
+  Eigen::MatrixXd product, scaled, dense;
+  std::vector<Eigen::MatrixXd> absolute_gradients;  ///< made when they are first needed
+  std::vector<double> absolute_factors, absolute_x;
+};
+
+template <int d>
+void CellEvaluator::State::compute_factors() {
+  for (int q = 0; q < rule.size(); ++q) {
+    double inverse[9];
+    geometry.inverse(q, inverse);
+    measures[q] = rule.weights[q] * geometry.determinant(q);
+    double* entry = factors.data() + q * entries;
+    for (int a = 0; a < d; ++a)
+      for (int b = a; b < d; ++b) {
+        double sum = 0;
+        for (int k = 0; k < d; ++k) sum += inverse[a * d + k] * inverse[b * d + k];
+        *entry++ = measures[q] * diffusion[q] * sum;
+      }
+  }
+}
+
+bool CellEvaluator::State::factors_constant() const {
+  double largest = 0;
+  for (int e = 0; e < entries; ++e) largest = std::max(largest, std::abs(factors[e] / rule.weights[0]));
+  for (int q = 1; q < rule.size(); ++q)
+    for (int e = 0; e < entries; ++e)
+      if (std::abs(factors[q * entries + e] / rule.weights[q] - factors[e] / rule.weights[0]) > 1e-13 * largest)
+        return false;
+  return true;
+}
+
+std::span<const RobinFacet> CellEvaluator::State::robin() const {
+  const auto less = [](const RobinFacet& facet, std::int32_t c) { return facet.cell < c; };
+  const auto begin = std::lower_bound(form->robin.begin(), form->robin.end(), cell, less);
+  auto end = begin;
+  while (end != form->robin.end() && end->cell == cell) ++end;
+  return {begin, end};
+}
+
+/// Calls add(weight, basis values row) for every Robin point of the cell: its term is weight phi phi'.
+template <class Add>
+void CellEvaluator::State::for_each_robin_point(Add add) {
+  for (const RobinFacet& term : robin()) {
+    facet_evaluator.move_to({term.cell, term.facet});
+    for (int q = 0; q < facet_evaluator.points(); ++q)
+      add(term.transfer[q] * facet_evaluator.measures()[q], facet_evaluator.values().row(q));
+  }
+}
+
+CellEvaluator::CellEvaluator(const BilinearForm& form) : state_(std::make_unique<State>(form)) {}
+CellEvaluator::~CellEvaluator() = default;
+
+int CellEvaluator::dofs() const { return state_->n; }
+int CellEvaluator::points() const { return state_->rule.size(); }
+
+void CellEvaluator::move_to(std::int32_t cell) {
+  State& s = *state_;
+  s.cell = cell;
+  s.geometry.move_to(*s.mesh, cell);
+  s.form->diffusion(cell, s.geometry.all_points(), s.diffusion);
+  if (s.d == 2)
+    s.compute_factors<2>();
+  else
+    s.compute_factors<3>();
+  s.constant = s.factors_constant();
+}
+
+std::span<const double> CellEvaluator::factors() const { return state_->factors; }
+bool CellEvaluator::constant() const { return state_->constant; }
+std::span<const double> CellEvaluator::points_in_space() const { return state_->geometry.all_points(); }
+std::span<const double> CellEvaluator::measures() const { return state_->measures; }
+const Eigen::MatrixXd& CellEvaluator::values() const { return state_->values; }
+
+void CellEvaluator::matrix(std::span<double> packed) {
+  State& s = *state_;
+  Eigen::Map<Eigen::VectorXd> lower(packed.data(), static_cast<Eigen::Index>(packed.size()));
+  if (s.constant) {
+    const Eigen::Map<const Eigen::VectorXd> first(s.factors.data(), s.entries);
+    lower.noalias() = s.reference * (first / s.rule.weights[0]);
+  } else {
+    // K = sum_a G_a' (sum_b D_ab G_b)
+    s.dense.setZero(s.n, s.n);
+    s.scaled.resize(s.rule.size(), s.n);
+    for (int a = 0; a < s.d; ++a) {
+      s.scaled.setZero();
+      for (int b = 0; b < s.d; ++b) {
+        const int entry = a <= b ? a * s.d - a * (a - 1) / 2 + b - a : b * s.d - b * (b - 1) / 2 + a - b;
+        const Eigen::Map<const Eigen::VectorXd, 0, Eigen::InnerStride<>> along(s.factors.data() + entry, s.rule.size(),
+                                                                               Eigen::InnerStride<>(s.entries));
+        s.scaled.noalias() += along.asDiagonal() * s.gradients[b];
+      }
+      s.dense.triangularView<Eigen::Lower>() += s.gradients[a].transpose() * s.scaled;
+    }
+    for (Eigen::Index i = 0, entry = 0; i < s.n; ++i)
+      for (Eigen::Index j = 0; j <= i; ++j, ++entry) lower[entry] = s.dense(i, j);
+  }
+  s.for_each_robin_point([&](double weight, const auto& phi) {
+    for (Eigen::Index i = 0, entry = 0; i < s.n; ++i)
+      for (Eigen::Index j = 0; j <= i; ++j, ++entry) lower[entry] += weight * phi[i] * phi[j];
+  });
+}
+
+/// sum_q B_q' D_q B_q x
+void CellEvaluator::State::apply(const std::vector<Eigen::MatrixXd>& b, std::span<const double> d_q,
+                                 const Eigen::Map<const Eigen::VectorXd>& x, Eigen::Map<Eigen::VectorXd>& y) {
+  product.resize(rule.size(), d);
+  for (int a = 0; a < d; ++a) product.col(a).noalias() = b[a] * x;
+  for (int q = 0; q < rule.size(); ++q) {
+    const double* f = d_q.data() + q * entries;
+    const double g0 = product(q, 0), g1 = product(q, 1), g2 = d == 3 ? product(q, 2) : 0;
+    if (d == 2) {
+      product(q, 0) = f[0] * g0 + f[1] * g1;
+      product(q, 1) = f[1] * g0 + f[2] * g1;
+    } else {
+      product(q, 0) = f[0] * g0 + f[1] * g1 + f[2] * g2;
+      product(q, 1) = f[1] * g0 + f[3] * g1 + f[4] * g2;
+      product(q, 2) = f[2] * g0 + f[4] * g1 + f[5] * g2;
+    }
+  }
+  y.setZero();
+  for (int a = 0; a < d; ++a) y.noalias() += b[a].transpose() * product.col(a);
+}
+
+void CellEvaluator::apply(std::span<const double> x, std::span<double> y) {
+  State& s = *state_;
+  const Eigen::Map<const Eigen::VectorXd> from(x.data(), s.n);
+  Eigen::Map<Eigen::VectorXd> to(y.data(), s.n);
+  s.apply(s.gradients, s.factors, from, to);
+  s.for_each_robin_point(
+      [&](double weight, const auto& phi) { to += weight * phi.dot(from.transpose()) * phi.transpose(); });
+}
+
+void CellEvaluator::apply_absolute(std::span<const double> x, std::span<double> y) {
+  State& s = *state_;
+  if (s.absolute_gradients.empty())
+    for (const Eigen::MatrixXd& along : s.gradients) s.absolute_gradients.emplace_back(along.cwiseAbs());
+  s.absolute_factors.resize(s.factors.size());
+  s.absolute_x.resize(x.size());
+  const auto absolute = [](double number) { return std::abs(number); };
+  std::transform(s.factors.begin(), s.factors.end(), s.absolute_factors.begin(), absolute);
+  std::transform(x.begin(), x.end(), s.absolute_x.begin(), absolute);
+  const Eigen::Map<const Eigen::VectorXd> from(s.absolute_x.data(), s.n);
+  Eigen::Map<Eigen::VectorXd> to(y.data(), s.n);
+  s.apply(s.absolute_gradients, s.absolute_factors, from, to);
+  s.for_each_robin_point([&](double weight, const auto& phi) {
+    to += weight * phi.cwiseAbs().dot(from.transpose()) * phi.cwiseAbs().transpose();
+  });
+}
+
+void CellEvaluator::diagonal(std::span<double> diagonal) {
+  State& s = *state_;
+  Eigen::Map<Eigen::ArrayXd> d(diagonal.data(), s.n);
+  d.setZero();
+  for (int q = 0; q < s.rule.size(); ++q)
+    for (int a = 0, entry = 0; a < s.d; ++a)
+      for (int b = a; b < s.d; ++b, ++entry)
+        d += (a == b ? 1 : 2) * s.factors[q * s.entries + entry] * s.gradients[a].row(q).transpose().array() *
+             s.gradients[b].row(q).transpose().array();
+  s.for_each_robin_point([&](double weight, const auto& phi) { d += weight * phi.transpose().array().square(); });
+}
+
+ElementMatrices assemble_element_matrices(const BilinearForm& form) {
+  ElementMatrices matrices{form.dofs_per_cell(), {}};
+  matrices.values = Vector<double>(form.cells() * matrices.packed_size());
+  for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
+    evaluator.matrix(
+        {matrices.values.data() + cell * matrices.packed_size(), static_cast<std::size_t>(matrices.packed_size())});
+  });
+  return matrices;
+}
+
+void for_each_cell(const BilinearForm& form, const std::function<void(CellEvaluator&, std::int32_t)>& work) {
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<CellEvaluator> evaluator;
+    failure.guard(mesh::FirstFailure::preparation, [&] { evaluator.emplace(form); });
+#pragma omp for schedule(static)
+    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+      failure.guard(cell, [&] {
+        evaluator->move_to(cell);
+        work(*evaluator, cell);
+      });
+  }
+  failure.rethrow();
+}
+
+}  // namespace femcg::operators

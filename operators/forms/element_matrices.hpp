@@ -1,0 +1,99 @@
+#pragma once
+
+#include <Eigen/Dense>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "operators/backend/vector.hpp"
+#include "operators/forms/bilinear_form.hpp"
+
+namespace femcg::operators {
+
+/// Everything about one cell of a form, computed on the fly: the one place where K_e is defined.
+///
+///   K_e = sum_q B_q' D_q B_q + Robin terms,   D_q = w_q |J| kappa(x_q) J^-1 J^-T,   B_q = reference gradients at point
+///   q
+///
+/// An evaluator keeps scratch memory: one a thread.
+class CellEvaluator {
+ public:
+  explicit CellEvaluator(const BilinearForm& form);
+  ~CellEvaluator();
+
+  int dofs() const;
+  int points() const;
+  /// Goes to a cell: geometry and diffusion at its quadrature points.
+  void move_to(std::int32_t cell);
+
+  /// Symmetric D_q, the upper triangle row by row (2D: 00 01 11; 3D: 00 01 02 11 12 22), quadrature points x entries.
+  std::span<const double> factors() const;
+  /// Whether D_q / w_q is one matrix for all points (affine cell, constant kappa) to rounding.
+  bool constant() const;
+  /// Points in space (count x 3) and w_q |J|.
+  std::span<const double> points_in_space() const;
+  std::span<const double> measures() const;
+  /// Basis values, points x dofs.
+  const Eigen::MatrixXd& values() const;
+
+  /// The lower triangle of K_e, row by row: entry (i, j <= i) at i (i + 1) / 2 + j. Robin terms included.
+  void matrix(std::span<double> packed);
+  /// y = K_e x, straight from the quadrature, without K_e. Robin terms included.
+  void apply(std::span<const double> x, std::span<double> y);
+  /// The sums of the absolute values of all terms that apply adds up: |B_q|' |D_q| |B_q| |x|, Robin terms included.
+  void apply_absolute(std::span<const double> x, std::span<double> y);
+  /// K_e's diagonal.
+  void diagonal(std::span<double> d);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Calls work(evaluator, cell) for every cell, in parallel, with the evaluator moved there. Where cells fail, the
+/// exception of the first of them is thrown afterwards; later ones may not have been visited.
+void for_each_cell(const BilinearForm& form, const std::function<void(CellEvaluator&, std::int32_t)>& work);
+
+/// The vector of all dofs sum_c P_c' v_c, where work(evaluator, cell, v_c) writes the vector of one cell. In parallel
+/// over cells, summed in their order.
+std::vector<double> sum_over_cells(const BilinearForm& form,
+                                   const std::function<void(CellEvaluator&, std::int32_t, std::span<double>)>& work);
+
+/// Geometry and basis on one boundary facet after the other, at the form's quadrature points. Keeps scratch memory: one
+/// a thread.
+class FacetEvaluator {
+ public:
+  FacetEvaluator(const mesh::FunctionSpace& space, int quadrature);
+  ~FacetEvaluator();
+
+  void move_to(mesh::BoundaryFacet facet);
+  int points() const;
+  /// Points in space (count x 3), weights times surface measure, outward unit normals (count x 3).
+  std::span<const double> points_in_space() const;
+  std::span<const double> measures() const;
+  std::span<const double> normals() const;
+  /// Values at the points of the basis functions of all nodes of the cell, points x dofs.
+  const Eigen::MatrixXd& values() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// K_e of every cell, in double precision, packed as in CellEvaluator::matrix.
+struct ElementMatrices {
+  int dofs = 0;
+  Vector<double> values;  ///< cells x dofs (dofs + 1) / 2
+
+  std::int64_t packed_size() const { return std::int64_t{dofs} * (dofs + 1) / 2; }
+  std::span<const double> cell(std::int32_t c) const {
+    return {values.data() + c * packed_size(), static_cast<std::size_t>(packed_size())};
+  }
+};
+
+/// Assembles all element matrices, in parallel.
+ElementMatrices assemble_element_matrices(const BilinearForm& form);
+
+}  // namespace femcg::operators

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+
+#include "operators/backend/vector_operations.hpp"
+#include "operators/operator.hpp"
+
+namespace femcg::operators {
+
+/// Iterations of the single-reduction method inside one kernel that stays on the GPU, for systems so small that
+/// launches would take longer than the work.
+template <std::floating_point T>
+class PersistentCg {
+ public:
+  virtual ~PersistentCg() = default;
+
+  /// That many times w = A u and VectorOperations::advance. Of the scalars, CgScalars::count numbers per iteration, the
+  /// second are of the first iteration to make, the first of the one before; `iterations` + 2 are there. u, p, s, x, r
+  /// go in and come out; w is not used.
+  virtual void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
+                       Vector<T>& x, Vector<T>& r, Vector<double>& scalars) const = 0;
+};
+
+/// What an operator is besides where it may have that loop.
+template <std::floating_point T>
+class WithPersistentCg {
+ public:
+  /// Null where the system is too large for it.
+  virtual std::unique_ptr<PersistentCg<T>> persistent_cg() const = 0;
+
+ protected:
+  ~WithPersistentCg() = default;
+};
+
+/// The loop inside one kernel with an operator; null where there is none.
+template <std::floating_point T>
+std::unique_ptr<PersistentCg<T>> persistent_cg(const Operator<T>& a) {
+  const auto* with = dynamic_cast<const WithPersistentCg<T>*>(&a);
+  return with != nullptr ? with->persistent_cg() : nullptr;
+}
+
+}  // namespace femcg::operators

@@ -1,0 +1,384 @@
+// The single-reduction method of CG (Chronopoulos & Gear 1989) in one kernel that stays on the GPU: a block of 1024
+// threads per multiprocessor. A group of threads has up to two rows, whose entries of p, s, x, r and u it keeps in
+// registers. Blocks exchange twice an iteration (block_exchange.cuh), each time one way through the L2 cache:
+//
+//   u      each entry is published with its round; blocks look at those of their halo until they are of this round,
+//          and put them into their windows in shared memory
+//   sums   u'w, r'u and r'r, of which the last two are published before the product w = A u and met after it
+//
+// Where columns are whole (PersistentMatrix), u passes through memory instead, and the meeting for r'u and r'r before
+// the product gives it its order. Sums are in fixed order: two runs give the same bits.
+//
+// An iteration moves the halos twice between the L2 cache and the multiprocessors, 16 or 8 bytes per entry,
+// and the tails of the matrix, which found no room in shared memory, once: sizeof(Value) + 2 or 4 bytes per entry.
+
+#include "operators/backend/cuda/step_length.cuh"
+#include "operators/persistent/persistent_rows.cuh"
+#include "operators/persistent/persistent_sums.cuh"
+#include "operators/persistent/persistent_vectors.cuh"
+
+namespace femcg::operators::cuda {
+
+namespace {
+
+/// What blocks tell each other, and the round before this launch.
+template <class T>
+struct Exchange {
+  Stamped<double>* parts;
+  Stamped<T>* u;
+  std::uint64_t round;
+};
+
+/// One row's entries, in registers.
+template <class T>
+struct RowOfGroup {
+  PersistentRow row;  ///< its number is -1 where there is none
+  T inverse_diagonal, u, w, p, s, x, r;
+};
+
+/// What a block has in shared memory.
+template <class T, class Value, class Place>
+struct NearMemory {
+  T* window;
+  Value* values;
+  Place* places;
+};
+
+/// Numbers of the iteration that one thread computes for its block.
+struct Step {
+  double alpha, beta;
+  double old_rz, old_energy;
+};
+
+template <class Number>
+__device__ void copy_near(Number* to, const Number* from, std::int64_t count) {
+  const std::int64_t runs = count * std::int64_t{sizeof(Number)} / std::int64_t{sizeof(int4)};
+  for (std::int64_t i = threadIdx.x; i < runs; i += persistent_threads)
+    reinterpret_cast<int4*>(to)[i] = __ldcg(reinterpret_cast<const int4*>(from) + i);
+}
+
+/// Sum of `length` entries, a slice's lanes apart, times u(place): from shared memory, where several warps hide what
+/// one waits for,
+template <class T, class Value, class Place, class Entry>
+__device__ T sum_near(const Value* values, const Place* places, int length, const Entry& u) {
+  T sum = 0;
+#pragma unroll 4
+  for (int k = 0; k < length; ++k)
+    sum += static_cast<T>(values[k * persistent_slice_lanes]) * u(places[k * persistent_slice_lanes]);
+  return sum;
+}
+
+/// and from the L2 cache, from where many are on their way together. Those that are one batch too many repeat
+/// the first of the batch.
+template <class T, class Value, class Place, class Entry>
+__device__ T sum_far(const Value* values, const Place* places, int length, const Entry& u) {
+  constexpr int together = 8;
+  T sum = 0;
+  for (int k = 0; k < length; k += together) {
+    Value value[together];
+    Place place[together];
+#pragma unroll
+    for (int j = 0; j < together; ++j) {
+      const bool there = k + j < length;
+      const std::int64_t at = std::int64_t{there ? k + j : k} * persistent_slice_lanes;
+      place[j] = __ldcg(places + at);
+      value[j] = there ? __ldcg(values + at) : Value(0);
+    }
+#pragma unroll
+    for (int j = 0; j < together; ++j) sum += static_cast<T>(value[j]) * u(place[j]);
+  }
+  return sum;
+}
+
+/// Looks at the halo until it is of this round, several entries at once, and puts it into the window.
+template <class T>
+__device__ void take_halo(const HaloEntry* halo, int count, const Stamped<T>* u, std::uint64_t round, T* window) {
+  constexpr int together = 2;
+  for (int first = static_cast<int>(threadIdx.x); first < count; first += together * persistent_threads) {
+    HaloEntry entry[together];
+    Stamped<T> seen[together];
+#pragma unroll
+    for (int j = 0; j < together; ++j) {
+      const int i = first + j * persistent_threads;
+      if (i < count) entry[j] = halo[i];
+      if (i < count) seen[j] = look_at(u + entry[j].column);
+    }
+#pragma unroll
+    for (int j = 0; j < together; ++j) {
+      if (first + j * persistent_threads >= count) continue;
+      while (!is_of(seen[j], round)) seen[j] = look_at(u + entry[j].column);
+      window[entry[j].place] = seen[j].value;
+    }
+  }
+}
+
+/// The kernel's parts, for one thread, whose group has at most so many rows.
+template <class T, class Value, class Place, int rows>
+class PersistentThread {
+ public:
+  static constexpr bool windowed = std::is_same_v<Place, std::uint16_t>;
+
+  __device__ PersistentThread(const PersistentPointers<Value, Place>& a, const PersistentVectors<T>& v,
+                              const Exchange<T>& exchange, const NearMemory<T, Value, Place>& near,
+                              const PersistentSlice* slices, const PersistentBlock& block)
+      : a_(a), v_(v), exchange_(exchange), near_(near), slices_(slices), block_(block) {
+    const int thread = static_cast<int>(threadIdx.x);
+    first_of_group_ = thread % a.group == 0;
+#pragma unroll
+    for (int k = 0; k < rows; ++k) {
+      RowOfGroup<T>& mine = mine_[k];
+      const int i = (thread + k * persistent_threads) / a.group;
+      mine.row.number = -1;
+      if (i >= block_.rows) continue;
+      mine.row = a.rows[block_.first_row + i];
+      const std::int32_t number = mine.row.number;
+      mine.inverse_diagonal = v.inverse_diagonal != nullptr ? v.inverse_diagonal[number] : T(1);
+      mine.u = v.u[number];
+      mine.p = v.p[number];
+      mine.s = v.s[number];
+      mine.x = v.x[number];
+      mine.r = v.r[number];
+    }
+  }
+
+  /// Whether any thread of the warp has a row.
+  __device__ bool warp_has_rows() const {
+    return static_cast<int>(threadIdx.x) / threads_per_warp * threads_per_warp < block_.rows * a_.group;
+  }
+
+  /// Makes this thread's u known in its block, and to others.
+  __device__ void give_u(std::uint64_t round) {
+#pragma unroll
+    for (int k = 0; k < rows; ++k) {
+      const RowOfGroup<T>& mine = mine_[k];
+      if (mine.row.number < 0 || !first_of_group_) continue;
+      if constexpr (windowed) {
+        if (gridDim.x > 1) publish(exchange_.u + mine.row.number, mine.u, round);
+        near_.window[mine.row.place] = mine.u;
+      } else {
+        __stcg(v_.u + mine.row.number, mine.u);
+      }
+    }
+  }
+  __device__ void take_u(std::uint64_t round) {
+    if constexpr (windowed) take_halo(a_.halo + block_.first_halo, block_.halo, exchange_.u, round, near_.window);
+  }
+
+  /// This thread's part of r'u and r'r.
+  __device__ void add_residual(double& ru, double& rr) const {
+#pragma unroll
+    for (int k = 0; k < rows; ++k) {
+      const RowOfGroup<T>& mine = mine_[k];
+      if (mine.row.number < 0 || !first_of_group_) continue;
+      ru += static_cast<double>(mine.r) * static_cast<double>(mine.u);
+      rr += static_cast<double>(mine.r) * static_cast<double>(mine.r);
+    }
+  }
+
+  /// w = A u; this thread's part of u'w. All lanes of a warp call it.
+  __device__ double multiply() {
+    double uw = 0;
+#pragma unroll
+    for (int k = 0; k < rows; ++k) {
+      T sum = sum_slice(slices_[static_cast<int>(threadIdx.x) / threads_per_warp + k * persistent_warps]);
+      for (int distance = a_.group / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(all_lanes, sum, distance);
+      mine_[k].w = sum;
+      if (mine_[k].row.number >= 0 && first_of_group_) uw += static_cast<double>(mine_[k].u) * static_cast<double>(sum);
+    }
+    return uw;
+  }
+
+  __device__ void update(T alpha, T beta) {
+#pragma unroll
+    for (int k = 0; k < rows; ++k) {
+      RowOfGroup<T>& mine = mine_[k];
+      if (mine.row.number < 0) continue;
+      mine.p = mine.u + beta * mine.p;
+      mine.s = mine.w + beta * mine.s;
+      mine.x += alpha * mine.p;
+      mine.r -= alpha * mine.s;
+      mine.u = mine.inverse_diagonal * mine.r;
+    }
+  }
+
+  __device__ void write_back() const {
+#pragma unroll
+    for (int k = 0; k < rows; ++k) {
+      const RowOfGroup<T>& mine = mine_[k];
+      const std::int32_t number = mine.row.number;
+      if (number < 0 || !first_of_group_) continue;
+      v_.u[number] = mine.u;
+      v_.p[number] = mine.p;
+      v_.s[number] = mine.s;
+      v_.x[number] = mine.x;
+      v_.r[number] = mine.r;
+    }
+  }
+
+ private:
+  __device__ T sum_slice(const PersistentSlice& slice) const {
+    const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
+    const auto u = [&](Place place) {
+      if constexpr (windowed)
+        return near_.window[place];
+      else
+        return __ldcg(v_.u + place);
+    };
+    T sum = sum_near<T>(near_.values + slice.head + lane, near_.places + slice.head + lane, slice.head_length, u);
+    if (slice.tail_length > 0) {
+      const std::int64_t at = block_.tail + slice.tail + lane;
+      sum += sum_far<T>(a_.tail_values + at, a_.tail_places + at, slice.tail_length, u);
+    }
+    return sum;
+  }
+
+  const PersistentPointers<Value, Place>& a_;
+  const PersistentVectors<T>& v_;
+  const Exchange<T>& exchange_;
+  const NearMemory<T, Value, Place>& near_;
+  const PersistentSlice* slices_;
+  const PersistentBlock& block_;
+  bool first_of_group_;
+  RowOfGroup<T> mine_[rows];
+};
+
+/// alpha and beta from the sums of all blocks, by one thread of each; one of the grid writes them down. `now` is the
+/// iteration's record.
+__device__ inline void take_step(const PersistentSums& sums, Step& step, double* now, bool first) {
+  const double uw = total_of(sum_of_uw, sums), rz = total_of(sum_of_ru, sums), rr = total_of(sum_of_rr, sums);
+  step.beta = step_length(rz, step.old_rz);
+  const double energy = uw - step.beta * step.beta * step.old_energy;
+  step.alpha = step_length(rz, energy);
+  step.old_rz = rz;
+  step.old_energy = energy;
+  if (blockIdx.x != 0) return;
+  if (!first) {
+    now[0] = rz;
+    now[1] = rr;
+  }
+  now[2] = energy;
+  now[3] = uw;
+}
+
+template <class T, class Value, class Place, int rows>
+__global__ void __launch_bounds__(persistent_threads, 1)
+    resident_cg_kernel(PersistentPointers<Value, Place> a, PersistentVectors<T> v, int iterations, double* scalars,
+                       Exchange<T> exchange) {
+  constexpr bool ordered = !std::is_same_v<Place, std::uint16_t>;
+  extern __shared__ int4 shared[];
+  __shared__ PersistentSlice slices[persistent_slices_per_block];
+  __shared__ PersistentSums sums;
+  __shared__ Step step;
+  const int warp = static_cast<int>(threadIdx.x) / threads_per_warp;
+  __shared__ PersistentBlock block;
+  if (threadIdx.x == 0) block = a.blocks[blockIdx.x];
+  __syncthreads();
+  NearMemory<T, Value, Place> near;
+  near.window = reinterpret_cast<T*>(shared);
+  near.values = reinterpret_cast<Value*>(shared + window_bytes<T>(block.window) / std::int64_t{sizeof(int4)});
+  near.places = reinterpret_cast<Place*>(near.values + block.head_entries);
+  copy_near(near.values, a.head_values + block.head, block.head_entries);
+  copy_near(near.places, a.head_places + block.head, block.head_entries);
+  copy_near(slices, a.slices + std::int64_t{blockIdx.x} * persistent_slices_per_block, persistent_slices_per_block);
+  if (threadIdx.x < persistent_warps)
+    for (int sum = 0; sum < resident_sums; ++sum) sums.of_warp[sum][threadIdx.x] = 0;
+  if (threadIdx.x == 0) step = {0, 0, scalars[0], scalars[2]};
+  std::uint64_t round = exchange.round + 1;
+  PersistentThread<T, Value, Place, rows> thread(a, v, exchange, near, slices, block);
+  thread.give_u(round);
+  __syncthreads();
+  const bool has_rows = thread.warp_has_rows();
+  for (int iteration = 1;; ++iteration, ++round) {
+    double ru = 0, rr = 0;
+    thread.add_residual(ru, rr);
+    if (has_rows) leave_two(ru, rr, sums);
+    if (iteration <= iterations) thread.take_u(round);
+    __syncthreads();
+    if (warp == persistent_warps - 1) publish_part<ordered>(sum_of_ru, sums, exchange.parts, round);
+    if (warp == persistent_warps - 2) publish_part<ordered>(sum_of_rr, sums, exchange.parts, round);
+    if (iteration > iterations) break;
+    if constexpr (ordered) {
+      wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.parts, round);
+      __syncthreads();
+    }
+    if (has_rows) leave_one(thread.multiply(), sums);
+    __syncthreads();
+    if (warp == 0) publish_part<ordered>(sum_of_uw, sums, exchange.parts, round);
+    wait_for_parts<ordered>(sum_of_uw, ordered ? sum_of_uw : sum_of_rr, sums, exchange.parts, round);
+    __syncthreads();
+    if (threadIdx.x == 0) take_step(sums, step, scalars + std::int64_t{CgScalars::count} * iteration, iteration == 1);
+    __syncthreads();
+    thread.update(static_cast<T>(step.alpha), static_cast<T>(step.beta));
+    thread.give_u(round + 1);
+  }
+  wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.parts, round);
+  __syncthreads();
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    double* last = scalars + std::int64_t{CgScalars::count} * (iterations + 1);
+    last[0] = total_of(sum_of_ru, sums);
+    last[1] = total_of(sum_of_rr, sums);
+  }
+  thread.write_back();
+}
+
+template <class T, class Value, class Place>
+class PersistentLoop final : public PersistentCg<T> {
+ public:
+  explicit PersistentLoop(PersistentMatrix<Value, Place> matrix)
+      : matrix_(std::move(matrix)),
+        kernel_(matrix_.rows_per_group == 1 ? resident_cg_kernel<T, Value, Place, 1>
+                                            : resident_cg_kernel<T, Value, Place, persistent_rows_per_group>),
+        parts_(zeros_on_gpu<Stamped<double>>(resident_parts(matrix_.blocks))),
+        u_(zeros_on_gpu<Stamped<T>>(std::is_same_v<Place, std::uint16_t> && matrix_.blocks > 1 ? matrix_.rows : 0)) {
+    // Of the kernel, which other matrices share: all that there is, whatever this one needs.
+    check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(resident_room_bytes())),
+          "asking for shared memory");
+  }
+
+  void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
+               Vector<T>& r, Vector<double>& scalars) const override {
+    launch_cooperative(kernel_, matrix_.blocks, persistent_threads, static_cast<std::size_t>(matrix_.shared_bytes),
+                       matrix_.pointers(), resident_vectors(vectors, inverse_diagonal, x, r),
+                       static_cast<int>(iterations), scalars.data(), Exchange<T>{parts_.data(), u_.data(), rounds_});
+    rounds_ += static_cast<std::uint64_t>(iterations) + 1;
+  }
+
+ private:
+  using Kernel = void (*)(PersistentPointers<Value, Place>, PersistentVectors<T>, int, double*, Exchange<T>);
+
+  PersistentMatrix<Value, Place> matrix_;
+  Kernel kernel_;
+  mutable Vector<Stamped<double>> parts_;
+  mutable Vector<Stamped<T>> u_;
+  mutable std::uint64_t rounds_ = 0;  ///< of all launches
+};
+
+/// What the kernel keeps in shared memory by itself, and more.
+constexpr std::int64_t reserved_bytes = 4096;
+
+}  // namespace
+
+std::int64_t most_resident_blocks() {
+  static const std::int64_t blocks = multiprocessors();
+  return blocks;
+}
+
+std::int64_t resident_room_bytes() {
+  static const std::int64_t bytes = shared_bytes_of_block() - reserved_bytes;
+  return bytes;
+}
+
+template <class T, class Value, class Place>
+std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<Value, Place> matrix) {
+  return std::make_unique<PersistentLoop<T, Value, Place>>(std::move(matrix));
+}
+
+template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<double, std::uint16_t>);
+template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<double, std::int32_t>);
+template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<float, std::uint16_t>);
+template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<float, std::int32_t>);
+template std::unique_ptr<PersistentCg<float>> make_resident_loop(PersistentMatrix<float, std::uint16_t>);
+template std::unique_ptr<PersistentCg<float>> make_resident_loop(PersistentMatrix<float, std::int32_t>);
+
+}  // namespace femcg::operators::cuda

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace femcg::operators {
+
+/// Threads of a block of the loop inside one kernel, and the rows that a group of them has at most.
+constexpr int persistent_threads = 1024;
+constexpr int persistent_rows_per_group = 2;
+
+/// A slice is what one warp has of the matrix at one go.
+constexpr int persistent_slice_lanes = 32;
+constexpr int persistent_slices_per_block = persistent_rows_per_group * persistent_threads / persistent_slice_lanes;
+
+/// The entries of 32 neighbouring threads: thread t has entries t, t + 32, ... Those of the head are in shared memory,
+/// those of the tail, which found no room there, come from the L2 cache. Places are within the block's head
+/// and tail.
+struct PersistentSlice {
+  std::int32_t head, head_length;  ///< where it begins, and entries per thread
+  std::int32_t tail, tail_length;
+};
+
+/// What one block of threads has of the matrix.
+struct PersistentBlock {
+  std::int32_t first_row, rows;  ///< places in RowLayout::order
+  std::int32_t window, halo;     ///< distinct columns of its rows and its rows; those of them that are other blocks'
+  std::int64_t head, tail;       ///< where its entries begin among those of all blocks
+  std::int64_t first_halo;       ///< where its halo begins
+  std::int32_t head_entries;     ///< of all its slices
+};
+
+/// Which block of the loop inside one kernel (PersistentCg) has which rows, and how their entries lie. A block has
+/// neighbouring rows, sorted by length, as in SELL-C-sigma (Kreutzer et al. 2014) with C = 32 / group and a sorting
+/// scope of the block.
+struct RowLayout {
+  int group = 1;                                    ///< threads per row
+  std::vector<std::int32_t> order;                  ///< rows, block by block, longest first
+  std::vector<PersistentBlock> blocks;              ///< window and halo still zero
+  std::vector<PersistentSlice> slices;              ///< persistent_slices_per_block a block; all in the tail at first
+  std::int64_t head_entries = 0, tail_entries = 0;  ///< of all blocks
+
+  /// Moves as many entries per thread, the same for all slices of a block, into heads as `room_bytes(block)` allow at
+  /// `entry_bytes` an entry.
+  void fill_heads(std::span<const std::int64_t> room_bytes, std::int64_t entry_bytes);
+  /// The most rows that a group of threads has.
+  int rows_per_group() const;
+};
+
+/// The layout of rows with so many entries each, at least one row, on a GPU that holds `most_blocks` blocks at once.
+/// Throws std::invalid_argument where these have no threads for all rows.
+RowLayout lay_out_rows(std::span<const std::int32_t> lengths, std::int64_t most_blocks);
+
+/// Bytes of a GPU that a loop inside one kernel takes for `entries` of so many bytes a value and 32-bit columns, with
+/// their rows, and for what its blocks tell each other. Padding and halos, which depend on the order of rows, are not
+/// in it, nor that columns may take 16 bits.
+std::int64_t persistent_bytes(std::int64_t rows, std::int64_t entries, std::int64_t value_bytes);
+
+}  // namespace femcg::operators

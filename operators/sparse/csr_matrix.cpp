@@ -1,0 +1,215 @@
+#include "operators/sparse/csr_matrix.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "mesh/first_failure.hpp"
+#include "operators/forms/element_matrices.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// One appearance of an unknown: local dof `local` of cell `cell`.
+struct Appearance {
+  std::int32_t cell;
+  std::int32_t local;
+};
+
+/// The cells round every unknown, by unknown.
+struct CellsOfUnknowns {
+  explicit CellsOfUnknowns(const BilinearForm& form) : begin(form.unknowns + std::int64_t{1}) {
+    const int n = form.dofs_per_cell();
+    fill(begin, std::int64_t{0});
+    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+      for (int a = 0; a < n; ++a)
+        if (const std::int32_t i = form.unknown(cell, a); i >= 0) ++begin[i + 1];
+    std::partial_sum(begin.data(), begin.data() + begin.size(), begin.data());
+    appearances = Vector<Appearance>(begin[form.unknowns]);
+    std::vector<std::int64_t> next(begin.data(), begin.data() + form.unknowns);
+    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+      for (int a = 0; a < n; ++a)
+        if (const std::int32_t i = form.unknown(cell, a); i >= 0) appearances[next[i]++] = {cell, a};
+  }
+  std::span<const Appearance> of(std::int32_t unknown) const {
+    return {appearances.data() + begin[unknown], static_cast<std::size_t>(begin[unknown + 1] - begin[unknown])};
+  }
+
+  Vector<std::int64_t> begin;
+  Vector<Appearance> appearances;
+};
+
+bool same_cells(std::span<const Appearance> a, std::span<const Appearance> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](Appearance x, Appearance y) { return x.cell == y.cell; });
+}
+
+/// Columns of one row at a time, ascending. Neighbouring unknowns of one cell, edge or face have the same, which is
+/// noticed.
+class RowColumns {
+ public:
+  RowColumns(const BilinearForm& form, const CellsOfUnknowns& cells) : form_(&form), cells_(&cells) {}
+
+  const std::vector<std::int32_t>& of(std::int32_t row) {
+    const auto round = cells_->of(row);
+    if (last_ >= 0 && same_cells(round, cells_->of(last_))) return columns_;
+    last_ = -1;
+    columns_.clear();
+    for (const Appearance& appearance : round)
+      for (int b = 0; b < form_->dofs_per_cell(); ++b)
+        if (const std::int32_t column = form_->unknown(appearance.cell, b); column >= 0) columns_.push_back(column);
+    std::sort(columns_.begin(), columns_.end());
+    columns_.erase(std::unique(columns_.begin(), columns_.end()), columns_.end());
+    last_ = row;
+    return columns_;
+  }
+
+ private:
+  const BilinearForm* form_;
+  const CellsOfUnknowns* cells_;
+  std::int32_t last_ = -1;
+  std::vector<std::int32_t> columns_;
+};
+
+template <std::floating_point T>
+void count_entries(const BilinearForm& form, const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
+  matrix.rows = form.unknowns;
+  matrix.row_offsets = Vector<std::int64_t>(form.unknowns + std::int64_t{1});
+  matrix.row_offsets[0] = 0;
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    RowColumns columns(form, cells);
+#pragma omp for schedule(static)
+    for (std::int32_t row = 0; row < form.unknowns; ++row)
+      failure.guard(row, [&] { matrix.row_offsets[row + 1] = static_cast<std::int64_t>(columns.of(row).size()); });
+  }
+  failure.rethrow();
+  std::partial_sum(matrix.row_offsets.data(), matrix.row_offsets.data() + matrix.row_offsets.size(),
+                   matrix.row_offsets.data());
+}
+
+template <std::floating_point T>
+void list_columns(const BilinearForm& form, const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
+  matrix.columns = Vector<std::int32_t>(matrix.nonzeros());
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    RowColumns columns(form, cells);
+#pragma omp for schedule(static)
+    for (std::int32_t row = 0; row < form.unknowns; ++row)
+      failure.guard(row, [&] {
+        const std::vector<std::int32_t>& of_row = columns.of(row);
+        std::copy(of_row.begin(), of_row.end(), matrix.columns.data() + matrix.row_offsets[row]);
+      });
+  }
+  failure.rethrow();
+}
+
+/// Position of entry (i, j) in a packed symmetric matrix.
+std::int64_t packed_index(int i, int j) {
+  return i >= j ? std::int64_t{i} * (i + 1) / 2 + j : std::int64_t{j} * (j + 1) / 2 + i;
+}
+
+/// Values of one row at a time: the sum of the element matrices' entries, in the order of cells.
+class RowSum {
+ public:
+  RowSum(const BilinearForm& form, const CellsOfUnknowns& cells, const ElementMatrices& matrices)
+      : form_(&form), cells_(&cells), matrices_(&matrices) {}
+
+  /// `columns` are the row's, ascending.
+  const std::vector<double>& of(std::int32_t row, std::span<const std::int32_t> columns) {
+    const auto round = cells_->of(row);
+    const int n = form_->dofs_per_cell();
+    if (last_ < 0 || !same_cells(round, cells_->of(last_))) {
+      last_ = -1;
+      positions_.clear();
+      for (const Appearance& appearance : round)
+        for (int b = 0; b < n; ++b) {
+          const std::int32_t column = form_->unknown(appearance.cell, b);
+          const auto place = std::lower_bound(columns.begin(), columns.end(), column);
+          positions_.push_back(column < 0 ? -1 : static_cast<std::int32_t>(place - columns.begin()));
+        }
+      last_ = row;
+    }
+    values_.assign(columns.size(), 0.0);
+    const std::int32_t* position = positions_.data();
+    for (const Appearance& appearance : round) {
+      const double* entries = matrices_->cell(appearance.cell).data();
+      for (int b = 0; b < n; ++b, ++position)
+        if (*position >= 0) values_[*position] += entries[packed_index(appearance.local, b)];
+    }
+    return values_;
+  }
+
+ private:
+  const BilinearForm* form_;
+  const CellsOfUnknowns* cells_;
+  const ElementMatrices* matrices_;
+  std::int32_t last_ = -1;
+  /// Where in the row each local dof of the cells round it goes; rows with the same cells share it.
+  std::vector<std::int32_t> positions_;
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+struct MatrixRows<T>::State {
+  explicit State(const BilinearForm& of) : form(&of), cells(of) {}
+  const BilinearForm* form;
+  CellsOfUnknowns cells;
+};
+
+template <std::floating_point T>
+MatrixRows<T>::MatrixRows(const BilinearForm& form) : state_(std::make_unique<State>(form)) {
+  count_entries(form, state_->cells, offsets_);
+}
+template <std::floating_point T>
+MatrixRows<T>::MatrixRows(MatrixRows&&) noexcept = default;
+template <std::floating_point T>
+MatrixRows<T>::~MatrixRows() = default;
+
+template <std::floating_point T>
+std::int64_t MatrixRows<T>::assembling_bytes() const {
+  return state_->cells.begin.bytes() + state_->cells.appearances.bytes();
+}
+
+template <std::floating_point T>
+CsrMatrix<T> assemble(MatrixRows<T> rows, const ElementMatrices& element_matrices) {
+  const BilinearForm& form = *rows.state_->form;
+  const CellsOfUnknowns& cells = rows.state_->cells;
+  CsrMatrix<T> matrix = std::move(rows.offsets_);
+  list_columns(form, cells, matrix);
+  matrix.values = Vector<T>(matrix.nonzeros());
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    RowSum sum(form, cells, element_matrices);
+#pragma omp for schedule(static)
+    for (std::int32_t row = 0; row < form.unknowns; ++row)
+      failure.guard(row, [&] {
+        const std::int64_t begin = matrix.row_offsets[row], size = matrix.row_offsets[row + 1] - begin;
+        const std::vector<double>& values =
+            sum.of(row, {matrix.columns.data() + begin, static_cast<std::size_t>(size)});
+        std::copy(values.begin(), values.end(), matrix.values.data() + begin);
+      });
+  }
+  failure.rethrow();
+  return matrix;
+}
+
+CsrMatrix<double> sparsity_pattern(const BilinearForm& form) {
+  const CellsOfUnknowns cells(form);
+  CsrMatrix<double> matrix;
+  count_entries(form, cells, matrix);
+  list_columns(form, cells, matrix);
+  return matrix;
+}
+
+template class MatrixRows<double>;
+template class MatrixRows<float>;
+template CsrMatrix<double> assemble(MatrixRows<double>, const ElementMatrices&);
+template CsrMatrix<float> assemble(MatrixRows<float>, const ElementMatrices&);
+
+}  // namespace femcg::operators

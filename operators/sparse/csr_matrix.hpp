@@ -1,0 +1,60 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+
+#include "operators/backend/vector.hpp"
+
+namespace femcg::operators {
+
+struct BilinearForm;
+struct ElementMatrices;
+
+/// A square matrix in compressed rows on the host, columns ascending within a row. The common source of every stored
+/// format.
+template <std::floating_point T>
+struct CsrMatrix {
+  std::int32_t rows = 0;
+  Vector<std::int64_t> row_offsets;  ///< rows + 1
+  Vector<std::int32_t> columns;
+  Vector<T> values;
+
+  std::int64_t nonzeros() const { return rows == 0 ? 0 : row_offsets[rows]; }
+  std::int64_t bytes() const { return row_offsets.bytes() + columns.bytes() + values.bytes(); }
+};
+
+/// The lengths of the rows of a form's matrix, counted before the matrix is there; the form must outlive it.
+template <std::floating_point T>
+class MatrixRows {
+ public:
+  explicit MatrixRows(const BilinearForm& form);
+  MatrixRows(MatrixRows&&) noexcept;
+  ~MatrixRows();
+  /// The matrix's row offsets; no columns and no values.
+  const CsrMatrix<T>& offsets() const { return offsets_; }
+  /// Bytes that assembling takes beside the matrix and the element matrices.
+  std::int64_t assembling_bytes() const;
+
+ private:
+  template <std::floating_point U>
+  friend CsrMatrix<U> assemble(MatrixRows<U>, const ElementMatrices&);
+
+  struct State;
+  std::unique_ptr<State> state_;
+  CsrMatrix<T> offsets_;
+};
+
+/// A = sum over cells of P_c' K_c P_c on the unknowns of a form: row by row, each row from the cells round its unknown,
+/// so that threads never meet and the sums have one order.
+template <std::floating_point T>
+CsrMatrix<T> assemble(MatrixRows<T> rows, const ElementMatrices& element_matrices);
+template <std::floating_point T>
+CsrMatrix<T> assemble(const BilinearForm& form, const ElementMatrices& element_matrices) {
+  return assemble(MatrixRows<T>(form), element_matrices);
+}
+
+/// The pattern alone (values empty).
+CsrMatrix<double> sparsity_pattern(const BilinearForm& form);
+
+}  // namespace femcg::operators

@@ -1,0 +1,361 @@
+#include "solver/benchmark/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "operators/sparse/single_values.hpp"
+#include "solver/benchmark/agreement.hpp"
+#include "solver/benchmark/timing.hpp"
+#include "solver/krylov/preconditioner.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/problem/setup.hpp"
+
+namespace femcg::solver {
+
+using operators::Device;
+using operators::Needs;
+
+std::string_view name(Outcome outcome) {
+  constexpr std::array<std::string_view, 5> names{"timed", "disagrees", "failed", "not applicable", "interrupted"};
+  return names[static_cast<int>(outcome)];
+}
+
+namespace {
+
+// Of the estimate of what caches do for x (Reguly & Giles 2012, section 5.5): rows that share a cache, and what a cache
+// fetches at once.
+constexpr std::int32_t rows_per_block = 512;
+constexpr std::int64_t bytes_per_line(Device device) { return device == Device::host ? 64 : 32; }
+
+/// One comparison in one precision.
+template <std::floating_point T>
+class Comparing {
+ public:
+  Comparing(const System& system, const ComparisonSettings& settings, const Record& common)
+      : system_(system), settings_(settings), common_(common) {}
+
+  std::vector<BenchmarkResult> run(const std::vector<BenchmarkEntry>& entries);
+
+ private:
+  /// An operator that agreed, until it is timed.
+  struct Made {
+    BenchmarkResult* row;
+    std::unique_ptr<operators::Operator<T>> a;
+    std::optional<operators::Vector<T>> inverse_diagonal;
+  };
+
+  bool step(const std::string& next) {
+    ++steps_done_;
+    return tell(next);
+  }
+  bool tell(const std::string& next) {
+    interrupted_ = interrupted_ || !settings_.go_on(static_cast<double>(steps_done_) / steps_, next);
+    return !interrupted_;
+  }
+  void describe(const BenchmarkEntry& entry, BenchmarkResult& row) const;
+  void assemble(const std::vector<BenchmarkEntry>& entries);
+  void copy_load(Device device);
+  void enter(const BenchmarkEntry& entry, BenchmarkResult& row);
+  void make(const BenchmarkEntry& entry, BenchmarkResult& row);
+  void time_group();
+  const ReferenceProduct& reference();
+  const CopyBandwidth& copy_bandwidth(Device device);
+  void fill_in(BenchmarkResult& row, const operators::OperatorDescription& of, const operators::Operator<T>& a);
+
+  const System& system_;
+  const ComparisonSettings& settings_;
+  const Record& common_;
+  operators::ElementMatrices element_matrices_;
+  std::shared_ptr<const operators::CsrMatrix<T>> matrix_;
+  std::shared_ptr<const operators::MatrixStatistics> statistics_;
+  std::map<Device, std::int64_t> cached_input_bytes_;
+  double element_seconds_ = 0, matrix_seconds_ = 0;
+  std::string assembly_failure_;
+  bool assembly_refused_ = false;
+  std::optional<ReferenceProduct> reference_;
+  std::map<Device, operators::Vector<T>> load_;
+  std::map<Device, CopyBandwidth> copy_bandwidth_;
+  std::vector<Made> group_;
+  int steps_ = 1, steps_done_ = 0;
+  bool interrupted_ = false;
+};
+
+const operators::OperatorDescription& row_of(const BenchmarkEntry& entry) {
+  return *operators::find_operator(entry.op.name);
+}
+
+/// The matrix of a file in the precision of the comparison.
+std::shared_ptr<const operators::CsrMatrix<double>> converted(
+    const std::shared_ptr<const operators::CsrMatrix<double>>& matrix, double) {
+  return matrix;
+}
+std::shared_ptr<const operators::CsrMatrix<float>> converted(
+    const std::shared_ptr<const operators::CsrMatrix<double>>& matrix, float) {
+  return std::make_shared<const operators::CsrMatrix<float>>(operators::to_single(*matrix));
+}
+
+void fail(BenchmarkResult& row, const std::exception& error) {
+  row.outcome = Outcome::failed;
+  row.reason = reason_of(error);
+  row.refused = is_refusal(error);
+}
+
+/// Assembles what the entries are made from. Where that fails, those who need it say so.
+template <std::floating_point T>
+void Comparing<T>::assemble(const std::vector<BenchmarkEntry>& entries) try {
+  const auto needed = [&](Needs needs) {
+    return std::ranges::any_of(entries, [&](const BenchmarkEntry& e) {
+      return e.not_applicable.empty() && row_of(e).needs_on(e.device) == needs;
+    });
+  };
+  std::optional<operators::MatrixRows<T>> rows;
+  if (system_.form != nullptr && (needed(Needs::matrix) || needed(Needs::element_matrices))) {
+    if (needed(Needs::matrix)) timed(matrix_seconds_, [&] { rows.emplace(*system_.form); });
+    require_memory(need_of_assembly<T>(*system_.form, rows ? &*rows : nullptr), "assembling");
+    timed(element_seconds_, [&] { element_matrices_ = operators::assemble_element_matrices(*system_.form); });
+  }
+  if (!needed(Needs::matrix)) return;
+  timed(matrix_seconds_, [&] {
+    matrix_ =
+        system_.form != nullptr
+            ? std::make_shared<const operators::CsrMatrix<T>>(operators::assemble(std::move(*rows), element_matrices_))
+            : converted(system_.matrix, T());
+  });
+  statistics_ = std::make_shared<operators::MatrixStatistics>(operators::statistics(*matrix_));
+  for (const Device device : {Device::host, Device::cuda})
+    cached_input_bytes_[device] =
+        operators::cached_input_bytes(matrix_->row_offsets.span(), matrix_->columns.span(), matrix_->rows,
+                                      rows_per_block, sizeof(T), bytes_per_line(device));
+} catch (const std::exception& error) {
+  assembly_failure_ = reason_of(error);
+  assembly_refused_ = is_refusal(error);
+}
+
+template <std::floating_point T>
+const ReferenceProduct& Comparing<T>::reference() {
+  if (!reference_)
+    reference_ = system_.form != nullptr ? reference_product(*system_.form) : reference_product(*system_.matrix);
+  return *reference_;
+}
+
+template <std::floating_point T>
+const CopyBandwidth& Comparing<T>::copy_bandwidth(Device device) {
+  const auto [found, missing] = copy_bandwidth_.try_emplace(device);
+  if (missing) found->second = measure_copy_bandwidth(device);
+  return found->second;
+}
+
+/// The right-hand side on a device.
+template <std::floating_point T>
+void Comparing<T>::copy_load(Device device) {
+  if (system_.load == nullptr || load_.contains(device)) return;
+  operators::Vector<T> on_host(system_.unknowns());
+  std::ranges::transform(*system_.load, on_host.data(), [](double value) { return static_cast<T>(value); });
+  operators::Vector<T> b(system_.unknowns(), device);
+  operators::copy(on_host, b);
+  load_.emplace(device, std::move(b));
+}
+
+/// What is known before anything is built.
+template <std::floating_point T>
+void Comparing<T>::describe(const BenchmarkEntry& entry, BenchmarkResult& row) const {
+  row.record = common_;
+  row.record.op = entry.op;
+  row.record.precision = settings_.precision;
+  row.record.device = entry.device;
+  row.record.machine.device = device_name(entry.device);
+  row.record.preconditioner = system_.preconditioner;
+  row.sweep = entry.sweep;
+  row.source = system_.source;
+  // A matrix in single precision is a rounded one.
+  const bool rounded = operators::has_single_values<T>(entry.op.options);
+  row.agreement_bound = rounded ? agreement_bound<float>() : agreement_bound<T>();
+  row.reason = "stopped before it was timed";
+  if (!entry.not_applicable.empty()) {
+    row.outcome = Outcome::not_applicable;
+    row.reason = entry.not_applicable;
+  }
+}
+
+/// The costs of an operator that was made.
+template <std::floating_point T>
+void Comparing<T>::fill_in(BenchmarkResult& row, const operators::OperatorDescription& of,
+                           const operators::Operator<T>& a) {
+  Record& record = row.record;
+  record.footprint = a.footprint();
+  record.chosen = a.chosen();
+  record.seconds.assembly = of.needs_on(record.device) == Needs::form ? 0 : element_seconds_;
+  if (of.needs == Needs::matrix) {
+    record.seconds.assembly += matrix_seconds_;
+    row.matrix = statistics_;
+    const std::int64_t input_once = std::int64_t{sizeof(T)} * a.size();
+    row.caching_bytes = record.footprint.moved_bytes - input_once + cached_input_bytes_.at(record.device);
+  }
+}
+
+/// Makes one operator and checks it. Throws what the operator throws.
+template <std::floating_point T>
+void Comparing<T>::make(const BenchmarkEntry& entry, BenchmarkResult& row) {
+  const operators::OperatorDescription& of = row_of(entry);
+  const Needs needs = of.needs_on(entry.device);
+  if (needs != Needs::form && assembly_refused_) throw InputError(assembly_failure_);
+  if (needs != Needs::form && !assembly_failure_.empty()) throw std::runtime_error(assembly_failure_);
+  operators::Ingredients<T> from;
+  from.device = entry.device;
+  from.form = system_.form;
+  if (needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
+  if (needs == Needs::matrix) from.matrix = matrix_;
+  const MemoryUser user{&of,         &entry.op.options, entry.device, system_.preconditioner != "none", system_.method,
+                        system_.loop};
+  row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
+  if (system_.load != nullptr) require_loop(row.record.memory, user);
+  require_memory(row.record.memory, "it");
+  const CopyBandwidth& copies = copy_bandwidth(entry.device);  // first, while there is room for its arrays
+  row.record.machine.copy_bandwidth = copies.bytes_per_second;
+  row.record.remarks = common_.remarks;
+  if (!copies.remark.empty()) row.record.remarks.push_back(copies.remark);
+  Made made{&row, nullptr, std::nullopt};
+  row.record.seconds.conversion = 0;  // an attempt that did not fit beside the others does not count
+  timed(row.record.seconds.conversion, [&] {
+    made.a = of.make(from, entry.op.options);
+    operators::synchronize(entry.device);
+  });
+  fill_in(row, of, *made.a);
+  row.agreement = worst_difference(*made.a, reference());
+  if (*row.agreement > row.agreement_bound) {
+    row.outcome = Outcome::disagrees;
+    row.reason = std::isinf(*row.agreement)
+                     ? "its product has entries that are not finite, or not 0 where nothing is added up"
+                     : fmt::format(
+                           "its product differs from the reference by {:.1e} of the terms that are added up; rounding "
+                           "explains {:.1e}",
+                           *row.agreement, row.agreement_bound);
+    return;
+  }
+  if (system_.load != nullptr) {
+    copy_load(entry.device);
+    made.inverse_diagonal = make_preconditioner(system_.preconditioner, *made.a);
+  }
+  group_.push_back(std::move(made));
+}
+
+/// Makes one operator; where it does not fit beside the others, those are timed first, and then given back.
+template <std::floating_point T>
+void Comparing<T>::enter(const BenchmarkEntry& entry, BenchmarkResult& row) try {
+  if (!group_.empty()) try {
+      return make(entry, row);
+    } catch (const std::bad_alloc&) {
+      time_group();
+    }
+  make(entry, row);
+} catch (const std::exception& error) {
+  fail(row, error);
+}
+
+/// What two iterations move beside their products, in words per unknown (operators::VectorOperations). A loop inside
+/// one kernel keeps its vectors in registers.
+std::int64_t words_of_two_iterations(const CgResult& result, bool preconditioned) {
+  if (result.loop == CgLoop::resident) return 0;
+  if (result.method == CgMethod::single_reduction) return 18 + (preconditioned ? 6 : 0);
+  return (result.deferred ? 15 : 16) + (preconditioned ? 4 : 0);
+}
+
+/// Times the operators at hand in turn, and frees them.
+template <std::floating_point T>
+void Comparing<T>::time_group() {
+  std::vector<TimedEntry<T>> entries;
+  for (const Made& made : group_)
+    entries.push_back({.a = made.a.get(),
+                       .b = system_.load != nullptr ? &load_.at(made.a->device()) : nullptr,
+                       .inverse_diagonal = made.inverse_diagonal ? &*made.inverse_diagonal : nullptr,
+                       .method = system_.method,
+                       .loop = system_.loop});
+  if (group_.empty()) return;
+  std::size_t turn = 0;
+  const auto next = [&] {
+    return fmt::format("timing {}, repetition {} of {}", group_[turn % group_.size()].row->record.op.name,
+                       std::min<std::size_t>(turn / group_.size() + 1, settings_.repetitions), settings_.repetitions);
+  };
+  const auto go_on = [&] {
+    ++turn;
+    return step(next());
+  };
+  if (!tell(next())) {
+    group_.clear();
+    return;
+  }
+  const TimingSettings settings{settings_.iterations, settings_.repetitions, go_on, settings_.stop};
+  time_in_turn<T>(entries, settings, [&](std::size_t i, const std::exception& error) { fail(*group_[i].row, error); });
+  for (std::size_t i = 0; i < group_.size(); ++i) {
+    BenchmarkResult& row = *group_[i].row;
+    if (row.outcome == Outcome::failed || entries[i].product.empty()) continue;
+    row.outcome = Outcome::timed;
+    row.reason.clear();
+    row.record.apply = entries[i].product;
+    row.iteration = entries[i].iteration;
+    row.record.solve.method = entries[i].method;
+    row.record.solve.loop = entries[i].loop;
+    row.record.solve.deferred = entries[i].deferred;
+    const std::int64_t words = words_of_two_iterations(row.record.solve, entries[i].inverse_diagonal != nullptr);
+    row.iteration_bytes = row.record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * group_[i].a->size() / 2;
+    row.record.solve.iterations = row.iteration.empty() ? 0 : settings_.iterations;
+    row.record.solve.seconds = row.iteration.median() * static_cast<double>(row.record.solve.iterations);
+    row.record.seconds.solve = row.record.solve.seconds;
+  }
+  group_.clear();
+}
+
+template <std::floating_point T>
+std::vector<BenchmarkResult> Comparing<T>::run(const std::vector<BenchmarkEntry>& entries) {
+  std::vector<BenchmarkResult> rows(entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) describe(entries[i], rows[i]);
+  steps_ = static_cast<int>(entries.size()) * (1 + settings_.repetitions) + 1;
+  if (!step("assembling")) return rows;
+  assemble(entries);
+  for (std::size_t i = 0; i < entries.size() && !interrupted_; ++i) {
+    if (!step("making and checking " + entries[i].op.name)) break;
+    if (rows[i].outcome != Outcome::not_applicable) enter(entries[i], rows[i]);
+  }
+  if (!interrupted_) time_group();
+  return rows;
+}
+
+/// What the rows say of each other: break-even with the fastest csr of the same device, reduction against ellpack.
+void relate(std::vector<BenchmarkResult>& rows) {
+  const auto best = [&](std::string_view wanted, const BenchmarkResult& like) {
+    const BenchmarkResult* found = nullptr;
+    for (const BenchmarkResult& row : rows)
+      if (row.record.op.name == wanted && row.record.device == like.record.device && row.outcome == Outcome::timed &&
+          (found == nullptr || row.ranked().median() < found->ranked().median()))
+        found = &row;
+    return found;
+  };
+  for (BenchmarkResult& row : rows) {
+    if (row.outcome != Outcome::timed || row_of({row.record.op, {}, {}, {}}).needs != Needs::matrix) continue;
+    if (const BenchmarkResult* ellpack = best("ellpack", row))
+      row.data_reduction = 1 - static_cast<double>(row.record.footprint.stored_bytes) /
+                                   static_cast<double>(ellpack->record.footprint.stored_bytes);
+    const BenchmarkResult* csr = best("csr", row);
+    if (csr == nullptr || row.record.op.name == "csr") continue;
+    const double gain = csr->ranked().median() - row.ranked().median();
+    if (gain > 0) row.break_even = std::ceil(row.record.seconds.conversion / gain);
+  }
+}
+
+}  // namespace
+
+std::vector<BenchmarkResult> compare_operators(const System& system, const std::vector<BenchmarkEntry>& entries,
+                                               const ComparisonSettings& settings, const Record& common) {
+  std::vector<BenchmarkResult> rows = settings.precision == Precision::double_
+                                          ? Comparing<double>(system, settings, common).run(entries)
+                                          : Comparing<float>(system, settings, common).run(entries);
+  relate(rows);
+  return rows;
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operators/catalogue.hpp"
+#include "operators/sparse/csr_matrix.hpp"
+#include "solver/records/result.hpp"
+
+namespace femcg::solver {
+
+/// One linear system that every operator is tried on: a finite-element problem, or a matrix from a file.
+struct System {
+  const operators::BilinearForm* form = nullptr;               ///< null for a matrix
+  std::shared_ptr<const operators::CsrMatrix<double>> matrix;  ///< null for a form
+  const std::vector<double>* load = nullptr;                   ///< right-hand side of CG; null: products only
+  std::string preconditioner = "none";
+  std::shared_ptr<const MatrixSource> source;  ///< of a matrix
+  CgMethod method = CgMethod::automatic;
+  CgLoop loop = CgLoop::automatic;
+
+  std::int32_t unknowns() const { return form != nullptr ? form->unknowns : matrix->rows; }
+};
+
+/// An operator that takes part, on one device.
+struct BenchmarkEntry {
+  OperatorChoice op;
+  operators::Device device = operators::Device::host;
+  std::map<std::string, std::string> sweep;  ///< the swept keys and their values here
+  std::string not_applicable;                ///< why it cannot take part; empty where it can
+};
+
+struct ComparisonSettings {
+  Precision precision = Precision::double_;
+  int iterations = 200;
+  int repetitions = 5;
+  /// Told before each step which fraction of all is done and what comes next; false once the user wants to stop.
+  std::function<bool(double done, const std::string& next)> go_on;
+  /// Asked within a step whether the user wants to stop.
+  std::function<bool()> stop = {};
+};
+
+/// Makes every entry's operator, checks that it agrees with the reference, and times those that do, in turn. Those
+/// that do not agree are not timed. Operators that do not fit in memory together are timed in groups. An entry that
+/// fails says why in its row, and the others go on. `common` is what all records share.
+std::vector<BenchmarkResult> compare_operators(const System& system, const std::vector<BenchmarkEntry>& entries,
+                                               const ComparisonSettings& settings, const Record& common);
+
+}  // namespace femcg::solver

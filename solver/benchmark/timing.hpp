@@ -1,0 +1,49 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "operators/operator.hpp"
+#include "solver/krylov/cg_choice.hpp"
+#include "solver/records/samples.hpp"
+
+namespace femcg::solver {
+
+/// Times products y = A x, x'Ax included, of one operator: after a warm-up, at least 5 of them and then for about half
+/// a second, 101 at most.
+template <std::floating_point T>
+Samples time_products(const operators::Operator<T>& a);
+
+/// An operator among others that are timed in turn, and what came out.
+template <std::floating_point T>
+struct TimedEntry {
+  const operators::Operator<T>* a = nullptr;
+  const operators::Vector<T>* b = nullptr;                 ///< right-hand side of CG; null: products only
+  const operators::Vector<T>* inverse_diagonal = nullptr;  ///< preconditioner of CG, may be null
+  CgMethod method = CgMethod::automatic;                   ///< as asked for; afterwards as chosen
+  CgLoop loop = CgLoop::automatic;
+  bool deferred = false;   ///< CgResult::deferred
+  Samples product = {};    ///< seconds of one product
+  Samples iteration = {};  ///< seconds of one CG iteration
+};
+
+struct TimingSettings {
+  std::int64_t iterations = 200;  ///< of CG, in each repetition
+  int repetitions = 5;
+  /// Called after every repetition of every entry; false ends the settings, and what was measured stays.
+  std::function<bool()> go_on;
+  /// Asked at every iteration whether to end the settings at once; the repetition at hand is then dropped.
+  std::function<bool()> stop;
+};
+
+/// Times products and CG iterations of several operators in turn, repetition by repetition, so that a drift of the
+/// machine hits all alike. A repetition is a batch of products that lasts some milliseconds and then `iterations`
+/// iterations of CG from x = 0 without a test of convergence; where the residual vanishes before, CG begins again.
+/// Whatever one entry throws is told to `failed`, and the others go on.
+template <std::floating_point T>
+void time_in_turn(std::vector<TimedEntry<T>>& entries, const TimingSettings& settings,
+                  const std::function<void(std::size_t entry, const std::exception&)>& failed);
+
+}  // namespace femcg::solver

@@ -1,0 +1,312 @@
+#include "solver/case/case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "operators/catalogue.hpp"
+#include "solver/case/case_mesh.hpp"
+#include "solver/case/case_reader.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using Kind = CaseNode::Kind;
+
+constexpr int largest_quadrature = 16;  // mesh::cell_quadrature's limit
+
+constexpr NumberRule not_negative{"a number that is not negative", [](double a) { return a >= 0; }};
+
+/// Notes a constant that breaks a rule; what varies is checked where it is evaluated.
+void check_constant(const Expression& expression, const std::string& path, const NumberRule& rule, Problems& problems) {
+  if (const auto value = expression.constant(); value && !rule.holds(*value))
+    problems.add(expression.place(),
+                 fmt::format("{} must be {}, not {}", path, rule.words, in_quotes(expression.text())));
+}
+
+void read_equation(const MapReader& top, Case& to) {
+  const MapReader equation(top, "equation", {"diffusion", "source"});
+  const auto field = [&](const std::string& key, double fallback) {
+    return equation.read(key, Field{Expression(fallback), {}, equation.place()},
+                         [](const ValueReader& value) { return value.field(); });
+  };
+  to.diffusion = field("diffusion", 1.0);
+  to.source = field("source", 0.0);
+  if (to.diffusion.everywhere)
+    check_constant(*to.diffusion.everywhere, "equation.diffusion", positive_number, top.problems());
+  for (const auto& [region, expression] : to.diffusion.by_region)
+    check_constant(expression, "equation.diffusion." + region, positive_number, top.problems());
+}
+
+/// The kind of condition that the given keys make; nothing where they make none.
+std::optional<BoundaryKind> boundary_kind(const MapReader& entries) {
+  const bool value = entries.has("value"), flux = entries.has("flux");
+  const bool transfer = entries.has("transfer"), ambient = entries.has("ambient");
+  if (value && !flux && !transfer && !ambient) return BoundaryKind::value;
+  if (flux && !value && !transfer && !ambient) return BoundaryKind::flux;
+  if (transfer && ambient && !value && !flux) return BoundaryKind::transfer;
+  return std::nullopt;
+}
+
+void read_boundary(const MapReader& top, Case& to) {
+  const std::string right = "exactly one of {value: u}, {flux: diffusion du/dn} or {transfer: h, ambient: u}";
+  const auto value = top.find("boundary");
+  if (!value) return;
+  const auto groups = value->entries("group: {value: 0}");
+  if (!groups) return;
+  for (const ValueReader& group : *groups) {
+    if (!group.is(Kind::map)) {
+      group.must_be(right);
+      continue;
+    }
+    const MapReader entries(group, {"value", "flux", "transfer", "ambient"});
+    const auto expression = [&](const std::string& key) {
+      return entries.read(key, Expression(0.0), [](const ValueReader& item) { return item.expression(); });
+    };
+    const auto kind = boundary_kind(entries);
+    if (!kind) top.problems().add(group.key_place(), group.path() + " must be " + right);
+    BoundaryCondition condition{group.key(), group.key_place(), kind.value_or(BoundaryKind::value)};
+    condition.value = expression(entries.has("flux") ? "flux" : "value");
+    condition.transfer = expression("transfer");
+    condition.ambient = expression("ambient");
+    check_constant(condition.transfer, group.path() + ".transfer", not_negative, top.problems());
+    to.boundary.push_back(std::move(condition));
+  }
+}
+
+/// Notes an unknown name and options that the operator does not take.
+void check_operator(const OperatorChoice& choice, const Place& name_place, const std::map<std::string, Place>& places,
+                    Problems& problems) {
+  const operators::OperatorDescription* row = operators::find_operator(choice.name);
+  if (!row) {
+    std::vector<std::string> names;
+    for (const operators::OperatorDescription& known : operators::catalogue()) names.emplace_back(known.name);
+    problems.add(name_place, fmt::format("unknown operator {}{} (see femcg list operators)", in_quotes(choice.name),
+                                         did_you_mean(choice.name, names)));
+    return;
+  }
+  for (const auto& option : choice.options) try {
+      operators::check_options(*row, {option});
+    } catch (const std::invalid_argument& error) {
+      problems.add(places.at(option.first), error.what());
+    }
+}
+
+/// A name, or a map of the name and its options.
+std::optional<OperatorChoice> read_operator(const ValueReader& value) {
+  OperatorChoice choice;
+  choice.place = value.place();
+  Place name_place = value.place();
+  std::map<std::string, Place> option_places;
+  if (value.is(Kind::scalar)) {
+    choice.name = value.node().text;
+  } else {
+    const auto entries = value.entries("{name: csr, coop: 8}, or the name alone");
+    if (!entries) return std::nullopt;
+    for (const ValueReader& entry : *entries) {
+      const auto text = entry.text();
+      if (!text) continue;
+      if (entry.key() == "name") {
+        choice.name = *text;
+        name_place = entry.place();
+      } else {
+        choice.options.emplace(entry.key(), *text);
+        option_places.emplace(entry.key(), entry.key_place());
+      }
+    }
+  }
+  check_operator(choice, name_place, option_places, value.problems());
+  return choice;
+}
+
+/// An operator for GPUs only where the user insists on the CPU. (Whether there is a GPU is for the run to find out.)
+void check_device(const SolverChoice& solver, Problems& problems) {
+  const operators::OperatorDescription* row = operators::find_operator(solver.op.name);
+  if (row && !row->host && solver.device == "cpu")
+    problems.add(solver.op.place, fmt::format("the operator {} has no version for the CPU; choose another, or "
+                                              "solver.device: cuda",
+                                              in_quotes(solver.op.name)));
+}
+
+/// A loop inside one kernel where there can be none. (Whether the operator has one is for the run to find out.)
+void check_loop(const SolverChoice& choice, Problems& problems) {
+  if (choice.loop != CgLoop::resident) return;
+  if (choice.method == CgMethod::classic)
+    problems.add(choice.loop_place,
+                 "solver.loop: resident is of the single-reduction method; leave out solver.cg: classic");
+  if (choice.device == "cpu")
+    problems.add(choice.loop_place, "solver.loop: resident is for GPUs; leave it out, or use solver.device: cuda");
+}
+
+void read_solver(const MapReader& top, Case& to) {
+  const MapReader solver(
+      top, "solver",
+      {"operator", "preconditioner", "precision", "device", "tolerance", "max_iterations", "cg", "loop"});
+  to.solver.op = solver.read("operator", OperatorChoice{"csr", {}, solver.place()}, read_operator);
+  std::vector<std::string> names;
+  for (const PreconditionerDescription& known : preconditioners()) names.push_back(known.name);
+  to.solver.preconditioner = solver.choice("preconditioner", "jacobi", names);
+  to.solver.precision =
+      solver.choice("precision", "double", {"double", "single"}) == "single" ? Precision::single : Precision::double_;
+  to.solver.device = solver.choice("device", "auto", {"auto", "cpu", "cuda"});
+  to.solver.tolerance =
+      solver.number("tolerance", 1e-8, {"a number above 0 and below 1", [](double a) { return a > 0 && a < 1; }});
+  to.solver.max_iterations = solver.whole("max_iterations", 10000, 0, 1'000'000'000);
+  const std::string method = solver.choice("cg", "auto", {"auto", "classic", "single-reduction"});
+  const std::string loop = solver.choice("loop", "auto", {"auto", "launched", "resident"});
+  for (const CgMethod known : {CgMethod::classic, CgMethod::single_reduction})
+    if (method == name(known)) to.solver.method = known;
+  for (const CgLoop known : {CgLoop::launched, CgLoop::resident})
+    if (loop == name(known)) to.solver.loop = known;
+  to.solver.loop_place = solver.find("loop") ? solver.find("loop")->place() : solver.place();
+  check_loop(to.solver, top.problems());
+  check_device(to.solver, top.problems());
+}
+
+void read_ordering(const MapReader& top, Case& to) {
+  const MapReader ordering(top, "ordering", {"cells", "unknowns"});
+  const std::string cells = ordering.choice("cells", "auto", {"auto", "natural", "curve"});
+  to.mesh.cell_order = cells == "natural" ? CellOrder::natural
+                       : cells == "curve" ? CellOrder::curve
+                                          : CellOrder::automatic;
+  const std::string unknowns = ordering.choice("unknowns", "first-touch", {"first-touch", "reverse-cuthill-mckee"});
+  to.unknown_order = unknowns == "first-touch" ? UnknownOrder::first_touch : UnknownOrder::reverse_cuthill_mckee;
+}
+
+/// The box's dimension; 0 for a file, which tells later.
+int known_dimension(const MeshChoice& mesh) {
+  const auto* box = std::get_if<mesh::BoxOptions>(&mesh.source);
+  return box ? mesh::dimension(box->shape) : 0;
+}
+
+void read_probe(const ValueReader& probe, Case& to) {
+  const auto coordinates = probe.items("a point, such as [0.5, 0.5]");
+  if (!coordinates) return;
+  const int dimension = known_dimension(to.mesh);
+  const std::size_t count = coordinates->size();
+  std::array<double, 3> point{};
+  if (count < 2 || count > 3 || (dimension != 0 && count != static_cast<std::size_t>(dimension))) {
+    const std::string right = dimension != 0 ? fmt::format("{}", dimension) : "2 or 3";
+    probe.note(fmt::format("{} must be a point of {} coordinates, not {}", probe.path(), right, count));
+    return;
+  }
+  for (std::size_t axis = 0; axis < count; ++axis) point[axis] = (*coordinates)[axis].number(any_number).value_or(0.0);
+  to.output.probes.push_back({probe.key(), point, probe.place()});
+}
+
+void read_output(const MapReader& top, Case& to) {
+  const MapReader output(top, "output", {"directory", "vtu", "probes"});
+  to.output.directory = std::filesystem::path("results") / to.name;
+  if (const auto directory = output.find("directory"))
+    if (const auto text = directory->text()) {
+      to.output.directory = *text;
+      if (text->empty()) directory->must_be("the name of a folder");
+    }
+  to.output.vtu = output.flag("vtu", true);
+  if (const auto probes = output.find("probes"))
+    if (const auto entries = probes->entries("name: [x, y, z]"))
+      for (const ValueReader& probe : *entries) read_probe(probe, to);
+}
+
+/// One key of compare.sweep. What the key and its values mean is found out where the sweep is expanded.
+void read_sweep_axis(const ValueReader& axis, CompareChoice& to) {
+  const auto items = axis.items("a list of values");
+  if (!items) return;
+  SweepAxis read{axis.key(), {}, axis.key_place()};
+  for (const ValueReader& item : *items) read.values.push_back(flow_text(item.node()));
+  to.sweep.push_back(std::move(read));
+}
+
+void read_compare(const MapReader& top, Case& to) {
+  const MapReader compare(top, "compare", {"operators", "devices", "sweep", "iterations", "repetitions"});
+  const auto operators = compare.find("operators");
+  if (!operators || operators->node().text == "all") {
+    to.compare.all_operators = true;
+    for (const operators::OperatorDescription& row : operators::catalogue())
+      to.compare.operators.push_back({std::string(row.name), {}, compare.place()});
+  } else if (const auto items = operators->items("all, or a list of operators")) {
+    for (const ValueReader& item : *items)
+      if (auto choice = read_operator(item)) to.compare.operators.push_back(*std::move(choice));
+  }
+  to.compare.devices = {to.solver.device};
+  if (const auto devices = compare.find("devices"))
+    if (const auto items = devices->items("a list of auto, cpu or cuda")) {
+      to.compare.devices.clear();
+      for (const ValueReader& item : *items)
+        if (const auto device = item.choice({"auto", "cpu", "cuda"})) to.compare.devices.push_back(*device);
+    }
+  if (const auto sweep = compare.find("sweep"))
+    if (const auto axes = sweep->entries("a key and its values, such as degree: [1, 2, 3, 4]"))
+      for (const ValueReader& axis : *axes) read_sweep_axis(axis, to.compare);
+  to.compare.iterations = static_cast<int>(compare.whole("iterations", 200, 1, largest_int));
+  to.compare.repetitions = static_cast<int>(compare.whole("repetitions", 5, 1, 1000));
+}
+
+Case read_sections(const MapReader& top, const std::filesystem::path& file) {
+  Case to;
+  to.file = file;
+  to.name = file.stem().string();
+  to.title = top.read("title", to.name, [](const ValueReader& value) { return value.text(); });
+  to.degree = static_cast<int>(top.whole("degree", 1, 1, mesh::max_degree));
+  to.mesh = read_mesh_choice(top, file.parent_path(), to.degree);
+  // Fewer points would leave modes of u without energy: the matrix were singular.
+  to.quadrature = static_cast<int>(top.whole("quadrature", to.degree + 1, to.degree + 1, largest_quadrature));
+  read_equation(top, to);
+  read_boundary(top, to);
+  if (const auto exact = top.find("exact")) to.exact = exact->field();
+  read_ordering(top, to);
+  read_solver(top, to);
+  read_output(top, to);
+  read_compare(top, to);
+  return to;
+}
+
+void apply(const std::vector<Override>& overrides, CaseNode& tree, Problems& problems) {
+  for (const Override& override : overrides) try {
+      apply_override(tree, override);
+    } catch (const InputError& error) {
+      problems.add(error.sentences());
+    }
+}
+
+}  // namespace
+
+const std::vector<PreconditionerDescription>& preconditioners() {
+  static const std::vector<PreconditionerDescription> list{
+      {"none", "plain conjugate gradients"},
+      {"jacobi", "the inverse of the diagonal"},
+  };
+  return list;
+}
+
+Case read_case(const std::filesystem::path& file, const std::vector<Override>& overrides) {
+  CaseNode tree = read_tree(file);
+  tree.place = file.string() + ":1:1";
+  Problems problems;
+  apply(overrides, tree, problems);
+  const MapReader top(ValueReader(tree, "", problems), {"title", "mesh", "degree", "quadrature", "equation", "boundary",
+                                                        "exact", "ordering", "solver", "output", "compare"});
+  Case result = read_sections(top, file);
+  problems.check();
+  for (const Override& override : overrides)
+    if (override.place.empty()) result.set.emplace_back(override.key, override.value);
+  return result;
+}
+
+CompareChoice read_compare_choice(const std::vector<Override>& overrides) {
+  CaseNode tree;
+  tree.kind = Kind::map;
+  Problems problems;
+  apply(overrides, tree, problems);
+  Case result;
+  read_compare(MapReader(ValueReader(tree, "", problems), {"compare"}), result);
+  problems.check();
+  return result.compare;
+}
+
+}  // namespace femcg::solver

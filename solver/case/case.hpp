@@ -1,0 +1,139 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "mesh/box.hpp"
+#include "mesh/gmsh_reader.hpp"
+#include "operators/backend/device.hpp"
+#include "solver/case/expression.hpp"
+#include "solver/krylov/cg_choice.hpp"
+
+namespace femcg::solver {
+
+enum class BoundaryKind { value, flux, transfer };  ///< Dirichlet, Neumann, Robin
+
+/// u = value, or kappa du/dn = flux, or kappa du/dn = transfer (ambient - u), on one boundary group.
+struct BoundaryCondition {
+  std::string group;  ///< physical group or box side; "all" is every boundary facet
+  Place place;
+  BoundaryKind kind = BoundaryKind::value;
+  Expression value = 0.0;  ///< of value or flux
+  Expression transfer = 0.0;
+  Expression ambient = 0.0;
+};
+
+/// An operator by name, with the options that the user gave it (all as text; the operator reads and checks them).
+struct OperatorChoice {
+  std::string name = "csr";
+  std::map<std::string, std::string> options;
+  Place place;
+};
+
+enum class Precision { single, double_ };
+enum class CellOrder { automatic, natural, curve };
+enum class UnknownOrder { first_touch, reverse_cuthill_mckee };
+
+struct MeshChoice {
+  std::variant<mesh::BoxOptions, mesh::GmshOptions> source;
+  std::optional<std::int64_t> box_dofs;          ///< what a box was given by, where not by its cells
+  int refine = 0;                                ///< uniform refinements; GmshOptions::refine is the same number
+  std::map<std::string, Expression> conditions;  ///< of the groups of a file that have one (GroupRule::where), as text
+  CellOrder cell_order = CellOrder::automatic;  ///< automatic: as generated for a box, along a Hilbert curve for a file
+  Place place;
+};
+
+struct SolverChoice {
+  OperatorChoice op;
+  std::string preconditioner = "jacobi";
+  Precision precision = Precision::double_;
+  std::string device = "auto";  ///< auto, cpu, cuda
+  double tolerance = 1e-8;      ///< on |b - A u| / |b|
+  std::int64_t max_iterations = 10000;
+  CgMethod method = CgMethod::automatic;
+  CgLoop loop = CgLoop::automatic;
+  Place loop_place;
+};
+
+/// A point at which the solution is reported.
+struct Probe {
+  std::string name;
+  std::array<double, 3> point{};
+  Place place{};
+};
+
+struct OutputChoice {
+  std::filesystem::path directory;
+  bool vtu = true;
+  std::vector<Probe> probes;
+};
+
+/// A key that takes several values in one comparison: of the case (degree, precision, mesh.refine, ...), or an option
+/// of operators.
+struct SweepAxis {
+  std::string key;
+  std::vector<std::string> values;  ///< YAML
+  Place place;
+};
+
+struct CompareChoice {
+  std::vector<OperatorChoice> operators;
+  bool all_operators = false;        ///< those that do not apply are left out, rather than shown with the reason
+  std::vector<std::string> devices;  ///< auto, cpu, cuda
+  std::vector<SweepAxis> sweep;      ///< every combination is compared
+  int iterations = 200;
+  int repetitions = 5;
+};
+
+/// A case file with every default filled in.
+struct Case {
+  std::filesystem::path file;
+  std::string name;                                      ///< the file's stem
+  std::vector<std::pair<std::string, std::string>> set;  ///< key and value of each --set that wins over the file
+  std::string title;
+  MeshChoice mesh;
+  UnknownOrder unknown_order = UnknownOrder::first_touch;
+  int degree = 1;
+  int quadrature = 2;  ///< mesh::cell_quadrature's n
+  Field diffusion;
+  Field source;
+  std::vector<BoundaryCondition> boundary;
+  std::optional<Field> exact;
+  SolverChoice solver;
+  OutputChoice output;
+  CompareChoice compare;
+};
+
+/// A preconditioner that `solver.preconditioner` may name.
+struct PreconditionerDescription {
+  std::string name;
+  std::string meaning;
+};
+const std::vector<PreconditionerDescription>& preconditioners();
+
+/// What the command line, or a sweep, says over the file.
+struct Override {
+  std::string key;       ///< dotted path, e.g. mesh.box.cells
+  std::string value;     ///< YAML
+  Place place{};         ///< for messages; empty: "--set <key>"
+  bool literal = false;  ///< the value is a text as it stands, not YAML
+};
+
+/// Reads and checks a case file. Throws InputError with every problem found, each with line and column and the nearest
+/// known key; unknown names of operators and preconditioners included.
+Case read_case(const std::filesystem::path& file, const std::vector<Override>& overrides = {});
+
+/// The section `compare` of an empty case: what the overrides say, and defaults. Throws as read_case does.
+CompareChoice read_compare_choice(const std::vector<Override>& overrides);
+
+/// The case as YAML with every default written out; read_case of it gives the same case.
+std::string to_yaml(const Case& resolved);
+
+}  // namespace femcg::solver

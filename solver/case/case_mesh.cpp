@@ -1,0 +1,217 @@
+#include "solver/case/case_mesh.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "solver/messages/sentence.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using Kind = CaseNode::Kind;
+
+constexpr int most_refinements = 12;
+constexpr NumberRule distortion_2d{"a number from 0 to 0.3 in 2D", [](double a) {
+                                     return a >= 0 && a <= mesh::most_distortion(mesh::CellShape::quadrilateral);
+                                   }};
+constexpr NumberRule distortion_3d{"a number from 0 to 0.2 in 3D", [](double a) {
+                                     return a >= 0 && a <= mesh::most_distortion(mesh::CellShape::hexahedron);
+                                   }};
+
+std::vector<std::string> cell_names() {
+  std::vector<std::string> names;
+  for (const mesh::CellShape shape : mesh::all_cell_shapes) names.emplace_back(mesh::name(shape));
+  return names;
+}
+
+/// Cells along each axis; their number, 2 or 3, is the dimension, answered (0 where the key is wrong).
+int read_cells(const MapReader& box, mesh::BoxOptions& options) {
+  const auto value = box.find("cells");
+  if (!value) {
+    if (!box.has("cells"))
+      box.problems().add(box.place(), "mesh.box needs the number of cells, such as cells: [64, 64], or of dofs");
+    return 0;
+  }
+  const auto items = value->items("a list of 2 or 3 whole numbers");
+  if (!items) return 0;
+  if (items->size() < 2 || items->size() > 3) {
+    value->note(fmt::format("mesh.box.cells must be 2 or 3 whole numbers, not {}", items->size()));
+    return 0;
+  }
+  for (std::size_t axis = 0; axis < items->size(); ++axis)
+    options.cells[axis] = static_cast<int>((*items)[axis].whole(1, largest_int).value_or(1));
+  return static_cast<int>(items->size());
+}
+
+void read_size(const MapReader& box, int dimension, mesh::BoxOptions& options) {
+  const auto value = box.find("size");
+  if (!value) return;
+  const auto items = value->items("a list of 2 or 3 positive numbers");
+  if (!items) return;
+  if (items->size() > 3 || (dimension != 0 && static_cast<int>(items->size()) != dimension)) {
+    value->note(fmt::format("mesh.box.size has {} numbers, but mesh.box.cells has {}", items->size(), dimension));
+    return;
+  }
+  for (std::size_t axis = 0; axis < items->size(); ++axis)
+    options.size[axis] = (*items)[axis].number(positive_number).value_or(1.0);
+}
+
+/// The dimension of a box that is given by its number of dofs: as many as it has edge lengths, or its cells'.
+int dimension_without_cells(const MapReader& box) {
+  if (const auto size = box.find("size"); size && size->is(Kind::list))
+    return static_cast<int>(size->node().children.size());
+  if (const auto cell = box.find("cell"))
+    if (const auto shape = mesh::cell_shape_from_name(cell->node().text)) return mesh::dimension(*shape);
+  return 2;
+}
+
+/// Cells along each axis, as near to cubes as can be, so that there are about `dofs` dofs: prod_i (degree cells_i + 1).
+void choose_cells(std::int64_t dofs, int dimension, int degree, mesh::BoxOptions& options) {
+  double volume = 1;
+  for (int axis = 0; axis < dimension; ++axis) volume *= options.size[axis];
+  const double a_length = std::pow(static_cast<double>(dofs) / volume, 1.0 / dimension);
+  for (int axis = 0; axis < dimension; ++axis) {
+    const double cells = std::round((options.size[axis] * a_length - 1) / degree);
+    options.cells[axis] = static_cast<int>(std::clamp(cells, 1.0, 1e9));
+  }
+}
+
+mesh::BoxOptions read_box(const MapReader& mesh, int degree, std::optional<std::int64_t>& dofs) {
+  const MapReader box(mesh, "box", {"cells", "dofs", "size", "cell", "distort"});
+  mesh::BoxOptions options;
+  const bool by_dofs = box.has("dofs");
+  if (by_dofs && box.has("cells"))
+    box.problems().add(box.place(), "mesh.box has both cells and dofs; keep one of them");
+  const int dimension = by_dofs ? std::clamp(dimension_without_cells(box), 2, 3) : read_cells(box, options);
+  read_size(box, dimension, options);
+  if (by_dofs) {
+    dofs = box.whole("dofs", 1, 1, largest_int);
+    choose_cells(*dofs, dimension, degree, options);
+  }
+
+  options.shape = dimension == 3 ? mesh::CellShape::hexahedron : mesh::CellShape::quadrilateral;
+  const std::string cell = box.choice("cell", std::string(mesh::name(options.shape)), cell_names());
+  options.shape = *mesh::cell_shape_from_name(cell);
+  if (dimension != 0 && mesh::dimension(options.shape) != dimension)
+    box.find("cell")->note(fmt::format("mesh.box.cell is {}, which has {} dimensions, but mesh.box.{} has {} numbers",
+                                       cell, mesh::dimension(options.shape), by_dofs ? "size" : "cells", dimension));
+  options.distort = box.number("distort", 0.0, mesh::dimension(options.shape) == 3 ? distortion_3d : distortion_2d);
+  if (const auto count = box.find(by_dofs ? "dofs" : "cells")) try {
+      mesh::check_box(options);
+    } catch (const std::invalid_argument& error) {
+      count->note(error.what());  // what else could be wrong has been replaced by what is right
+    }
+  return options;
+}
+
+/// The physical names that the user gives, and the conditions as texts.
+void read_groups(const MapReader& mesh, mesh::GmshOptions& options, std::map<std::string, Expression>& conditions) {
+  const auto value = mesh.find("groups");
+  if (!value) return;
+  const auto groups = value->entries("name: {dimension: 2, tags: [1, 2]} or name: {dimension: 2, where: \"z < 1e-9\"}");
+  if (!groups) return;
+  for (const ValueReader& group : *groups) {
+    const MapReader entries(group, {"dimension", "tags", "where"});
+    if (!group.is(Kind::map)) continue;
+    mesh::GroupRule rule;
+    rule.dimension = static_cast<int>(entries.whole("dimension", 0, 1, 3));
+    if (!entries.has("dimension"))
+      mesh.problems().add(group.key_place(),
+                          group.path() + " needs its dimension: 3 solids, 2 surfaces, 1 curves, such as dimension: 2");
+    if (entries.has("tags") == entries.has("where"))
+      mesh.problems().add(group.key_place(), group.path() + " needs either tags or where, exactly one of them");
+    if (const auto tags = entries.find("tags"))
+      if (const auto items = tags->items("a list of whole numbers"))
+        for (const ValueReader& tag : *items)
+          rule.tags.push_back(static_cast<int>(tag.whole(1, largest_int).value_or(1)));
+    if (const auto where = entries.find("where"))
+      if (const auto condition = where->expression()) {
+        rule.where = [expression = *condition](double x, double y, double z) { return expression(x, y, z) != 0; };
+        conditions.emplace(group.key(), *condition);
+      }
+    options.groups.emplace(group.key(), std::move(rule));
+  }
+}
+
+constexpr std::array geometry_suffixes{".geo", ".geo_unrolled", ".step", ".stp", ".brep", ".iges", ".igs"};
+
+std::string lower_case_suffix(const std::filesystem::path& file) {
+  std::string suffix = file.extension().string();
+  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return suffix;
+}
+
+/// Notes a file that is not there or of no known kind.
+void check_mesh_file(const ValueReader& value, const std::filesystem::path& file) {
+  std::error_code error;
+  const std::string suffix = lower_case_suffix(file);
+  if (!std::filesystem::exists(file, error))
+    value.note("mesh.file: there is no such file: " + in_quotes(file.string()));
+  else if (std::filesystem::is_directory(file, error))
+    value.note("mesh.file is a directory: " + in_quotes(file.string()));
+  else if (suffix != ".msh" && std::ranges::find(geometry_suffixes, suffix) == geometry_suffixes.end())
+    value.note("mesh.file must be a mesh (.msh) or a geometry (.geo, .step, .stp, .brep, .iges, .igs), not " +
+               in_quotes(file.filename().string()));
+}
+
+mesh::GmshOptions read_file(const MapReader& mesh, const std::filesystem::path& folder,
+                            std::map<std::string, Expression>& conditions) {
+  mesh::GmshOptions options;
+  if (const auto value = mesh.find("file"))
+    if (const auto name = value->text()) {
+      options.file = (folder / *name).lexically_normal();
+      check_mesh_file(*value, options.file);
+    }
+  if (const auto size = mesh.find("size")) options.size = size->number(positive_number);
+  options.order = static_cast<int>(mesh.whole("order", 1, 1, mesh::max_degree));
+  options.tensor_cells = mesh.choice("cells", "simplex", {"simplex", "tensor"}) == "tensor";
+  if (lower_case_suffix(options.file) == ".msh")
+    for (const char* key : {"size", "order", "cells"})
+      if (const auto value = mesh.find(key))
+        value->note(fmt::format("mesh.{} is for geometry files; a .msh file is meshed already", key));
+  read_groups(mesh, options, conditions);
+  return options;
+}
+
+}  // namespace
+
+MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& folder, int degree) {
+  MeshChoice choice;
+  const MapReader mesh(top, "mesh", {"file", "size", "order", "cells", "refine", "groups", "box"});
+  choice.place = mesh.place();
+  if (!top.has("mesh")) {
+    top.problems().add(top.place(), "the case has no mesh; add mesh: {file: ...} or mesh: {box: {cells: [64, 64]}}");
+    return choice;
+  }
+  choice.refine = static_cast<int>(mesh.whole("refine", 0, 0, most_refinements));
+  if (!top.find("mesh") || !top.find("mesh")->is(Kind::map)) return choice;  // noted already
+  if (mesh.has("file") == mesh.has("box")) {
+    top.problems().add(mesh.place(), mesh.has("file") ? "mesh has both file and box; keep one of them"
+                                                      : "mesh needs either file or box");
+    return choice;
+  }
+  if (mesh.has("file")) {
+    mesh::GmshOptions file = read_file(mesh, folder, choice.conditions);
+    file.refine = choice.refine;
+    choice.source = std::move(file);
+    return choice;
+  }
+  for (const char* key : {"size", "order", "cells", "groups"})
+    if (const auto value = mesh.find(key))
+      top.problems().add(value->key_place(),
+                         fmt::format("mesh.{} goes with mesh.file, not with a box{}", key,
+                                     std::string_view(key) == "size" || std::string_view(key) == "cells"
+                                         ? fmt::format(" (which has mesh.box.{})", key)
+                                         : ""));
+  choice.source = read_box(mesh, degree, choice.box_dofs);
+  return choice;
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,226 @@
+#include "solver/case/case_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using Kind = CaseNode::Kind;
+
+std::string shown(const CaseNode& node) {
+  switch (node.kind) {
+    case Kind::scalar:
+      return in_quotes(node.text);
+    case Kind::list:
+      return "a list";
+    case Kind::map:
+      return "a map";
+    case Kind::null:
+      break;
+  }
+  return "nothing";
+}
+
+/// The last place of a repeated key says where the first is.
+void note_repeated_keys(const CaseNode& map, Problems& problems) {
+  for (auto entry = map.children.begin(); entry != map.children.end(); ++entry) {
+    const auto first = std::find_if(map.children.begin(), entry, [&](const auto& e) { return e.key == entry->key; });
+    if (first != entry)
+      problems.add(entry->key_place, fmt::format("the key {} is repeated; it stands at {} already; keep one of them",
+                                                 in_quotes(entry->key), first->key_place));
+  }
+}
+
+bool is_merge(const CaseNode& entry) { return entry.key == "<<"; }
+
+void note_merge(const CaseNode& entry, Problems& problems) {
+  problems.add(entry.key_place, "merge keys ('<<') are not read; write the keys out");
+}
+
+void note_empty(const CaseNode& entry, const std::string& path, Problems& problems) {
+  problems.add(entry.place, path + " has no value; give one, or remove the key to have the default");
+}
+
+}  // namespace
+
+void Problems::add(const Place& place, std::string_view sentence) { sentences_.push_back(at_place(place, sentence)); }
+
+void Problems::add(std::vector<std::string> sentences) {
+  for (std::string& sentence : sentences) sentences_.push_back(std::move(sentence));
+}
+
+void Problems::check() const {
+  if (!sentences_.empty()) throw InputError(sentences_);
+}
+
+void ValueReader::must_be(std::string_view right) const {
+  note(fmt::format("{} must be {}, not {}", path_, right, shown(*node_)));
+}
+
+std::optional<std::int64_t> ValueReader::whole(std::int64_t least, std::int64_t largest) const {
+  std::int64_t value = 0;
+  const char* end = node_->text.data() + node_->text.size();
+  const auto result = std::from_chars(node_->text.data(), end, value);
+  if (is(Kind::scalar) && result.ec == std::errc() && result.ptr == end && least <= value && value <= largest)
+    return value;
+  must_be(fmt::format("a whole number from {} to {}", least, largest));
+  return std::nullopt;
+}
+
+std::optional<double> ValueReader::number(const NumberRule& rule) const {
+  std::optional<double> value;
+  try {
+    if (is(Kind::scalar)) value = Expression(node_->text, "").constant();
+  } catch (const InputError&) {  // no number, which must_be says
+  }
+  if (value && rule.holds(*value)) return value;
+  must_be(rule.words);
+  return std::nullopt;
+}
+
+std::optional<bool> ValueReader::flag() const {
+  if (is(Kind::scalar) && (node_->text == "true" || node_->text == "false")) return node_->text == "true";
+  must_be("true or false");
+  return std::nullopt;
+}
+
+std::optional<std::string> ValueReader::text() const {
+  if (is(Kind::scalar)) return node_->text;
+  must_be("a text");
+  return std::nullopt;
+}
+
+std::optional<std::string> ValueReader::choice(const std::vector<std::string>& words) const {
+  if (is(Kind::scalar) && std::ranges::find(words, node_->text) != words.end()) return node_->text;
+  must_be(alternatives(words));
+  return std::nullopt;
+}
+
+std::optional<Expression> ValueReader::expression() const {
+  if (!is(Kind::scalar)) {
+    must_be("a number or an expression in x, y, z");
+    return std::nullopt;
+  }
+  try {
+    return Expression(node_->text, place());
+  } catch (const InputError& error) {
+    problems_->add(error.sentences());
+    return std::nullopt;
+  }
+}
+
+std::optional<Field> ValueReader::field() const {
+  Field field;
+  field.place = key_place();
+  if (is(Kind::map)) {
+    const auto regions = entries("an expression for each region");
+    if (!regions) return std::nullopt;
+    for (const ValueReader& region : *regions)
+      if (const auto expression = region.expression()) field.by_region.emplace(region.key(), *expression);
+    return field;
+  }
+  if (!is(Kind::scalar)) {
+    must_be("a number, an expression in x, y, z, or a map of them by region");
+    return std::nullopt;
+  }
+  field.everywhere = expression();
+  return field.everywhere ? std::optional(field) : std::nullopt;
+}
+
+std::optional<std::vector<ValueReader>> ValueReader::items(std::string_view what) const {
+  if (!is(Kind::list) || node_->children.empty()) {
+    if (is(Kind::list))
+      note(fmt::format("{} must be {}, not an empty one", path_, what));
+    else
+      must_be(std::string(what));
+    return std::nullopt;
+  }
+  std::vector<ValueReader> readers;
+  for (std::size_t i = 0; i < node_->children.size(); ++i)
+    readers.emplace_back(node_->children[i], fmt::format("{}[{}]", path_, i), *problems_);
+  return readers;
+}
+
+std::optional<std::vector<ValueReader>> ValueReader::entries(std::string_view what) const {
+  if (!is(Kind::map)) {
+    must_be(fmt::format("a map: {}", what));
+    return std::nullopt;
+  }
+  note_repeated_keys(*node_, *problems_);
+  std::vector<ValueReader> readers;
+  for (const CaseNode& entry : node_->children) {
+    const std::string path = path_ + "." + entry.key;
+    if (is_merge(entry))
+      note_merge(entry, *problems_);
+    else if (entry.kind == Kind::null)
+      note_empty(entry, path, *problems_);
+    else if (node_->find(entry.key) == &entry)
+      readers.emplace_back(entry, path, *problems_);
+  }
+  return readers;
+}
+
+MapReader::MapReader(const ValueReader& value, const std::vector<std::string>& known)
+    : path_(value.path()), place_(value.place()), problems_(&value.problems()) {
+  if (!value.is(Kind::map)) {
+    value.must_be("a map with the keys " + alternatives(known));
+    return;
+  }
+  node_ = &value.node();
+  check_keys(known);
+}
+
+MapReader::MapReader(const MapReader& parent, const std::string& key, const std::vector<std::string>& known)
+    : path_(parent.path_of(key)), place_(parent.place_), problems_(parent.problems_) {
+  if (const auto value = parent.find(key)) {
+    *this = MapReader(*value, known);
+    place_ = value->key_place();
+  }
+}
+
+void MapReader::check_keys(const std::vector<std::string>& known) const {
+  note_repeated_keys(*node_, *problems_);
+  for (const CaseNode& entry : node_->children) {
+    if (is_merge(entry))
+      note_merge(entry, *problems_);
+    else if (std::ranges::find(known, entry.key) == known.end())
+      problems_->add(entry.key_place,
+                     fmt::format("unknown key {}{}", in_quotes(path_of(entry.key)), did_you_mean(entry.key, known)));
+    else if (entry.kind == Kind::null)
+      note_empty(entry, path_of(entry.key), *problems_);
+  }
+}
+
+std::optional<ValueReader> MapReader::find(const std::string& key) const {
+  const CaseNode* found = node_ ? node_->find(key) : nullptr;
+  if (!found || found->kind == Kind::null) return std::nullopt;
+  return ValueReader(*found, path_of(key), *problems_);
+}
+
+std::int64_t MapReader::whole(const std::string& key, std::int64_t fallback, std::int64_t least,
+                              std::int64_t largest) const {
+  return read(key, fallback, [&](const ValueReader& value) { return value.whole(least, largest); });
+}
+
+double MapReader::number(const std::string& key, double fallback, const NumberRule& rule) const {
+  return read(key, fallback, [&](const ValueReader& value) { return value.number(rule); });
+}
+
+bool MapReader::flag(const std::string& key, bool fallback) const {
+  return read(key, fallback, [](const ValueReader& value) { return value.flag(); });
+}
+
+std::string MapReader::choice(const std::string& key, std::string fallback,
+                              const std::vector<std::string>& words) const {
+  return read(key, std::move(fallback), [&](const ValueReader& value) { return value.choice(words); });
+}
+
+}  // namespace femcg::solver

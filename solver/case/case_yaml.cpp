@@ -1,0 +1,200 @@
+// A case with every default, back to YAML.
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include "solver/case/case.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using YAML::BeginMap, YAML::BeginSeq, YAML::EndMap, YAML::EndSeq, YAML::Flow, YAML::Key, YAML::Value;
+
+/// Shortest text that reads back as the same double (yaml-cpp's own rounds).
+std::string number(double value) { return fmt::format("{}", value); }
+
+template <typename Numbers>
+void emit_numbers(YAML::Emitter& out, const Numbers& numbers, int count) {
+  out << Flow << BeginSeq;
+  for (int i = 0; i < count; ++i) out << fmt::format("{}", numbers[i]);
+  out << EndSeq;
+}
+
+void emit(YAML::Emitter& out, const Field& field) {
+  if (field.everywhere) {
+    out << field.everywhere->text();
+    return;
+  }
+  out << BeginMap;
+  for (const auto& [region, expression] : field.by_region) out << Key << region << Value << expression.text();
+  out << EndMap;
+}
+
+void emit(YAML::Emitter& out, const OperatorChoice& choice) {
+  if (choice.options.empty()) {
+    out << choice.name;
+    return;
+  }
+  out << Flow << BeginMap << Key << "name" << Value << choice.name;
+  for (const auto& [key, value] : choice.options) out << Key << key << Value << value;
+  out << EndMap;
+}
+
+void emit(YAML::Emitter& out, const mesh::BoxOptions& box, const std::optional<std::int64_t>& dofs) {
+  const int dimension = mesh::dimension(box.shape);
+  out << Key << "box" << Value << BeginMap;
+  if (dofs) {
+    // Not the cells: another degree would have others.
+    out << Key << "dofs" << Value << *dofs
+        << YAML::Comment(fmt::format("cells: [{}]", fmt::join(box.cells.begin(), box.cells.begin() + dimension, ", ")));
+  } else {
+    out << Key << "cells" << Value;
+    emit_numbers(out, box.cells, dimension);
+  }
+  out << Key << "size" << Value;
+  emit_numbers(out, box.size, dimension);
+  out << Key << "cell" << Value << std::string(mesh::name(box.shape));
+  out << Key << "distort" << Value << number(box.distort) << EndMap;
+}
+
+void emit_groups(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshChoice& mesh) {
+  out << Key << "groups" << Value << BeginMap;
+  for (const auto& [name, rule] : file.groups) {
+    out << Key << name << Value << Flow << BeginMap << Key << "dimension" << Value << rule.dimension;
+    if (const auto where = mesh.conditions.find(name); where != mesh.conditions.end()) {
+      out << Key << "where" << Value << where->second.text();
+    } else {
+      out << Key << "tags" << Value;
+      emit_numbers(out, rule.tags, static_cast<int>(rule.tags.size()));
+    }
+    out << EndMap;
+  }
+  out << EndMap;
+}
+
+void emit(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshChoice& mesh) {
+  // Absolute: the resolved case is written elsewhere, and would look for a relative path there.
+  out << Key << "file" << Value << std::filesystem::absolute(file.file).string();
+  if (file.file.extension() != ".msh" && file.file.extension() != ".MSH") {
+    if (file.size) out << Key << "size" << Value << number(*file.size);
+    out << Key << "order" << Value << file.order;
+    out << Key << "cells" << Value << (file.tensor_cells ? "tensor" : "simplex");
+  }
+  if (!file.groups.empty()) emit_groups(out, file, mesh);
+}
+
+void emit(YAML::Emitter& out, const MeshChoice& mesh) {
+  out << Key << "mesh" << Value << BeginMap;
+  if (const auto* box = std::get_if<mesh::BoxOptions>(&mesh.source))
+    emit(out, *box, mesh.box_dofs);
+  else
+    emit(out, std::get<mesh::GmshOptions>(mesh.source), mesh);
+  out << Key << "refine" << Value << mesh.refine << EndMap;
+}
+
+void emit(YAML::Emitter& out, const std::vector<BoundaryCondition>& boundary) {
+  if (boundary.empty()) return;
+  out << Key << "boundary" << Value << BeginMap;
+  for (const BoundaryCondition& condition : boundary) {
+    out << Key << condition.group << Value << Flow << BeginMap;
+    switch (condition.kind) {
+      case BoundaryKind::value:
+        out << Key << "value" << Value << condition.value.text();
+        break;
+      case BoundaryKind::flux:
+        out << Key << "flux" << Value << condition.value.text();
+        break;
+      case BoundaryKind::transfer:
+        out << Key << "transfer" << Value << condition.transfer.text();
+        out << Key << "ambient" << Value << condition.ambient.text();
+    }
+    out << EndMap;
+  }
+  out << EndMap;
+}
+
+void emit_ordering(YAML::Emitter& out, const Case& from) {
+  const char* cells = from.mesh.cell_order == CellOrder::natural ? "natural"
+                      : from.mesh.cell_order == CellOrder::curve ? "curve"
+                                                                 : "auto";
+  const bool first_touch = from.unknown_order == UnknownOrder::first_touch;
+  out << Key << "ordering" << Value << BeginMap << Key << "cells" << Value << cells;
+  out << Key << "unknowns" << Value << (first_touch ? "first-touch" : "reverse-cuthill-mckee") << EndMap;
+}
+
+void emit(YAML::Emitter& out, const SolverChoice& solver) {
+  out << Key << "solver" << Value << BeginMap << Key << "operator" << Value;
+  emit(out, solver.op);
+  out << Key << "preconditioner" << Value << solver.preconditioner;
+  out << Key << "precision" << Value << (solver.precision == Precision::single ? "single" : "double");
+  out << Key << "device" << Value << solver.device;
+  out << Key << "tolerance" << Value << number(solver.tolerance);
+  out << Key << "max_iterations" << Value << solver.max_iterations;
+  out << Key << "cg" << Value << std::string(name(solver.method));
+  out << Key << "loop" << Value << std::string(name(solver.loop)) << EndMap;
+}
+
+void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
+  out << Key << "output" << Value << BeginMap << Key << "directory" << Value << output.directory.string();
+  out << Key << "vtu" << Value << (output.vtu ? "true" : "false");
+  if (!output.probes.empty()) {
+    out << Key << "probes" << Value << BeginMap;
+    for (const Probe& probe : output.probes) {
+      out << Key << probe.name << Value;
+      emit_numbers(out, probe.point, dimension);
+    }
+    out << EndMap;
+  }
+  out << EndMap;
+}
+
+void emit(YAML::Emitter& out, const CompareChoice& compare) {
+  out << Key << "compare" << Value << BeginMap << Key << "operators" << Value;
+  if (compare.all_operators) {
+    out << "all";
+  } else {
+    out << BeginSeq;
+    for (const OperatorChoice& choice : compare.operators) emit(out, choice);
+    out << EndSeq;
+  }
+  out << Key << "devices" << Value << Flow << compare.devices;
+  if (!compare.sweep.empty()) {
+    out << Key << "sweep" << Value << BeginMap;
+    for (const SweepAxis& axis : compare.sweep) {
+      out << Key << axis.key << Value << Flow << BeginSeq;
+      for (const std::string& value : axis.values) out << YAML::Load(value);
+      out << EndSeq;
+    }
+    out << EndMap;
+  }
+  out << Key << "iterations" << Value << compare.iterations;
+  out << Key << "repetitions" << Value << compare.repetitions << EndMap;
+}
+
+}  // namespace
+
+std::string to_yaml(const Case& resolved) {
+  const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source);
+  YAML::Emitter out;
+  out << BeginMap << Key << "title" << Value << resolved.title;
+  emit(out, resolved.mesh);
+  out << Key << "degree" << Value << resolved.degree << Key << "quadrature" << Value << resolved.quadrature;
+  out << Key << "equation" << Value << BeginMap << Key << "diffusion" << Value;
+  emit(out, resolved.diffusion);
+  out << Key << "source" << Value;
+  emit(out, resolved.source);
+  out << EndMap;
+  emit(out, resolved.boundary);
+  if (resolved.exact) {
+    out << Key << "exact" << Value;
+    emit(out, *resolved.exact);
+  }
+  emit_ordering(out, resolved);
+  emit(out, resolved.solver);
+  emit(out, resolved.output, box ? mesh::dimension(box->shape) : 3);
+  emit(out, resolved.compare);
+  out << EndMap;
+  return std::string(out.c_str()) + "\n";
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "solver/case/case.hpp"
+
+namespace femcg::solver {
+
+/// One combination of the values of those axes of a sweep that belong to the case.
+struct SweepPoint {
+  Case resolved;
+  std::map<std::string, std::string> values;  ///< by the axis's key
+};
+
+/// An operator with one combination of the values of those axes that are options of operators.
+struct SweptOperator {
+  OperatorChoice op;
+  std::map<std::string, std::string> values;
+};
+
+/// Reads a case once for every combination of the values in its section compare.sweep: a single point where it has
+/// none. Points that need the same mesh and coefficients follow each other. Throws InputError where an axis is neither
+/// a key of the case nor an option of a chosen operator, and where a value is wrong.
+std::vector<SweepPoint> expand_sweep(const std::filesystem::path& file, const std::vector<Override>& overrides);
+
+/// The operators, each as often as there are combinations of the swept options that it has.
+std::vector<SweptOperator> expand_operators(const CompareChoice& choice);
+
+}  // namespace femcg::solver

@@ -1,0 +1,399 @@
+#include "solver/krylov/cg.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <optional>
+
+#include "operators/backend/recorded_work.hpp"
+#include "operators/backend/vector_operations.hpp"
+#include "operators/ordering.hpp"
+#include "operators/persistent/persistent_cg.hpp"
+#include "solver/messages/error.hpp"
+
+namespace femcg::solver {
+
+using operators::CgScalars;
+using operators::Operator;
+using operators::Scalar;
+using operators::Vector;
+
+std::string_view name(CgMethod method) {
+  return method == CgMethod::automatic ? "auto" : method == CgMethod::classic ? "classic" : "single-reduction";
+}
+std::string_view name(CgLoop loop) {
+  return loop == CgLoop::automatic ? "auto" : loop == CgLoop::launched ? "launched" : "resident";
+}
+
+std::string_view name(StopReason reason) {
+  switch (reason) {
+    case StopReason::converged:
+      return "converged";
+    case StopReason::max_iterations:
+      return "max_iterations";
+    case StopReason::indefinite:
+      return "indefinite";
+    case StopReason::not_finite:
+      return "not_finite";
+    case StopReason::stagnated:
+      return "stagnated";
+    case StopReason::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+namespace {
+
+/// The passes of a library where the operator is a library's, else femcg's own.
+template <std::floating_point T>
+const operators::VectorOperations<T>& operations_for(const Operator<T>& a) {
+  const auto* with = dynamic_cast<const operators::WithVectorOperations<T>*>(&a);
+  return with != nullptr ? with->vector_operations() : operators::vector_operations<T>(a.device());
+}
+
+/// The scalars of a batch of iterations, and of the one before it.
+class BatchScalars {
+ public:
+  BatchScalars(std::int64_t iterations, operators::Device device)
+      : numbers_(CgScalars::count * (iterations + 2), device), iterations_(iterations) {
+    operators::clear(numbers_);
+    for (std::int64_t i = 0; i < iterations + 2; ++i) of_.emplace_back(numbers_, CgScalars::count * i);
+  }
+  /// Of iteration i < iterations of the batch; -1 is the one before.
+  CgScalars& of(std::int64_t i) { return of_[i + 1]; }
+  const Vector<double>& numbers() const { return numbers_; }
+  Vector<double>& numbers() { return numbers_; }
+
+  /// The scalars that the next batch begins with, as if a batch had ended with them.
+  CgScalars& last() { return of_.back(); }
+  void clear() { operators::clear(numbers_); }
+  /// Begins a batch where the last one ended.
+  void go_on() {
+    for (const std::int64_t i : {-1, 0})  // apart, since a batch may be shorter than what is copied
+      operators::copy_bytes(of(iterations_ + i).rz.data(), numbers_.device(), of(i).rz.data(), numbers_.device(),
+                            CgScalars::count * std::int64_t{sizeof(double)});
+  }
+
+ private:
+  Vector<double> numbers_;
+  std::int64_t iterations_;
+  std::vector<CgScalars> of_;
+};
+
+/// The vectors and passes of one recurrence, in batches of so many iterations.
+template <std::floating_point T>
+class Recurrence {
+ public:
+  Recurrence(const Operator<T>& a, const Vector<T>* inverse_diagonal, CgMethod method, std::int64_t batch)
+      : a_(a),
+        operations_(operations_for(a)),
+        inverse_diagonal_(inverse_diagonal),
+        single_reduction_(method == CgMethod::single_reduction),
+        deferred_(single_reduction_ || batch < 2 ? nullptr : operations_.deferred()),
+        x_(a.size(), a.device()),
+        r_(a.size(), a.device()),
+        v_{Vector<T>(single_reduction_ && inverse_diagonal != nullptr ? a.size() : 0, a.device()),
+           Vector<T>(a.size(), a.device()), Vector<T>(a.size(), a.device()),
+           Vector<T>(single_reduction_ ? a.size() : 0, a.device())},
+        second_p_(deferred_ != nullptr ? a.size() : 0, a.device()) {
+    for (Vector<T>* vector : {&x_, &r_, &v_.u, &v_.w, &v_.p, &v_.s}) operators::clear(*vector);
+  }
+
+  /// Whether x moves in every second iteration.
+  bool deferred() const { return deferred_ != nullptr; }
+  Vector<T>& x() { return x_; }
+  Vector<T>& r() { return r_; }
+  /// Two vectors for whoever needs them before a restart.
+  Vector<T>& p() { return v_.p; }
+  Vector<T>& w() { return v_.w; }
+
+  /// x = 0 for the r at hand.
+  void restart(BatchScalars& scalars) {
+    scalars.clear();
+    operators::clear(x_);
+    operators::clear(v_.s);
+    operations_.start(r_, inverse_diagonal_, single_reduction_ && inverse_diagonal_ != nullptr ? v_.u : v_.p,
+                      scalars.last());
+    if (single_reduction_) operators::clear(v_.p);
+  }
+
+  void iterate(std::int64_t iterations, BatchScalars& scalars, const operators::PersistentCg<T>* resident) {
+    scalars.go_on();
+    if (resident != nullptr) {
+      resident->iterate(iterations, v_, inverse_diagonal_, x_, r_, scalars.numbers());
+      return;
+    }
+    std::int64_t i = 0;
+    if (deferred_ != nullptr)
+      for (; i + 1 < iterations; i += 2) two_steps(scalars.of(i), scalars.of(i + 1), scalars.of(i + 2));
+    for (; i < iterations; ++i)
+      single_reduction_ ? advance(scalars.of(i - 1), scalars.of(i), scalars.of(i + 1))
+                        : step(scalars.of(i), scalars.of(i + 1));
+  }
+
+ private:
+  void step(CgScalars& now, CgScalars& next) {
+    a_.apply(v_.p, v_.w, &now.energy);
+    operations_.update(now, v_.w, inverse_diagonal_, r_, next);
+    operations_.direction(now, next, r_, inverse_diagonal_, v_.p, x_);
+  }
+  void two_steps(CgScalars& now, CgScalars& next, CgScalars& after) {
+    a_.apply(v_.p, v_.w, &now.energy);
+    operations_.update(now, v_.w, inverse_diagonal_, r_, next);
+    deferred_->defer(now, next, r_, inverse_diagonal_, v_.p, second_p_);
+    a_.apply(second_p_, v_.w, &next.energy);
+    operations_.update(next, v_.w, inverse_diagonal_, r_, after);
+    deferred_->catch_up(now, next, after, r_, inverse_diagonal_, second_p_, v_.p, x_);
+  }
+  void advance(CgScalars& before, CgScalars& now, CgScalars& next) {
+    a_.apply(inverse_diagonal_ != nullptr ? v_.u : r_, v_.w, &now.uw);
+    operations_.advance(before, now, v_, inverse_diagonal_, x_, r_, next);
+  }
+
+  const Operator<T>& a_;
+  const operators::VectorOperations<T>& operations_;
+  const Vector<T>* inverse_diagonal_;
+  bool single_reduction_;
+  const operators::DeferredUpdate<T>* deferred_;
+  Vector<T> x_, r_;
+  operators::SingleReduction<T> v_;  ///< of the classic recurrence w is A p, and there are no u and s
+  Vector<T> second_p_;
+};
+
+/// How a loop goes: what was asked for, or what fits the operator.
+template <std::floating_point T>
+struct Plan {
+  Plan(const Operator<T>& a, const CgOptions<T>& options) : method(options.method), loop(CgLoop::launched) {
+    const bool may_reside = options.loop != CgLoop::launched && options.method != CgMethod::classic;
+    if (may_reside) resident = operators::persistent_cg(a);
+    if (options.loop == CgLoop::resident && resident == nullptr)
+      throw InputError(
+          options.method == CgMethod::classic
+              ? "the loop inside one kernel is of the single-reduction method: use solver.cg: single-reduction"
+              : "this operator has no loop inside one kernel on this device for a system of this size: use "
+                "solver.loop: launched");
+    if (resident != nullptr) loop = CgLoop::resident;
+    if (method == CgMethod::automatic) method = resident != nullptr ? CgMethod::single_reduction : CgMethod::classic;
+    batch = options.check_every > 0                 ? options.check_every
+            : a.device() == operators::Device::host ? 1
+            : resident != nullptr                   ? 64
+                                                    : 16;
+  }
+  CgMethod method;
+  CgLoop loop;
+  std::unique_ptr<operators::PersistentCg<T>> resident;
+  std::int64_t batch;
+};
+
+/// The state of one loop: batches of iterations, after each of which the host looks at what happened.
+template <std::floating_point T>
+class Loop {
+ public:
+  Loop(const Operator<T>& a, const Vector<T>& b, std::vector<double>& x, const CgOptions<T>& options)
+      : a_(a),
+        b_(b),
+        total_(x),
+        options_(options),
+        on_host_(a.device() == operators::Device::host),
+        plan_(a, options),
+        recurrence_(a, options.inverse_diagonal, plan_.method, plan_.batch),
+        scalars_(plan_.batch, a.device()) {
+    for (int i = 0; i < 2; ++i) mailboxes_.emplace_back(scalars_.numbers().size(), a.device());
+    result_.method = plan_.method;
+    result_.loop = plan_.loop;
+    result_.deferred = recurrence_.deferred();
+  }
+
+  CgResult run();
+
+ private:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+  void iterate(std::int64_t iterations) { recurrence_.iterate(iterations, scalars_, plan_.resident.get()); }
+  void send_batch();
+  bool record(double rr);
+  bool examine();
+  void collect();
+  std::vector<double> true_residual();
+  bool finished();
+
+  const Operator<T>& a_;
+  const Vector<T>& b_;
+  std::vector<double>& total_;  ///< x so far, without the correction that the recurrence is at
+  const CgOptions<T>& options_;
+  bool on_host_;
+  Plan<T> plan_;
+  Recurrence<T> recurrence_;
+  BatchScalars scalars_;
+  std::vector<operators::Mailbox> mailboxes_;
+  std::optional<operators::RecordedWork> recorded_;
+  std::deque<std::int64_t> in_flight_;  ///< iterations of the batches that were sent and not yet looked at
+  std::int64_t sent_ = 0;               ///< batches
+  std::int64_t sent_iterations_ = 0;
+  double norm_b_ = 0;
+  double last_true_ = std::numeric_limits<double>::infinity();
+  bool last_halved_ = true;
+  std::chrono::steady_clock::time_point begin_;
+  CgResult result_;
+};
+
+template <std::floating_point T>
+bool Loop<T>::record(double rr) {
+  result_.relative_residual = std::sqrt(rr) / norm_b_;
+  result_.history.push_back({result_.iterations, result_.relative_residual, seconds()});
+  return !options_.monitor || options_.monitor(result_.history.back());
+}
+
+template <std::floating_point T>
+void Loop<T>::send_batch() {
+  const std::int64_t iterations = std::min(plan_.batch, options_.max_iterations - sent_iterations_);
+  if (iterations == 0) return;
+  if (recorded_ && iterations == plan_.batch)
+    recorded_->run();
+  else
+    iterate(iterations);
+  mailboxes_[sent_++ % 2].post(scalars_.numbers());
+  in_flight_.push_back(iterations);
+  sent_iterations_ += iterations;
+}
+
+/// Looks at one iteration after the other of the oldest batch in flight; false ends the loop, or the restart.
+template <std::floating_point T>
+bool Loop<T>::examine() {
+  const std::int64_t iterations = in_flight_.front();
+  const std::span<const double> numbers =
+      mailboxes_[(sent_ - static_cast<std::int64_t>(in_flight_.size())) % 2].receive();
+  in_flight_.pop_front();
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    // The scalars of the iteration before the batch come first.
+    const double* now = numbers.data() + CgScalars::count * (i + 1);
+    const double energy = now[2], new_rz = now[CgScalars::count], rr = now[CgScalars::count + 1];
+    if (!std::isfinite(energy)) {
+      result_.reason = StopReason::not_finite;
+      return false;
+    }
+    if (energy <= 0) {
+      result_.reason = StopReason::indefinite;
+      return false;
+    }
+    ++result_.iterations;
+    if (!std::isfinite(rr) || !std::isfinite(new_rz) || new_rz < 0) {
+      result_.reason = new_rz < 0 ? StopReason::indefinite : StopReason::not_finite;
+      return false;
+    }
+    if (!record(rr)) {
+      result_.reason = StopReason::interrupted;
+      return false;
+    }
+    if (result_.relative_residual <= options_.tolerance) return !finished();
+  }
+  return true;
+}
+
+/// Adds the correction that the loop is at to the total. The clock of the loop stands still meanwhile, and while the
+/// residual is recomputed: that is a check of the answer, not part of the method.
+template <std::floating_point T>
+void Loop<T>::collect() {
+  const Vector<T> x = operators::copied(operators::from_ordering(a_, recurrence_.x()), operators::Device::host);
+  for (std::int64_t i = 0; i < x.size(); ++i) total_[i] += static_cast<double>(x[i]);
+}
+
+template <std::floating_point T>
+std::vector<double> Loop<T>::true_residual() {
+  if (options_.true_residual) return options_.true_residual(total_);
+  Vector<T> x(a_.size());
+  std::copy(total_.begin(), total_.end(), x.data());
+  operators::copy(operators::to_ordering(a_, x), recurrence_.p());
+  a_.apply(recurrence_.p(), recurrence_.w());
+  const Vector<T> b = operators::copied(b_, operators::Device::host),
+                  q = operators::copied(operators::from_ordering(a_, recurrence_.w()), operators::Device::host);
+  std::vector<double> r(total_.size());
+  for (std::int64_t i = 0; i < b.size(); ++i) r[i] = static_cast<double>(b[i]) - static_cast<double>(q[i]);
+  return r;
+}
+
+/// Whether the loop is over: checks the tolerance against the residual recomputed, and restarts from it.
+template <std::floating_point T>
+bool Loop<T>::finished() {
+  const auto before = std::chrono::steady_clock::now();
+  collect();
+  const std::vector<double> residual = true_residual();
+  Vector<T> r(a_.size());
+  std::copy(residual.begin(), residual.end(), r.data());
+  operators::copy(operators::to_ordering(a_, r), recurrence_.r());
+  in_flight_.clear();
+  sent_iterations_ = result_.iterations;
+  recurrence_.restart(scalars_);
+  double rr = 0;
+  for (const double entry : residual) rr += entry * entry;
+  result_.true_relative_residual = std::sqrt(rr) / norm_b_;
+  operators::synchronize(a_.device());
+  begin_ += std::chrono::steady_clock::now() - before;
+  if (result_.true_relative_residual <= options_.tolerance) {
+    result_.reason = StopReason::converged;
+    return true;
+  }
+  // One restart may come at a bad moment, in single precision above all; two in a row are rounding.
+  const bool halved = result_.true_relative_residual < 0.5 * last_true_;
+  if (!halved && !last_halved_) {
+    result_.reason = StopReason::stagnated;
+    return true;
+  }
+  last_halved_ = halved;
+  last_true_ = std::min(last_true_, result_.true_relative_residual);
+  return false;
+}
+
+template <std::floating_point T>
+CgResult Loop<T>::run() {
+  // Kernels are loaded at their first launch, which must be neither a recorded nor a timed one.
+  if (!on_host_) iterate(std::min<std::int64_t>(3, plan_.batch));  // a pair and one more
+  if (!on_host_ && plan_.loop == CgLoop::launched) recorded_.emplace(a_.device(), [this] { iterate(plan_.batch); });
+  total_.assign(static_cast<std::size_t>(a_.size()), 0.0);
+  operators::copy(operators::to_ordering(a_, b_), recurrence_.r());
+  recurrence_.restart(scalars_);
+  const double bb = scalars_.last().rr.value();
+  begin_ = std::chrono::steady_clock::now();
+  norm_b_ = std::sqrt(bb);
+  if (!std::isfinite(norm_b_)) {
+    result_.reason = StopReason::not_finite;
+    return result_;
+  }
+  if (norm_b_ == 0) {
+    result_.reason = StopReason::converged;
+    return result_;
+  }
+  if (!record(bb)) {
+    result_.reason = StopReason::interrupted;
+    return result_;
+  }
+  result_.reason = StopReason::max_iterations;
+  for (bool go_on = true; go_on;) {
+    // A GPU has the next batch before the host looks at the one before.
+    while (in_flight_.size() < (on_host_ ? 1 : 2) && sent_iterations_ < options_.max_iterations) send_batch();
+    if (in_flight_.empty()) break;
+    go_on = examine();
+  }
+  operators::synchronize(a_.device());
+  result_.seconds = seconds();
+  const bool collected = result_.reason == StopReason::converged || result_.reason == StopReason::stagnated;
+  if (!collected) collect();
+  return result_;
+}
+
+}  // namespace
+
+template <std::floating_point T>
+CgResult conjugate_gradients(const Operator<T>& a, const Vector<T>& b, std::vector<double>& x,
+                             const CgOptions<T>& options) {
+  return Loop<T>(a, b, x, options).run();
+}
+
+template CgResult conjugate_gradients(const Operator<double>&, const Vector<double>&, std::vector<double>&,
+                                      const CgOptions<double>&);
+template CgResult conjugate_gradients(const Operator<float>&, const Vector<float>&, std::vector<double>&,
+                                      const CgOptions<float>&);
+
+}  // namespace femcg::solver

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "operators/operator.hpp"
+#include "solver/krylov/cg_choice.hpp"
+
+namespace femcg::solver {
+
+enum class StopReason { converged, max_iterations, indefinite, not_finite, stagnated, interrupted };
+std::string_view name(StopReason reason);
+
+struct Iteration {
+  std::int64_t number;
+  double relative_residual;
+  double seconds;  ///< since the loop began
+};
+
+template <std::floating_point T>
+struct CgOptions {
+  double tolerance = 1e-8;  ///< on |r| / |b|
+  std::int64_t max_iterations = 10000;
+  CgMethod method = CgMethod::automatic;  ///< by default single-reduction inside one kernel, else classic
+  CgLoop loop = CgLoop::automatic;        ///< by default inside one kernel wherever that is possible
+  const operators::Vector<T>* inverse_diagonal = nullptr;  ///< M^-1, or null for no preconditioner
+  /// Iterations between two looks at the residual; 0: one on the host, where they cost nothing, 16 on a GPU (64 inside
+  /// one kernel), which is given the next ones before the host looks.
+  std::int64_t check_every = 0;
+  /// b - A x recomputed in double precision, before anything is called converged. By default the operator's own
+  /// product.
+  std::function<std::vector<double>(const std::vector<double>& x)> true_residual;
+  /// Told of every iteration; false ends the loop as interrupted.
+  std::function<bool(const Iteration&)> monitor;
+};
+
+struct CgResult {
+  CgMethod method = CgMethod::classic;  ///< what was chosen
+  CgLoop loop = CgLoop::launched;
+  bool deferred = false;  ///< whether x moved in every second iteration (operators::DeferredUpdate)
+  StopReason reason = StopReason::max_iterations;
+  std::int64_t iterations = 0;
+  double relative_residual = 0;       ///< of the recurrence, |r| / |b|
+  double true_relative_residual = 0;  ///< of b - A x, as far as it was computed
+  double seconds = 0;                 ///< the loop alone
+  std::vector<Iteration> history;     ///< number 0 is the start
+};
+
+/// Preconditioned conjugate gradients for A x = b from x = 0. b and x are in the natural order of the unknowns, the
+/// inverse diagonal in the operator's basis.
+///
+/// Ends as converged only where the residual recomputed meets the tolerance; where it does not, the recurrence
+/// restarts from it (van der Vorst & Ye 2000), and where two restarts running do not halve it, as stagnated. What the
+/// restarts find is added up in double precision, so that single precision too reaches any tolerance that its restarts
+/// approach (iterative refinement). A direction with p'Ap <= 0 ends it as indefinite.
+///
+/// On a GPU scalars stay there and the host only looks at residuals that are past: x may be some iterations further
+/// than the one that is reported. Throws InputError where a loop inside one kernel is asked for and there is none.
+template <std::floating_point T>
+CgResult conjugate_gradients(const operators::Operator<T>& a, const operators::Vector<T>& b, std::vector<double>& x,
+                             const CgOptions<T>& options);
+
+}  // namespace femcg::solver

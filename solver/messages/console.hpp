@@ -1,0 +1,16 @@
+#pragma once
+
+#include <functional>
+
+namespace femcg::solver {
+
+/// How a command talks while it works.
+struct Console {
+  bool progress = false;  ///< one live line on standard error
+  bool quiet = false;     ///< no summary on standard output
+};
+
+/// Asked often by long loops: true once the user wants to stop (Ctrl-C).
+using StopRequested = std::function<bool()>;
+
+}  // namespace femcg::solver

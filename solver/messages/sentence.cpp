@@ -1,0 +1,71 @@
+#include "solver/messages/sentence.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+
+namespace femcg::solver {
+
+namespace {
+
+/// Letters inserted, deleted, replaced or swapped with their neighbour, whatever their case.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const auto same = [&](std::size_t i, std::size_t j) {
+    return std::tolower(static_cast<unsigned char>(a[i])) == std::tolower(static_cast<unsigned char>(b[j]));
+  };
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i)
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (same(i - 1, j - 1) ? 0 : 1)});
+      if (i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1)) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+/// How far a word may be off and still be meant: about a third of it.
+std::size_t tolerated_distance(std::size_t length) { return (length + 1) / 3; }
+
+constexpr std::size_t longest_quote = 60;
+
+}  // namespace
+
+std::string in_quotes(std::string_view text) {
+  std::string shown = "'";
+  for (const char c : text.substr(0, longest_quote))
+    shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  if (text.size() > longest_quote) {
+    // Not in the middle of a UTF-8 sequence.
+    while ((static_cast<unsigned char>(text[shown.size() - 1]) & 0xC0) == 0x80) shown.pop_back();
+    shown += "...";
+  }
+  return shown + "'";
+}
+
+std::string at_place(const std::string& place, std::string_view sentence) {
+  return place.empty() ? std::string(sentence) : place + ": " + std::string(sentence);
+}
+
+std::string alternatives(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+std::string did_you_mean(std::string_view unknown, const std::vector<std::string>& known) {
+  if (known.empty()) return "";
+  constexpr std::size_t longest_name = 100;  // nothing longer is a slip of the pen
+  if (unknown.size() <= longest_name) {
+    const auto distance = [&](const std::string& name) { return edit_distance(unknown, name); };
+    const auto nearest = std::ranges::min_element(known, {}, distance);
+    if (distance(*nearest) <= tolerated_distance(std::max(unknown.size(), nearest->size())))
+      return "; did you mean " + in_quotes(*nearest) + "?";
+  }
+  return "; known are " + alternatives(known);
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,179 @@
+#include "solver/problem/memory_estimate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "operators/backend/memory.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/units.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using operators::Device;
+using operators::Needs;
+
+std::int64_t bytes_of_element_matrices(const operators::BilinearForm& form) {
+  const std::int64_t n = form.dofs_per_cell();
+  return form.cells() * (n * (n + 1) / 2) * std::int64_t{sizeof(double)};
+}
+
+/// No GPU has threads for more unknowns than this in a loop inside one kernel (operators::PersistentCg).
+constexpr std::int64_t most_resident_unknowns = std::int64_t{1} << 20;
+
+/// Whether an operator that has a loop inside one kernel might use it.
+bool may_reside(const MemoryUser& user, std::int64_t unknowns) {
+  return user.device == Device::cuda && user.method != CgMethod::classic && user.loop != CgLoop::launched &&
+         unknowns <= most_resident_unknowns;
+}
+
+/// Vectors of CG on the operator's device and on the host: x, r, p, w, b and M^-1 in the working precision, on a GPU a
+/// second p, or for the single-reduction method s and, with M^-1, u; there the load as it was copied, and in double
+/// precision the solution, its residual and what that is added up from, cell by cell.
+struct VectorBytes {
+  std::int64_t device, host;
+  std::int64_t slack = 0;  ///< of the device: of a second p, which cuSPARSE's loop has not, or where s and u may be
+};
+
+template <std::floating_point T>
+VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
+  const std::int64_t of_jacobi = user.preconditioned ? 1 : 0, a_vector = unknowns * std::int64_t{sizeof(T)};
+  const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::resident;
+  const bool perhaps = !single_reduction && may_reside(user, unknowns);
+  const std::int64_t least = (5 + of_jacobi) * a_vector;
+  const std::int64_t more = single_reduction || perhaps   ? (1 + of_jacobi) * a_vector
+                            : user.device == Device::cuda ? a_vector
+                                                          : 0;
+  const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
+  return {least + more,
+          unknowns * std::int64_t{sizeof(T) + 2 * sizeof(double)} + of_cells * std::int64_t{sizeof(double)},
+          single_reduction ? 0 : more};
+}
+
+void add(MemoryEstimate& need, std::string what, Device device, std::int64_t bytes, std::int64_t slack = 0) {
+  if (bytes > 0) need.parts.push_back({std::move(what), device, bytes, slack});
+}
+
+/// What the operator is made from: bytes on the host, and whether they stay when the operator is there.
+struct Source {
+  std::int64_t bytes;
+  bool stays;
+};
+
+/// The operator and the vectors.
+template <std::floating_point T>
+void add_operator(MemoryEstimate& need, const MemoryUser& user, const operators::Extent<T>& of, Source source) {
+  const operators::OperatorBytes bytes = user.row->bytes(of, *user.options);
+  const std::int64_t unknowns = of.form != nullptr ? of.form->unknowns : of.matrix->rows;
+  const VectorBytes vectors = bytes_of_vectors<T>(user, unknowns, of.form);
+  if (!bytes.keeps_matrix)
+    add(need, fmt::format("operator {}", user.row->name), user.device, bytes.stored, bytes.slack);
+  add(need, "its conversion, for a moment", user.device, bytes.making);
+  add(need, "its conversion, for a moment", Device::host, bytes.making_on_host);
+  add(need, "vectors of CG", user.device, vectors.device, vectors.slack);
+  const std::int64_t resident = may_reside(user, unknowns) ? bytes.resident : 0;
+  need.loop_bytes = resident;
+  const std::int64_t perhaps = user.loop == CgLoop::resident ? 0 : resident;  // this GPU may have too few threads
+  add(need, "its loop inside one kernel", user.device, resident, perhaps);
+  add(need, "load, solution and residual", Device::host, vectors.host);
+  const std::int64_t counted = source.stays ? 0 : source.bytes;
+  std::int64_t making = counted + bytes.making_on_host, solving = vectors.host;
+  if (user.device == Device::host) {
+    making += bytes.making + (bytes.keeps_matrix ? 0 : bytes.stored);
+    solving += vectors.device + (bytes.keeps_matrix && source.stays ? 0 : bytes.stored);
+    need.slack_host_bytes = bytes.slack;
+  } else {
+    const std::int64_t loop = vectors.device + resident, sure_loop = loop - vectors.slack - perhaps;
+    need.device_bytes = bytes.stored + std::max(bytes.making, loop);
+    need.slack_device_bytes = need.device_bytes - (bytes.stored - bytes.slack + std::max(bytes.making, sure_loop));
+  }
+  need.host_bytes = std::max({need.host_bytes, making, solving});
+}
+
+}  // namespace
+
+template <std::floating_point T>
+MemoryEstimate need_of_assembly(const operators::BilinearForm& form, const operators::MatrixRows<T>* rows) {
+  MemoryEstimate need;
+  need.host_bytes = bytes_of_element_matrices(form);
+  add(need, "element matrices", Device::host, need.host_bytes);
+  if (rows == nullptr) return need;
+  const std::int64_t matrix = bytes_of_rows(rows->offsets());
+  add(need, fmt::format("matrix of {} nonzeros", grouped(rows->offsets().nonzeros())), Device::host, matrix);
+  need.host_bytes += matrix + rows->assembling_bytes();
+  return need;
+}
+
+template <std::floating_point T>
+MemoryEstimate need_of_run(const MemoryUser& user, const operators::BilinearForm& form,
+                           const operators::MatrixRows<T>* rows) {
+  MemoryEstimate need;
+  const Needs needs = user.row->needs_on(user.device);
+  if (needs != Needs::form) need = need_of_assembly(form, rows);
+  const operators::CsrMatrix<T>* matrix = rows != nullptr ? &rows->offsets() : nullptr;
+  const std::int64_t held = matrix != nullptr                  ? bytes_of_rows(*matrix)
+                            : needs == Needs::element_matrices ? bytes_of_element_matrices(form)
+                                                               : 0;
+  add_operator<T>(need, user, {user.device, &form, matrix}, {held, false});
+  return need;
+}
+
+template <std::floating_point T>
+MemoryEstimate need_of_operator(const MemoryUser& user, const operators::BilinearForm* form,
+                                const operators::CsrMatrix<T>* matrix) {
+  MemoryEstimate need;
+  add_operator<T>(need, user, {user.device, form, matrix}, {0, true});
+  return need;
+}
+
+void require_loop(const MemoryEstimate& need, const MemoryUser& user) {
+  if (user.loop != CgLoop::resident || need.loop_bytes > 0) return;
+  if (user.device == Device::host)
+    throw InputError("solver.loop: resident is for GPUs, and this would run on the CPU; leave it out");
+  throw InputError(
+      fmt::format("operator '{}', with these options and so many unknowns, has no loop inside one kernel; use "
+                  "solver.loop: launched",
+                  user.row->name));
+}
+
+void require_memory(const MemoryEstimate& need, const std::string& who) {
+  const auto require = [&](Device device, std::int64_t bytes, std::string_view whose) {
+    const std::int64_t available = bytes > 0 ? operators::available_bytes(device) : 0;
+    if (bytes <= available) return;
+    throw operators::OutOfMemory(fmt::format("{} needs about {} of the {}'s memory, and {} are free", who,
+                                             scaled(static_cast<double>(bytes), "B"), whose,
+                                             scaled(static_cast<double>(available), "B")));
+  };
+  require(Device::host, need.host_bytes - need.slack_host_bytes, "host");
+  require(Device::cuda, need.device_bytes - need.slack_device_bytes, "GPU");
+}
+
+std::string to_text(const MemoryEstimate& need, const std::string& start) {
+  const auto bytes = [](std::int64_t count) { return scaled(static_cast<double>(count), "B"); };
+  std::string text;
+  for (const MemoryPart& part : need.parts)
+    text += fmt::format("{}{:<30} {:>8} {}{}\n", start, part.what, bytes(part.bytes),
+                        part.device == Device::host ? "cpu" : "cuda",
+                        part.slack > 0 ? fmt::format(", or down to {}", bytes(part.bytes - part.slack)) : "");
+  text += fmt::format("{}{:<30} {:>8} cpu, {} are free\n", start, "the most at one time", bytes(need.host_bytes),
+                      bytes(operators::available_bytes(Device::host)));
+  if (need.device_bytes > 0)
+    text += fmt::format("{}{:<30} {:>8} cuda, {} are free\n", start, "", bytes(need.device_bytes),
+                        bytes(operators::available_bytes(Device::cuda)));
+  return text;
+}
+
+template MemoryEstimate need_of_run(const MemoryUser&, const operators::BilinearForm&,
+                                    const operators::MatrixRows<double>*);
+template MemoryEstimate need_of_run(const MemoryUser&, const operators::BilinearForm&,
+                                    const operators::MatrixRows<float>*);
+template MemoryEstimate need_of_operator(const MemoryUser&, const operators::BilinearForm*,
+                                         const operators::CsrMatrix<double>*);
+template MemoryEstimate need_of_operator(const MemoryUser&, const operators::BilinearForm*,
+                                         const operators::CsrMatrix<float>*);
+template MemoryEstimate need_of_assembly(const operators::BilinearForm&, const operators::MatrixRows<double>*);
+template MemoryEstimate need_of_assembly(const operators::BilinearForm&, const operators::MatrixRows<float>*);
+
+}  // namespace femcg::solver

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operators/catalogue.hpp"
+#include "solver/krylov/cg_choice.hpp"
+
+namespace femcg::solver {
+
+/// Something that takes memory on the way to a solution.
+struct MemoryPart {
+  std::string what;
+  operators::Device device;
+  std::int64_t bytes;
+  std::int64_t slack = 0;  ///< how much less may do, where columns fit in 16 bits or cells are affine
+};
+
+/// What is needed beside the mesh, the dofs and the load, which are there when this is estimated.
+struct MemoryEstimate {
+  std::vector<MemoryPart> parts;
+  std::int64_t host_bytes = 0, device_bytes = 0;  ///< the most that is there at one time, of the host and of the GPU
+  std::int64_t slack_host_bytes = 0, slack_device_bytes = 0;  ///< how much less may do
+  std::int64_t loop_bytes = 0;                                ///< of a loop inside one kernel; 0: surely there is none
+};
+
+/// Who needs memory: an operator of the catalogue with its options, on a device, in a CG with or without Jacobi.
+struct MemoryUser {
+  const operators::OperatorDescription* row;
+  const operators::Options* options;
+  operators::Device device;
+  bool preconditioned;
+  CgMethod method = CgMethod::automatic;
+  CgLoop loop = CgLoop::automatic;
+};
+
+/// Of `femcg run`, which gives back what the operator was made from. Element matrices, then the matrix assembled from
+/// them, then the operator made from it; then CG's vectors. `rows` is null for operators that need no matrix.
+template <std::floating_point T>
+MemoryEstimate need_of_run(const MemoryUser& user, const operators::BilinearForm& form,
+                           const operators::MatrixRows<T>* rows);
+
+/// Of one operator in a comparison, beside the matrix and the element matrices, which are kept for the others. `matrix`
+/// and `form` are null where there are none.
+template <std::floating_point T>
+MemoryEstimate need_of_operator(const MemoryUser& user, const operators::BilinearForm* form,
+                                const operators::CsrMatrix<T>* matrix);
+
+/// Of what all operators of a comparison are made from. `rows` is null where none needs a matrix.
+template <std::floating_point T>
+MemoryEstimate need_of_assembly(const operators::BilinearForm& form, const operators::MatrixRows<T>* rows);
+
+/// Throws InputError where a loop inside one kernel is insisted on and surely cannot be had. A GPU with few threads may
+/// have none all the same.
+void require_loop(const MemoryEstimate& need, const MemoryUser& user);
+
+/// Throws operators::OutOfMemory, which says what `who` needs and what is free, where that is less than surely needed.
+void require_memory(const MemoryEstimate& need, const std::string& who);
+
+/// A line per part and one in all, each beginning with `start`.
+std::string to_text(const MemoryEstimate& need, const std::string& start);
+
+}  // namespace femcg::solver

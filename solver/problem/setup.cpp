@@ -1,0 +1,116 @@
+#include "solver/problem/setup.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <system_error>
+
+#include "mesh/atomic_file.hpp"
+#include "mesh/ordering.hpp"
+#include "operators/backend/copy_bandwidth.hpp"
+#include "operators/backend/memory.hpp"
+#include "operators/catalogue.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+mesh::Mesh generate(const Case& resolved) {
+  if (const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source)) {
+    mesh::Mesh mesh = mesh::make_box(*box);
+    for (int r = 0; r < resolved.mesh.refine; ++r) mesh = mesh::refine(mesh);
+    mesh::validate(mesh);
+    return mesh;
+  }
+  return mesh::read_gmsh(std::get<mesh::GmshOptions>(resolved.mesh.source));
+}
+
+}  // namespace
+
+mesh::Mesh make_mesh(const Case& resolved) {
+  try {
+    mesh::Mesh mesh = generate(resolved);
+    const bool from_file = std::holds_alternative<mesh::GmshOptions>(resolved.mesh.source);
+    const bool curve =
+        resolved.mesh.cell_order == CellOrder::curve || (resolved.mesh.cell_order == CellOrder::automatic && from_file);
+    if (curve) mesh::order_cells_along_curve(mesh);
+    return mesh;
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw InputError(at_place(resolved.mesh.place, error.what()));
+  }
+}
+
+mesh::FunctionSpace make_space(const Case& resolved, const mesh::Mesh& mesh) {
+  try {
+    return mesh::FunctionSpace(mesh, resolved.degree);
+  } catch (const std::length_error& error) {
+    throw InputError(at_place(resolved.mesh.place, error.what()));
+  }
+}
+
+bool has_gpu() { return !operators::cuda_devices().empty(); }
+
+void require_gpu() {
+  std::string reason;
+  if (operators::cuda_devices(&reason).empty())
+    throw MachineError(fmt::format("device cuda was asked for, but there is none: {}", reason));
+}
+
+operators::Device choose_device(const Case& resolved, const OperatorChoice& choice) {
+  const operators::OperatorDescription& row = *operators::find_operator(choice.name);
+  const auto missing = [&](std::string_view version, std::string_view other) {
+    return InputError(at_place(
+        choice.place, fmt::format("operator '{}' has no {} version; use device: {}", row.name, version, other)));
+  };
+  if (resolved.solver.device == "cuda") {
+    if (!row.cuda) throw missing("CUDA", "cpu");
+    return operators::Device::cuda;
+  }
+  if (resolved.solver.device == "auto" && row.cuda && has_gpu()) return operators::Device::cuda;
+  if (!row.host) throw missing("CPU", "cuda");
+  return operators::Device::host;
+}
+
+CopyBandwidth measure_copy_bandwidth(operators::Device device) try {
+  return {operators::measure_copy_bandwidth(device).bytes_per_second, ""};
+} catch (const std::exception& error) {
+  return {0, fmt::format("the copy bandwidth was not measured: {}", reason_of(error))};
+}
+
+std::string reason_of(const std::exception& error) {
+  const bool nameless = dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
+                        dynamic_cast<const operators::OutOfMemory*>(&error) == nullptr;
+  return nameless ? "out of memory" : error.what();
+}
+
+bool is_refusal(const std::exception& error) {
+  return dynamic_cast<const InputError*>(&error) != nullptr ||
+         dynamic_cast<const std::invalid_argument*>(&error) != nullptr ||
+         dynamic_cast<const std::overflow_error*>(&error) != nullptr;  // a number is too large for single precision
+}
+
+ProblemSize size_of(const Problem& problem) {
+  const operators::BilinearForm& form = problem.form();
+  const mesh::Mesh& mesh = form.space->mesh();
+  return {mesh.dimension(), mesh.shape,      mesh.cell_count(),       form.space->degree(),
+          mesh.order,       form.quadrature, form.space->dof_count(), form.unknowns};
+}
+
+void prepare_directory(const std::filesystem::path& directory) {
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure)
+    throw MachineError(
+        fmt::format("cannot make the results folder {}: {}", in_quotes(directory.string()), failure.message()));
+  const std::filesystem::path attempt = directory / ".writable";
+  mesh::write_atomically(attempt, "");
+  std::filesystem::remove(attempt, failure);
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <string>
+
+#include "solver/case/case.hpp"
+#include "solver/problem/problem.hpp"
+
+namespace femcg::solver {
+
+/// The mesh of a case: generated or read, refined, checked, its cells in the order that the case asks for. Throws
+/// InputError.
+mesh::Mesh make_mesh(const Case& resolved);
+
+/// The space of a case's degree on its mesh, which must outlive it. Throws InputError where there are too many dofs.
+mesh::FunctionSpace make_space(const Case& resolved, const mesh::Mesh& mesh);
+
+/// Whether a GPU can be used now.
+bool has_gpu();
+/// Throws MachineError, which says why, where none can.
+void require_gpu();
+
+/// The device that a case runs on. A GPU that it insists on may be absent (require_gpu). Throws InputError where the
+/// operator has no version for it.
+operators::Device choose_device(const Case& resolved, const OperatorChoice& choice);
+
+/// What copying one large array to another moves a second on a device.
+struct CopyBandwidth {
+  double bytes_per_second = 0;  ///< 0: it could not be measured
+  std::string remark;           ///< why it could not
+};
+/// Never fails, since nobody would give up a solution for it.
+CopyBandwidth measure_copy_bandwidth(operators::Device device);
+
+/// What an exception says; of those that are thrown without a sentence for want of memory, that.
+std::string reason_of(const std::exception& error);
+/// Whether it says that what was asked for does not fit the problem, and not that the machine failed.
+bool is_refusal(const std::exception& error);
+
+/// The numbers by which a person knows a problem.
+ProblemSize size_of(const Problem& problem);
+
+/// Makes a results folder and sees that it can be written, before the work rather than after it. Throws MachineError.
+void prepare_directory(const std::filesystem::path& directory);
+
+/// Runs a step and adds its wall-clock time.
+template <class Step>
+auto timed(double& seconds, Step step) {
+  const auto begin = std::chrono::steady_clock::now();
+  struct AddOnExit {
+    double& seconds;
+    std::chrono::steady_clock::time_point begin;
+    ~AddOnExit() { seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
+  } const add{seconds, begin};
+  return step();
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operators/operator.hpp"
+#include "solver/case/case.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/problem/measure.hpp"
+#include "solver/problem/memory_estimate.hpp"
+#include "solver/records/samples.hpp"
+
+namespace femcg::solver {
+
+struct Machine {
+  std::string processor;
+  int threads = 1;
+  std::string device;         ///< the GPU, or the processor
+  double copy_bandwidth = 0;  ///< bytes per second, read plus written
+};
+
+/// The processor's name and the number of threads; device and bandwidth are the caller's.
+Machine this_machine();
+
+/// Wall-clock seconds of the steps of a run.
+struct Seconds {
+  double mesh = 0, space = 0, assembly = 0, conversion = 0, transfer = 0, solve = 0;
+};
+
+/// Everything that is kept of one run (result.json), or of one operator in a comparison (an item of compare.json).
+struct Record {
+  std::string command, case_file, title, started;
+  std::vector<std::pair<std::string, std::string>> set;  ///< Case::set
+  Machine machine;
+  ProblemSize problem;
+  OperatorChoice op;
+  Precision precision = Precision::double_;
+  operators::Device device = operators::Device::host;
+  operators::Footprint footprint;
+  std::map<std::string, std::string> chosen;  ///< Operator::chosen()
+  Seconds seconds;
+  std::string preconditioner;
+  CgResult solve;
+  Samples apply;  ///< seconds of one product
+  std::optional<Quantities> quantities;
+  std::optional<Errors> errors;
+  std::vector<std::string> remarks;
+  MemoryEstimate memory;  ///< as it was estimated before anything large was allocated
+  std::int64_t peak_memory_bytes = 0;
+
+  double iterations_per_second() const {
+    return solve.seconds > 0 ? static_cast<double>(solve.iterations) / solve.seconds : 0;
+  }
+  double unknowns_per_second() const { return iterations_per_second() * problem.unknowns; }
+  double minimum_bandwidth() const {
+    return apply.median() > 0 ? static_cast<double>(footprint.moved_bytes) / apply.median() : 0;
+  }
+  double bandwidth_fraction() const {
+    return machine.copy_bandwidth > 0 ? minimum_bandwidth() / machine.copy_bandwidth : 0;
+  }
+};
+
+std::string name(Precision precision);
+std::string name(operators::Device device);
+/// Of the cells, as a person says them: quadrilaterals.
+std::string_view plural(mesh::CellShape shape);
+/// The processor's name, or the first GPU's.
+std::string device_name(operators::Device device);
+/// Now, as 2026-11-20T21:00:00Z.
+std::string timestamp();
+/// The most memory that this process has held, in bytes.
+std::int64_t peak_memory();
+
+nlohmann::ordered_json to_json(const Record& record);
+/// What is written to a file. Names that are not UTF-8, which JSON cannot hold, get a replacement character.
+std::string to_text(const nlohmann::ordered_json& json);
+/// The same on one line, without its end.
+std::string to_line(const nlohmann::ordered_json& json);
+/// An array with each of its entries on a line.
+std::string to_lines(const nlohmann::ordered_json& array);
+/// The columns iteration, relative_residual, seconds.
+std::string to_csv(const std::vector<Iteration>& history);
+/// The summary that a person reads.
+std::string summary(const Record& record);
+
+}  // namespace femcg::solver

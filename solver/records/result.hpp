@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "operators/sparse/io/matrix_statistics.hpp"
+#include "solver/records/record.hpp"
+
+namespace femcg::solver {
+
+/// Where a matrix came from.
+struct MatrixSource {
+  std::string name;  ///< of the file
+  bool symmetric = false;
+  std::string ordering = "given";                ///< or reverse-cuthill-mckee
+  std::optional<std::int64_t> bandwidth_before;  ///< as it was given, where it was reordered
+};
+
+enum class Outcome { timed, disagrees, failed, not_applicable, interrupted };
+std::string_view name(Outcome outcome);
+
+/// What came out for one entry: one row of the table, one item of compare.json.
+struct BenchmarkResult {
+  Record record;
+  Outcome outcome = Outcome::interrupted;
+  std::string reason;    ///< a sentence, where it was not timed
+  bool refused = false;  ///< it failed since what was asked for does not fit, through no fault of the machine
+  std::map<std::string, std::string> sweep;
+  std::optional<double> agreement;  ///< worst_difference, once it was checked
+  double agreement_bound = 0;
+  Samples iteration;                 ///< seconds of one CG iteration; empty where CG was not timed
+  std::int64_t iteration_bytes = 0;  ///< the least that one CG iteration moves: the product's and the vector passes'
+  std::int64_t caching_bytes = 0;    ///< moved by a product if caches live for one block of rows; 0: unknown
+  std::optional<double> break_even;  ///< CG iterations (products without CG) that pay for the conversion from csr
+  std::optional<double> data_reduction;  ///< 1 - stored bytes / those of ellpack (Kreutzer et al. 2012, table 1)
+  std::shared_ptr<const operators::MatrixStatistics> matrix;  ///< of the assembled one; null where there is none
+  std::shared_ptr<const MatrixSource> source;                 ///< of a matrix from a file
+
+  /// CG iterations per second that the copy bandwidth allows; 0 where CG was not timed.
+  double roof() const {
+    return iteration.empty() || iteration_bytes == 0
+               ? 0
+               : record.machine.copy_bandwidth / static_cast<double>(iteration_bytes);
+  }
+  /// What entries are ranked by: seconds of a CG iteration, of a product where CG was not timed.
+  const Samples& ranked() const { return iteration.empty() ? record.apply : iteration; }
+};
+
+}  // namespace femcg::solver

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+namespace femcg::solver {
+
+/// Seconds of one thing, measured several times.
+class Samples {
+ public:
+  void add(double seconds) { seconds_.push_back(seconds); }
+  bool empty() const { return seconds_.empty(); }
+  int count() const { return static_cast<int>(seconds_.size()); }
+  /// 0 where there are none.
+  double median() const;
+  double minimum() const;
+  double maximum() const;
+
+ private:
+  std::vector<double> seconds_;
+};
+
+}  // namespace femcg::solver

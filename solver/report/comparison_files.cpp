@@ -1,0 +1,80 @@
+#include "solver/report/comparison_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "mesh/atomic_file.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+#include "solver/problem/setup.hpp"
+#include "solver/report/report_page.hpp"
+
+namespace femcg::solver {
+
+ComparisonFiles::ComparisonFiles(std::filesystem::path directory, const std::optional<Baseline>& baseline,
+                                 const Console& console)
+    : directory_(std::move(directory)), baseline_(&baseline), console_(console) {
+  prepare_directory(directory_);
+}
+
+void ComparisonFiles::note(const std::vector<std::string>& remarks) {
+  for (const std::string& remark : remarks)
+    if (noted_.insert(remark).second) fmt::print(stderr, "note: {}\n", remark);
+}
+
+void ComparisonFiles::add(std::vector<BenchmarkResult> rows) {
+  for (const BenchmarkResult& row : rows) note(row.record.remarks);
+  if (!console_.quiet) {
+    fmt::print("{}{}", rows_.empty() && !rows.empty() ? opening(rows.front().record) : "\n", table(rows));
+    std::fflush(stdout);
+  }
+  std::ranges::move(rows, std::back_inserter(rows_));
+  write();
+}
+
+void ComparisonFiles::write() const {
+  const nlohmann::ordered_json json = to_json(rows_, *baseline_ ? &**baseline_ : nullptr);
+  mesh::write_atomically(directory_ / "compare.json", to_text(json));
+  mesh::write_atomically(directory_ / "compare.csv", to_csv(json));
+  if (has_report_page()) mesh::write_atomically(directory_ / "report.html", report_page(to_lines(json)));
+}
+
+namespace {
+
+/// A sentence for each row that failed, where all that failed were refused; those of a sweep are said once.
+std::vector<std::string> refusals(const std::vector<BenchmarkResult>& rows) {
+  std::vector<std::string> sentences;
+  for (const BenchmarkResult& row : rows) {
+    if (row.outcome != Outcome::failed) continue;
+    if (!row.refused) return {};
+    std::string sentence = at_place(row.record.op.place, row.reason);
+    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(std::move(sentence));
+  }
+  return sentences;
+}
+
+}  // namespace
+
+ExitStatus ComparisonFiles::finish(bool interrupted) const {
+  const auto any = [&](Outcome outcome) {
+    return std::ranges::any_of(rows_, [&](const BenchmarkResult& row) { return row.outcome == outcome; });
+  };
+  if (!console_.quiet) {
+    if (*baseline_) fmt::print("\n{}", changes(rows_, **baseline_));
+    if (!rows_.empty())
+      fmt::print("\nresults in {}: compare.json, compare.csv{}\n", directory_.string(),
+                 has_report_page() ? ", report.html" : "");
+  }
+  if (!has_report_page()) fmt::print(stderr, "note: no report.html was written: {}\n", report_page_absent());
+  if (interrupted) fmt::print(stderr, "note: interrupted; the results hold what was measured until then\n");
+  if (interrupted || any(Outcome::disagrees)) return ExitStatus::not_converged;
+  if (any(Outcome::timed)) return ExitStatus::done;
+  if (auto sentences = refusals(rows_); !sentences.empty()) throw InputError(std::move(sentences));
+  return ExitStatus::machine_failed;
+}
+
+}  // namespace femcg::solver

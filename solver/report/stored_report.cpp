@@ -1,0 +1,24 @@
+#include "solver/report/stored_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "mesh/atomic_file.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/report/comparison_report.hpp"
+#include "solver/report/report_page.hpp"
+
+namespace femcg::solver {
+
+void report(const std::vector<std::filesystem::path>& files, std::filesystem::path page, const Console& console) {
+  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  for (const std::filesystem::path& file : files)
+    for (nlohmann::ordered_json& record : read_comparison(file)) records.push_back(std::move(record));
+  if (!has_report_page()) throw MachineError(std::string(report_page_absent()));
+  if (page.empty()) page = files.front().parent_path() / "report.html";
+  mesh::write_atomically(page, report_page(to_lines(records)));
+  if (!console.quiet) fmt::print("{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s", page.string());
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "solver/messages/units.hpp"
+#include "solver/records/record.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+std::string explanation(StopReason reason) {
+  switch (reason) {
+    case StopReason::converged:
+      return "converged";
+    case StopReason::max_iterations:
+      return "NOT converged: max_iterations reached";
+    case StopReason::indefinite:
+      return "NOT converged: the operator is not positive definite";
+    case StopReason::not_finite:
+      return "NOT converged: a number overflowed or was not finite";
+    case StopReason::stagnated:
+      return "NOT converged: rounding keeps the residual above the tolerance";
+    case StopReason::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+void line(std::string& text, std::string_view label, const std::string& content) {
+  text += fmt::format("  {:<11} {}\n", label, content);
+}
+
+void describe_problem(std::string& text, const Record& r) {
+  const ProblemSize& p = r.problem;
+  line(text, "mesh",
+       fmt::format("{} {}{}, {}D", grouped(p.cells), plural(p.shape),
+                   p.geometric_order > 1 ? fmt::format(" of order {}", p.geometric_order) : "", p.dimension));
+  line(text, "space", fmt::format("degree {}, {} dofs, {} unknowns", p.degree, grouped(p.dofs), grouped(p.unknowns)));
+  line(text, "quadrature",
+       is_tensor(p.shape) ? fmt::format("{} Gauss points a direction", p.quadrature)
+                          : fmt::format("exact to degree {}", 2 * (p.quadrature - 1)));
+  std::string options;
+  for (const auto& [option, value] : r.op.options) options += fmt::format(" {}={}", option, value);
+  line(text, "operator",
+       fmt::format("{}{}, {} precision, on {}, {} thread{}", r.op.name, options, name(r.precision), name(r.device),
+                   r.machine.threads, r.machine.threads == 1 ? "" : "s"));
+  std::string chosen;
+  for (const auto& [option, value] : r.chosen)
+    if (!r.op.options.contains(option)) chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", option, value);
+  if (!chosen.empty()) line(text, "", "chosen: " + chosen);
+}
+
+void describe_cost(std::string& text, const Record& r) {
+  line(text, "set-up",
+       fmt::format("mesh {}, space {}, assembly {}, operator {}", duration(r.seconds.mesh), duration(r.seconds.space),
+                   duration(r.seconds.assembly), duration(r.seconds.conversion)));
+  line(text, "memory",
+       fmt::format("operator {}, peak of the program {}", scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
+                   scaled(static_cast<double>(r.peak_memory_bytes), "B")));
+  if (!r.apply.empty())
+    line(text, "product",
+         fmt::format("{} (median), moves {} at {}{}", duration(r.apply.median()),
+                     scaled(static_cast<double>(r.footprint.moved_bytes), "B"), scaled(r.minimum_bandwidth(), "B/s"),
+                     r.machine.copy_bandwidth > 0
+                         ? fmt::format(", {:.0f}% of the copy bandwidth", 100 * r.bandwidth_fraction())
+                         : ""));
+  line(text, "CG",
+       fmt::format("{} in {} iterations, {}{}, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
+                   name(r.solve.method), r.solve.loop == CgLoop::resident ? " inside one kernel" : "",
+                   r.preconditioner));
+  line(text, "",
+       fmt::format("relative residual {:.2e}, computed afresh {:.2e}", r.solve.relative_residual,
+                   r.solve.true_relative_residual));
+  line(text, "",
+       fmt::format("{} in the loop: {:.1f} iterations/s, {}", duration(r.solve.seconds), r.iterations_per_second(),
+                   scaled(r.unknowns_per_second(), "unknowns/s")));
+}
+
+void describe_solution(std::string& text, const Record& r) {
+  if (!r.quantities) return;
+  const Quantities& q = *r.quantities;
+  line(text, "u", fmt::format("from {:.9g} to {:.9g}, integral {:.9g}", q.minimum, q.maximum, q.integral));
+  for (const auto& [group, flux] : q.flux) line(text, "flux", fmt::format("{:<16} {: .9g}", group, flux));
+  for (const auto& [probe, value] : q.probes) line(text, "probe", fmt::format("{:<16} {: .9g}", probe, value));
+  if (r.errors) line(text, "error", fmt::format("L2 {:.3e}, H1 {:.3e}", r.errors->l2, r.errors->h1));
+}
+
+}  // namespace
+
+std::string_view plural(mesh::CellShape shape) {
+  constexpr std::array<std::string_view, 4> names{"quadrilaterals", "triangles", "hexahedra", "tetrahedra"};
+  return names[static_cast<int>(shape)];
+}
+
+std::string summary(const Record& record) {
+  std::string text;
+  describe_problem(text, record);
+  describe_cost(text, record);
+  describe_solution(text, record);
+  for (const std::string& remark : record.remarks) line(text, "note", remark);
+  return text;
+}
+
+}  // namespace femcg::solver
