@@ -15,25 +15,21 @@ const OperatorDescription* find_operator(std::string_view name) {
 }
 
 template <std::floating_point T>
-OperatorBytes OperatorDescription::bytes(const Extent<T>& of, const Options& given) const {
-  if constexpr (std::is_same_v<T, double>) {
-    if (bytes_double != nullptr) return bytes_double(of, given);
-  } else {
-    if (bytes_single != nullptr) return bytes_single(of, given);
+std::unique_ptr<Operator<T>> OperatorDescription::make(const Ingredients<T>& from, const Options& given) const {
+  Makers makers = on_host;
+  if (from.device == Device::cuda) {
+    const auto rows = cuda_rows();
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const CudaRow& candidate) { return candidate.name == name; });
+    makers = row == rows.end() ? Makers{} : row->makers;
   }
-  switch (needs) {
-    case Needs::matrix:
-      return bytes_of_compressed_rows(of);
-    case Needs::element_matrices:
-      return bytes_of_element_matrices(of);
-    case Needs::form:
-      break;
-  }
-  return bytes_of_factors(of);
+  if (makers.in<T>() == nullptr)
+    throw std::logic_error(fmt::format("operator '{}' has no version for this device in this build", name));
+  return makers.in<T>()(from, given);
 }
 
-template OperatorBytes OperatorDescription::bytes(const Extent<double>&, const Options&) const;
-template OperatorBytes OperatorDescription::bytes(const Extent<float>&, const Options&) const;
+template std::unique_ptr<Operator<double>> OperatorDescription::make(const Ingredients<double>&, const Options&) const;
+template std::unique_ptr<Operator<float>> OperatorDescription::make(const Ingredients<float>&, const Options&) const;
 
 void check_options(const OperatorDescription& row, const Options& given) {
   for (const auto& [name, value] : given) {

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "operators/footprint.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/operator.hpp"
 #include "operators/options.hpp"
 #include "operators/sparse/csr_matrix.hpp"
-#include "operators/sparse/operator_bytes.hpp"
 
 namespace femcg::operators {
 
@@ -31,9 +31,37 @@ struct Ingredients {
   std::shared_ptr<const CsrMatrix<T>> matrix;  ///< csr keeps it, the others convert it
 };
 
-/// Estimates an operator's memory. May throw what its making would, where that is known from the lengths of rows alone.
+/// The size of a problem: what an operator's memory is estimated from before the matrix and the operator are there.
 template <std::floating_point T>
-using BytesOf = OperatorBytes (*)(const Extent<T>&, const Options&);
+struct Extent {
+  Device device = Device::host;
+  const BilinearForm* form = nullptr;    ///< null for a matrix from a file
+  const CsrMatrix<T>* matrix = nullptr;  ///< its row offsets are looked at, and nothing else; null where none is needed
+};
+
+/// A function for each precision.
+template <template <std::floating_point> class Function>
+struct InEachPrecision {
+  Function<double> in_double = nullptr;
+  Function<float> in_single = nullptr;
+
+  template <std::floating_point T>
+  Function<T> in() const {
+    if constexpr (std::is_same_v<T, double>)
+      return in_double;
+    else
+      return in_single;
+  }
+};
+
+/// Makes an operator on one backend.
+template <std::floating_point T>
+using Maker = std::unique_ptr<Operator<T>> (*)(const Ingredients<T>&, const Options&);
+using Makers = InEachPrecision<Maker>;
+
+/// Estimates its memory on either. Throws what making would throw, where that is known from the lengths of rows alone.
+template <std::floating_point T>
+using Estimator = StorageEstimate (*)(const Extent<T>&, const Options&);
 
 /// One row of the catalogue.
 struct OperatorDescription {
@@ -41,30 +69,33 @@ struct OperatorDescription {
   std::string_view stores;
   std::string_view source;
   Needs needs;
-  bool host;
-  bool cuda;
-  std::span<const OptionDescription> options;
+  bool cuda = false;  ///< it has a version for the GPU, in builds with CUDA
+  std::span<const OptionDescription> options = {};
+  Makers on_host = {};  ///< empty: it has none
+  InEachPrecision<Estimator> estimates = {};
+
+  bool host() const { return on_host.in_double != nullptr; }
   /// A GPU assembles its element matrices itself.
   Needs needs_on(Device device) const {
     return needs == Needs::element_matrices && device == Device::cuda ? Needs::form : needs;
   }
-  std::unique_ptr<Operator<double>> (*make_double)(const Ingredients<double>&, const Options&);
-  std::unique_ptr<Operator<float>> (*make_single)(const Ingredients<float>&, const Options&);
-  BytesOf<double> bytes_double = nullptr;  ///< null: it keeps what it needs as that is
-  BytesOf<float> bytes_single = nullptr;
-
+  /// Throws std::logic_error where this build has none for the device.
   template <std::floating_point T>
-  std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) const {
-    if constexpr (std::is_same_v<T, double>)
-      return make_double(from, given);
-    else
-      return make_single(from, given);
-  }
-
+  std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) const;
   /// The memory that make() will need.
   template <std::floating_point T>
-  OperatorBytes bytes(const Extent<T>& of, const Options& given) const;
+  StorageEstimate estimate(const Extent<T>& of, const Options& given) const {
+    return estimates.in<T>()(of, given);
+  }
 };
+
+/// An operator of the GPU by its name.
+struct CudaRow {
+  std::string_view name;
+  Makers makers;
+};
+/// Those of this build: none without CUDA.
+std::span<const CudaRow> cuda_rows();
 
 /// Every operator of this build, in the order in which a comparison shows them.
 std::span<const OperatorDescription> catalogue();

@@ -6,18 +6,9 @@
 #include <string>
 
 #include "operators/backend/vector.hpp"
+#include "operators/footprint.hpp"
 
 namespace femcg::operators {
-
-/// What one product costs.
-struct Footprint {
-  std::int64_t stored_bytes = 0;  ///< held by the operator
-  std::int64_t moved_bytes = 0;   ///< the least a product moves: stored data, x and y once (Reguly & Giles 2012, eq. 4)
-  std::int64_t effective_bytes = 0;  ///< without reuse of x (Reguly & Giles 2012, eq. 2)
-  std::int64_t flops = 0;
-  std::int64_t nonzeros = 0;  ///< of the matrix represented; 0 where it is never formed
-  double padding_ratio = 1;   ///< stored entries over nonzeros, 1 where nothing is padded
-};
 
 /// A symmetric positive (semi)definite map on the unknowns of one problem: y = A x.
 template <std::floating_point T>

@@ -72,7 +72,7 @@ std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, cons
   operators::Ingredients<T> ingredients;
   ingredients.device = record.device;
   ingredients.form = &problem.form();
-  progress.step("reckoning the memory");
+  progress.step("estimating the memory");
   auto rows = timed(record.seconds.assembly, [&] { return count_rows<T>(row, problem); });
   record.memory = need_of<T>(resolved, problem, record.device, rows);
   require_memory(record.memory, fmt::format("operator '{}'", row.name));
@@ -226,7 +226,7 @@ std::string check(const Case& resolved, const Console& console) {
   progress.step("checking the problem");
   const Problem problem(resolved, space);
   if (resolved.exact) interpolate(FieldOnRegions(*resolved.exact, "exact", mesh, std::nullopt), space);
-  progress.step("reckoning the memory");
+  progress.step("estimating the memory");
   const MemoryEstimate need = resolved.solver.precision == Precision::double_
                                   ? need_of<double>(resolved, problem, device)
                                   : need_of<float>(resolved, problem, device);

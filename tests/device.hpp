@@ -20,7 +20,7 @@ inline operators::Device device() {
 }
 
 inline bool runs_here(const operators::OperatorDescription& row) {
-  return device() == operators::Device::host ? row.host : row.cuda;
+  return device() == operators::Device::host ? row.host() : row.cuda;
 }
 
 /// What any operator is made from on the device of the tests; all that is given must outlive it.

@@ -127,7 +127,7 @@ def sweep():
             untimed(
                 made,
                 "not applicable",
-                "cusparse-csr counts nonzeros with 32 bits, and this matrix has more than 2147483647",
+                "operator 'cusparse-csr' has no CPU version; use device: cuda",
             )
     return records
 

@@ -150,7 +150,7 @@ TEST_CASE("every operator agrees with the reference on curved hexahedra with var
   for (const solver::Precision precision : {solver::Precision::double_, solver::Precision::single}) {
     std::vector<std::string> names;
     for (const operators::OperatorDescription& row : operators::catalogue())
-      if (row.host) names.emplace_back(row.name);
+      if (row.host()) names.emplace_back(row.name);
     solver::ComparisonSettings chosen = settings(5, 2);
     chosen.precision = precision;
     const auto rows = solver::compare_operators(system, entries(names), chosen, common);

@@ -63,7 +63,7 @@ TEST_CASE("L2 errors fall with h^(p+1) and H1 errors with h^p on distorted meshe
         const solver::Problem problem(made, space);
         const Assembled assembled(problem);
         for (const operators::OperatorDescription& row : operators::catalogue()) {
-          if (!row.host) continue;
+          if (!row.host()) continue;
           const std::string name(row.name);
           CAPTURE(name);
           const std::vector<double> dofs = solve_with(name, assembled, problem, 1e-11);
@@ -102,7 +102,7 @@ TEST_CASE("polynomials of degree p are reproduced to rounding on distorted meshe
       const solver::Problem problem(made, space);
       const Assembled assembled(problem);
       for (const operators::OperatorDescription& row : operators::catalogue()) {
-        if (!row.host) continue;
+        if (!row.host()) continue;
         const std::string name(row.name);
         CAPTURE(name);
         const solver::Errors errors =

@@ -19,7 +19,8 @@ using mesh::CellShape;
 
 namespace {
 
-/// Between the sure and the slack part of the estimate, or within 15%. Small arrays round up to whole groups of rows.
+/// Of assembled formats what is stored is what was estimated, to the byte: without the columns that may have 16 bits or
+/// with them; a library's own workspace comes on top. How cells share unknowns is not looked at before: 15%.
 template <class T>
 void check_bytes(const OperatorDescription& row, const Options& options, const BilinearForm& form,
                  const ElementMatrices& element_matrices) {
@@ -30,11 +31,15 @@ void check_bytes(const OperatorDescription& row, const Options& options, const B
   from.element_matrices = &element_matrices;
   from.matrix = std::make_shared<CsrMatrix<T>>(assemble<T>(form, element_matrices));
   REQUIRE(rows.offsets().nonzeros() == from.matrix->nonzeros());
-  const OperatorBytes bytes = row.bytes<T>({tests::device(), &form, &rows.offsets()}, options);
-  const auto stored = static_cast<double>(row.make<T>(from, options)->footprint().stored_bytes);
-  INFO(row.name, ": ", bytes.stored, " - ", bytes.slack, " estimated, ", stored, " stored");
-  CHECK(static_cast<double>(bytes.stored) >= 0.85 * stored);
-  CHECK(static_cast<double>(bytes.stored - bytes.slack) <= 1.15 * stored);
+  const StorageEstimate bytes = row.estimate<T>({tests::device(), &form, &rows.offsets()}, options);
+  const std::int64_t stored = row.make<T>(from, options)->footprint().stored_bytes;
+  INFO(row.name, ": ", bytes.stored(), " - ", bytes.slack, " estimated, ", stored, " stored");
+  if (row.needs == Needs::matrix && !row.name.starts_with("cusparse")) {
+    CHECK((stored == bytes.stored() || stored == bytes.stored() - bytes.slack));
+    return;
+  }
+  CHECK(static_cast<double>(bytes.stored()) >= 0.85 * static_cast<double>(stored));
+  CHECK(static_cast<double>(bytes.stored() - bytes.slack) <= 1.15 * static_cast<double>(stored));
 }
 
 void check_all(CellShape shape, int degree, std::array<int, 3> cells, const tests::FormOptions& options) {
@@ -51,6 +56,8 @@ void check_all(CellShape shape, int degree, std::array<int, 3> cells, const test
     if (row.name == "sell" || row.name == "csr") check_bytes<double>(row, {{"values", "single"}}, small.form, matrices);
     if (row.name == "hyb")
       for (const char* width : {"0", "7"}) check_bytes<double>(row, {{"width", width}}, small.form, matrices);
+    if (row.name == "eigen" || row.name.starts_with("cusparse"))
+      check_bytes<double>(row, {{"index", "64"}}, small.form, matrices);
     if (row.name == "ellr-t") check_bytes<float>(row, {{"T", "16"}}, small.form, matrices);
     if (tests::device() == Device::cuda && (row.name == "sell" || row.name == "csr"))
       for (const char* index : {"16", "32"}) check_bytes<float>(row, {{"index", index}}, small.form, matrices);
@@ -91,12 +98,12 @@ TEST_CASE("a GPU stores the factors of affine cells once a cell, but at all Gaus
     const auto small = tests::make_form(CellShape::hexahedron, 2, {4, 4, 4},
                                         {.varying = false, .distort = 0, .quadrature = quadrature});
     const auto bytes = [&](Device device, const char* dedup = "off") {
-      return find_operator("matrix-free")->bytes<double>({device, &small.form, nullptr}, {{"dedup", dedup}});
+      return find_operator("matrix-free")->estimate<double>({device, &small.form, nullptr}, {{"dedup", dedup}});
     };
     const std::int64_t interface =
         bytes_of_patches(small.form, PlaceLayout::cell_major, ConflictResolution::gather, 8).interface;
     const std::int64_t factors = 64 * quadrature * quadrature * quadrature * 6 * 8;
-    CHECK(bytes(Device::cuda).stored > factors);
+    CHECK(bytes(Device::cuda).stored() > factors);
     CHECK(bytes(Device::host).slack == factors - 64 * 6 * 8);
     CHECK(bytes(Device::cuda).slack - interface == (quadrature == 3 ? factors - 64 * 6 * 8 : 0));
     // Identical ones may take hardly any.
@@ -115,7 +122,7 @@ TEST_CASE("a run gives back what the operator was made from, a comparison keeps 
   CHECK(assembly.host_bytes == elements + matrix + rows.assembling_bytes());
   CHECK(solver::need_of_run(csr, small.form, &rows).host_bytes == assembly.host_bytes);
   const std::int64_t of_jad =
-      find_operator("jad")->bytes<double>({Device::host, &small.form, &rows.offsets()}, {}).stored;
+      find_operator("jad")->estimate<double>({Device::host, &small.form, &rows.offsets()}, {}).stored();
   const solver::MemoryEstimate run = solver::need_of_run(jad, small.form, &rows);
   CHECK(run.host_bytes == std::max(assembly.host_bytes, matrix + of_jad));
   CHECK(run.device_bytes == 0);

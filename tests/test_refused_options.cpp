@@ -9,6 +9,7 @@
 
 #include "operators/vendor/cusparse.hpp"
 #include "operators/vendor/eigen.hpp"
+#include "operators/vendor/index.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/program.hpp"
@@ -48,7 +49,7 @@ std::string refusal(std::string_view name, const Options& options, const tests::
     }
   };
   const std::string of_bytes = sentence_of([&] {
-    row.bytes<double>({tests::device(), &small.form, &rows.offsets()}, options);
+    row.estimate<double>({tests::device(), &small.form, &rows.offsets()}, options);
   });
   CHECK(sentence_of([&] { row.make<double>(from, options); }) == of_bytes);
   return of_bytes;
@@ -175,7 +176,7 @@ TEST_CASE("vertices that do not tell all are refused by the estimate") {
   const auto refused = [](const tests::FormOptions& options) -> std::string {
     const auto small = tests::make_form(CellShape::hexahedron, 2, {2, 2, 2}, options);
     try {
-      find_operator("matrix-free")->bytes<double>({Device::cuda, &small.form, nullptr}, {{"geometry", "vertices"}});
+      find_operator("matrix-free")->estimate<double>({Device::cuda, &small.form, nullptr}, {{"geometry", "vertices"}});
       return "";
     } catch (const std::invalid_argument& error) {
       return error.what();
@@ -187,13 +188,13 @@ TEST_CASE("vertices that do not tell all are refused by the estimate") {
   CHECK(tests::contains(refused({.varying = false, .quadrature = 5}), "use geometry: stored, or quadrature: 3"));
 }
 
-TEST_CASE("padding and nonzeros beyond 32 bits are refused from the lengths of rows alone") {
+TEST_CASE("padding is refused from the lengths of rows alone, and the libraries' indices get 64 bits") {
   CsrMatrix<double> matrix;
   matrix.rows = 20000;
   matrix.row_offsets = Vector<std::int64_t>(matrix.rows + 1);  // of one long row and many short ones
   for (std::int32_t row = 0; row <= matrix.rows; ++row) matrix.row_offsets[row] = row == 0 ? 0 : 20000 + 2 * (row - 1);
   const auto bytes = [&](std::string_view name, Device device, const Options& options = {}) {
-    return find_operator(name)->bytes<double>({device, nullptr, &matrix}, options);
+    return find_operator(name)->estimate<double>({device, nullptr, &matrix}, options);
   };
   for (const char* name : {"ellpack", "ellpack-r"})
     CHECK_THROWS_WITH_AS(bytes(name, Device::host), doctest::Contains("would pad every row"), std::invalid_argument);
@@ -202,13 +203,21 @@ TEST_CASE("padding and nonzeros beyond 32 bits are refused from the lengths of r
   CHECK_NOTHROW(bytes("sell", Device::host));
 
   const Extent<double> on_host{Device::host, nullptr, &matrix}, on_gpu{Device::cuda, nullptr, &matrix};
-  CHECK_NOTHROW(bytes_of_eigen(on_host, {}));
-  CHECK_NOTHROW(bytes_of_cusparse_csr(on_gpu, {}));
-  matrix.row_offsets[matrix.rows] = std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
-  CHECK_THROWS_WITH_AS(bytes_of_eigen(on_host, {}), doctest::Contains("counts nonzeros in 32 bits and this matrix has"),
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  for (const std::int64_t nonzeros : {most, most + 1}) {
+    matrix.row_offsets[matrix.rows] = nonzeros;
+    const std::int64_t index = nonzeros > most ? 8 : 4, stored = nonzeros * (8 + index) + (matrix.rows + 1) * index;
+    CHECK(find_operator("eigen")->estimate(on_host, {}).stored() == stored);
+    CHECK(find_operator("cusparse-csr")->estimate(on_gpu, {}).stored() == stored);
+    CHECK(index_bits(nonzeros, "eigen", "auto") == 8 * index);
+    CHECK(index_bits(nonzeros, "eigen", "64") == 64);
+  }
+  CHECK(find_operator("cusparse-sell")->estimate(on_gpu, {}).stored() >= 2 * (most - 60000) * 16);  // a slice has two rows at least
+  const Options narrow{{"index", "32"}};
+  CHECK_THROWS_WITH_AS(find_operator("eigen")->estimate(on_host, narrow), doctest::Contains("which indices of 32 bits cannot count"),
                        std::invalid_argument);
-  CHECK_THROWS_AS(bytes_of_cusparse_csr(on_gpu, {}), std::invalid_argument);
-  CHECK_THROWS_AS(bytes_of_cusparse_sell(on_gpu, {}), std::invalid_argument);
+  CHECK_THROWS_AS(find_operator("cusparse-csr")->estimate(on_gpu, narrow), std::invalid_argument);
+  CHECK_THROWS_AS(find_operator("cusparse-sell")->estimate(on_gpu, narrow), std::invalid_argument);
 }
 
 TEST_CASE_TEMPLATE("geometry: stored of matrix-free keeps the factors of all points on the CPU too", T, double, float) {
@@ -225,8 +234,8 @@ TEST_CASE_TEMPLATE("geometry: stored of matrix-free keeps the factors of all poi
     const std::int64_t d = mesh::dimension(shape), points = mesh::cell_quadrature(shape, small.form.quadrature).size();
     CHECK(stored->footprint().stored_bytes - affine->footprint().stored_bytes >=
           (points - 1) * small.form.cells() * d * (d + 1) / 2 * static_cast<std::int64_t>(sizeof(T)));
-    CHECK(row.bytes<T>({Device::host, &small.form, nullptr}, stored_option).slack == 0);
-    CHECK(row.bytes<T>({Device::host, &small.form, nullptr}, {}).slack > 0);
+    CHECK(row.estimate<T>({Device::host, &small.form, nullptr}, stored_option).slack == 0);
+    CHECK(row.estimate<T>({Device::host, &small.form, nullptr}, {}).slack > 0);
     Vector<T> x(stored->size());
     for (std::int64_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(std::sin(static_cast<double>(i)));
     const Vector<T> y = tests::apply_without_energy(*stored, x), expected = tests::apply_without_energy(*affine, x);

@@ -46,7 +46,13 @@ std::vector<Format> of_gpu() {
   for (const char* block_size : {"32", "96", "1024"})
     all.push_back({"ellr-t", {{"T", "4"}, {"block_size", block_size}}});
   for (const char* algorithm : {"default", "1", "2"}) all.push_back({"cusparse-csr", {{"algorithm", algorithm}}});
-  all.push_back({"cusparse-sell", {}});
+  for (const char* height : {"auto", "2", "4", "8", "16", "32", "64", "128"})
+    for (const char* sigma : {"auto", "1", "128", "all"})
+      all.push_back({"cusparse-sell", {{"C", height}, {"sigma", sigma}}});
+  for (const char* name : {"cusparse-csr", "cusparse-sell"}) {
+    all.push_back({name, {{"index", "64"}}});
+    all.push_back({name, {{"vectors", "femcg"}}});
+  }
   return all;
 }
 
@@ -54,6 +60,7 @@ std::vector<Format> formats() {
   std::vector<Format> all = with_narrow_columns();
   for (const char* name : {"ellpack", "ellpack-r", "eigen", "csr-aligned", "jad", "ellr-t", "hyb"})
     all.push_back({name, {}});
+  all.push_back({"eigen", {{"index", "64"}}});
   for (const char* threads : {"1", "2", "4", "8", "16", "32"}) all.push_back({"ellr-t", {{"T", threads}}});
   for (const char* width : {"0", "1", "5", "100000"}) all.push_back({"hyb", {{"width", width}}});
   for (const char* chunk_rows : {"4", "8", "16", "32", "64", "128"})

@@ -20,7 +20,7 @@ template <std::floating_point T, Defect defect>
 class Wrong final : public Operator<T> {
  public:
   explicit Wrong(const Ingredients<T>& from)
-      : Operator<T>(from.matrix->rows, Device::host), right_(make_csr(from, {})) {
+      : Operator<T>(from.matrix->rows, Device::host), right_(csr().make<T>(from, {})) {
     if (defect == Defect::throws) throw std::runtime_error("this operator cannot be made");
   }
   void diagonal(Vector<T>& d) const override { right_->diagonal(d); }
@@ -46,19 +46,22 @@ std::unique_ptr<Operator<T>> make_wrong(const Ingredients<T>& from, const Option
 
 template <Defect defect>
 OperatorDescription wrong_row(std::string_view name) {
-  return {name, "", "", Needs::matrix, true, false, {}, make_wrong<double, defect>, make_wrong<float, defect>};
+  return {.name = name,
+          .needs = Needs::matrix,
+          .on_host = {make_wrong<double, defect>, make_wrong<float, defect>},
+          .estimates = csr().estimates};
 }
 
 }  // namespace
 
 std::span<const OperatorDescription> catalogue() {
   static const std::array rows{
-      OperatorDescription{"csr", "", "", Needs::matrix, true, false, {}, make_csr<double>, make_csr<float>},
+      csr(),
       wrong_row<Defect::value>("wrong-value"),
       wrong_row<Defect::energy>("wrong-energy"),
       wrong_row<Defect::unwritten_row>("wrong-unwritten"),
       wrong_row<Defect::throws>("wrong-throws"),
-      OperatorDescription{"eigen", "", "", Needs::matrix, true, false, {}, make_eigen<double>, make_eigen<float>},
+      eigen(),
   };
   return rows;
 }

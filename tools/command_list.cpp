@@ -54,7 +54,7 @@ std::string options_text(const operators::OperatorDescription& row) {
 std::vector<Row> operator_rows() {
   std::vector<Row> rows{{"name", "devices", "made from", "stores", "source", "options: values (default)"}};
   for (const operators::OperatorDescription& row : operators::catalogue()) {
-    std::string devices = row.host ? "cpu" : "";
+    std::string devices = row.host() ? "cpu" : "";
     if (row.cuda) devices += devices.empty() ? "cuda" : " cuda";
     rows.push_back({std::string(row.name), devices, std::string(ingredient(row.needs)), std::string(row.stores),
                     std::string(row.source), options_text(row)});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "operators/backend/cuda/launch.cuh"
 #include "operators/backend/device.hpp"
@@ -65,6 +66,18 @@ cudaStream_t cuda::stream() {
     return made;
   }();
   return stream;
+}
+
+bool cuda::waits_for_previous(const void* kernel) {
+  constexpr int waiting_version = 90;
+  static std::map<const void*, bool> known;
+  const auto [found, is_new] = known.try_emplace(kernel, false);
+  if (is_new) {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, kernel), "asking for a kernel's version");
+    found->second = attributes.ptxVersion >= waiting_version;
+  }
+  return found->second;
 }
 
 bool built_with_cuda() { return true; }
@@ -132,6 +145,11 @@ void cuda_release(void* memory) noexcept { cudaFree(memory); }
 
 void cuda_clear(void* memory, std::int64_t bytes) {
   check(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), cuda::stream()), "clearing device memory");
+}
+
+int cuda_multiprocessors() {
+  int devices = 0;
+  return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0 ? cuda::multiprocessors() : 0;
 }
 
 std::int64_t cuda_available_bytes() {

@@ -28,6 +28,9 @@ std::vector<DeviceProperties> cuda_devices(std::string* reason = nullptr);
 /// by device events. Throws std::runtime_error where there is no GPU or not enough memory.
 double cuda_copy_bandwidth(std::int64_t bytes);
 
+/// Multiprocessors of the first GPU; 0 where there is none.
+int cuda_multiprocessors();
+
 /// Memory of the first GPU; null where it has not that much left. Throws std::runtime_error where there is no GPU.
 void* cuda_allocate(std::int64_t bytes);
 void cuda_release(void* memory) noexcept;

@@ -20,6 +20,7 @@ void* cuda_allocate(std::int64_t) { throw std::runtime_error("this build has no 
 void cuda_release(void*) noexcept {}
 void cuda_clear(void*, std::int64_t) {}
 std::int64_t cuda_available_bytes() { return 0; }
+int cuda_multiprocessors() { return 0; }
 void synchronize(Device) {}
 void copy_bytes(const void* from, Device, void* to, Device, std::int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));

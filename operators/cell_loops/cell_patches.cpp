@@ -365,7 +365,8 @@ int CellPatches::most_cells() const {
 }
 
 int cells_per_patch(const BilinearForm& form, int least, int most, bool resident) {
-  constexpr int multiprocessors = 132;  // of an H200
+  constexpr int without_gpu = 132;  // for whoever asks what a GPU would have: an H200
+  static const int multiprocessors = cuda_multiprocessors() > 0 ? cuda_multiprocessors() : without_gpu;
   const auto for_patches = [&](int patches) {
     const std::int64_t enough = (form.cells() + patches - 1) / patches;
     return std::max<std::int64_t>((enough + least - 1) / least, 1) * least;

@@ -56,7 +56,7 @@ struct CellPatch {
 /// unknown stands among the patch's; constrained dofs and empty slots have the place `unknown_count`, one behind them,
 /// where x is zero and of which nothing becomes of y.
 struct CellPatches {
-  static constexpr int group = 32;  ///< slots that lie interleaved
+  static constexpr int group = slots_per_group;
 
   int dofs = 0;  ///< a cell
   std::int32_t unknown_count = 0;

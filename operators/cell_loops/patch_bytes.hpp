@@ -1,9 +1,15 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <cstdint>
 
 #include "operators/cell_loops/cell_patches.hpp"
 #include "operators/cell_loops/conflict_resolution.hpp"
+#include "operators/footprint.hpp"
+#include "operators/forms/bilinear_form.hpp"
 
 namespace femcg::operators {
 
@@ -17,5 +23,19 @@ struct PatchBytes {
 };
 PatchBytes bytes_of_patches(const BilinearForm& form, PlaceLayout layout, ConflictResolution resolution,
                             std::int64_t value_bytes);
+
+/// On the host: `words` numbers per cell under that name, in batches of a cache line of cells, and what a cell needs to
+/// find its unknowns, at most.
+template <std::floating_point T>
+std::vector<StoredArray> arrays_of_cells(const BilinearForm& form, std::string_view name, std::int64_t words) {
+  constexpr std::int64_t lanes = 64 / sizeof(T);
+  const std::int64_t cells = (form.cells() + lanes - 1) / lanes * lanes;
+  const std::int64_t places = cells * form.dofs_per_cell();
+  // Each unknown is listed by its block of cells, those that blocks share more than once.
+  const std::int64_t listed = form.unknowns * 3 / 2;
+  return {{std::string(name), cells * words, cells * words * static_cast<std::int64_t>(sizeof(T))},
+          {"places of dofs", places, places * static_cast<std::int64_t>(sizeof(std::uint16_t))},
+          {"unknowns of blocks", listed, listed * static_cast<std::int64_t>(sizeof(std::int32_t))}};
+}
 
 }  // namespace femcg::operators

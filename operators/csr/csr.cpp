@@ -12,7 +12,7 @@
 #include <stdexcept>
 
 #include "operators/backend/parallel_rows.hpp"
-#include "operators/csr/csr_cuda.hpp"
+#include "operators/csr/csr_launch.hpp"
 #include "operators/options.hpp"
 #include "operators/persistent/row_layout.hpp"
 #include "operators/sparse/narrow_columns.hpp"
@@ -112,13 +112,14 @@ bool is_rule(std::string_view text) { return text == "2012" || text == "2026"; }
 
 enum { coop_option, repeat_option, block_size_option, rule_option, index_option };
 constexpr std::array options{
-    OptionDescription{"coop", "auto, 1, 2, 4, 8, 16 or 32", "auto", "GPU: threads a row", is_coop},
+    OptionDescription{"coop", "auto, 1, 2, 4, 8, 16 or 32", "auto", "GPU: threads per row", is_coop},
     OptionDescription{"repeat", "auto, or 1 to 1024", "auto", "GPU: rows that a group of threads takes in turn",
                       is_repeat},
-    OptionDescription{"block_size", "auto, or a multiple of 32 up to 1024", "auto", "GPU: threads a block",
+    OptionDescription{"block_size", "auto, or a multiple of 32 up to 1024", "auto", "GPU: threads per block",
                       is_block_size},
     OptionDescription{"rule", "2012 or 2026", "2026",
-                      "GPU: what decides the rest: groups of threads a row (2012), or runs of rows streamed (2026)",
+                      "GPU: what decides the rest: groups of threads per row (2012), or runs of rows streamed, long rows "
+                      "by a warp (2026)",
                       is_rule},
     OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
     values_option,
@@ -151,49 +152,8 @@ void check_on_host(const Options& given) {
     if (option.name != values_option.name) require_default(option, "csr", given, "it has values only");
 }
 
-/// Rows are streamed unless something is said of groups of threads.
-CsrLaunch choose_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {
-  const auto said = [&](int option) { return given_or_default(option, given) != "auto"; };
-  const std::string_view rule = given_or_default(rule_option, given);
-  if (rule == "2012" || said(coop_option) || said(repeat_option) || said(block_size_option)) {
-    if (rule == "2026" && given.contains("rule"))
-      throw std::invalid_argument("operator 'csr' takes coop, repeat and block_size with rule: 2012 only");
-    return cooperative_launch(rows, nonzeros, given);
-  }
-  CsrLaunch launch;
-  launch.coop = 0;
-  const std::string_view index = given_or_default(index_option, given);
-  launch.narrow = index != "32";
-  launch.wide = index != "16";
-  return launch;
-}
-
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_on_gpu(const CsrMatrix<T>& matrix, const Options& given) {
-  const CsrLaunch launch = choose_launch(matrix.rows, matrix.nonzeros(), given);
-  const auto make = [&](const auto& stored) {
-    return launch.coop == 0 ? make_streamed_csr(stored, diagonal_of(matrix), launch)
-                            : make_cooperative_csr(stored, diagonal_of(matrix), launch);
-  };
-  if constexpr (std::is_same_v<T, double>)
-    if (has_single_values<T>(given)) return make(to_single(matrix));
-  return make(matrix);
-}
-
-/// What streamed rows keep in place of row offsets: an end of 2 bytes per row, and 16 bytes per tile.
-template <class T>
-std::int64_t bytes_of_tiles(std::int64_t rows, std::int64_t nonzeros) {
-  constexpr std::int64_t tile_bytes = 16, tile_entries = 8192 / sizeof(T), tile_rows = 1024;
-  return 2 * rows + tile_bytes * (2 + std::max(nonzeros / tile_entries, rows / tile_rows));
-}
-
-}  // namespace
-
-std::span<const OptionDescription> csr_options() { return options; }
-
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options& given) {
-  if (from.device == Device::cuda) return make_on_gpu(*from.matrix, given);
+std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
   check_on_host(given);
   if constexpr (std::is_same_v<T, double>)
     if (has_single_values<T>(given))
@@ -201,30 +161,68 @@ std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options&
   return std::make_unique<Csr<T>>(from.matrix);
 }
 
+/// On a GPU rows are streamed unless groups of threads are asked for: an end of 16 bits per row, and tiles.
 template <std::floating_point T>
-OperatorBytes bytes_of_csr(const Extent<T>& of, const Options& given) {
-  if (of.device == Device::host) check_on_host(given);
-  OperatorBytes bytes = bytes_of_compressed_rows(of);
-  if (has_single_values<T>(given)) {
-    bytes.stored -= 4 * of.matrix->nonzeros();
-    if (of.device == Device::cuda) bytes.making_on_host = bytes.stored;
+StorageEstimate estimate(const Extent<T>& of, const Options& given) {
+  const CsrMatrix<T>& matrix = *of.matrix;
+  const std::int64_t nonzeros = matrix.nonzeros(), value_bytes = has_single_values<T>(given) ? 4 : sizeof(T);
+  const StoredArray columns{"columns", nonzeros, 4 * nonzeros}, values{"values", nonzeros, value_bytes * nonzeros};
+  const StoredArray offsets{"row offsets", matrix.row_offsets.size(), matrix.row_offsets.bytes()};
+  if (of.device == Device::host) {
+    check_on_host(given);
+    return {.arrays = {offsets, columns, values}, .keeps_matrix = !has_single_values<T>(given)};
   }
-  bytes.keeps_matrix = of.device == Device::host && !has_single_values<T>(given);
-  if (of.device == Device::host) return bytes;
-  const std::int64_t nonzeros = of.matrix->nonzeros();
-  const CsrLaunch launch = choose_launch(of.matrix->rows, nonzeros, given);
-  if (launch.coop > 0) return bytes;
-  bytes.stored += bytes_of_tiles<T>(of.matrix->rows, nonzeros) - of.matrix->row_offsets.bytes();
-  bytes.resident = persistent_bytes(of.matrix->rows, nonzeros, has_single_values<T>(given) ? sizeof(float) : sizeof(T));
-  if (!launch.wide) bytes.stored -= 2 * nonzeros;
-  if (launch.narrow) bytes.making = 4 * nonzeros;  // the columns that are narrowed there
-  if (launch.narrow && launch.wide) bytes.slack = 2 * nonzeros;
-  return bytes;
+  const std::int64_t rounded_on_host = has_single_values<T>(given) ? offsets.bytes + columns.bytes + values.bytes : 0;
+  const CsrLaunch launch = chosen_csr_launch<T>(matrix.rows, nonzeros, given);
+  if (launch.coop > 0) return {.arrays = {offsets, columns, values}, .making_on_host = rounded_on_host};
+  const auto tiles = static_cast<std::int64_t>(streamed::cut_into_tiles<T>(matrix).size());
+  return {.arrays = {{"row ends", matrix.rows, 2 * std::int64_t{matrix.rows}},
+                     {"tiles", tiles, tiles * std::int64_t{sizeof(streamed::Tile)}},
+                     launch.wide ? columns : StoredArray{"columns", nonzeros, 2 * nonzeros},
+                     values},
+          .making = launch.narrow ? 4 * nonzeros : 0,  // the columns that are narrowed there
+          .making_on_host = rounded_on_host,
+          .slack = launch.narrow && launch.wide ? 2 * nonzeros : 0,
+          .persistent = persistent_bytes(matrix.rows, nonzeros, value_bytes)};
 }
 
-template std::unique_ptr<Operator<double>> make_csr(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_csr(const Ingredients<float>&, const Options&);
-template OperatorBytes bytes_of_csr(const Extent<double>&, const Options&);
-template OperatorBytes bytes_of_csr(const Extent<float>&, const Options&);
+/// Whether rows are so long that a tile of products of T holds few of them, and what is left of it is much. Systems
+/// that a loop inside one kernel may have (PersistentCg) are streamed all the same, as that is.
+template <std::floating_point T>
+bool has_long_rows(std::int64_t rows, std::int64_t nonzeros) {
+  constexpr std::int64_t few = 6, rows_of_a_loop = 1 << 19;
+  return rows > rows_of_a_loop && few * nonzeros > streamed::tile<T> * rows;
+}
+
+}  // namespace
+
+/// Rows are streamed unless they are long, or something is said of groups of threads.
+template <std::floating_point T>
+CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {
+  const auto said = [&](int option) { return given_or_default(option, given) != "auto"; };
+  const std::string_view rule = given_or_default(rule_option, given);
+  if (rule == "2012" || said(coop_option) || said(repeat_option) || said(block_size_option)) {
+    if (rule == "2026" && given.contains("rule"))
+      throw std::invalid_argument("operator 'csr' takes coop, repeat and block_size with rule: 2012 only");
+    return cooperative_launch(rows, nonzeros, given);
+  }
+  const std::string_view index = given_or_default(index_option, given);
+  if (index != "16" && has_long_rows<T>(rows, nonzeros)) return {.coop = 32, .long_rows = true};
+  return {.narrow = index != "32", .wide = index != "16"};
+}
+
+template CsrLaunch chosen_csr_launch<double>(std::int64_t, std::int64_t, const Options&);
+template CsrLaunch chosen_csr_launch<float>(std::int64_t, std::int64_t, const Options&);
+
+OperatorDescription csr() {
+  return {.name = "csr",
+          .stores = "compressed rows",
+          .source = "Reguly & Giles 2012",
+          .needs = Needs::matrix,
+          .cuda = true,
+          .options = options,
+          .on_host = {make<double>, make<float>},
+          .estimates = {estimate<double>, estimate<float>}};
+}
 
 }  // namespace femcg::operators

@@ -7,9 +7,12 @@
 #include <array>
 #include <limits>
 
-#include "operators/csr/csr_cuda.hpp"
+#include "operators/csr/csr.hpp"
+#include "operators/csr/csr_launch.hpp"
 #include "operators/persistent/persistent_rows.cuh"
 #include "operators/sparse/conversion.cuh"
+#include "operators/sparse/single_values.hpp"
+#include "operators/sparse/stored_diagonal.hpp"
 #include "operators/sparse/stored_footprint.hpp"
 #include "operators/sparse/value_words.hpp"
 
@@ -17,21 +20,7 @@ namespace femcg::operators {
 
 namespace {
 
-using namespace csr;
-
-/// Runs of rows with at most `tile` nonzeros and at most 1024 rows, and the end of the last; a longer row is a run of
-/// its own, and without rows there is an empty one.
-template <class T, class Value>
-std::vector<Tile> cut_into_tiles(const CsrMatrix<Value>& matrix) {
-  constexpr std::int32_t most_rows = 1024;
-  std::vector<Tile> tiles{{0, 0, 0}};
-  const std::int64_t* offsets = matrix.row_offsets.data();
-  for (std::int32_t row = 1; row < matrix.rows; ++row)
-    if (offsets[row + 1] - tiles.back().first_entry > tile<T> || row - tiles.back().first_row == most_rows)
-      tiles.push_back({offsets[row], row, 0});
-  tiles.push_back({matrix.nonzeros(), matrix.rows, 0});
-  return tiles;
-}
+using namespace streamed;
 
 template <class T, class Value>
 Vector<std::uint16_t> ends_of_rows(const CsrMatrix<Value>& matrix, const std::vector<Tile>& tiles) {
@@ -212,17 +201,21 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   mutable cuda::PartsStorage<1> parts_;
 };
 
-}  // namespace
-
-template <std::floating_point T, std::floating_point Value>
-std::unique_ptr<Operator<T>> make_streamed_csr(const CsrMatrix<Value>& matrix, Vector<T> diagonal,
-                                               const CsrLaunch& launch) {
-  return std::make_unique<StreamedCsr<T, Value>>(matrix, std::move(diagonal), launch);
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
+  const CsrMatrix<T>& matrix = *from.matrix;
+  const CsrLaunch launch = chosen_csr_launch<T>(matrix.rows, matrix.nonzeros(), given);
+  const auto make = [&]<class Value>(const CsrMatrix<Value>& stored) -> std::unique_ptr<Operator<T>> {
+    if (launch.coop > 0) return make_cooperative_csr(stored, diagonal_of(matrix), launch);
+    return std::make_unique<StreamedCsr<T, Value>>(stored, diagonal_of(matrix), launch);
+  };
+  if constexpr (std::is_same_v<T, double>)
+    if (has_single_values<T>(given)) return make(to_single(matrix));
+  return make(matrix);
 }
 
-template std::unique_ptr<Operator<double>> make_streamed_csr(const CsrMatrix<double>&, Vector<double>,
-                                                             const CsrLaunch&);
-template std::unique_ptr<Operator<double>> make_streamed_csr(const CsrMatrix<float>&, Vector<double>, const CsrLaunch&);
-template std::unique_ptr<Operator<float>> make_streamed_csr(const CsrMatrix<float>&, Vector<float>, const CsrLaunch&);
+}  // namespace
+
+Makers csr_on_gpu() { return {make<double>, make<float>}; }
 
 }  // namespace femcg::operators

@@ -19,22 +19,18 @@
 #include <type_traits>
 
 #include "operators/backend/cuda/product.cuh"
+#include "operators/csr/csr_launch.hpp"
 
-namespace femcg::operators::csr {
+namespace femcg::operators::streamed {
 
 constexpr int stream_threads = 128;
 /// That a multiprocessor holds: all that it can, or as many as there are registers for.
 template <class T>
 constexpr int stream_blocks = sizeof(T) == 8 ? 16 : 12;
 
-/// Entries that a thread reads at once, one behind the other, and how many such runs it has in flight.
-template <class T>
-constexpr int run_length = sizeof(T) == 8 ? 4 : 2;
+/// Runs of entries that a thread has in flight.
 template <class T>
 constexpr int runs_together = sizeof(T) == 8 ? 1 : 4;
-/// Nonzeros of a tile: 8 KiB of products, even where a tile does not begin at a run.
-template <class T>
-constexpr int tile = 8192 / sizeof(T) - run_length<T>;
 
 template <class Value>
 struct Rows {
@@ -123,13 +119,6 @@ __device__ T sum_long_row(const Value* values, const Column* columns, const T* x
     sum += static_cast<double>(static_cast<T>(values[k]) * __ldg(x + columns[k]));
   return static_cast<T>(cuda::sum_of_block(sum, of_warp));
 }
-
-/// A run of rows for one block of threads.
-struct Tile {
-  std::int64_t first_entry;
-  std::int32_t first_row;
-  std::int32_t base;  ///< what is added to its columns
-};
 
 /// A tile, and how much there is of it.
 struct TileExtent {
@@ -236,4 +225,4 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks<T>)
         sums, parts, [&](const double(&results)[1]) { *energy = results[0]; }, of_warp);
 }
 
-}  // namespace femcg::operators::csr
+}  // namespace femcg::operators::streamed

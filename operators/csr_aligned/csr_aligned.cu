@@ -12,9 +12,8 @@
 // Baskaran & Bordawekar 2009, "Optimizing sparse matrix-vector multiplication on GPUs": a half-warp per row, aligned
 // access by padding, x through the read-only cache.
 
-#include "operators/backend/cuda/product.cuh"
-#include "operators/csr_aligned/csr_aligned_matrix.hpp"
-#include "operators/sparse/conversion.cuh"
+#include "operators/csr_aligned/csr_aligned.hpp"
+#include "operators/sparse/stored_operator.cuh"
 
 namespace femcg::operators {
 
@@ -49,13 +48,13 @@ __device__ T exchange_sums(const T (&sums)[rows_together], int lane) {
 }
 
 /// Where a row begins, in alignments, and its length.
-struct Extent {
+struct RowExtent {
   std::int32_t start, length;
 };
 
 /// That of one of the four rows from `first` on, the one at lane % 4; of no entries behind the last row.
 template <class T>
-__device__ Extent extent_of(const Aligned<T>& a, std::int64_t first, int lane) {
+__device__ RowExtent extent_of(const Aligned<T>& a, std::int64_t first, int lane) {
   const std::int64_t row = first + lane % rows_together;
   if (row >= a.rows) return {0, 0};
   return {__ldg(a.starts + row), __ldg(a.lengths + row)};
@@ -66,7 +65,7 @@ struct Rows {
   std::int32_t starts[rows_together], lengths[rows_together];
 
   /// All lanes of the warp call it, each with what extent_of gave it.
-  __device__ explicit Rows(const Extent& mine) {
+  __device__ explicit Rows(const RowExtent& mine) {
 #pragma unroll
     for (int j = 0; j < rows_together; ++j) {
       starts[j] = __shfl_sync(cuda::all_lanes, mine.start, j, row_threads);
@@ -78,11 +77,11 @@ struct Rows {
 
 /// Entry k of each of four rows.
 template <class T>
-struct Entries {
+struct FourEntries {
   std::int32_t columns[rows_together];  ///< -1 behind a row's end
   T values[rows_together];
 
-  __device__ Entries(const Aligned<T>& a, const Rows& rows, std::int32_t k) {
+  __device__ FourEntries(const Aligned<T>& a, const Rows& rows, std::int32_t k) {
 #pragma unroll
     for (int j = 0; j < rows_together; ++j) {
       const std::int64_t at = std::int64_t{rows.starts[j]} * row_threads + k;
@@ -111,21 +110,21 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   const std::int64_t stride = warps * rows_per_warp;
   std::int64_t first = warp * rows_per_warp + row_of_warp;
   Rows rows(extent_of(a, first, lane));
-  Extent next_extent = extent_of(a, first + stride, lane);
-  Entries<T> entries(a, rows, lane);
+  RowExtent next_extent = extent_of(a, first + stride, lane);
+  FourEntries<T> entries(a, rows, lane);
   // As long as a row of the warp's is one of the matrix: all its lanes, for Rows and exchange_sums.
   for (; first - row_of_warp < a.rows; first += stride) {
     T sums[rows_together] = {};
 #pragma unroll 1
     for (std::int32_t step = row_threads; step < rows.longest(); step += row_threads) {
-      const Entries<T> next(a, rows, step + lane);
+      const FourEntries<T> next(a, rows, step + lane);
       entries.add_products(x, sums);
       entries = next;
     }
     __syncwarp();  // what follows is loaded for both halves at once
     rows = Rows(next_extent);
     next_extent = extent_of(a, first + 2 * stride, lane);
-    const Entries<T> next(a, rows, lane);
+    const FourEntries<T> next(a, rows, lane);
     entries.add_products(x, sums);
     entries = next;
     const T sum = exchange_sums(sums, lane);
@@ -137,70 +136,24 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-/// 16 threads per row move it; its padding is never read.
-template <class T>
-struct AlignedMap {
-  const std::int64_t* row_offsets;  ///< of the source
-  Aligned<T> a;
-  __device__ std::int64_t count(std::int64_t thread) const {
-    return (a.lengths[thread / row_threads] - thread % row_threads + row_threads - 1) / row_threads;
-  }
-  __device__ std::int64_t from(std::int64_t thread, std::int64_t k) const {
-    return row_offsets[thread / row_threads] + thread % row_threads + k * row_threads;
-  }
-  __device__ std::int64_t to(std::int64_t thread, std::int64_t k) const {
-    return (a.starts[thread / row_threads] + k) * row_threads + thread % row_threads;
-  }
-};
-
 template <std::floating_point T>
-class CudaCsrAligned final : public Operator<T> {
- public:
-  static_assert(AlignedRows<T>::alignment == row_threads);
-
-  CudaCsrAligned(const AlignedRows<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal)
-      : Operator<T>(lists.rows, Device::cuda),
-        a_{lists.rows,
-           lists.nonzeros,
-           lists.entries,
-           copied(lists.starts, Device::cuda),
-           copied(lists.lengths, Device::cuda),
-           Vector<std::int32_t>(lists.entries, Device::cuda),
-           Vector<T>(lists.entries, Device::cuda)},
-        diagonal_(std::move(diagonal)) {
-    const cuda::SourceOnGpu<T> source(matrix);
-    cuda::move_entries(std::int64_t{a_.rows} * row_threads, AlignedMap<T>{source.pointers().offsets, pointers()},
-                       source, a_.columns, a_.values);
+struct AlignedOnGpu {
+  using Matrix = Aligned<T>;
+  using Format = AlignedRows<T>;
+  static_assert(Format::alignment == row_threads);
+  static Matrix pointers(const Format& a) {
+    return {a.rows, a.starts.data(), a.lengths.data(), a.columns.data(), a.values.data()};
   }
-
-  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  Footprint footprint() const override { return footprint_of(a_); }
-
- private:
-  Aligned<T> pointers() const {
-    return {a_.rows, a_.starts.data(), a_.lengths.data(), a_.columns.data(), a_.values.data()};
+  static cuda::Product<T, Matrix> product(const Format&) {
+    return {csr_aligned_kernel<T, false>, csr_aligned_kernel<T, true>, block_threads};
   }
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const std::int64_t groups = (std::int64_t{a_.rows} + rows_together - 1) / rows_together;
-    product_(pointers(), groups * row_threads, x, y, energy);
+  static std::int64_t threads(const Format& a) {
+    return (std::int64_t{a.rows} + rows_together - 1) / rows_together * row_threads;
   }
-
-  AlignedRows<T> a_;
-  Vector<T> diagonal_;  ///< on the host
-  cuda::Product<T, Aligned<T>> product_{csr_aligned_kernel<T, false>, csr_aligned_kernel<T, true>, block_threads};
 };
 
 }  // namespace
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_csr_aligned_cuda(const AlignedRows<T>& lists, const CsrMatrix<T>& matrix,
-                                                   Vector<T> diagonal) {
-  return std::make_unique<CudaCsrAligned<T>>(lists, matrix, std::move(diagonal));
-}
-
-template std::unique_ptr<Operator<double>> make_csr_aligned_cuda(const AlignedRows<double>&, const CsrMatrix<double>&,
-                                                                 Vector<double>);
-template std::unique_ptr<Operator<float>> make_csr_aligned_cuda(const AlignedRows<float>&, const CsrMatrix<float>&,
-                                                                Vector<float>);
+Makers csr_aligned_on_gpu() { return cuda::stored_makers<AlignedRows, AlignedOnGpu>(); }
 
 }  // namespace femcg::operators

@@ -3,9 +3,9 @@
 // bytes per row (Bell & Garland 2009); ELLPACK-R stops at each row's length, which is read too (Kreutzer et al. 2012,
 // listing 1).
 
-#include "operators/ellpack/ellpack_matrix.hpp"
-#include "operators/sparse/conversion.cuh"
+#include "operators/ellpack/ellpack.hpp"
 #include "operators/sparse/slots.cuh"
+#include "operators/sparse/stored_operator.cuh"
 
 namespace femcg::operators {
 
@@ -37,65 +37,30 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<T>)
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-/// A thread per row moves it with its padding: neighbouring threads write neighbouring entries.
+template <std::floating_point T, Padding padding>
+struct EllpackOnGpu {
+  using Matrix = Padded<T>;
+  using Format = EllpackFormat<T, padding>;
+  static Matrix pointers(const Format& a) {
+    return {a.rows,
+            static_cast<std::int32_t>(a.width),
+            a.lengths.size() > 0 ? a.lengths.data() : nullptr,
+            {a.stride, a.columns.data(), a.values.data()}};
+  }
+  static cuda::Product<T, Matrix> product(const Format&) {
+    return {ellpack_kernel<T, false>, ellpack_kernel<T, true>, block_threads};
+  }
+  static std::int64_t threads(const Format& a) { return a.rows; }
+};
+
 template <class T>
-struct EllpackMap {
-  cuda::Source<T> source;
-  Padded<T> a;
-  __device__ std::int64_t count(std::int64_t) const { return a.width; }
-  __device__ std::int64_t from(std::int64_t row, std::int64_t k) const {
-    return cuda::padded_place(source, a.rows, row, k);
-  }
-  __device__ std::int64_t to(std::int64_t row, std::int64_t k) const { return k * a.slots.count + row; }
-};
-
-template <std::floating_point T>
-class CudaEllpack final : public Operator<T> {
- public:
-  CudaEllpack(const EllpackMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal)
-      : Operator<T>(lists.rows, Device::cuda),
-        a_{lists.rows,
-           lists.nonzeros,
-           lists.width,
-           lists.stride,
-           copied(lists.lengths, Device::cuda),
-           Vector<std::int32_t>(lists.entries(), Device::cuda),
-           Vector<T>(lists.entries(), Device::cuda)},
-        diagonal_(std::move(diagonal)) {
-    const cuda::SourceOnGpu<T> source(matrix);
-    cuda::move_entries(a_.stride, EllpackMap<T>{source.pointers(), pointers()}, source, a_.columns, a_.values);
-  }
-
-  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  Footprint footprint() const override { return footprint_of(a_); }
-
- private:
-  Padded<T> pointers() const {
-    return {a_.rows,
-            static_cast<std::int32_t>(a_.width),
-            a_.lengths.size() > 0 ? a_.lengths.data() : nullptr,
-            {a_.stride, a_.columns.data(), a_.values.data()}};
-  }
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    product_(pointers(), a_.rows, x, y, energy);
-  }
-
-  EllpackMatrix<T> a_;
-  Vector<T> diagonal_;  ///< on the host
-  cuda::Product<T, Padded<T>> product_{ellpack_kernel<T, false>, ellpack_kernel<T, true>, block_threads};
-};
+using MultiplyingPadding = EllpackOnGpu<T, Padding::multiplied>;
+template <class T>
+using SkippingPadding = EllpackOnGpu<T, Padding::skipped>;
 
 }  // namespace
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellpack_cuda(const EllpackMatrix<T>& lists, const CsrMatrix<T>& matrix,
-                                               Vector<T> diagonal) {
-  return std::make_unique<CudaEllpack<T>>(lists, matrix, std::move(diagonal));
-}
-
-template std::unique_ptr<Operator<double>> make_ellpack_cuda(const EllpackMatrix<double>&, const CsrMatrix<double>&,
-                                                             Vector<double>);
-template std::unique_ptr<Operator<float>> make_ellpack_cuda(const EllpackMatrix<float>&, const CsrMatrix<float>&,
-                                                            Vector<float>);
+Makers ellpack_on_gpu() { return cuda::stored_makers<Ellpack, MultiplyingPadding>(); }
+Makers ellpack_r_on_gpu() { return cuda::stored_makers<EllpackR, SkippingPadding>(); }
 
 }  // namespace femcg::operators

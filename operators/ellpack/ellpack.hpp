@@ -1,25 +1,67 @@
 #pragma once
 
-#include "operators/catalogue.hpp"
+#include "operators/sparse/stored_format.hpp"
 
 namespace femcg::operators {
 
+enum class Padding { multiplied, skipped };
+
 /// Rows padded to the longest one and stored column by column: entry k of every row, then entry k + 1 (Bell & Garland
-/// 2009). Throws std::invalid_argument where padding takes more than 1 GiB and four times the matrix itself.
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellpack(const Ingredients<T>& from, const Options& given);
-
-/// The same storage with the lengths of the rows, so that the product leaves the padding out (Kreutzer et al. 2012,
+/// 2009). ELLPACK-R has the lengths of the rows too, so that the product leaves the padding out (Kreutzer et al. 2012,
 /// listing 1).
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellpack_r(const Ingredients<T>& from, const Options& given);
+template <std::floating_point T, Padding padding>
+struct EllpackFormat {
+  using Value = T;
+  static constexpr std::int64_t group_rows = 8;
 
-/// The memory that it takes.
-template <std::floating_point T>
-OperatorBytes bytes_of_ellpack(const Extent<T>& of, const Options& given);
+  /// Throws std::invalid_argument where padding takes more than 1 GiB and four times the matrix itself.
+  EllpackFormat(const CsrMatrix<T>& matrix, Device device, const Options& given);
 
-/// The memory that it takes.
-template <std::floating_point T>
-OperatorBytes bytes_of_ellpack_r(const Extent<T>& of, const Options& given);
+  static void arrays(auto& self, auto&& visit) {
+    if (padding == Padding::skipped) visit("row lengths", self.lengths, self.stride);
+    visit("columns", self.columns, self.entries);
+    visit("values", self.values, self.entries);
+  }
+
+  /// A thread moves a row with its padding: neighbouring threads write neighbouring entries.
+  struct Rows {
+    Entries<T> source;
+    std::int64_t width, stride;
+    constexpr std::int64_t count(std::int64_t) const { return width; }
+    constexpr std::int64_t from(std::int64_t row, std::int64_t k) const { return source.place(row, k); }
+    constexpr std::int64_t to(std::int64_t row, std::int64_t k) const { return k * stride + row; }
+  };
+  void move_entries(const Entries<T>& source, auto&& move) {
+    move(stride, Rows{source, width, stride}, columns, values);
+  }
+
+  std::int64_t read_bytes(Device) const {
+    const std::int64_t read = padding == Padding::skipped ? nonzeros : entries;
+    return read * std::int64_t{sizeof(T) + sizeof(std::int32_t)} + lengths.bytes();
+  }
+  std::map<std::string, std::string> chosen() const { return {}; }
+
+  auto work() const { return EqualRows{}; }
+  double multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const;
+
+  std::int32_t rows;
+  std::int64_t nonzeros;
+  std::int64_t width;            ///< of the longest row
+  std::int64_t stride;           ///< rows, rounded up to whole groups
+  std::int64_t entries;          ///< width x stride
+  Vector<std::int32_t> lengths;  ///< of each row, without padding: ELLPACK-R only; stride
+  Vector<std::int32_t> columns;  ///< width x stride; padding has a column that the product reads anyway
+  Vector<T> values;              ///< width x stride; and the value 0
+};
+
+template <class T>
+using Ellpack = EllpackFormat<T, Padding::multiplied>;
+template <class T>
+using EllpackR = EllpackFormat<T, Padding::skipped>;
+
+OperatorDescription ellpack();
+OperatorDescription ellpack_r();
+Makers ellpack_on_gpu();
+Makers ellpack_r_on_gpu();
 
 }  // namespace femcg::operators

@@ -8,14 +8,9 @@
 #include "operators/ellr_t/ellr_t.hpp"
 
 #include <array>
-#include <cassert>
 
-#include "operators/backend/parallel_rows.hpp"
-#include "operators/ellr_t/ellr_t_matrix.hpp"
-#include "operators/options.hpp"
 #include "operators/sparse/column_products.hpp"
 #include "operators/sparse/padding.hpp"
-#include "operators/sparse/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
@@ -31,8 +26,8 @@ bool is_block_size(std::string_view text) {
 
 constexpr std::array options{
     OptionDescription{"T", "auto, 1, 2, 4, 8, 16 or 32", "auto",
-                      "threads a row; auto: one, or up to 8 where the GPU reads less with them", is_thread_count},
-    OptionDescription{"block_size", "a multiple of 32 up to 1024", "256", "GPU: threads a block", is_block_size},
+                      "threads per row; auto: one, or up to 8 where the GPU reads less with them", is_thread_count},
+    OptionDescription{"block_size", "a multiple of 32 up to 1024", "256", "GPU: threads per block", is_block_size},
 };
 
 template <std::floating_point T>
@@ -79,27 +74,21 @@ int best_threads(const CsrMatrix<T>& matrix) {
   return 10 * alone > 11 * least ? best : 1;
 }
 
-/// Moves the entries to their places.
+/// The threads per row that are given, or the best.
 template <std::floating_point T>
-void fill(const CsrMatrix<T>& matrix, EllrTMatrix<T>& to) {
-  to.columns = Vector<std::int32_t>(to.entries());
-  to.values = Vector<T>(to.entries());
-  // The threads that multiply a block fill it, which places its pages; step by step, since a row is scattered.
-  for_row_blocks(to.steps.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t step = 0; step < to.most_steps; ++step)
-      for (std::int64_t row = first; row < last; ++row)
-        for (int t = 0; t < to.threads; ++t) {
-          const Entry<T> entry = padded_entry(matrix, row, step * to.threads + t);
-          const std::int64_t at = step * to.slots + row * to.threads + t;
-          to.columns[at] = entry.column;
-          to.values[at] = entry.value;
-        }
-  });
+int chosen_threads(const CsrMatrix<T>& matrix, const Options& given) {
+  const std::string_view text = value_of(options[0], "ellr-t", given);
+  return text == "auto" ? best_threads(matrix) : static_cast<int>(*parse_positive(text));
+}
+
+int chosen_block_size(Device device, const Options& given) {
+  if (device == Device::host) require_default(options[1], "ellr-t", given, "it has T only");
+  return static_cast<int>(*parse_positive(value_of(options[1], "ellr-t", given)));
 }
 
 /// sums[i] is the product of slot first + i with x.
 template <std::floating_point T>
-void multiply_slots(const EllrTMatrix<T>& a, const T* x, T* sums, std::int64_t first, std::int64_t last) {
+void multiply_slots(const EllrT<T>& a, const T* x, T* sums, std::int64_t first, std::int64_t last) {
   const std::int32_t* steps = a.steps.data();
   const std::int32_t most = *std::max_element(steps + first / a.threads, steps + last / a.threads);
   std::fill(sums, sums + (last - first), T(0));
@@ -117,109 +106,47 @@ T sum_of_slots(T* sums, int threads) {
   return sums[0];
 }
 
-template <std::floating_point T>
-class EllrT final : public Operator<T> {
- public:
-  explicit EllrT(EllrTMatrix<T> a) : Operator<T>(a.rows, Device::host), a_(std::move(a)) {}
-
-  void diagonal(Vector<T>& d) const override {
-    assert(d.size() == this->size());
-    for_row_blocks(this->size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t row = first; row < last; ++row) {
-        T sum = 0;  // padding adds zeros
-        for (std::int64_t k = 0; k < a_.steps[row]; ++k)
-          for (std::int64_t at = k * a_.slots + row * a_.threads; at < k * a_.slots + (row + 1) * a_.threads; ++at)
-            if (a_.columns[at] == row) sum += a_.values[at];
-        d[row] = sum;
-      }
-    });
-  }
-
-  std::map<std::string, std::string> chosen() const override { return {{"T", std::to_string(a_.threads)}}; }
-  Footprint footprint() const override { return footprint_of(a_); }
-
- private:
-  void multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last) const {
-    std::array<T, slots_at_once> sums;
-    const std::int64_t rows_at_once = slots_at_once / a_.threads;
-    for (; first < last; first += rows_at_once) {
-      const std::int64_t end = std::min(last, first + rows_at_once);
-      multiply_slots(a_, x, sums.data(), first * a_.threads, end * a_.threads);
-      for (std::int64_t row = first; row < end; ++row)
-        y[row] = sum_of_slots(sums.data() + (row - first) * a_.threads, a_.threads);
-    }
-  }
-
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const T* from = x.data();
-    T* to = y.data();
-    const double sum = sum_over_row_blocks(this->size(), EqualRows{}, [=, this](std::int64_t first, std::int64_t last) {
-      multiply_rows(from, to, first, last);
-      return energy != nullptr ? dot_of_rows(from, to, first, last) : 0.0;
-    });
-    if (energy != nullptr) *energy->data() = sum;
-  }
-
-  EllrTMatrix<T> a_;
-};
-
 }  // namespace
 
-std::span<const OptionDescription> ellr_t_options() { return options; }
-
 template <std::floating_point T>
-EllrTMatrix<T> list_of_ellr_t(const CsrMatrix<T>& matrix, int threads) {
+EllrT<T>::EllrT(const CsrMatrix<T>& matrix, Device device, const Options& given)
+    : rows(matrix.rows),
+      nonzeros(matrix.nonzeros()),
+      block_size(chosen_block_size(device, given)),
+      threads(chosen_threads(matrix, given)),
+      most_steps((longest_row(matrix) + threads - 1) / threads) {
   constexpr std::int64_t warp = 32;
-  const std::int64_t rows = (std::int64_t{matrix.rows} + warp - 1) / warp * warp;
-  EllrTMatrix<T> to;
-  to.rows = matrix.rows;
-  to.nonzeros = matrix.nonzeros();
-  to.threads = threads;
-  to.most_steps = (longest_row(matrix) + threads - 1) / threads;
-  to.slots = rows * threads;
-  check_padding(matrix, to.most_steps * threads, to.most_steps * to.slots, "operator 'ellr-t'");
-  to.steps = Vector<std::int32_t>(rows);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    to.steps[row] = row < matrix.rows ? static_cast<std::int32_t>(steps_of(matrix, row, threads)) : 0;
-    to.steps_in_all += to.steps[row];
+  const std::int64_t padded_rows = (rows + warp - 1) / warp * warp;
+  slots = padded_rows * threads;
+  entries = most_steps * slots;
+  check_padding(matrix, most_steps * threads, entries, "operator 'ellr-t'");
+  steps = Vector<std::int32_t>(padded_rows);
+  for (std::int64_t row = 0; row < padded_rows; ++row) {
+    steps[row] = row < rows ? static_cast<std::int32_t>(steps_of(matrix, row, threads)) : 0;
+    steps_in_all += steps[row];
   }
-  return to;
-}
-
-namespace {
-
-/// The list for the threads per row that are given, or the best.
-template <std::floating_point T>
-EllrTMatrix<T> chosen_list(const CsrMatrix<T>& matrix, const Options& given) {
-  const std::string_view text = value_of(options[0], "ellr-t", given);
-  return list_of_ellr_t(matrix, text == "auto" ? best_threads(matrix) : static_cast<int>(*parse_positive(text)));
-}
-
-int chosen_block_size(Device device, const Options& given) {
-  if (device == Device::host) require_default(options[1], "ellr-t", given, "it has T only");
-  return static_cast<int>(*parse_positive(value_of(options[1], "ellr-t", given)));
-}
-
-}  // namespace
-
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellr_t(const Ingredients<T>& from, const Options& given) {
-  const int block_size = chosen_block_size(from.device, given);
-  EllrTMatrix<T> a = chosen_list(*from.matrix, given);
-  if (from.device == Device::cuda) return make_ellr_t_cuda(a, block_size, *from.matrix, diagonal_of(*from.matrix));
-  fill(*from.matrix, a);
-  return std::make_unique<EllrT<T>>(std::move(a));
 }
 
 template <std::floating_point T>
-OperatorBytes bytes_of_ellr_t(const Extent<T>& of, const Options& given) {
-  chosen_block_size(of.device, given);
-  return converted_bytes(of, footprint_of(chosen_list(*of.matrix, given)));
+double EllrT<T>::multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const {
+  std::array<T, slots_at_once> sums;
+  const std::int64_t rows_at_once = slots_at_once / threads;
+  for (std::int64_t begin = first; begin < last; begin += rows_at_once) {
+    const std::int64_t end = std::min(last, begin + rows_at_once);
+    multiply_slots(*this, x, sums.data(), begin * threads, end * threads);
+    for (std::int64_t row = begin; row < end; ++row)
+      y[row] = sum_of_slots(sums.data() + (row - begin) * threads, threads);
+  }
+  return with_energy ? dot_of_rows(x, y, first, last) : 0.0;
 }
 
-template std::unique_ptr<Operator<double>> make_ellr_t(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_ellr_t(const Ingredients<float>&, const Options&);
-template OperatorBytes bytes_of_ellr_t(const Extent<double>&, const Options&);
-template OperatorBytes bytes_of_ellr_t(const Extent<float>&, const Options&);
+OperatorDescription ellr_t() {
+  return describe_stored<EllrT>("ellr-t", "ELLPACK-R for T threads per row, rows padded to a multiple of T",
+                                "Vazquez et al. 2012; Ortega et al. 2013", options);
+}
+
+// For the GPU.
+template struct EllrT<double>;
+template struct EllrT<float>;
 
 }  // namespace femcg::operators

@@ -7,9 +7,9 @@
 // Vazquez, Fernandez & Garzon 2012, "Automatic tuning of the sparse matrix vector product on GPUs based on the ELLR-T
 // approach"; Ortega et al. 2013.
 
-#include "operators/ellr_t/ellr_t_matrix.hpp"
-#include "operators/sparse/conversion.cuh"
+#include "operators/ellr_t/ellr_t.hpp"
 #include "operators/sparse/slots.cuh"
+#include "operators/sparse/stored_operator.cuh"
 
 namespace femcg::operators {
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int most_block_threads = 1024;
 
-/// EllrTMatrix as plain pointers.
+/// EllrT as plain pointers.
 template <class T>
 struct Steps {
   std::int64_t rows;
@@ -41,76 +41,23 @@ __global__ void __launch_bounds__(most_block_threads)
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-template <class T>
-cuda::Product<T, Steps<T>> product_of(int threads_per_row, int block_size) {
-  return cuda::with_threads_per_row(threads_per_row, [&]<int threads>() {
-    return cuda::Product<T, Steps<T>>(ellr_t_kernel<T, threads, false>, ellr_t_kernel<T, threads, true>, block_size);
-  });
-}
-
-/// A thread per slot moves what that slot multiplies. A row's last step is padded with zeros at its last column; beyond
-/// it nothing is read.
-template <class T>
-struct EllrTMap {
-  const std::int64_t* row_offsets;  ///< of the source
-  std::int64_t threads;             ///< a row
-  Steps<T> a;
-  __device__ std::int64_t count(std::int64_t slot) const { return a.of_row[slot / threads]; }
-  __device__ std::int64_t from(std::int64_t slot, std::int64_t k) const {
-    const std::int64_t row = slot / threads, at = row_offsets[row] + k * threads + slot % threads;
-    const std::int64_t last = row_offsets[row + 1] - 1;
-    return at <= last ? at : ~last;
-  }
-  __device__ std::int64_t to(std::int64_t slot, std::int64_t k) const { return k * a.slots.count + slot; }
-};
-
 template <std::floating_point T>
-class CudaEllrT final : public Operator<T> {
- public:
-  CudaEllrT(const EllrTMatrix<T>& list, int block_size, const CsrMatrix<T>& matrix, Vector<T> diagonal)
-      : Operator<T>(list.rows, Device::cuda),
-        a_{list.rows,
-           list.nonzeros,
-           list.threads,
-           list.most_steps,
-           list.slots,
-           list.steps_in_all,
-           copied(list.steps, Device::cuda),
-           Vector<std::int32_t>(list.entries(), Device::cuda),
-           Vector<T>(list.entries(), Device::cuda)},
-        diagonal_(std::move(diagonal)),
-        product_(product_of<T>(list.threads, block_size)) {
-    const cuda::SourceOnGpu<T> source(matrix);
-    cuda::move_entries(std::int64_t{a_.rows} * a_.threads,
-                       EllrTMap<T>{source.pointers().offsets, a_.threads, pointers()}, source, a_.columns, a_.values);
+struct EllrTOnGpu {
+  using Matrix = Steps<T>;
+  using Format = EllrT<T>;
+  static Matrix pointers(const Format& a) {
+    return {a.rows, a.steps.data(), {a.slots, a.columns.data(), a.values.data()}};
   }
-
-  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  std::map<std::string, std::string> chosen() const override { return {{"T", std::to_string(a_.threads)}}; }
-  Footprint footprint() const override { return footprint_of(a_); }
-
- private:
-  Steps<T> pointers() const { return {a_.rows, a_.steps.data(), {a_.slots, a_.columns.data(), a_.values.data()}}; }
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    product_(pointers(), a_.slots, x, y, energy);
+  static cuda::Product<T, Matrix> product(const Format& a) {
+    return cuda::with_threads_per_row(a.threads, [&]<int threads>() {
+      return cuda::Product<T, Matrix>(ellr_t_kernel<T, threads, false>, ellr_t_kernel<T, threads, true>, a.block_size);
+    });
   }
-
-  EllrTMatrix<T> a_;
-  Vector<T> diagonal_;  ///< on the host
-  cuda::Product<T, Steps<T>> product_;
+  static std::int64_t threads(const Format& a) { return a.slots; }
 };
 
 }  // namespace
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_ellr_t_cuda(const EllrTMatrix<T>& list, int block_size, const CsrMatrix<T>& matrix,
-                                              Vector<T> diagonal) {
-  return std::make_unique<CudaEllrT<T>>(list, block_size, matrix, std::move(diagonal));
-}
-
-template std::unique_ptr<Operator<double>> make_ellr_t_cuda(const EllrTMatrix<double>&, int, const CsrMatrix<double>&,
-                                                            Vector<double>);
-template std::unique_ptr<Operator<float>> make_ellr_t_cuda(const EllrTMatrix<float>&, int, const CsrMatrix<float>&,
-                                                           Vector<float>);
+Makers ellr_t_on_gpu() { return cuda::stored_makers<EllrT, EllrTOnGpu>(); }
 
 }  // namespace femcg::operators

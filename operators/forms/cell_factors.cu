@@ -14,7 +14,7 @@ using namespace cuda;
 template <class T, int d>
 __global__ void factors_kernel(FactorSource from, const std::int32_t* cell_of_slot, std::int64_t slots,
                                bool interleaved, T* factors) {
-  constexpr int entries = d * (d + 1) / 2, group = CellPatches::group, together = d == 2 ? 1 : 2;
+  constexpr int entries = d * (d + 1) / 2, group = slots_per_group, together = d == 2 ? 1 : 2;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < slots * from.points; k += stride) {
     const std::int64_t row = k / group;  // interleaved: of one group, and one point

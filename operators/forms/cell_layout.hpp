@@ -2,7 +2,10 @@
 
 namespace femcg::operators {
 
-/// Where the dofs of a patch's cells lie in memory.
+/// Slots of cells that lie interleaved.
+constexpr int slots_per_group = 32;
+
+/// Where the numbers of a patch's cells lie in memory.
 enum class PlaceLayout {
   interleaved,  ///< for a thread per cell: groups of 32 slots, in each pairs of dofs x 32 slots x the two of a pair
   cell_major    ///< for several threads per cell: slots x dofs

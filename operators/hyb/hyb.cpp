@@ -7,14 +7,11 @@
 #include "operators/hyb/hyb.hpp"
 
 #include <array>
-#include <cassert>
+#include <vector>
 
-#include "operators/backend/parallel_rows.hpp"
-#include "operators/hyb/hyb_matrix.hpp"
-#include "operators/options.hpp"
+#include "operators/backend/simd.hpp"
 #include "operators/sparse/column_products.hpp"
 #include "operators/sparse/padding.hpp"
-#include "operators/sparse/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
@@ -24,7 +21,7 @@ bool is_width(std::string_view text) { return text == "auto" || text == "0" || p
 
 constexpr std::array options{
     OptionDescription{"width", "auto, or a number of entries", "auto",
-                      "entries a row in the padded part; auto: what a third of the rows, and 4096, have", is_width},
+                      "entries per row in the padded part; auto: what a third of the rows, and 4096, have", is_width},
 };
 
 template <std::floating_point T>
@@ -32,16 +29,39 @@ std::int64_t length_of(const CsrMatrix<T>& matrix, std::int64_t row) {
   return matrix.row_offsets[row + 1] - matrix.row_offsets[row];
 }
 
+/// Bell & Garland's width: the largest k so that at least a third of the rows, and at least 4096, have k entries or
+/// more. They found the padded part three times as fast as coordinates, and too few rows to fill a GPU below 4096.
+template <std::floating_point T>
+std::int64_t typical_width(const CsrMatrix<T>& matrix) {
+  constexpr std::int64_t relative_speed = 3, enough_rows = 4096;
+  std::vector<std::int64_t> of_length(static_cast<std::size_t>(longest_row(matrix)) + 1);
+  for (std::int64_t row = 0; row < matrix.rows; ++row) ++of_length[static_cast<std::size_t>(length_of(matrix, row))];
+  std::int64_t width = longest_row(matrix), longer = 0;  // rows of at least `width` entries
+  for (; width > 0; --width) {
+    longer += of_length[static_cast<std::size_t>(width)];
+    if (longer >= enough_rows && relative_speed * longer >= matrix.rows) break;
+  }
+  return width;
+}
+
+/// The width that is given, or the typical one.
+template <std::floating_point T>
+std::int64_t chosen_width(const CsrMatrix<T>& matrix, const Options& given) {
+  const std::string_view text = value_of(options[0], "hyb", given);
+  if (text == "auto") return typical_width(matrix);
+  return std::min(parse_positive(text).value_or(0), longest_row(matrix));
+}
+
 /// The rows that are longer than the padded part.
 template <std::floating_point T>
-void list_rest(const CsrMatrix<T>& matrix, HybMatrix<T>& to) {
-  const std::int64_t slices = to.stride / HybMatrix<T>::slice_rows;
+void list_rest(const CsrMatrix<T>& matrix, Hyb<T>& to) {
+  const std::int64_t slices = to.stride / Hyb<T>::slice_rows;
   to.rest_of_slice = Vector<std::int32_t>(slices + 1);
   std::vector<std::int32_t> rows;
   std::vector<std::int64_t> offsets{0};
   for (std::int64_t row = 0; row < matrix.rows; ++row) {
-    if (row % HybMatrix<T>::slice_rows == 0)
-      to.rest_of_slice[row / HybMatrix<T>::slice_rows] = static_cast<std::int32_t>(rows.size());
+    if (row % Hyb<T>::slice_rows == 0)
+      to.rest_of_slice[row / Hyb<T>::slice_rows] = static_cast<std::int32_t>(rows.size());
     if (length_of(matrix, row) <= to.width) continue;
     rows.push_back(static_cast<std::int32_t>(row));
     offsets.push_back(offsets.back() + length_of(matrix, row) - to.width);
@@ -51,31 +71,8 @@ void list_rest(const CsrMatrix<T>& matrix, HybMatrix<T>& to) {
   to.rest_offsets = Vector<std::int64_t>(static_cast<std::int64_t>(offsets.size()));
   std::copy(rows.begin(), rows.end(), to.rest_rows.data());
   std::copy(offsets.begin(), offsets.end(), to.rest_offsets.data());
-  to.rest_entries = offsets.back();
-}
-
-template <std::floating_point T>
-void fill(const CsrMatrix<T>& matrix, HybMatrix<T>& to) {
-  to.columns = Vector<std::int32_t>(to.width * to.stride);
-  to.values = Vector<T>(to.width * to.stride);
-  for_row_blocks(to.stride, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t k = 0; k < to.width; ++k)
-      for (std::int64_t row = first; row < last; ++row) {
-        const Entry<T> entry = padded_entry(matrix, row, k);
-        to.columns[k * to.stride + row] = entry.column;
-        to.values[k * to.stride + row] = entry.value;
-      }
-  });
-  to.rest_columns = Vector<std::int32_t>(to.rest_entries);
-  to.rest_values = Vector<T>(to.rest_entries);
-  for_row_blocks(to.rest_rows.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t row = to.rest_rows[i];
-      const std::int64_t from = matrix.row_offsets[row] + to.width, end = matrix.row_offsets[row + 1];
-      std::copy(matrix.columns.data() + from, matrix.columns.data() + end, to.rest_columns.data() + to.rest_offsets[i]);
-      std::copy(matrix.values.data() + from, matrix.values.data() + end, to.rest_values.data() + to.rest_offsets[i]);
-    }
-  });
+  to.rest_row_count = to.rest_rows.size();
+  to.entries += offsets.back();
 }
 
 /// sum of values[k] x[columns[k]] over first <= k < last.
@@ -91,8 +88,8 @@ T rest_times_vector(const T* values, const std::int32_t* columns, const T* x, st
 
 /// sums[i] is the product of row first + i with x.
 template <std::floating_point T>
-void multiply_block(const HybMatrix<T>& a, const T* x, T* sums, std::int64_t first, std::int64_t last) {
-  constexpr std::int64_t slice_rows = HybMatrix<T>::slice_rows;
+void multiply_block(const Hyb<T>& a, const T* x, T* sums, std::int64_t first, std::int64_t last) {
+  constexpr std::int64_t slice_rows = Hyb<T>::slice_rows;
   std::fill(sums, sums + (last - first), T(0));
   for (std::int64_t k = 0; k < a.width; ++k) {
     const std::int64_t begin = k * a.stride + first, ahead = k + 1 < a.width ? a.stride : 0;
@@ -104,112 +101,37 @@ void multiply_block(const HybMatrix<T>& a, const T* x, T* sums, std::int64_t fir
         rest_times_vector(a.rest_values.data(), a.rest_columns.data(), x, a.rest_offsets[i], a.rest_offsets[i + 1]);
 }
 
-template <std::floating_point T>
-class Hyb final : public Operator<T> {
- public:
-  explicit Hyb(HybMatrix<T> a) : Operator<T>(a.rows, Device::host), a_(std::move(a)) {}
-
-  void diagonal(Vector<T>& d) const override {
-    assert(d.size() == this->size());
-    for_row_blocks(this->size(), entries_before(), [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t row = first; row < last; ++row) {
-        d[row] = 0;
-        for (std::int32_t k = 0; k < a_.lengths[row]; ++k)
-          if (a_.columns[k * a_.stride + row] == row) d[row] = a_.values[k * a_.stride + row];
-      }
-    });
-    for (std::int64_t i = 0; i < a_.rest_rows.size(); ++i)
-      for (std::int64_t k = a_.rest_offsets[i]; k < a_.rest_offsets[i + 1]; ++k)
-        if (a_.rest_columns[k] == a_.rest_rows[i]) d[a_.rest_rows[i]] = a_.rest_values[k];
-  }
-
-  Footprint footprint() const override { return footprint_of(a_, false); }
-
- private:
-  /// Entries before a row that begins a slice, padding included.
-  auto entries_before() const {
-    return [this](std::int64_t row) {
-      const std::int64_t slice = (row + HybMatrix<T>::slice_rows - 1) / HybMatrix<T>::slice_rows;
-      return row * a_.width + a_.rest_offsets[a_.rest_of_slice[slice]];
-    };
-  }
-
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const T* from = x.data();
-    T* to = y.data();
-    const auto rows_times_vector = [=, this](std::int64_t first, std::int64_t last) {
-      std::array<T, rows_per_block> sums;
-      multiply_block(a_, from, sums.data(), first, last);
-      std::copy_n(sums.data(), last - first, to + first);
-      return energy != nullptr ? dot_of_rows(from, to, first, last) : 0.0;
-    };
-    const double sum = sum_over_row_blocks(this->size(), entries_before(), rows_times_vector);
-    if (energy != nullptr) *energy->data() = sum;
-  }
-
-  HybMatrix<T> a_;
-};
-
-}  // namespace
-
-std::span<const OptionDescription> hyb_options() { return options; }
-
-template <std::floating_point T>
-std::int64_t typical_width(const CsrMatrix<T>& matrix) {
-  constexpr std::int64_t relative_speed = 3, enough_rows = 4096;
-  std::vector<std::int64_t> of_length(static_cast<std::size_t>(longest_row(matrix)) + 1);
-  for (std::int64_t row = 0; row < matrix.rows; ++row) ++of_length[static_cast<std::size_t>(length_of(matrix, row))];
-  std::int64_t width = longest_row(matrix), longer = 0;  // rows of at least `width` entries
-  for (; width > 0; --width) {
-    longer += of_length[static_cast<std::size_t>(width)];
-    if (longer >= enough_rows && relative_speed * longer >= matrix.rows) break;
-  }
-  return width;
-}
-
-template <std::floating_point T>
-HybMatrix<T> lists_of_hyb(const CsrMatrix<T>& matrix, std::int64_t width) {
-  constexpr std::int64_t slice_rows = HybMatrix<T>::slice_rows;
-  HybMatrix<T> to;
-  to.rows = matrix.rows;
-  to.nonzeros = matrix.nonzeros();
-  to.width = std::min(width, longest_row(matrix));
-  to.stride = (std::int64_t{matrix.rows} + slice_rows - 1) / slice_rows * slice_rows;
-  check_padding(matrix, to.width, to.width * to.stride, "option 'width' of operator 'hyb'");
-  to.lengths = Vector<std::int32_t>(to.stride);
-  for (std::int64_t row = 0; row < to.stride; ++row)
-    to.lengths[row] = row < matrix.rows ? static_cast<std::int32_t>(std::min(to.width, length_of(matrix, row))) : 0;
-  list_rest(matrix, to);
-  return to;
-}
-
-namespace {
-
-/// The lists for the width that is given, or the typical one.
-template <std::floating_point T>
-HybMatrix<T> chosen_lists(const CsrMatrix<T>& matrix, const Options& given) {
-  const std::string_view text = value_of(options[0], "hyb", given);
-  return lists_of_hyb(matrix, text == "auto" ? typical_width(matrix) : parse_positive(text).value_or(0));
-}
-
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_hyb(const Ingredients<T>& from, const Options& given) {
-  HybMatrix<T> a = chosen_lists(*from.matrix, given);
-  if (from.device == Device::cuda) return make_hyb_cuda(a, *from.matrix, diagonal_of(*from.matrix));
-  fill(*from.matrix, a);
-  return std::make_unique<Hyb<T>>(std::move(a));
+Hyb<T>::Hyb(const CsrMatrix<T>& matrix, Device, const Options& given)
+    : rows(matrix.rows),
+      nonzeros(matrix.nonzeros()),
+      width(chosen_width(matrix, given)),
+      stride((std::int64_t{rows} + slice_rows - 1) / slice_rows * slice_rows),
+      entries(width * stride),
+      lengths(stride) {
+  check_padding(matrix, width, entries, "option 'width' of operator 'hyb'");
+  for (std::int64_t row = 0; row < stride; ++row)
+    lengths[row] = row < rows ? static_cast<std::int32_t>(std::min(width, length_of(matrix, row))) : 0;
+  list_rest(matrix, *this);
 }
 
 template <std::floating_point T>
-OperatorBytes bytes_of_hyb(const Extent<T>& of, const Options& given) {
-  return converted_bytes(of, footprint_of(chosen_lists(*of.matrix, given), false));
+double Hyb<T>::multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const {
+  std::array<T, rows_per_block> sums;
+  multiply_block(*this, x, sums.data(), first, last);
+  std::copy_n(sums.data(), last - first, y + first);
+  return with_energy ? dot_of_rows(x, y, first, last) : 0.0;
 }
 
-template std::unique_ptr<Operator<double>> make_hyb(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_hyb(const Ingredients<float>&, const Options&);
-template OperatorBytes bytes_of_hyb(const Extent<double>&, const Options&);
-template OperatorBytes bytes_of_hyb(const Extent<float>&, const Options&);
+OperatorDescription hyb() {
+  return describe_stored<Hyb>("hyb", "ELLPACK for the typical row, coordinates for the rest", "Bell & Garland 2009",
+                              options);
+}
+
+// For the GPU.
+template struct Hyb<double>;
+template struct Hyb<float>;
 
 }  // namespace femcg::operators

@@ -8,9 +8,9 @@
 //
 // Bell & Garland 2009, "Implementing sparse matrix-vector multiplication on throughput-oriented processors".
 
-#include "operators/hyb/hyb_matrix.hpp"
-#include "operators/sparse/conversion.cuh"
+#include "operators/hyb/hyb.hpp"
 #include "operators/sparse/slots.cuh"
+#include "operators/sparse/stored_operator.cuh"
 
 namespace femcg::operators {
 
@@ -19,7 +19,7 @@ namespace {
 constexpr int block_threads = 256, resident_blocks = 4;  ///< a multiprocessor: at most 64 registers per thread
 constexpr int rest_threads = 8;                          ///< a row with a rest
 
-/// HybMatrix as plain pointers.
+/// Hyb as plain pointers.
 template <class T>
 struct Parted {
   std::int64_t rows;
@@ -75,101 +75,29 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-/// A thread per row moves what is in the padded part, whose padding is never read.
-template <class T>
-struct PaddedMap {
-  const std::int64_t* row_offsets;  ///< of the source
-  Parted<T> a;
-  __device__ std::int64_t count(std::int64_t row) const { return a.lengths[row]; }
-  __device__ std::int64_t from(std::int64_t row, std::int64_t k) const { return row_offsets[row] + k; }
-  __device__ std::int64_t to(std::int64_t row, std::int64_t k) const { return k * a.padded.count + row; }
-};
-
-/// 8 threads per row move what is beyond `width` entries.
-template <class T>
-struct RestMap {
-  const std::int64_t* row_offsets;  ///< of the source
-  std::int64_t width;
-  Parted<T> a;
-  __device__ std::int64_t first(std::int64_t thread) const {
-    return a.rest_offsets[thread / rest_threads] + thread % rest_threads;
-  }
-  __device__ std::int64_t count(std::int64_t thread) const {
-    return (a.rest_offsets[thread / rest_threads + 1] - first(thread) + rest_threads - 1) / rest_threads;
-  }
-  __device__ std::int64_t from(std::int64_t thread, std::int64_t k) const {
-    return row_offsets[a.rest_rows[thread / rest_threads]] + width + thread % rest_threads + k * rest_threads;
-  }
-  __device__ std::int64_t to(std::int64_t thread, std::int64_t k) const { return first(thread) + k * rest_threads; }
-};
-
 template <std::floating_point T>
-HybMatrix<T> lists_on_gpu(const HybMatrix<T>& lists) {
-  HybMatrix<T> a;
-  a.rows = lists.rows;
-  a.nonzeros = lists.nonzeros;
-  a.width = lists.width;
-  a.stride = lists.stride;
-  a.rest_entries = lists.rest_entries;
-  a.lengths = copied(lists.lengths, Device::cuda);
-  a.rest_of_slice = copied(lists.rest_of_slice, Device::cuda);
-  a.rest_rows = copied(lists.rest_rows, Device::cuda);
-  a.rest_offsets = copied(lists.rest_offsets, Device::cuda);
-  return a;
-}
-
-template <std::floating_point T>
-class CudaHyb final : public Operator<T> {
- public:
-  static_assert(HybMatrix<T>::slice_rows == cuda::threads_per_warp);
-
-  CudaHyb(const HybMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal)
-      : Operator<T>(lists.rows, Device::cuda), a_(lists_on_gpu(lists)), diagonal_(std::move(diagonal)) {
-    a_.columns = Vector<std::int32_t>(a_.width * a_.stride, Device::cuda);
-    a_.values = Vector<T>(a_.width * a_.stride, Device::cuda);
-    a_.rest_columns = Vector<std::int32_t>(a_.rest_entries, Device::cuda);
-    a_.rest_values = Vector<T>(a_.rest_entries, Device::cuda);
-    const cuda::SourceOnGpu<T> source(matrix);
-    const std::int64_t* row_offsets = source.pointers().offsets;
-    cuda::move_entries(a_.rows, PaddedMap<T>{row_offsets, pointers()}, source, a_.columns, a_.values);
-    cuda::move_entries(a_.rest_rows.size() * rest_threads, RestMap<T>{row_offsets, a_.width, pointers()}, source,
-                       a_.rest_columns, a_.rest_values);
+struct HybOnGpu {
+  using Matrix = Parted<T>;
+  using Format = Hyb<T>;
+  static_assert(Format::slice_rows == cuda::threads_per_warp);
+  static Matrix pointers(const Format& a) {
+    return {a.rows,
+            a.lengths.data(),
+            {a.stride, a.columns.data(), a.values.data()},
+            a.rest_of_slice.data(),
+            a.rest_rows.data(),
+            a.rest_offsets.data(),
+            a.rest_columns.data(),
+            a.rest_values.data()};
   }
-
-  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  std::map<std::string, std::string> chosen() const override { return {{"width", std::to_string(a_.width)}}; }
-  Footprint footprint() const override { return footprint_of(a_, true); }
-
- private:
-  Parted<T> pointers() const {
-    return {a_.rows,
-            a_.lengths.data(),
-            {a_.stride, a_.columns.data(), a_.values.data()},
-            a_.rest_of_slice.data(),
-            a_.rest_rows.data(),
-            a_.rest_offsets.data(),
-            a_.rest_columns.data(),
-            a_.rest_values.data()};
+  static cuda::Product<T, Matrix> product(const Format&) {
+    return {hyb_kernel<T, false>, hyb_kernel<T, true>, block_threads};
   }
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    product_(pointers(), a_.stride, x, y, energy);
-  }
-
-  HybMatrix<T> a_;
-  Vector<T> diagonal_;  ///< on the host
-  cuda::Product<T, Parted<T>> product_{hyb_kernel<T, false>, hyb_kernel<T, true>, block_threads};
+  static std::int64_t threads(const Format& a) { return a.stride; }
 };
 
 }  // namespace
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_hyb_cuda(const HybMatrix<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal) {
-  return std::make_unique<CudaHyb<T>>(lists, matrix, std::move(diagonal));
-}
-
-template std::unique_ptr<Operator<double>> make_hyb_cuda(const HybMatrix<double>&, const CsrMatrix<double>&,
-                                                         Vector<double>);
-template std::unique_ptr<Operator<float>> make_hyb_cuda(const HybMatrix<float>&, const CsrMatrix<float>&,
-                                                        Vector<float>);
+Makers hyb_on_gpu() { return cuda::stored_makers<Hyb, HybOnGpu>(); }
 
 }  // namespace femcg::operators

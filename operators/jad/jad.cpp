@@ -7,13 +7,10 @@
 #include "operators/jad/jad.hpp"
 
 #include <array>
-#include <cassert>
+#include <numeric>
 
-#include "operators/backend/parallel_rows.hpp"
-#include "operators/jad/jad_matrix.hpp"
 #include "operators/sparse/column_products.hpp"
 #include "operators/sparse/padding.hpp"
-#include "operators/sparse/stored_diagonal.hpp"
 
 namespace femcg::operators {
 
@@ -23,10 +20,10 @@ namespace {
 /// sectors of memory; for a short one that would cost more than it saves.
 constexpr std::int64_t long_diagonal = 1024, alignment = 32;
 
-/// How many rows are longer than k, for every k below the longest.
+/// How many rows are longer than k, for every k below the longest row's.
 template <std::floating_point T>
-std::vector<std::int64_t> count_longer(const CsrMatrix<T>& matrix) {
-  std::vector<std::int64_t> longer(static_cast<std::size_t>(longest_row(matrix)));
+std::vector<std::int64_t> count_longer(const CsrMatrix<T>& matrix, std::int64_t longest) {
+  std::vector<std::int64_t> longer(static_cast<std::size_t>(longest));
   for (std::int64_t row = 0; row < matrix.rows; ++row) {
     const std::int64_t length = matrix.row_offsets[row + 1] - matrix.row_offsets[row];
     if (length > 0) ++longer[static_cast<std::size_t>(length - 1)];
@@ -46,24 +43,6 @@ void place_rows(const CsrMatrix<T>& matrix, const std::vector<std::int64_t>& lon
     to.places[position] = static_cast<std::int32_t>(row);
     to.lengths[position] = static_cast<std::int32_t>(length);
   }
-}
-
-/// Moves the entries to their places; the gaps before long diagonals are never read.
-template <std::floating_point T>
-void fill(const CsrMatrix<T>& matrix, JaggedDiagonals<T>& to) {
-  to.columns = Vector<std::int32_t>(to.entries);
-  to.values = Vector<T>(to.entries);
-  for_row_blocks(matrix.rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    std::int64_t end_of_diagonal = last;
-    for (std::int32_t k = 0; k < to.lengths[first]; ++k) {
-      while (to.lengths[end_of_diagonal - 1] <= k) --end_of_diagonal;
-      for (std::int64_t position = first; position < end_of_diagonal; ++position) {
-        const std::int64_t from = matrix.row_offsets[to.places[position]] + k;
-        to.columns[to.offsets[k] + position] = matrix.columns[from];
-        to.values[to.offsets[k] + position] = matrix.values[from];
-      }
-    }
-  });
 }
 
 /// sums[i] is the product of the row at position first + i with x.
@@ -90,95 +69,49 @@ double dot_of_places(const T* sums, const T* x, const std::int32_t* places, std:
   return (four[0] + four[1]) + (four[2] + four[3]);
 }
 
-template <std::floating_point T>
-class Jad final : public Operator<T> {
- public:
-  explicit Jad(JaggedDiagonals<T> a) : Operator<T>(a.rows, Device::host), a_(std::move(a)) {
-    entries_before_block_.push_back(0);
-    for (std::int64_t first = 0; first < a_.rows; first += rows_per_block) {
-      std::int64_t entries = entries_before_block_.back();
-      const std::int64_t last = std::min<std::int64_t>(a_.rows, first + rows_per_block);
-      for (std::int64_t position = first; position < last; ++position) entries += a_.lengths[position];
-      entries_before_block_.push_back(entries);
-    }
-  }
-
-  void diagonal(Vector<T>& d) const override {
-    assert(d.size() == this->size());
-    for_row_blocks(this->size(), entries_before(), [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t position = first; position < last; ++position) {
-        const std::int32_t row = a_.places[position];
-        d[row] = 0;
-        for (std::int32_t k = 0; k < a_.lengths[position]; ++k)
-          if (a_.columns[a_.offsets[k] + position] == row) d[row] = a_.values[a_.offsets[k] + position];
-      }
-    });
-  }
-
-  Footprint footprint() const override { return footprint_of(a_); }
-
- private:
-  auto entries_before() const {
-    return [this](std::int64_t row) {
-      return entries_before_block_[static_cast<std::size_t>((row + rows_per_block - 1) / rows_per_block)];
-    };
-  }
-
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const T* from = x.data();
-    T* to = y.data();
-    const auto rows_times_vector = [=, this](std::int64_t first, std::int64_t last) {
-      std::array<T, rows_per_block> sums;
-      multiply_block(a_, from, sums.data(), first, last);
-      const std::int32_t* places = a_.places.data() + first;
-      for (std::int64_t i = 0; i < last - first; ++i) to[places[i]] = sums[i];
-      return energy != nullptr ? dot_of_places(sums.data(), from, places, last - first) : 0.0;
-    };
-    const double sum = sum_over_row_blocks(this->size(), entries_before(), rows_times_vector);
-    if (energy != nullptr) *energy->data() = sum;
-  }
-
-  JaggedDiagonals<T> a_;
-  std::vector<std::int64_t> entries_before_block_;
-};
-
 }  // namespace
 
 template <std::floating_point T>
-JaggedDiagonals<T> lists_of_jagged_diagonals(const CsrMatrix<T>& matrix) {
-  const std::vector<std::int64_t> longer = count_longer(matrix);
-  const auto width = static_cast<std::int64_t>(longer.size());
-  JaggedDiagonals<T> to;
-  to.rows = matrix.rows;
-  to.nonzeros = matrix.nonzeros();
-  to.offsets = Vector<std::int64_t>(width);
-  to.lengths = Vector<std::int32_t>(matrix.rows);
-  to.places = Vector<std::int32_t>(matrix.rows);
-  place_rows(matrix, longer, to);
+JaggedDiagonals<T>::JaggedDiagonals(const CsrMatrix<T>& matrix, Device, const Options&)
+    : rows(matrix.rows),
+      nonzeros(matrix.nonzeros()),
+      width(longest_row(matrix)),
+      offsets(width),
+      lengths(rows),
+      places(rows),
+      entries_before_block{0} {
+  const std::vector<std::int64_t> longer = count_longer(matrix, width);
+  place_rows(matrix, longer, *this);
   for (std::int64_t k = 0; k < width; ++k) {
     const std::int64_t count = longer[static_cast<std::size_t>(k)];
-    to.offsets[k] = count >= long_diagonal ? (to.entries + alignment - 1) / alignment * alignment : to.entries;
-    to.entries = to.offsets[k] + count;
+    offsets[k] = count >= long_diagonal ? (entries + alignment - 1) / alignment * alignment : entries;
+    entries = offsets[k] + count;
   }
-  return to;
+  for (std::int64_t first = 0; first < rows; first += rows_per_block) {
+    const std::int64_t last = std::min<std::int64_t>(rows, first + rows_per_block);
+    entries_before_block.push_back(
+        std::accumulate(lengths.data() + first, lengths.data() + last, entries_before_block.back()));
+  }
 }
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_jad(const Ingredients<T>& from, const Options&) {
-  JaggedDiagonals<T> a = lists_of_jagged_diagonals(*from.matrix);
-  if (from.device == Device::cuda) return make_jad_cuda(a, *from.matrix, diagonal_of(*from.matrix));
-  fill(*from.matrix, a);
-  return std::make_unique<Jad<T>>(std::move(a));
+double JaggedDiagonals<T>::multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last,
+                                         bool with_energy) const {
+  std::array<T, rows_per_block> sums;
+  multiply_block(*this, x, sums.data(), first, last);
+  const std::int32_t* of_block = places.data() + first;
+  for (std::int64_t i = 0; i < last - first; ++i) y[of_block[i]] = sums[i];
+  return with_energy ? dot_of_places(sums.data(), x, of_block, last - first) : 0.0;
 }
 
-template <std::floating_point T>
-OperatorBytes bytes_of_jad(const Extent<T>& of, const Options&) {
-  return converted_bytes(of, footprint_of(lists_of_jagged_diagonals(*of.matrix)));
+OperatorDescription jad() {
+  return describe_stored<JaggedDiagonals>("jad",
+                                          "jagged diagonals: rows sorted by length, column by column, no padding",
+                                          "Li & Saad 2013; Wang et al. 2017");
 }
 
-template std::unique_ptr<Operator<double>> make_jad(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_jad(const Ingredients<float>&, const Options&);
-template OperatorBytes bytes_of_jad(const Extent<double>&, const Options&);
-template OperatorBytes bytes_of_jad(const Extent<float>&, const Options&);
+// For the GPU.
+template struct JaggedDiagonals<double>;
+template struct JaggedDiagonals<float>;
 
 }  // namespace femcg::operators

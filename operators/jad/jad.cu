@@ -8,9 +8,8 @@
 //
 // Li & Saad 2013, "GPU-accelerated preconditioned iterative linear solvers"; Wang, Gu & Li 2017.
 
-#include "operators/backend/cuda/product.cuh"
-#include "operators/jad/jad_matrix.hpp"
-#include "operators/sparse/conversion.cuh"
+#include "operators/jad/jad.hpp"
+#include "operators/sparse/stored_operator.cuh"
 
 namespace femcg::operators {
 
@@ -45,63 +44,21 @@ __global__ void __launch_bounds__(block_threads)
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-/// A thread a position moves its row: neighbouring threads write neighbouring entries.
-template <class T>
-struct JadMap {
-  const std::int64_t* row_offsets;  ///< of the source
-  Diagonals<T> a;
-  __device__ std::int64_t count(std::int64_t position) const { return a.lengths[position]; }
-  __device__ std::int64_t from(std::int64_t position, std::int64_t k) const {
-    return row_offsets[a.places[position]] + k;
-  }
-  __device__ std::int64_t to(std::int64_t position, std::int64_t k) const { return a.offsets[k] + position; }
-};
-
 template <std::floating_point T>
-class CudaJad final : public Operator<T> {
- public:
-  CudaJad(const JaggedDiagonals<T>& lists, const CsrMatrix<T>& matrix, Vector<T> diagonal)
-      : Operator<T>(lists.rows, Device::cuda),
-        a_{lists.rows,
-           lists.nonzeros,
-           lists.entries,
-           copied(lists.offsets, Device::cuda),
-           copied(lists.lengths, Device::cuda),
-           copied(lists.places, Device::cuda),
-           Vector<std::int32_t>(lists.entries, Device::cuda),
-           Vector<T>(lists.entries, Device::cuda)},
-        diagonal_(std::move(diagonal)) {
-    const cuda::SourceOnGpu<T> source(matrix);
-    cuda::move_entries(a_.rows, JadMap<T>{source.pointers().offsets, pointers()}, source, a_.columns, a_.values);
+struct JadOnGpu {
+  using Matrix = Diagonals<T>;
+  using Format = JaggedDiagonals<T>;
+  static Matrix pointers(const Format& a) {
+    return {a.rows, a.offsets.data(), a.lengths.data(), a.places.data(), a.columns.data(), a.values.data()};
   }
-
-  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  Footprint footprint() const override { return footprint_of(a_); }
-
- private:
-  Diagonals<T> pointers() const {
-    return {a_.rows, a_.offsets.data(), a_.lengths.data(), a_.places.data(), a_.columns.data(), a_.values.data()};
+  static cuda::Product<T, Matrix> product(const Format&) {
+    return {jad_kernel<T, false>, jad_kernel<T, true>, block_threads};
   }
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    product_(pointers(), a_.rows, x, y, energy);
-  }
-
-  JaggedDiagonals<T> a_;
-  Vector<T> diagonal_;  ///< on the host
-  cuda::Product<T, Diagonals<T>> product_{jad_kernel<T, false>, jad_kernel<T, true>, block_threads};
+  static std::int64_t threads(const Format& a) { return a.rows; }
 };
 
 }  // namespace
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_jad_cuda(const JaggedDiagonals<T>& lists, const CsrMatrix<T>& matrix,
-                                           Vector<T> diagonal) {
-  return std::make_unique<CudaJad<T>>(lists, matrix, std::move(diagonal));
-}
-
-template std::unique_ptr<Operator<double>> make_jad_cuda(const JaggedDiagonals<double>&, const CsrMatrix<double>&,
-                                                         Vector<double>);
-template std::unique_ptr<Operator<float>> make_jad_cuda(const JaggedDiagonals<float>&, const CsrMatrix<float>&,
-                                                        Vector<float>);
+Makers jad_on_gpu() { return cuda::stored_makers<JaggedDiagonals, JadOnGpu>(); }
 
 }  // namespace femcg::operators

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "operators/cell_loops/cell_blocks.hpp"
+#include "operators/cell_loops/patch_bytes.hpp"
 #include "operators/cell_loops/patch_option.hpp"
 #include "operators/lma/lma_inputs.hpp"
 
@@ -87,38 +88,85 @@ class Lma final : public Operator<T> {
 
 constexpr std::array options{dedup_option, patch_option};
 
+/// For a gather each block has a number of T, and where to find it, for every unknown that it shares; such an unknown
+/// has an offset to begin its list at. At most: all unknowns are shared, by the blocks that meet at an edge.
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma(const Ingredients<T>& from, ConflictResolution resolution, std::string_view name,
-                                      const Options& given) {
-  const LmaChoice choice = chosen_lma(*from.form, from.device, name, given);
-  if (from.device == Device::host) return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, resolution);
-  return make_lma_cuda<T>(lma_inputs(*from.form, resolution, choice), resolution);
+std::int64_t most_bytes_of_gather(const BilinearForm& form) {
+  constexpr std::int64_t position = sizeof(std::int64_t), word = sizeof(T);
+  const std::int64_t blocks = form.space->mesh().dimension() == 2 ? 2 : 4;
+  return form.unknowns * (position + blocks * (position + word));
+}
+
+template <std::floating_point T>
+StorageEstimate estimate_on_host(const BilinearForm& form, ConflictResolution resolution) {
+  const std::int64_t n = form.dofs_per_cell();
+  StorageEstimate estimate{.arrays = arrays_of_cells<T>(form, "element matrices", n * (n + 1) / 2)};
+  if (resolution != ConflictResolution::gather) return estimate;
+  estimate.slack = most_bytes_of_gather<T>(form);
+  estimate.arrays.push_back({"gathered contributions", form.unknowns, estimate.slack});
+  return estimate;
+}
+
+template <std::floating_point T>
+StorageEstimate estimate_on_gpu(const BilinearForm& form, ConflictResolution resolution, Dedup dedup) {
+  constexpr std::int64_t number = sizeof(std::int32_t), run_bytes = 16;
+  const std::int64_t n = form.dofs_per_cell(), packed_bytes = n * (n + 1) / 2 * static_cast<std::int64_t>(sizeof(T));
+  const bool in_runs = lma_cell_threads(form.dofs_per_cell()) == CellThreads::one;
+  const PatchBytes patches =
+      bytes_of_patches(form, in_runs ? PlaceLayout::interleaved : PlaceLayout::cell_major, resolution, sizeof(T));
+  const std::int64_t matrices = in_runs ? patches.slots * ((packed_bytes + run_bytes - 1) / run_bytes * run_bytes)
+                                        : patches.slots * packed_bytes + run_bytes;
+  const bool perhaps_once = dedup != Dedup::off;
+  StorageEstimate estimate;
+  estimate.arrays = {{"element matrices", patches.slots, matrices},
+                     {"places of dofs", patches.slots, patches.lists},
+                     {"interface of patches", form.unknowns, patches.interface}};
+  if (perhaps_once) estimate.arrays.push_back({"matrix of each cell", patches.slots, patches.slots * number});
+  estimate.slack = patches.interface + (perhaps_once ? matrices : 0);
+  // The lists of the sum that gives the diagonal; the cell of each matrix.
+  estimate.making = patches.geometry + patches.lists + patches.interface + patches.slots * number;
+  estimate.making_on_host = estimate.making;
+  if (resolution == ConflictResolution::gather) estimate.persistent = patches.resident;
+  return estimate;
+}
+
+template <ConflictResolution resolution, std::floating_point T>
+std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
+  chosen_lma(*from.form, Device::host, lma_name(resolution), given);
+  return std::make_unique<Lma<T>>(*from.form, *from.element_matrices, resolution);
+}
+
+template <ConflictResolution resolution, std::floating_point T>
+StorageEstimate estimate(const Extent<T>& of, const Options& given) {
+  const LmaChoice choice = chosen_lma(*of.form, of.device, lma_name(resolution), given);
+  return of.device == Device::host ? estimate_on_host<T>(*of.form, resolution)
+                                   : estimate_on_gpu<T>(*of.form, resolution, choice.dedup);
+}
+
+template <ConflictResolution resolution>
+OperatorDescription describe(std::string_view stores) {
+  return {.name = lma_name(resolution),
+          .stores = stores,
+          .source = "Reguly & Giles 2012",
+          .needs = Needs::element_matrices,
+          .cuda = true,
+          .options = options,
+          .on_host = {make<resolution, double>, make<resolution, float>},
+          .estimates = {estimate<resolution, double>, estimate<resolution, float>}};
 }
 
 }  // namespace
 
-std::span<const OptionDescription> lma_options() { return options; }
-
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_atomic(const Ingredients<T>& from, const Options& given) {
-  return make_lma(from, ConflictResolution::atomic, "lma-atomic", given);
+OperatorDescription lma_atomic() {
+  return describe<ConflictResolution::atomic>("element matrices (symmetric half); shared unknowns added atomically");
 }
-
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_coloured(const Ingredients<T>& from, const Options& given) {
-  return make_lma(from, ConflictResolution::coloured, "lma-coloured", given);
+OperatorDescription lma_coloured() {
+  return describe<ConflictResolution::coloured>(
+      "element matrices (symmetric half); shared unknowns added colour by colour, reproducible");
 }
-
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_gather(const Ingredients<T>& from, const Options& given) {
-  return make_lma(from, ConflictResolution::gather, "lma-gather", given);
+OperatorDescription lma_gather() {
+  return describe<ConflictResolution::gather>(
+      "element matrices (symmetric half); shared unknowns gathered in a fixed order, reproducible");
 }
-
-template std::unique_ptr<Operator<double>> make_lma_atomic(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_lma_atomic(const Ingredients<float>&, const Options&);
-template std::unique_ptr<Operator<double>> make_lma_coloured(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_lma_coloured(const Ingredients<float>&, const Options&);
-template std::unique_ptr<Operator<double>> make_lma_gather(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_lma_gather(const Ingredients<float>&, const Options&);
 
 }  // namespace femcg::operators

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "operators/lma/lma.hpp"
 #include "operators/lma/lma_cells.cuh"
+#include "operators/lma/lma_inputs.hpp"
 #include "operators/persistent/persistent_patches.cuh"
 
 namespace femcg::operators {
@@ -98,10 +100,10 @@ std::unique_ptr<Operator<T>> make(const LmaInputs& inputs, ConflictResolution re
   return inputs.stored_once() ? make<T, n, true>(inputs, resolution) : make<T, n, false>(inputs, resolution);
 }
 
-}  // namespace
-
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_cuda(const LmaInputs& inputs, ConflictResolution resolution) {
+template <ConflictResolution resolution, std::floating_point T>
+std::unique_ptr<Operator<T>> make_lma(const Ingredients<T>& from, const Options& given) {
+  const LmaChoice choice = chosen_lma(*from.form, Device::cuda, lma_name(resolution), given);
+  const LmaInputs inputs = lma_inputs(*from.form, resolution, choice);
   switch (inputs.patches.dofs) {
     case 3:
       return make<T, 3>(inputs, resolution);
@@ -136,7 +138,15 @@ std::unique_ptr<Operator<T>> make_lma_cuda(const LmaInputs& inputs, ConflictReso
   }
 }
 
-template std::unique_ptr<Operator<double>> make_lma_cuda(const LmaInputs&, ConflictResolution);
-template std::unique_ptr<Operator<float>> make_lma_cuda(const LmaInputs&, ConflictResolution);
+template <ConflictResolution resolution>
+Makers makers() {
+  return {make_lma<resolution, double>, make_lma<resolution, float>};
+}
+
+}  // namespace
+
+Makers lma_atomic_on_gpu() { return makers<ConflictResolution::atomic>(); }
+Makers lma_coloured_on_gpu() { return makers<ConflictResolution::coloured>(); }
+Makers lma_gather_on_gpu() { return makers<ConflictResolution::gather>(); }
 
 }  // namespace femcg::operators

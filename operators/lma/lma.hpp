@@ -9,22 +9,11 @@ namespace femcg::operators {
 /// place of its own, from where they are gathered in a fixed order. The last two are bitwise reproducible.
 ///
 /// On the host made from the element matrices, on a GPU from the form alone.
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_atomic(const Ingredients<T>& from, const Options& given);
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_coloured(const Ingredients<T>& from, const Options& given);
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_gather(const Ingredients<T>& from, const Options& given);
-
-std::span<const OptionDescription> lma_options();
-
-/// The memory that they take. How many unknowns parts of the mesh share, and how many element matrices are distinct, is
-/// slack before cells are looked at.
-template <std::floating_point T>
-OperatorBytes bytes_of_lma_atomic(const Extent<T>& of, const Options& given);
-template <std::floating_point T>
-OperatorBytes bytes_of_lma_coloured(const Extent<T>& of, const Options& given);
-template <std::floating_point T>
-OperatorBytes bytes_of_lma_gather(const Extent<T>& of, const Options& given);
+OperatorDescription lma_atomic();
+OperatorDescription lma_coloured();
+OperatorDescription lma_gather();
+Makers lma_atomic_on_gpu();
+Makers lma_coloured_on_gpu();
+Makers lma_gather_on_gpu();
 
 }  // namespace femcg::operators

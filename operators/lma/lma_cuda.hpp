@@ -39,7 +39,4 @@ struct LmaInputs {
 template <std::floating_point T>
 Vector<T> assemble_on_gpu(const LmaInputs& inputs);
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_lma_cuda(const LmaInputs& inputs, ConflictResolution resolution);
-
 }  // namespace femcg::operators

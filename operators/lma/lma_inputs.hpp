@@ -9,6 +9,12 @@
 
 namespace femcg::operators {
 
+constexpr std::string_view lma_name(ConflictResolution resolution) {
+  return resolution == ConflictResolution::atomic     ? "lma-atomic"
+         : resolution == ConflictResolution::coloured ? "lma-coloured"
+                                                      : "lma-gather";
+}
+
 /// What the options ask for.
 struct LmaChoice {
   Dedup dedup = Dedup::automatic;

@@ -12,6 +12,7 @@
 #include <cassert>
 #include <stdexcept>
 
+#include "operators/cell_loops/patch_bytes.hpp"
 #include "operators/cell_loops/patch_option.hpp"
 #include "operators/matrix_free/matrix_free_inputs.hpp"
 #include "operators/matrix_free/robin_facets.hpp"
@@ -143,25 +144,14 @@ std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_poin
   }
 }
 
-}  // namespace
-
-std::span<const OptionDescription> matrix_free_options() {
-  static constexpr std::array options{
-      OptionDescription{"geometry", "auto|stored|vertices", "auto",
-                        "the factors of all quadrature points or, on a GPU, from the cells' vertices where these tell "
-                        "them; auto: as few as tell them",
-                        [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }},
-      dedup_option, patch_option};
-  return options;
-}
+constexpr std::array options{
+    geometry_option, dedup_option, patch_option};
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_matrix_free(const Ingredients<T>& from, const Options& given) {
+std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
   const BilinearForm& form = *from.form;
   assert(form.quadrature > form.space->degree());  // fewer would not fix every mode; the case was checked
-  const MatrixFreeChoice choice = chosen_matrix_free(form, from.device, given);
-  if (from.device == Device::cuda) return make_matrix_free_cuda<T>(matrix_free_inputs(form, choice, sizeof(T)));
-  const bool all_points = choice.geometry == "stored";
+  const bool all_points = chosen_matrix_free(form, Device::host, given).geometry == "stored";
   switch (form.space->mesh().shape) {
     case mesh::CellShape::quadrilateral:
       return make_tensor<T, 2>(form, all_points);
@@ -175,7 +165,60 @@ std::unique_ptr<Operator<T>> make_matrix_free(const Ingredients<T>& from, const 
   return std::make_unique<MatrixFree<T, SimplexKernel<T, 3>>>(form, all_points);
 }
 
-template std::unique_ptr<Operator<double>> make_matrix_free(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_matrix_free(const Ingredients<float>&, const Options&);
+/// Of the factors of Robin facets.
+template <std::floating_point T>
+StoredArray robin_factors(const BilinearForm& form) {
+  std::int64_t points = 0;
+  for (const RobinFacet& facet : form.robin) points += static_cast<std::int64_t>(facet.transfer.size());
+  return {"factors of Robin facets", points, 2 * points * std::int64_t{sizeof(T)}};
+}
+
+template <std::floating_point T>
+StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice& choice) {
+  const PlaceLayout layout = matrix_free_patches(form, CellGeometry::stored, sizeof(T)).layout;
+  const PatchBytes patches = bytes_of_patches(form, layout, ConflictResolution::gather, sizeof(T));
+  const mesh::Mesh& mesh = form.space->mesh();
+  const std::int64_t d = mesh.dimension(), points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
+  const std::int64_t of_point = patches.slots * d * (d + 1) / 2 * static_cast<std::int64_t>(sizeof(T));
+  StorageEstimate estimate;
+  estimate.arrays = {{"factors at quadrature points", points * patches.slots, points * of_point},
+                     {"places of dofs", patches.slots, patches.lists},
+                     {"interface of patches", form.unknowns, patches.interface},
+                     robin_factors<T>(form)};
+  // Affine cells need the factors of one point, and identical ones hardly any.
+  const bool surely_all = choice.geometry == "stored" || any_points(form), perhaps_once = choice.dedup != Dedup::off;
+  estimate.slack = patches.interface + (surely_all ? 0 : (perhaps_once ? points : points - 1) * of_point);
+  estimate.making = patches.geometry + patches.slots * std::int64_t{sizeof(std::int32_t)};
+  estimate.making_on_host = estimate.making + patches.lists + patches.interface;
+  if (form.robin.empty()) estimate.persistent = patches.resident;
+  return estimate;
+}
+
+template <std::floating_point T>
+StorageEstimate estimate(const Extent<T>& of, const Options& given) {
+  const BilinearForm& form = *of.form;
+  const MatrixFreeChoice choice = chosen_matrix_free(form, of.device, given);
+  if (of.device == Device::cuda) return estimate_on_gpu<T>(form, choice);
+  const std::int64_t d = form.space->mesh().dimension(), entries = d * (d + 1) / 2;
+  const std::int64_t points = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).size();
+  StorageEstimate estimate{.arrays = arrays_of_cells<T>(form, "factors at quadrature points", points * entries)};
+  if (choice.geometry != "stored")
+    estimate.slack = estimate.stored() - total_bytes(arrays_of_cells<T>(form, "factors", entries));
+  estimate.arrays.push_back(robin_factors<T>(form));
+  return estimate;
+}
+
+}  // namespace
+
+OperatorDescription matrix_free() {
+  return {.name = "matrix-free",
+          .stores = "no matrix: sum factorisation (tensor cells), reference matrices (simplices)",
+          .source = "Orszag 1980; Kronbichler & Kormann 2012",
+          .needs = Needs::form,
+          .cuda = true,
+          .options = options,
+          .on_host = {make<double>, make<float>},
+          .estimates = {estimate<double>, estimate<float>}};
+}
 
 }  // namespace femcg::operators

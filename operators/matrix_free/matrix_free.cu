@@ -7,18 +7,25 @@
 // sides), or d (d + 1) / 2 words per quadrature point (stored). Contributions to the interface of patches are gathered
 // in a fixed order: two runs give the same bits.
 
-#include "operators/matrix_free/matrix_free_cuda.hpp"
+#include "operators/matrix_free/matrix_free.hpp"
+
+#include "operators/matrix_free/matrix_free_inputs.hpp"
 
 namespace femcg::operators {
 
+namespace {
+
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_matrix_free_cuda(const MatrixFreeInputs& inputs) {
+std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
+  const MatrixFreeInputs inputs =
+      matrix_free_inputs(*from.form, chosen_matrix_free(*from.form, Device::cuda, given), sizeof(T));
   if (inputs.tables > 0) return make_matrix_free_simplices<T>(inputs);
   return inputs.factors.dimension == 2 ? make_matrix_free_quadrilaterals<T>(inputs)
                                        : make_matrix_free_hexahedra<T>(inputs);
 }
 
-template std::unique_ptr<Operator<double>> make_matrix_free_cuda(const MatrixFreeInputs&);
-template std::unique_ptr<Operator<float>> make_matrix_free_cuda(const MatrixFreeInputs&);
+}  // namespace
+
+Makers matrix_free_on_gpu() { return {make<double>, make<float>}; }
 
 }  // namespace femcg::operators

@@ -220,7 +220,7 @@ Vector<double> matrix_free_diagonal(const BilinearForm& form) {
 
 MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, const Options& given) {
   const std::string_view name = "matrix-free";
-  const MatrixFreeChoice choice{value_of(matrix_free_options()[0], name, given), asked_dedup(name, given, device),
+  const MatrixFreeChoice choice{value_of(geometry_option, name, given), asked_dedup(name, given, device),
                                 asked_patch(name, given, device)};
   if (choice.geometry == "vertices") {
     if (device == Device::host)

@@ -9,6 +9,12 @@
 
 namespace femcg::operators {
 
+inline constexpr OptionDescription geometry_option{
+    "geometry", "auto|stored|vertices", "auto",
+    "the factors of all quadrature points or, on a GPU, from the cells' vertices where these tell them; auto: as few as "
+    "tell them",
+    [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }};
+
 /// What the options ask for.
 struct MatrixFreeChoice {
   std::string_view geometry;  ///< auto, stored or vertices (straight-sided cells, affine ones included)

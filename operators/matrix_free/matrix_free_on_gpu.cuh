@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "operators/backend/permutation.hpp"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 #include "operators/matrix_free/tensor_geometry.cuh"
 #include "operators/persistent/persistent_patches.cuh"

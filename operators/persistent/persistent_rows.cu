@@ -336,6 +336,13 @@ class PersistentLoop final : public PersistentCg<T> {
           "asking for shared memory");
   }
 
+  /// Whether the GPU holds all blocks at once: one with less shared memory or fewer registers may not.
+  bool fits() const {
+    return matrix_.shared_bytes <= resident_room_bytes() &&
+           matrix_.blocks <=
+               resident_blocks(kernel_, persistent_threads, static_cast<std::size_t>(matrix_.shared_bytes));
+  }
+
   void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
                Vector<T>& r, Vector<double>& scalars) const override {
     launch_cooperative(kernel_, matrix_.blocks, persistent_threads, static_cast<std::size_t>(matrix_.shared_bytes),
@@ -371,7 +378,8 @@ std::int64_t resident_room_bytes() {
 
 template <class T, class Value, class Place>
 std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<Value, Place> matrix) {
-  return std::make_unique<PersistentLoop<T, Value, Place>>(std::move(matrix));
+  auto loop = std::make_unique<PersistentLoop<T, Value, Place>>(std::move(matrix));
+  return loop->fits() ? std::move(loop) : nullptr;
 }
 
 template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<double, std::uint16_t>);

@@ -72,7 +72,7 @@ inline std::int64_t most_resident_rows() {
   return most_resident_blocks() * persistent_threads * persistent_rows_per_group;
 }
 
-/// The loop for such a matrix.
+/// The loop for such a matrix; null where the GPU cannot hold its blocks at once.
 template <class T, class Value, class Place>
 std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<Value, Place> matrix);
 

@@ -10,16 +10,16 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cassert>
 #include <stdexcept>
 
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/options.hpp"
 #include "operators/persistent/row_layout.hpp"
-#include "operators/sell/sell_cuda.hpp"
+#include "operators/sell/sell_matrix.hpp"
+#include "operators/sell/sell_shape.hpp"
 #include "operators/sparse/narrow_columns.hpp"
 #include "operators/sparse/single_values.hpp"
-#include "operators/sparse/stored_diagonal.hpp"
+#include "operators/sparse/stored_format.hpp"
 
 namespace femcg::operators {
 
@@ -31,7 +31,7 @@ bool is_sorting_window(std::string_view text) {
 }
 
 constexpr std::array options{
-    OptionDescription{"C", "auto, 4, 8, 16, 32, 64 or 128", "auto", "rows a chunk: 8 on the CPU, 32 on the GPU",
+    OptionDescription{"C", "auto, 4, 8, 16, 32, 64 or 128", "auto", "rows per chunk: 8 on the CPU, 32 on the GPU",
                       is_chunk_rows},
     OptionDescription{
         "sigma", "auto, 1, a multiple of C, or all", "auto",
@@ -116,25 +116,13 @@ MultiplyChunks<T, Value> multiply_chunks_of(std::int64_t chunk_rows) {
 template <std::floating_point T, std::floating_point Value = T>
 class Sell final : public Operator<T> {
  public:
-  explicit Sell(SellMatrix<Value> matrix)
+  Sell(SellMatrix<Value> matrix, Vector<T> diagonal)
       : Operator<T>(static_cast<std::int32_t>(matrix.rows), Device::host),
         matrix_(std::move(matrix)),
+        diagonal_(std::move(diagonal)),
         multiply_chunks_(multiply_chunks_of<T, Value>(matrix_.chunk_rows)) {}
 
-  void diagonal(Vector<T>& d) const override {
-    assert(d.size() == this->size());
-    for_row_blocks(this->size(), matrix_.entries_before(), [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t position = first; position < last; ++position) {
-        const std::int64_t chunk = position / matrix_.chunk_rows, row = matrix_.row_at(position);
-        T sum = 0;  // padding adds zeros
-        for (std::int64_t k = matrix_.offsets[chunk] + position % matrix_.chunk_rows; k < matrix_.offsets[chunk + 1];
-             k += matrix_.chunk_rows)
-          if (matrix_.columns[k] == row) sum += matrix_.values[k];
-        d[row] = sum;
-      }
-    });
-  }
-
+  void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   Footprint footprint() const override {
     return with_vectors_of<T, Value>(footprint_of(matrix_, matrix_.columns.bytes()), this->size());
   }
@@ -160,18 +148,8 @@ class Sell final : public Operator<T> {
   }
 
   SellMatrix<Value> matrix_;
+  Vector<T> diagonal_;
   MultiplyChunks<T, Value> multiply_chunks_;
-};
-
-}  // namespace
-
-std::span<const OptionDescription> sell_options() { return options; }
-std::span<const OptionDescription> pjds_options() { return {&pjds_index, 1}; }
-
-namespace {
-
-struct ChunkShape {
-  std::int64_t chunk_rows, sigma;
 };
 
 /// `rows` in whole chunks, one at least.
@@ -186,22 +164,6 @@ bool is_even(const CsrMatrix<T>& matrix, std::int64_t chunk_rows) {
   return padding * std::int64_t{sizeof(T) + sizeof(std::int32_t)} < matrix.rows * std::int64_t{sizeof(std::int32_t)};
 }
 
-/// As given, or the defaults of the device. Quadrilaterals of degree p number p^2 unknowns per cell: 4608 rows are
-/// whole numbers of chunks of 32 of each kind of them, for all p up to 4.
-template <std::floating_point T>
-ChunkShape chosen_shape(const CsrMatrix<T>& matrix, Device device, const Options& given) {
-  const bool on_host = device == Device::host;
-  const std::string_view window = value_of(options[1], "sell", given);
-  const std::int64_t chunk_rows = parse_positive(value_of(options[0], "sell", given)).value_or(on_host ? 8 : 32);
-  if (window == "all") return {chunk_rows, rounded_up(matrix.rows, chunk_rows)};
-  if (window == "auto") return {chunk_rows, is_even(matrix, chunk_rows) ? 1 : on_host ? 512 : 4608};
-  const std::int64_t sigma = *parse_positive(window);
-  if (sigma > 1 && sigma % chunk_rows != 0)
-    throw std::invalid_argument(fmt::format(
-        "option 'sigma' of operator 'sell' must be 1, all, or a multiple of C = {}, not {}", chunk_rows, window));
-  return {chunk_rows, sigma};
-}
-
 /// Bits of a stored column, as text.
 std::string_view chosen_index(Device device, const OptionDescription& option, std::string_view name,
                               const Options& given) {
@@ -209,87 +171,107 @@ std::string_view chosen_index(Device device, const OptionDescription& option, st
   return value_of(option, name, given);
 }
 
-/// Chunks of 32, all rows sorted together (Kreutzer et al. 2012).
-ChunkShape pjds_shape(std::int64_t rows) {
-  constexpr std::int64_t chunk_rows = 32;
-  return {chunk_rows, rounded_up(rows, chunk_rows)};
-}
-
-template <std::floating_point T>
-OperatorBytes chunked_bytes(const Extent<T>& of, const SellMatrix<T>& lists, std::string_view index) {
-  OperatorBytes bytes = converted_bytes(of, footprint_of(lists, 4 * lists.entries));
-  if (of.device == Device::host) return bytes;
-  bytes.resident = persistent_bytes(lists.rows, lists.entries, sizeof(T));
-  const std::int64_t saved = std::max<std::int64_t>(0, 2 * lists.entries - 4 * lists.chunks());  // by 16-bit columns
-  if (index == "16") bytes.stored -= saved;
-  if (index == "auto") bytes.slack = saved;
-  if (index != "32") bytes.making += 2 * lists.entries;  // both columns are there while they are narrowed
-  return bytes;
-}
-
-}  // namespace
-
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given) {
-  const bool on_host = from.device == Device::host;
-  const std::string_view index = chosen_index(from.device, options[2], "sell", given);
-  const auto [chunk_rows, sigma] = chosen_shape(*from.matrix, from.device, given);
+  const SellShape shape = chosen_sell_shape(*from.matrix, Device::host, given);
+  Vector<T> diagonal = diagonal_of(*from.matrix);
   if constexpr (std::is_same_v<T, double>)
-    if (has_single_values<T>(given)) {
-      const CsrMatrix<float> matrix = to_single(*from.matrix);
-      if (on_host) return std::make_unique<Sell<double, float>>(to_sell(matrix, chunk_rows, sigma));
-      return make_sell_cuda<double>(lists_of_sell(matrix, chunk_rows, sigma), matrix, diagonal_of(*from.matrix), index);
-    }
-  if (on_host) return std::make_unique<Sell<T>>(to_sell(*from.matrix, chunk_rows, sigma));
-  return make_sell_cuda(lists_of_sell(*from.matrix, chunk_rows, sigma), *from.matrix, diagonal_of(*from.matrix), index);
+    if (has_single_values<T>(given))
+      return std::make_unique<Sell<double, float>>(to_sell(to_single(*from.matrix), shape.chunk_rows, shape.sigma),
+                                                   std::move(diagonal));
+  return std::make_unique<Sell<T>>(to_sell(*from.matrix, shape.chunk_rows, shape.sigma), std::move(diagonal));
 }
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options& given) {
-  const std::string_view index = chosen_index(from.device, pjds_index, "pjds", given);
-  const auto [chunk_rows, sigma] = pjds_shape(from.matrix->rows);
-  if (from.device == Device::host) {
-    SellMatrix<T> matrix = to_sell(*from.matrix, chunk_rows, sigma);
-    enter_own_basis(matrix);
-    return std::make_unique<Sell<T>>(std::move(matrix));
-  }
-  SellMatrix<T> lists = lists_of_sell(*from.matrix, chunk_rows, sigma);
-  const Vector<T> natural = diagonal_of(*from.matrix);
-  Vector<T> diagonal(natural.size());
-  for (std::int64_t position = 0; position < diagonal.size(); ++position)
-    diagonal[position] = natural[lists.row_at(position)];
-  enter_own_basis(lists);
-  return make_sell_cuda(lists, *from.matrix, std::move(diagonal), index);
+  const SellShape shape = chosen_pjds_shape(from.matrix->rows, Device::host, given);
+  SellMatrix<T> matrix = to_sell(*from.matrix, shape.chunk_rows, shape.sigma);
+  Vector<T> diagonal = diagonal_at_positions(diagonal_of(*from.matrix), matrix.places);
+  enter_own_ordering(matrix);
+  return std::make_unique<Sell<T>>(std::move(matrix), std::move(diagonal));
+}
+
+/// The arrays of a matrix, with values of so many bytes and columns of 16 bits where these are insisted on.
+template <std::floating_point T>
+StorageEstimate estimate_chunks(const Extent<T>& of, const SellMatrix<T>& lists, std::string_view index,
+                                std::int64_t value_bytes) {
+  StorageEstimate estimate{.arrays = arrays_of(lists)};
+  StoredArray &columns = estimate.arrays[0], &values = estimate.arrays[1];
+  values.bytes = value_bytes * lists.entries;
+  const std::int64_t rounded =
+      value_bytes < std::int64_t{sizeof(T)} ? bytes_of_rows(*of.matrix) - 4 * lists.nonzeros : 0;
+  (of.device == Device::host ? estimate.making : estimate.making_on_host) = rounded;
+  if (of.device == Device::host) return estimate;
+  estimate.making = bytes_of_rows(*of.matrix);
+  estimate.persistent = persistent_bytes(lists.rows, lists.entries, value_bytes);
+  const std::int64_t narrow_bytes = 2 * lists.entries + 4 * lists.chunks();  // with a base per chunk
+  const std::int64_t saved = std::max<std::int64_t>(0, columns.bytes - narrow_bytes);
+  if (index == "16") columns.bytes = narrow_bytes;
+  if (index == "auto") estimate.slack = saved;
+  if (index != "32") estimate.making += 2 * lists.entries;  // both columns are there while they are narrowed
+  return estimate;
 }
 
 template <std::floating_point T>
-OperatorBytes bytes_of_sell(const Extent<T>& of, const Options& given) {
-  const std::string_view index = chosen_index(of.device, options[2], "sell", given);
-  const auto [chunk_rows, sigma] = chosen_shape(*of.matrix, of.device, given);
-  const SellMatrix<T> lists = lists_of_sell(*of.matrix, chunk_rows, sigma);
-  OperatorBytes bytes = chunked_bytes(of, lists, index);
-  if (!has_single_values<T>(given)) return bytes;
-  bytes.stored -= 4 * lists.entries;
-  if (of.device == Device::cuda) bytes.resident -= 4 * lists.entries;
-  const std::int64_t rounded = bytes_of_rows(*of.matrix) - 4 * lists.nonzeros;
-  (of.device == Device::host ? bytes.making : bytes.making_on_host) += rounded;
-  return bytes;
+StorageEstimate estimate_sell(const Extent<T>& of, const Options& given) {
+  const SellShape shape = chosen_sell_shape(*of.matrix, of.device, given);
+  return estimate_chunks(of, lists_of_sell(*of.matrix, shape.chunk_rows, shape.sigma), shape.index,
+                         has_single_values<T>(given) ? sizeof(float) : sizeof(T));
 }
 
 template <std::floating_point T>
-OperatorBytes bytes_of_pjds(const Extent<T>& of, const Options& given) {
-  const std::string_view index = chosen_index(of.device, pjds_index, "pjds", given);
-  const auto [chunk_rows, sigma] = pjds_shape(of.matrix->rows);
-  return chunked_bytes(of, lists_of_sell(*of.matrix, chunk_rows, sigma), index);
+StorageEstimate estimate_pjds(const Extent<T>& of, const Options& given) {
+  const SellShape shape = chosen_pjds_shape(of.matrix->rows, of.device, given);
+  return estimate_chunks(of, lists_of_sell(*of.matrix, shape.chunk_rows, shape.sigma), shape.index, sizeof(T));
 }
 
-template std::unique_ptr<Operator<double>> make_sell(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_sell(const Ingredients<float>&, const Options&);
-template OperatorBytes bytes_of_sell(const Extent<double>&, const Options&);
-template OperatorBytes bytes_of_sell(const Extent<float>&, const Options&);
-template std::unique_ptr<Operator<double>> make_pjds(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_pjds(const Ingredients<float>&, const Options&);
-template OperatorBytes bytes_of_pjds(const Extent<double>&, const Options&);
-template OperatorBytes bytes_of_pjds(const Extent<float>&, const Options&);
+}  // namespace
+
+/// As given, or the defaults of the device. Quadrilaterals of degree p number p^2 unknowns per cell: 4608 rows are
+/// whole numbers of chunks of 32 of each kind of them, for all p up to 4.
+template <std::floating_point T>
+SellShape chosen_sell_shape(const CsrMatrix<T>& matrix, Device device, const Options& given) {
+  const bool on_host = device == Device::host;
+  const std::string_view window = value_of(options[1], "sell", given);
+  const std::string_view index = chosen_index(device, options[2], "sell", given);
+  const std::int64_t chunk_rows = parse_positive(value_of(options[0], "sell", given)).value_or(on_host ? 8 : 32);
+  if (window == "all") return {chunk_rows, rounded_up(matrix.rows, chunk_rows), index};
+  if (window == "auto") return {chunk_rows, is_even(matrix, chunk_rows) ? 1 : on_host ? 512 : 4608, index};
+  const std::int64_t sigma = *parse_positive(window);
+  if (sigma > 1 && sigma % chunk_rows != 0)
+    throw std::invalid_argument(fmt::format(
+        "option 'sigma' of operator 'sell' must be 1, all, or a multiple of C = {}, not {}", chunk_rows, window));
+  return {chunk_rows, sigma, index};
+}
+
+SellShape chosen_pjds_shape(std::int64_t rows, Device device, const Options& given) {
+  constexpr std::int64_t chunk_rows = 32;
+  return {chunk_rows, rounded_up(rows, chunk_rows), chosen_index(device, pjds_index, "pjds", given)};
+}
+
+template SellShape chosen_sell_shape(const CsrMatrix<double>&, Device, const Options&);
+template SellShape chosen_sell_shape(const CsrMatrix<float>&, Device, const Options&);
+
+OperatorDescription sell() {
+  return {.name = "sell",
+          .stores = "slices of C rows, each padded to its longest, rows sorted by length within sigma",
+          .source = "Kreutzer et al. 2012",
+          .needs = Needs::matrix,
+          .cuda = true,
+          .options = options,
+          .on_host = {make_sell<double>, make_sell<float>},
+          .estimates = {estimate_sell<double>, estimate_sell<float>}};
+}
+
+OperatorDescription pjds() {
+  return {.name = "pjds",
+          .stores = "sell with C = 32, all rows sorted together, CG's vectors in the same order",
+          .source = "Kreutzer et al. 2012",
+          .needs = Needs::matrix,
+          .cuda = true,
+          .options = {&pjds_index, 1},
+          .on_host = {make_pjds<double>, make_pjds<float>},
+          .estimates = {estimate_pjds<double>, estimate_pjds<float>}};
+}
 
 }  // namespace femcg::operators

@@ -7,8 +7,11 @@
 
 #include "operators/backend/cuda/product.cuh"
 #include "operators/persistent/persistent_rows.cuh"
-#include "operators/sell/sell_cuda.hpp"
+#include "operators/sell/sell.hpp"
+#include "operators/sell/sell_matrix.hpp"
+#include "operators/sell/sell_shape.hpp"
 #include "operators/sparse/conversion.cuh"
+#include "operators/sparse/single_values.hpp"
 #include "operators/sparse/value_words.hpp"
 
 namespace femcg::operators {
@@ -231,26 +234,6 @@ struct SellByRows {
   __device__ Value value(const Row& row, std::int32_t k) const { return values[at(row, k)]; }
 };
 
-/// A thread a position moves its row with its padding: neighbouring threads write neighbouring entries.
-template <class T>
-struct SellMap {
-  cuda::Source<T> source;
-  std::int64_t rows, chunk_rows;
-  const std::int64_t* offsets;
-  const std::int32_t* row_at;  ///< null where rows keep their order
-  __device__ std::int64_t count(std::int64_t position) const {
-    const std::int64_t chunk = position / chunk_rows;
-    return (offsets[chunk + 1] - offsets[chunk]) / chunk_rows;
-  }
-  __device__ std::int64_t from(std::int64_t position, std::int64_t k) const {
-    const std::int64_t row = row_at == nullptr || position >= rows ? position : row_at[position];
-    return cuda::padded_place(source, rows, row, k);
-  }
-  __device__ std::int64_t to(std::int64_t position, std::int64_t k) const {
-    return offsets[position / chunk_rows] + position % chunk_rows + k * chunk_rows;
-  }
-};
-
 template <class Column>
 __global__ void renumber_kernel(std::int64_t entries, const std::int32_t* positions, Column* columns) {
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
@@ -258,41 +241,26 @@ __global__ void renumber_kernel(std::int64_t entries, const std::int32_t* positi
     columns[k] = positions[columns[k]];
 }
 
-/// Its lists on the GPU, and room for its entries.
-template <std::floating_point T>
-SellMatrix<T> lists_on_gpu(const SellMatrix<T>& lists) {
-  SellMatrix<T> a;
-  a.rows = lists.rows;
-  a.nonzeros = lists.nonzeros;
-  a.chunk_rows = lists.chunk_rows;
-  a.sigma = lists.sigma;
-  a.entries = lists.entries;
-  a.offsets = copied(lists.offsets, Device::cuda);
-  a.places = copied(lists.places, Device::cuda);
-  a.ordering = copied(lists.ordering, Device::cuda);
-  a.columns = Vector<std::int32_t>(lists.entries, Device::cuda);
-  a.values = Vector<T>(lists.entries, Device::cuda);
-  return a;
-}
-
 template <std::floating_point T, std::floating_point Value>
 class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
  public:
-  CudaSell(const SellMatrix<Value>& lists, const CsrMatrix<Value>& matrix, Vector<T> diagonal, std::string_view index)
+  /// `lists` are on the host.
+  CudaSell(SellMatrix<Value> lists, const CsrMatrix<Value>& matrix, Vector<T> diagonal, std::string_view index)
       : Operator<T>(matrix.rows, Device::cuda),
-        a_(lists_on_gpu(lists)),
-        chunk_rows_(static_cast<int>(lists.chunk_rows)),
+        a_(std::move(lists)),
+        chunk_rows_(static_cast<int>(a_.chunk_rows)),
         diagonal_(std::move(diagonal)),
         narrow_product_(sell_product_of<T, std::uint16_t, Value>(chunk_rows_, mean_length(matrix))),
         product_(sell_product_of<T, std::int32_t, Value>(chunk_rows_, mean_length(matrix))) {
-    const std::int32_t* rows = a_.ordering.size() > 0 ? a_.ordering.data() : a_.places.data();
+    const Vector<std::int32_t> positions = positions_of(a_.ordering);
+    allocate_on(a_, Device::cuda);
     {
-      const cuda::SourceOnGpu<Value> source(matrix);
-      cuda::move_entries(a_.chunks() * a_.chunk_rows,
-                         SellMap<Value>{source.pointers(), a_.rows, a_.chunk_rows, a_.offsets.data(), rows}, source,
-                         a_.columns, a_.values);
+      const cuda::EntriesOnGpu<Value> source(matrix);
+      a_.move_entries(source.pointers(), [&](std::int64_t threads, const auto& map, auto& columns, auto& values) {
+        cuda::move_on_gpu(threads, map, source.pointers(), columns, values);
+      });
     }
-    if (a_.ordering.size() > 0) renumber(copied(positions_of(lists.ordering), Device::cuda));
+    if (positions.size() > 0) renumber(copied(positions, Device::cuda));
     if (index != "32") narrow(index == "auto");
   }
 
@@ -365,19 +333,30 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
   Vector<std::uint16_t> narrow_columns_;  ///< then there are no others
 };
 
-}  // namespace
-
-template <std::floating_point T, std::floating_point Value>
-std::unique_ptr<Operator<T>> make_sell_cuda(const SellMatrix<Value>& lists, const CsrMatrix<Value>& matrix,
-                                            Vector<T> diagonal, std::string_view index) {
-  return std::make_unique<CudaSell<T, Value>>(lists, matrix, std::move(diagonal), index);
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given) {
+  const SellShape shape = chosen_sell_shape(*from.matrix, Device::cuda, given);
+  const auto make = [&]<class Value>(const CsrMatrix<Value>& matrix) {
+    return std::make_unique<CudaSell<T, Value>>(lists_of_sell(matrix, shape.chunk_rows, shape.sigma), matrix,
+                                                diagonal_of(*from.matrix), shape.index);
+  };
+  if constexpr (std::is_same_v<T, double>)
+    if (has_single_values<T>(given)) return make(to_single(*from.matrix));
+  return make(*from.matrix);
 }
 
-template std::unique_ptr<Operator<double>> make_sell_cuda(const SellMatrix<double>&, const CsrMatrix<double>&,
-                                                          Vector<double>, std::string_view);
-template std::unique_ptr<Operator<double>> make_sell_cuda(const SellMatrix<float>&, const CsrMatrix<float>&,
-                                                          Vector<double>, std::string_view);
-template std::unique_ptr<Operator<float>> make_sell_cuda(const SellMatrix<float>&, const CsrMatrix<float>&,
-                                                         Vector<float>, std::string_view);
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options& given) {
+  const SellShape shape = chosen_pjds_shape(from.matrix->rows, Device::cuda, given);
+  SellMatrix<T> lists = lists_of_sell(*from.matrix, shape.chunk_rows, shape.sigma);
+  Vector<T> diagonal = diagonal_at_positions(diagonal_of(*from.matrix), lists.places);
+  enter_own_ordering(lists);
+  return std::make_unique<CudaSell<T, T>>(std::move(lists), *from.matrix, std::move(diagonal), shape.index);
+}
+
+}  // namespace
+
+Makers sell_on_gpu() { return {make_sell<double>, make_sell<float>}; }
+Makers pjds_on_gpu() { return {make_pjds<double>, make_pjds<float>}; }
 
 }  // namespace femcg::operators

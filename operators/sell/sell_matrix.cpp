@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/permutation.hpp"
 
 namespace femcg::operators {
 
@@ -58,23 +59,6 @@ void set_offsets(const CsrMatrix<T>& matrix, SellMatrix<T>& to) {
   std::partial_sum(to.offsets.data(), to.offsets.data() + to.offsets.size(), to.offsets.data());
 }
 
-/// Padding repeats the row's last column (an empty row's own) with value 0: the product reads nothing new of x.
-template <std::floating_point T>
-void fill_row(const CsrMatrix<T>& matrix, std::int64_t position, SellMatrix<T>& to) {
-  const bool exists = position < matrix.rows;
-  const std::int64_t row = exists ? to.row_at(position) : matrix.rows - 1;
-  const std::int64_t begin = matrix.row_offsets[row];
-  const std::int64_t length = exists ? matrix.row_offsets[row + 1] - begin : 0;
-  const std::int32_t pad = length > 0 ? matrix.columns[begin + length - 1] : static_cast<std::int32_t>(row);
-  const std::int64_t chunk = position / to.chunk_rows;
-  std::int64_t k = 0;
-  for (std::int64_t at = to.offsets[chunk] + position % to.chunk_rows; at < to.offsets[chunk + 1];
-       at += to.chunk_rows, ++k) {
-    to.values[at] = k < length ? matrix.values[begin + k] : T(0);
-    to.columns[at] = k < length ? matrix.columns[begin + k] : pad;
-  }
-}
-
 }  // namespace
 
 template <std::floating_point T>
@@ -93,14 +77,19 @@ SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows,
 template <std::floating_point T>
 SellMatrix<T> to_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma) {
   SellMatrix<T> to = lists_of_sell(matrix, chunk_rows, sigma);
-  to.values = Vector<T>(to.entries);
-  to.columns = Vector<std::int32_t>(to.entries);
-  // The threads that multiply a block fill it, which places its pages.
-  for_row_blocks(matrix.rows, to.entries_before(), [&](std::int64_t first, std::int64_t last) {
-    const std::int64_t end = last == matrix.rows ? to.chunks() * chunk_rows : last;
-    for (std::int64_t position = first; position < end; ++position) fill_row(matrix, position, to);
+  allocate_on(to, Device::host);
+  const Entries<T> source = entries_of(matrix);
+  to.move_entries(source, [&](std::int64_t threads, const auto& map, auto& columns, auto& values) {
+    move_on_host(threads, map, source, columns, values);
   });
   return to;
+}
+
+template <std::floating_point T>
+Vector<T> diagonal_at_positions(const Vector<T>& of_rows, const Vector<std::int32_t>& places) {
+  Vector<T> diagonal(of_rows.size());
+  gather(of_rows, places, diagonal);
+  return diagonal;
 }
 
 Vector<std::int32_t> positions_of(const Vector<std::int32_t>& rows) {
@@ -112,15 +101,17 @@ Vector<std::int32_t> positions_of(const Vector<std::int32_t>& rows) {
 }
 
 template <std::floating_point T>
-void enter_own_basis(SellMatrix<T>& a) {
+void enter_own_ordering(SellMatrix<T>& a) {
   const Vector<std::int32_t> positions = positions_of(a.places);
 #pragma omp parallel for schedule(static)
   for (std::int64_t k = 0; k < a.columns.size(); ++k) a.columns[k] = positions[a.columns[k]];
   a.ordering = std::move(a.places);
 }
 
-template void enter_own_basis(SellMatrix<double>&);
-template void enter_own_basis(SellMatrix<float>&);
+template Vector<double> diagonal_at_positions(const Vector<double>&, const Vector<std::int32_t>&);
+template Vector<float> diagonal_at_positions(const Vector<float>&, const Vector<std::int32_t>&);
+template void enter_own_ordering(SellMatrix<double>&);
+template void enter_own_ordering(SellMatrix<float>&);
 template SellMatrix<double> lists_of_sell(const CsrMatrix<double>&, std::int64_t, std::int64_t);
 template SellMatrix<float> lists_of_sell(const CsrMatrix<float>&, std::int64_t, std::int64_t);
 template SellMatrix<double> to_sell(const CsrMatrix<double>&, std::int64_t, std::int64_t);

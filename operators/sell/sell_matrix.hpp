@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "operators/sparse/csr_matrix.hpp"
-#include "operators/sparse/stored_footprint.hpp"
+#include "operators/sparse/stored_format.hpp"
 
 namespace femcg::operators {
 
@@ -24,6 +24,37 @@ struct SellMatrix {
   Vector<std::int32_t>
       ordering;  ///< likewise, where x and y have the order of positions too, and columns are positions
 
+  /// `ordering` and `places` are not both there.
+  static void arrays(auto& self, auto&& visit) {
+    visit("columns", self.columns, self.entries);
+    visit("values", self.values, self.entries);
+    visit("chunk offsets", self.offsets, self.chunks() + 1);
+    visit("rows at positions", self.places, self.ordering.size() == 0 && self.sigma > 1 ? self.rows : 0);
+    visit("ordering", self.ordering, self.ordering.size());
+  }
+
+  /// A thread per position moves its row with its padding: neighbouring threads write neighbouring entries.
+  struct Positions {
+    Entries<T> source;
+    std::int64_t chunk_rows;
+    const std::int64_t* offsets;
+    const std::int32_t* row_at;  ///< null where rows keep their order
+    constexpr std::int64_t count(std::int64_t position) const {
+      const std::int64_t chunk = position / chunk_rows;
+      return (offsets[chunk + 1] - offsets[chunk]) / chunk_rows;
+    }
+    constexpr std::int64_t from(std::int64_t position, std::int64_t k) const {
+      return source.place(row_at == nullptr || position >= source.rows ? position : row_at[position], k);
+    }
+    constexpr std::int64_t to(std::int64_t position, std::int64_t k) const {
+      return offsets[position / chunk_rows] + position % chunk_rows + k * chunk_rows;
+    }
+  };
+  void move_entries(const Entries<T>& source, auto&& move) {
+    const std::int32_t* row_at = ordering.size() > 0 ? ordering.data() : places.size() > 0 ? places.data() : nullptr;
+    move(chunks() * chunk_rows, Positions{source, chunk_rows, offsets.data(), row_at}, columns, values);
+  }
+
   std::int64_t chunks() const { return (rows + chunk_rows - 1) / chunk_rows; }
   std::int64_t row_at(std::int64_t position) const { return places.size() > 0 ? places[position] : position; }
   /// Stored entries before a row that begins a chunk, or before the next chunk.
@@ -40,7 +71,7 @@ SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows,
 /// Takes the order of its positions for x and y too: columns, where they are there, are renumbered, and `places` become
 /// the ordering.
 template <std::floating_point T>
-void enter_own_basis(SellMatrix<T>& a);
+void enter_own_ordering(SellMatrix<T>& a);
 
 /// The position of each row: the inverse of the rows at positions.
 Vector<std::int32_t> positions_of(const Vector<std::int32_t>& rows);
@@ -52,6 +83,10 @@ Footprint footprint_of(const SellMatrix<T>& a, std::int64_t bytes_of_columns) {
       a.entries * std::int64_t{sizeof(T)} + bytes_of_columns + a.offsets.bytes() + a.places.bytes();
   return stored_footprint<T>(a.rows, a.nonzeros, a.entries, read + a.ordering.bytes(), read);
 }
+
+/// The numbers of rows, row by row, at their positions.
+template <std::floating_point T>
+Vector<T> diagonal_at_positions(const Vector<T>& of_rows, const Vector<std::int32_t>& places);
 
 /// The whole of it.
 template <std::floating_point T>

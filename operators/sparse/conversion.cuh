@@ -1,7 +1,6 @@
 #pragma once
 
-// What the conversions of a matrix on the GPU share. The host makes the lists that have an entry per row; entries are
-// moved here, at the GPU's bandwidth. That takes the source's memory beside the target's for a moment.
+// What the conversions of a matrix on the GPU share.
 
 #include <algorithm>
 #include <limits>
@@ -9,81 +8,53 @@
 #include "operators/backend/cuda/launch.cuh"
 #include "operators/sparse/csr_matrix.hpp"
 #include "operators/sparse/narrow_columns.hpp"
+#include "operators/sparse/stored_format.hpp"
 
 namespace femcg::operators::cuda {
 
-/// Compressed rows as plain pointers.
-template <class T>
-struct Source {
-  const std::int64_t* offsets;
-  const std::int32_t* columns;
-  const T* values;
-};
-
-/// A copy of a matrix in compressed rows, for as long as it is converted.
+/// A matrix in compressed rows on the GPU, for as long as it is converted.
 template <std::floating_point T>
-class SourceOnGpu {
+class EntriesOnGpu {
  public:
-  explicit SourceOnGpu(const CsrMatrix<T>& matrix)
-      : offsets_(copied(matrix.row_offsets, Device::cuda)),
+  explicit EntriesOnGpu(const CsrMatrix<T>& matrix)
+      : rows_(matrix.rows),
+        offsets_(copied(matrix.row_offsets, Device::cuda)),
         columns_(copied(matrix.columns, Device::cuda)),
         values_(copied(matrix.values, Device::cuda)) {}
   /// Waits for the conversion, which reads it.
-  ~SourceOnGpu() { cudaStreamSynchronize(stream()); }
-  SourceOnGpu(const SourceOnGpu&) = delete;
-  SourceOnGpu& operator=(const SourceOnGpu&) = delete;
+  ~EntriesOnGpu() { cudaStreamSynchronize(stream()); }
+  EntriesOnGpu(const EntriesOnGpu&) = delete;
+  EntriesOnGpu& operator=(const EntriesOnGpu&) = delete;
 
-  Source<T> pointers() const { return {offsets_.data(), columns_.data(), values_.data()}; }
+  Entries<T> pointers() const { return {rows_, offsets_.data(), columns_.data(), values_.data()}; }
 
  private:
+  std::int64_t rows_;
   Vector<std::int64_t> offsets_;
   Vector<std::int32_t> columns_;
   Vector<T> values_;
 };
 
-/// Where entries go.
-template <class T>
-struct Target {
-  std::int32_t* columns;
-  T* values;
-};
-
-/// Each of `threads` threads moves entries, entry(thread, k) from one place to another, k < count(thread). `Map` is
-/// plain data with
-///   __device__ std::int64_t count(std::int64_t thread) const;
-///   __device__ std::int64_t from(std::int64_t thread, std::int64_t k) const;
-///   __device__ std::int64_t to(std::int64_t thread, std::int64_t k) const;
-/// Where `from` is the complement of a place, the entry is padding: that place's column, and the value 0.
+/// move_on_host (operators/sparse/stored_format.hpp) with threads of the GPU.
 template <class T, class Map>
-__global__ void move_kernel(std::int64_t threads, Map map, Source<T> source, Target<T> target) {
+__global__ void move_kernel(std::int64_t threads, Map map, Entries<T> source, std::int32_t* columns, T* values) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; thread < threads; thread += stride) {
     const std::int64_t count = map.count(thread);
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t from = map.from(thread, k), to = map.to(thread, k);
-      target.columns[to] = source.columns[from < 0 ? ~from : from];
-      target.values[to] = from < 0 ? T(0) : source.values[from];
+      columns[to] = source.columns[from < 0 ? ~from : from];
+      values[to] = from < 0 ? T(0) : source.values[from];
     }
   }
 }
-
-/// Converts on the GPU, by `threads` threads.
 template <class T, class Map>
-void move_entries(std::int64_t threads, const Map& map, const SourceOnGpu<T>& source, Vector<std::int32_t>& columns,
-                  Vector<T>& values) {
+void move_on_gpu(std::int64_t threads, const Map& map, const Entries<T>& source, Vector<std::int32_t>& columns,
+                 Vector<T>& values) {
   constexpr int block_threads = 256;
   const std::int64_t blocks = (threads + block_threads - 1) / block_threads;
   launch(move_kernel<T, Map>, std::min(blocks, resident_blocks(move_kernel<T, Map>, block_threads)), block_threads, 0,
-         threads, map, source.pointers(), Target<T>{columns.data(), values.data()});
-}
-
-/// Where entry k of a row lies in the source; where the row is shorter, the complement of its last entry's place, or of
-/// a neighbour's where it has none. Rows beyond the last are empty. The source has an entry.
-template <class T>
-__device__ std::int64_t padded_place(const Source<T>& source, std::int64_t rows, std::int64_t row, std::int64_t k) {
-  const std::int64_t end = source.offsets[row < rows ? row + 1 : rows];
-  const std::int64_t place = (row < rows ? source.offsets[row] : end) + k;
-  return place < end ? place : ~(end > 0 ? end - 1 : 0);
+         threads, map, source, columns.data(), values.data());
 }
 
 template <class Narrow>

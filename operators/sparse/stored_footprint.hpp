@@ -1,7 +1,7 @@
 #pragma once
 
-#include "operators/operator.hpp"
-#include "operators/sparse/operator_bytes.hpp"
+#include "operators/footprint.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 
 namespace femcg::operators {
 
@@ -21,10 +21,10 @@ Footprint stored_footprint(std::int64_t rows, std::int64_t nonzeros, std::int64_
   return footprint;
 }
 
-/// The memory of a format that is converted where it is used: on a GPU beside a copy of the assembled matrix.
+/// A matrix in compressed rows with columns of 32 bits and offsets of 64.
 template <std::floating_point T>
-OperatorBytes converted_bytes(const Extent<T>& of, const Footprint& footprint) {
-  return {.stored = footprint.stored_bytes, .making = of.device == Device::cuda ? bytes_of_rows(*of.matrix) : 0};
+std::int64_t bytes_of_rows(const CsrMatrix<T>& matrix) {
+  return matrix.nonzeros() * static_cast<std::int64_t>(sizeof(T) + sizeof(std::int32_t)) + matrix.row_offsets.bytes();
 }
 
 }  // namespace femcg::operators

@@ -4,76 +4,119 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <stdexcept>
 
 #include "operators/options.hpp"
-#include "operators/vendor/cusparse_cuda.hpp"
+#include "operators/vendor/cusparse_choice.hpp"
+#include "operators/vendor/index.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
-constexpr std::array options{
+constexpr OptionDescription index_option{"index", "auto, 32 or 64", "auto",
+                                         "bits of an offset and of a column: 64 where 32 cannot count the entries",
+                                         is_library_index};
+constexpr OptionDescription vectors{"vectors", "cublas or femcg", "cublas", "whose vector passes CG has",
+                                    [](std::string_view text) { return text == "cublas" || text == "femcg"; }};
+
+constexpr std::array csr_options{
     OptionDescription{"algorithm", "default, 1 or 2", "default", "cuSPARSE's CUSPARSE_SPMV_CSR_ALG1 or 2",
                       [](std::string_view text) { return text == "default" || text == "1" || text == "2"; }},
+    index_option,
+    vectors,
+};
+constexpr std::array sell_options{
+    OptionDescription{"C", "auto, 2, 4, 8, 16, 32, 64 or 128", "auto",
+                      "rows per slice; auto: the fastest of these, measured",
+                      [](std::string_view text) { return text == "auto" || is_power_of_two(text, 2, 128); }},
+    OptionDescription{
+        "sigma", "auto, 1, a number of rows, or all", "auto",
+        "rows sorted by length together; auto: the faster of 1, which sorts none, and 4608, measured",
+        [](std::string_view text) { return text == "auto" || text == "all" || parse_positive(text).has_value(); }},
+    index_option,
+    vectors,
 };
 
 template <std::floating_point T>
-void check(Device device, const CsrMatrix<T>& matrix, std::string_view name) {
-  if (device != Device::cuda)
-    throw std::invalid_argument(fmt::format("operator '{}' has no version for the CPU", name));
-  if (matrix.nonzeros() > std::numeric_limits<std::int32_t>::max())
-    throw std::invalid_argument(fmt::format(
-        "operator '{}' counts nonzeros in 32 bits and this matrix has {}; 'csr' takes it", name, matrix.nonzeros()));
+StorageEstimate estimate_csr(const Extent<T>& of, const Options& given) {
+  const CsrMatrix<T>& matrix = *of.matrix;
+  const int bits = chosen_cusparse_csr(matrix, given).bits;
+  const std::int64_t index = bits / 8, offsets = matrix.rows + std::int64_t{1}, nonzeros = matrix.nonzeros();
+  return {.arrays = {{"row offsets", offsets, offsets * index},
+                     {"columns", nonzeros, nonzeros * index},
+                     {"values", nonzeros, nonzeros * std::int64_t{sizeof(T)}}},
+          .making = bits == 32 ? matrix.row_offsets.bytes() : nonzeros * 4};  // before converted
+}
+
+template <std::floating_point T>
+StorageEstimate estimate_sell(const Extent<T>& of, const Options& given) {
+  const std::int64_t rows = of.matrix->rows, an_order = rows * std::int64_t{sizeof(std::int32_t)};
+  const CusparseSellChoice choice = chosen_cusparse_sell(*of.matrix, given);
+  StorageEstimate most;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const SliceLayout& layout : choice.layouts) {
+    const std::int64_t entries = layout.entries(), index = index_bits(entries, "cusparse-sell", choice.index) / 8;
+    std::vector<StoredArray> arrays{{"slice offsets", layout.offsets.size(), layout.offsets.size() * index},
+                                    {"columns", entries, entries * index},
+                                    {"values", entries, entries * std::int64_t{sizeof(T)}}};
+    if (layout.sigma > 1) arrays.push_back({"ordering", rows, an_order});
+    least = std::min(least, total_bytes(arrays));
+    if (total_bytes(arrays) > most.stored()) most.arrays = std::move(arrays);
+  }
+  most.slack = most.stored() - least;
+  // The source, an order and its inverse, x and y.
+  most.making = bytes_of_rows(*of.matrix) + 2 * an_order + 2 * rows * std::int64_t{sizeof(T)};
+  return most;
+}
+
+VectorPasses passes_of(std::string_view name, const Options& given) {
+  return value_of(vectors, name, given) == "cublas" ? VectorPasses::cublas : VectorPasses::femcg;
 }
 
 }  // namespace
 
-std::span<const OptionDescription> cusparse_csr_options() { return options; }
-
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_cusparse_csr(const Ingredients<T>& from, const Options& given) {
-  check(from.device, *from.matrix, "cusparse-csr");
-  const auto algorithm = parse_positive(value_of(options[0], "cusparse-csr", given));
-  return make_cusparse_csr_cuda(*from.matrix, static_cast<int>(algorithm.value_or(0)));
+CusparseCsrChoice chosen_cusparse_csr(const CsrMatrix<T>& matrix, const Options& given) {
+  constexpr std::string_view name = "cusparse-csr";
+  return {index_bits(matrix.nonzeros(), name, value_of(index_option, name, given)),
+          static_cast<int>(parse_positive(value_of(csr_options[0], name, given)).value_or(0)), passes_of(name, given)};
 }
 
 template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_cusparse_sell(const Ingredients<T>& from, const Options&) {
-  check(from.device, *from.matrix, "cusparse-sell");
-  return make_cusparse_sell_cuda(*from.matrix);
+CusparseSellChoice chosen_cusparse_sell(const CsrMatrix<T>& matrix, const Options& given) {
+  constexpr std::string_view name = "cusparse-sell";
+  std::vector<std::int64_t> heights{32, 64, 128, 16, 8, 4, 2}, sigmas{1, 4608};  // a warp's rows, unsorted, first
+  if (const auto height = parse_positive(value_of(sell_options[0], name, given))) heights = {*height};
+  const std::string_view sigma = value_of(sell_options[1], name, given);
+  if (sigma != "auto") sigmas = {parse_positive(sigma).value_or(std::max(1, matrix.rows))};
+  return {slice_layouts(matrix.row_offsets, heights, sigmas), std::string(value_of(index_option, name, given)),
+          passes_of(name, given)};
 }
 
-template <std::floating_point T>
-OperatorBytes bytes_of_cusparse_csr(const Extent<T>& of, const Options&) {
-  check(of.device, *of.matrix, "cusparse-csr");
-  return bytes_of_compressed_rows(of);
+template CusparseCsrChoice chosen_cusparse_csr(const CsrMatrix<double>&, const Options&);
+template CusparseCsrChoice chosen_cusparse_csr(const CsrMatrix<float>&, const Options&);
+template CusparseSellChoice chosen_cusparse_sell(const CsrMatrix<double>&, const Options&);
+template CusparseSellChoice chosen_cusparse_sell(const CsrMatrix<float>&, const Options&);
+
+OperatorDescription cusparse_csr() {
+  return {.name = "cusparse-csr",
+          .stores = "compressed rows, cuSPARSE's product and cuBLAS's vector operations: the baseline",
+          .source = "NVIDIA cuSPARSE",
+          .needs = Needs::matrix,
+          .cuda = true,
+          .options = csr_options,
+          .estimates = {estimate_csr<double>, estimate_csr<float>}};
 }
 
-template <std::floating_point T>
-OperatorBytes bytes_of_cusparse_sell(const Extent<T>& of, const Options&) {
-  check(of.device, *of.matrix, "cusparse-sell");
-  constexpr std::int64_t slice_rows = 32, entry_bytes = sizeof(T) + sizeof(std::int32_t);
-  const std::int64_t rows = of.matrix->rows, slices = (rows + slice_rows - 1) / slice_rows;
-  std::int64_t longest = 0, entries = 0;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    longest = std::max(longest, of.matrix->row_offsets[row + 1] - of.matrix->row_offsets[row]);
-    if (row + 1 < rows && (row + 1) % slice_rows != 0) continue;
-    entries += slice_rows * longest;
-    longest = 0;
-  }
-  const std::int64_t stored = entries * entry_bytes + (slices + 1) * std::int64_t{sizeof(std::int32_t)};
-  return {.stored = stored, .making_on_host = stored};
+OperatorDescription cusparse_sell() {
+  return {.name = "cusparse-sell",
+          .stores = "slices of rows, cuSPARSE's product and cuBLAS's vector operations: the baseline",
+          .source = "NVIDIA cuSPARSE",
+          .needs = Needs::matrix,
+          .cuda = true,
+          .options = sell_options,
+          .estimates = {estimate_sell<double>, estimate_sell<float>}};
 }
-
-template std::unique_ptr<Operator<double>> make_cusparse_csr(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_cusparse_csr(const Ingredients<float>&, const Options&);
-template std::unique_ptr<Operator<double>> make_cusparse_sell(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_cusparse_sell(const Ingredients<float>&, const Options&);
-template OperatorBytes bytes_of_cusparse_csr(const Extent<double>&, const Options&);
-template OperatorBytes bytes_of_cusparse_csr(const Extent<float>&, const Options&);
-template OperatorBytes bytes_of_cusparse_sell(const Extent<double>&, const Options&);
-template OperatorBytes bytes_of_cusparse_sell(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

@@ -1,15 +1,21 @@
-// cuSPARSE's products and a CG of cuBLAS calls: what a user of the libraries would write, scalars on the device. Vector
-// passes move 14 words per unknown beside the product: dot 2, two axpy 6, dot 1, scal 2, axpy 3.
+// cuSPARSE's products, as a user of the library would have them. One with compressed rows moves sizeof(T) + 4 bytes a
+// nonzero, or + 8 with indices of 64 bits, 4 or 8 a row, and x and y once; one with sliced ELLPACK the same an entry,
+// padding included, and a slice.
 
-#include <cublas_v2.h>
 #include <cusparse.h>
 
-#include "operators/backend/cuda/launch.cuh"
+#include <algorithm>
+#include <chrono>
+
+#include "operators/backend/permutation.hpp"
 #include "operators/backend/vector_operations.hpp"
-#include "operators/backend/cuda/step_length.cuh"
+#include "operators/sparse/conversion.cuh"
 #include "operators/sparse/stored_diagonal.hpp"
-#include "operators/sparse/stored_footprint.hpp"
-#include "operators/vendor/cusparse_cuda.hpp"
+#include "operators/vendor/cublas_vectors.hpp"
+#include "operators/vendor/cusparse.hpp"
+#include "operators/vendor/cusparse_choice.hpp"
+#include "operators/vendor/index.hpp"
+#include "operators/vendor/sliced_ell.cuh"
 
 namespace femcg::operators {
 
@@ -19,345 +25,288 @@ void check(cusparseStatus_t status, const char* doing) {
   if (status != CUSPARSE_STATUS_SUCCESS)
     throw std::runtime_error(std::string(doing) + ": " + cusparseGetErrorString(status));
 }
-void check(cublasStatus_t status, const char* doing) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw std::runtime_error(std::string(doing) + ": " + cublasGetStatusString(status));
-}
 
-/// cuBLAS by precision.
-struct Blas {
-  Blas() : workspace(workspace_bytes, Device::cuda) {
-    check(cublasCreate(&handle), "starting cuBLAS");
-    check(cublasSetStream(handle, cuda::stream()), "starting cuBLAS");
-    check(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE), "starting cuBLAS");
-    check(cublasSetWorkspace(handle, workspace.data(), workspace_bytes), "starting cuBLAS");
+template <auto destroy>
+struct Destroy {
+  template <class Thing>
+  void operator()(Thing* thing) const {
+    destroy(thing);
   }
-  ~Blas() { cublasDestroy(handle); }
-  Blas(const Blas&) = delete;
-  Blas& operator=(const Blas&) = delete;
-
-  void dot(const Vector<double>& a, const Vector<double>& b, double* result) const {
-    check(cublasDdot_64(handle, a.size(), a.data(), 1, b.data(), 1, result), "a dot product in cuBLAS");
-  }
-  void dot(const Vector<float>& a, const Vector<float>& b, float* result) const {
-    check(cublasSdot_64(handle, a.size(), a.data(), 1, b.data(), 1, result), "a dot product in cuBLAS");
-  }
-  void add(const double* factor, const Vector<double>& x, Vector<double>& y) const {
-    check(cublasDaxpy_64(handle, x.size(), factor, x.data(), 1, y.data(), 1), "an update in cuBLAS");
-  }
-  void add(const float* factor, const Vector<float>& x, Vector<float>& y) const {
-    check(cublasSaxpy_64(handle, x.size(), factor, x.data(), 1, y.data(), 1), "an update in cuBLAS");
-  }
-  void scale(const double* factor, Vector<double>& x) const {
-    check(cublasDscal_64(handle, x.size(), factor, x.data(), 1), "a scaling in cuBLAS");
-  }
-  void scale(const float* factor, Vector<float>& x) const {
-    check(cublasSscal_64(handle, x.size(), factor, x.data(), 1), "a scaling in cuBLAS");
-  }
-  /// y = diag(d) x.
-  void multiply(const Vector<double>& d, const Vector<double>& x, Vector<double>& y) const {
-    if (x.size() == 0) return;  // cuBLAS refuses a leading dimension of 0
-    check(cublasDdgmm_64(handle, CUBLAS_SIDE_LEFT, x.size(), 1, x.data(), x.size(), d.data(), 1, y.data(), x.size()),
-          "a diagonal product in cuBLAS");
-  }
-  void multiply(const Vector<float>& d, const Vector<float>& x, Vector<float>& y) const {
-    if (x.size() == 0) return;
-    check(cublasSdgmm_64(handle, CUBLAS_SIDE_LEFT, x.size(), 1, x.data(), x.size(), d.data(), 1, y.data(), x.size()),
-          "a diagonal product in cuBLAS");
-  }
-
-  static constexpr std::int64_t workspace_bytes = 4 << 20;
-  cublasHandle_t handle{};
-  Vector<char> workspace;
 };
-
-/// The few numbers of an iteration in the working precision, in which cuBLAS takes and leaves them.
-template <class T>
-struct Numbers {
-  T rz, rr, alpha, minus_alpha, beta, one, energy;
-};
-
-template <class T>
-__device__ void set_alpha(double alpha, Numbers<T>* to) {
-  to->alpha = static_cast<T>(alpha);
-  to->minus_alpha = -to->alpha;
-}
-template <class T>
-__device__ void set_beta(double beta, Numbers<T>* to) {
-  to->beta = static_cast<T>(beta);
-  to->one = 1;
-}
-template <class T>
-__global__ void set_alpha_of_classic(const double* rz, const double* energy, Numbers<T>* to) {
-  set_alpha(cuda::step_length(*rz, *energy), to);
-}
-template <class T>
-__global__ void set_beta_of_classic(const double* new_rz, const double* rz, Numbers<T>* to) {
-  set_beta(cuda::step_length(*new_rz, *rz), to);
-}
-/// Both step lengths of the single-reduction method, and p'Ap.
-template <class T>
-__global__ void set_both(const double* old_rz, const double* old_energy, const double* rz, const double* uw,
-                         double* energy, Numbers<T>* to) {
-  const double beta = cuda::step_length(*rz, *old_rz);
-  *energy = *uw - beta * beta * *old_energy;
-  set_beta(beta, to);
-  set_alpha(cuda::step_length(*rz, *energy), to);
-}
-template <class T>
-__global__ void widen(const T* from, double* to) {
-  *to = static_cast<double>(*from);
-}
-
-template <std::floating_point T>
-class CublasVectorOperations final : public VectorOperations<T> {
- public:
-  CublasVectorOperations() : numbers_(1, Device::cuda) {}
-
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
-    if (inverse_diagonal != nullptr)
-      blas_.multiply(*inverse_diagonal, r, p);
-    else
-      copy(r, p);
-    sum(r, p, &numbers()->rz, first.rz);
-    sum(r, r, &numbers()->rr, first.rr);
-  }
-
-  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
-              CgScalars& next) const override {
-    cuda::launch(set_alpha_of_classic<T>, 1, 1, 0, now.rz.data(), now.energy.data(), numbers());
-    blas_.add(&numbers()->minus_alpha, q, r);
-    norms(r, inverse_diagonal, inverse_diagonal != nullptr ? &z_of(r) : nullptr, next);
-  }
-
-  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p, Vector<T>& x) const override {
-    blas_.add(&numbers()->alpha, p, x);
-    cuda::launch(set_beta_of_classic<T>, 1, 1, 0, next.rz.data(), now.rz.data(), numbers());
-    blas_.scale(&numbers()->beta, p);
-    blas_.add(&numbers()->one, inverse_diagonal == nullptr ? r : z_, p);
-  }
-
-  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
-               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
-    cuda::launch(set_both<T>, 1, 1, 0, before.rz.data(), before.energy.data(), now.rz.data(), now.uw.data(),
-                 now.energy.data(), numbers());
-    blas_.scale(&numbers()->beta, vectors.p);
-    blas_.add(&numbers()->one, inverse_diagonal == nullptr ? r : vectors.u, vectors.p);
-    blas_.scale(&numbers()->beta, vectors.s);
-    blas_.add(&numbers()->one, vectors.w, vectors.s);
-    blas_.add(&numbers()->alpha, vectors.p, x);
-    blas_.add(&numbers()->minus_alpha, vectors.s, r);
-    norms(r, inverse_diagonal, &vectors.u, next);
-  }
-
-  void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
-    sum(a, b, &numbers()->energy, result);
-  }
-
- private:
-  Numbers<T>* numbers() const { return numbers_.data(); }
-  /// r'r and r'z, with z = M^-1 r left behind where there is a diagonal.
-  void norms(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>* z, CgScalars& next) const {
-    sum(r, r, &numbers()->rr, next.rr);
-    if (inverse_diagonal == nullptr) {
-      cuda::launch(widen<T>, 1, 1, 0, &numbers()->rr, next.rz.data());
-    } else {
-      blas_.multiply(*inverse_diagonal, r, *z);
-      sum(r, *z, &numbers()->rz, next.rz);
-    }
-  }
-  void sum(const Vector<T>& a, const Vector<T>& b, T* place, Scalar& result) const {
-    if constexpr (std::is_same_v<T, double>) {
-      blas_.dot(a, b, result.data());
-      copy_bytes(result.data(), Device::cuda, place, Device::cuda, sizeof(double));
-    } else {
-      blas_.dot(a, b, place);
-      cuda::launch(widen<T>, 1, 1, 0, place, result.data());
-    }
-  }
-  Vector<T>& z_of(const Vector<T>& r) const {
-    if (z_.size() != r.size()) z_ = Vector<T>(r.size(), Device::cuda);
-    return z_;
-  }
-
-  Blas blas_;
-  mutable Vector<Numbers<T>> numbers_;
-  mutable Vector<T> z_;
-};
+template <class Pointer, auto destroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<Pointer>, Destroy<destroy>>;
+using Handle = Owned<cusparseHandle_t, cusparseDestroy>;
+using MatrixDescription = Owned<cusparseSpMatDescr_t, cusparseDestroySpMat>;
+using VectorDescription = Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec>;
 
 template <class T>
 constexpr cudaDataType value_type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
 
-/// A handle, a matrix, and what the product needs beside them.
+cusparseIndexType_t index_type(int bits) { return bits == 64 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I; }
+
+template <std::floating_point T>
+VectorDescription described(const Vector<T>& vector) {
+  cusparseDnVecDescr_t made{};
+  check(cusparseCreateDnVec(&made, vector.size(), const_cast<T*>(vector.data()), value_type<T>), "describing a vector");
+  return VectorDescription(made);
+}
+
+constexpr int block_threads = 256;
+
+/// As many blocks as `threads` want and the GPU holds.
+template <class... Parameters, class... Arguments>
+void launch_strided(void (*kernel)(Parameters...), std::int64_t threads, Arguments&&... arguments) {
+  const std::int64_t blocks = (threads + block_threads - 1) / block_threads;
+  cuda::launch(kernel, std::min(blocks, cuda::resident_blocks(kernel, block_threads)), block_threads, 0,
+               std::forward<Arguments>(arguments)...);
+}
+
+template <class From, class To>
+__global__ void convert_kernel(std::int64_t count, const From* from, To* to) {
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads)
+    to[i] = static_cast<To>(from[i]);
+}
+
+/// Offsets or columns in so many bits.
+template <class From>
+Vector<char> indices_on_gpu(const Vector<From>& numbers, int bits) {
+  const std::int64_t count = numbers.size();
+  Vector<char> made(count * (bits / 8), Device::cuda);
+  if (bits == 8 * sizeof(From)) {
+    copy_bytes(numbers.data(), Device::host, made.data(), Device::cuda, made.bytes());
+    return made;
+  }
+  const Vector<From> there = copied(numbers, Device::cuda);
+  if (bits == 64)
+    launch_strided(convert_kernel<From, std::int64_t>, count, count, there.data(),
+                   reinterpret_cast<std::int64_t*>(made.data()));
+  else
+    launch_strided(convert_kernel<From, std::int32_t>, count, count, there.data(),
+                   reinterpret_cast<std::int32_t*>(made.data()));
+  synchronize(Device::cuda);
+  return made;
+}
+
+/// A matrix as cuSPARSE is told of it, and what its product needs beside that.
 template <std::floating_point T>
 class CusparseOperator : public Operator<T>, public WithVectorOperations<T> {
  public:
-  explicit CusparseOperator(const CsrMatrix<T>& matrix)
-      : Operator<T>(matrix.rows, Device::cuda), nonzeros_(matrix.nonzeros()), diagonal_(diagonal_of(matrix)) {
-    check(cusparseCreate(&handle_), "starting cuSPARSE");
-    check(cusparseSetStream(handle_, cuda::stream()), "starting cuSPARSE");
-  }
-  ~CusparseOperator() override {
-    if (matrix_ != nullptr) cusparseDestroySpMat(matrix_);
-    cusparseDestroy(handle_);
+  CusparseOperator(const CsrMatrix<T>& matrix, VectorPasses passes)
+      : Operator<T>(matrix.rows, Device::cuda),
+        nonzeros_(matrix.nonzeros()),
+        diagonal_(diagonal_of(matrix)),
+        cublas_(passes == VectorPasses::cublas ? make_cublas_vectors<T>() : nullptr) {
+    cusparseHandle_t made{};
+    check(cusparseCreate(&made), "starting cuSPARSE");
+    handle_ = Handle(made);
+    check(cusparseSetStream(made, cuda::stream()), "starting cuSPARSE");
   }
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  const VectorOperations<T>& vector_operations() const override { return kernels_; }
+  const VectorOperations<T>& vector_operations() const override {
+    return cublas_ ? *cublas_ : operators::vector_operations<T>(Device::cuda);
+  }
 
  protected:
-  void prepare(cusparseSpMVAlg_t algorithm) {
+  /// The matrix that it multiplies with from now on.
+  void set_matrix(cusparseSpMatDescr_t matrix, cusparseSpMVAlg_t algorithm) {
+    matrix_ = MatrixDescription(matrix);
     algorithm_ = algorithm;
-    if (this->size() == 0) return;
-    const Vector<T> x(this->size(), Device::cuda);
-    Vector<T> y(this->size(), Device::cuda);
-    const DenseVector in(x), out(y);
+    const Vector<T> x(this->size(), Device::cuda), y(this->size(), Device::cuda);
+    const VectorDescription from = described(x), to = described(y);
     std::size_t bytes = 0;
-    check(cusparseSpMV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, in.vector, &zero_,
-                                  out.vector, value_type<T>, algorithm_, &bytes),
+    check(cusparseSpMV_bufferSize(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(), from.get(),
+                                  &zero_, to.get(), value_type<T>, algorithm_, &bytes),
           "asking cuSPARSE for a buffer");
     buffer_ = Vector<char>(static_cast<std::int64_t>(bytes), Device::cuda);
-    check(cusparseSpMV_preprocess(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, in.vector, &zero_,
-                                  out.vector, value_type<T>, algorithm_, buffer_.data()),
+    check(cusparseSpMV_preprocess(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(), from.get(),
+                                  &zero_, to.get(), value_type<T>, algorithm_, buffer_.data()),
           "preparing a product in cuSPARSE");
+  }
+  /// `bytes` are those of the matrix, which a product reads; `beside` lie beside it.
+  Footprint footprint_of(std::int64_t entries, std::int64_t bytes, std::int64_t beside, int bits) const {
+    return library_footprint<T>(this->size(), nonzeros_, entries, bytes + buffer_.bytes() + beside, bytes, bits);
   }
 
   std::int64_t nonzeros_;
-  cusparseSpMatDescr_t matrix_{};
-  Vector<char> buffer_;
+  Vector<T> diagonal_;  ///< on the host, in the order of x and y
 
  private:
-  struct DenseVector {
-    explicit DenseVector(const Vector<T>& of) {
-      check(cusparseCreateDnVec(&vector, of.size(), const_cast<T*>(of.data()), value_type<T>), "describing a vector");
-    }
-    ~DenseVector() { cusparseDestroyDnVec(vector); }
-    DenseVector(const DenseVector&) = delete;
-    DenseVector& operator=(const DenseVector&) = delete;
-    cusparseDnVecDescr_t vector{};
-  };
-
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    if (this->size() > 0) {
-      const DenseVector in(x), out(y);
-      check(cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, in.vector, &zero_, out.vector,
-                         value_type<T>, algorithm_, const_cast<char*>(buffer_.data())),
+    if (this->size() > 0)
+      check(cusparseSpMV(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(), described(x).get(),
+                         &zero_, described(y).get(), value_type<T>, algorithm_, const_cast<char*>(buffer_.data())),
             "a product in cuSPARSE");
-    }
-    if (energy != nullptr) kernels_.dot(x, y, *energy);
+    if (energy != nullptr) vector_operations().dot(x, y, *energy);
   }
 
   static constexpr T one_ = 1, zero_ = 0;
-  cusparseHandle_t handle_{};
+  Handle handle_;
+  MatrixDescription matrix_;
   cusparseSpMVAlg_t algorithm_ = CUSPARSE_SPMV_ALG_DEFAULT;
-  Vector<T> diagonal_;  ///< on the host
-  CublasVectorOperations<T> kernels_;
+  Vector<char> buffer_;
+  std::unique_ptr<VectorOperations<T>> cublas_;  ///< null: femcg's own passes
 };
-
-Vector<std::int32_t> narrowed(const Vector<std::int64_t>& offsets) {
-  Vector<std::int32_t> narrow(offsets.size());
-  for (std::int64_t i = 0; i < offsets.size(); ++i) narrow[i] = static_cast<std::int32_t>(offsets[i]);
-  return copied(narrow, Device::cuda);
-}
 
 template <std::floating_point T>
 class CusparseCsr final : public CusparseOperator<T> {
  public:
-  CusparseCsr(const CsrMatrix<T>& matrix, int algorithm)
-      : CusparseOperator<T>(matrix),
-        offsets_(narrowed(matrix.row_offsets)),
-        columns_(copied(matrix.columns, Device::cuda)),
+  CusparseCsr(const CsrMatrix<T>& matrix, int bits, int algorithm, VectorPasses passes)
+      : CusparseOperator<T>(matrix, passes),
+        bits_(bits),
+        offsets_(indices_on_gpu(matrix.row_offsets, bits)),
+        columns_(indices_on_gpu(matrix.columns, bits)),
         values_(copied(matrix.values, Device::cuda)) {
-    check(cusparseCreateCsr(&this->matrix_, matrix.rows, matrix.rows, matrix.nonzeros(), offsets_.data(),
-                            columns_.data(), values_.data(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                            CUSPARSE_INDEX_BASE_ZERO, value_type<T>),
-          "describing a matrix");
-    this->prepare(algorithm == 0   ? CUSPARSE_SPMV_ALG_DEFAULT
-                  : algorithm == 1 ? CUSPARSE_SPMV_CSR_ALG1
-                                   : CUSPARSE_SPMV_CSR_ALG2);
+    if (matrix.rows == 0) return;
+    cusparseSpMatDescr_t made{};
+    check(
+        cusparseCreateCsr(&made, matrix.rows, matrix.rows, matrix.nonzeros(), offsets_.data(), columns_.data(),
+                          values_.data(), index_type(bits), index_type(bits), CUSPARSE_INDEX_BASE_ZERO, value_type<T>),
+        "describing a matrix");
+    this->set_matrix(made, algorithm == 0   ? CUSPARSE_SPMV_ALG_DEFAULT
+                           : algorithm == 1 ? CUSPARSE_SPMV_CSR_ALG1
+                                            : CUSPARSE_SPMV_CSR_ALG2);
   }
   Footprint footprint() const override {
-    const std::int64_t bytes = offsets_.bytes() + columns_.bytes() + values_.bytes();
-    return stored_footprint<T>(this->size(), this->nonzeros_, this->nonzeros_, bytes + this->buffer_.bytes(), bytes);
+    return this->footprint_of(values_.size(), offsets_.bytes() + columns_.bytes() + values_.bytes(), 0, bits_);
   }
+  std::map<std::string, std::string> chosen() const override { return {{"index", std::to_string(bits_)}}; }
 
  private:
-  Vector<std::int32_t> offsets_, columns_;
+  int bits_;
+  Vector<char> offsets_, columns_;
   Vector<T> values_;
 };
 
-/// Slices of 32 rows in their order, column by column, padded with zeros at column -1, as cuSPARSE wants them.
+template <class T, class Index>
+__global__ void pack_kernel(std::int64_t positions, Entries<T> from, cuda::RowOrder order,
+                            cuda::SlicedEll<T, Index> to) {
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < positions; i += threads)
+    cuda::pack_row(i, from, order, to);
+}
+
+/// The place of each number of a permutation.
+Vector<std::int32_t> inverse(const Vector<std::int32_t>& permutation) {
+  Vector<std::int32_t> places(permutation.size());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < places.size(); ++i) places[permutation[i]] = static_cast<std::int32_t>(i);
+  return places;
+}
+
 template <std::floating_point T>
 class CusparseSell final : public CusparseOperator<T> {
  public:
-  explicit CusparseSell(const CsrMatrix<T>& matrix) : CusparseOperator<T>(matrix) {
-    const std::int64_t slices = (std::int64_t{matrix.rows} + slice_rows - 1) / slice_rows;
-    Vector<std::int64_t> offsets(slices + 1);
-    offsets[0] = 0;
-    for (std::int64_t slice = 0; slice < slices; ++slice) {
-      std::int64_t longest = 0;
-      for (std::int64_t row = slice * slice_rows; row < last_row(matrix, slice); ++row)
-        longest = std::max(longest, matrix.row_offsets[row + 1] - matrix.row_offsets[row]);
-      offsets[slice + 1] = offsets[slice] + longest * slice_rows;
-    }
-    Vector<std::int32_t> columns(offsets[slices]);
-    Vector<T> values(offsets[slices]);
-#pragma omp parallel for schedule(static)
-    for (std::int64_t slice = 0; slice < slices; ++slice)
-      fill_slice(matrix, slice, offsets[slice], offsets[slice + 1], columns, values);
-    if (offsets[slices] > std::numeric_limits<std::int32_t>::max())
-      throw std::invalid_argument("operator 'cusparse-sell' counts entries in 32 bits and padding makes them too many");
-    offsets_ = narrowed(offsets);
-    columns_ = copied(columns, Device::cuda);
-    values_ = copied(values, Device::cuda);
+  CusparseSell(const CsrMatrix<T>& matrix, std::span<const SliceLayout> layouts, std::string_view index,
+               VectorPasses passes)
+      : CusparseOperator<T>(matrix, passes), height_(layouts[0].height), sigma_(layouts[0].sigma) {
     if (matrix.rows == 0) return;
-    check(cusparseCreateSlicedEll(&this->matrix_, matrix.rows, matrix.rows, matrix.nonzeros(), values.size(),
-                                  slice_rows, offsets_.data(), columns_.data(), values_.data(), CUSPARSE_INDEX_32I,
-                                  CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, value_type<T>),
-          "describing a matrix");
-    this->prepare(CUSPARSE_SPMV_SELL_ALG1);
+    store_fastest(cuda::EntriesOnGpu<T>(matrix), layouts, index);
+    if (row_at_ == nullptr) return;
+    Vector<T> in_order(matrix.rows);
+    gather(this->diagonal_, *row_at_, in_order);
+    this->diagonal_ = std::move(in_order);
+    ordering_ = copied(*row_at_, Device::cuda);
   }
+  const Vector<std::int32_t>& ordering() const override { return ordering_; }
   Footprint footprint() const override {
-    const std::int64_t bytes = offsets_.bytes() + columns_.bytes() + values_.bytes();
-    return stored_footprint<T>(this->size(), this->nonzeros_, values_.size(), bytes + this->buffer_.bytes(), bytes);
+    return this->footprint_of(values_.size(), offsets_.bytes() + columns_.bytes() + values_.bytes(), ordering_.bytes(),
+                              bits_);
+  }
+  std::map<std::string, std::string> chosen() const override {
+    return {{"C", std::to_string(height_)}, {"sigma", std::to_string(sigma_)}, {"index", std::to_string(bits_)}};
   }
 
  private:
-  static constexpr std::int64_t slice_rows = 32;
-  static std::int64_t last_row(const CsrMatrix<T>& matrix, std::int64_t slice) {
-    return std::min<std::int64_t>(matrix.rows, (slice + 1) * slice_rows);
-  }
-  static void fill_slice(const CsrMatrix<T>& matrix, std::int64_t slice, std::int64_t begin, std::int64_t end,
-                         Vector<std::int32_t>& columns, Vector<T>& values) {
-    std::fill(columns.data() + begin, columns.data() + end, -1);
-    std::fill(values.data() + begin, values.data() + end, T(0));
-    for (std::int64_t row = slice * slice_rows; row < last_row(matrix, slice); ++row) {
-      std::int64_t to = begin + row % slice_rows;
-      for (std::int64_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k, to += slice_rows) {
-        columns[to] = matrix.columns[k];
-        values[to] = matrix.values[k];
-      }
+  void store_fastest(const cuda::EntriesOnGpu<T>& source, std::span<const SliceLayout> layouts,
+                     std::string_view index) {
+    constexpr double gain = 0.98;  // less is noise, or not worth an order of rows
+    double least = std::numeric_limits<double>::infinity();
+    const SliceLayout* fastest = nullptr;
+    for (const SliceLayout& layout : layouts) {
+      store(source, layout, index);
+      if (layouts.size() == 1) return;
+      const double seconds = seconds_of_product();
+      if (seconds >= gain * least) continue;
+      least = seconds;
+      fastest = &layout;
     }
+    if (fastest != &layouts.back()) store(source, *fastest, index);
   }
 
-  Vector<std::int32_t> offsets_, columns_;
+  void store(const cuda::EntriesOnGpu<T>& source, const SliceLayout& layout, std::string_view index) {
+    columns_ = {};  // of the layout before
+    values_ = {};
+    bits_ = index_bits(layout.entries(), "cusparse-sell", index);
+    height_ = layout.height;
+    sigma_ = layout.sigma;
+    row_at_ = layout.row_at;
+    offsets_ = indices_on_gpu(layout.offsets, bits_);
+    columns_ = Vector<char>(layout.entries() * (bits_ / 8), Device::cuda);
+    values_ = Vector<T>(layout.entries(), Device::cuda);
+    bits_ == 64 ? pack<std::int64_t>(source, layout) : pack<std::int32_t>(source, layout);
+    cusparseSpMatDescr_t made{};
+    check(cusparseCreateSlicedEll(&made, this->size(), this->size(), this->nonzeros_, layout.entries(), height_,
+                                  offsets_.data(), columns_.data(), values_.data(), index_type(bits_),
+                                  index_type(bits_), CUSPARSE_INDEX_BASE_ZERO, value_type<T>),
+          "describing a matrix");
+    this->set_matrix(made, CUSPARSE_SPMV_SELL_ALG1);
+  }
+
+  template <class Index>
+  void pack(const cuda::EntriesOnGpu<T>& source, const SliceLayout& layout) {
+    Vector<std::int32_t> row_at, position_of;
+    if (row_at_ != nullptr) {
+      row_at = copied(*row_at_, Device::cuda);
+      position_of = copied(inverse(*row_at_), Device::cuda);
+    }
+    const std::int64_t positions = layout.slices() * height_;
+    launch_strided(pack_kernel<T, Index>, positions, positions, source.pointers(),
+                   cuda::RowOrder{row_at.data(), position_of.data()},
+                   cuda::SlicedEll<T, Index>{this->size(), height_, reinterpret_cast<const Index*>(offsets_.data()),
+                                             reinterpret_cast<Index*>(columns_.data()), values_.data()});
+    synchronize(Device::cuda);  // before the order goes
+  }
+
+  /// Of enough products in a row for a clock.
+  double seconds_of_product() const {
+    constexpr double enough = 2e-3;
+    constexpr int few = 3, many = 100;
+    const Vector<T> x = zeros_on_gpu<T>(this->size());
+    Vector<T> y(this->size(), Device::cuda);
+    const auto seconds_of_each = [&](int products) {
+      synchronize(Device::cuda);
+      const auto begin = std::chrono::steady_clock::now();
+      for (int i = 0; i < products; ++i) this->apply(x, y);
+      synchronize(Device::cuda);
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / products;
+    };
+    seconds_of_each(1);
+    return seconds_of_each(static_cast<int>(std::clamp<double>(enough / seconds_of_each(few), few, many)));
+  }
+
+  std::int64_t height_, sigma_;
+  int bits_ = 32;
+  Vector<char> offsets_, columns_;
   Vector<T> values_;
+  std::shared_ptr<const Vector<std::int32_t>> row_at_;  ///< on the host; null where rows keep their order
+  Vector<std::int32_t> ordering_;
 };
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_csr(const Ingredients<T>& from, const Options& given) {
+  const CusparseCsrChoice choice = chosen_cusparse_csr(*from.matrix, given);
+  return std::make_unique<CusparseCsr<T>>(*from.matrix, choice.bits, choice.algorithm, choice.passes);
+}
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given) {
+  const CusparseSellChoice choice = chosen_cusparse_sell(*from.matrix, given);
+  return std::make_unique<CusparseSell<T>>(*from.matrix, choice.layouts, choice.index, choice.passes);
+}
 
 }  // namespace
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_cusparse_csr_cuda(const CsrMatrix<T>& matrix, int algorithm) {
-  return std::make_unique<CusparseCsr<T>>(matrix, algorithm);
-}
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_cusparse_sell_cuda(const CsrMatrix<T>& matrix) {
-  return std::make_unique<CusparseSell<T>>(matrix);
-}
-
-template std::unique_ptr<Operator<double>> make_cusparse_csr_cuda(const CsrMatrix<double>&, int);
-template std::unique_ptr<Operator<float>> make_cusparse_csr_cuda(const CsrMatrix<float>&, int);
-template std::unique_ptr<Operator<double>> make_cusparse_sell_cuda(const CsrMatrix<double>&);
-template std::unique_ptr<Operator<float>> make_cusparse_sell_cuda(const CsrMatrix<float>&);
+Makers cusparse_csr_on_gpu() { return {make_csr<double>, make_csr<float>}; }
+Makers cusparse_sell_on_gpu() { return {make_sell<double>, make_sell<float>}; }
 
 }  // namespace femcg::operators

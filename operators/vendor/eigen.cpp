@@ -1,23 +1,24 @@
-// Stored: values and 32-bit columns of the assembled matrix, and 32-bit row offsets. A product moves sizeof(T) + 4
-// bytes per nonzero and 2 sizeof(T) + 4 a row (Reguly & Giles 2012, eq. 4). All loops are Eigen's: dot products and
-// updates are what its users write, one pass an expression.
+// Stored: values, columns and row offsets of the assembled matrix, indices in 32 bits or, where these cannot count the
+// nonzeros, 64. A product moves sizeof(T) + 4 (8) bytes per nonzero and 2 sizeof(T) + 4 (8) a row (Reguly & Giles 2012,
+// eq. 4). All loops are Eigen's: dot products and updates are what its users write, one pass an expression.
 
 #include "operators/vendor/eigen.hpp"
-
-#include <fmt/format.h>
 
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 #include <cassert>
-#include <limits>
-#include <stdexcept>
 
 #include "operators/backend/vector_operations.hpp"
-#include "operators/sparse/stored_footprint.hpp"
+#include "operators/options.hpp"
+#include "operators/vendor/index.hpp"
 
 namespace femcg::operators {
 
 namespace {
+
+constexpr OptionDescription index_option{"index", "auto, 32 or 64", "auto",
+                                         "bits of an offset and of a column: 64 where 32 cannot count the entries",
+                                         is_library_index};
 
 template <std::floating_point T>
 using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
@@ -92,28 +93,32 @@ class EigenVectorOperations final : public VectorOperations<T> {
   }
 };
 
-void check(std::int64_t nonzeros) {
-  if (nonzeros > std::numeric_limits<std::int32_t>::max())
-    throw std::invalid_argument(
-        fmt::format("operator 'eigen' counts nonzeros in 32 bits and this matrix has {}; 'csr' takes it", nonzeros));
-}
+/// Numbers as To: a copy, or the numbers themselves where they are of that type already.
+template <class To>
+class As {
+ public:
+  explicit As(const Vector<To>& numbers) : data_(numbers.data()) {}
+  template <class From>
+  explicit As(const Vector<From>& numbers) : copy_(numbers.size()), data_(copy_.data()) {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < numbers.size(); ++i) copy_[i] = static_cast<To>(numbers[i]);
+  }
+  const To* data() const { return data_; }
 
-Vector<std::int32_t> narrow_offsets(std::int64_t rows, const Vector<std::int64_t>& offsets, std::int64_t nonzeros) {
-  check(nonzeros);
-  Vector<std::int32_t> narrow(rows + 1);
-  narrow[0] = 0;
-  for (std::int64_t row = 0; row < rows; ++row) narrow[row + 1] = static_cast<std::int32_t>(offsets[row + 1]);
-  return narrow;
-}
+ private:
+  Vector<To> copy_;
+  const To* data_;
+};
 
-template <std::floating_point T>
+template <std::floating_point T, class Index>
 class EigenOperator final : public Operator<T>, public WithVectorOperations<T> {
  public:
   explicit EigenOperator(std::shared_ptr<const CsrMatrix<T>> matrix)
       : Operator<T>(matrix->rows, Device::host),
         shared_(std::move(matrix)),
-        offsets_(narrow_offsets(shared_->rows, shared_->row_offsets, shared_->nonzeros())),
-        matrix_(shared_->rows, shared_->rows, shared_->nonzeros(), offsets_.data(), shared_->columns.data(),
+        offsets_(shared_->row_offsets),
+        columns_(shared_->columns),
+        matrix_(shared_->rows, shared_->rows, shared_->nonzeros(), offsets_.data(), columns_.data(),
                 shared_->values.data()) {}
 
   void diagonal(Vector<T>& d) const override {
@@ -122,11 +127,10 @@ class EigenOperator final : public Operator<T>, public WithVectorOperations<T> {
   }
 
   Footprint footprint() const override {
-    const std::int64_t nonzeros = matrix_.nonZeros();
-    const std::int64_t bytes =
-        nonzeros * static_cast<std::int64_t>(sizeof(T) + sizeof(std::int32_t)) + offsets_.bytes();
-    return stored_footprint<T>(this->size(), nonzeros, nonzeros, bytes, bytes);
+    const std::int64_t nonzeros = shared_->nonzeros(), bytes = bytes_of_rows(*shared_, bits);
+    return library_footprint<T>(this->size(), nonzeros, nonzeros, bytes, bytes, bits);
   }
+  std::map<std::string, std::string> chosen() const override { return {{"index", std::to_string(bits)}}; }
 
   const VectorOperations<T>& vector_operations() const override {
     static const EigenVectorOperations<T> kernels;
@@ -134,6 +138,8 @@ class EigenOperator final : public Operator<T>, public WithVectorOperations<T> {
   }
 
  private:
+  static constexpr int bits = 8 * sizeof(Index);
+
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     auto to = as_eigen(y);
     to.noalias() = matrix_ * as_eigen(x);
@@ -141,26 +147,39 @@ class EigenOperator final : public Operator<T>, public WithVectorOperations<T> {
   }
 
   std::shared_ptr<const CsrMatrix<T>> shared_;
-  Vector<std::int32_t> offsets_;
-  Eigen::Map<const Eigen::SparseMatrix<T, Eigen::RowMajor, std::int32_t>> matrix_;
+  As<Index> offsets_, columns_;
+  Eigen::Map<const Eigen::SparseMatrix<T, Eigen::RowMajor, Index>> matrix_;
 };
+
+template <std::floating_point T>
+int bits_of(const CsrMatrix<T>& matrix, const Options& given) {
+  return index_bits(matrix.nonzeros(), "eigen", value_of(index_option, "eigen", given));
+}
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
+  if (bits_of(*from.matrix, given) == 64) return std::make_unique<EigenOperator<T, std::int64_t>>(from.matrix);
+  return std::make_unique<EigenOperator<T, std::int32_t>>(from.matrix);
+}
+
+template <std::floating_point T>
+StorageEstimate estimate(const Extent<T>& of, const Options& given) {
+  const std::int64_t index = bits_of(*of.matrix, given) / 8, rows = of.matrix->rows, nonzeros = of.matrix->nonzeros();
+  return {.arrays = {{"row offsets", rows + 1, (rows + 1) * index},
+                     {"columns", nonzeros, nonzeros * index},
+                     {"values", nonzeros, nonzeros * std::int64_t{sizeof(T)}}}};
+}
 
 }  // namespace
 
-template <std::floating_point T>
-std::unique_ptr<Operator<T>> make_eigen(const Ingredients<T>& from, const Options&) {
-  return std::make_unique<EigenOperator<T>>(from.matrix);
+OperatorDescription eigen() {
+  return {.name = "eigen",
+          .stores = "Eigen's row-major sparse matrix, product and vector operations: the baseline",
+          .source = "Eigen 3.4",
+          .needs = Needs::matrix,
+          .options = {&index_option, 1},
+          .on_host = {make<double>, make<float>},
+          .estimates = {estimate<double>, estimate<float>}};
 }
-
-template <std::floating_point T>
-OperatorBytes bytes_of_eigen(const Extent<T>& of, const Options&) {
-  check(of.matrix->nonzeros());
-  return bytes_of_compressed_rows(of);
-}
-
-template std::unique_ptr<Operator<double>> make_eigen(const Ingredients<double>&, const Options&);
-template std::unique_ptr<Operator<float>> make_eigen(const Ingredients<float>&, const Options&);
-template OperatorBytes bytes_of_eigen(const Extent<double>&, const Options&);
-template OperatorBytes bytes_of_eigen(const Extent<float>&, const Options&);
 
 }  // namespace femcg::operators

@@ -32,7 +32,7 @@ std::vector<Device> devices_of(const EntryChoice& choice) {
 
 std::string why_not_applicable(const OperatorDescription& row, Device device, bool matrix_only) {
   if (matrix_only && row.needs != operators::Needs::matrix) return "it is made from a mesh, and here is only a matrix";
-  if (device == Device::host && !row.host) return "it has no version for the CPU";
+  if (device == Device::host && !row.host()) return "it has no version for the CPU";
   if (device == Device::cuda && !row.cuda) return "it has no version for the GPU";
   return "";
 }

@@ -30,12 +30,11 @@ double seconds_of(operators::Device device, const Work& work) {
   return now() - begin;
 }
 
-/// The vectors of one product, the input different from row to row.
+/// The vectors of a product y = A x, the input different from row to row.
 template <std::floating_point T>
 class Product {
  public:
-  explicit Product(const Operator<T>& a)
-      : a_(&a), x_(a.size(), a.device()), y_(a.size(), a.device()), energy_(a.device()) {
+  explicit Product(const Operator<T>& a) : a_(&a), x_(a.size(), a.device()), y_(a.size(), a.device()) {
     Vector<T> x(a.size());
     for (std::int64_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(1.0 + 0.5 * std::sin(static_cast<double>(i)));
     operators::copy(x, x_);
@@ -43,7 +42,7 @@ class Product {
   /// Mean seconds of several in a row.
   double seconds(int products) {
     const auto work = [&] {
-      for (int i = 0; i < products; ++i) a_->apply(x_, y_, &energy_);
+      for (int i = 0; i < products; ++i) a_->apply(x_, y_);
     };
     return seconds_of(a_->device(), work) / products;
   }
@@ -51,7 +50,6 @@ class Product {
  private:
   const Operator<T>* a_;
   Vector<T> x_, y_;
-  operators::Scalar energy_;
 };
 
 /// Seconds of one CG iteration, over `iterations` of them; nothing where it was stopped before.

@@ -11,8 +11,8 @@
 
 namespace femcg::solver {
 
-/// Times products y = A x, x'Ax included, of one operator: after a warm-up, at least 5 of them and then for about half
-/// a second, 101 at most.
+/// Times products y = A x of one operator, without the x'Ax that CG has from them: after a warm-up, at least 5 of them
+/// and then for about half a second, 101 at most.
 template <std::floating_point T>
 Samples time_products(const operators::Operator<T>& a);
 

@@ -127,7 +127,7 @@ std::optional<OperatorChoice> read_operator(const ValueReader& value) {
 /// An operator for GPUs only where the user insists on the CPU. (Whether there is a GPU is for the run to find out.)
 void check_device(const SolverChoice& solver, Problems& problems) {
   const operators::OperatorDescription* row = operators::find_operator(solver.op.name);
-  if (row && !row->host && solver.device == "cpu")
+  if (row && !row->host() && solver.device == "cpu")
     problems.add(solver.op.place, fmt::format("the operator {} has no version for the CPU; choose another, or "
                                               "solver.device: cuda",
                                               in_quotes(solver.op.name)));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "operators/backend/memory.hpp"
+#include "operators/sparse/stored_footprint.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/units.hpp"
 
@@ -65,15 +66,15 @@ struct Source {
 /// The operator and the vectors.
 template <std::floating_point T>
 void add_operator(MemoryEstimate& need, const MemoryUser& user, const operators::Extent<T>& of, Source source) {
-  const operators::OperatorBytes bytes = user.row->bytes(of, *user.options);
+  const operators::StorageEstimate bytes = user.row->estimate(of, *user.options);
+  const std::int64_t stored = bytes.stored();
   const std::int64_t unknowns = of.form != nullptr ? of.form->unknowns : of.matrix->rows;
   const VectorBytes vectors = bytes_of_vectors<T>(user, unknowns, of.form);
-  if (!bytes.keeps_matrix)
-    add(need, fmt::format("operator {}", user.row->name), user.device, bytes.stored, bytes.slack);
+  if (!bytes.keeps_matrix) add(need, fmt::format("operator {}", user.row->name), user.device, stored, bytes.slack);
   add(need, "its conversion, for a moment", user.device, bytes.making);
   add(need, "its conversion, for a moment", Device::host, bytes.making_on_host);
   add(need, "vectors of CG", user.device, vectors.device, vectors.slack);
-  const std::int64_t resident = may_reside(user, unknowns) ? bytes.resident : 0;
+  const std::int64_t resident = may_reside(user, unknowns) ? bytes.persistent : 0;
   need.loop_bytes = resident;
   const std::int64_t perhaps = user.loop == CgLoop::resident ? 0 : resident;  // this GPU may have too few threads
   add(need, "its loop inside one kernel", user.device, resident, perhaps);
@@ -81,13 +82,13 @@ void add_operator(MemoryEstimate& need, const MemoryUser& user, const operators:
   const std::int64_t counted = source.stays ? 0 : source.bytes;
   std::int64_t making = counted + bytes.making_on_host, solving = vectors.host;
   if (user.device == Device::host) {
-    making += bytes.making + (bytes.keeps_matrix ? 0 : bytes.stored);
-    solving += vectors.device + (bytes.keeps_matrix && source.stays ? 0 : bytes.stored);
+    making += bytes.making + (bytes.keeps_matrix ? 0 : stored);
+    solving += vectors.device + (bytes.keeps_matrix && source.stays ? 0 : stored);
     need.slack_host_bytes = bytes.slack;
   } else {
     const std::int64_t loop = vectors.device + resident, sure_loop = loop - vectors.slack - perhaps;
-    need.device_bytes = bytes.stored + std::max(bytes.making, loop);
-    need.slack_device_bytes = need.device_bytes - (bytes.stored - bytes.slack + std::max(bytes.making, sure_loop));
+    need.device_bytes = stored + std::max(bytes.making, loop);
+    need.slack_device_bytes = need.device_bytes - (stored - bytes.slack + std::max(bytes.making, sure_loop));
   }
   need.host_bytes = std::max({need.host_bytes, making, solving});
 }

@@ -73,7 +73,7 @@ operators::Device choose_device(const Case& resolved, const OperatorChoice& choi
     return operators::Device::cuda;
   }
   if (resolved.solver.device == "auto" && row.cuda && has_gpu()) return operators::Device::cuda;
-  if (!row.host) throw missing("CPU", "cuda");
+  if (!row.host()) throw missing("CPU", "cuda");
   return operators::Device::host;
 }
 

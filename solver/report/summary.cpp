@@ -70,7 +70,7 @@ void describe_cost(std::string& text, const Record& r) {
                    name(r.solve.method), r.solve.loop == CgLoop::resident ? " inside one kernel" : "",
                    r.preconditioner));
   line(text, "",
-       fmt::format("relative residual {:.2e}, computed afresh {:.2e}", r.solve.relative_residual,
+       fmt::format("relative residual {:.2e}, true {:.2e}", r.solve.relative_residual,
                    r.solve.true_relative_residual));
   line(text, "",
        fmt::format("{} in the loop: {:.1f} iterations/s, {}", duration(r.solve.seconds), r.iterations_per_second(),

@@ -79,18 +79,21 @@ void launch_cooperative(void (*kernel)(Parameters...), std::int64_t blocks, int 
   launch_with(cooperative, kernel, blocks, threads, shared_bytes, std::forward<Arguments>(arguments)...);
 }
 
+/// Whether await_previous() waits in that version of a kernel that the GPU loads: one compiled for compute
+/// capability 9.0 or newer.
+bool waits_for_previous(const void* kernel);
+
 /// Launches a kernel whose blocks come onto the GPU as the blocks of the kernel before go, or sooner if that one has
 /// called await_previous() and leaves room, instead of after its end: what takes 2 to 3 microseconds between two
 /// kernels then happens meanwhile. Each of its threads calls await_previous() before it writes, and before it reads
 /// what other kernels write; what was there when the operator was made it may read earlier. As launch() where the GPU
-/// has not compute capability 9.0.
+/// has no version of the kernel that waits.
 template <class... Parameters, class... Arguments>
 void launch_early(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,
                   Arguments&&... arguments) {
-  constexpr bool waits = std::min({__CUDA_ARCH_LIST__}) >= 900;  // await_previous(), whatever of it is loaded
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = waits ? 1 : 0;
+  early.val.programmaticStreamSerializationAllowed = waits_for_previous(reinterpret_cast<const void*>(kernel)) ? 1 : 0;
   launch_with(early, kernel, blocks, threads, shared_bytes, std::forward<Arguments>(arguments)...);
 }
 

@@ -1,0 +1,39 @@
+// The operators that a build with CUDA has for the GPU.
+#include <array>
+
+#include "operators/catalogue.hpp"
+#include "operators/csr/csr.hpp"
+#include "operators/csr_aligned/csr_aligned.hpp"
+#include "operators/ellpack/ellpack.hpp"
+#include "operators/ellr_t/ellr_t.hpp"
+#include "operators/hyb/hyb.hpp"
+#include "operators/jad/jad.hpp"
+#include "operators/lma/lma.hpp"
+#include "operators/matrix_free/matrix_free.hpp"
+#include "operators/sell/sell.hpp"
+#include "operators/vendor/cusparse.hpp"
+
+namespace femcg::operators {
+
+std::span<const CudaRow> cuda_rows() {
+  static const std::array rows{
+      CudaRow{"csr", csr_on_gpu()},
+      CudaRow{"ellpack", ellpack_on_gpu()},
+      CudaRow{"ellpack-r", ellpack_r_on_gpu()},
+      CudaRow{"sell", sell_on_gpu()},
+      CudaRow{"pjds", pjds_on_gpu()},
+      CudaRow{"csr-aligned", csr_aligned_on_gpu()},
+      CudaRow{"ellr-t", ellr_t_on_gpu()},
+      CudaRow{"jad", jad_on_gpu()},
+      CudaRow{"hyb", hyb_on_gpu()},
+      CudaRow{"lma-atomic", lma_atomic_on_gpu()},
+      CudaRow{"lma-coloured", lma_coloured_on_gpu()},
+      CudaRow{"lma-gather", lma_gather_on_gpu()},
+      CudaRow{"matrix-free", matrix_free_on_gpu()},
+      CudaRow{"cusparse-csr", cusparse_csr_on_gpu()},
+      CudaRow{"cusparse-sell", cusparse_sell_on_gpu()},
+  };
+  return rows;
+}
+
+}  // namespace femcg::operators

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "operators/catalogue.hpp"
+
+namespace femcg::operators {
+
+/// How the product of compressed rows is spread over the threads of a GPU.
+struct CsrLaunch {
+  int coop = 0;    ///< threads per row; 0: streamed, a block per run of rows
+  int repeat = 1;  ///< rows that a group of threads takes, one after the other
+  int block_size = 128;
+  bool long_rows = false;  ///< a warp per row, as many at once as the GPU holds
+  bool narrow = true;      ///< 16-bit columns where they fit (streamed only)
+  bool wide = true;        ///< 32-bit columns where the others do not fit, or are not asked for
+};
+
+/// What the options ask for, for products of T. Throws std::invalid_argument where they contradict each other.
+template <std::floating_point T>
+CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given);
+
+/// The product on the GPU by groups of threads, of a matrix on the host. Values are of T, or of single precision in a
+/// loop of double precision.
+template <std::floating_point T, std::floating_point Value>
+std::unique_ptr<Operator<T>> make_cooperative_csr(const CsrMatrix<Value>& matrix, Vector<T> diagonal,
+                                                  const CsrLaunch& launch);
+
+namespace streamed {
+
+/// A run of rows for one block of threads.
+struct Tile {
+  std::int64_t first_entry;
+  std::int32_t first_row;
+  std::int32_t base;  ///< what is added to its columns
+};
+
+/// Entries that a thread reads at once, one behind the other.
+template <class T>
+constexpr int run_length = sizeof(T) == 8 ? 4 : 2;
+/// Nonzeros of a tile: 8 KiB of products, even where a tile does not begin at a run.
+template <class T>
+constexpr int tile = 8192 / sizeof(T) - run_length<T>;
+
+/// Runs of rows with at most `tile` nonzeros and at most 1024 rows, and the end of the last; a longer row is a run of
+/// its own, and without rows there is an empty one. T is of the products.
+template <class T, class Value>
+std::vector<Tile> cut_into_tiles(const CsrMatrix<Value>& matrix) {
+  constexpr std::int32_t most_rows = 1024;
+  std::vector<Tile> tiles{{0, 0, 0}};
+  const std::int64_t* offsets = matrix.row_offsets.data();
+  for (std::int32_t row = 1; row < matrix.rows; ++row)
+    if (offsets[row + 1] - tiles.back().first_entry > tile<T> || row - tiles.back().first_row == most_rows)
+      tiles.push_back({offsets[row], row, 0});
+  tiles.push_back({matrix.nonzeros(), matrix.rows, 0});
+  return tiles;
+}
+
+}  // namespace streamed
+
+}  // namespace femcg::operators

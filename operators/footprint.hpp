@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace femcg::operators {
+
+/// What one product costs.
+struct Footprint {
+  std::int64_t stored_bytes = 0;  ///< held by the operator
+  std::int64_t moved_bytes = 0;   ///< the least a product moves: stored data, x and y once (Reguly & Giles 2012, eq. 4)
+  std::int64_t effective_bytes = 0;  ///< without reuse of x (Reguly & Giles 2012, eq. 2)
+  std::int64_t flops = 0;
+  std::int64_t nonzeros = 0;  ///< of the matrix represented; 0 where it is never formed
+  double padding_ratio = 1;   ///< stored entries over nonzeros, 1 where nothing is padded
+};
+
+/// An array that an operator holds on its device.
+struct StoredArray {
+  std::string name;
+  std::int64_t size = 0;  ///< elements
+  std::int64_t bytes = 0;
+};
+
+inline std::int64_t total_bytes(const std::vector<StoredArray>& arrays) {
+  return std::accumulate(arrays.begin(), arrays.end(), std::int64_t{0},
+                         [](std::int64_t sum, const StoredArray& array) { return sum + array.bytes; });
+}
+
+/// The memory that an operator takes beside what it is made from, known before it is made.
+struct StorageEstimate {
+  std::vector<StoredArray> arrays = {};
+  std::int64_t making = 0;          ///< bytes of its device for a moment more, while it is made
+  std::int64_t making_on_host = 0;  ///< of the host for that moment, where its device is another
+  std::int64_t slack = 0;           ///< how much less than the arrays it may be: that depends on columns or on geometry
+  std::int64_t persistent = 0;      ///< of its device, while CG has a loop inside one kernel with it
+  bool keeps_matrix = false;        ///< what it stores is the assembled matrix itself
+
+  std::int64_t stored() const { return total_bytes(arrays); }
+};
+
+}  // namespace femcg::operators

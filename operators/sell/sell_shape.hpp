@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+
+#include "operators/catalogue.hpp"
+
+namespace femcg::operators {
+
+/// What the options of sell ask for, or the defaults of a device.
+struct SellShape {
+  std::int64_t chunk_rows = 32, sigma = 1;
+  std::string_view index = "32";  ///< bits of a stored column: auto, 16 or 32
+};
+
+/// Throws std::invalid_argument where the options do not fit each other or the device.
+template <std::floating_point T>
+SellShape chosen_sell_shape(const CsrMatrix<T>& matrix, Device device, const Options& given);
+
+/// Chunks of 32, all rows sorted together (Kreutzer et al. 2012).
+SellShape chosen_pjds_shape(std::int64_t rows, Device device, const Options& given);
+
+}  // namespace femcg::operators

@@ -1,0 +1,193 @@
+// CG's vector passes as a user of cuBLAS would write them, scalars on the device. They move 12 words per unknown beside
+// the product: dot 2, two axpy 6, dot 1, geam 3; a diagonal adds dgmm 3 and dot 2.
+
+#include "operators/vendor/cublas_vectors.hpp"
+
+#include <cublas_v2.h>
+
+#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/cuda/step_length.cuh"
+
+namespace femcg::operators {
+
+namespace {
+
+void check(cublasStatus_t status, const char* doing) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(std::string(doing) + ": " + cublasGetStatusString(status));
+}
+
+/// cuBLAS's function for T.
+template <class T, class Double, class Single>
+constexpr auto of_precision(Double in_double, Single in_single) {
+  if constexpr (std::is_same_v<T, double>)
+    return in_double;
+  else
+    return in_single;
+}
+
+/// The calls that CG makes; numbers that go in or out are on the GPU.
+template <std::floating_point T>
+class Blas {
+ public:
+  Blas() : workspace_(4 << 20, Device::cuda) {
+    check(cublasCreate(&handle_), "starting cuBLAS");
+    check(cublasSetStream(handle_, cuda::stream()), "starting cuBLAS");
+    check(cublasSetPointerMode(handle_, CUBLAS_POINTER_MODE_DEVICE), "starting cuBLAS");
+    check(cublasSetWorkspace(handle_, workspace_.data(), workspace_.bytes()), "starting cuBLAS");
+  }
+  ~Blas() { cublasDestroy(handle_); }
+  Blas(const Blas&) = delete;
+  Blas& operator=(const Blas&) = delete;
+
+  /// a'b
+  void dot(const Vector<T>& a, const Vector<T>& b, T* result) const {
+    check(of_precision<T>(cublasDdot_64, cublasSdot_64)(handle_, a.size(), a.data(), 1, b.data(), 1, result),
+          "a dot product in cuBLAS");
+  }
+  /// y += factor x
+  void add(const T* factor, const Vector<T>& x, Vector<T>& y) const {
+    check(of_precision<T>(cublasDaxpy_64, cublasSaxpy_64)(handle_, x.size(), factor, x.data(), 1, y.data(), 1),
+          "an update in cuBLAS");
+  }
+  /// y = diag(d) x
+  void multiply(const Vector<T>& d, const Vector<T>& x, Vector<T>& y) const {
+    const std::int64_t n = x.size();
+    if (n == 0) return;  // cuBLAS refuses a leading dimension of 0
+    check(of_precision<T>(cublasDdgmm_64, cublasSdgmm_64)(handle_, CUBLAS_SIDE_LEFT, n, 1, x.data(), n, d.data(), 1,
+                                                          y.data(), n),
+          "a diagonal product in cuBLAS");
+  }
+  /// y = one x + factor y in one pass, where scal and axpy make two. geam's threads share tiles of a matrix, most of
+  /// which would lie beside a single column: so the vectors are matrices of several columns, and what is left is one.
+  void add_to_scaled(const T* one, const Vector<T>& x, const T* factor, Vector<T>& y) const {
+    const std::int64_t rows = y.size() / geam_columns, done = rows * geam_columns;
+    add_to_scaled(rows, geam_columns, one, x.data(), factor, y.data());
+    add_to_scaled(y.size() - done, 1, one, x.data() + done, factor, y.data() + done);
+  }
+
+ private:
+  static constexpr std::int64_t geam_columns = 32;
+
+  /// cuBLAS allows C = B where B is not transposed and both have one leading dimension.
+  void add_to_scaled(std::int64_t rows, std::int64_t columns, const T* one, const T* x, const T* factor, T* y) const {
+    if (rows == 0) return;
+    check(of_precision<T>(cublasDgeam_64, cublasSgeam_64)(handle_, CUBLAS_OP_N, CUBLAS_OP_N, rows, columns, one, x,
+                                                          rows, factor, y, rows, y, rows),
+          "a sum of vectors in cuBLAS");
+  }
+
+  cublasHandle_t handle_{};
+  Vector<char> workspace_;
+};
+
+/// The few numbers of an iteration in the working precision, in which cuBLAS takes and leaves them.
+template <class T>
+struct Numbers {
+  T sum, alpha, minus_alpha, beta, one;
+};
+
+template <class T>
+__device__ void set_alpha(double alpha, Numbers<T>* to) {
+  to->alpha = static_cast<T>(alpha);
+  to->minus_alpha = -to->alpha;
+}
+template <class T>
+__global__ void set_alpha_of_classic(const double* rz, const double* energy, Numbers<T>* to) {
+  set_alpha(cuda::step_length(*rz, *energy), to);
+}
+template <class T>
+__global__ void set_beta_of_classic(const double* new_rz, const double* rz, Numbers<T>* to) {
+  to->beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
+}
+/// Both step lengths of the single-reduction method, and p'Ap.
+template <class T>
+__global__ void set_both(const double* old_rz, const double* old_energy, const double* rz, const double* uw,
+                         double* energy, Numbers<T>* to) {
+  const double beta = cuda::step_length(*rz, *old_rz);
+  *energy = *uw - beta * beta * *old_energy;
+  to->beta = static_cast<T>(beta);
+  set_alpha(cuda::step_length(*rz, *energy), to);
+}
+__global__ void widen(const float* from, double* to) { *to = *from; }
+
+template <std::floating_point T>
+class CublasVectors final : public VectorOperations<T> {
+ public:
+  CublasVectors() : numbers_(1, Device::cuda) {
+    const Numbers<T> start{.one = 1};
+    copy_bytes(&start, Device::host, numbers(), Device::cuda, sizeof start);
+  }
+
+  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
+    if (inverse_diagonal == nullptr) copy(r, p);
+    norms(r, inverse_diagonal, p, first);
+  }
+
+  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+              CgScalars& next) const override {
+    cuda::launch(set_alpha_of_classic<T>, 1, 1, 0, now.rz.data(), now.energy.data(), numbers());
+    blas_.add(&numbers()->minus_alpha, q, r);
+    if (inverse_diagonal != nullptr && z_.size() != r.size()) z_ = Vector<T>(r.size(), Device::cuda);
+    norms(r, inverse_diagonal, z_, next);
+  }
+
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                 Vector<T>& p, Vector<T>& x) const override {
+    blas_.add(&numbers()->alpha, p, x);
+    cuda::launch(set_beta_of_classic<T>, 1, 1, 0, next.rz.data(), now.rz.data(), numbers());
+    add_to_scaled(inverse_diagonal == nullptr ? r : z_, p);
+  }
+
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+    cuda::launch(set_both<T>, 1, 1, 0, before.rz.data(), before.energy.data(), now.rz.data(), now.uw.data(),
+                 now.energy.data(), numbers());
+    add_to_scaled(inverse_diagonal == nullptr ? r : vectors.u, vectors.p);
+    add_to_scaled(vectors.w, vectors.s);
+    blas_.add(&numbers()->alpha, vectors.p, x);
+    blas_.add(&numbers()->minus_alpha, vectors.s, r);
+    norms(r, inverse_diagonal, vectors.u, next);
+  }
+
+  void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
+    if constexpr (std::is_same_v<T, double>) {
+      blas_.dot(a, b, result.data());
+    } else {
+      blas_.dot(a, b, &numbers()->sum);
+      cuda::launch(widen, 1, 1, 0, &numbers()->sum, result.data());
+    }
+  }
+
+ private:
+  Numbers<T>* numbers() const { return numbers_.data(); }
+  /// y = x + beta y
+  void add_to_scaled(const Vector<T>& x, Vector<T>& y) const {
+    blas_.add_to_scaled(&numbers()->one, x, &numbers()->beta, y);
+  }
+  /// r'r and r'z, with z = M^-1 r left behind where there is a diagonal.
+  void norms(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& z, CgScalars& next) const {
+    dot(r, r, next.rr);
+    if (inverse_diagonal == nullptr) {
+      copy_bytes(next.rr.data(), Device::cuda, next.rz.data(), Device::cuda, sizeof(double));
+    } else {
+      blas_.multiply(*inverse_diagonal, r, z);
+      dot(r, z, next.rz);
+    }
+  }
+
+  Blas<T> blas_;
+  mutable Vector<Numbers<T>> numbers_;
+  mutable Vector<T> z_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<VectorOperations<T>> make_cublas_vectors() {
+  return std::make_unique<CublasVectors<T>>();
+}
+template std::unique_ptr<VectorOperations<double>> make_cublas_vectors();
+template std::unique_ptr<VectorOperations<float>> make_cublas_vectors();
+
+}  // namespace femcg::operators

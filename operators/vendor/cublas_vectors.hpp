@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "operators/backend/vector_operations.hpp"
+
+namespace femcg::operators {
+
+/// CG's vector passes as cuBLAS calls, scalars on the GPU. Between `update` and `direction` they keep alpha and M^-1 r.
+template <std::floating_point T>
+std::unique_ptr<VectorOperations<T>> make_cublas_vectors();
+
+}  // namespace femcg::operators
