@@ -19,8 +19,9 @@ namespace femcg::operators {
 
 std::span<const OperatorDescription> catalogue() {
   static const std::array rows{
-      OperatorDescription{"csr", "compressed rows", "Reguly & Giles 2012", Needs::matrix, true, true, csr_options(),
-                          make_csr<double>, make_csr<float>, bytes_of_csr<double>, bytes_of_csr<float>},
+      OperatorDescription{"csr", "compressed rows", "Reguly & Giles 2012; Greathouse & Daga 2014", Needs::matrix, true,
+                          true, csr_options(), make_csr<double>, make_csr<float>, bytes_of_csr<double>,
+                          bytes_of_csr<float>},
       OperatorDescription{"ellpack",
                           "rows padded to the longest, column by column",
                           "Bell & Garland 2009",
@@ -44,7 +45,7 @@ std::span<const OperatorDescription> catalogue() {
                           bytes_of_ellpack_r<double>,
                           bytes_of_ellpack_r<float>},
       OperatorDescription{"sell", "slices of C rows, each padded to its longest, rows sorted by length within sigma",
-                          "Kreutzer et al. 2012", Needs::matrix, true, true, sell_options(), make_sell<double>,
+                          "Kreutzer et al. 2014", Needs::matrix, true, true, sell_options(), make_sell<double>,
                           make_sell<float>, bytes_of_sell<double>, bytes_of_sell<float>},
       OperatorDescription{"pjds", "sell with C = 32, all rows sorted together, CG's vectors in the same order",
                           "Kreutzer et al. 2012", Needs::matrix, true, true, pjds_options(), make_pjds<double>,
@@ -90,9 +91,9 @@ std::span<const OperatorDescription> catalogue() {
           "Reguly & Giles 2012", Needs::element_matrices, true, true, lma_options(), make_lma_gather<double>,
           make_lma_gather<float>, bytes_of_lma_gather<double>, bytes_of_lma_gather<float>},
       OperatorDescription{"matrix-free", "no matrix: sum factorisation (tensor cells), reference matrices (simplices)",
-                          "Orszag 1980; Kronbichler & Kormann 2012", Needs::form, true, true, matrix_free_options(),
-                          make_matrix_free<double>, make_matrix_free<float>, bytes_of_matrix_free<double>,
-                          bytes_of_matrix_free<float>},
+                          "Orszag 1980; Lynch, Rice & Thomas 1964; Kronbichler & Kormann 2012", Needs::form, true, true,
+                          matrix_free_options(), make_matrix_free<double>, make_matrix_free<float>,
+                          bytes_of_matrix_free<double>, bytes_of_matrix_free<float>},
       OperatorDescription{
           "cusparse-csr", "compressed rows, cuSPARSE's product and cuBLAS's vector operations: the baseline",
           "NVIDIA cuSPARSE", Needs::matrix, false, true, cusparse_csr_options(), make_cusparse_csr<double>,
