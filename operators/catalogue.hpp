@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "operators/footprint.hpp"
-#include "operators/forms/bilinear_form.hpp"
-#include "operators/forms/element_matrices.hpp"
 #include "operators/operator.hpp"
 #include "operators/options.hpp"
-#include "operators/sparse/csr_matrix.hpp"
 
 namespace femcg::operators {
+
+struct BilinearForm;
+struct ElementMatrices;
+template <std::floating_point T>
+struct CsrMatrix;
 
 /// What an operator is made from; only the parts that it needs are there.
 enum class Needs {

@@ -217,7 +217,7 @@ template CsrLaunch chosen_csr_launch<float>(std::int64_t, std::int64_t, const Op
 OperatorDescription csr() {
   return {.name = "csr",
           .stores = "compressed rows",
-          .source = "Reguly & Giles 2012",
+          .source = "Reguly & Giles 2012; Greathouse & Daga 2014",
           .needs = Needs::matrix,
           .cuda = true,
           .options = options,

@@ -255,7 +255,7 @@ template SellShape chosen_sell_shape(const CsrMatrix<float>&, Device, const Opti
 OperatorDescription sell() {
   return {.name = "sell",
           .stores = "slices of C rows, each padded to its longest, rows sorted by length within sigma",
-          .source = "Kreutzer et al. 2012",
+          .source = "Kreutzer et al. 2014",
           .needs = Needs::matrix,
           .cuda = true,
           .options = options,

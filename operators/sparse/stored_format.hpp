@@ -24,6 +24,7 @@
 
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 #include "operators/sparse/stored_diagonal.hpp"
 #include "operators/sparse/stored_footprint.hpp"
 
