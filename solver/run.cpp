@@ -48,8 +48,8 @@ template <std::floating_point T>
 MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device,
                        const std::optional<operators::MatrixRows<T>>& rows) {
   const SolverChoice& solver = resolved.solver;
-  const MemoryUser user{operators::find_operator(solver.op.name), &solver.op.options, device,
-                        solver.preconditioner != "none",          solver.method,      solver.loop};
+  const MemoryUser user{operators::find_operator(solver.op.name),        &solver.op.options, device,
+                        find_preconditioner(solver.preconditioner.name), solver.method,      solver.loop};
   const MemoryEstimate need =
       placed(solver.op.place, [&] { return need_of_run<T>(user, problem.form(), rows ? &*rows : nullptr); });
   placed(solver.loop_place, [&] { require_loop(need, user); });
@@ -108,15 +108,17 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
   operators::Vector<T> load(problem.form().unknowns);
   std::ranges::transform(problem.load(), load.data(), [](double value) { return static_cast<T>(value); });
   const operators::Vector<T> b = timed(record.seconds.transfer, [&] { return operators::copied(load, record.device); });
-  const auto inverse_diagonal =
-      timed(record.seconds.conversion, [&] { return make_preconditioner(resolved.solver.preconditioner, *a); });
+  const PreconditionerChoice& choice = resolved.solver.preconditioner;
+  const auto preconditioner =
+      timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
+  record.preconditioner_chosen = preconditioner->chosen();
 
   CgOptions<T> options;
   options.tolerance = resolved.solver.tolerance;
   options.max_iterations = resolved.solver.max_iterations;
   options.method = resolved.solver.method;
   options.loop = resolved.solver.loop;
-  options.inverse_diagonal = inverse_diagonal ? &*inverse_diagonal : nullptr;
+  options.preconditioner = preconditioner.get();
   options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x); };
   options.monitor = [&](const Iteration& iteration) {
     if (progress.due())

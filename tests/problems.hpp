@@ -77,13 +77,13 @@ inline std::vector<double> solve_with(const std::string& name, const Assembled& 
                                       const solver::Problem& problem, double tolerance,
                                       solver::CgResult* cg = nullptr) {
   const auto a = operators::find_operator(name)->make<double>(assembled.from, {});
-  const auto inverse = solver::make_preconditioner<double>("jacobi", *a);
+  const auto preconditioner = solver::make_preconditioner<double>("jacobi", *a);
   operators::Vector<double> b(a->size());
   std::vector<double> x;
   std::copy(problem.load().begin(), problem.load().end(), b.data());
   solver::CgOptions<double> options;
   options.tolerance = tolerance;
-  options.inverse_diagonal = &*inverse;
+  options.preconditioner = preconditioner.get();
   const solver::CgResult result = solver::conjugate_gradients(*a, copied(b, a->device()), x, options);
   if (cg != nullptr) *cg = result;
   return problem.to_dofs(x);

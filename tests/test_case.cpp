@@ -117,7 +117,7 @@ TEST_CASE("a minimal case has the defaults of the contract") {
   CHECK(one.mesh.cell_order == CellOrder::automatic);
   CHECK(one.unknown_order == UnknownOrder::first_touch);
   CHECK(one.solver.op.name == "csr");
-  CHECK(one.solver.preconditioner == "jacobi");
+  CHECK(one.solver.preconditioner.name == "jacobi");
   CHECK(one.solver.precision == Precision::double_);
   CHECK(one.solver.device == "auto");
   CHECK(one.solver.tolerance == 1e-8);
@@ -157,7 +157,7 @@ TEST_CASE("every key arrives where it belongs") {
   CHECK(one.mesh.cell_order == CellOrder::curve);
   CHECK(one.unknown_order == UnknownOrder::reverse_cuthill_mckee);
   CHECK(one.solver.op.options.empty());
-  CHECK(one.solver.preconditioner == "none");
+  CHECK(one.solver.preconditioner.name == "none");
   CHECK(one.solver.precision == Precision::single);
   CHECK(one.solver.device == "cpu");
   CHECK(one.solver.tolerance == 1e-6);
@@ -179,7 +179,8 @@ TEST_CASE("the resolved case reads back to itself") {
       "title: \"a\\tb\\n#: {c} 'd' \\\"e\\\" \\\\ é ~\"\nboundary: {\"- x: [y]\": {value: '1e-3'}, 'null': "
       "{flux: \" x +\\n 1\"}}\nsolver: {tolerance: 0.1e-9}\noutput: {probes: {p: [1/3, 0.1]}}\n";
   for (const fs::path& file :
-       {cases / "minimal.yaml", cases / "everything.yaml", folder().write("nasty.yaml", mesh_line + nasty)}) {
+       {folder().write("options.yaml", mesh_line + "solver: {preconditioner: {name: chebyshev, degree: 3}}\n"),
+        cases / "minimal.yaml", cases / "everything.yaml", folder().write("nasty.yaml", mesh_line + nasty)}) {
     const Case first = read_case(file);
     const std::string text = to_yaml(first);
     INFO(text);
@@ -198,6 +199,8 @@ TEST_CASE("the resolved case reads back to itself") {
     }
     CHECK(second.exact.has_value() == first.exact.has_value());
     CHECK(second.solver.tolerance == first.solver.tolerance);
+    CHECK(second.solver.preconditioner.name == first.solver.preconditioner.name);
+    CHECK(second.solver.preconditioner.options == first.solver.preconditioner.options);
     CHECK(std::ranges::equal(second.output.probes, first.output.probes,
                              [](const auto& a, const auto& b) { return a.name == b.name && a.point == b.point; }));
     CHECK(second.output.directory == first.output.directory);
@@ -288,7 +291,20 @@ TEST_CASE("wrong types and values say what would be right") {
   CHECK(contains(problem("solver: {tolerance: .nan}\n"), "solver.tolerance must be"));
   CHECK(contains(problem("solver: {precision: half}\n"), "solver.precision must be double or single, not 'half'"));
   CHECK(contains(problem("solver: {device: gpu}\n"), "solver.device must be auto, cpu or cuda, not 'gpu'"));
-  CHECK(contains(problem("solver: {preconditioner: ilu}\n"), "solver.preconditioner must be none"));
+  CHECK(problem("solver: {preconditioner: ilu}\n") ==
+        ":2:26: unknown preconditioner 'ilu'; known are none, jacobi or chebyshev (see femcg list preconditioners)");
+  CHECK(problem("solver: {preconditioner: {name: chebyshev, degree: 17}}\n") ==
+        ":2:44: option 'degree' of preconditioner 'chebyshev' must be 1 to 16, not '17'");
+  CHECK(problem("solver: {preconditioner: {name: chebyshev, ratio: 1}}\n") ==
+        ":2:44: option 'ratio' of preconditioner 'chebyshev' must be a number above 1, not '1'");
+  CHECK(problem("solver: {preconditioner: {name: jacobi, degree: 2}}\n") ==
+        ":2:41: preconditioner 'jacobi' has no option 'degree' (it has none)");
+  CHECK(problem("solver: {preconditioner: chebyshev, cg: single-reduction}\n") ==
+        ":2:41: solver.cg: single-reduction needs a diagonal preconditioner, which 'chebyshev' is not; use solver.cg: "
+        "classic, or solver.preconditioner: jacobi");
+  CHECK(problem("solver: {preconditioner: chebyshev, loop: resident}\n") ==
+        ":2:43: solver.loop: resident needs a diagonal preconditioner, which 'chebyshev' is not; use solver.loop: "
+        "launched, or solver.preconditioner: jacobi");
   CHECK(contains(problem("solver: {max_iterations: -1}\n"), "solver.max_iterations must be a whole number from 0"));
   CHECK(contains(problem("solver: csr\n"), ":2:9: solver must be a map with the keys operator, "));
   CHECK(contains(problem("output: {vtu: yes}\n"), ":2:15: output.vtu must be true or false, not 'yes'"));

@@ -129,7 +129,7 @@ TEST_CASE("CG solves what Eigen's Cholesky solves, with and without Jacobi") {
       std::vector<double> x;
       CgOptions<double> options;
       options.tolerance = 1e-12;
-      options.inverse_diagonal = inverse ? &*inverse : nullptr;
+      options.preconditioner = inverse.get();
       for (const auto& [method, loop] : ways()) {
         options.method = method;
         options.loop = loop;
@@ -176,7 +176,7 @@ TEST_CASE_TEMPLATE("a loop inside one kernel makes the iterations of launched pa
           CgOptions<T> options;
           options.tolerance = 1e-30;
           options.max_iterations = 7;
-          options.inverse_diagonal = inverse ? &*inverse : nullptr;
+          options.preconditioner = inverse.get();
           options.method = solver::CgMethod::single_reduction;
           options.loop = solver::CgLoop::launched;
           std::vector<double> expected, x, y;
@@ -315,7 +315,7 @@ TEST_CASE("every reason to stop is told apart") {
         options.method = solver::CgMethod::classic;
         options.tolerance = 1e-30;
         options.max_iterations = iterations;
-        options.inverse_diagonal = inverse ? &*inverse : nullptr;
+        options.preconditioner = inverse.get();
         options.check_every = 1;
         std::vector<double> y;
         CHECK(!conjugate_gradients(*a, b, x, options).deferred);

@@ -7,6 +7,7 @@
 
 #include "operators/catalogue.hpp"
 #include "solver/case/expression.hpp"
+#include "solver/krylov/preconditioner.hpp"
 #include "tests/program.hpp"
 
 namespace fs = std::filesystem;
@@ -150,7 +151,10 @@ TEST_CASE("list shows everything of this build, a line each") {
   for (const auto& function : femcg::solver::expression_functions())
     CHECK(contains(functions.out, "\n" + function.name + " "));
   CHECK(contains(program_run("list cells").out, "tetrahedron"));
-  CHECK(contains(program_run("list preconditioners").out, "jacobi"));
+  const Result preconditioners = program_run("list preconditioners");
+  CHECK(lines(preconditioners.out) == 1 + static_cast<long>(femcg::solver::preconditioners().size()));
+  for (const char* text : {"\nnone ", "\njacobi ", "\nchebyshev ", "Saad 2003", "degree: 1 to 16 (4)"})
+    CHECK_MESSAGE(contains(preconditioners.out, text), text);
   const Result all = program_run("list");
   CHECK(all.status == 0);
   for (const char* word : {"csr", "hexahedron", "jacobi", "atan2"}) CHECK(contains(all.out, word));

@@ -146,7 +146,7 @@ TEST_CASE("every operator agrees with the reference on curved hexahedra with var
   solver::Record common;
   common.problem.unknowns = small.form.unknowns;
   const std::vector<double> load(static_cast<std::size_t>(small.form.unknowns), 1.0);
-  const solver::System system{&small.form, nullptr, &load, "jacobi", nullptr};
+  const solver::System system{&small.form, nullptr, &load, {"jacobi", {}, {}}, nullptr};
   for (const solver::Precision precision : {solver::Precision::double_, solver::Precision::single}) {
     std::vector<std::string> names;
     for (const operators::OperatorDescription& row : operators::catalogue())
@@ -166,6 +166,41 @@ TEST_CASE("every operator agrees with the reference on curved hexahedra with var
                 10 * (precision == solver::Precision::double_ ? 8 : 4) * common.problem.unknowns);
     }
   }
+}
+
+TEST_CASE("the least that an iteration moves has the products and passes of its preconditioner") {
+  const tests::SmallForm small = tests::make_form(mesh::CellShape::quadrilateral, 2, {9, 7, 0});
+  solver::Record common;
+  common.problem.unknowns = small.form.unknowns;
+  const std::vector<double> load(static_cast<std::size_t>(small.form.unknowns), 1.0);
+  const solver::System system{&small.form, nullptr, &load, {"chebyshev", {{"degree", "3"}}, {}}, nullptr};
+  for (const solver::BenchmarkResult& row :
+       solver::compare_operators(system, entries({"csr", "matrix-free", "eigen"}), settings(5, 2), common)) {
+    INFO(row.record.op.name, ": ", row.reason);
+    CHECK(row.outcome == solver::Outcome::timed);
+    // Three products; update 3, direction 5, r'z 2, the first step 4, two more 14.
+    CHECK(row.iteration_bytes == 3 * row.record.footprint.moved_bytes + 28 * 8 * common.problem.unknowns);
+    const ordered_json solve = solver::to_json({row}, nullptr).at(0).at("solve");
+    CHECK(solve["preconditioner"] == "chebyshev");
+    CHECK(solve["preconditioner_options"] == ordered_json{{"degree", 3}});
+    CHECK(solve["preconditioner_chosen"]["largest_eigenvalue"] > 1);
+  }
+}
+
+TEST_CASE("a sweep over preconditioners takes names and maps, as the case does") {
+  const Folder folder;
+  const std::string sweep =
+      "compare: {operators: [csr], sweep: {preconditioner: [jacobi, chebyshev, {name: chebyshev, degree: 2}]}}\n";
+  const auto points = solver::expand_sweep(folder.write("names.yaml", std::string(square) + sweep), {});
+  REQUIRE(points.size() == 3);
+  CHECK(points[0].resolved.solver.preconditioner.name == "jacobi");
+  CHECK(points[1].resolved.solver.preconditioner.options.empty());
+  CHECK(points[2].resolved.solver.preconditioner.options.at("degree") == "2");
+  CHECK(solver::to_yaml(points[2].resolved).find("preconditioner: {name: chebyshev, degree: 2}") != std::string::npos);
+  const std::string options =
+      "compare: {operators: [csr], sweep: {solver.preconditioner: [{name: chebyshev, ratio: 10}]}}\n";
+  CHECK(solver::expand_sweep(folder.write("options.yaml", std::string(square) + options), {})[0]
+            .resolved.solver.preconditioner.options.at("ratio") == "10");
 }
 
 TEST_CASE("the bound of agreement is rounding, not more") {
@@ -189,7 +224,7 @@ TEST_CASE("rows say of each other what conversion costs and saves") {
   common.problem.unknowns = small.form.unknowns;
   const std::vector<double> load(static_cast<std::size_t>(small.form.unknowns), 1.0);
   const auto rows =
-      solver::compare_operators({&small.form, nullptr, &load, "none", nullptr},
+      solver::compare_operators({&small.form, nullptr, &load, {"none", {}, {}}, nullptr},
                                 entries({"csr", "ellpack", "sell", "matrix-free"}), settings(10, 3), common);
   const solver::BenchmarkResult &csr = rows[0], &ellpack = rows[1], &sell = rows[2], &matrix_free = rows[3];
   CHECK(!csr.break_even);
@@ -291,7 +326,8 @@ TEST_CASE("operators are timed in turn, and one that fails does not stop the oth
   };
   auto who = entries({"csr", "sell", "eigen"});
   who[1].not_applicable = "it was told to stay away";
-  const auto rows = solver::compare_operators({&small.form, nullptr, &load, "none", nullptr}, who, chosen, common);
+  const auto rows =
+      solver::compare_operators({&small.form, nullptr, &load, {"none", {}, {}}, nullptr}, who, chosen, common);
   CHECK(rows[0].outcome == solver::Outcome::timed);
   CHECK(rows[0].record.apply.count() == 2);
   CHECK(rows[1].outcome == solver::Outcome::not_applicable);

@@ -116,8 +116,8 @@ TEST_CASE("a run gives back what the operator was made from, a comparison keeps 
   const MatrixRows<double> rows(small.form);
   const std::int64_t matrix = bytes_of_rows(rows.offsets()), elements = 8 * 45 * 900, unknowns = small.form.unknowns;
   const Options none;
-  const solver::MemoryUser csr{find_operator("csr"), &none, Device::host, true},
-      jad{find_operator("jad"), &none, Device::host, false};
+  const solver::MemoryUser csr{find_operator("csr"), &none, Device::host, solver::find_preconditioner("jacobi")},
+      jad{find_operator("jad"), &none, Device::host, solver::find_preconditioner("none")};
   const solver::MemoryEstimate assembly = solver::need_of_assembly(small.form, &rows);
   CHECK(assembly.host_bytes == elements + matrix + rows.assembling_bytes());
   CHECK(solver::need_of_run(csr, small.form, &rows).host_bytes == assembly.host_bytes);
@@ -134,13 +134,17 @@ TEST_CASE("a run gives back what the operator was made from, a comparison keeps 
   single_reduction.method = solver::CgMethod::single_reduction;
   CHECK(solver::need_of_operator(single_reduction, &small.form, &rows.offsets()).host_bytes ==
         vectors + 2 * 8 * unknowns);
+  // D^-1, the last step, its product, and z.
+  solver::MemoryUser chebyshev = csr;
+  chebyshev.preconditioner = solver::find_preconditioner("chebyshev");
+  CHECK(solver::need_of_operator(chebyshev, &small.form, &rows.offsets()).host_bytes == vectors + 3 * 8 * unknowns);
 }
 
 TEST_CASE("on a GPU CG may choose the single-reduction method by itself, for small systems") {
   const auto small = tests::make_form(CellShape::quadrilateral, 2, {30, 30, 1});
   const MatrixRows<double> rows(small.form);
   const Options copied_rows{{"rule", "2012"}};  // nothing more is needed to make it
-  solver::MemoryUser user{find_operator("csr"), &copied_rows, Device::cuda, false};
+  solver::MemoryUser user{find_operator("csr"), &copied_rows, Device::cuda, solver::find_preconditioner("none")};
   const auto need = [&] { return solver::need_of_operator(user, &small.form, &rows.offsets()); };
   const std::int64_t s = 8 * small.form.unknowns;
   const solver::MemoryEstimate perhaps = need();
@@ -152,19 +156,24 @@ TEST_CASE("on a GPU CG may choose the single-reduction method by itself, for sma
   const solver::MemoryEstimate surely = need();
   CHECK(surely.device_bytes == classic.device_bytes);
   CHECK(surely.slack_device_bytes == classic.slack_device_bytes - s);
-  user.preconditioned = true;
+  user.preconditioner = solver::find_preconditioner("jacobi");
   const solver::MemoryEstimate with_u = need();
   CHECK(with_u.device_bytes == surely.device_bytes + 2 * s);
   user.method = solver::CgMethod::automatic;
   CHECK(need().device_bytes == with_u.device_bytes);
   CHECK(need().slack_device_bytes == with_u.slack_device_bytes + 2 * s);
+  user.preconditioner = solver::find_preconditioner("chebyshev");  // which it cannot have
+  CHECK(need().device_bytes == classic.device_bytes + 4 * s);
+  CHECK(need().slack_device_bytes == classic.slack_device_bytes);
+  CHECK(need().loop_bytes == 0);
 }
 
 TEST_CASE("a loop inside one kernel has a copy of the matrix") {
   const auto small = tests::make_form(CellShape::quadrilateral, 2, {30, 30, 1});
   const MatrixRows<double> rows(small.form);
   const Options none;
-  solver::MemoryUser user{find_operator("csr"), &none, Device::cuda, false, solver::CgMethod::single_reduction};
+  solver::MemoryUser user{find_operator("csr"), &none, Device::cuda, solver::find_preconditioner("none"),
+                          solver::CgMethod::single_reduction};
   const auto need = [&] { return solver::need_of_operator(user, &small.form, &rows.offsets()); };
   const std::int64_t copy = persistent_bytes(small.form.unknowns, rows.offsets().nonzeros(), 8);
   CHECK(copy == 12 * rows.offsets().nonzeros() + 24 * small.form.unknowns);

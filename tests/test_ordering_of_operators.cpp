@@ -82,7 +82,7 @@ TEST_CASE("CG with pjds is CG with csr: right-hand side and solution are in the 
       const auto inverse = solver::make_preconditioner<double>(name, a);
       solver::CgOptions<double> options;
       options.tolerance = 1e-10;
-      options.inverse_diagonal = inverse ? &*inverse : nullptr;
+      options.preconditioner = inverse.get();
       return solver::conjugate_gradients(a, b, x, options);
     };
     const solver::CgResult one = solve(*pjds, of_pjds), other = solve(*csr, of_csr);

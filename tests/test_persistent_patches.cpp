@@ -32,7 +32,7 @@ CgResult some_iterations(const Operator<T>& a, const char* preconditioner, CgLoo
   CgOptions<T> options;
   options.tolerance = 1e-30;
   options.max_iterations = 7;
-  options.inverse_diagonal = inverse ? &*inverse : nullptr;
+  options.preconditioner = inverse.get();
   options.method = CgMethod::single_reduction;
   options.loop = loop;
   options.check_every = check_every;

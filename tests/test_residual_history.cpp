@@ -74,11 +74,11 @@ Run run(const Operator<T>& a, const std::vector<double>& b, bool jacobi, solver:
   Vector<T> on_host(static_cast<std::int64_t>(b.size()));
   for (std::size_t i = 0; i < b.size(); ++i) on_host[static_cast<std::int64_t>(i)] = static_cast<T>(b[i]);
   const Vector<T> load = copied(on_host, a.device());
-  const auto inverse_diagonal = solver::make_preconditioner<T>(jacobi ? "jacobi" : "none", a);
+  const auto preconditioner = solver::make_preconditioner<T>(jacobi ? "jacobi" : "none", a);
   solver::CgOptions<T> options;
   options.tolerance = 1e-30;
   options.max_iterations = most_iterations;
-  options.inverse_diagonal = inverse_diagonal ? &*inverse_diagonal : nullptr;
+  options.preconditioner = preconditioner.get();
   options.method = method;
   options.loop = loop;
   Run made;

@@ -188,6 +188,24 @@ struct Checks {
     check_norms(scalars.of[2], r);
   }
 
+  void chebyshev() const {
+    if (diagonal_there == nullptr) return;
+    const Vector<T> r = waves<T>(n, 0.3), q = waves<T>(n, 0.5);
+    Vector<T> d_there = there(femcg::tests::poisoned<T>(n)), z_there = there(femcg::tests::poisoned<T>(n));
+    chebyshev_first(0.75, there(r), *diagonal_there, d_there, z_there);
+    const Vector<T> d = here(d_there), z = here(z_there);
+    chebyshev_next(0.5, 0.25, there(r), there(q), *diagonal_there, d_there, z_there);
+    const Vector<T> next_d = here(d_there), next_z = here(z_there);
+    bool right = true;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const long double of_d = 0.75L * solved(i, r[i]),
+                        step = 0.5L * d[i] + 0.25L * (solved(i, r[i]) - solved(i, q[i]));
+      right = right && close_entry<T>(d[i], of_d, of_d) && z[i] == d[i];
+      right = right && close_entry<T>(next_d[i], step, 10) && close_entry<T>(next_z[i], z[i] + step, 20);
+    }
+    CHECK(right);
+  }
+
   void dot() const {
     const Vector<T> a = waves<T>(n, 1.1), b = waves<T>(n, 1.3);
     Scalars scalars({});
@@ -222,6 +240,7 @@ TEST_CASE_TEMPLATE("passes equal plain loops", T, double, float) {
         checks.direction();
         checks.paired_directions();
         checks.advance();
+        checks.chebyshev();
         checks.dot();
       }
     }

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "mesh/cell_shape.hpp"
 #include "operators/catalogue.hpp"
-#include "solver/case/case.hpp"
+#include "solver/case/expression.hpp"
+#include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "tools/commands.hpp"
@@ -44,9 +46,9 @@ std::string_view ingredient(operators::Needs needs) {
   return "";
 }
 
-std::string options_text(const operators::OperatorDescription& row) {
+std::string options_text(std::span<const operators::OptionDescription> options) {
   std::string text;
-  for (const operators::OptionDescription& option : row.options)
+  for (const operators::OptionDescription& option : options)
     text += fmt::format("{}{}: {} ({})", text.empty() ? "" : "; ", option.name, option.values, option.default_value);
   return text.empty() ? "-" : text;
 }
@@ -57,7 +59,7 @@ std::vector<Row> operator_rows() {
     std::string devices = row.host() ? "cpu" : "";
     if (row.cuda) devices += devices.empty() ? "cuda" : " cuda";
     rows.push_back({std::string(row.name), devices, std::string(ingredient(row.needs)), std::string(row.stores),
-                    std::string(row.source), options_text(row)});
+                    std::string(row.source), options_text(row.options)});
   }
   return rows;
 }
@@ -75,9 +77,10 @@ std::vector<Row> cell_rows() {
 }
 
 std::vector<Row> preconditioner_rows() {
-  std::vector<Row> rows{{"name", "is"}};
+  std::vector<Row> rows{{"name", "is", "source", "options: values (default)"}};
   for (const solver::PreconditionerDescription& known : solver::preconditioners())
-    rows.push_back({known.name, known.meaning});
+    rows.push_back(
+        {std::string(known.name), std::string(known.meaning), std::string(known.source), options_text(known.options)});
   return rows;
 }
 

@@ -32,6 +32,21 @@ const VectorOperations<T>& cuda_vector_operations() {
 template const VectorOperations<double>& cuda_vector_operations();
 template const VectorOperations<float>& cuda_vector_operations();
 template <std::floating_point T>
+void cuda_chebyshev_first(double, const Vector<T>&, const Vector<T>&, Vector<T>&, Vector<T>&) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template <std::floating_point T>
+void cuda_chebyshev_next(double, double, const Vector<T>&, const Vector<T>&, const Vector<T>&, Vector<T>&, Vector<T>&) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template void cuda_chebyshev_first(double, const Vector<double>&, const Vector<double>&, Vector<double>&,
+                                   Vector<double>&);
+template void cuda_chebyshev_first(double, const Vector<float>&, const Vector<float>&, Vector<float>&, Vector<float>&);
+template void cuda_chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const Vector<double>&,
+                                  Vector<double>&, Vector<double>&);
+template void cuda_chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const Vector<float>&,
+                                  Vector<float>&, Vector<float>&);
+template <std::floating_point T>
 void cuda_gather(const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&) {
   throw std::runtime_error("this build has no CUDA");
 }

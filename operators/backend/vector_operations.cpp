@@ -124,6 +124,26 @@ Norms advance_rows(T alpha, T beta, const Advanced<T>& of, Preconditioner solve,
 }
 
 template <std::floating_point T>
+void chebyshev_first_rows(T b, const T* r, const T* inverse_diagonal, T* d, T* z, std::int64_t first,
+                          std::int64_t last) {
+#pragma omp simd
+  for (std::int64_t i = first; i < last; ++i) {
+    d[i] = b * inverse_diagonal[i] * r[i];
+    z[i] = d[i];
+  }
+}
+
+template <std::floating_point T>
+void chebyshev_next_rows(T a, T b, const T* r, const T* q, const T* inverse_diagonal, T* d, T* z, std::int64_t first,
+                         std::int64_t last) {
+#pragma omp simd
+  for (std::int64_t i = first; i < last; ++i) {
+    d[i] = a * d[i] + b * inverse_diagonal[i] * (r[i] - q[i]);
+    z[i] += d[i];
+  }
+}
+
+template <std::floating_point T>
 class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
  public:
   void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
@@ -222,7 +242,33 @@ const VectorOperations<T>& vector_operations(Device device) {
   return kernels;
 }
 
+template <std::floating_point T>
+void chebyshev_first(double b, const Vector<T>& r, const Vector<T>& inverse_diagonal, Vector<T>& d, Vector<T>& z) {
+  assert(inverse_diagonal.size() == r.size() && d.size() == r.size() && z.size() == r.size());
+  if (r.device() == Device::cuda) return cuda_chebyshev_first(b, r, inverse_diagonal, d, z);
+  for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    chebyshev_first_rows(static_cast<T>(b), r.data(), inverse_diagonal.data(), d.data(), z.data(), first, last);
+  });
+}
+
+template <std::floating_point T>
+void chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>& q, const Vector<T>& inverse_diagonal,
+                    Vector<T>& d, Vector<T>& z) {
+  assert(q.size() == r.size() && inverse_diagonal.size() == r.size() && d.size() == r.size() && z.size() == r.size());
+  if (r.device() == Device::cuda) return cuda_chebyshev_next(a, b, r, q, inverse_diagonal, d, z);
+  for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    chebyshev_next_rows(static_cast<T>(a), static_cast<T>(b), r.data(), q.data(), inverse_diagonal.data(), d.data(),
+                        z.data(), first, last);
+  });
+}
+
 template const VectorOperations<double>& vector_operations(Device);
 template const VectorOperations<float>& vector_operations(Device);
+template void chebyshev_first(double, const Vector<double>&, const Vector<double>&, Vector<double>&, Vector<double>&);
+template void chebyshev_first(double, const Vector<float>&, const Vector<float>&, Vector<float>&, Vector<float>&);
+template void chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const Vector<double>&,
+                             Vector<double>&, Vector<double>&);
+template void chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const Vector<float>&,
+                             Vector<float>&, Vector<float>&);
 
 }  // namespace femcg::operators

@@ -251,6 +251,46 @@ __global__ void __launch_bounds__(block_threads)
   cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *result = results[0]; });
 }
 
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    chebyshev_first_kernel(std::int64_t rows, T b, const T* r, const T* inverse_diagonal, T* d, T* z) {
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_r[count], of_inverse[count], of_d[count];
+    load(r + i, of_r);
+    load(inverse_diagonal + i, of_inverse);
+    for (int k = 0; k < count; ++k) of_d[k] = b * of_inverse[k] * of_r[k];
+    store_once(of_d, d + i);
+    store(of_d, z + i);
+  });
+}
+
+/// d waits for the next step, beyond a product; z goes into that product.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    chebyshev_next_kernel(std::int64_t rows, T a, T b, const T* r, const T* q, const T* inverse_diagonal, T* d, T* z) {
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_r[count], of_q[count], of_inverse[count], of_d[count], of_z[count];
+    load(r + i, of_r);
+    load_once(q + i, of_q);
+    load(inverse_diagonal + i, of_inverse);
+    load_once(d + i, of_d);
+    load(z + i, of_z);
+    for (int k = 0; k < count; ++k) {
+      of_d[k] = a * of_d[k] + b * of_inverse[k] * (of_r[k] - of_q[k]);
+      of_z[k] += of_d[k];
+    }
+    store_once(of_d, d + i);
+    store(of_z, z + i);
+  });
+}
+
+/// At least one block, which writes the sums where there are no rows.
+template <class T>
+std::int64_t blocks(std::int64_t rows, std::int64_t resident) {
+  constexpr std::int64_t rows_per_block = block_threads * Pack<T>::size;
+  return std::clamp<std::int64_t>((rows + rows_per_block - 1) / rows_per_block, 1, resident);
+}
+
 template <std::floating_point T>
 class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
  public:
@@ -267,14 +307,14 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
 
   void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
     assert(r.size() == p.size());
-    cuda::launch(start_kernel<T>, blocks(r.size(), start_blocks_), block_threads, 0, r.size(), r.data(),
+    cuda::launch(start_kernel<T>, blocks<T>(r.size(), start_blocks_), block_threads, 0, r.size(), r.data(),
                  data_of(inverse_diagonal), p.data(), first.rz.data(), first.rr.data(), two_.parts());
   }
 
   void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
               CgScalars& next) const override {
     assert(q.size() == r.size());
-    cuda::launch(update_kernel<T>, blocks(r.size(), update_blocks_), block_threads, 0, r.size(), now.rz.data(),
+    cuda::launch(update_kernel<T>, blocks<T>(r.size(), update_blocks_), block_threads, 0, r.size(), now.rz.data(),
                  now.energy.data(), q.data(), data_of(inverse_diagonal), r.data(), next.rz.data(), next.rr.data(),
                  two_.parts());
   }
@@ -282,7 +322,7 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
   void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
                  Vector<T>& p, Vector<T>& x) const override {
     assert(r.size() == p.size() && x.size() == p.size());
-    cuda::launch(direction_kernel<T>, blocks(r.size(), direction_blocks_), block_threads, 0, r.size(), now.rz.data(),
+    cuda::launch(direction_kernel<T>, blocks<T>(r.size(), direction_blocks_), block_threads, 0, r.size(), now.rz.data(),
                  now.energy.data(), next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(), x.data());
   }
 
@@ -291,7 +331,7 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
   void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
              const Vector<T>& p, Vector<T>& second) const override {
     assert(r.size() == p.size() && second.size() == p.size());
-    cuda::launch(defer_kernel<T>, blocks(r.size(), defer_blocks_), block_threads, 0, r.size(), now.rz.data(),
+    cuda::launch(defer_kernel<T>, blocks<T>(r.size(), defer_blocks_), block_threads, 0, r.size(), now.rz.data(),
                  next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(), second.data());
   }
 
@@ -299,7 +339,7 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
                 const Vector<T>* inverse_diagonal, const Vector<T>& second, Vector<T>& p, Vector<T>& x) const override {
     assert(r.size() == p.size() && second.size() == p.size() && x.size() == p.size());
     const TwoIterations of{before.rz.data(), before.energy.data(), now.rz.data(), now.energy.data(), next.rz.data()};
-    cuda::launch(catch_up_kernel<T>, blocks(r.size(), catch_up_blocks_), block_threads, 0, r.size(), of, r.data(),
+    cuda::launch(catch_up_kernel<T>, blocks<T>(r.size(), catch_up_blocks_), block_threads, 0, r.size(), of, r.data(),
                  data_of(inverse_diagonal), second.data(), p.data(), x.data());
   }
 
@@ -310,23 +350,18 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
         vectors.w.data(), data_of(inverse_diagonal), inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
         vectors.p.data(), vectors.s.data(),          x.data(),
         r.data()};
-    cuda::launch(advance_kernel<T>, blocks(r.size(), advance_blocks_), block_threads, 0, r.size(), before.rz.data(),
+    cuda::launch(advance_kernel<T>, blocks<T>(r.size(), advance_blocks_), block_threads, 0, r.size(), before.rz.data(),
                  before.energy.data(), now.rz.data(), now.uw.data(), now.energy.data(), of, next.rz.data(),
                  next.rr.data(), two_.parts());
   }
 
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
     assert(a.size() == b.size());
-    cuda::launch(dot_kernel<T>, blocks(a.size(), dot_blocks_), block_threads, 0, a.size(), a.data(), b.data(),
+    cuda::launch(dot_kernel<T>, blocks<T>(a.size(), dot_blocks_), block_threads, 0, a.size(), a.data(), b.data(),
                  result.data(), one_.parts());
   }
 
  private:
-  /// At least one block, which writes the sums where there are no rows.
-  static std::int64_t blocks(std::int64_t rows, std::int64_t resident) {
-    constexpr std::int64_t rows_per_block = block_threads * Pack<T>::size;
-    return std::clamp<std::int64_t>((rows + rows_per_block - 1) / rows_per_block, 1, resident);
-  }
   static const T* data_of(const Vector<T>* vector) { return vector != nullptr ? vector->data() : nullptr; }
 
   std::int64_t start_blocks_, update_blocks_, direction_blocks_, defer_blocks_, catch_up_blocks_, advance_blocks_,
@@ -343,7 +378,29 @@ const VectorOperations<T>& cuda_vector_operations() {
   return kernels;
 }
 
+template <std::floating_point T>
+void cuda_chebyshev_first(double b, const Vector<T>& r, const Vector<T>& inverse_diagonal, Vector<T>& d, Vector<T>& z) {
+  static const std::int64_t resident = cuda::resident_blocks(chebyshev_first_kernel<T>, block_threads);
+  cuda::launch(chebyshev_first_kernel<T>, blocks<T>(r.size(), resident), block_threads, 0, r.size(), static_cast<T>(b),
+               r.data(), inverse_diagonal.data(), d.data(), z.data());
+}
+
+template <std::floating_point T>
+void cuda_chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>& q, const Vector<T>& inverse_diagonal,
+                         Vector<T>& d, Vector<T>& z) {
+  static const std::int64_t resident = cuda::resident_blocks(chebyshev_next_kernel<T>, block_threads);
+  cuda::launch(chebyshev_next_kernel<T>, blocks<T>(r.size(), resident), block_threads, 0, r.size(), static_cast<T>(a),
+               static_cast<T>(b), r.data(), q.data(), inverse_diagonal.data(), d.data(), z.data());
+}
+
 template const VectorOperations<double>& cuda_vector_operations();
 template const VectorOperations<float>& cuda_vector_operations();
+template void cuda_chebyshev_first(double, const Vector<double>&, const Vector<double>&, Vector<double>&,
+                                   Vector<double>&);
+template void cuda_chebyshev_first(double, const Vector<float>&, const Vector<float>&, Vector<float>&, Vector<float>&);
+template void cuda_chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const Vector<double>&,
+                                  Vector<double>&, Vector<double>&);
+template void cuda_chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const Vector<float>&,
+                                  Vector<float>&, Vector<float>&);
 
 }  // namespace femcg::operators

@@ -100,4 +100,23 @@ const VectorOperations<T>& vector_operations(Device device);
 template <std::floating_point T>
 const VectorOperations<T>& cuda_vector_operations();
 
+/// The steps of the Chebyshev iteration for A z = r, preconditioned by the diagonal D of A (Saad 2003, algorithm 12.1),
+/// but for its products: what a polynomial in D^-1 A consists of. No two of the vectors may be one. Words read and
+/// written per unknown: first 4, next 7.
+///
+/// The first, from z = 0: d = b D^-1 r, z = d.
+template <std::floating_point T>
+void chebyshev_first(double b, const Vector<T>& r, const Vector<T>& inverse_diagonal, Vector<T>& d, Vector<T>& z);
+/// One more, with q = A z: d = a d + b D^-1 (r - q), z += d.
+template <std::floating_point T>
+void chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>& q, const Vector<T>& inverse_diagonal,
+                    Vector<T>& d, Vector<T>& z);
+
+/// Those of the GPU; they throw std::runtime_error in a build without CUDA.
+template <std::floating_point T>
+void cuda_chebyshev_first(double b, const Vector<T>& r, const Vector<T>& inverse_diagonal, Vector<T>& d, Vector<T>& z);
+template <std::floating_point T>
+void cuda_chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>& q, const Vector<T>& inverse_diagonal,
+                         Vector<T>& d, Vector<T>& z);
+
 }  // namespace femcg::operators

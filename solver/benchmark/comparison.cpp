@@ -46,7 +46,7 @@ class Comparing {
   struct Made {
     BenchmarkResult* row;
     std::unique_ptr<operators::Operator<T>> a;
-    std::optional<operators::Vector<T>> inverse_diagonal;
+    std::unique_ptr<Preconditioner<T>> preconditioner;
   };
 
   bool step(const std::string& next) {
@@ -210,8 +210,9 @@ void Comparing<T>::make(const BenchmarkEntry& entry, BenchmarkResult& row) {
   from.form = system_.form;
   if (needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
   if (needs == Needs::matrix) from.matrix = matrix_;
-  const MemoryUser user{&of,         &entry.op.options, entry.device, system_.preconditioner != "none", system_.method,
-                        system_.loop};
+  const MemoryUser user{
+      &of,         &entry.op.options, entry.device, find_preconditioner(system_.preconditioner.name), system_.method,
+      system_.loop};
   row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
   if (system_.load != nullptr) require_loop(row.record.memory, user);
   require_memory(row.record.memory, "it");
@@ -219,7 +220,7 @@ void Comparing<T>::make(const BenchmarkEntry& entry, BenchmarkResult& row) {
   row.record.machine.copy_bandwidth = copies.bytes_per_second;
   row.record.remarks = common_.remarks;
   if (!copies.remark.empty()) row.record.remarks.push_back(copies.remark);
-  Made made{&row, nullptr, std::nullopt};
+  Made made{&row, nullptr, nullptr};
   row.record.seconds.conversion = 0;  // an attempt that did not fit beside the others does not count
   timed(row.record.seconds.conversion, [&] {
     made.a = of.make(from, entry.op.options);
@@ -239,7 +240,9 @@ void Comparing<T>::make(const BenchmarkEntry& entry, BenchmarkResult& row) {
   }
   if (system_.load != nullptr) {
     copy_load(entry.device);
-    made.inverse_diagonal = make_preconditioner(system_.preconditioner, *made.a);
+    const PreconditionerChoice& choice = system_.preconditioner;
+    made.preconditioner = make_preconditioner(choice.name, *made.a, choice.options);
+    row.record.preconditioner_chosen = made.preconditioner->chosen();
   }
   group_.push_back(std::move(made));
 }
@@ -258,11 +261,22 @@ void Comparing<T>::enter(const BenchmarkEntry& entry, BenchmarkResult& row) try 
 }
 
 /// What two iterations move beside their products, in words per unknown (operators::VectorOperations). A loop inside
-/// one kernel keeps its vectors in registers.
-std::int64_t words_of_two_iterations(const CgResult& result, bool preconditioned) {
+/// one kernel keeps its vectors in registers. A preconditioner that is not fused has its own, and r'z.
+template <std::floating_point T>
+std::int64_t words_of_two_iterations(const CgResult& result, const Preconditioner<T>& preconditioner) {
+  const bool diagonal = preconditioner.inverse_diagonal() != nullptr;
   if (result.loop == CgLoop::resident) return 0;
-  if (result.method == CgMethod::single_reduction) return 18 + (preconditioned ? 6 : 0);
-  return (result.deferred ? 15 : 16) + (preconditioned ? 4 : 0);
+  if (result.method == CgMethod::single_reduction) return 18 + (diagonal ? 6 : 0);
+  const std::int64_t applied = preconditioner.is_fused() ? 0 : 2 * (preconditioner.cost().words + 2);
+  return (result.deferred ? 15 : 16) + (diagonal ? 4 : 0) + applied;
+}
+
+/// The least that one iteration moves.
+template <std::floating_point T>
+std::int64_t bytes_of_iteration(const Record& record, const Preconditioner<T>& preconditioner) {
+  const std::int64_t products = 1 + (preconditioner.is_fused() ? 0 : preconditioner.cost().products);
+  const std::int64_t words = words_of_two_iterations(record.solve, preconditioner);
+  return products * record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * preconditioner.size() / 2;
 }
 
 /// Times the operators at hand in turn, and frees them.
@@ -272,7 +286,7 @@ void Comparing<T>::time_group() {
   for (const Made& made : group_)
     entries.push_back({.a = made.a.get(),
                        .b = system_.load != nullptr ? &load_.at(made.a->device()) : nullptr,
-                       .inverse_diagonal = made.inverse_diagonal ? &*made.inverse_diagonal : nullptr,
+                       .preconditioner = made.preconditioner.get(),
                        .method = system_.method,
                        .loop = system_.loop});
   if (group_.empty()) return;
@@ -301,8 +315,7 @@ void Comparing<T>::time_group() {
     row.record.solve.method = entries[i].method;
     row.record.solve.loop = entries[i].loop;
     row.record.solve.deferred = entries[i].deferred;
-    const std::int64_t words = words_of_two_iterations(row.record.solve, entries[i].inverse_diagonal != nullptr);
-    row.iteration_bytes = row.record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * group_[i].a->size() / 2;
+    if (group_[i].preconditioner) row.iteration_bytes = bytes_of_iteration(row.record, *group_[i].preconditioner);
     row.record.solve.iterations = row.iteration.empty() ? 0 : settings_.iterations;
     row.record.solve.seconds = row.iteration.median() * static_cast<double>(row.record.solve.iterations);
     row.record.seconds.solve = row.record.solve.seconds;

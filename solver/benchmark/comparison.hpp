@@ -19,7 +19,7 @@ struct System {
   const operators::BilinearForm* form = nullptr;               ///< null for a matrix
   std::shared_ptr<const operators::CsrMatrix<double>> matrix;  ///< null for a form
   const std::vector<double>* load = nullptr;                   ///< right-hand side of CG; null: products only
-  std::string preconditioner = "none";
+  PreconditionerChoice preconditioner{"none", {}, {}};
   std::shared_ptr<const MatrixSource> source;  ///< of a matrix
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;

@@ -59,7 +59,7 @@ std::optional<double> seconds_of_iteration(TimedEntry<T>& of, std::int64_t itera
   std::vector<double> x;
   CgOptions<T> options;
   options.tolerance = vanished;
-  options.inverse_diagonal = of.inverse_diagonal;
+  options.preconditioner = of.preconditioner;
   options.method = of.method;
   options.loop = of.loop;
   if (stop) options.monitor = [&](const Iteration&) { return !stop(); };

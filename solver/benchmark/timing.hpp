@@ -7,6 +7,7 @@
 
 #include "operators/operator.hpp"
 #include "solver/krylov/cg_choice.hpp"
+#include "solver/krylov/preconditioner.hpp"
 #include "solver/records/samples.hpp"
 
 namespace femcg::solver {
@@ -20,9 +21,9 @@ Samples time_products(const operators::Operator<T>& a);
 template <std::floating_point T>
 struct TimedEntry {
   const operators::Operator<T>* a = nullptr;
-  const operators::Vector<T>* b = nullptr;                 ///< right-hand side of CG; null: products only
-  const operators::Vector<T>* inverse_diagonal = nullptr;  ///< preconditioner of CG, may be null
-  CgMethod method = CgMethod::automatic;                   ///< as asked for; afterwards as chosen
+  const operators::Vector<T>* b = nullptr;            ///< right-hand side of CG; null: products only
+  const Preconditioner<T>* preconditioner = nullptr;  ///< of CG, may be null
+  CgMethod method = CgMethod::automatic;              ///< as asked for; afterwards as chosen
   CgLoop loop = CgLoop::automatic;
   bool deferred = false;   ///< CgResult::deferred
   Samples product = {};    ///< seconds of one product

@@ -9,6 +9,7 @@
 #include "operators/catalogue.hpp"
 #include "solver/case/case_mesh.hpp"
 #include "solver/case/case_reader.hpp"
+#include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 
@@ -79,34 +80,48 @@ void read_boundary(const MapReader& top, Case& to) {
   }
 }
 
-/// Notes an unknown name and options that the operator does not take.
-void check_operator(const OperatorChoice& choice, const Place& name_place, const std::map<std::string, Place>& places,
-                    Problems& problems) {
-  const operators::OperatorDescription* row = operators::find_operator(choice.name);
-  if (!row) {
+/// What can be chosen by name, and how messages call it.
+template <class Row>
+struct Catalogue {
+  std::string_view kind, topic, default_name, example;
+  std::span<const Row> rows;
+};
+Catalogue<operators::OperatorDescription> operator_catalogue() {
+  return {"operator", "operators", "csr", "{name: csr, coop: 8}", operators::catalogue()};
+}
+Catalogue<PreconditionerDescription> preconditioner_catalogue() {
+  return {"preconditioner", "preconditioners", "jacobi", "{name: chebyshev, degree: 4}", preconditioners()};
+}
+
+/// Notes an unknown name and options that are not taken.
+template <class Row>
+void check_choice(const NamedChoice& choice, const Catalogue<Row>& from, const Place& name_place,
+                  const std::map<std::string, Place>& places, Problems& problems) {
+  const auto row = std::ranges::find(from.rows, choice.name, &Row::name);
+  if (row == from.rows.end()) {
     std::vector<std::string> names;
-    for (const operators::OperatorDescription& known : operators::catalogue()) names.emplace_back(known.name);
-    problems.add(name_place, fmt::format("unknown operator {}{} (see femcg list operators)", in_quotes(choice.name),
-                                         did_you_mean(choice.name, names)));
+    for (const Row& known : from.rows) names.emplace_back(known.name);
+    problems.add(name_place, fmt::format("unknown {} {}{} (see femcg list {})", from.kind, in_quotes(choice.name),
+                                         did_you_mean(choice.name, names), from.topic));
     return;
   }
   for (const auto& option : choice.options) try {
-      operators::check_options(*row, {option});
+      check_options(*row, {option});
     } catch (const std::invalid_argument& error) {
       problems.add(places.at(option.first), error.what());
     }
 }
 
 /// A name, or a map of the name and its options.
-std::optional<OperatorChoice> read_operator(const ValueReader& value) {
-  OperatorChoice choice;
-  choice.place = value.place();
+template <class Row>
+std::optional<NamedChoice> read_choice(const ValueReader& value, const Catalogue<Row>& from) {
+  NamedChoice choice{std::string(from.default_name), {}, value.place()};
   Place name_place = value.place();
   std::map<std::string, Place> option_places;
   if (value.is(Kind::scalar)) {
     choice.name = value.node().text;
   } else {
-    const auto entries = value.entries("{name: csr, coop: 8}, or the name alone");
+    const auto entries = value.entries(fmt::format("{}, or the name alone", from.example));
     if (!entries) return std::nullopt;
     for (const ValueReader& entry : *entries) {
       const auto text = entry.text();
@@ -120,8 +135,15 @@ std::optional<OperatorChoice> read_operator(const ValueReader& value) {
       }
     }
   }
-  check_operator(choice, name_place, option_places, value.problems());
+  check_choice(choice, from, name_place, option_places, value.problems());
   return choice;
+}
+
+std::optional<OperatorChoice> read_operator(const ValueReader& value) {
+  return read_choice(value, operator_catalogue());
+}
+std::optional<PreconditionerChoice> read_preconditioner(const ValueReader& value) {
+  return read_choice(value, preconditioner_catalogue());
 }
 
 /// An operator for GPUs only where the user insists on the CPU. (Whether there is a GPU is for the run to find out.)
@@ -143,14 +165,27 @@ void check_loop(const SolverChoice& choice, Problems& problems) {
     problems.add(choice.loop_place, "solver.loop: resident is for GPUs; leave it out, or use solver.device: cuda");
 }
 
+/// A preconditioner that is not diagonal with a recurrence or a loop that needs one.
+void check_recurrence(const SolverChoice& choice, Problems& problems) {
+  const PreconditionerDescription* row = find_preconditioner(choice.preconditioner.name);
+  if (row == nullptr || row->diagonal) return;
+  const auto refuse = [&](const Place& place, std::string_view what, std::string_view other) {
+    problems.add(place, fmt::format("{} needs a diagonal preconditioner, which {} is not; use {}, or "
+                                    "solver.preconditioner: jacobi",
+                                    what, in_quotes(row->name), other));
+  };
+  if (choice.method == CgMethod::single_reduction)
+    refuse(choice.method_place, "solver.cg: single-reduction", "solver.cg: classic");
+  if (choice.loop == CgLoop::resident) refuse(choice.loop_place, "solver.loop: resident", "solver.loop: launched");
+}
+
 void read_solver(const MapReader& top, Case& to) {
   const MapReader solver(
       top, "solver",
       {"operator", "preconditioner", "precision", "device", "tolerance", "max_iterations", "cg", "loop"});
   to.solver.op = solver.read("operator", OperatorChoice{"csr", {}, solver.place()}, read_operator);
-  std::vector<std::string> names;
-  for (const PreconditionerDescription& known : preconditioners()) names.push_back(known.name);
-  to.solver.preconditioner = solver.choice("preconditioner", "jacobi", names);
+  to.solver.preconditioner =
+      solver.read("preconditioner", PreconditionerChoice{"jacobi", {}, solver.place()}, read_preconditioner);
   to.solver.precision =
       solver.choice("precision", "double", {"double", "single"}) == "single" ? Precision::single : Precision::double_;
   to.solver.device = solver.choice("device", "auto", {"auto", "cpu", "cuda"});
@@ -163,7 +198,10 @@ void read_solver(const MapReader& top, Case& to) {
     if (method == name(known)) to.solver.method = known;
   for (const CgLoop known : {CgLoop::launched, CgLoop::resident})
     if (loop == name(known)) to.solver.loop = known;
-  to.solver.loop_place = solver.find("loop") ? solver.find("loop")->place() : solver.place();
+  const auto place_of = [&](const char* key) { return solver.find(key) ? solver.find(key)->place() : solver.place(); };
+  to.solver.method_place = place_of("cg");
+  to.solver.loop_place = place_of("loop");
+  check_recurrence(to.solver, top.problems());
   check_loop(to.solver, top.problems());
   check_device(to.solver, top.problems());
 }
@@ -275,14 +313,6 @@ void apply(const std::vector<Override>& overrides, CaseNode& tree, Problems& pro
 }
 
 }  // namespace
-
-const std::vector<PreconditionerDescription>& preconditioners() {
-  static const std::vector<PreconditionerDescription> list{
-      {"none", "plain conjugate gradients"},
-      {"jacobi", "the inverse of the diagonal"},
-  };
-  return list;
-}
 
 Case read_case(const std::filesystem::path& file, const std::vector<Override>& overrides) {
   CaseNode tree = read_tree(file);

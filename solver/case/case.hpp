@@ -30,12 +30,14 @@ struct BoundaryCondition {
   Expression ambient = 0.0;
 };
 
-/// An operator by name, with the options that the user gave it (all as text; the operator reads and checks them).
-struct OperatorChoice {
-  std::string name = "csr";
+/// Something by name, with the options that the user gave it (all as text; what is named reads and checks them).
+struct NamedChoice {
+  std::string name;
   std::map<std::string, std::string> options;
   Place place;
 };
+using OperatorChoice = NamedChoice;
+using PreconditionerChoice = NamedChoice;
 
 enum class Precision { single, double_ };
 enum class CellOrder { automatic, natural, curve };
@@ -51,15 +53,15 @@ struct MeshChoice {
 };
 
 struct SolverChoice {
-  OperatorChoice op;
-  std::string preconditioner = "jacobi";
+  OperatorChoice op{"csr", {}, {}};
+  PreconditionerChoice preconditioner{"jacobi", {}, {}};
   Precision precision = Precision::double_;
   std::string device = "auto";  ///< auto, cpu, cuda
   double tolerance = 1e-8;      ///< on |b - A u| / |b|
   std::int64_t max_iterations = 10000;
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
-  Place loop_place;
+  Place method_place, loop_place;
 };
 
 /// A point at which the solution is reported.
@@ -110,13 +112,6 @@ struct Case {
   OutputChoice output;
   CompareChoice compare;
 };
-
-/// A preconditioner that `solver.preconditioner` may name.
-struct PreconditionerDescription {
-  std::string name;
-  std::string meaning;
-};
-const std::vector<PreconditionerDescription>& preconditioners();
 
 /// What the command line, or a sweep, says over the file.
 struct Override {

@@ -30,7 +30,7 @@ void emit(YAML::Emitter& out, const Field& field) {
   out << EndMap;
 }
 
-void emit(YAML::Emitter& out, const OperatorChoice& choice) {
+void emit(YAML::Emitter& out, const NamedChoice& choice) {
   if (choice.options.empty()) {
     out << choice.name;
     return;
@@ -125,7 +125,8 @@ void emit_ordering(YAML::Emitter& out, const Case& from) {
 void emit(YAML::Emitter& out, const SolverChoice& solver) {
   out << Key << "solver" << Value << BeginMap << Key << "operator" << Value;
   emit(out, solver.op);
-  out << Key << "preconditioner" << Value << solver.preconditioner;
+  out << Key << "preconditioner" << Value;
+  emit(out, solver.preconditioner);
   out << Key << "precision" << Value << (solver.precision == Precision::single ? "single" : "double");
   out << Key << "device" << Value << solver.device;
   out << Key << "tolerance" << Value << number(solver.tolerance);

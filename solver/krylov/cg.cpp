@@ -8,16 +8,14 @@
 #include <optional>
 
 #include "operators/backend/recorded_work.hpp"
-#include "operators/backend/vector_operations.hpp"
 #include "operators/ordering.hpp"
-#include "operators/persistent/persistent_cg.hpp"
+#include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {
 
 using operators::CgScalars;
 using operators::Operator;
-using operators::Scalar;
 using operators::Vector;
 
 std::string_view name(CgMethod method) {
@@ -47,127 +45,16 @@ std::string_view name(StopReason reason) {
 
 namespace {
 
-/// The passes of a library where the operator is a library's, else femcg's own.
-template <std::floating_point T>
-const operators::VectorOperations<T>& operations_for(const Operator<T>& a) {
-  const auto* with = dynamic_cast<const operators::WithVectorOperations<T>*>(&a);
-  return with != nullptr ? with->vector_operations() : operators::vector_operations<T>(a.device());
-}
-
-/// The scalars of a batch of iterations, and of the one before it.
-class BatchScalars {
- public:
-  BatchScalars(std::int64_t iterations, operators::Device device)
-      : numbers_(CgScalars::count * (iterations + 2), device), iterations_(iterations) {
-    operators::clear(numbers_);
-    for (std::int64_t i = 0; i < iterations + 2; ++i) of_.emplace_back(numbers_, CgScalars::count * i);
-  }
-  /// Of iteration i < iterations of the batch; -1 is the one before.
-  CgScalars& of(std::int64_t i) { return of_[i + 1]; }
-  const Vector<double>& numbers() const { return numbers_; }
-  Vector<double>& numbers() { return numbers_; }
-
-  /// The scalars that the next batch begins with, as if a batch had ended with them.
-  CgScalars& last() { return of_.back(); }
-  void clear() { operators::clear(numbers_); }
-  /// Begins a batch where the last one ended.
-  void go_on() {
-    for (const std::int64_t i : {-1, 0})  // apart, since a batch may be shorter than what is copied
-      operators::copy_bytes(of(iterations_ + i).rz.data(), numbers_.device(), of(i).rz.data(), numbers_.device(),
-                            CgScalars::count * std::int64_t{sizeof(double)});
-  }
-
- private:
-  Vector<double> numbers_;
-  std::int64_t iterations_;
-  std::vector<CgScalars> of_;
-};
-
-/// The vectors and passes of one recurrence, in batches of so many iterations.
-template <std::floating_point T>
-class Recurrence {
- public:
-  Recurrence(const Operator<T>& a, const Vector<T>* inverse_diagonal, CgMethod method, std::int64_t batch)
-      : a_(a),
-        operations_(operations_for(a)),
-        inverse_diagonal_(inverse_diagonal),
-        single_reduction_(method == CgMethod::single_reduction),
-        deferred_(single_reduction_ || batch < 2 ? nullptr : operations_.deferred()),
-        x_(a.size(), a.device()),
-        r_(a.size(), a.device()),
-        v_{Vector<T>(single_reduction_ && inverse_diagonal != nullptr ? a.size() : 0, a.device()),
-           Vector<T>(a.size(), a.device()), Vector<T>(a.size(), a.device()),
-           Vector<T>(single_reduction_ ? a.size() : 0, a.device())},
-        second_p_(deferred_ != nullptr ? a.size() : 0, a.device()) {
-    for (Vector<T>* vector : {&x_, &r_, &v_.u, &v_.w, &v_.p, &v_.s}) operators::clear(*vector);
-  }
-
-  /// Whether x moves in every second iteration.
-  bool deferred() const { return deferred_ != nullptr; }
-  Vector<T>& x() { return x_; }
-  Vector<T>& r() { return r_; }
-  /// Two vectors for whoever needs them before a restart.
-  Vector<T>& p() { return v_.p; }
-  Vector<T>& w() { return v_.w; }
-
-  /// x = 0 for the r at hand.
-  void restart(BatchScalars& scalars) {
-    scalars.clear();
-    operators::clear(x_);
-    operators::clear(v_.s);
-    operations_.start(r_, inverse_diagonal_, single_reduction_ && inverse_diagonal_ != nullptr ? v_.u : v_.p,
-                      scalars.last());
-    if (single_reduction_) operators::clear(v_.p);
-  }
-
-  void iterate(std::int64_t iterations, BatchScalars& scalars, const operators::PersistentCg<T>* resident) {
-    scalars.go_on();
-    if (resident != nullptr) {
-      resident->iterate(iterations, v_, inverse_diagonal_, x_, r_, scalars.numbers());
-      return;
-    }
-    std::int64_t i = 0;
-    if (deferred_ != nullptr)
-      for (; i + 1 < iterations; i += 2) two_steps(scalars.of(i), scalars.of(i + 1), scalars.of(i + 2));
-    for (; i < iterations; ++i)
-      single_reduction_ ? advance(scalars.of(i - 1), scalars.of(i), scalars.of(i + 1))
-                        : step(scalars.of(i), scalars.of(i + 1));
-  }
-
- private:
-  void step(CgScalars& now, CgScalars& next) {
-    a_.apply(v_.p, v_.w, &now.energy);
-    operations_.update(now, v_.w, inverse_diagonal_, r_, next);
-    operations_.direction(now, next, r_, inverse_diagonal_, v_.p, x_);
-  }
-  void two_steps(CgScalars& now, CgScalars& next, CgScalars& after) {
-    a_.apply(v_.p, v_.w, &now.energy);
-    operations_.update(now, v_.w, inverse_diagonal_, r_, next);
-    deferred_->defer(now, next, r_, inverse_diagonal_, v_.p, second_p_);
-    a_.apply(second_p_, v_.w, &next.energy);
-    operations_.update(next, v_.w, inverse_diagonal_, r_, after);
-    deferred_->catch_up(now, next, after, r_, inverse_diagonal_, second_p_, v_.p, x_);
-  }
-  void advance(CgScalars& before, CgScalars& now, CgScalars& next) {
-    a_.apply(inverse_diagonal_ != nullptr ? v_.u : r_, v_.w, &now.uw);
-    operations_.advance(before, now, v_, inverse_diagonal_, x_, r_, next);
-  }
-
-  const Operator<T>& a_;
-  const operators::VectorOperations<T>& operations_;
-  const Vector<T>* inverse_diagonal_;
-  bool single_reduction_;
-  const operators::DeferredUpdate<T>* deferred_;
-  Vector<T> x_, r_;
-  operators::SingleReduction<T> v_;  ///< of the classic recurrence w is A p, and there are no u and s
-  Vector<T> second_p_;
-};
-
 /// How a loop goes: what was asked for, or what fits the operator.
 template <std::floating_point T>
 struct Plan {
   Plan(const Operator<T>& a, const CgOptions<T>& options) : method(options.method), loop(CgLoop::launched) {
-    const bool may_reside = options.loop != CgLoop::launched && options.method != CgMethod::classic;
+    const bool fused = options.preconditioner == nullptr || options.preconditioner->is_fused();
+    if (!fused && (options.method == CgMethod::single_reduction || options.loop == CgLoop::resident))
+      throw InputError(
+          "the single-reduction method and the loop inside one kernel need a diagonal preconditioner: use solver.cg: "
+          "classic, or solver.preconditioner: jacobi");
+    const bool may_reside = fused && options.loop != CgLoop::launched && options.method != CgMethod::classic;
     if (may_reside) resident = operators::persistent_cg(a);
     if (options.loop == CgLoop::resident && resident == nullptr)
       throw InputError(
@@ -199,7 +86,7 @@ class Loop {
         options_(options),
         on_host_(a.device() == operators::Device::host),
         plan_(a, options),
-        recurrence_(a, options.inverse_diagonal, plan_.method, plan_.batch),
+        recurrence_(a, options.preconditioner, plan_.method, plan_.batch),
         scalars_(plan_.batch, a.device()) {
     for (int i = 0; i < 2; ++i) mailboxes_.emplace_back(scalars_.numbers().size(), a.device());
     result_.method = plan_.method;

@@ -8,6 +8,7 @@
 
 #include "operators/operator.hpp"
 #include "solver/krylov/cg_choice.hpp"
+#include "solver/krylov/preconditioner.hpp"
 
 namespace femcg::solver {
 
@@ -24,9 +25,9 @@ template <std::floating_point T>
 struct CgOptions {
   double tolerance = 1e-8;  ///< on |r| / |b|
   std::int64_t max_iterations = 10000;
-  CgMethod method = CgMethod::automatic;  ///< by default single-reduction inside one kernel, else classic
-  CgLoop loop = CgLoop::automatic;        ///< by default inside one kernel wherever that is possible
-  const operators::Vector<T>* inverse_diagonal = nullptr;  ///< M^-1, or null for no preconditioner
+  CgMethod method = CgMethod::automatic;              ///< by default single-reduction inside one kernel, else classic
+  CgLoop loop = CgLoop::automatic;                    ///< by default inside one kernel wherever that is possible
+  const Preconditioner<T>* preconditioner = nullptr;  ///< null: none
   /// Iterations between two looks at the residual; 0: one on the host, where they cost nothing, 16 on a GPU (64 inside
   /// one kernel), which is given the next ones before the host looks.
   std::int64_t check_every = 0;
@@ -49,8 +50,10 @@ struct CgResult {
   std::vector<Iteration> history;     ///< number 0 is the start
 };
 
-/// Preconditioned conjugate gradients for A x = b from x = 0. b and x are in the natural order of the unknowns, the
-/// inverse diagonal in the operator's basis.
+/// Preconditioned conjugate gradients for A x = b from x = 0. b and x are in the natural order of the unknowns.
+///
+/// Where M is the identity or diagonal, the passes over vectors make M^-1 r by themselves; else it is one more vector,
+/// and the recurrence the classic one with launched passes.
 ///
 /// Ends as converged only where the residual recomputed meets the tolerance; where it does not, the recurrence
 /// restarts from it (van der Vorst & Ye 2000), and where two restarts running do not halve it, as stagnated. What the
@@ -58,7 +61,8 @@ struct CgResult {
 /// approach (iterative refinement). A direction with p'Ap <= 0 ends it as indefinite.
 ///
 /// On a GPU scalars stay there and the host only looks at residuals that are past: x may be some iterations further
-/// than the one that is reported. Throws InputError where a loop inside one kernel is asked for and there is none.
+/// than the one that is reported. Throws InputError where a loop inside one kernel is asked for and there is none, or
+/// a recurrence that the preconditioner does not allow.
 template <std::floating_point T>
 CgResult conjugate_gradients(const operators::Operator<T>& a, const operators::Vector<T>& b, std::vector<double>& x,
                              const CgOptions<T>& options);

@@ -2,31 +2,152 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <type_traits>
 
+#include "operators/backend/vector_operations.hpp"
+#include "solver/krylov/chebyshev.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {
 
+using operators::Operator;
+using operators::Options;
+using operators::Vector;
+
 template <std::floating_point T>
-std::optional<operators::Vector<T>> make_preconditioner(const std::string& name, const operators::Operator<T>& a) {
-  if (name == "none") return std::nullopt;
-  if (name != "jacobi") throw std::invalid_argument(fmt::format("no preconditioner is called '{}'", name));
-  operators::Vector<T> on_device(a.size(), a.device());
+void Preconditioner<T>::apply(const Vector<T>& r, Vector<T>& z) const {
+  for (const Vector<T>* vector : {&r, static_cast<const Vector<T>*>(&z)}) {
+    if (vector->size() != size_)
+      throw std::invalid_argument(fmt::format("a preconditioner of {} rows cannot be applied to a vector of {} entries",
+                                              size_, vector->size()));
+    if (size_ > 0 && vector->device() != device_)
+      throw std::invalid_argument("a preconditioner and the vectors that it is applied to must live on one device");
+  }
+  if (size_ > 0 && r.data() == z.data())
+    throw std::invalid_argument("a preconditioner cannot write its result over the vector that it is applied to");
+  solve(r, z);
+}
+
+template <std::floating_point T>
+Vector<T> inverse_diagonal_of(const Operator<T>& a, std::string_view who) {
+  Vector<T> on_device(a.size(), a.device());
   a.diagonal(on_device);
-  operators::Vector<T> diagonal = operators::copied(on_device, operators::Device::host);
+  Vector<T> diagonal = operators::copied(on_device, operators::Device::host);
   for (std::int64_t i = 0; i < diagonal.size(); ++i) {
     if (!(diagonal[i] > 0))
-      throw InputError(fmt::format(
-          "jacobi needs a positive diagonal, but entry {} is {}: the matrix is not positive definite", i, diagonal[i]));
+      throw InputError(
+          fmt::format("{} needs a positive diagonal, but entry {} is {}: the matrix is not positive definite", who, i,
+                      diagonal[i]));
     diagonal[i] = 1 / diagonal[i];
   }
   return operators::copied(diagonal, a.device());
 }
 
-template std::optional<operators::Vector<double>> make_preconditioner(const std::string&,
-                                                                      const operators::Operator<double>&);
-template std::optional<operators::Vector<float>> make_preconditioner(const std::string&,
-                                                                     const operators::Operator<float>&);
+namespace {
+
+template <std::floating_point T>
+class Identity final : public Preconditioner<T> {
+ public:
+  explicit Identity(const Operator<T>& a) : Preconditioner<T>(a.size(), a.device()) {}
+  bool is_identity() const override { return true; }
+  PreconditionerCost cost() const override { return {0, 2}; }
+
+ private:
+  void solve(const Vector<T>& r, Vector<T>& z) const override { operators::copy(r, z); }
+};
+
+template <std::floating_point T>
+class Jacobi final : public Preconditioner<T> {
+ public:
+  explicit Jacobi(const Operator<T>& a)
+      : Preconditioner<T>(a.size(), a.device()),
+        inverse_diagonal_(inverse_diagonal_of(a, "jacobi")),
+        unused_(operators::CgScalars::count, a.device()) {}
+  const Vector<T>* inverse_diagonal() const override { return &inverse_diagonal_; }
+  PreconditionerCost cost() const override { return {0, 3}; }
+
+ private:
+  void solve(const Vector<T>& r, Vector<T>& z) const override {
+    operators::CgScalars norms(unused_, 0);
+    operators::vector_operations<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
+  }
+
+  Vector<T> inverse_diagonal_;
+  mutable Vector<double> unused_;  ///< r'z and r'r, which that pass makes as well
+};
+
+template <std::floating_point T>
+std::unique_ptr<Preconditioner<T>> make_none(const Operator<T>& a, const Options&) {
+  return std::make_unique<Identity<T>>(a);
+}
+template <std::floating_point T>
+std::unique_ptr<Preconditioner<T>> make_jacobi(const Operator<T>& a, const Options&) {
+  return std::make_unique<Jacobi<T>>(a);
+}
+
+}  // namespace
+
+std::span<const PreconditionerDescription> preconditioners() {
+  static const std::array<PreconditionerDescription, 3> rows{{
+      {"none", "plain conjugate gradients", "Hestenes & Stiefel 1952", {}, true, 0, make_none, make_none},
+      {"jacobi",
+       "the inverse of the diagonal, fused with the passes of CG",
+       "Saad 2003",
+       {},
+       true,
+       1,
+       make_jacobi,
+       make_jacobi},
+      {"chebyshev", "a polynomial of the operator scaled by its diagonal, degree - 1 products an application",
+       "Saad 2003", chebyshev_options(), false, chebyshev_vectors + 1, make_chebyshev, make_chebyshev},  // and z
+  }};
+  return rows;
+}
+
+const PreconditionerDescription* find_preconditioner(std::string_view name) {
+  const auto rows = preconditioners();
+  const auto row = std::ranges::find(rows, name, &PreconditionerDescription::name);
+  return row == rows.end() ? nullptr : &*row;
+}
+
+void check_options(const PreconditionerDescription& row, const Options& given) {
+  for (const auto& [name, value] : given) {
+    const auto known = std::ranges::find(row.options, name, &operators::OptionDescription::name);
+    if (known == row.options.end()) {
+      std::string names;
+      for (const operators::OptionDescription& option : row.options)
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", option.name);
+      throw std::invalid_argument(fmt::format("preconditioner '{}' has no option '{}' ({})", row.name, name,
+                                              names.empty() ? "it has none" : "it has " + names));
+    }
+    if (!known->accepts(value))
+      throw std::invalid_argument(
+          fmt::format("option '{}' of preconditioner '{}' must be {}, not '{}'", name, row.name, known->values, value));
+  }
+}
+
+template <std::floating_point T>
+std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, const Operator<T>& a,
+                                                       const Options& given) {
+  const PreconditionerDescription* row = find_preconditioner(name);
+  if (row == nullptr) throw std::invalid_argument(fmt::format("no preconditioner is called '{}'", name));
+  check_options(*row, given);
+  if constexpr (std::is_same_v<T, double>)
+    return row->make_double(a, given);
+  else
+    return row->make_single(a, given);
+}
+
+template class Preconditioner<double>;
+template class Preconditioner<float>;
+template Vector<double> inverse_diagonal_of(const Operator<double>&, std::string_view);
+template Vector<float> inverse_diagonal_of(const Operator<float>&, std::string_view);
+template std::unique_ptr<Preconditioner<double>> make_preconditioner(std::string_view, const Operator<double>&,
+                                                                     const Options&);
+template std::unique_ptr<Preconditioner<float>> make_preconditioner(std::string_view, const Operator<float>&,
+                                                                    const Options&);
 
 }  // namespace femcg::solver

@@ -1,15 +1,89 @@
 #pragma once
 
-#include <optional>
+#include <concepts>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "operators/operator.hpp"
+#include "operators/options.hpp"
 
 namespace femcg::solver {
 
-/// The inverse diagonal of `jacobi`, nothing for `none`: M^-1 of the CG loop. Throws InputError where a diagonal entry
-/// is not positive, since the operator is then not positive definite.
+/// What one application moves.
+struct PreconditionerCost {
+  std::int64_t products = 0;  ///< with the operator
+  std::int64_t words = 0;     ///< read and written per unknown beside them
+};
+
+/// A symmetric positive definite map on the unknowns of one operator, on its device and in its ordering: z = M^-1 r,
+/// with an M that is near A and easier to solve with.
 template <std::floating_point T>
-std::optional<operators::Vector<T>> make_preconditioner(const std::string& name, const operators::Operator<T>& a);
+class Preconditioner {
+ public:
+  virtual ~Preconditioner() = default;
+  Preconditioner(const Preconditioner&) = delete;
+  Preconditioner& operator=(const Preconditioner&) = delete;
+
+  std::int32_t size() const { return size_; }
+  operators::Device device() const { return device_; }
+
+  /// z = M^-1 r; every entry of z is written. On a GPU this neither waits nor allocates, so that CG can record it
+  /// (operators::RecordedWork). It may use vectors of its own: not for two threads at once. Throws
+  /// std::invalid_argument where sizes or devices do not match, or r and z are one vector.
+  void apply(const operators::Vector<T>& r, operators::Vector<T>& z) const;
+
+  /// Whether M = I.
+  virtual bool is_identity() const { return false; }
+  /// M^-1 where M is diagonal, else null.
+  virtual const operators::Vector<T>* inverse_diagonal() const { return nullptr; }
+  /// Whether the passes of CG make M^-1 r by themselves (operators::VectorOperations), instead of apply().
+  bool is_fused() const { return is_identity() || inverse_diagonal() != nullptr; }
+  /// Of apply().
+  virtual PreconditionerCost cost() const = 0;
+  /// What was chosen where options left it open, and what was found out.
+  virtual std::map<std::string, std::string> chosen() const { return {}; }
+
+ protected:
+  Preconditioner(std::int32_t size, operators::Device device) : size_(size), device_(device) {}
+
+ private:
+  virtual void solve(const operators::Vector<T>& r, operators::Vector<T>& z) const = 0;
+
+  std::int32_t size_;
+  operators::Device device_;
+};
+
+/// A preconditioner that `solver.preconditioner` may name.
+struct PreconditionerDescription {
+  std::string_view name, meaning, source;
+  std::span<const operators::OptionDescription> options;
+  bool diagonal;  ///< or the identity: its applications are fused with CG's passes
+  int vectors;    ///< that it needs beside CG's own, of the length of x
+  std::unique_ptr<Preconditioner<double>> (*make_double)(const operators::Operator<double>&, const operators::Options&);
+  std::unique_ptr<Preconditioner<float>> (*make_single)(const operators::Operator<float>&, const operators::Options&);
+};
+
+std::span<const PreconditionerDescription> preconditioners();
+
+/// The row of that name; null where there is none.
+const PreconditionerDescription* find_preconditioner(std::string_view name);
+
+/// Throws std::invalid_argument with one sentence where an option is unknown or its value is not accepted.
+void check_options(const PreconditionerDescription& row, const operators::Options& given);
+
+/// The preconditioner of that name for `a`, which must outlive it. Throws std::invalid_argument where the name or an
+/// option is wrong, InputError where `a` turns out not to be positive definite.
+template <std::floating_point T>
+std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, const operators::Operator<T>& a,
+                                                       const operators::Options& given = {});
+
+/// 1 / d_i for the diagonal d of `a`, in its ordering. Throws InputError, which names who needs it, where an entry is
+/// not positive: `a` is then not positive definite.
+template <std::floating_point T>
+operators::Vector<T> inverse_diagonal_of(const operators::Operator<T>& a, std::string_view who);
 
 }  // namespace femcg::solver

@@ -5,6 +5,7 @@
 
 #include "operators/catalogue.hpp"
 #include "solver/krylov/cg_choice.hpp"
+#include "solver/krylov/preconditioner.hpp"
 
 namespace femcg::solver {
 
@@ -24,12 +25,12 @@ struct MemoryEstimate {
   std::int64_t loop_bytes = 0;                                ///< of a loop inside one kernel; 0: surely there is none
 };
 
-/// Who needs memory: an operator of the catalogue with its options, on a device, in a CG with or without Jacobi.
+/// Who needs memory: an operator of the catalogue with its options, on a device, in a CG.
 struct MemoryUser {
   const operators::OperatorDescription* row;
   const operators::Options* options;
   operators::Device device;
-  bool preconditioned;
+  const PreconditionerDescription* preconditioner;
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
 };

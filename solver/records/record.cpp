@@ -98,9 +98,34 @@ ordered_json apply_json(const Record& r) {
 
 }  // namespace
 
+ordered_json preconditioner_json(const Record& r) {
+  const auto numbers = [](const std::map<std::string, std::string>& texts) {
+    ordered_json json = ordered_json::object();
+    for (const auto& [key, text] : texts) {
+      json[key] = option_value(text);
+      double number = 0;
+      const char* end = text.data() + text.size();
+      if (json[key].is_string() && std::from_chars(text.data(), end, number).ptr == end) json[key] = number;
+    }
+    return json;
+  };
+  return {{"preconditioner", r.preconditioner.name},
+          {"preconditioner_options", numbers(r.preconditioner.options)},
+          {"preconditioner_chosen", numbers(r.preconditioner_chosen)}};
+}
+
 ordered_json to_json(const Record& r) {
   ordered_json set = ordered_json::object();
   for (const auto& [key, value] : r.set) set[key] = value;
+  ordered_json solve = preconditioner_json(r);
+  solve.update({{"cg", name(r.solve.method)},
+                {"loop", name(r.solve.loop)},
+                {"iterations", r.solve.iterations},
+                {"reason", name(r.solve.reason)},
+                {"relative_residual", r.solve.relative_residual},
+                {"true_relative_residual", r.solve.true_relative_residual},
+                {"iterations_per_second", r.iterations_per_second()},
+                {"unknowns_per_second", r.unknowns_per_second()}});
   ordered_json json{{"schema", 1},
                     {"femcg", FEMCG_VERSION},
                     {"command", r.command},
@@ -122,16 +147,7 @@ ordered_json to_json(const Record& r) {
                       {"conversion", r.seconds.conversion},
                       {"transfer", r.seconds.transfer},
                       {"solve", r.seconds.solve}}},
-                    {"solve",
-                     {{"preconditioner", r.preconditioner},
-                      {"cg", name(r.solve.method)},
-                      {"loop", name(r.solve.loop)},
-                      {"iterations", r.solve.iterations},
-                      {"reason", name(r.solve.reason)},
-                      {"relative_residual", r.solve.relative_residual},
-                      {"true_relative_residual", r.solve.true_relative_residual},
-                      {"iterations_per_second", r.iterations_per_second()},
-                      {"unknowns_per_second", r.unknowns_per_second()}}},
+                    {"solve", solve},
                     {"apply", apply_json(r)}};
   if (r.quantities) {
     ordered_json probes = ordered_json::object();

@@ -41,7 +41,8 @@ struct Record {
   operators::Footprint footprint;
   std::map<std::string, std::string> chosen;  ///< Operator::chosen()
   Seconds seconds;
-  std::string preconditioner;
+  PreconditionerChoice preconditioner;
+  std::map<std::string, std::string> preconditioner_chosen;  ///< Preconditioner::chosen()
   CgResult solve;
   Samples apply;  ///< seconds of one product
   std::optional<Quantities> quantities;
@@ -74,6 +75,8 @@ std::string timestamp();
 std::int64_t peak_memory();
 
 nlohmann::ordered_json to_json(const Record& record);
+/// The preconditioner's part of a record's "solve".
+nlohmann::ordered_json preconditioner_json(const Record& record);
 /// What is written to a file. Names that are not UTF-8, which JSON cannot hold, get a replacement character.
 std::string to_text(const nlohmann::ordered_json& json);
 /// The same on one line, without its end.

@@ -30,7 +30,12 @@ std::string key_of(const ordered_json& record) {
     key += fmt::format(" {}", problem.contains(part) ? to_line(problem.at(part)) : "");
   for (const auto& [axis, value] : record.at("sweep").items())
     if (!is_told_otherwise(axis, op.at("options"))) key += fmt::format(" {}={}", axis, to_line(value));
-  return key + " " + to_line(record.at("solve").at("preconditioner"));
+  const ordered_json& solve = record.at("solve");
+  key += " " + to_line(solve.at("preconditioner"));
+  // Records of before they had options have none.
+  if (const auto options = solve.find("preconditioner_options"); options != solve.end() && !options->empty())
+    key += " " + to_line(*options);
+  return key;
 }
 
 }  // namespace

@@ -66,12 +66,12 @@ ordered_json to_json(const BenchmarkResult& row, const Baseline* baseline) {
   const bool cached = row.caching_bytes > 0 && !r.apply.empty();
   json["apply"]["caching_bandwidth"] =
       cached ? ordered_json(static_cast<double>(row.caching_bytes) / r.apply.median()) : ordered_json(nullptr);
-  json["solve"] = {{"preconditioner", r.preconditioner},
-                   {"cg", name(r.solve.method)},
-                   {"loop", name(r.solve.loop)},
-                   {"iterations", r.solve.iterations},
-                   {"iterations_per_second", r.iterations_per_second()},
-                   {"unknowns_per_second", r.unknowns_per_second()}};
+  json["solve"] = preconditioner_json(r);
+  json["solve"].update({{"cg", name(r.solve.method)},
+                        {"loop", name(r.solve.loop)},
+                        {"iterations", r.solve.iterations},
+                        {"iterations_per_second", r.iterations_per_second()},
+                        {"unknowns_per_second", r.unknowns_per_second()}});
   json["comparison"] = comparison_json(row, baseline);
   json.erase("peak_memory_bytes");
   return json;

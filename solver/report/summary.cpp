@@ -68,7 +68,11 @@ void describe_cost(std::string& text, const Record& r) {
   line(text, "CG",
        fmt::format("{} in {} iterations, {}{}, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
                    name(r.solve.method), r.solve.loop == CgLoop::resident ? " inside one kernel" : "",
-                   r.preconditioner));
+                   r.preconditioner.name));
+  std::string chosen;
+  for (const auto& [what, value] : r.preconditioner_chosen)
+    chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", what, value);
+  if (!chosen.empty()) line(text, "", fmt::format("{}: {}", r.preconditioner.name, chosen));
   line(text, "",
        fmt::format("relative residual {:.2e}, true {:.2e}", r.solve.relative_residual,
                    r.solve.true_relative_residual));

@@ -1,0 +1,185 @@
+#include "solver/krylov/chebyshev.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Eigenvalues>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "operators/backend/vector_operations.hpp"
+#include "operators/ordering.hpp"
+#include "solver/messages/error.hpp"
+
+namespace femcg::solver {
+
+using operators::CgScalars;
+using operators::Device;
+using operators::Operator;
+using operators::OptionDescription;
+using operators::Options;
+using operators::Vector;
+
+namespace {
+
+constexpr std::int64_t largest_degree = 16;
+/// By how much the interval reaches beyond the estimate, which is from below.
+constexpr double margin = 1.1;
+
+std::optional<double> parse_ratio(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && number > 1 && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+bool is_degree(std::string_view text) {
+  const auto number = operators::parse_positive(text);
+  return number && *number <= largest_degree;
+}
+
+constexpr std::array<OptionDescription, 2> options{{
+    {"degree", "1 to 16", "4", "of the polynomial that damps the error; an application takes one product less",
+     is_degree},
+    {"ratio", "a number above 1", "30", "of the largest eigenvalue to the least that is damped",
+     [](std::string_view text) { return parse_ratio(text).has_value(); }},
+}};
+
+std::string_view value_of(const OptionDescription& option, const Options& given) {
+  const auto found = given.find(std::string(option.name));
+  return found == given.end() ? option.default_value : std::string_view(found->second);
+}
+
+/// The number at a place of the start vector, from -1 to 1: the mixing function of SplitMix64 (Steele, Lea & Flood
+/// 2014).
+double start_number(std::int64_t place) {
+  std::uint64_t bits = (static_cast<std::uint64_t>(place) + 1) * 0x9e3779b97f4a7c15U;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9U;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
+  bits ^= bits >> 31;
+  return std::ldexp(static_cast<double>(bits >> 11), -52) - 1;
+}
+
+/// r = D^1/2 times the start vector of Lanczos, in the operator's ordering.
+template <std::floating_point T>
+Vector<T> start_residual(const Operator<T>& a, const Vector<T>& inverse_diagonal) {
+  Vector<T> r = operators::copied(operators::from_ordering(a, inverse_diagonal), Device::host);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < r.size(); ++i)
+    r[i] = static_cast<T>(start_number(i) / std::sqrt(static_cast<double>(r[i])));
+  return operators::to_ordering(a, r);
+}
+
+/// r'D^-1 r before each of so many steps of CG preconditioned by D and after the last, and p'Ap in each.
+struct CgCoefficients {
+  std::vector<double> rz, energy;
+};
+
+template <std::floating_point T>
+CgCoefficients coefficients_of_cg(const Operator<T>& a, const Vector<T>& inverse_diagonal, int steps) {
+  const operators::VectorOperations<T>& operations = operators::vector_operations<T>(a.device());
+  Vector<T> r = start_residual(a, inverse_diagonal);
+  Vector<T> p(a.size(), a.device()), w(a.size(), a.device()), x(a.size(), a.device());
+  Vector<double> numbers(CgScalars::count * (std::int64_t{steps} + 1), a.device());
+  operators::clear(x);
+  operators::clear(numbers);
+  std::vector<CgScalars> of;
+  for (int j = 0; j <= steps; ++j) of.emplace_back(numbers, CgScalars::count * std::int64_t{j});
+  operations.start(r, &inverse_diagonal, p, of[0]);
+  for (int j = 0; j < steps; ++j) {
+    a.apply(p, w, &of[j].energy);
+    operations.update(of[j], w, &inverse_diagonal, r, of[j + 1]);
+    operations.direction(of[j], of[j + 1], r, &inverse_diagonal, p, x);
+  }
+  CgCoefficients coefficients;
+  for (CgScalars& scalars : of) {
+    coefficients.rz.push_back(scalars.rz.value());
+    coefficients.energy.push_back(scalars.energy.value());
+  }
+  return coefficients;
+}
+
+template <std::floating_point T>
+class Chebyshev final : public Preconditioner<T> {
+ public:
+  Chebyshev(const Operator<T>& a, const Options& given)
+      : Preconditioner<T>(a.size(), a.device()),
+        a_(a),
+        degree_(static_cast<int>(*operators::parse_positive(value_of(options[0], given)))),
+        ratio_(*parse_ratio(value_of(options[1], given))),
+        inverse_diagonal_(inverse_diagonal_of(a, "chebyshev")),
+        largest_(largest_eigenvalue(a, inverse_diagonal_)),
+        theta_((margin + 1 / ratio_) / 2 * largest_),
+        delta_((margin - 1 / ratio_) / 2 * largest_),
+        d_(a.size(), a.device()),
+        q_(a.size(), a.device()) {}
+
+  PreconditionerCost cost() const override { return {degree_ - 1, 4 + 7 * (degree_ - 1)}; }
+  std::map<std::string, std::string> chosen() const override {
+    return {{"degree", fmt::format("{}", degree_)},
+            {"ratio", fmt::format("{}", ratio_)},
+            {"largest_eigenvalue", fmt::format("{:.6g}", largest_)}};
+  }
+
+ private:
+  void solve(const Vector<T>& r, Vector<T>& z) const override {
+    operators::chebyshev_first(1 / theta_, r, inverse_diagonal_, d_, z);
+    double rho = delta_ / theta_;
+    for (int step = 1; step < degree_; ++step) {
+      const double next = 1 / (2 * theta_ / delta_ - rho);
+      a_.apply(z, q_);
+      operators::chebyshev_next(next * rho, 2 * next / delta_, r, q_, inverse_diagonal_, d_, z);
+      rho = next;
+    }
+  }
+
+  const Operator<T>& a_;
+  int degree_;
+  double ratio_;
+  Vector<T> inverse_diagonal_;
+  double largest_, theta_, delta_;
+  mutable Vector<T> d_, q_;  ///< the last step, and A z
+};
+
+}  // namespace
+
+template <std::floating_point T>
+double largest_eigenvalue(const Operator<T>& a, const Vector<T>& inverse_diagonal, int steps) {
+  if (a.size() == 0) return 1;
+  const CgCoefficients of = coefficients_of_cg(a, inverse_diagonal, steps);
+  if (!(of.energy[0] > 0))
+    throw InputError(
+        fmt::format("chebyshev needs a positive definite matrix, but x'Ax is {} for some x", of.energy[0]));
+  // Once the residual is rounding, there is nothing more to learn from it.
+  const double vanished = std::pow(std::numeric_limits<T>::epsilon(), 2) * of.rz[0];
+  const auto told = [&](int j) { return j < steps && of.energy[j] > 0 && of.rz[j] > vanished; };
+  std::vector<double> diagonal, beside;
+  for (int j = 0; told(j); ++j) {
+    const double alpha = of.rz[j] / of.energy[j];
+    diagonal.push_back(1 / alpha);
+    if (j > 0) diagonal.back() += of.rz[j] / of.rz[j - 1] * of.energy[j - 1] / of.rz[j - 1];
+    beside.push_back(std::sqrt(of.rz[j + 1] / of.rz[j]) / alpha);
+  }
+  const auto count = static_cast<Eigen::Index>(diagonal.size());
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
+  solver.computeFromTridiagonal(Eigen::Map<Eigen::VectorXd>(diagonal.data(), count),
+                                Eigen::Map<Eigen::VectorXd>(beside.data(), count - 1), Eigen::EigenvaluesOnly);
+  return solver.eigenvalues().maxCoeff();
+}
+
+std::span<const OptionDescription> chebyshev_options() { return options; }
+
+template <std::floating_point T>
+std::unique_ptr<Preconditioner<T>> make_chebyshev(const Operator<T>& a, const Options& given) {
+  return std::make_unique<Chebyshev<T>>(a, given);
+}
+
+template std::unique_ptr<Preconditioner<double>> make_chebyshev(const Operator<double>&, const Options&);
+template std::unique_ptr<Preconditioner<float>> make_chebyshev(const Operator<float>&, const Options&);
+template double largest_eigenvalue(const Operator<double>&, const Vector<double>&, int);
+template double largest_eigenvalue(const Operator<float>&, const Vector<float>&, int);
+
+}  // namespace femcg::solver

@@ -1,0 +1,147 @@
+#pragma once
+
+// The two recurrences of CG in batches of iterations, as passes that a GPU can be given at once.
+
+#include <vector>
+
+#include "operators/backend/vector_operations.hpp"
+#include "operators/persistent/persistent_cg.hpp"
+#include "solver/krylov/cg_choice.hpp"
+#include "solver/krylov/preconditioner.hpp"
+
+namespace femcg::solver {
+
+/// The passes of a library where the operator is a library's, else femcg's own.
+template <std::floating_point T>
+const operators::VectorOperations<T>& operations_for(const operators::Operator<T>& a) {
+  const auto* with = dynamic_cast<const operators::WithVectorOperations<T>*>(&a);
+  return with != nullptr ? with->vector_operations() : operators::vector_operations<T>(a.device());
+}
+
+/// The scalars of a batch of iterations, and of the one before it.
+class BatchScalars {
+ public:
+  BatchScalars(std::int64_t iterations, operators::Device device)
+      : numbers_(operators::CgScalars::count * (iterations + 2), device), iterations_(iterations) {
+    operators::clear(numbers_);
+    for (std::int64_t i = 0; i < iterations + 2; ++i) of_.emplace_back(numbers_, operators::CgScalars::count * i);
+  }
+  /// Of iteration i < iterations of the batch; -1 is the one before.
+  operators::CgScalars& of(std::int64_t i) { return of_[i + 1]; }
+  const operators::Vector<double>& numbers() const { return numbers_; }
+  operators::Vector<double>& numbers() { return numbers_; }
+
+  /// The scalars that the next batch begins with, as if a batch had ended with them.
+  operators::CgScalars& last() { return of_.back(); }
+  void clear() { operators::clear(numbers_); }
+  /// Begins a batch where the last one ended.
+  void go_on() {
+    for (const std::int64_t i : {-1, 0})  // apart, since a batch may be shorter than what is copied
+      operators::copy_bytes(of(iterations_ + i).rz.data(), numbers_.device(), of(i).rz.data(), numbers_.device(),
+                            operators::CgScalars::count * std::int64_t{sizeof(double)});
+  }
+
+ private:
+  operators::Vector<double> numbers_;
+  std::int64_t iterations_;
+  std::vector<operators::CgScalars> of_;
+};
+
+/// The vectors and passes of one recurrence, in batches of so many iterations.
+template <std::floating_point T>
+class Recurrence {
+ public:
+  /// `preconditioner` may be null for M = I; one that is not fused is for the classic recurrence.
+  Recurrence(const operators::Operator<T>& a, const Preconditioner<T>* preconditioner, CgMethod method,
+             std::int64_t batch)
+      : a_(a),
+        operations_(operations_for(a)),
+        inverse_diagonal_(preconditioner != nullptr ? preconditioner->inverse_diagonal() : nullptr),
+        applied_(preconditioner != nullptr && !preconditioner->is_fused() ? preconditioner : nullptr),
+        single_reduction_(method == CgMethod::single_reduction),
+        deferred_(single_reduction_ || batch < 2 ? nullptr : operations_.deferred()),
+        x_(a.size(), a.device()),
+        r_(a.size(), a.device()),
+        z_(applied_ != nullptr ? a.size() : 0, a.device()),
+        v_{operators::Vector<T>(single_reduction_ && inverse_diagonal_ != nullptr ? a.size() : 0, a.device()),
+           operators::Vector<T>(a.size(), a.device()), operators::Vector<T>(a.size(), a.device()),
+           operators::Vector<T>(single_reduction_ ? a.size() : 0, a.device())},
+        second_p_(deferred_ != nullptr ? a.size() : 0, a.device()) {
+    for (operators::Vector<T>* vector : {&x_, &r_, &v_.u, &v_.w, &v_.p, &v_.s}) operators::clear(*vector);
+  }
+
+  /// Whether x moves in every second iteration.
+  bool deferred() const { return deferred_ != nullptr; }
+  operators::Vector<T>& x() { return x_; }
+  operators::Vector<T>& r() { return r_; }
+  /// Two vectors for whoever needs them before a restart.
+  operators::Vector<T>& p() { return v_.p; }
+  operators::Vector<T>& w() { return v_.w; }
+
+  /// x = 0 for the r at hand.
+  void restart(BatchScalars& scalars) {
+    scalars.clear();
+    operators::clear(x_);
+    operators::clear(v_.s);
+    operations_.start(r_, inverse_diagonal_, single_reduction_ && inverse_diagonal_ != nullptr ? v_.u : v_.p,
+                      scalars.last());
+    if (single_reduction_) operators::clear(v_.p);
+    if (applied_ != nullptr) {
+      applied_->apply(r_, v_.p);
+      operations_.dot(r_, v_.p, scalars.last().rz);
+    }
+  }
+
+  void iterate(std::int64_t iterations, BatchScalars& scalars, const operators::PersistentCg<T>* resident) {
+    scalars.go_on();
+    if (resident != nullptr) {
+      resident->iterate(iterations, v_, inverse_diagonal_, x_, r_, scalars.numbers());
+      return;
+    }
+    std::int64_t i = 0;
+    if (deferred_ != nullptr)
+      for (; i + 1 < iterations; i += 2) two_steps(scalars.of(i), scalars.of(i + 1), scalars.of(i + 2));
+    for (; i < iterations; ++i)
+      single_reduction_ ? advance(scalars.of(i - 1), scalars.of(i), scalars.of(i + 1))
+                        : step(scalars.of(i), scalars.of(i + 1));
+  }
+
+ private:
+  void step(operators::CgScalars& now, operators::CgScalars& next) {
+    move_residual(v_.p, now, next);
+    operations_.direction(now, next, residual_for_direction(), inverse_diagonal_, v_.p, x_);
+  }
+  void two_steps(operators::CgScalars& now, operators::CgScalars& next, operators::CgScalars& after) {
+    move_residual(v_.p, now, next);
+    deferred_->defer(now, next, residual_for_direction(), inverse_diagonal_, v_.p, second_p_);
+    move_residual(second_p_, next, after);
+    deferred_->catch_up(now, next, after, residual_for_direction(), inverse_diagonal_, second_p_, v_.p, x_);
+  }
+  /// r -= alpha A p, and the sums of the new r; z = M^-1 r where the passes cannot make it.
+  void move_residual(const operators::Vector<T>& p, operators::CgScalars& now, operators::CgScalars& next) {
+    a_.apply(p, v_.w, &now.energy);
+    operations_.update(now, v_.w, inverse_diagonal_, r_, next);
+    if (applied_ == nullptr) return;
+    applied_->apply(r_, z_);
+    operations_.dot(r_, z_, next.rz);
+  }
+  /// What the passes make M^-1 r from.
+  const operators::Vector<T>& residual_for_direction() const { return applied_ != nullptr ? z_ : r_; }
+  void advance(operators::CgScalars& before, operators::CgScalars& now, operators::CgScalars& next) {
+    a_.apply(inverse_diagonal_ != nullptr ? v_.u : r_, v_.w, &now.uw);
+    operations_.advance(before, now, v_, inverse_diagonal_, x_, r_, next);
+  }
+
+  const operators::Operator<T>& a_;
+  const operators::VectorOperations<T>& operations_;
+  const operators::Vector<T>* inverse_diagonal_;  ///< null where M = I, or M is not diagonal
+  const Preconditioner<T>* applied_;              ///< where M is not diagonal
+  bool single_reduction_;
+  const operators::DeferredUpdate<T>* deferred_;
+  operators::Vector<T> x_, r_;
+  operators::Vector<T> z_;           ///< M^-1 r where M is not diagonal
+  operators::SingleReduction<T> v_;  ///< of the classic recurrence w is A p, and there are no u and s
+  operators::Vector<T> second_p_;
+};
+
+}  // namespace femcg::solver
