@@ -9,6 +9,8 @@
 #include "mesh/atomic_file.hpp"
 #include "mesh/vtu.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/forms/element_matrices.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/case/coefficients.hpp"
 #include "solver/krylov/cg.hpp"

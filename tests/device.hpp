@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "operators/catalogue.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 #include "operators/ordering.hpp"
 
 namespace femcg::tests {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "operators/sparse/csr_matrix.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"

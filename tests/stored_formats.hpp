@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "operators/catalogue.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 
 namespace femcg::tests {
 

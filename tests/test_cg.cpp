@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "operators/sparse/csr_matrix.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"

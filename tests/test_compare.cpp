@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mesh/box.hpp"
+#include "solver/benchmark/comparison.hpp"
 #include "solver/benchmark/agreement.hpp"
 #include "solver/case/sweep.hpp"
 #include "solver/messages/error.hpp"

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "operators/persistent/persistent_cg.hpp"
 #include "operators/forms/reference.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"

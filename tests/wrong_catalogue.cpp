@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "operators/sparse/csr_matrix.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/csr/csr.hpp"
 #include "operators/vendor/eigen.hpp"

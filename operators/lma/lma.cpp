@@ -9,6 +9,7 @@
 #include "operators/cell_loops/cell_blocks.hpp"
 #include "operators/cell_loops/patch_bytes.hpp"
 #include "operators/cell_loops/patch_option.hpp"
+#include "operators/forms/element_matrices.hpp"
 #include "operators/lma/lma_inputs.hpp"
 
 namespace femcg::operators {

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "operators/catalogue.hpp"
+#include "operators/forms/bilinear_form.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 #include "solver/krylov/cg_choice.hpp"
 #include "solver/krylov/preconditioner.hpp"
 
