@@ -211,7 +211,7 @@ TEST_CASE("Ctrl-C ends a comparison with what was measured, and status 1") {
   const std::string stop = " & sleep 3; kill -INT $!; wait $!; status=$?; cat made/compare.json >&2; exit $status";
   const Result between = shell(start + "--iterations 1000 --repetitions 1000" + stop);
   CHECK(between.status == 1);
-  const std::string note = "note: interrupted; the results time_in_turn what was measured until then\n";
+  const std::string note = "note: interrupted; the results hold what was measured until then\n";
   REQUIRE(between.err.starts_with(note));
   for (const ordered_json& record : ordered_json::parse(between.err.substr(note.size()))) {
     CHECK(record["comparison"]["status"] == "timed");

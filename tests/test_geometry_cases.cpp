@@ -67,7 +67,7 @@ TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cell
         solver::Case made = make_case(4, "1", "4");
         made.quadrature = 7;
         made.exact = field("1-x^2-y^2");
-        made.boundary = {value_on("interface", "0")};
+        made.boundary = {value_on("rim", "0")};
         const Solved solved = solve(made, mesh, "matrix-free", tolerance, tests::device());
         errors.push_back(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2);
       }
@@ -91,7 +91,7 @@ TEST_CASE("straight cells on a disk are only second order, whatever the degree")
     const mesh::Mesh mesh = mesh::read_gmsh(options);
     solver::Case made = make_case(4, "1", "4");
     made.exact = field("1-x^2-y^2");
-    made.boundary = {value_on("interface", "0")};
+    made.boundary = {value_on("rim", "0")};
     const Solved solved = solve(made, mesh, "csr", tolerance, tests::device());
     errors.push_back(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2);
   }

@@ -222,7 +222,7 @@ TEST_CASE("Every shape and order: generated, in both formats, ascii and binary, 
     }
 }
 
-TEST_CASE("The disk's area and interface converge at the rate of the geometric order") {
+TEST_CASE("The disk's area and rim converge at the rate of the geometric order") {
   if (!with_gmsh()) return;
   for (const bool tensor : {false, true})
     for (int order = 1; order <= max_degree; ++order) {
@@ -233,17 +233,17 @@ TEST_CASE("The disk's area and interface converge at the rate of the geometric o
       options.size = 0.7;
       options.order = order;
       options.tensor_cells = tensor;
-      double area[2], interface[2];
+      double area[2], rim[2];
       for (int level = 0; level < 2; ++level) {
         options.refine = level;
         const Mesh mesh = read_gmsh(options);
         CHECK(is_tensor(mesh.shape) == tensor);
         area[level] = std::abs(measure(mesh) - std::numbers::pi);
-        interface[level] = std::abs(measure(mesh, group(mesh, "interface")) - 2 * std::numbers::pi);
+        rim[level] = std::abs(measure(mesh, group(mesh, "rim")) - 2 * std::numbers::pi);
       }
       // Even orders gain one by the symmetry of equally spaced nodes about the middle of an edge.
       const int rate = 2 * ((order + 2) / 2);
-      const double area_rate = std::log2(area[0] / area[1]), rim_rate = std::log2(interface[0] / interface[1]);
+      const double area_rate = std::log2(area[0] / area[1]), rim_rate = std::log2(rim[0] / rim[1]);
       CAPTURE(area_rate);
       CAPTURE(rim_rate);
       CHECK(area_rate > rate - 0.4);

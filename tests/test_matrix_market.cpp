@@ -248,9 +248,9 @@ TEST_CASE("defects of the size line") {
   CHECK(error_of(general + "5 5 many\n") == "2: the number of entries is a whole number from 0 on, not 'many'");
   CHECK(error_of(general + "4 5 1\n") == "2: the matrix is 4 x 5, and femcg needs a square one");
   CHECK(error_of(general + "2147483648 2147483648 1\n") ==
-        "2: '2147483648' rows are more than the 2147483647 that femcg can time_in_turn");
+        "2: '2147483648' rows are more than the 2147483647 that femcg can hold");
   CHECK(error_of(general + "1 1 99999999999999999999\n") ==
-        "2: '99999999999999999999' entries are more than the 9223372036854775807 that femcg can time_in_turn");
+        "2: '99999999999999999999' entries are more than the 9223372036854775807 that femcg can hold");
 }
 
 TEST_CASE("defects of the entries") {

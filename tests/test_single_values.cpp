@@ -1,4 +1,4 @@
-// Formats that time_in_turn the matrix in single precision inside a loop of double precision.
+// Formats that hold the matrix in single precision inside a loop of double precision.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// What the stored formats time_in_turn and move, by hand, and what they refuse, on the host.
+// What the stored formats hold and move, by hand, and what they refuse, on the host.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

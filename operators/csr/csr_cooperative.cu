@@ -51,6 +51,7 @@ __global__ void cooperative_kernel(Rows<Value> a, const T* x, T* y, double* ener
 
 template <class T, class Value, bool with_energy>
 __global__ void long_rows_kernel(Rows<Value> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
+  constexpr int together = 4;
   const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp;
   const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / cuda::threads_per_warp);
   std::int64_t row = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / cuda::threads_per_warp;
@@ -62,11 +63,22 @@ __global__ void long_rows_kernel(Rows<Value> a, const T* x, T* y, double* energy
     end = __ldg(a.offsets + next + 1);
   };
   for (find(row); row < a.rows; row += warps) {
-    const std::int64_t first = begin + lane;
-    const auto count = static_cast<std::int32_t>((end - first + cuda::threads_per_warp - 1) / cuda::threads_per_warp);
+    const std::int64_t first = begin + lane, last = end;
     find(row + warps);  // on its way meanwhile
-    T sum = cuda::row_times_vector(a.values, a.columns, x, count,
-                                   [&](std::int32_t k) { return first + std::int64_t{k} * cuda::threads_per_warp; });
+    T sum = 0;
+    for (std::int64_t k = first; k < last; k += together * cuda::threads_per_warp) {
+      std::int32_t column[together];
+      Value value[together];
+#pragma unroll
+      for (int j = 0; j < together; ++j) {
+        const std::int64_t at = k + j * cuda::threads_per_warp;
+        column[j] = at < last ? cuda::load_once(a.columns + at) : -1;
+        value[j] = at < last ? cuda::load_once(a.values + at) : Value(0);
+      }
+#pragma unroll
+      for (int j = 0; j < together; ++j)
+        if (column[j] >= 0) sum += static_cast<T>(value[j]) * __ldg(x + column[j]);
+    }
     sum = cuda::sum_of_lanes<cuda::threads_per_warp>(sum);
     if (lane != 0) continue;
     y[row] = sum;
