@@ -118,8 +118,7 @@ constexpr std::array options{
     OptionDescription{"block_size", "auto, or a multiple of 32 up to 1024", "auto", "GPU: threads per block",
                       is_block_size},
     OptionDescription{"rule", "2012 or 2026", "2026",
-                      "GPU: what decides the rest: groups of threads per row (2012), or runs of rows streamed, long rows "
-                      "by a warp (2026)",
+                      "GPU: what decides the rest: groups of threads per row (2012), or runs of rows streamed (2026)",
                       is_rule},
     OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
     values_option,
@@ -173,7 +172,7 @@ StorageEstimate estimate(const Extent<T>& of, const Options& given) {
     return {.arrays = {offsets, columns, values}, .keeps_matrix = !has_single_values<T>(given)};
   }
   const std::int64_t rounded_on_host = has_single_values<T>(given) ? offsets.bytes + columns.bytes + values.bytes : 0;
-  const CsrLaunch launch = chosen_csr_launch<T>(matrix.rows, nonzeros, given);
+  const CsrLaunch launch = chosen_csr_launch(matrix.rows, nonzeros, given);
   if (launch.coop > 0) return {.arrays = {offsets, columns, values}, .making_on_host = rounded_on_host};
   const auto tiles = static_cast<std::int64_t>(streamed::cut_into_tiles<T>(matrix).size());
   return {.arrays = {{"row ends", matrix.rows, 2 * std::int64_t{matrix.rows}},
@@ -186,18 +185,9 @@ StorageEstimate estimate(const Extent<T>& of, const Options& given) {
           .persistent = persistent_bytes(matrix.rows, nonzeros, value_bytes)};
 }
 
-/// Whether rows are so long that a tile of products of T holds few of them, and what is left of it is much. Systems
-/// that a loop inside one kernel may have (PersistentCg) are streamed all the same, as that is.
-template <std::floating_point T>
-bool has_long_rows(std::int64_t rows, std::int64_t nonzeros) {
-  constexpr std::int64_t few = 6, rows_of_a_loop = 1 << 19;
-  return rows > rows_of_a_loop && few * nonzeros > streamed::tile<T> * rows;
-}
-
 }  // namespace
 
-/// Rows are streamed unless they are long, or something is said of groups of threads.
-template <std::floating_point T>
+/// Rows are streamed unless something is said of groups of threads.
 CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {
   const auto said = [&](int option) { return given_or_default(option, given) != "auto"; };
   const std::string_view rule = given_or_default(rule_option, given);
@@ -207,12 +197,8 @@ CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Opti
     return cooperative_launch(rows, nonzeros, given);
   }
   const std::string_view index = given_or_default(index_option, given);
-  if (index != "16" && has_long_rows<T>(rows, nonzeros)) return {.coop = 32, .long_rows = true};
   return {.narrow = index != "32", .wide = index != "16"};
 }
-
-template CsrLaunch chosen_csr_launch<double>(std::int64_t, std::int64_t, const Options&);
-template CsrLaunch chosen_csr_launch<float>(std::int64_t, std::int64_t, const Options&);
 
 OperatorDescription csr() {
   return {.name = "csr",

@@ -204,7 +204,7 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
   const CsrMatrix<T>& matrix = *from.matrix;
-  const CsrLaunch launch = chosen_csr_launch<T>(matrix.rows, matrix.nonzeros(), given);
+  const CsrLaunch launch = chosen_csr_launch(matrix.rows, matrix.nonzeros(), given);
   const auto make = [&]<class Value>(const CsrMatrix<Value>& stored) -> std::unique_ptr<Operator<T>> {
     if (launch.coop > 0) return make_cooperative_csr(stored, diagonal_of(matrix), launch);
     return std::make_unique<StreamedCsr<T, Value>>(stored, diagonal_of(matrix), launch);

@@ -1,9 +1,6 @@
 // The cooperative way over compressed rows: `coop` threads per row, each group `repeat` rows one after the other,
 // blocks of `block_size` (Reguly & Giles 2012, figure 3). Moves sizeof(Value) + 4 bytes per nonzero, 2 sizeof(T) + 8 a
 // row. Sums have one order: two runs give the same bits.
-//
-// Long rows are taken by a warp each, four entries per lane in flight: where a streamed tile would hold a few rows
-// only, that leaves nothing of it empty, and no barrier to wait at.
 
 #include "operators/backend/cuda/product.cuh"
 #include "operators/csr/csr_launch.hpp"
@@ -49,44 +46,6 @@ __global__ void cooperative_kernel(Rows<Value> a, const T* x, T* y, double* ener
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-template <class T, class Value, bool with_energy>
-__global__ void long_rows_kernel(Rows<Value> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
-  constexpr int together = 4;
-  const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp;
-  const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / cuda::threads_per_warp);
-  std::int64_t row = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / cuda::threads_per_warp;
-  double of_thread = 0;
-  std::int64_t begin = 0, end = 0;
-  const auto find = [&](std::int64_t next) {
-    if (next >= a.rows) return;
-    begin = __ldg(a.offsets + next);
-    end = __ldg(a.offsets + next + 1);
-  };
-  for (find(row); row < a.rows; row += warps) {
-    const std::int64_t first = begin + lane, last = end;
-    find(row + warps);  // on its way meanwhile
-    T sum = 0;
-    for (std::int64_t k = first; k < last; k += together * cuda::threads_per_warp) {
-      std::int32_t column[together];
-      Value value[together];
-#pragma unroll
-      for (int j = 0; j < together; ++j) {
-        const std::int64_t at = k + j * cuda::threads_per_warp;
-        column[j] = at < last ? cuda::load_once(a.columns + at) : -1;
-        value[j] = at < last ? cuda::load_once(a.values + at) : Value(0);
-      }
-#pragma unroll
-      for (int j = 0; j < together; ++j)
-        if (column[j] >= 0) sum += static_cast<T>(value[j]) * __ldg(x + column[j]);
-    }
-    sum = cuda::sum_of_lanes<cuda::threads_per_warp>(sum);
-    if (lane != 0) continue;
-    y[row] = sum;
-    if constexpr (with_energy) of_thread += cuda::energy_of_row(__ldg(x + row), sum);
-  }
-  if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
-}
-
 /// As many as there is work for, also more than the GPU holds at once: `repeat` decides how many these are.
 std::int64_t blocks_for(std::int32_t rows, const CsrLaunch& launch) {
   const std::int64_t rows_per_block = std::int64_t{launch.block_size / launch.coop} * launch.repeat;
@@ -95,7 +54,6 @@ std::int64_t blocks_for(std::int32_t rows, const CsrLaunch& launch) {
 
 template <class T, class Value>
 cuda::Product<T, Rows<Value>> product_of(std::int32_t rows, const CsrLaunch& launch) {
-  if (launch.long_rows) return {long_rows_kernel<T, Value, false>, long_rows_kernel<T, Value, true>, launch.block_size};
   const std::int64_t blocks = std::max<std::int64_t>(1, blocks_for(rows, launch));
   return cuda::with_threads_per_row(launch.coop, [&]<int coop>() {
     return cuda::Product<T, Rows<Value>>(cooperative_kernel<T, Value, coop, false>,
@@ -117,7 +75,6 @@ class CooperativeCsr final : public Operator<T> {
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::map<std::string, std::string> chosen() const override {
-    if (launch_.long_rows) return {{"coop", std::to_string(launch_.coop)}, {"index", "32"}};
     return {{"coop", std::to_string(launch_.coop)},
             {"repeat", std::to_string(launch_.repeat)},
             {"block_size", std::to_string(launch_.block_size)}};

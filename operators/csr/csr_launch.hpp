@@ -13,13 +13,11 @@ struct CsrLaunch {
   int coop = 0;    ///< threads per row; 0: streamed, a block per run of rows
   int repeat = 1;  ///< rows that a group of threads takes, one after the other
   int block_size = 128;
-  bool long_rows = false;  ///< a warp per row, as many at once as the GPU holds
-  bool narrow = true;      ///< 16-bit columns where they fit (streamed only)
-  bool wide = true;        ///< 32-bit columns where the others do not fit, or are not asked for
+  bool narrow = true;  ///< 16-bit columns where they fit (streamed only)
+  bool wide = true;    ///< 32-bit columns where the others do not fit, or are not asked for
 };
 
-/// What the options ask for, for products of T. Throws std::invalid_argument where they contradict each other.
-template <std::floating_point T>
+/// What the options ask for. Throws std::invalid_argument where they contradict each other.
 CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given);
 
 /// The product on the GPU by groups of threads, of a matrix on the host. Values are of T, or of single precision in a

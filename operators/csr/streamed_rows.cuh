@@ -14,7 +14,8 @@
 // registers, that a multiprocessor holds as many threads as it can, no more shared memory than leaves x its cache, and
 // no test of an entry for being the tile's. On an H200 tiles of twice the size cost 5 to 10%, more runs in flight in
 // double precision 20%; loads of the next tile ahead of the sums of this one, or bulk copies that keep several tiles on
-// their way into shared memory, did not pay.
+// their way into shared memory, did not pay. Nor does a warp per row where a tile holds few rows: hexahedra of degree 4
+// in double precision, 345 iterations a second instead of 349.
 
 #include <type_traits>
 
