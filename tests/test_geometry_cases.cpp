@@ -4,23 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
 
-#include "mesh/gmsh_reader.hpp"
 #include "solver/problem/setup.hpp"
 #include "tests/device.hpp"
+#include "tests/gmsh.hpp"
+#include "tests/locations.hpp"
 #include "tests/problems.hpp"
 
 using namespace femcg;
 using namespace femcg::tests;
 
 namespace {
-
-bool no_gmsh() {
-  if (mesh::gmsh_available()) return false;
-  MESSAGE("skipped: this build has no Gmsh");
-  return true;
-}
 
 constexpr double tolerance = 1e-12;
 
@@ -49,8 +45,8 @@ void check_on_device(const Solved& on_host, const solver::Case& resolved, const 
 
 }  // namespace
 
-TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cells of order g and degree 4") {
-  if (no_gmsh()) return;
+TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cells of order g and degree 4" *
+          needs_gmsh()) {
   for (const bool tensor : {false, true})
     for (int order = 2; order <= 4; ++order) {
       CAPTURE(tensor);
@@ -58,7 +54,7 @@ TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cell
       std::vector<double> errors;
       for (const int refine : {1, 2}) {
         mesh::GmshOptions options;
-        options.file = std::string(FEMCG_SOURCE_DIR) + "/cases/meshes/disk.geo";
+        options.file = source_directory() / "cases/meshes/disk.geo";
         options.size = 0.4;
         options.order = order;
         options.tensor_cells = tensor;
@@ -80,12 +76,11 @@ TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cell
     }
 }
 
-TEST_CASE("straight cells on a disk are only second order, whatever the degree") {
-  if (no_gmsh()) return;
+TEST_CASE("straight cells on a disk are only second order, whatever the degree" * needs_gmsh()) {
   std::vector<double> errors;
   for (const int refine : {0, 1}) {
     mesh::GmshOptions options;
-    options.file = std::string(FEMCG_SOURCE_DIR) + "/cases/meshes/disk.geo";
+    options.file = source_directory() / "cases/meshes/disk.geo";
     options.size = 0.4;
     options.refine = refine;
     const mesh::Mesh mesh = mesh::read_gmsh(options);
@@ -98,9 +93,8 @@ TEST_CASE("straight cells on a disk are only second order, whatever the degree")
   CHECK(std::log2(errors[0] / errors[1]) == doctest::Approx(2).epsilon(0.1));
 }
 
-TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes away") {
-  if (no_gmsh()) return;
-  const std::string file = std::string(FEMCG_SOURCE_DIR) + "/cases/heat_sink.yaml";
+TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes away" * needs_gmsh()) {
+  const std::filesystem::path file = source_directory() / "cases/heat_sink.yaml";
   const solver::Case resolved = solver::read_case(file, {{"mesh.size", "0.006"}, {"degree", "2"}});
   const mesh::Mesh mesh = solver::make_mesh(resolved);
   const Solved solved = solve(resolved, mesh, "csr", tolerance);
@@ -124,9 +118,8 @@ TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes
   check_on_device(solved, resolved, mesh);
 }
 
-TEST_CASE("a keyway weakens a shaft by a little") {
-  if (no_gmsh()) return;
-  const std::string file = std::string(FEMCG_SOURCE_DIR) + "/cases/shaft_keyway.yaml";
+TEST_CASE("a keyway weakens a shaft by a little" * needs_gmsh()) {
+  const std::filesystem::path file = source_directory() / "cases/shaft_keyway.yaml";
   const solver::Case resolved = solver::read_case(file);
   const mesh::Mesh mesh = solver::make_mesh(resolved);
   CHECK(mesh.order == 2);
