@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <string>
 
+#include "solver/benchmark/agreement.hpp"
 #include "solver/problem/setup.hpp"
 #include "tests/device.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/locations.hpp"
 #include "tests/problems.hpp"
+#include "tests/rounding.hpp"
 
 using namespace femcg;
 using namespace femcg::tests;
@@ -20,14 +22,30 @@ namespace {
 
 constexpr double tolerance = 1e-12;
 
-/// Solves again by operators on cells on the device of the tests, and compares with csr's solution on the host. Both
-/// stop at |r| = tolerance |b|, where an error is as large times at most the condition number, which is about
+/// The product of every operator on the device of the tests against the quadrature's, as far as rounding allows.
+template <class T>
+void check_products(const operators::BilinearForm& form) {
+  const operators::ElementMatrices matrices = operators::assemble_element_matrices(form);
+  const operators::Ingredients<T> from = ingredients<T>(form, matrices);
+  const auto reference = solver::reference_product(form, solver::pseudo_random(form.unknowns));
+  for (const operators::OperatorDescription& row : operators::catalogue()) {
+    if (!runs_here(row)) continue;
+    CAPTURE(row.name);
+    const auto found = solver::agreement(*row.make<T>(from, {}), reference, static_cast<double>(unit_roundoff<T>));
+    CHECK(found.difference <= found.bound);
+  }
+}
+
+/// Solves again by operators on the device of the tests, and compares with csr's solution on the host. Both stop at
+/// |r| = tolerance |b|, where an error is as large times at most the condition number, which is about
 /// (2 iterations / log(2 / tolerance))^2.
 void check_on_device(const Solved& on_host, const solver::Case& resolved, const mesh::Mesh& mesh) {
+  check_products<double>(on_host.problem->form());
+  check_products<float>(on_host.problem->form());
   const double condition = std::pow(2 * static_cast<double>(on_host.cg.iterations) / std::log(2 / tolerance), 2);
   double largest = 0;
   for (const double u : on_host.dofs) largest = std::max(largest, std::abs(u));
-  for (const std::string name : {"matrix-free", "lma-coloured"}) {
+  for (const std::string name : {"csr", "sell", "lma-coloured", "lma-gather", "matrix-free"}) {
     CAPTURE(name);
     const Solved here = solve(resolved, mesh, name, tolerance, tests::device());
     CHECK(here.cg.reason == solver::StopReason::converged);
@@ -132,4 +150,18 @@ TEST_CASE("a keyway weakens a shaft by a little" * needs_gmsh()) {
   CHECK(quantities.maximum > 0.4);
   CHECK(quantities.integral < M_PI / 4);
   CHECK(quantities.integral > 0.8 * M_PI / 4);
+}
+
+TEST_CASE("curved tetrahedra of a flange, heated in its bore: every operator of this device" * needs_gmsh()) {
+  mesh::GmshOptions options;
+  options.file = source_directory() / "cases/meshes/pipe_flange.geo";
+  options.size = 0.012;
+  options.order = 2;
+  const mesh::Mesh mesh = mesh::read_gmsh(options);
+  for (int degree = 1; degree <= 3; ++degree) {
+    CAPTURE(degree);
+    solver::Case made = make_case(degree, "40 + 1000*z", "0");
+    made.boundary = {transfer_on("bore", "500 + 1e4*z", "200"), value_on("mating_face", "20")};
+    check_on_device(solve(made, mesh, "csr", tolerance), made, mesh);
+  }
 }
