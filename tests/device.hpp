@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "operators/catalogue.hpp"
-#include "operators/sparse/csr_matrix.hpp"
 #include "operators/ordering.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 
 namespace femcg::tests {
 

@@ -79,10 +79,10 @@ TEST_CASE("a solution is Eigen's, as near as the residual that is left and the c
     if (!takes_a_matrix(row)) continue;
     CAPTURE(row.name);
     const auto op = row.make<double>(from, {});
-    const auto inverse = solver::make_preconditioner<double>("jacobi", *op);
+    const auto jacobi = solver::make_preconditioner<double>("jacobi", *op);
     solver::CgOptions<double> options;
     options.tolerance = tolerance;
-    options.inverse_diagonal = &*inverse;
+    options.preconditioner = jacobi.get();
     std::vector<double> x;
     const solver::CgResult result = solver::conjugate_gradients(*op, on_device, x, options);
     CHECK(result.reason == solver::StopReason::converged);

@@ -215,10 +215,11 @@ TEST_CASE("padding is refused from the lengths of rows alone, and the libraries'
     CHECK(index_bits(nonzeros, "eigen", "auto") == 8 * index);
     CHECK(index_bits(nonzeros, "eigen", "64") == 64);
   }
-  CHECK(find_operator("cusparse-sell")->estimate(on_gpu, {}).stored() >= 2 * (most - 60000) * 16);  // a slice has two rows at least
+  CHECK(find_operator("cusparse-sell")->estimate(on_gpu, {}).stored() >=
+        2 * (most - 60000) * 16);  // a slice has two rows at least
   const Options narrow{{"index", "32"}};
-  CHECK_THROWS_WITH_AS(find_operator("eigen")->estimate(on_host, narrow), doctest::Contains("which indices of 32 bits cannot count"),
-                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(find_operator("eigen")->estimate(on_host, narrow),
+                       doctest::Contains("which indices of 32 bits cannot count"), std::invalid_argument);
   CHECK_THROWS_AS(find_operator("cusparse-csr")->estimate(on_gpu, narrow), std::invalid_argument);
   CHECK_THROWS_AS(find_operator("cusparse-sell")->estimate(on_gpu, narrow), std::invalid_argument);
 }

@@ -1,8 +1,8 @@
 // Every stored format against a product in long double on the matrix itself, whatever the shape of its rows; on a GPU
 // those formats that run there, with all that their options choose between.
 
-#include <algorithm>
 #include <doctest/doctest.h>
+#include <algorithm>
 
 #include <array>
 #include <cmath>

@@ -45,13 +45,14 @@ std::vector<std::uint64_t> bits_of(const OperatorDescription& row, const Bilinea
   for (const T number : y.span()) keep(static_cast<double>(number));
   keep(energy);
   const Vector<T> load = copied(b, tests::device());
-  for (const char* preconditioner : {"none", "jacobi"})
+  for (const char* name : {"none", "jacobi", "chebyshev"})
     for (const solver::CgMethod method : {solver::CgMethod::classic, solver::CgMethod::single_reduction}) {
-      const auto inverse = solver::make_preconditioner<T>(preconditioner, *a);
+      const auto preconditioner = solver::make_preconditioner<T>(name, *a);
+      if (method == solver::CgMethod::single_reduction && !preconditioner->is_fused()) continue;
       solver::CgOptions<T> options;
       options.tolerance = 1e-30;
       options.max_iterations = iterations;
-      options.inverse_diagonal = inverse ? &*inverse : nullptr;
+      options.preconditioner = preconditioner.get();
       options.method = method;
       std::vector<double> x;
       for (const solver::Iteration& iteration : conjugate_gradients(*a, load, x, options).history)
