@@ -3,6 +3,8 @@
 // The device that a test program runs on: the host, or a GPU where the environment says FEMCG_TEST_DEVICE=cuda, as it
 // does in the tests that ctest labels `cuda`. Without a GPU the program says so and ends (main.cpp).
 
+#include <doctest/doctest.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -10,8 +12,8 @@
 #include <string_view>
 
 #include "operators/catalogue.hpp"
-#include "operators/sparse/csr_matrix.hpp"
 #include "operators/ordering.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 
 namespace femcg::tests {
 
@@ -20,9 +22,18 @@ inline operators::Device device() {
   return name != nullptr && std::string_view(name) == "cuda" ? operators::Device::cuda : operators::Device::host;
 }
 
+/// For cases that only a GPU has, or only the host: doctest counts them as skipped on the other one.
+///   TEST_CASE("a kernel does this" * tests::needs_gpu())
+inline doctest::skip needs_gpu() { return doctest::skip(device() == operators::Device::host); }
+inline doctest::skip needs_host() { return doctest::skip(device() == operators::Device::cuda); }
+
 inline bool runs_here(const operators::OperatorDescription& row) {
   return device() == operators::Device::host ? row.host() : row.cuda;
 }
+
+/// Whether a product and its energy are the same to the bit every time, on any number of threads: all but atomic sums,
+/// which have no order, and cuSPARSE, which promises none.
+inline bool has_fixed_order(std::string_view name) { return name != "lma-atomic" && !name.starts_with("cusparse"); }
 
 /// What any operator is made from on the device of the tests; all that is given must outlive it.
 template <class T>

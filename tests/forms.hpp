@@ -16,10 +16,11 @@ struct FormOptions {
   bool robin = true;        ///< alpha = 1 + y on the right side
   bool varying = true;      ///< kappa = 1 + x + 2 y^2, else 1.5
   double distort = 0.2;
-  int quadrature = 0;    ///< 0: degree + 1
-  bool curved = false;   ///< order 2, bent
-  bool sheared = false;  ///< affine cells stay affine, but no edge is orthogonal to another
-  bool turned = false;   ///< about z: boxes stay boxes, with edges along no axis
+  int quadrature = 0;      ///< 0: degree + 1
+  bool quadratic = false;  ///< order 2, straight
+  bool curved = false;     ///< order 2, bent
+  bool sheared = false;    ///< affine cells stay affine, but no edge is orthogonal to another
+  bool turned = false;     ///< about z: boxes stay boxes, with edges along no axis
 };
 
 /// A form on a small box, with everything that it points to.
@@ -29,11 +30,14 @@ struct SmallForm {
   operators::BilinearForm form;
 };
 
-inline void bend(mesh::Mesh& mesh) {
+inline void make_quadratic(mesh::Mesh& mesh) {
   const mesh::FunctionSpace lattice(mesh, 2, mesh::NodeFamily::equispaced);
   mesh.coordinates = lattice.dof_points();
   mesh.cell_nodes = lattice.cell_dofs();
   mesh.order = 2;
+}
+
+inline void bend(mesh::Mesh& mesh) {
   for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
     double* x = mesh.coordinates.data() + std::int64_t{node} * mesh.dimension();
     x[0] += 0.1 * x[1] * x[1];
@@ -64,6 +68,7 @@ inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3>
                            const FormOptions& options = {}) {
   SmallForm small;
   small.mesh = std::make_unique<mesh::Mesh>(mesh::make_box({shape, cells, {1.0, 1.2, 0.9}, options.distort}));
+  if (options.quadratic || options.curved) make_quadratic(*small.mesh);
   if (options.curved) bend(*small.mesh);
   if (options.sheared) shear(*small.mesh);
   if (options.turned) turn(*small.mesh);

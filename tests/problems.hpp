@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "operators/sparse/csr_matrix.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/problem/measure.hpp"

@@ -13,7 +13,13 @@
 #include <iterator>
 #include <string>
 
+#include "operators/backend/device.hpp"
+#include "tests/locations.hpp"
+
 namespace femcg::tests {
+
+/// For cases on what the program says where there is no GPU: doctest counts them as skipped where there is one.
+inline doctest::skip needs_no_gpu() { return doctest::skip(!operators::cuda_devices().empty()); }
 
 struct Result {
   int status;
@@ -30,9 +36,9 @@ inline Result shell(const std::string& command) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / ("femcg_test_program_" + std::to_string(::getpid()));
   fs::create_directories(folder);
-  const std::string tests = FEMCG_SOURCE_DIR "/tests/";
-  std::ofstream(folder / "command") << "femcg='" FEMCG_PROGRAM "'\ncases='" << tests << "cases/'\nmatrices='" << tests
-                                    << "matrices/'\n"
+  const std::string of_tests = (source_directory() / "tests").string();
+  std::ofstream(folder / "command") << "femcg='" << program().string() << "'\ncases='" << of_tests
+                                    << "/cases/'\nmatrices='" << of_tests << "/matrices/'\n"
                                     << command << "\n";
   const std::string line = "cd '" + folder.string() + "' && /bin/bash ./command > out 2> err < /dev/null";
   const int raw = std::system(line.c_str());

@@ -11,13 +11,14 @@
 #include "operators/catalogue.hpp"
 #include "solver/case/case.hpp"
 #include "solver/messages/error.hpp"
+#include "tests/locations.hpp"
 
 namespace fs = std::filesystem;
 using namespace femcg::solver;
 
 namespace {
 
-const fs::path cases = fs::path(FEMCG_SOURCE_DIR) / "tests" / "cases";
+const fs::path cases = femcg::tests::source_directory() / "tests" / "cases";
 
 /// A folder of this test run, removed at the end.
 class Folder {

@@ -7,11 +7,12 @@
 #include <random>
 #include <set>
 
-#include "mesh/gmsh_reader.hpp"
 #include "operators/cell_loops/cell_patches.hpp"
 #include "operators/cell_loops/conflict_resolution.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "tests/forms.hpp"
+#include "tests/gmsh.hpp"
+#include "tests/locations.hpp"
 #include "tests/threads.hpp"
 
 using namespace femcg;
@@ -281,13 +282,9 @@ TEST_CASE("an unknown that no cell has is in the interface, with nothing to add"
   CHECK(patches.rim_offsets[patches.interface.size() - 1] == patches.rim_offsets[patches.interface.size()]);
 }
 
-TEST_CASE("an unstructured mesh") {
-  if (!mesh::gmsh_available()) {
-    MESSAGE("skipped: this build has no Gmsh");
-    return;
-  }
+TEST_CASE("an unstructured mesh" * femcg::tests::needs_gmsh()) {
   mesh::GmshOptions options;
-  options.file = std::string(FEMCG_SOURCE_DIR) + "/cases/meshes/shaft_keyway.geo";
+  options.file = femcg::tests::source_directory() / "cases/meshes/shaft_keyway.geo";
   SmallForm small;
   small.mesh = std::make_unique<mesh::Mesh>(mesh::read_gmsh(options));
   small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, 2);

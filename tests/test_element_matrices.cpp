@@ -78,38 +78,6 @@ TEST_CASE("the textbook's element matrices of the unit square, cube and triangle
   CHECK((unit_cell(CellShape::tetrahedron) - tetrahedron / 6).cwiseAbs().maxCoeff() < 1e-15);
 }
 
-TEST_CASE("the absolute terms of a product are those of the definition, and no matrix's are more") {
-  for (const CellShape shape : mesh::all_cell_shapes) {
-    CAPTURE(mesh::name(shape));
-    const tests::SmallForm small = make_form(shape, 2, {1, 1, 1}, {.robin = false});
-    const mesh::Quadrature rule = mesh::cell_quadrature(shape, small.form.quadrature);
-    const std::vector<Eigen::MatrixXd> gradients = small.space->basis().gradients(rule.points);
-    const int d = small.mesh->dimension(), n = small.form.dofs_per_cell();
-    const std::vector<double> x = random_vector(n, 3);
-    std::vector<double> found(n), packed(n * (n + 1) / 2);
-    CellEvaluator evaluator(small.form);
-    evaluator.move_to(0);
-    evaluator.apply_absolute(x, found);
-    evaluator.matrix(packed);
-    const Eigen::MatrixXd matrix = dense(packed, n);
-    for (int i = 0; i < n; ++i) {
-      double expected = 0, of_matrix = 0;
-      for (int j = 0; j < n; ++j) {
-        of_matrix += std::abs(matrix(i, j) * x[j]);
-        for (int q = 0; q < rule.size(); ++q)
-          for (int a = 0, entry = q * d * (d + 1) / 2; a < d; ++a)
-            for (int b = a; b < d; ++b, ++entry) {
-              const double factor = std::abs(evaluator.factors()[entry] * x[j]);
-              expected += factor * std::abs(gradients[a](q, i) * gradients[b](q, j));
-              if (a != b) expected += factor * std::abs(gradients[b](q, i) * gradients[a](q, j));
-            }
-      }
-      CHECK(found[i] == doctest::Approx(expected).epsilon(1e-12));
-      CHECK(found[i] >= of_matrix * (1 - 1e-12));
-    }
-  }
-}
-
 TEST_CASE("a sum over cells adds in their order, by any number of threads, whatever the order of the dofs") {
   // More cells than are worked on at a time.
   tests::SmallForm small = make_form(CellShape::hexahedron, 4, {33, 33, 33}, {.robin = false, .quadrature = 1});

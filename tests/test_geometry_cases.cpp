@@ -4,34 +4,48 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
 
-#include "mesh/gmsh_reader.hpp"
+#include "solver/benchmark/agreement.hpp"
 #include "solver/problem/setup.hpp"
 #include "tests/device.hpp"
+#include "tests/gmsh.hpp"
+#include "tests/locations.hpp"
 #include "tests/problems.hpp"
+#include "tests/rounding.hpp"
 
 using namespace femcg;
 using namespace femcg::tests;
 
 namespace {
 
-bool no_gmsh() {
-  if (mesh::gmsh_available()) return false;
-  MESSAGE("skipped: this build has no Gmsh");
-  return true;
-}
-
 constexpr double tolerance = 1e-12;
 
-/// Solves again by operators on cells on the device of the tests, and compares with csr's solution on the host. Both
-/// stop at |r| = tolerance |b|, where an error is as large times at most the condition number, which is about
+/// The product of every operator on the device of the tests against the quadrature's, as far as rounding allows.
+template <class T>
+void check_products(const operators::BilinearForm& form) {
+  const operators::ElementMatrices matrices = operators::assemble_element_matrices(form);
+  const operators::Ingredients<T> from = ingredients<T>(form, matrices);
+  const auto reference = solver::reference_product(form, solver::pseudo_random(form.unknowns));
+  for (const operators::OperatorDescription& row : operators::catalogue()) {
+    if (!runs_here(row)) continue;
+    CAPTURE(row.name);
+    const auto found = solver::agreement(*row.make<T>(from, {}), reference, static_cast<double>(unit_roundoff<T>));
+    CHECK(found.difference <= found.bound);
+  }
+}
+
+/// Solves again by operators on the device of the tests, and compares with csr's solution on the host. Both stop at
+/// |r| = tolerance |b|, where an error is as large times at most the condition number, which is about
 /// (2 iterations / log(2 / tolerance))^2.
 void check_on_device(const Solved& on_host, const solver::Case& resolved, const mesh::Mesh& mesh) {
+  check_products<double>(on_host.problem->form());
+  check_products<float>(on_host.problem->form());
   const double condition = std::pow(2 * static_cast<double>(on_host.cg.iterations) / std::log(2 / tolerance), 2);
   double largest = 0;
   for (const double u : on_host.dofs) largest = std::max(largest, std::abs(u));
-  for (const std::string name : {"matrix-free", "lma-coloured"}) {
+  for (const std::string name : {"csr", "sell", "lma-coloured", "lma-gather", "matrix-free"}) {
     CAPTURE(name);
     const Solved here = solve(resolved, mesh, name, tolerance, tests::device());
     CHECK(here.cg.reason == solver::StopReason::converged);
@@ -49,8 +63,8 @@ void check_on_device(const Solved& on_host, const solver::Case& resolved, const 
 
 }  // namespace
 
-TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cells of order g and degree 4") {
-  if (no_gmsh()) return;
+TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cells of order g and degree 4" *
+          needs_gmsh()) {
   for (const bool tensor : {false, true})
     for (int order = 2; order <= 4; ++order) {
       CAPTURE(tensor);
@@ -58,7 +72,7 @@ TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cell
       std::vector<double> errors;
       for (const int refine : {1, 2}) {
         mesh::GmshOptions options;
-        options.file = std::string(FEMCG_SOURCE_DIR) + "/cases/meshes/disk.geo";
+        options.file = source_directory() / "cases/meshes/disk.geo";
         options.size = 0.4;
         options.order = order;
         options.tensor_cells = tensor;
@@ -80,12 +94,11 @@ TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cell
     }
 }
 
-TEST_CASE("straight cells on a disk are only second order, whatever the degree") {
-  if (no_gmsh()) return;
+TEST_CASE("straight cells on a disk are only second order, whatever the degree" * needs_gmsh()) {
   std::vector<double> errors;
   for (const int refine : {0, 1}) {
     mesh::GmshOptions options;
-    options.file = std::string(FEMCG_SOURCE_DIR) + "/cases/meshes/disk.geo";
+    options.file = source_directory() / "cases/meshes/disk.geo";
     options.size = 0.4;
     options.refine = refine;
     const mesh::Mesh mesh = mesh::read_gmsh(options);
@@ -98,9 +111,8 @@ TEST_CASE("straight cells on a disk are only second order, whatever the degree")
   CHECK(std::log2(errors[0] / errors[1]) == doctest::Approx(2).epsilon(0.1));
 }
 
-TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes away") {
-  if (no_gmsh()) return;
-  const std::string file = std::string(FEMCG_SOURCE_DIR) + "/cases/heat_sink.yaml";
+TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes away" * needs_gmsh()) {
+  const std::filesystem::path file = source_directory() / "cases/heat_sink.yaml";
   const solver::Case resolved = solver::read_case(file, {{"mesh.size", "0.006"}, {"degree", "2"}});
   const mesh::Mesh mesh = solver::make_mesh(resolved);
   const Solved solved = solve(resolved, mesh, "csr", tolerance);
@@ -124,9 +136,8 @@ TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes
   check_on_device(solved, resolved, mesh);
 }
 
-TEST_CASE("a keyway weakens a shaft by a little") {
-  if (no_gmsh()) return;
-  const std::string file = std::string(FEMCG_SOURCE_DIR) + "/cases/shaft_keyway.yaml";
+TEST_CASE("a keyway weakens a shaft by a little" * needs_gmsh()) {
+  const std::filesystem::path file = source_directory() / "cases/shaft_keyway.yaml";
   const solver::Case resolved = solver::read_case(file);
   const mesh::Mesh mesh = solver::make_mesh(resolved);
   CHECK(mesh.order == 2);
@@ -139,4 +150,18 @@ TEST_CASE("a keyway weakens a shaft by a little") {
   CHECK(quantities.maximum > 0.4);
   CHECK(quantities.integral < M_PI / 4);
   CHECK(quantities.integral > 0.8 * M_PI / 4);
+}
+
+TEST_CASE("curved tetrahedra of a flange, heated in its bore: every operator of this device" * needs_gmsh()) {
+  mesh::GmshOptions options;
+  options.file = source_directory() / "cases/meshes/pipe_flange.geo";
+  options.size = 0.012;
+  options.order = 2;
+  const mesh::Mesh mesh = mesh::read_gmsh(options);
+  for (int degree = 1; degree <= 3; ++degree) {
+    CAPTURE(degree);
+    solver::Case made = make_case(degree, "40 + 1000*z", "0");
+    made.boundary = {transfer_on("bore", "500 + 1e4*z", "200"), value_on("mating_face", "20")};
+    check_on_device(solve(made, mesh, "csr", tolerance), made, mesh);
+  }
 }

@@ -12,23 +12,18 @@
 #include <sstream>
 
 #include "mesh/geometry.hpp"
-#include "mesh/gmsh_reader.hpp"
 #include "mesh/reference_cell.hpp"
+#include "tests/gmsh.hpp"
+#include "tests/locations.hpp"
 
 namespace {
 
 using namespace femcg::mesh;
+using femcg::tests::needs_gmsh;
 namespace fs = std::filesystem;
 
-const fs::path source_directory = FEMCG_SOURCE_DIR;
-const fs::path odd_meshes = source_directory / "tests" / "meshes";
-const fs::path geometries = source_directory / "cases" / "meshes";
-
-/// Whether the test can run; says so where not.
-bool with_gmsh() {
-  if (!gmsh_available()) MESSAGE("skipped: this build has no Gmsh");
-  return gmsh_available();
-}
+const fs::path odd_meshes = femcg::tests::source_directory() / "tests" / "meshes";
+const fs::path geometries = femcg::tests::source_directory() / "cases" / "meshes";
 
 /// A folder of this process, removed at the end.
 class ScratchFolder {
@@ -188,8 +183,7 @@ void check_box(const Mesh& mesh, CellShape shape, int order, int refinements) {
 
 }  // namespace
 
-TEST_CASE("Every shape and order: generated, in both formats, ascii and binary, and refined") {
-  if (!with_gmsh()) return;
+TEST_CASE("Every shape and order: generated, in both formats, ascii and binary, and refined" * needs_gmsh()) {
   const ScratchFolder folder;
   for (const CellShape shape : all_cell_shapes)
     for (int order = 1; order <= max_degree; ++order) {
@@ -222,8 +216,7 @@ TEST_CASE("Every shape and order: generated, in both formats, ascii and binary, 
     }
 }
 
-TEST_CASE("The disk's area and rim converge at the rate of the geometric order") {
-  if (!with_gmsh()) return;
+TEST_CASE("The disk's area and rim converge at the rate of the geometric order" * needs_gmsh()) {
   for (const bool tensor : {false, true})
     for (int order = 1; order <= max_degree; ++order) {
       CAPTURE(tensor);
@@ -252,8 +245,8 @@ TEST_CASE("The disk's area and rim converge at the rate of the geometric order")
     }
 }
 
-TEST_CASE("Geometry of other makes: unstructured tensor cells, STEP in metres with joined solids, groups by rule") {
-  if (!with_gmsh()) return;
+TEST_CASE("Geometry of other makes: unstructured tensor cells, STEP in metres with joined solids, groups by rule" *
+          needs_gmsh()) {
   GmshOptions options;
   options.file = geometries / "heat_sink.step";
   options.size = 0.006;
@@ -279,8 +272,7 @@ TEST_CASE("Geometry of other makes: unstructured tensor cells, STEP in metres wi
   CHECK(measure(hexahedra) == doctest::Approx(5.4e-5));
 }
 
-TEST_CASE("Every geometry of the examples is meshed") {
-  if (!with_gmsh()) return;
+TEST_CASE("Every geometry of the examples is meshed" * needs_gmsh()) {
   GmshOptions options;
   options.file = geometries / "pipe_flange.geo";
   options.size = 0.008;
@@ -297,8 +289,7 @@ TEST_CASE("Every geometry of the examples is meshed") {
   CHECK(group(shaft, "keyway").facets.size() > 10);
 }
 
-TEST_CASE("What is odd about a mesh is repaired or let pass, counted and said") {
-  if (!with_gmsh()) return;
+TEST_CASE("What is odd about a mesh is repaired or let pass, counted and said" * needs_gmsh()) {
   const auto odd = [](const char* name) { return read(odd_meshes / name); };
   const Mesh square = odd("square.msh");
   CHECK(square.remarks.empty());
@@ -345,8 +336,7 @@ TEST_CASE("What is odd about a mesh is repaired or let pass, counted and said") 
   CHECK(has_remark(repeated, "2 cells repeating"));
 }
 
-TEST_CASE("Where the answer would be wrong, one sentence names the file and the reason") {
-  if (!with_gmsh()) return;
+TEST_CASE("Where the answer would be wrong, one sentence names the file and the reason" * needs_gmsh()) {
   const std::vector<std::pair<std::string, std::string>> expected{
       {"truncated.msh", "ends within $Elements"},
       {"truncated_nodes.msh", "ends within $Nodes"},
@@ -373,8 +363,7 @@ TEST_CASE("Where the answer would be wrong, one sentence names the file and the 
   }
 }
 
-TEST_CASE("Files that are no meshes or geometry, and options that make no sense") {
-  if (!with_gmsh()) return;
+TEST_CASE("Files that are no meshes or geometry, and options that make no sense" * needs_gmsh()) {
   const ScratchFolder folder;
   CHECK(has(error_of(folder.write("empty.msh", "")), "is empty"));
   CHECK(has(error_of(folder.write("letter.msh", "Dear Sir,\n")), "begins with $MeshFormat"));
@@ -411,8 +400,7 @@ TEST_CASE("Files that are no meshes or geometry, and options that make no sense"
   CHECK(has(error_of(options), "2^31 - 1"));
 }
 
-TEST_CASE("Group rules: tags, conditions at every node, and what matches nothing") {
-  if (!with_gmsh()) return;
+TEST_CASE("Group rules: tags, conditions at every node, and what matches nothing" * needs_gmsh()) {
   GmshOptions options;
   options.file = odd_meshes / "no_groups.msh";
   options.groups["left"] = {1, {}, [](double x, double, double) { return x == 0; }};
@@ -442,8 +430,7 @@ TEST_CASE("Group rules: tags, conditions at every node, and what matches nothing
   CHECK(has(error_of(options), "'diagonal' lies inside the domain"));
 }
 
-TEST_CASE("The same geometry gives the same mesh twice, and the process keeps its threads and locale") {
-  if (!with_gmsh()) return;
+TEST_CASE("The same geometry gives the same mesh twice, and the process keeps its threads and locale" * needs_gmsh()) {
   GmshOptions options;
   options.file = geometries / "heat_sink.step";
   options.size = 0.01;

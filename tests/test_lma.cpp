@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <random>
 #include <vector>
 
 #include "operators/sparse/csr_matrix.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
+#include "tests/products.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
@@ -36,57 +36,28 @@ std::unique_ptr<Operator<T>> make(const char* name, const BilinearForm& form, co
   return find_operator(name)->make<T>(from, given);
 }
 
-template <class T>
-Vector<T> random_vector(std::int32_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  Vector<T> x(n);
-  for (std::int32_t i = 0; i < n; ++i) x[i] = static_cast<T>(uniform(random));
-  return x;
-}
-
 /// A form's matrix, and the element matrices of the host.
 struct Assembled {
   explicit Assembled(const BilinearForm& form)
-      : element_matrices(assemble_element_matrices(form)), matrix(assemble<double>(form, element_matrices)) {}
+      : element_matrices(assemble_element_matrices(form)),
+        matrix(assemble<double>(form, element_matrices)),
+        product(form, matrix, tests::random_numbers(matrix.rows, 3)),
+        diagonal(form, matrix) {}
   ElementMatrices element_matrices;
   CsrMatrix<double> matrix;
+  tests::ExpectedProduct product;
+  tests::ExpectedDiagonal diagonal;
 };
 
 template <class T>
 void check_operator(const char* name, const BilinearForm& form, const Assembled& assembled, const Options& given = {}) {
   CAPTURE(name);
-  const CsrMatrix<double>& matrix = assembled.matrix;
-  const Vector<T> x = random_vector<T>(form.unknowns, 3);
-  std::vector<double> expected(form.unknowns, 0), magnitude(form.unknowns, 0);
-  double energy = 0, energy_magnitude = 0;
-  for (std::int32_t i = 0; i < matrix.rows; ++i) {
-    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k) {
-      expected[i] += matrix.values[k] * x[matrix.columns[k]];
-      magnitude[i] += std::abs(matrix.values[k] * x[matrix.columns[k]]);
-    }
-    energy += expected[i] * x[i];
-    energy_magnitude += magnitude[i] * std::abs(static_cast<double>(x[i]));
-  }
-  const double largest = *std::max_element(magnitude.begin(), magnitude.end());
-  constexpr double rounding = 300 * std::numeric_limits<T>::epsilon();  // as in test_operators
+  const OperatorDescription& row = *find_operator(name);
   const auto a = make<T>(name, form, assembled.element_matrices, given);
-  const auto [y, found] = tests::apply(*a, x);
-  double worst = 0;
-  bool finite = true;
-  for (std::int32_t i = 0; i < form.unknowns; ++i) {
-    finite = finite && std::isfinite(y[i]);
-    worst = std::max(worst, std::abs(static_cast<double>(y[i]) - expected[i]));
-  }
-  CHECK(finite);
-  CHECK(worst <= rounding * largest);
-  CHECK(std::abs(found - energy) <= rounding * energy_magnitude);
-  const Vector<T> d = tests::diagonal(*a);
-  worst = 0;
-  for (std::int32_t i = 0; i < matrix.rows; ++i)
-    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k)
-      if (matrix.columns[k] == i) worst = std::max(worst, std::abs(d[i] / matrix.values[k] - 1));
-  CHECK(worst <= rounding);
+  const auto [y, energy] = tests::apply(*a, tests::as_vector<T>(assembled.product.x));
+  CHECK(assembled.product.wrong(row, y) == 0);
+  CHECK(std::abs(energy - assembled.product.energy) <= assembled.product.energy_bound<T>(row));
+  CHECK(assembled.diagonal.wrong(row, tests::diagonal(*a)) == 0);
 }
 
 /// In both precisions.
@@ -129,7 +100,7 @@ TEST_CASE("with more points than a degree needs, and with few unknowns left") {
   }
 }
 
-TEST_CASE("identical matrices are stored once on a GPU, Robin cells and distorted ones apart") {
+TEST_CASE("identical matrices are stored once on a GPU, Robin cells and distorted ones apart" * tests::needs_gpu()) {
   for (const CellShape shape : mesh::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree) {
       CAPTURE(mesh::name(shape));
@@ -137,14 +108,17 @@ TEST_CASE("identical matrices are stored once on a GPU, Robin cells and distorte
       for (const FormOptions& options : {FormOptions{.varying = false, .distort = 0}, FormOptions{.varying = false}}) {
         const SmallForm small = make_form(shape, degree, {6, 5, 3}, options);
         const Assembled assembled(small.form);
-        if (tests::device() == Device::host) {
-          CHECK_THROWS_WITH(make<double>("lma-gather", small.form, assembled.element_matrices, {{"dedup", "on"}}),
-                            doctest::Contains("is for the GPU"));
-          continue;
-        }
         for (const char* name : names) check_both(name, small.form, assembled, {{"dedup", "on"}});
       }
     }
+}
+
+TEST_CASE("the host does not store identical matrices once, and says so" * tests::needs_host()) {
+  const SmallForm small = make_form(CellShape::triangle, 1, {2, 2, 1}, {.varying = false, .distort = 0});
+  const Assembled assembled(small.form);
+  for (const char* name : names)
+    CHECK_THROWS_WITH(make<double>(name, small.form, assembled.element_matrices, {{"dedup", "on"}}),
+                      doctest::Contains("is for the GPU"));
 }
 
 TEST_CASE("diffusion that is constant in each cell and differs between them: affine, straight and curved cells") {
@@ -171,8 +145,7 @@ TEST_CASE("diffusion that is constant in each cell and differs between them: aff
   }
 }
 
-TEST_CASE("dedup chooses by how many matrices are distinct") {
-  if (tests::device() == Device::host) return;
+TEST_CASE("dedup chooses by how many matrices are distinct" * tests::needs_gpu()) {
   const FormOptions regular{.robin = false, .varying = false, .distort = 0};
   const auto bytes = [](const SmallForm& small, const char* dedup) {
     const ElementMatrices matrices{small.form.dofs_per_cell(), {}};
@@ -203,7 +176,7 @@ TEST_CASE_TEMPLATE("coloured and gathered sums are the same to the bit every tim
       const int cells = flat ? 40 / degree : 8 / degree;
       const SmallForm small = make_form(shape, degree, {cells, cells, flat ? 1 : cells});
       const ElementMatrices matrices = assemble_element_matrices(small.form);
-      const Vector<T> x = random_vector<T>(small.form.unknowns, 7);
+      const Vector<T> x = tests::as_vector<T>(tests::random_numbers(small.form.unknowns, 7));
       for (const char* name : {"lma-coloured", "lma-gather"}) {
         CAPTURE(name);
         const auto a = make<T>(name, small.form, matrices);

@@ -16,6 +16,7 @@
 
 #include "operators/sparse/io/line_reader.hpp"
 #include "operators/sparse/io/matrix_market.hpp"
+#include "tests/locations.hpp"
 #include "tests/threads.hpp"
 
 namespace {
@@ -24,7 +25,7 @@ using namespace femcg::operators;
 using femcg::tests::Threads;
 namespace fs = std::filesystem;
 
-const fs::path matrices = fs::path(FEMCG_SOURCE_DIR) / "tests/matrices";
+const fs::path matrices = femcg::tests::source_directory() / "tests/matrices";
 
 /// A file that holds a text, as long as it lives.
 class TextFile {

@@ -77,8 +77,8 @@ void check_shape(mesh::CellShape shape, int degree, std::array<int, 3> cells) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("patches inside one kernel make the iterations of launched passes", T, double, float) {
-  if (tests::device() == Device::host) return;  // it has no such loop
+TEST_CASE_TEMPLATE("patches inside one kernel make the iterations of launched passes" * tests::needs_gpu(), T, double,
+                   float) {
   SUBCASE("one patch") { check_shape<T>(mesh::CellShape::quadrilateral, 1, {3, 2, 0}); }
   SUBCASE("quadrilaterals") { check_shape<T>(mesh::CellShape::quadrilateral, 2, {41, 37, 0}); }
   SUBCASE("quadrilaterals of degree 4") { check_shape<T>(mesh::CellShape::quadrilateral, 4, {17, 13, 0}); }

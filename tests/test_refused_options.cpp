@@ -106,7 +106,10 @@ TEST_CASE("a loop inside one kernel that is not to be had is refused at its plac
   tests::check_refused("check case.yaml", "case.yaml:8:9: operator 'ellpack', with these options",
                        case_file("ellpack", "cuda", "resident"));
   CHECK(tests::shell(case_file("csr", "cuda", "resident") + "$femcg check case.yaml").status == 0);
-  if (!cuda_devices().empty()) return;
+}
+
+TEST_CASE("without a GPU, device: auto is the CPU, which has no loop inside one kernel and no cuSPARSE" *
+          tests::needs_no_gpu()) {
   for (const char* command : {"run case.yaml", "check case.yaml"})
     tests::check_refused(command, "case.yaml:8:9: solver.loop: resident is for GPUs, and this would run on the CPU",
                          case_file("csr", "auto", "resident"));
@@ -212,16 +215,18 @@ TEST_CASE("padding is refused from the lengths of rows alone, and the libraries'
     CHECK(index_bits(nonzeros, "eigen", "auto") == 8 * index);
     CHECK(index_bits(nonzeros, "eigen", "64") == 64);
   }
-  CHECK(find_operator("cusparse-sell")->estimate(on_gpu, {}).stored() >= 2 * (most - 60000) * 16);  // a slice has two rows at least
+  CHECK(find_operator("cusparse-sell")->estimate(on_gpu, {}).stored() >=
+        2 * (most - 60000) * 16);  // a slice has two rows at least
   const Options narrow{{"index", "32"}};
-  CHECK_THROWS_WITH_AS(find_operator("eigen")->estimate(on_host, narrow), doctest::Contains("which indices of 32 bits cannot count"),
-                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(find_operator("eigen")->estimate(on_host, narrow),
+                       doctest::Contains("which indices of 32 bits cannot count"), std::invalid_argument);
   CHECK_THROWS_AS(find_operator("cusparse-csr")->estimate(on_gpu, narrow), std::invalid_argument);
   CHECK_THROWS_AS(find_operator("cusparse-sell")->estimate(on_gpu, narrow), std::invalid_argument);
 }
 
-TEST_CASE_TEMPLATE("geometry: stored of matrix-free keeps the factors of all points on the CPU too", T, double, float) {
-  if (tests::device() == Device::cuda) return;
+TEST_CASE_TEMPLATE("geometry: stored of matrix-free keeps the factors of all points on the CPU too" *
+                       tests::needs_host(),
+                   T, double, float) {
   for (const CellShape shape : mesh::all_cell_shapes) {
     CAPTURE(mesh::name(shape));
     const int cells = 8;

@@ -13,6 +13,7 @@
 #include "mesh/atomic_file.hpp"
 #include "mesh/box.hpp"
 #include "mesh/vtu.hpp"
+#include "tests/locations.hpp"
 
 using namespace femcg::mesh;
 namespace fs = std::filesystem;
@@ -145,8 +146,8 @@ TEST_CASE("VTK reads polynomials of the space's degree back, between the nodes")
   const std::string python = FEMCG_VTK_PYTHON;
   REQUIRE_MESSAGE(!python.empty(),
                   "no Python has VTK, which must read our files: install python3-vtk9, configure again");
-  const std::string command =
-      fmt::format("'{}' '{}/tests/check_vtu.py' '{}'", python, FEMCG_SOURCE_DIR, directory.path.string());
+  const std::string command = fmt::format("'{}' '{}/tests/check_vtu.py' '{}'", python,
+                                          femcg::tests::source_directory().string(), directory.path.string());
   CHECK(std::system(command.c_str()) == 0);
 }
 

@@ -5,9 +5,9 @@
 #include <limits>
 #include <stdexcept>
 
-#include "operators/sparse/csr_matrix.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/csr/csr.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 #include "operators/vendor/eigen.hpp"
 
 namespace femcg::operators {

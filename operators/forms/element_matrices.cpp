@@ -54,8 +54,7 @@ struct CellEvaluator::State {
   std::span<const RobinFacet> robin() const;
   template <class Add>
   void for_each_robin_point(Add add);
-  void apply(const std::vector<Eigen::MatrixXd>& b, std::span<const double> d_q,
-             const Eigen::Map<const Eigen::VectorXd>& x, Eigen::Map<Eigen::VectorXd>& y);
+  void apply(const Eigen::Map<const Eigen::VectorXd>& x, Eigen::Map<Eigen::VectorXd>& y);
 
   const BilinearForm* form;
   const mesh::Mesh* mesh;
@@ -71,8 +70,6 @@ struct CellEvaluator::State {
   bool constant = false;
   std::int32_t cell = -1;
   Eigen::MatrixXd product, scaled, dense;
-  std::vector<Eigen::MatrixXd> absolute_gradients;  ///< made when they are first needed
-  std::vector<double> absolute_factors, absolute_x;
 };
 
 template <int d>
@@ -173,12 +170,11 @@ void CellEvaluator::matrix(std::span<double> packed) {
 }
 
 /// sum_q B_q' D_q B_q x
-void CellEvaluator::State::apply(const std::vector<Eigen::MatrixXd>& b, std::span<const double> d_q,
-                                 const Eigen::Map<const Eigen::VectorXd>& x, Eigen::Map<Eigen::VectorXd>& y) {
+void CellEvaluator::State::apply(const Eigen::Map<const Eigen::VectorXd>& x, Eigen::Map<Eigen::VectorXd>& y) {
   product.resize(rule.size(), d);
-  for (int a = 0; a < d; ++a) product.col(a).noalias() = b[a] * x;
+  for (int a = 0; a < d; ++a) product.col(a).noalias() = gradients[a] * x;
   for (int q = 0; q < rule.size(); ++q) {
-    const double* f = d_q.data() + q * entries;
+    const double* f = factors.data() + q * entries;
     const double g0 = product(q, 0), g1 = product(q, 1), g2 = d == 3 ? product(q, 2) : 0;
     if (d == 2) {
       product(q, 0) = f[0] * g0 + f[1] * g1;
@@ -190,33 +186,16 @@ void CellEvaluator::State::apply(const std::vector<Eigen::MatrixXd>& b, std::spa
     }
   }
   y.setZero();
-  for (int a = 0; a < d; ++a) y.noalias() += b[a].transpose() * product.col(a);
+  for (int a = 0; a < d; ++a) y.noalias() += gradients[a].transpose() * product.col(a);
 }
 
 void CellEvaluator::apply(std::span<const double> x, std::span<double> y) {
   State& s = *state_;
   const Eigen::Map<const Eigen::VectorXd> from(x.data(), s.n);
   Eigen::Map<Eigen::VectorXd> to(y.data(), s.n);
-  s.apply(s.gradients, s.factors, from, to);
+  s.apply(from, to);
   s.for_each_robin_point(
       [&](double weight, const auto& phi) { to += weight * phi.dot(from.transpose()) * phi.transpose(); });
-}
-
-void CellEvaluator::apply_absolute(std::span<const double> x, std::span<double> y) {
-  State& s = *state_;
-  if (s.absolute_gradients.empty())
-    for (const Eigen::MatrixXd& along : s.gradients) s.absolute_gradients.emplace_back(along.cwiseAbs());
-  s.absolute_factors.resize(s.factors.size());
-  s.absolute_x.resize(x.size());
-  const auto absolute = [](double number) { return std::abs(number); };
-  std::transform(s.factors.begin(), s.factors.end(), s.absolute_factors.begin(), absolute);
-  std::transform(x.begin(), x.end(), s.absolute_x.begin(), absolute);
-  const Eigen::Map<const Eigen::VectorXd> from(s.absolute_x.data(), s.n);
-  Eigen::Map<Eigen::VectorXd> to(y.data(), s.n);
-  s.apply(s.absolute_gradients, s.absolute_factors, from, to);
-  s.for_each_robin_point([&](double weight, const auto& phi) {
-    to += weight * phi.cwiseAbs().dot(from.transpose()) * phi.cwiseAbs().transpose();
-  });
 }
 
 void CellEvaluator::diagonal(std::span<double> diagonal) {

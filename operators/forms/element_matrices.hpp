@@ -42,8 +42,6 @@ class CellEvaluator {
   void matrix(std::span<double> packed);
   /// y = K_e x, straight from the quadrature, without K_e. Robin terms included.
   void apply(std::span<const double> x, std::span<double> y);
-  /// The sums of the absolute values of all terms that apply adds up: |B_q|' |D_q| |B_q| |x|, Robin terms included.
-  void apply_absolute(std::span<const double> x, std::span<double> y);
   /// K_e's diagonal.
   void diagonal(std::span<double> d);
 

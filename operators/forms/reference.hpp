@@ -17,13 +17,8 @@ class ReferenceOperator {
   std::vector<double> apply_to_dofs(std::span<const double> x) const;
   /// On the unknowns, constrained dofs zero.
   std::vector<double> apply(std::span<const double> x) const;
-  /// Of every unknown, the sum of the absolute values of all terms that apply adds up: what its rounding goes with.
-  std::vector<double> apply_absolute(std::span<const double> x) const;
 
  private:
-  template <class OfCell>
-  std::vector<double> sum_over_unknowns(std::span<const double> x, OfCell of_cell) const;
-
   const BilinearForm* form_;
 };
 

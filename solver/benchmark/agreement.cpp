@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "mesh/pages.hpp"
 #include "operators/forms/reference.hpp"
@@ -12,8 +13,68 @@ namespace femcg::solver {
 
 namespace {
 
-/// Numbers from -1 to 1 with 24 bits, so that single precision holds them too: the middle bits of a linear
-/// congruential sequence (Knuth's MMIX).
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Agreement compare(double found, double expected, double bound, double terms) {
+  const double difference = std::isfinite(found) ? std::abs(found - expected) : infinity;
+  const auto relative = [terms](double to) { return to == 0 ? 0 : to / terms; };
+  return {relative(difference), relative(bound)};
+}
+
+/// What part of its bound a difference is.
+double part(const Agreement& of) {
+  if (of.difference == 0 || std::isinf(of.difference)) return of.difference;
+  return of.difference / of.bound;
+}
+
+/// What is left of some rows once they are compared.
+struct Sums {
+  Agreement worst;
+  double energy = 0, terms = 0, rounding = 0;  ///< |x|' times the terms, and times the bounds
+
+  void add(const Sums& other) {
+    if (part(other.worst) > part(worst)) worst = other.worst;
+    energy += other.energy;
+    terms += other.terms;
+    rounding += other.rounding;
+  }
+};
+
+/// The product of an operator, written over NaN.
+template <std::floating_point T>
+std::pair<operators::Vector<T>, double> product(const operators::Operator<T>& a, const std::vector<double>& from) {
+  operators::Vector<T> on_host(a.size()), y(a.size(), a.device());
+  std::ranges::copy(from, on_host.data());
+  const operators::Vector<T> x = operators::to_ordering(a, on_host);
+  operators::fill(on_host, std::numeric_limits<T>::quiet_NaN());
+  operators::copy(on_host, y);
+  operators::Scalar energy(a.device());
+  a.apply(x, y, &energy);
+  return {operators::copied(operators::from_ordering(a, y), operators::Device::host), energy.value()};
+}
+
+/// Block by block, so that the sums do not depend on the number of threads.
+template <std::floating_point T>
+Sums compare_rows(const operators::Vector<T>& found, const ReferenceProduct& reference, double unit_roundoff) {
+  constexpr std::int64_t block = 1 << 15;
+  const std::int64_t n = found.size();
+  std::vector<Sums> of_blocks(static_cast<std::size_t>((n + block - 1) / block));
+#pragma omp parallel for schedule(static)
+  for (std::size_t b = 0; b < of_blocks.size(); ++b)
+    for (std::int64_t begin = static_cast<std::int64_t>(b) * block, i = begin; i < std::min(begin + block, n); ++i) {
+      const double x = reference.x[i], y = reference.y[i], terms = reference.rounding.terms[i],
+                   bound = reference.rounding.bound(i, unit_roundoff);
+      of_blocks[b].add(
+          {compare(static_cast<double>(found[i]), y, bound, terms), x * y, std::abs(x) * terms, std::abs(x) * bound});
+    }
+  Sums all;
+  for (const Sums& sums : of_blocks) all.add(sums);
+  return all;
+}
+
+}  // namespace
+
+/// The middle bits of a linear congruential sequence (Knuth's MMIX).
 std::vector<double> pseudo_random(std::int64_t count) {
   std::vector<double> numbers = mesh::filled<double>(static_cast<std::size_t>(count));
   std::uint64_t state = 1;
@@ -24,85 +85,38 @@ std::vector<double> pseudo_random(std::int64_t count) {
   return numbers;
 }
 
-/// |a - b| / scale, where 0 / 0 is 0; infinity where a is not finite.
-double scaled_difference(double a, double b, double scale) {
-  const double difference = std::abs(a - b);
-  if (difference == 0) return 0;
-  const double scaled = difference / scale;
-  return std::isnan(scaled) ? std::numeric_limits<double>::infinity() : scaled;
+ReferenceProduct reference_product(const operators::BilinearForm& form, std::vector<double> x) {
+  std::vector<double> y = operators::ReferenceOperator(form).apply(x);
+  ProductRounding rounding = rounding_of_product(form, x);
+  return {std::move(x), std::move(y), std::move(rounding)};
 }
 
-}  // namespace
-
-ReferenceProduct reference_product(const operators::BilinearForm& form) {
-  ReferenceProduct reference{pseudo_random(form.unknowns), {}, {}};
-  const operators::ReferenceOperator a(form);
-  reference.y = a.apply(reference.x);
-  reference.scale = a.apply_absolute(reference.x);
-  return reference;
-}
-
-ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix) {
-  const auto rows = static_cast<std::size_t>(matrix.rows);
-  ReferenceProduct reference{pseudo_random(matrix.rows), std::vector<double>(rows), std::vector<double>(rows)};
+ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix, std::vector<double> x) {
+  std::vector<double> y(static_cast<std::size_t>(matrix.rows));
 #pragma omp parallel for schedule(static)
   for (std::int32_t row = 0; row < matrix.rows; ++row) {
-    long double sum = 0, absolute_sum = 0;
-    for (std::int64_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k) {
-      const long double term = static_cast<long double>(matrix.values[k]) * reference.x[matrix.columns[k]];
-      sum += term;
-      absolute_sum += std::abs(term);
-    }
-    reference.y[row] = static_cast<double>(sum);
-    reference.scale[row] = static_cast<double>(absolute_sum);
+    long double sum = 0;
+    for (std::int64_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k)
+      sum += static_cast<long double>(matrix.values[k]) * x[matrix.columns[k]];
+    y[row] = static_cast<double>(sum);
   }
-  return reference;
+  ProductRounding rounding = rounding_of_product(matrix, x);
+  return {std::move(x), std::move(y), std::move(rounding)};
 }
 
 template <std::floating_point T>
-double agreement_bound() {
-  return 4000 * static_cast<double>(std::numeric_limits<T>::epsilon());
+Agreement agreement(const operators::Operator<T>& a, const ReferenceProduct& reference, double unit_roundoff) {
+  const auto [y, energy] = product(a, reference.x);
+  const Sums rows = compare_rows(y, reference, unit_roundoff);
+  constexpr double of_reference = std::numeric_limits<double>::epsilon() / 2;
+  const double nu = static_cast<double>(y.size()) * (unit_roundoff + of_reference);
+  const double of_sum = nu < 1 ? nu / (1 - nu) : infinity;
+  const Agreement of_energy =
+      compare(energy, rows.energy, rows.rounding + (rows.terms > 0 ? of_sum * rows.terms : 0), rows.terms);
+  return part(of_energy) > part(rows.worst) ? of_energy : rows.worst;
 }
 
-template <std::floating_point T>
-double worst_difference(const operators::Operator<T>& a, const ReferenceProduct& reference) {
-  const std::int64_t n = a.size();
-  operators::Vector<T> on_host(n), y(n, a.device());
-  std::ranges::copy(reference.x, on_host.data());
-  const operators::Vector<T> x = operators::to_ordering(a, on_host);
-  operators::fill(on_host, std::numeric_limits<T>::quiet_NaN());
-  operators::copy(on_host, y);
-  operators::Scalar energy(a.device());
-  a.apply(x, y, &energy);
-  on_host = operators::copied(operators::from_ordering(a, y), operators::Device::host);
-
-  // Block by block, so that the sums do not depend on the number of threads.
-  struct Sums {
-    double worst = 0, energy = 0, scale = 0;
-  };
-  constexpr std::int64_t block = 1 << 15;
-  std::vector<Sums> of_blocks(static_cast<std::size_t>((n + block - 1) / block));
-#pragma omp parallel for schedule(static)
-  for (std::size_t b = 0; b < of_blocks.size(); ++b)
-    for (std::int64_t begin = static_cast<std::int64_t>(b) * block, i = begin; i < std::min(begin + block, n); ++i) {
-      Sums& sums = of_blocks[b];
-      const double found = static_cast<double>(on_host[i]);
-      sums.worst = std::max(sums.worst, scaled_difference(found, reference.y[i], reference.scale[i]));
-      sums.energy += reference.x[i] * reference.y[i];
-      sums.scale += std::abs(reference.x[i]) * reference.scale[i];
-    }
-  Sums all;
-  for (const Sums& sums : of_blocks) {
-    all.worst = std::max(all.worst, sums.worst);
-    all.energy += sums.energy;
-    all.scale += sums.scale;
-  }
-  return std::max(all.worst, scaled_difference(energy.value(), all.energy, all.scale));
-}
-
-template double agreement_bound<double>();
-template double agreement_bound<float>();
-template double worst_difference(const operators::Operator<double>&, const ReferenceProduct&);
-template double worst_difference(const operators::Operator<float>&, const ReferenceProduct&);
+template Agreement agreement(const operators::Operator<double>&, const ReferenceProduct&, double);
+template Agreement agreement(const operators::Operator<float>&, const ReferenceProduct&, double);
 
 }  // namespace femcg::solver

@@ -1,35 +1,43 @@
 #pragma once
 
+#include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <vector>
 
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/operator.hpp"
 #include "operators/sparse/csr_matrix.hpp"
+#include "solver/benchmark/product_rounding.hpp"
 
 namespace femcg::solver {
 
-/// One product computed independently of every operator, and what its rounding may be.
+/// Numbers from -1 to 1 that single precision holds too, the same every time.
+std::vector<double> pseudo_random(std::int64_t count);
+
+/// One product computed independently of every operator, and how far rounding may carry theirs from it.
 struct ReferenceProduct {
-  std::vector<double> x;      ///< pseudo-random, from -1 to 1, exact in single precision
-  std::vector<double> y;      ///< A x
-  std::vector<double> scale;  ///< row by row, the sum of the absolute values that are added up to y
+  std::vector<double> x, y;  ///< y = A x
+  ProductRounding rounding;
 };
 
-/// Straight from the quadrature (operators::ReferenceOperator); scale = sum_c P_c' sum_q |B_q|' |D_q| |B_q| P_c |x|,
-/// which no sum_j |A_ij x_j| exceeds and which takes no element matrix.
-ReferenceProduct reference_product(const operators::BilinearForm& form);
-/// Row by row in long double; scale = |A| |x|.
-ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix);
+/// Straight from the quadrature (operators::ReferenceOperator).
+ReferenceProduct reference_product(const operators::BilinearForm& form, std::vector<double> x);
+/// Row by row in long double.
+ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix, std::vector<double> x);
 
-/// The largest |y_i - (A x)_i| / scale_i that rounding explains in this precision: 8000 times its unit roundoff, since
-/// cells of a fine mesh are small differences of coordinates, and the terms of an assembled matrix are not the scale's.
-template <std::floating_point T>
-double agreement_bound();
+/// How far an operator's product is from the reference, and how far rounding may carry it there: of the row, or of the
+/// energy x'Ax, where the difference is the largest part of what rounding explains. Relative to the terms that are
+/// added up in the row, or in the energy.
+struct Agreement {
+  double difference = 0;  ///< infinity where something is not finite or was not written
+  double bound = 0;
+  bool holds() const { return std::isfinite(difference) && difference <= bound; }
+};
 
-/// The largest |y_i - (A x)_i| / scale_i of an operator's product, and of its energy x'Ax likewise; infinity where
-/// something is not finite or was not written.
+/// Of an operator whose numbers have this unit roundoff: its working precision's, or that of what it stores. Rows are
+/// bounded by ProductRounding; the energy by |x|' times these bounds, and n u |x|' terms for the sum of n products.
 template <std::floating_point T>
-double worst_difference(const operators::Operator<T>& a, const ReferenceProduct& reference);
+Agreement agreement(const operators::Operator<T>& a, const ReferenceProduct& reference, double unit_roundoff);
 
 }  // namespace femcg::solver

@@ -139,7 +139,8 @@ void Comparing<T>::assemble(const std::vector<BenchmarkEntry>& entries) try {
 template <std::floating_point T>
 const ReferenceProduct& Comparing<T>::reference() {
   if (!reference_)
-    reference_ = system_.form != nullptr ? reference_product(*system_.form) : reference_product(*system_.matrix);
+    reference_ = system_.form != nullptr ? reference_product(*system_.form, pseudo_random(system_.unknowns()))
+                                         : reference_product(*system_.matrix, pseudo_random(system_.unknowns()));
   return *reference_;
 }
 
@@ -172,9 +173,6 @@ void Comparing<T>::describe(const BenchmarkEntry& entry, BenchmarkResult& row) c
   row.record.preconditioner = system_.preconditioner;
   row.sweep = entry.sweep;
   row.source = system_.source;
-  // A matrix in single precision is a rounded one.
-  const bool rounded = operators::has_single_values<T>(entry.op.options);
-  row.agreement_bound = rounded ? agreement_bound<float>() : agreement_bound<T>();
   row.reason = "stopped before it was timed";
   if (!entry.not_applicable.empty()) {
     row.outcome = Outcome::not_applicable;
@@ -227,15 +225,21 @@ void Comparing<T>::make(const BenchmarkEntry& entry, BenchmarkResult& row) {
     operators::synchronize(entry.device);
   });
   fill_in(row, of, *made.a);
-  row.agreement = worst_difference(*made.a, reference());
-  if (*row.agreement > row.agreement_bound) {
+  // A matrix in single precision is a rounded one.
+  const bool rounded = operators::has_single_values<T>(entry.op.options);
+  const double unit_roundoff =
+      (rounded ? std::numeric_limits<float>::epsilon() : std::numeric_limits<T>::epsilon()) / 2;
+  const Agreement found = agreement(*made.a, reference(), unit_roundoff);
+  row.agreement = found.difference;
+  row.agreement_bound = found.bound;
+  if (!found.holds()) {
     row.outcome = Outcome::disagrees;
-    row.reason = std::isinf(*row.agreement)
+    row.reason = std::isinf(found.difference)
                      ? "its product has entries that are not finite, or not 0 where nothing is added up"
                      : fmt::format(
                            "its product differs from the reference by {:.1e} of the terms that are added up; rounding "
                            "explains {:.1e}",
-                           *row.agreement, row.agreement_bound);
+                           found.difference, found.bound);
     return;
   }
   if (system_.load != nullptr) {

@@ -38,7 +38,7 @@ ordered_json comparison_json(const BenchmarkResult& row, const Baseline* baselin
   ordered_json json{{"status", name(row.outcome)},
                     {"reason", row.reason},
                     {"agreement", number_or_null(row.agreement)},
-                    {"agreement_bound", row.agreement_bound},
+                    {"agreement_bound", number_or_null(row.agreement_bound)},
                     {"repetitions", row.record.apply.count()},
                     {"iterations_per_second_minimum", inverse(row.iteration.maximum())},
                     {"iterations_per_second_maximum", inverse(row.iteration.minimum())},

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include "mesh/gmsh_reader.hpp"
+
+namespace femcg::tests {
+
+/// For cases that read or make a mesh by Gmsh: doctest counts them as skipped in a build without it.
+inline doctest::skip needs_gmsh() { return doctest::skip(!mesh::gmsh_available()); }
+
+}  // namespace femcg::tests
