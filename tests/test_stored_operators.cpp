@@ -47,6 +47,8 @@ std::vector<Format> of_gpu() {
   for (const Launch& launch : {Launch{"1", "1", "32"}, Launch{"2", "3", "96"}, Launch{"4", "5", "128"},
                                Launch{"8", "7", "416"}, Launch{"16", "9", "1024"}, Launch{"32", "11", "64"}})
     all.push_back({"csr", {{"coop", launch.coop}, {"repeat", launch.repeat}, {"block_size", launch.block_size}}});
+  all.push_back({"csr", {{"columns", "shared"}}});
+  all.push_back({"csr", {{"columns", "shared"}, {"values", "single"}}});
   for (const char* block_size : {"32", "96", "1024"})
     all.push_back({"ellr-t", {{"T", "4"}, {"block_size", block_size}}});
   for (const char* algorithm : {"default", "1", "2"}) all.push_back({"cusparse-csr", {{"algorithm", algorithm}}});

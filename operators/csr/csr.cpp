@@ -6,6 +6,9 @@
 
 #include "operators/csr/csr.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cmath>
@@ -13,6 +16,7 @@
 
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/csr/csr_launch.hpp"
+#include "operators/csr/shared_columns.hpp"
 #include "operators/options.hpp"
 #include "operators/persistent/row_layout.hpp"
 #include "operators/sparse/narrow_columns.hpp"
@@ -108,9 +112,10 @@ bool is_block_size(std::string_view text) {
   const auto number = parse_positive(text);
   return text == "auto" || (number && *number % 32 == 0 && *number <= 1024);
 }
+bool is_sharing(std::string_view text) { return text == "auto" || text == "own" || text == "shared"; }
 bool is_rule(std::string_view text) { return text == "2012" || text == "2026"; }
 
-enum { coop_option, repeat_option, block_size_option, rule_option, index_option };
+enum { coop_option, repeat_option, block_size_option, rule_option, index_option, columns_option };
 constexpr std::array options{
     OptionDescription{"coop", "auto, 1, 2, 4, 8, 16 or 32", "auto", "GPU: threads per row", is_coop},
     OptionDescription{"repeat", "auto, or 1 to 1024", "auto", "GPU: rows that a group of threads takes in turn",
@@ -121,6 +126,8 @@ constexpr std::array options{
                       "GPU: what decides the rest: groups of threads per row (2012), or runs of rows streamed (2026)",
                       is_rule},
     OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
+    OptionDescription{"columns", "auto, own or shared", "auto",
+                      "GPU: stored for each row, or once for rows that have the same", is_sharing},
     values_option,
 };
 
@@ -131,7 +138,7 @@ std::string_view given_or_default(int option, const Options& given) { return val
 CsrLaunch cooperative_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {
   constexpr std::int64_t least_blocks = 1500;
   const auto number = [&](int option) { return parse_positive(given_or_default(option, given)); };
-  CsrLaunch launch;
+  CsrLaunch launch{.product = CsrProduct::cooperative};
   launch.block_size = static_cast<int>(number(block_size_option).value_or(128));
   const double mean = rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0.0;
   launch.coop = 1;
@@ -143,6 +150,19 @@ CsrLaunch cooperative_launch(std::int64_t rows, std::int64_t nonzeros, const Opt
   if (given_or_default(index_option, given) == "16")
     throw std::invalid_argument("operator 'csr' has 16-bit columns only where rows are streamed (rule: 2026)");
   return launch;
+}
+
+/// Smaller systems have a loop inside one kernel, with the rows' own columns, or stay in the L2 cache.
+constexpr std::int64_t rows_worth_sharing = 1 << 19;
+
+CsrLaunch shared_columns_launch(const Options& given) {
+  for (const int option : {coop_option, repeat_option, block_size_option, index_option})
+    if (given_or_default(option, given) != "auto")
+      throw std::invalid_argument(fmt::format(
+          "operator 'csr' takes '{}' only where each row has its own columns (columns: own)", options[option].name));
+  if (given_or_default(rule_option, given) == "2012")
+    throw std::invalid_argument("operator 'csr' has shared columns with rule: 2026 only");
+  return {.product = CsrProduct::shared_columns};
 }
 
 /// Throws std::invalid_argument where the CPU has no such option.
@@ -160,7 +180,18 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
   return std::make_unique<Csr<T>>(from.matrix);
 }
 
-/// On a GPU rows are streamed unless groups of threads are asked for: an end of 16 bits per row, and tiles.
+/// At most as many groups as rows, at least one for each RowGroup::most_rows.
+StorageEstimate with_shared_columns(std::int64_t rows, const StoredArray& columns, const StoredArray& values,
+                                    std::int64_t rounded_on_host) {
+  const StoredArray groups{"groups of rows", rows, rows * std::int64_t{sizeof(RowGroup)}};
+  const StoredArray numbers{"rows", rows, 4 * rows}, first_entries{"first entries", rows, 8 * rows};
+  const std::int64_t least = groups.bytes / RowGroup::most_rows;
+  return {.arrays = {groups, columns, numbers, first_entries, values},
+          .making_on_host = rounded_on_host + least,
+          .slack = columns.bytes + groups.bytes - least};
+}
+
+/// On a GPU rows are streamed unless something else is asked for: an end of 16 bits per row, and tiles.
 template <std::floating_point T>
 StorageEstimate estimate(const Extent<T>& of, const Options& given) {
   const CsrMatrix<T>& matrix = *of.matrix;
@@ -173,7 +204,11 @@ StorageEstimate estimate(const Extent<T>& of, const Options& given) {
   }
   const std::int64_t rounded_on_host = has_single_values<T>(given) ? offsets.bytes + columns.bytes + values.bytes : 0;
   const CsrLaunch launch = chosen_csr_launch(matrix.rows, nonzeros, given);
-  if (launch.coop > 0) return {.arrays = {offsets, columns, values}, .making_on_host = rounded_on_host};
+  if (launch.product == CsrProduct::cooperative)
+    return {.arrays = {offsets, columns, values}, .making_on_host = rounded_on_host};
+  if (launch.product == CsrProduct::shared_columns)
+    return with_shared_columns(matrix.rows, columns, values, rounded_on_host);
+  const bool perhaps_shared = launch.product == CsrProduct::automatic;
   const auto tiles = static_cast<std::int64_t>(streamed::cut_into_tiles<T>(matrix).size());
   return {.arrays = {{"row ends", matrix.rows, 2 * std::int64_t{matrix.rows}},
                      {"tiles", tiles, tiles * std::int64_t{sizeof(streamed::Tile)}},
@@ -181,29 +216,34 @@ StorageEstimate estimate(const Extent<T>& of, const Options& given) {
                      values},
           .making = launch.narrow ? 4 * nonzeros : 0,  // the columns that are narrowed there
           .making_on_host = rounded_on_host,
-          .slack = launch.narrow && launch.wide ? 2 * nonzeros : 0,
+          .slack = perhaps_shared                 ? 4 * nonzeros
+                   : launch.narrow && launch.wide ? 2 * nonzeros
+                                                  : 0,
           .persistent = persistent_bytes(matrix.rows, nonzeros, value_bytes)};
 }
 
 }  // namespace
 
-/// Rows are streamed unless something is said of groups of threads.
+/// Rows are streamed unless something is said of groups of threads, or many have the same columns.
 CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {
   const auto said = [&](int option) { return given_or_default(option, given) != "auto"; };
   const std::string_view rule = given_or_default(rule_option, given);
+  const std::string_view sharing = given_or_default(columns_option, given);
+  if (sharing == "shared") return shared_columns_launch(given);
   if (rule == "2012" || said(coop_option) || said(repeat_option) || said(block_size_option)) {
     if (rule == "2026" && given.contains("rule"))
       throw std::invalid_argument("operator 'csr' takes coop, repeat and block_size with rule: 2012 only");
     return cooperative_launch(rows, nonzeros, given);
   }
   const std::string_view index = given_or_default(index_option, given);
-  return {.narrow = index != "32", .wide = index != "16"};
+  if (sharing == "auto" && index == "auto" && rows >= rows_worth_sharing) return {.product = CsrProduct::automatic};
+  return {.product = CsrProduct::streamed, .narrow = index != "32", .wide = index != "16"};
 }
 
 OperatorDescription csr() {
   return {.name = "csr",
           .stores = "compressed rows",
-          .source = "Reguly & Giles 2012; Greathouse & Daga 2014",
+          .source = "Reguly & Giles 2012; Greathouse & Daga 2014; Balay et al. 1997",
           .needs = Needs::matrix,
           .cuda = true,
           .options = options,

@@ -4,8 +4,9 @@
 
 namespace femcg::operators {
 
-/// Compressed rows. On a GPU rows are streamed, a run of them per block, or by the fixed rule of Reguly & Giles 2012,
-/// groups of threads per row.
+/// Compressed rows. On a GPU rows are streamed, a run of them per block; where many have the same columns, these are
+/// stored once and their rows multiplied together; by the fixed rule of Reguly & Giles 2012 there are groups of threads
+/// per row.
 OperatorDescription csr();
 Makers csr_on_gpu();
 

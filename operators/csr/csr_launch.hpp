@@ -9,8 +9,15 @@
 namespace femcg::operators {
 
 /// How the product of compressed rows is spread over the threads of a GPU.
+enum class CsrProduct {
+  streamed,        ///< a block per run of rows (streamed_rows.cuh)
+  cooperative,     ///< groups of threads per row (csr_cooperative.cu)
+  shared_columns,  ///< a warp per rows with the same columns (csr_shared_columns.cu)
+  automatic        ///< shared columns where enough rows share them, else streamed
+};
 struct CsrLaunch {
-  int coop = 0;    ///< threads per row; 0: streamed, a block per run of rows
+  CsrProduct product = CsrProduct::automatic;
+  int coop = 0;    ///< threads per row
   int repeat = 1;  ///< rows that a group of threads takes, one after the other
   int block_size = 128;
   bool narrow = true;  ///< 16-bit columns where they fit (streamed only)
@@ -25,6 +32,10 @@ CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Opti
 template <std::floating_point T, std::floating_point Value>
 std::unique_ptr<Operator<T>> make_cooperative_csr(const CsrMatrix<Value>& matrix, Vector<T> diagonal,
                                                   const CsrLaunch& launch);
+
+/// The product on the GPU with columns that rows share (shared_columns.hpp).
+template <std::floating_point T, std::floating_point Value>
+std::unique_ptr<Operator<T>> make_shared_columns_csr(const CsrMatrix<Value>& matrix, Vector<T> diagonal);
 
 namespace streamed {
 
