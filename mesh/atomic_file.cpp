@@ -1,71 +1,28 @@
 #include "mesh/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <set>
 #include <streambuf>
-#include <string>
-#include <system_error>
+#include <thread>
 #include <utility>
+
+#include "mesh/temporary_file.hpp"
 
 namespace femcg::mesh {
 namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(int error, const fs::path& file) {
-  throw std::system_error(error, std::generic_category(), "cannot write " + file.string());
-}
-
-/// The unfinished file: removed when it goes out of scope, unless it was renamed before. Errors name `file`, which is
-/// what the user asked for.
-class Temporary {
- public:
-  Temporary(const fs::path& file, const fs::path& target) : file_(file) {
-    for (int attempt = 0;; ++attempt) {  // another process of this number may have died and left its temporary
-      name_ = target.string() + "." + std::to_string(::getpid()) + "-" + std::to_string(attempt) + ".part";
-      descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor_ >= 0) return;
-      if (errno != EEXIST) fail(errno, file_);
-    }
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (!name_.empty()) ::unlink(name_.c_str());
-  }
-
-  void write(const char* data, std::size_t size) {
-    while (size > 0) {
-      const ssize_t written = ::write(descriptor_, data, size);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail(errno, file_);
-      data += written;
-      size -= static_cast<std::size_t>(written);
-    }
-  }
-
-  void rename_to(const fs::path& target) {
-    // Some file systems cannot flush one file (EINVAL); it is written all the same.
-    if (::fsync(descriptor_) != 0 && errno != EINVAL) fail(errno, file_);
-    if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno, file_);
-    if (::rename(name_.c_str(), target.c_str()) != 0) fail(errno, file_);
-    name_.clear();
-  }
-
- private:
-  fs::path file_;
-  std::string name_;
-  int descriptor_ = -1;
-};
-
 /// Buffers small pieces and hands large ones straight through.
 class TemporaryBuffer : public std::streambuf {
  public:
-  explicit TemporaryBuffer(Temporary& file) : file_(file) { setp(buffer_.data(), buffer_.data() + buffer_.size()); }
+  explicit TemporaryBuffer(TemporaryFile& file) : file_(file) { setp(buffer_.data(), buffer_.data() + buffer_.size()); }
 
  protected:
   int_type overflow(int_type character) override {
@@ -86,37 +43,91 @@ class TemporaryBuffer : public std::streambuf {
   }
 
  private:
-  Temporary& file_;
+  TemporaryFile& file_;
   std::array<char, 1 << 16> buffer_;
 };
 
-/// Where to rename to: behind a symbolic link, and never in place of a directory or device.
-fs::path resolve(const fs::path& file) {
-  std::error_code error;
-  const fs::file_status status = fs::status(file, error);
-  if (!fs::exists(status)) return file;
-  if (fs::is_directory(status)) fail(EISDIR, file);
-  if (!fs::is_regular_file(status)) fail(ENOTSUP, file);
-  return fs::canonical(file);
-}
-
-}  // namespace
-
-void write_atomically(const fs::path& file, const std::function<void(std::ostream&)>& write) {
-  const fs::path target = resolve(file);
-  Temporary temporary(file, target);
+void fill(TemporaryFile& temporary, const FileContent& write) {
   TemporaryBuffer buffer(temporary);
   std::ostream stream(&buffer);
   stream.exceptions(std::ios::badbit | std::ios::failbit);  // rethrows what the buffer throws
   write(stream);
   stream.flush();
-  temporary.rename_to(target);
+  temporary.flush();
 }
 
-void write_atomically(const fs::path& file, std::string_view content) {
-  write_atomically(file, [content](std::ostream& stream) {
-    stream.write(content.data(), static_cast<std::streamsize>(content.size()));
-  });
+FileContent copy_of(std::string_view content) {
+  return
+      [content](std::ostream& stream) { stream.write(content.data(), static_cast<std::streamsize>(content.size())); };
+}
+
+/// A directory whose names are changed, one process at a time where the file system knows locks.
+class OpenDirectory {
+ public:
+  explicit OpenDirectory(const fs::path& directory)
+      : descriptor_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    using namespace std::chrono_literals;
+    // Whoever holds it for longer than a second wants something else with it.
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
+      std::this_thread::sleep_for(10ms);
+    }
+  }
+  OpenDirectory(const OpenDirectory&) = delete;
+  OpenDirectory& operator=(const OpenDirectory&) = delete;
+  ~OpenDirectory() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  /// What was renamed and removed so far comes before what follows, in a crash too.
+  void flush() const {
+    if (descriptor_ >= 0) ::fsync(descriptor_);
+  }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+void write_atomically(const fs::path& file, const FileContent& write) {
+  TemporaryFile temporary(file);
+  fill(temporary, write);
+  temporary.rename();
+}
+
+void write_atomically(const fs::path& file, std::string_view content) { write_atomically(file, copy_of(content)); }
+
+FileGroup::FileGroup(fs::path directory) : directory_(std::move(directory)) {}
+FileGroup::~FileGroup() = default;
+
+void FileGroup::add(const std::string& name, const FileContent& write) {
+  files_.push_back(std::make_unique<TemporaryFile>(directory_ / name));
+  fill(*files_.back(), write);
+}
+
+void FileGroup::add(const std::string& name, std::string_view content) { add(name, copy_of(content)); }
+
+void FileGroup::leave_out(const std::string& name) { left_out_.push_back(resolve_target(directory_ / name)); }
+
+void FileGroup::put_in_place() {
+  const OpenDirectory directory(directory_);
+  TemporaryFile& last = *files_.back();
+  last.remove_earlier();
+  directory.flush();
+  for (const fs::path& file : left_out_)
+    if (::unlink(file.c_str()) != 0 && errno != ENOENT) fail_to_write(errno, file);
+  for (const auto& file : files_)
+    if (file.get() != &last) file->rename();
+  directory.flush();
+  last.rename();
+  directory.flush();
+}
+
+void prepare_for_files(const fs::path& directory, const std::vector<std::string>& names) {
+  std::set<fs::path> places{directory};  // and those of files behind a link
+  for (const std::string& name : names) places.insert(resolve_target(directory / name).parent_path());
+  for (const fs::path& place : places) remove_abandoned(place);
+  const TemporaryFile attempt(directory / names.front());
 }
 
 }  // namespace femcg::mesh

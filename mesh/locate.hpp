@@ -15,7 +15,8 @@ struct Location {
 };
 
 /// Finds the cell of a point (z ignored in 2D) by inverting the cell maps with Newton's method; a point on the
-/// boundary, to 1e-9 of a cell, is inside. Nothing where the point lies outside the mesh.
+/// boundary, to 1e-9 of a cell or the rounding of coordinates, is inside. Nothing where the point lies outside the
+/// mesh.
 std::optional<Location> locate(const Mesh& mesh, const std::array<double, 3>& point);
 
 }  // namespace femcg::mesh

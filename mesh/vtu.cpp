@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "mesh/atomic_file.hpp"
+#include "mesh/first_failure.hpp"
 
 namespace femcg::mesh {
 namespace {
@@ -60,21 +61,27 @@ template <class Gather>
 std::vector<double> evaluate(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
                              const Eigen::MatrixXd& basis, int components, const Gather& gather) {
   std::vector<double> result(std::size_t(space.dof_count()) * components);
+  FirstFailure failure;
 #pragma omp parallel
   {
-    Eigen::MatrixXd coefficients = Eigen::MatrixXd::Zero(basis.cols(), components);
-    Eigen::MatrixXd values(basis.rows(), components);
+    Eigen::MatrixXd coefficients, values;
+    failure.guard(FirstFailure::preparation, [&] {
+      coefficients = Eigen::MatrixXd::Zero(basis.cols(), components);
+      values.resize(basis.rows(), components);
+    });
 #pragma omp for
-    for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell) {
-      gather(cell, coefficients);
-      values.noalias() = basis * coefficients;
-      const auto dofs = space.dofs(cell);
-      for (std::size_t node = 0; node < dofs.size(); ++node) {
-        if (first_cell[dofs[node]] != cell) continue;
-        for (int c = 0; c < components; ++c) result[std::size_t(dofs[node]) * components + c] = values(node, c);
-      }
-    }
+    for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
+      failure.guard(cell, [&] {
+        gather(cell, coefficients);
+        values.noalias() = basis * coefficients;
+        const auto dofs = space.dofs(cell);
+        for (std::size_t node = 0; node < dofs.size(); ++node) {
+          if (first_cell[dofs[node]] != cell) continue;
+          for (int c = 0; c < components; ++c) result[std::size_t(dofs[node]) * components + c] = values(node, c);
+        }
+      });
   }
+  failure.rethrow();
   return result;
 }
 
@@ -110,18 +117,21 @@ class CompressedArray {
     constexpr std::int64_t block = block_bytes / sizeof(T);
     CompressedArray array;
     array.resize(count * std::int64_t{sizeof(T)});
-    bool failed = false;
+    FirstFailure failure;
 #pragma omp parallel
     {
-      std::vector<T> values(block);
-#pragma omp for schedule(dynamic) reduction(|| : failed)
-      for (std::int64_t b = 0; b < array.blocks(); ++b) {
-        const std::size_t size = std::min(block, count - b * block);
-        fill(b * block, std::span(values.data(), size));
-        failed = !array.compress(b, values.data(), size * sizeof(T)) || failed;
-      }
+      std::vector<T> values;
+      failure.guard(FirstFailure::preparation, [&] { values.resize(block); });
+#pragma omp for schedule(dynamic)
+      for (std::int64_t b = 0; b < array.blocks(); ++b)
+        failure.guard(b, [&] {
+          const std::size_t size = std::min(block, count - b * block);
+          fill(b * block, std::span(values.data(), size));
+          // The only error left to zlib: the output has room.
+          if (!array.compress(b, values.data(), size * sizeof(T))) throw std::bad_alloc();
+        });
     }
-    if (failed) throw std::bad_alloc();  // the only error left to zlib: the output has room
+    failure.rethrow();
     return array;
   }
 
@@ -256,7 +266,7 @@ void add_cells(Grid& grid, const FunctionSpace& space) {
 
 }  // namespace
 
-void write_vtu(const std::filesystem::path& file, const FunctionSpace& space, std::span<const PointField> point_fields,
+void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const PointField> point_fields,
                std::span<const CellField> cell_fields) {
   const Mesh& mesh = space.mesh();
   for (const PointField& field : point_fields)
@@ -282,7 +292,12 @@ void write_vtu(const std::filesystem::path& file, const FunctionSpace& space, st
   grid.open("CellData");
   for (const CellField& field : cell_fields) grid.add("Int32", field.name, 1, compress(field.values));
   grid.close("CellData");
-  write_atomically(file, [&](std::ostream& stream) { grid.write(stream); });
+  grid.write(stream);
+}
+
+void write_vtu(const std::filesystem::path& file, const FunctionSpace& space, std::span<const PointField> point_fields,
+               std::span<const CellField> cell_fields) {
+  write_atomically(file, [&](std::ostream& stream) { write_vtu(stream, space, point_fields, cell_fields); });
 }
 
 }  // namespace femcg::mesh

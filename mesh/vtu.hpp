@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ Eigen::MatrixXd vtk_lagrange_points(CellShape shape, int degree);
 /// flushed and renamed. Throws std::system_error where it cannot be written, std::invalid_argument for a field of
 /// another length.
 void write_vtu(const std::filesystem::path& file, const FunctionSpace& space, std::span<const PointField> point_fields,
+               std::span<const CellField> cell_fields);
+/// The same to a stream.
+void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const PointField> point_fields,
                std::span<const CellField> cell_fields);
 
 }  // namespace femcg::mesh

@@ -33,8 +33,9 @@ template std::unique_ptr<Operator<float>> OperatorDescription::make(const Ingred
 
 void check_options(const OperatorDescription& row, const Options& given) {
   for (const auto& [name, value] : given) {
-    const auto known = std::find_if(row.options.begin(), row.options.end(),
-                                    [&](const OptionDescription& option) { return option.name == name; });
+    const auto known =
+        std::find_if(row.options.begin(), row.options.end(),
+                     [&wanted = name](const OptionDescription& option) { return option.name == wanted; });
     if (known == row.options.end()) {
       std::string names;
       for (const OptionDescription& option : row.options)

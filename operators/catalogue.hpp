@@ -41,8 +41,8 @@ struct Extent {
   const CsrMatrix<T>* matrix = nullptr;  ///< its row offsets are looked at, and nothing else; null where none is needed
 };
 
-/// A function for each precision.
-template <template <std::floating_point> class Function>
+/// A function for each precision. (clang 14 fails on a template of a template with a constraint.)
+template <template <typename> class Function>
 struct InEachPrecision {
   Function<double> in_double = nullptr;
   Function<float> in_single = nullptr;
@@ -57,12 +57,12 @@ struct InEachPrecision {
 };
 
 /// Makes an operator on one backend.
-template <std::floating_point T>
+template <typename T>
 using Maker = std::unique_ptr<Operator<T>> (*)(const Ingredients<T>&, const Options&);
 using Makers = InEachPrecision<Maker>;
 
 /// Estimates its memory on either. Throws what making would throw, where that is known from the lengths of rows alone.
-template <std::floating_point T>
+template <typename T>
 using Estimator = StorageEstimate (*)(const Extent<T>&, const Options&);
 
 /// One row of the catalogue.

@@ -51,7 +51,7 @@ std::unique_ptr<Discretisation> discretise(const Case& resolved, Progress& progr
   progress.step("numbering the unknowns and assembling the load");
   timed(made->seconds.space, [&] {
     made->space.emplace(make_space(resolved, made->mesh));
-    made->problem.emplace(made->resolved, *made->space);
+    made->problem.emplace(made->resolved.problem, *made->space);
   });
   return made;
 }

@@ -11,15 +11,19 @@
 #include "operators/catalogue.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/sparse/csr_matrix.hpp"
+#include "solver/benchmark/kept_bandwidth.hpp"
+#include "solver/benchmark/processor_time.hpp"
 #include "solver/benchmark/timing.hpp"
-#include "solver/case/coefficients.hpp"
+#include "solver/coefficients/field.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/problem/measure.hpp"
+#include "solver/problem/number_range.hpp"
 #include "solver/problem/problem.hpp"
+#include "solver/problem/scaled_load.hpp"
 #include "solver/problem/setup.hpp"
 #include "solver/records/record.hpp"
 
@@ -107,8 +111,10 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
   const auto a = make_operator<T>(resolved, problem, progress, record);
   record.footprint = a->footprint();
   record.chosen = a->chosen();
+  placed(resolved.solver.precision_place, [&] { require_range(*a); });
+  const ScaledLoad scaled = scaled_load(problem.load());
   operators::Vector<T> load(problem.form().unknowns);
-  std::ranges::transform(problem.load(), load.data(), [](double value) { return static_cast<T>(value); });
+  std::ranges::transform(scaled.values, load.data(), [](double value) { return static_cast<T>(value); });
   const operators::Vector<T> b = timed(record.seconds.transfer, [&] { return operators::copied(load, record.device); });
   const PreconditionerChoice& choice = resolved.solver.preconditioner;
   const auto preconditioner =
@@ -121,7 +127,7 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
   options.method = resolved.solver.method;
   options.loop = resolved.solver.loop;
   options.preconditioner = preconditioner.get();
-  options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x); };
+  options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x, scaled.values); };
   options.monitor = [&](const Iteration& iteration) {
     if (progress.due())
       progress.update(fmt::format("CG iteration {}, relative residual {:.2e} (to {:.0e}), {:.0f} iterations/s",
@@ -130,42 +136,45 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
     return !stop();
   };
   std::vector<double> solution;
+  const ProcessorTime before = processor_time();
   try {
     record.solve = timed(record.seconds.solve, [&] { return conjugate_gradients(*a, b, solution, options); });
   } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
     throw InputError(at_place(resolved.solver.loop_place, error.what()));
   }
-  record.solve.true_relative_residual = problem.relative_residual(solution);
+  scale(solution, -scaled.exponent);
+  if (record.device == operators::Device::host && was_refused(processor_time() - before, record.machine.threads))
+    record.remarks.emplace_back(refused_time);
   progress.step("timing the product");
   if (record.solve.reason != StopReason::interrupted) record.apply = time_products(*a);
   return solution;
 }
 
-void write_vtu(const Case& resolved, const Problem& problem, const std::vector<double>& dofs) {
+void write_vtu(std::ostream& stream, const Case& resolved, const Problem& problem, const std::vector<double>& dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
   std::vector<mesh::PointField> fields{{"u", dofs}};
   std::vector<double> exact, error;
-  if (resolved.exact) {
-    exact = interpolate(FieldOnRegions(*resolved.exact, "exact", space.mesh(), std::nullopt), space);
+  if (resolved.problem.exact) {
+    exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", space.mesh(), std::nullopt), space);
     for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(dofs[i] - exact[i]);
     fields.push_back({"exact", exact});
     fields.push_back({"error", error});
   }
   const std::vector<mesh::CellField> cell_fields{{"region", space.mesh().cell_regions}};
-  mesh::write_vtu(resolved.output.directory / "solution.vtu", space, fields, cell_fields);
+  mesh::write_vtu(stream, space, fields, cell_fields);
 }
 
 void write_results(const Case& resolved, const Problem& problem, const std::vector<double>& dofs,
                    const Record& record) {
-  const std::filesystem::path& directory = resolved.output.directory;
-  const std::string result = to_text(to_json(record));
-  // What an earlier run left must not be taken for this one's: result.json goes first and comes last.
-  std::filesystem::remove(directory / "result.json");
-  std::filesystem::remove(directory / "solution.vtu");
-  mesh::write_atomically(directory / "case.yaml", to_yaml(resolved));
-  mesh::write_atomically(directory / "residuals.csv", to_csv(record.solve.history));
-  if (resolved.output.vtu) write_vtu(resolved, problem, dofs);
-  mesh::write_atomically(directory / "result.json", result);
+  mesh::FileGroup files(resolved.output.directory);
+  files.add("case.yaml", to_yaml(resolved));
+  files.add("residuals.csv", to_csv(record.solve.history));
+  if (resolved.output.vtu)
+    files.add("solution.vtu", [&](std::ostream& stream) { write_vtu(stream, resolved, problem, dofs); });
+  else
+    files.leave_out("solution.vtu");
+  files.add("result.json", to_text(to_json(record)));
+  files.put_in_place();
 }
 
 }  // namespace
@@ -183,17 +192,17 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.precision = resolved.solver.precision;
   record.preconditioner = resolved.solver.preconditioner;
   record.device = choose_device(resolved, resolved.solver.op);
-  if (record.device == operators::Device::cuda) require_gpu();
+  if (record.device == operators::Device::cuda) require_gpu(resolved.solver.device);
   record.machine.device = device_name(record.device);
 
   progress.step("meshing");
   const mesh::Mesh mesh = timed(record.seconds.mesh, [&] { return make_mesh(resolved); });
   progress.step("numbering the unknowns");
   const mesh::FunctionSpace space = timed(record.seconds.space, [&] { return make_space(resolved, mesh); });
-  const Probes probes = locate_probes(resolved, mesh);
+  const Probes probes = locate_probes(resolved.output.probes, mesh);
   progress.step("assembling the load");
-  const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved, space); });
-  prepare_directory(resolved.output.directory);
+  const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
+  prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", "solution.vtu", "result.json"});
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
@@ -204,10 +213,10 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   progress.step("measuring the solution");
   const std::vector<double> dofs = problem.to_dofs(unknowns);
   record.quantities = measure(problem, probes, dofs);
-  if (resolved.exact) record.errors = measure_errors(*resolved.exact, problem, dofs);
+  if (resolved.problem.exact) record.errors = measure_errors(*resolved.problem.exact, problem, dofs);
   record.peak_memory_bytes = peak_memory();
   progress.step("measuring the copy bandwidth");
-  const CopyBandwidth copies = measure_copy_bandwidth(record.device);
+  const CopyBandwidth copies = copy_bandwidth_of(record.device);
   record.machine.copy_bandwidth = copies.bytes_per_second;
   if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
 
@@ -226,10 +235,10 @@ std::string check(const Case& resolved, const Console& console) {
   progress.step("meshing");
   const mesh::Mesh mesh = make_mesh(resolved);
   const mesh::FunctionSpace space = make_space(resolved, mesh);
-  locate_probes(resolved, mesh);
+  locate_probes(resolved.output.probes, mesh);
   progress.step("checking the problem");
-  const Problem problem(resolved, space);
-  if (resolved.exact) interpolate(FieldOnRegions(*resolved.exact, "exact", mesh, std::nullopt), space);
+  const Problem problem(resolved.problem, space);
+  if (resolved.problem.exact) interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
   progress.step("estimating the memory");
   const MemoryEstimate need = resolved.solver.precision == Precision::double_
                                   ? need_of<double>(resolved, problem, device)

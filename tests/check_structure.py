@@ -12,7 +12,7 @@ PRIVATE = "/".join(["", "home", "someone", "mesh.msh"])
 SOUND = {
     "CMakeLists.txt": "project(femcg)\n",
     "mesh/mesh.hpp": "#pragma once\n#include <vector>\n",
-    "mesh/gmsh_reader.cpp": '#include <gmsh.h>\n#include "mesh/mesh.hpp"\n',
+    "mesh/gmsh/gmsh_reader.cpp": '#include <gmsh.h>\n#include "mesh/mesh.hpp"\n',
     "operators/backend/vector.hpp": '#pragma once\n#include "mesh/mesh.hpp"\n',
     "operators/backend/device.cu": "#include <cuda_runtime.h>\n#if CUDART_VERSION < 12000\n#endif\n",
     "operators/operator.hpp": '#pragma once\n#include "operators/backend/vector.hpp"\n',
@@ -66,7 +66,8 @@ class CheckStructure(unittest.TestCase):
             ("solver/case/a.cpp", '#include "solver/run.cpp"\n', 1, "solver/case/ must not"),
             ("operators/csr/csr.cpp", "#  include <cuda_runtime.h>\n", 1, "*.cu"),
             ("solver/run.cpp", "#include <yaml-cpp/yaml.h>\n", 1, "solver/case"),
-            ("mesh/mesh.cpp", "#include <gmsh.h>\n", 1, "mesh/gmsh_*"),
+            ("mesh/mesh.cpp", "#include <gmsh.h>\n", 1, "mesh/gmsh/gmsh_*"),
+            ("mesh/box.cpp", '#include "mesh/gmsh/gmsh_reader.cpp"\n', 1, "mesh <- operators"),
             ("mesh/mesh.cpp", '#include "mesh.hpp"\n', 1, "from the root"),
             ("mesh/mesh.cpp", "int a;\n#ifdef NDEBUG\n#endif\n", 2, "conditionally"),
             ("cases/a.yaml", f"mesh:\n  file: {PRIVATE}\n", 2, "one person's machine"),

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "mesh/gmsh_reader.hpp"
+#include "mesh/gmsh/gmsh_reader.hpp"
 
 namespace femcg::tests {
 

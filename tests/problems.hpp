@@ -6,6 +6,7 @@
 
 #include "operators/catalogue.hpp"
 #include "operators/sparse/csr_matrix.hpp"
+#include "solver/case/case.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/problem/measure.hpp"
@@ -46,9 +47,9 @@ inline solver::Case make_case(int degree, const std::string& diffusion, const st
   solver::Case made;
   made.file = "test.yaml";
   made.degree = degree;
-  made.quadrature = degree + 1;
-  made.diffusion = field(diffusion);
-  made.source = field(source);
+  made.problem.quadrature = degree + 1;
+  made.problem.diffusion = field(diffusion);
+  made.problem.source = field(source);
   return made;
 }
 
@@ -94,7 +95,7 @@ inline Solved solve(const solver::Case& resolved, const mesh::Mesh& mesh, const 
                     double tolerance = 1e-12, operators::Device device = operators::Device::host) {
   Solved solved;
   solved.space = std::make_unique<mesh::FunctionSpace>(mesh, resolved.degree);
-  solved.problem = std::make_unique<solver::Problem>(resolved, *solved.space);
+  solved.problem = std::make_unique<solver::Problem>(resolved.problem, *solved.space);
   Assembled assembled(*solved.problem);
   assembled.from.device = device;
   solved.dofs = solve_with(name, assembled, *solved.problem, tolerance, &solved.cg);

@@ -1,12 +1,14 @@
 // The built program as its user meets it: what it prints where, and its exit status.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cctype>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "operators/catalogue.hpp"
-#include "solver/case/expression.hpp"
+#include "solver/coefficients/expression.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "tests/program.hpp"
 
@@ -73,7 +75,7 @@ TEST_CASE("a wrong case is one line a problem, placed, and status 2") {
   check_refused("run $cases/minimal.yaml --set degree=9", "--set degree: degree must be");
   check_refused("run $cases/minimal.yaml --operator cssr", "--operator: unknown operator 'cssr'; did you mean 'csr'?");
   check_refused("check $cases/minimal.yaml --device gpu",
-                "--device: solver.device must be auto, cpu or cuda, not 'gpu'");
+                "--device: solver.device must be auto, cpu, cuda, or a GPU by its number such as cuda:1, not 'gpu'");
   check_refused("check $cases/minimal.yaml --set $'title=[a\\nb'", "--set title: this is not valid YAML");
   CHECK(program_run("check $cases/minimal.yaml --set degre=2 --set degree=7").err ==
         "--set degre: unknown key 'degre'; did you mean 'degree'?\n"
@@ -121,6 +123,57 @@ TEST_CASE("run says by its status whether it converged") {
   CHECK(nowhere.err == "femcg: cannot make the results folder '/dev/null/here': Not a directory\n");
 }
 
+TEST_CASE("numbers that a precision cannot hold are blamed on it, not on the matrix") {
+  const std::string run = "run $cases/minimal.yaml --set equation.source=1 --set solver.precision=";
+  const std::string single = "solver.precision: single precision holds numbers from 1.2e-38 to 3.4e+38, and ";
+  for (const char* diffusion : {"1e-60", "1e60", "1e-40", "1e38"})
+    check_refused(run + "single --set equation.diffusion=" + diffusion,
+                  single + "the diagonal of the matrix leaves them; take double, or scale");
+  check_refused(run + "double --set equation.diffusion=1e-320",
+                "solver.precision: double precision holds numbers from 2.2e-308 to 1.8e+308, and the diagonal");
+  for (const char* numbers : {"single --set equation.diffusion=1e-30", "single --set equation.diffusion=1e30",
+                              "double --set equation.diffusion=1e-60", "double --set equation.diffusion=1e-250"})
+    CHECK_MESSAGE(program_run(run + numbers).status == 0, numbers);
+  const Result compared = shell(
+      "$femcg compare $cases/minimal.yaml --set equation.source=1 --set "
+      "equation.diffusion=1e-60 --set solver.precision=single --operators csr,matrix-free");
+  CHECK(compared.status == 2);
+  CHECK(contains(compared.err, single + "the diagonal of the matrix leaves them"));
+  CHECK_FALSE(contains(compared.out, "disagrees"));
+}
+
+TEST_CASE("a load of any size has its solution, and what is called converged is") {
+  const auto solved = [](const std::string& numbers, const std::string& case_file = "minimal.yaml") {
+    const Result run = shell("$femcg run $cases/" + case_file + " --output results --set " + numbers +
+                             " > /dev/null && cat results/result.json");
+    REQUIRE_MESSAGE(run.status == 0, numbers, ": ", run.err);
+    const auto record = nlohmann::json::parse(run.out);
+    CHECK(record["solve"]["reason"] == "converged");
+    CHECK(record["solve"]["true_relative_residual"].get<double>() <= 1e-8);
+    return record["quantities"]["maximum"].get<double>();
+  };
+  const double one = solved("equation.source=1");
+  REQUIRE(one > 0);
+  for (const double size : {1e-60, 1e-158, 1e-160, 1e-280, 1e60, 1e200, 1e280})
+    for (const char* precision : {"single", "double"})
+      CHECK(solved(fmt::format("equation.source={} --set solver.precision={}", size, precision)) / size ==
+            doctest::Approx(one).epsilon(1e-7));
+  const double small = solved("equation.source=1 --set mesh.box.size=[1e-25,1e-25] --set solver.precision=single");
+  CHECK(small / 1e-50 == doctest::Approx(one).epsilon(1e-6));
+  for (const char* lost : {"1e-305", "1e-323"})
+    check_refused(std::string("run $cases/minimal.yaml --set equation.source=") + lost, "the load underflows: scale");
+}
+
+TEST_CASE("a GPU whose number no machine has is status 3") {
+  for (const char* command : {"run", "compare"}) {
+    const Result result =
+        program_run(std::string(command) + " $cases/minimal.yaml --set equation.source=1 --device cuda:999");
+    CHECK(result.status == 3);
+    CHECK(result.err.starts_with("femcg: device cuda:999 was asked for, but "));
+    CHECK(lines(result.err) == 1);
+  }
+}
+
 TEST_CASE("a run on a GPU that is not there, on this machine or in this build, is status 3" * needs_no_gpu()) {
   const Result no_gpu = program_run("run $cases/minimal.yaml --set equation.source=1 --device cuda");
   CHECK(no_gpu.status == 3);
@@ -129,13 +182,24 @@ TEST_CASE("a run on a GPU that is not there, on this machine or in this build, i
   CHECK(no_gpu.err.starts_with("femcg: device cuda was asked for, but there is none: "));
 }
 
-TEST_CASE("Ctrl-C ends a run in order, with what it has") {
-  const Result result = shell(
+TEST_CASE("Ctrl-C, SIGTERM and a closed terminal end a run in order, with what it has") {
+  const std::string endless =
       "$femcg run $cases/minimal.yaml --set equation.source=1 --set mesh.box.cells=[300,300] --set degree=2 "
-      "--set solver.preconditioner=none --set solver.tolerance=1e-300 --set solver.max_iterations=1000000000 & "
-      "sleep 3; kill -INT $!; wait $!; status=$?; cat results/minimal/result.json; exit $status");
-  CHECK(result.status == 1);
-  CHECK(contains(result.out, "\"reason\": \"interrupted\""));
+      "--set solver.preconditioner=none --set solver.tolerance=1e-300 --set solver.max_iterations=1000000000 & sleep "
+      "3; ";
+  const std::string end = "; wait $!; status=$?; ls -A results/minimal; cat results/minimal/result.json; exit $status";
+  for (const std::string kills : {"kill -INT $!", "kill -TERM $!", "kill -HUP $!; sleep 0.02; kill -HUP $!"}) {
+    const Result result = shell(endless + kills + end);
+    INFO(kills, " -> ", result.err);
+    CHECK(result.status == 1);
+    CHECK(result.err.empty());
+    CHECK(contains(result.out, "interrupted"));
+    CHECK(contains(result.out, "case.yaml\nresiduals.csv\nresult.json\nsolution.vtu\n"));
+    CHECK(contains(result.out, "\"reason\": \"interrupted\""));
+  }
+  // Under nohup a closed terminal changes nothing.
+  const Result nohup = shell("trap '' HUP; " + endless + "kill -HUP $!; sleep 1; kill -0 $! && kill -KILL $!");
+  CHECK(nohup.status == 0);
 }
 
 TEST_CASE("list shows everything of this build, a line each") {
@@ -182,7 +246,7 @@ TEST_CASE("a full disk is a failure" * doctest::skip(!fs::exists("/dev/full"))) 
 }
 
 TEST_CASE("info tells version, build, threads and bandwidth") {
-  const Result result = shell("OMP_NUM_THREADS=1 $femcg info");
+  const Result result = shell("OMP_NUM_THREADS=1 XDG_CACHE_HOME=$PWD $femcg info --measure");
   CHECK(result.status == 0);
   CHECK(result.err.empty());
   for (const char* word : {"femcg ", "compiler", "architecture", "Gmsh", "CUDA", "threads         1 of", "GB/s"})

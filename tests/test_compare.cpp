@@ -95,7 +95,7 @@ TEST_CASE("a sweep is every combination, what needs the same mesh in a row") {
   CHECK(points[1].resolved.solver.precision == solver::Precision::double_);
   CHECK(points[3].values.at("degree") == "3");
   CHECK(points[3].values.at("precision") == "double");
-  CHECK(points[3].resolved.quadrature == 4);  // the default follows the degree
+  CHECK(points[3].resolved.problem.quadrature == 4);  // the default follows the degree
 
   const auto swept = solver::expand_operators(points[0].resolved.compare);
   REQUIRE(swept.size() == 5);  // csr has none of these options
@@ -140,7 +140,8 @@ TEST_CASE("a sweep that means nothing is one sentence with its place") {
   CHECK(complaint("compare: {sweep: {degree: 3}}").find("compare.sweep.degree must be a list of values") !=
         std::string::npos);
   CHECK(complaint("compare: {sweep: {solver.device: [cpu]}}").find("cannot be swept") != std::string::npos);
-  CHECK(complaint("compare: {devices: [gpu]}").find("must be auto, cpu or cuda") != std::string::npos);
+  CHECK(complaint("compare: {devices: [gpu]}").find("must be auto, cpu, cuda, or a GPU by its number such as cuda:1") !=
+        std::string::npos);
 }
 
 TEST_CASE("every operator agrees with the reference on curved hexahedra with varying diffusion, in both precisions") {

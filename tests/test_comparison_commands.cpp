@@ -89,8 +89,9 @@ TEST_CASE("what is wrong with a comparison is one sentence and status 2, before 
   check_refused("compare" + square + "--iterations 0",
                 "--iterations: compare.iterations must be a whole number from 1");
   check_refused("compare" + square + "--repetitions x", "--repetitions: compare.repetitions must be a whole number");
-  check_refused("compare" + square + "--device gpu",
-                "--device: compare.devices[0] must be auto, cpu or cuda, not 'gpu'");
+  check_refused(
+      "compare" + square + "--device gpu",
+      "--device: compare.devices[0] must be auto, cpu, cuda, or a GPU by its number such as cuda:1, not 'gpu'");
   check_refused("compare" + square + "--set 'compare.sweep={degre: [1]}'", "did you mean 'degree'?");
   check_refused("compare" + square + "--set 'compare.sweep={refine: []}'",
                 "compare.sweep.refine must be a list of values");
@@ -185,6 +186,47 @@ TEST_CASE("what is wrong with the files of a report is one sentence and status 2
   check_refused("report --ouput x one.json", "unknown option '--ouput'; did you mean '--output'?");
 }
 
+TEST_CASE("records that are none are refused in a sentence, however they are nested") {
+  const auto refused = [](const std::string& script, const std::string& part) {
+    check_refused("report one.json", part, little_memory + "python3 -c '" + script + "' > one.json");
+  };
+  refused("print(\"[\" * 200000)", "one.json: its values are nested too deeply for a compare.json");
+  refused("print(\"[\" * 200000 + \"]\" * 200000)", "one.json: its values are nested too deeply");
+  refused("print(\"[{\\\"a\\\":\" * 9 + \"[\" * 9)", "one.json: its values are nested too deeply");
+  refused("print([{str(k): 1 for k in range(100000)}])", "one.json: ");
+  refused("print(str([{str(k): 1 for k in range(501)}]).replace(chr(39), chr(34)))",
+          "one.json: a map has more than 500 keys");
+  refused("print(\"[\" + \"[],\" * 6000000)", "one.json: more than 5000000 values");
+  refused("print(\" \" * 65000000)", "one.json: this is too large for a compare.json (64 MB at most)");
+}
+
+TEST_CASE("values of a wrong kind are named by file, record and key") {
+  const auto refused = [](const std::string& change, const std::string& part) {
+    const Result result = shell(
+        "cat > change.py <<'EOF'\nimport json, sys\nrecords = json.load(open(sys.argv[1]))[:2]\n"
+        "record = records[1]\n" +
+        change + "\njson.dump(records, open('one.json', 'w'))\nEOF\npython3 change.py " +
+        (source_directory() / "cases/h200/cube_formats.json").string() +
+        " && $femcg report one.json; status=$?; $femcg matrix $matrices/laplace.mtx --baseline one.json; "
+        "test $? = $status && exit $status");
+    INFO(change, " -> ", result.err);
+    CHECK(result.status == 2);
+    CHECK(result.out.empty());
+    CHECK(lines(result.err) == 2);
+    CHECK(result.err == part + "\n" + part + "\n");
+  };
+  refused("record['solve']['iterations'] = 'many'",
+          "one.json: solve.iterations of record 2 must be a number, not a text");
+  refused("record['problem']['unknowns'] = [1]", "one.json: problem.unknowns of record 2 must be a number, not a list");
+  refused("record['operator']['name'] = 3", "one.json: operator.name of record 2 must be a text, not a number");
+  refused("record['apply'] = None", "one.json: apply of record 2 must be a map, not null");
+  refused("record['matrix'] = {'row_lengths': {'histogram': [[1, 2], [3]]}}",
+          "one.json: matrix.row_lengths.histogram of record 2 must be a list of pairs of numbers");
+  refused("record['sweep'] = {'degree': {}}", "one.json: sweep of record 2 must be a map of texts");
+  refused("record['operator']['options'] = {'coop': []}",
+          "one.json: operator.options of record 2 must be a map of numbers and texts");
+}
+
 TEST_CASE("a build without the page says so where one is asked for" * doctest::skip(femcg::solver::has_report_page())) {
   const Result none = shell(make + "$femcg report copy.json");
   CHECK(none.status == 3);
@@ -208,11 +250,12 @@ TEST_CASE("a stored comparison becomes the page that it had" * doctest::skip(!fe
   CHECK(lines(nowhere.err) == 1);
 }
 
-TEST_CASE("Ctrl-C ends a comparison with what was measured, and status 1") {
+TEST_CASE("Ctrl-C or SIGTERM ends a comparison with what was measured, and status 1") {
   const std::string start =
       "$femcg compare" + square + "--set mesh.box.cells=[40,40] --operators csr,eigen --threads 1 --output made ";
-  const std::string stop = " & sleep 3; kill -INT $!; wait $!; status=$?; cat made/compare.json >&2; exit $status";
-  const Result between = shell(start + "--iterations 1000 --repetitions 1000" + stop);
+  const std::string end = " $!; wait $!; status=$?; cat made/compare.json >&2; exit $status";
+  const std::string stop = " & sleep 3; kill -INT" + end, terminate = " & sleep 3; kill -TERM" + end;
+  const Result between = shell(start + "--iterations 1000 --repetitions 1000" + terminate);
   CHECK(between.status == 1);
   const std::string note = "note: interrupted; the results hold what was measured until then\n";
   REQUIRE(between.err.starts_with(note));
@@ -292,6 +335,37 @@ TEST_CASE("both precisions, in the order of all tables; what does not fit in sin
   CHECK(half.records[0]["comparison"]["reason"] ==
         "the matrix has an entry 1e+60, which is too large for single precision");
   CHECK(half.records[1]["comparison"]["status"] == "timed");
+}
+
+TEST_CASE("matrices of any size within the range of the precision are timed with CG, others are wrong input") {
+  const auto chain = [](const std::string& size) {
+    return matrix_file("m.mtx", "coordinate real symmetric",
+                       "3 3 5\\n1 1 2.5" + size + "\\n2 2 2.5" + size + "\\n3 3 2.5" + size + "\\n2 1 -1" + size +
+                           "\\n3 2 -1" + size + "\\n");
+  };
+  for (const char* size : {"e-289", "e-160", "e150", "e289"}) {
+    const Comparison made(chain(size) + "$femcg matrix m.mtx" + quick);
+    for (const ordered_json& record : made.records) {
+      INFO(size, " ", record["operator"]["name"].get<std::string>());
+      CHECK(record["comparison"]["status"] == "timed");
+      CHECK(record["solve"]["iterations_per_second"] > 0);
+    }
+  }
+  for (const char* size : {"e-29", "e29"}) {
+    const Comparison made(chain(size) + "$femcg matrix m.mtx --precision single" + quick);
+    for (const ordered_json& record : made.records) CHECK(record["comparison"]["status"] == "timed");
+  }
+  for (const char* size : {"e307", "e300", "e-300", "e-320"}) {
+    const Result result = shell(chain(size) + "$femcg matrix m.mtx" + quick);
+    CHECK(result.status == 2);
+    CHECK(lines(result.err) == 1);
+    CHECK(contains(result.err, "; scale the matrix"));
+  }
+  for (const char* size : {"e38", "e-38", "e-45"}) {
+    const Result result = shell(chain(size) + "$femcg matrix m.mtx --operators csr --precision single" + quick);
+    CHECK(result.status == 2);
+    CHECK(contains(result.err, "for single precision"));
+  }
 }
 
 TEST_CASE("reordering finds the chain in a shuffled one, and says both bandwidths") {

@@ -52,22 +52,22 @@ TEST_CASE("L2 errors fall with h^(p+1) and H1 errors with h^p on distorted meshe
       CAPTURE(degree);
       const Manufactured solution = manufactured(mesh::dimension(shape));
       solver::Case made = make_case(degree, solution.diffusion, solution.source);
-      made.exact = field(solution.exact);
-      made.boundary = {value_on("all", solution.exact)};
+      made.problem.exact = field(solution.exact);
+      made.problem.boundary = {value_on("all", solution.exact)};
       const int n = coarse_cells(shape, degree);
       mesh::Mesh mesh = mesh::refine(mesh::make_box({shape, {n, n, n}, {1, 1, 1}, 0.15}));
       std::map<std::string, solver::Errors> coarse;
       for (const bool fine : {false, true}) {
         if (fine) mesh = mesh::refine(mesh);
         const mesh::FunctionSpace space(mesh, degree);
-        const solver::Problem problem(made, space);
+        const solver::Problem problem(made.problem, space);
         const Assembled assembled(problem);
         for (const operators::OperatorDescription& row : operators::catalogue()) {
           if (!row.host()) continue;
           const std::string name(row.name);
           CAPTURE(name);
           const std::vector<double> dofs = solve_with(name, assembled, problem, 1e-11);
-          const solver::Errors errors = solver::measure_errors(*made.exact, problem, dofs);
+          const solver::Errors errors = solver::measure_errors(*made.problem.exact, problem, dofs);
           if (fine) {
             const double l2 = std::log2(coarse[name].l2 / errors.l2), h1 = std::log2(coarse[name].h1 / errors.h1);
             CHECK(l2 > degree + 1 - rate_margin);
@@ -95,18 +95,18 @@ TEST_CASE("polynomials of degree p are reproduced to rounding on distorted meshe
       CAPTURE(degree);
       const bool flat = mesh::dimension(shape) == 2;
       solver::Case made = make_case(degree, "2", "-2*(" + (flat ? laplacian_2d : laplacian_3d)[degree - 1] + ")");
-      made.exact = field(exact[degree - 1]);
-      made.boundary = {value_on("all", exact[degree - 1])};
+      made.problem.exact = field(exact[degree - 1]);
+      made.problem.boundary = {value_on("all", exact[degree - 1])};
       const mesh::Mesh mesh = mesh::make_box({shape, {4, 3, 2}, {1, 1, 1}, flat ? 0.25 : 0.2});
       const mesh::FunctionSpace space(mesh, degree);
-      const solver::Problem problem(made, space);
+      const solver::Problem problem(made.problem, space);
       const Assembled assembled(problem);
       for (const operators::OperatorDescription& row : operators::catalogue()) {
         if (!row.host()) continue;
         const std::string name(row.name);
         CAPTURE(name);
         const solver::Errors errors =
-            solver::measure_errors(*made.exact, problem, solve_with(name, assembled, problem, 1e-14));
+            solver::measure_errors(*made.problem.exact, problem, solve_with(name, assembled, problem, 1e-14));
         CHECK(errors.l2 < 1e-11);
         CHECK(errors.h1 < 1e-10);
       }
@@ -115,7 +115,7 @@ TEST_CASE("polynomials of degree p are reproduced to rounding on distorted meshe
 
 TEST_CASE("the unit square and the unit cube with f = 1 have their known values") {
   solver::Case made = make_case(4, "1", "1");
-  made.boundary = {value_on("all", "0")};
+  made.problem.boundary = {value_on("all", "0")};
   made.output.probes = {{"centre", {0.5, 0.5, 0.5}}};
   for (const CellShape shape : mesh::all_cell_shapes) {
     CAPTURE(mesh::name(shape));
@@ -124,7 +124,7 @@ TEST_CASE("the unit square and the unit cube with f = 1 have their known values"
     const mesh::Mesh mesh = mesh::make_box({shape, {n, n, n}});
     const Solved solved = solve(made, mesh);
     const solver::Quantities quantities =
-        solver::measure(*solved.problem, solver::locate_probes(made, mesh), solved.dofs);
+        solver::measure(*solved.problem, solver::locate_probes(made.output.probes, mesh), solved.dofs);
     if (flat) {
       CHECK(std::abs(quantities.maximum - 0.0736713533) < 1e-9);
       CHECK(std::abs(quantities.integral - square_integral()) < 1e-8);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "solver/case/expression.hpp"
+#include "solver/coefficients/expression.hpp"
 #include "solver/messages/error.hpp"
 
 using femcg::solver::Expression;

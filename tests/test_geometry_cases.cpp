@@ -79,11 +79,11 @@ TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cell
         options.refine = refine;
         const mesh::Mesh mesh = mesh::read_gmsh(options);
         solver::Case made = make_case(4, "1", "4");
-        made.quadrature = 7;
-        made.exact = field("1-x^2-y^2");
-        made.boundary = {value_on("rim", "0")};
+        made.problem.quadrature = 7;
+        made.problem.exact = field("1-x^2-y^2");
+        made.problem.boundary = {value_on("rim", "0")};
         const Solved solved = solve(made, mesh, "matrix-free", tolerance, tests::device());
-        errors.push_back(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2);
+        errors.push_back(solver::measure_errors(*made.problem.exact, *solved.problem, solved.dofs).l2);
       }
       // The boundary is interpolated with an error of h^(g+1), and of h^(g+2) for even g by symmetry about each edge's
       // middle.
@@ -103,10 +103,10 @@ TEST_CASE("straight cells on a disk are only second order, whatever the degree" 
     options.refine = refine;
     const mesh::Mesh mesh = mesh::read_gmsh(options);
     solver::Case made = make_case(4, "1", "4");
-    made.exact = field("1-x^2-y^2");
-    made.boundary = {value_on("rim", "0")};
+    made.problem.exact = field("1-x^2-y^2");
+    made.problem.boundary = {value_on("rim", "0")};
     const Solved solved = solve(made, mesh, "csr", tolerance, tests::device());
-    errors.push_back(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2);
+    errors.push_back(solver::measure_errors(*made.problem.exact, *solved.problem, solved.dofs).l2);
   }
   CHECK(std::log2(errors[0] / errors[1]) == doctest::Approx(2).epsilon(0.1));
 }
@@ -144,7 +144,7 @@ TEST_CASE("a keyway weakens a shaft by a little" * needs_gmsh()) {
   const Solved solved = solve(resolved, mesh, "csr", tolerance);
   check_on_device(solved, resolved, mesh);
   const solver::Quantities quantities =
-      solver::measure(*solved.problem, solver::locate_probes(resolved, mesh), solved.dofs);
+      solver::measure(*solved.problem, solver::locate_probes(resolved.output.probes, mesh), solved.dofs);
   // A full circle of radius 1 has u(0) = 1/2 and integral pi / 4: a keyway takes a little off both.
   CHECK(quantities.maximum < 0.5);
   CHECK(quantities.maximum > 0.4);
@@ -161,7 +161,7 @@ TEST_CASE("curved tetrahedra of a flange, heated in its bore: every operator of 
   for (int degree = 1; degree <= 3; ++degree) {
     CAPTURE(degree);
     solver::Case made = make_case(degree, "40 + 1000*z", "0");
-    made.boundary = {transfer_on("bore", "500 + 1e4*z", "200"), value_on("mating_face", "20")};
+    made.problem.boundary = {transfer_on("bore", "500 + 1e4*z", "200"), value_on("mating_face", "20")};
     check_on_device(solve(made, mesh, "csr", tolerance), made, mesh);
   }
 }

@@ -400,6 +400,38 @@ TEST_CASE("Files that are no meshes or geometry, and options that make no sense"
   CHECK(has(error_of(options), "2^31 - 1"));
 }
 
+TEST_CASE("Partitions are joined, one of them alone is refused, and periodic sides are said to be left out" *
+          needs_gmsh()) {
+  const ScratchFolder folder;
+  const std::string square =
+      "SetFactory(\"OpenCASCADE\"); Rectangle(1) = {0, 0, 0, 1, 1}; Mesh.MeshSizeMax = 0.2;\n"
+      "Physical Surface(\"plate\") = {1}; Physical Curve(\"bottom\") = {1};\n";
+  for (const char* version : {"2.2", "4.1"})
+    for (const int binary : {0, 1})
+      for (const int split : {0, 1}) {
+        CAPTURE(version);
+        CAPTURE(binary);
+        error_of(folder.write(  // the files are all that is wanted of it
+            "save.geo", square + fmt::format("Mesh.MshFileVersion = {}; Mesh.Binary = {}; Mesh.PartitionSplitMeshFiles "
+                                             "= {}; Mesh 2; PartitionMesh 2; Save \"{}\";\n",
+                                             version, binary, split, (folder / "plate.msh").string())));
+        if (split == 1) {
+          for (const char* part : {"plate_1.msh", "plate_2.msh"}) {
+            const std::string error = error_of(folder / part);
+            CAPTURE(error);
+            CHECK(has(error, "one part of a partitioned mesh"));
+          }
+          continue;
+        }
+        const Mesh mesh = read(folder / "plate.msh");
+        CHECK(has_remark(mesh, "joined 2 partitions"));
+        CHECK(mesh.region_names == std::vector<std::string>{"plate"});
+        CHECK(measure(mesh) == doctest::Approx(1));
+        CHECK(measure(mesh, group(mesh, "bottom")) == doctest::Approx(1));
+      }
+  CHECK(has_remark(read(folder.write("sides.geo", square + "Periodic Curve {2} = {-4};\n")), "left out Periodic"));
+}
+
 TEST_CASE("Group rules: tags, conditions at every node, and what matches nothing" * needs_gmsh()) {
   GmshOptions options;
   options.file = odd_meshes / "no_groups.msh";

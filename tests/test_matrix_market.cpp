@@ -200,14 +200,30 @@ TEST_CASE("no rows, one row, no entries") {
 }
 
 TEST_CASE("numbers at the limits of double precision") {
-  const Eigen::MatrixXd values =
-      dense(read_text(general + "2 2 4\n1 1 1e-400\n1 2 -4.9406564584124654e-324\n2 1 1.7976931348623157e308\n"
-                                "2 2 0.00000000000000000000000000000000000000001e-300\n")
-                .matrix);
+  const Eigen::MatrixXd values = dense(read_text(general + "2 2 4\n1 1 1e-400\n1 2 -1e290\n2 1 1e-290\n"
+                                                           "2 2 0.00000000000000000000000000000000000000001e-300\n")
+                                           .matrix);
   CHECK(values(0, 0) == 0);
-  CHECK(values(0, 1) == -std::numeric_limits<double>::denorm_min());
-  CHECK(values(1, 0) == std::numeric_limits<double>::max());
+  CHECK(values(0, 1) == -1e290);
+  CHECK(values(1, 0) == 1e-290);
   CHECK(values(1, 1) == 0);
+  // Beside entries of another size, what is tiny does no harm.
+  CHECK(dense(read_text(general + "1 1 2\n1 1 4.9406564584124654e-324\n1 1 1").matrix)(0, 0) == 1);
+}
+
+TEST_CASE("entries with which products overflow or lose digits are refused by their line, sums of duplicates too") {
+  CHECK(error_of(general + "2 2 2\n1 1 1\n2 2 1e308\n") ==
+        "4: the entry (2, 2) becomes 1e+308, and above 1e+290 products overflow; scale the matrix");
+  CHECK(error_of(general + "% a\n2 2 4\n\n1 1 1e290\n2 2 1\n% b\n  \n1 1 -1\n1 1 1e290\n") ==
+        "10: the entry (1, 1) becomes 2e+290, and above 1e+290 products overflow; scale the matrix");
+  CHECK(error_of(general + "1 1 3\n1 1 1e308\n1 1 1e308\n1 1 -1e308\n")
+            .starts_with("3: the entry (1, 1) becomes inf, and above"));
+  CHECK(error_of(symmetric + "2 2 3\n2 2 1\n1 1 1\n2 1 -1e300\n")
+            .starts_with("5: the entry (1, 2) becomes -1e+300, and above"));
+  CHECK(error_of(general + "2 2 2\n1 1 1\n2 2 -1e-320\n") ==
+        "4: row 2 has no entry above 1e-320, and below 1e-290 products lose digits; scale the matrix, or write 0");
+  CHECK(error_of("%%MatrixMarket matrix array real general\n2 2\n1\n% b\n1e-300\n1\n-1e-299\n")
+            .starts_with("7: row 2 has no entry above 1e-299, and below"));
 }
 
 TEST_CASE("defects of the header") {

@@ -34,7 +34,7 @@ mesh::Mesh two_parts() {
 std::string error_of(const solver::Case& made, const mesh::Mesh& mesh) {
   const mesh::FunctionSpace space(mesh, made.degree);
   try {
-    const solver::Problem problem(made, space);
+    const solver::Problem problem(made.problem, space);
   } catch (const solver::InputError& error) {
     return error.what();
   }
@@ -51,13 +51,13 @@ TEST_CASE("a wall between a given temperature and a fluid: the textbook's series
       CAPTURE(mesh::name(shape));
       CAPTURE(degree);
       solver::Case made = make_case(degree, "2", "0");
-      made.boundary = {value_on("left", "100"), transfer_on("right", "3", "20")};
+      made.problem.boundary = {value_on("left", "100"), transfer_on("right", "3", "20")};
       made.output.probes = {{"middle", {0.5, 0.3, 0.2}}};
       const mesh::Mesh mesh = mesh::make_box({shape, {3, 2, 2}, {1, 1, 1}, 0.2});
       for (const char* name : {"csr", "lma-coloured", "matrix-free"}) {
         const Solved solved = solve(made, mesh, name);
         const solver::Quantities quantities =
-            solver::measure(*solved.problem, solver::locate_probes(made, mesh), solved.dofs);
+            solver::measure(*solved.problem, solver::locate_probes(made.output.probes, mesh), solved.dofs);
         CHECK(quantities.minimum == doctest::Approx(52).epsilon(1e-10));
         CHECK(quantities.maximum == doctest::Approx(100).epsilon(1e-10));
         CHECK(quantities.integral == doctest::Approx(76).epsilon(1e-10));
@@ -74,16 +74,16 @@ TEST_CASE("regions carry their own diffusion, source and exact solution") {
   mesh.region_names = {"soft", "hard"};
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) mesh.cell_regions[cell] = cell % 4 < 2 ? 0 : 1;
   solver::Case made = make_case(1, "1", "0");
-  made.diffusion = {{}, {{"soft", solver::Expression(1.0)}, {"hard", solver::Expression(3.0)}}, "test"};
-  made.boundary = {value_on("left", "0"), value_on("right", "8")};
+  made.problem.diffusion = {{}, {{"soft", solver::Expression(1.0)}, {"hard", solver::Expression(3.0)}}, "test"};
+  made.problem.boundary = {value_on("left", "0"), value_on("right", "8")};
   // Fluxes match at x = 1: slopes 6 and 2.
-  made.exact =
+  made.problem.exact =
       solver::Field{{}, {{"soft", solver::Expression("6*x", "")}, {"hard", solver::Expression("4+2*x", "")}}, "test"};
   const Solved solved = solve(made, mesh);
-  CHECK(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2 < 1e-11);
-  made.diffusion.by_region.erase("hard");
+  CHECK(solver::measure_errors(*made.problem.exact, *solved.problem, solved.dofs).l2 < 1e-11);
+  made.problem.diffusion.by_region.erase("hard");
   CHECK(error_of(made, mesh).find("diffusion has no value for region 'hard'") != std::string::npos);
-  made.diffusion.by_region.emplace("harder", solver::Expression(1.0));
+  made.problem.diffusion.by_region.emplace("harder", solver::Expression(1.0));
   CHECK(error_of(made, mesh).find("no region 'harder'") != std::string::npos);
   CHECK(error_of(made, mesh).find("did you mean 'hard'") != std::string::npos);
 }
@@ -92,37 +92,43 @@ TEST_CASE("pure Neumann problems: the mean is fixed on every part, the load must
   const mesh::Mesh mesh = two_parts();
   solver::Case made = make_case(2, "1", "0");
   // West: u = x - 1/2 by fluxes -1 and 1. East: u'' = -2 with flux -2 on the right: u = -(x-2)^2 + c.
-  made.source = {{}, {{"west", solver::Expression(0.0)}, {"east", solver::Expression(2.0)}}, "test"};
-  made.boundary = {flux_on("west_left", "-1"), flux_on("west_right", "1"), flux_on("east_right", "-2")};
+  made.problem.source = {{}, {{"west", solver::Expression(0.0)}, {"east", solver::Expression(2.0)}}, "test"};
+  made.problem.boundary = {flux_on("west_left", "-1"), flux_on("west_right", "1"), flux_on("east_right", "-2")};
   SUBCASE("zero mean without an exact solution") {
     const Solved solved = solve(made, mesh);
     CHECK(solved.problem->singular());
     CHECK(solved.cg.reason == solver::StopReason::converged);
-    made.exact = solver::Field{
+    made.problem.exact = solver::Field{
         {}, {{"west", solver::Expression("x-0.5", "")}, {"east", solver::Expression("1/3-(x-2)^2", "")}}, "test"};
-    CHECK(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2 < 1e-10);
+    CHECK(solver::measure_errors(*made.problem.exact, *solved.problem, solved.dofs).l2 < 1e-10);
   }
   SUBCASE("the mean of the exact solution where there is one") {
-    made.exact = solver::Field{
+    made.problem.exact = solver::Field{
         {}, {{"west", solver::Expression("x+7", "")}, {"east", solver::Expression("5-(x-2)^2", "")}}, "test"};
     const Solved solved = solve(made, mesh);
-    CHECK(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2 < 1e-10);
+    CHECK(solver::measure_errors(*made.problem.exact, *solved.problem, solved.dofs).l2 < 1e-10);
   }
   SUBCASE("one part held, the other not") {
-    made.boundary[0] = value_on("west_left", "3");
+    made.problem.boundary[0] = value_on("west_left", "3");
     const Solved solved = solve(made, mesh);
-    made.exact = solver::Field{
+    made.problem.exact = solver::Field{
         {}, {{"west", solver::Expression("x+3", "")}, {"east", solver::Expression("1/3-(x-2)^2", "")}}, "test"};
-    CHECK(solver::measure_errors(*made.exact, *solved.problem, solved.dofs).l2 < 1e-10);
+    CHECK(solver::measure_errors(*made.problem.exact, *solved.problem, solved.dofs).l2 < 1e-10);
   }
   SUBCASE("a load out of balance is refused, with what is missing") {
-    made.boundary[1] = flux_on("west_right", "1.5");
+    made.problem.boundary[1] = flux_on("west_right", "1.5");
     CHECK(error_of(made, mesh).find("does not balance") != std::string::npos);
     CHECK(error_of(made, mesh).find("add up to 0.5") != std::string::npos);
-    made.boundary[0].place = "test.yaml:7:3";
+    made.problem.boundary[0].place = "test.yaml:7:3";
     CHECK(error_of(made, mesh).starts_with("test.yaml:7:3: no boundary value"));
-    made.boundary.clear();
-    made.source.place = "test.yaml:5:11";
+    CHECK(error_of(made, mesh).find("on the 16 connected cells around (0.125, 0.125) (region 'west'), and") !=
+          std::string::npos);
+    made.problem.boundary[2] = flux_on("east_right", "7");
+    const std::string both = error_of(made, mesh);
+    CHECK(std::ranges::count(both, '\n') == 1);
+    CHECK(both.find("around (2.125, 0.125) (region 'east'), and") != std::string::npos);
+    made.problem.boundary.clear();
+    made.problem.source.place = "test.yaml:5:11";
     CHECK(error_of(made, mesh).starts_with("test.yaml:5:11: no boundary value"));
   }
 }
@@ -130,23 +136,27 @@ TEST_CASE("pure Neumann problems: the mean is fixed on every part, the load must
 TEST_CASE("wrong conditions are told with their place and the nearest name") {
   const mesh::Mesh mesh = mesh::make_box({CellShape::triangle, {2, 2, 1}});
   solver::Case made = make_case(1, "1", "1");
-  made.boundary = {value_on("lefd", "0")};
+  made.problem.boundary = {value_on("lefd", "0")};
   CHECK(error_of(made, mesh) == "test: the mesh has no boundary group 'lefd'; did you mean 'left'?");
-  made.boundary = {value_on("left", "1/x")};
+  mesh::Mesh numbered = mesh;  // groups of a .msh file without names go by their numbers
+  numbered.boundaries = {{"7", mesh.boundaries[0].facets}, {"12", mesh.boundaries[1].facets}};
+  CHECK(error_of(made, numbered) == "test: the mesh has no boundary group 'lefd'; known are all, 7 or 12");
+  made.problem.boundary = {value_on("left", "1/x")};
   CHECK(error_of(made, mesh).find("not finite") != std::string::npos);
-  made.boundary = {value_on("left", "0"), transfer_on("right", "y-0.5", "0")};
+  made.problem.boundary = {value_on("left", "0"), transfer_on("right", "y-0.5", "0")};
   CHECK(error_of(made, mesh).find("transfer must be at least 0") != std::string::npos);
-  made.boundary = {value_on("left", "0")};
-  made.diffusion = field("x-0.5");
+  made.problem.boundary = {value_on("left", "0")};
+  made.problem.diffusion = field("x-0.5");
   CHECK(error_of(made, mesh).find("diffusion must be above 0, but 'x-0.5' is -0.3") != std::string::npos);
   CHECK(error_of(made, mesh).ends_with(")"));
   CHECK(std::ranges::count(error_of(made, mesh), ',') == 2);  // "..., but ... at the point (x, y)": no z
-  made.diffusion = field("-1");
+  made.problem.diffusion = field("-1");
   CHECK(error_of(made, mesh).find("diffusion must be above 0, not -1") != std::string::npos);
   made = make_case(1, "1", "1");
-  made.boundary = {value_on("left", "0")};
+  made.problem.boundary = {value_on("left", "0")};
   made.output.probes = {{"far", {7, 7, 0}, "test:3:4"}, {"middle", {0.5, 0.5, 0}, "test:3:9"}};
-  CHECK_THROWS_WITH(solver::locate_probes(made, mesh), "test:3:4: probe 'far' at (7, 7) lies outside the mesh");
+  CHECK_THROWS_WITH(solver::locate_probes(made.output.probes, mesh),
+                    "test:3:4: probe 'far' at (7, 7) lies outside the mesh");
 }
 
 TEST_CASE("nodes at which boundary values disagree are counted once, however many facets meet there") {
@@ -156,14 +166,14 @@ TEST_CASE("nodes at which boundary values disagree are counted once, however man
   solver::Case made = make_case(1, "1", "0");
   const auto remark = [&] {
     const mesh::FunctionSpace space(mesh, 1);
-    const solver::Problem problem(made, space);
+    const solver::Problem problem(made.problem, space);
     REQUIRE(problem.remarks().size() == 1);
     return problem.remarks()[0];
   };
   for (const bool swapped : {false, true}) {
-    made.boundary = {value_on(swapped ? "bottom" : "left", "0"), value_on(swapped ? "left" : "bottom", "1")};
+    made.problem.boundary = {value_on(swapped ? "bottom" : "left", "0"), value_on(swapped ? "left" : "bottom", "1")};
     CHECK(remark().find("disagree at 5 shared nodes;") != std::string::npos);
-    made.boundary.push_back(value_on("back", "2"));
+    made.problem.boundary.push_back(value_on("back", "2"));
     CHECK(remark().find("disagree at 13 shared nodes;") != std::string::npos);
   }
 }
@@ -171,10 +181,10 @@ TEST_CASE("nodes at which boundary values disagree are counted once, however man
 TEST_CASE("'all' is every facet that no other entry names, and reverse Cuthill-McKee changes no answer") {
   const mesh::Mesh mesh = mesh::make_box({CellShape::quadrilateral, {6, 5, 1}, {1, 1, 1}, 0.2});
   solver::Case made = make_case(3, "1+x", "x*y");
-  made.boundary = {value_on("all", "0"), flux_on("top", "1")};
+  made.problem.boundary = {value_on("all", "0"), flux_on("top", "1")};
   const Solved natural = solve(made, mesh);
-  made.boundary = {flux_on("top", "1"), value_on("left", "0"), value_on("right", "0"), value_on("bottom", "0")};
-  made.unknown_order = solver::UnknownOrder::reverse_cuthill_mckee;
+  made.problem.boundary = {flux_on("top", "1"), value_on("left", "0"), value_on("right", "0"), value_on("bottom", "0")};
+  made.problem.unknown_order = solver::UnknownOrder::reverse_cuthill_mckee;
   const Solved reordered = solve(made, mesh);
   double worst = 0;
   for (std::size_t i = 0; i < natural.dofs.size(); ++i)

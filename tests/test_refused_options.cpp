@@ -84,6 +84,9 @@ TEST_CASE("check refuses what does not fit a GPU, which need not be there") {
   const std::vector<Wrong> wrong{
       {"{name: csr, coop: 8, rule: 2026}", "", "operator 'csr' takes coop, repeat and block_size with rule: 2012 only"},
       {"{name: csr, coop: 8, index: 16}", "", "operator 'csr' has 16-bit columns only where rows are streamed"},
+      {"{name: csr, columns: shared, index: 16}", "", "operator 'csr' takes 'index' only where each row has its own"},
+      {"{name: csr, columns: shared, coop: 2}", "", "operator 'csr' takes 'coop' only where each row has its own"},
+      {"{name: csr, columns: shared, rule: 2012}", "", "operator 'csr' has shared columns with rule: 2026 only"},
       {vertices, " --set quadrature=4", "option 'geometry' of matrix-free is vertices, which is for as many Gauss"},
       {vertices, varying, "option 'geometry' of matrix-free is vertices, but the diffusion varies inside cells"},
       {"{name: matrix-free, patch: 160}", " --set degree=4", "option 'patch' of matrix-free is at most 128 for"},

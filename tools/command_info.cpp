@@ -1,19 +1,25 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include "mesh/gmsh_reader.hpp"
-#include "operators/backend/copy_bandwidth.hpp"
+#include "mesh/gmsh/gmsh_reader.hpp"
 #include "operators/backend/device.hpp"
+#include "solver/benchmark/kept_bandwidth.hpp"
 #include "tools/commands.hpp"
 
 namespace femcg::tools {
 
 namespace {
 
-std::string bandwidth_text(operators::Device device) {
-  const operators::Bandwidth bandwidth = operators::measure_copy_bandwidth(device);
-  return fmt::format("{:.1f} GB/s (copying {:.0f} MB, read plus written)", bandwidth.bytes_per_second * 1e-9,
-                     static_cast<double>(bandwidth.array_bytes) * 1e-6);
+std::string bandwidth_text(operators::Device device, bool measure) {
+  const auto text = [](double bytes_per_second) {
+    return fmt::format("{:.1f} GB/s, read plus written", bytes_per_second * 1e-9);
+  };
+  if (measure) {
+    const solver::CopyBandwidth measured = solver::renewed_copy_bandwidth(device, true);
+    return measured.bytes_per_second > 0 ? text(measured.bytes_per_second) : measured.remark;
+  }
+  const auto kept = solver::kept_copy_bandwidth(device);
+  return kept ? text(*kept) + ", as measured before" : "not measured yet: femcg info --measure, or the first run";
 }
 
 std::string line(std::string_view what, std::string_view answer) { return fmt::format("{:<16}{}\n", what, answer); }
@@ -22,25 +28,31 @@ std::string line(std::string_view what, std::string_view answer) { return fmt::f
 
 std::string version() { return "femcg " FEMCG_VERSION; }
 
-std::string info() {
+std::string info(bool measure) {
   std::string text = version() + "\n";
   text += line("compiler", FEMCG_COMPILER ", " FEMCG_BUILD_TYPE);
   text += line("architecture", FEMCG_ARCHITECTURE);
   text += line("Gmsh", mesh::gmsh_available() ? mesh::gmsh_version() : "no (meshes: box only)");
   text += line("CUDA", operators::built_with_cuda() ? "yes" : "no");
   text += line("threads", fmt::format("{} of {}", omp_get_max_threads(), omp_get_num_procs()));
-  text += line("cpu copies", bandwidth_text(operators::Device::host));
+  text += line("cpu copies", bandwidth_text(operators::Device::host, measure));
 
   std::string reason;
-  const auto devices = operators::cuda_devices(&reason);
-  if (devices.empty()) text += line("cuda devices", "none: " + reason);
-  for (const operators::DeviceProperties& device : devices)
-    text +=
-        line("cuda device", fmt::format("{}, compute capability {}.{}, {} multiprocessors, {:.1f} of {:.1f} GB free",
-                                        device.name, device.major, device.minor, device.multiprocessors,
-                                        static_cast<double>(device.free_bytes) * 1e-9,
-                                        static_cast<double>(device.memory_bytes) * 1e-9));
-  if (!devices.empty()) text += line("cuda copies", bandwidth_text(operators::Device::cuda));
+  const std::optional<int> in_use = operators::cuda_device_in_use(&reason);
+  if (!in_use) text += line("cuda devices", "none: " + reason);
+  const auto devices = in_use ? operators::cuda_devices() : std::vector<operators::DeviceProperties>{};
+  for (std::size_t number = 0; number < devices.size(); ++number) {
+    const operators::DeviceProperties& device = devices[number];
+    const double memory = 1e-9 * static_cast<double>(device.memory_bytes);
+    text += line(
+        fmt::format("cuda:{}", number),
+        fmt::format("{}, compute capability {}.{}, {} multiprocessors, {}", device.name, device.major, device.minor,
+                    device.multiprocessors,
+                    static_cast<int>(number) == *in_use
+                        ? fmt::format("{:.1f} of {:.1f} GB free", 1e-9 * static_cast<double>(device.free_bytes), memory)
+                        : fmt::format("{:.1f} GB", memory)));
+  }
+  if (in_use) text += line("cuda copies", bandwidth_text(operators::Device::cuda, measure));
   return text;
 }
 

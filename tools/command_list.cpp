@@ -6,7 +6,7 @@
 
 #include "mesh/cell_shape.hpp"
 #include "operators/catalogue.hpp"
-#include "solver/case/expression.hpp"
+#include "solver/coefficients/expression.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"

@@ -15,7 +15,8 @@ std::string list(const std::string& topic);
 /// "femcg 0.1.0".
 std::string version();
 
-/// `femcg info`: version, how it was built, threads, devices, and copy bandwidths measured now.
-std::string info();
+/// `femcg info`: version, how it was built, threads, devices, and the copy bandwidths that are kept; or measured now
+/// and kept.
+std::string info(bool measure);
 
 }  // namespace femcg::tools

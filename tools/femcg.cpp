@@ -1,13 +1,11 @@
 // The program: reads the command line, calls what it names, and turns exceptions into exit statuses.
 #include <fmt/format.h>
-#include <omp.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -23,6 +21,7 @@
 #include "solver/report/stored_report.hpp"
 #include "solver/run.hpp"
 #include "tools/commands.hpp"
+#include "tools/threads.hpp"
 
 namespace {
 
@@ -34,12 +33,19 @@ using femcg::solver::Override;
 
 volatile std::sig_atomic_t interrupted = 0;
 
-/// The first Ctrl-C asks the loops to end; the second has the system's own effect.
-void stop_on_interrupt() {
-  struct sigaction action {};
+/// Ctrl-C, the request of a batch system to end (SIGTERM) and a terminal that is closed ask the loops to end. A second
+/// Ctrl-C or SIGTERM has the system's own effect; a shell that is closed with its terminal sends SIGHUP once more.
+void stop_on_request() {
+  struct sigaction action {
+  }, before{};
   action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    action.sa_flags = SA_RESTART | (signal == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND));
+    sigaction(signal, &action, &before);
+    // nohup ignores SIGHUP. A script ignores the SIGINT of what it starts behind it, where it may still be sent by
+    // name.
+    if (signal != SIGINT && before.sa_handler == SIG_IGN) sigaction(signal, &before, nullptr);
+  }
 }
 
 struct CommandLine {
@@ -50,7 +56,7 @@ struct CommandLine {
   std::optional<std::string> operators, iterations, repetitions, baseline;  // compare and matrix
   std::string matrix_file, precision = "double", order = "given";           // matrix
   std::vector<std::string> comparison_files;                                // report
-  bool quiet = false, no_progress = false;
+  bool quiet = false, no_progress = false, measure = false;
 };
 
 /// The options of every command that works for a while.
@@ -76,7 +82,8 @@ void add_comparison_options(CLI::App& command, CommandLine& line) {
       .add_option("--operators", line.operators,
                   "all, or names with commas between: csr,sell; see femcg list operators")
       ->type_name("LIST");
-  command.add_option("--device", line.device, "auto, cpu, cuda, or several: cpu,cuda")->type_name("LIST");
+  command.add_option("--device", line.device, "auto, cpu, cuda, or several: cpu,cuda; cuda:1 for a GPU by its number")
+      ->type_name("LIST");
   command
       .add_option("--iterations", line.iterations,
                   "CG iterations timed, with no test of convergence (default: the case's, or 200)")
@@ -132,16 +139,6 @@ std::vector<Override> case_overrides(const CommandLine& line, bool comparing) {
     list.push_back({set.substr(0, equals), set.substr(equals + 1)});
   }
   return list;
-}
-
-void set_threads(const std::string& text) {
-  constexpr int most_threads = 4096;
-  int threads = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  if (error != std::errc() || end != text.data() + text.size() || threads < 1 || threads > most_threads)
-    throw InputError(fmt::format("--threads must be a whole number from 1 to {}, not {}", most_threads,
-                                 femcg::solver::in_quotes(text)));
-  omp_set_num_threads(threads);
 }
 
 /// To standard output, at once. Throws std::system_error.
@@ -249,15 +246,17 @@ ExitStatus execute(int argc, char** argv) {
   CLI::App& report_page = *app.add_subcommand("report", "make the page of comparisons from their compare.json");
   CLI::App& check = *app.add_subcommand("check", "validate a case without solving; print it with every default");
   CLI::App& list = *app.add_subcommand("list", "show what this build offers");
-  CLI::App& info = *app.add_subcommand("info", "show version, build, threads, devices and copy bandwidth");
+  CLI::App& info = *app.add_subcommand("info", "show version, build, threads, devices and the copy bandwidth kept");
   add_case_options(run, line);
   add_case_options(compare_case, line);
   add_comparison_options(compare_case, line);
   add_matrix_options(matrix, line);
   add_report_options(report_page, line);
   add_case_options(check, line);
+  info.add_flag("--measure", line.measure, "measure the copy bandwidth, and keep it for later runs");
   for (CLI::App* each : {&run, &check})
-    each->add_option("--device", line.device, "solver.device: auto, cpu or cuda")->type_name("NAME");
+    each->add_option("--device", line.device, "solver.device: auto, cpu, cuda, or cuda:1 for a GPU by its number")
+        ->type_name("NAME");
   list.add_option("TOPIC", line.topic, femcg::solver::alternatives(femcg::tools::list_topics()) + "; default all");
   for (CLI::App* each : {&app, &run, &compare_case, &matrix, &report_page, &check, &list, &info}) {
     each->set_version_flag("--version", femcg::tools::version(), "print the version");
@@ -276,11 +275,12 @@ ExitStatus execute(int argc, char** argv) {
     throw InputError(error.what());
   }
   check_leftovers(app);
-  if (line.threads) set_threads(*line.threads);
+  femcg::tools::choose_threads(line.threads);
+  if (run || compare_case || matrix) femcg::tools::spin_briefly(argv);
   if (compare_case) return compare(line);
   if (matrix) return compare_matrix(line);
   if (report_page) return report(line);
-  if (info) print(femcg::tools::info());
+  if (info) print(femcg::tools::info(line.measure));
   if (list) print(femcg::tools::list(line.topic));
   return run || check ? run_or_check(static_cast<bool>(run), line) : ExitStatus::done;
 }
@@ -337,6 +337,7 @@ ExitStatus guarded(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a write that nobody reads fails, and is answered there
-  stop_on_interrupt();
+  std::signal(SIGXFSZ, SIG_IGN);  // as is one beyond the size that a file may have
+  stop_on_request();
   return static_cast<int>(flushed(guarded(argc, argv)));
 }

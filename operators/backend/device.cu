@@ -27,7 +27,7 @@ struct Event {
 __global__ void no_work() {}
 
 /// Why the current GPU runs no kernel of this build; empty where it does.
-std::string why_no_kernels(const DeviceProperties& of) {
+std::string why_no_kernels(const cudaDeviceProp& of) {
   cudaFuncAttributes attributes{};
   const cudaError_t status = cudaFuncGetAttributes(&attributes, no_work);
   if (status == cudaSuccess) return "";
@@ -36,26 +36,33 @@ std::string why_no_kernels(const DeviceProperties& of) {
   if (status != cudaErrorNoKernelImageForDevice && status != cudaErrorInvalidDeviceFunction)
     return cudaGetErrorString(status);
   const std::string major = std::to_string(of.major), minor = std::to_string(of.minor);
-  return "this build has no kernels for the " + of.name + ", of compute capability " + major + "." + minor +
-         "; build it with -DCMAKE_CUDA_ARCHITECTURES=" + major + minor;
+  return std::string("this build has no kernels for the ") + of.name + ", of compute capability " + major + "." +
+         minor + "; build it with -DCMAKE_CUDA_ARCHITECTURES=" + major + minor;
 }
 
-/// Makes a GPU the current one and asks for its properties. Returns why it cannot be used; empty where it can.
-std::string try_device(int device, DeviceProperties& of) {
+/// Makes a GPU the current one, with a context of this process. Returns why it cannot be used; empty where it can.
+std::string try_device(int device) {
   cudaDeviceProp properties{};
   std::size_t free_bytes = 0, total_bytes = 0;
   cudaError_t status = cudaGetDeviceProperties(&properties, device);
   if (status == cudaSuccess) status = cudaSetDevice(device);
   if (status == cudaSuccess) status = cudaMemGetInfo(&free_bytes, &total_bytes);
   if (status != cudaSuccess) return cudaGetErrorString(status);
-  of = {properties.name,
-        static_cast<std::int64_t>(total_bytes),
-        static_cast<std::int64_t>(free_bytes),
-        properties.multiProcessorCount,
-        properties.major,
-        properties.minor};
-  return why_no_kernels(of);
+  return why_no_kernels(properties);
 }
+
+/// GPUs that the driver shows; 0, and why, where it shows none.
+int count_devices(std::string& reason) {
+  int count = 0;
+  reason = "the driver reports no GPU";
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess) return count;
+  reason = status == cudaErrorInsufficientDriver ? "no NVIDIA driver is loaded, or it is older than this build's CUDA"
+                                                 : cudaGetErrorString(status);
+  return 0;
+}
+
+std::optional<int> in_use;
 
 }  // namespace
 
@@ -82,32 +89,42 @@ bool cuda::waits_for_previous(const void* kernel) {
 
 bool built_with_cuda() { return true; }
 
-std::vector<DeviceProperties> cuda_devices(std::string* reason) {
-  int count = 0;
-  if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) {
-    const bool no_driver = status == cudaErrorInsufficientDriver;
-    if (reason != nullptr)
-      *reason =
-          no_driver ? "no NVIDIA driver is loaded, or it is older than this build's CUDA" : cudaGetErrorString(status);
-    return {};
-  }
+std::vector<DeviceProperties> cuda_devices() {
+  std::string reason;
   std::vector<DeviceProperties> devices;
-  std::string why_not = "the driver reports no GPU";
-  int first = 0;
-  for (int device = 0; device < count; ++device) {
-    DeviceProperties properties;
-    if (std::string why = try_device(device, properties); !why.empty()) {
-      why_not = std::move(why);
-      continue;
-    }
-    if (devices.empty()) first = device;
-    devices.push_back(std::move(properties));
+  for (int device = 0, count = count_devices(reason); device < count; ++device) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, device), "asking for a GPU");
+    devices.push_back({properties.name, static_cast<std::int64_t>(properties.totalGlobalMem),
+                       device == in_use ? cuda_available_bytes() : 0, properties.multiProcessorCount, properties.major,
+                       properties.minor});
   }
-  if (!devices.empty())
-    cudaSetDevice(first);  // all work is for the first one that can be used
-  else if (reason != nullptr)
-    *reason = why_not;
   return devices;
+}
+
+void choose_cuda_device(int number) {
+  if (in_use == number) return;
+  const std::string name = "cuda:" + std::to_string(number);
+  if (in_use) throw std::runtime_error(name + " was asked for, but cuda:" + std::to_string(*in_use) + " is in use");
+  std::string reason;
+  const int count = count_devices(reason);
+  if (number >= count)
+    throw std::runtime_error(name + " was asked for, but " +
+                             (count == 0 ? "there is none: " + reason
+                                         : "the last GPU of this machine is cuda:" + std::to_string(count - 1)));
+  if (const std::string why = try_device(number); !why.empty())
+    throw std::runtime_error(name + " was asked for, but it cannot be used: " + why);
+  in_use = number;
+}
+
+std::optional<int> cuda_device_in_use(std::string* reason) {
+  std::string why;
+  for (int device = 0, count = in_use ? 0 : count_devices(why); device < count && !in_use; ++device) {
+    why = try_device(device);
+    if (why.empty()) in_use = device;
+  }
+  if (!in_use && reason != nullptr) *reason = why;
+  return in_use;
 }
 
 double cuda_copy_bandwidth(std::int64_t bytes) {

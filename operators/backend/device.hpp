@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ enum class Device { host, cuda };
 struct DeviceProperties {
   std::string name;
   std::int64_t memory_bytes = 0;
-  std::int64_t free_bytes = 0;
+  std::int64_t free_bytes = 0;  ///< of the one in use
   int multiprocessors = 0;
   int major = 0, minor = 0;  ///< compute capability
 };
@@ -20,23 +21,31 @@ struct DeviceProperties {
 /// Whether this build has CUDA kernels.
 bool built_with_cuda();
 
-/// The GPUs that can be used now; empty where there is none, no driver, or a build without CUDA. `reason`, where given,
-/// receives why the list is empty.
-std::vector<DeviceProperties> cuda_devices(std::string* reason = nullptr);
+/// The GPUs of this machine, by number; empty where there is none, no driver, or a build without CUDA. Only the one in
+/// use is touched; of the others it is not known what is free.
+std::vector<DeviceProperties> cuda_devices();
 
-/// Bytes a second, read plus written, of copying one array of `bytes` to another on the first GPU: the best of several,
-/// by device events. Throws std::runtime_error where there is no GPU or not enough memory.
+/// Chooses the GPU that all work is for, by its number. To be called before there is any. Throws std::runtime_error
+/// where there is no such GPU, it cannot be used, or another one is in use.
+void choose_cuda_device(int number);
+
+/// The number of the GPU in use: the chosen one, else the first that can be used; nothing where there is none, and then
+/// `reason`, where given, says why.
+std::optional<int> cuda_device_in_use(std::string* reason = nullptr);
+
+/// Bytes a second, read plus written, of copying one array of `bytes` to another on the GPU in use: the best of
+/// several, by device events. Throws std::runtime_error where there is no GPU or not enough memory.
 double cuda_copy_bandwidth(std::int64_t bytes);
 
-/// Multiprocessors of the first GPU; 0 where there is none.
+/// Multiprocessors of the GPU in use; 0 where there is none.
 int cuda_multiprocessors();
 
-/// Memory of the first GPU; null where it has not that much left. Throws std::runtime_error where there is no GPU.
+/// Memory of the GPU in use; null where it has not that much left. Throws std::runtime_error where there is no GPU.
 void* cuda_allocate(std::int64_t bytes);
 void cuda_release(void* memory) noexcept;
 /// Sets bytes of its memory to zero, in order with the other work of it.
 void cuda_clear(void* memory, std::int64_t bytes);
-/// Bytes that the first GPU has left; 0 where there is none.
+/// Bytes that the GPU in use has left; 0 where there is none.
 std::int64_t cuda_available_bytes();
 
 /// Waits until all work that was given to a device is done. On the host it always is. Throws std::runtime_error where

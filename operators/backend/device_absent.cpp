@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <string>
 
 #include "operators/backend/permutation.hpp"
 #include "operators/backend/vector_operations.hpp"
@@ -10,9 +11,14 @@ namespace femcg::operators {
 
 bool built_with_cuda() { return false; }
 
-std::vector<DeviceProperties> cuda_devices(std::string* reason) {
+std::vector<DeviceProperties> cuda_devices() { return {}; }
+void choose_cuda_device(int number) {
+  throw std::runtime_error("cuda:" + std::to_string(number) +
+                           " was asked for, but there is none: this build has no CUDA");
+}
+std::optional<int> cuda_device_in_use(std::string* reason) {
   if (reason != nullptr) *reason = "this build has no CUDA";
-  return {};
+  return std::nullopt;
 }
 
 double cuda_copy_bandwidth(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }

@@ -52,8 +52,12 @@ struct Mailbox::Slot {
       memory = on_host.data();
       return;
     }
-    cuda::check(cudaMallocHost(&memory, static_cast<std::size_t>(size) * sizeof(double)), "allocating pinned memory");
     cuda::check(cudaEventCreateWithFlags(&arrived, cudaEventDisableTiming), "making an event");
+    if (const cudaError_t status = cudaMallocHost(&memory, static_cast<std::size_t>(size) * sizeof(double));
+        status != cudaSuccess) {
+      cudaEventDestroy(arrived);
+      cuda::check(status, "allocating pinned memory");
+    }
   }
   ~Slot() {
     if (device == Device::host) return;

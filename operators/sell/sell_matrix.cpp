@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "mesh/first_failure.hpp"
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/permutation.hpp"
 
@@ -33,13 +34,16 @@ void sort_rows(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t
   const auto length = [&](std::int32_t row) { return matrix.row_offsets[row + 1] - matrix.row_offsets[row]; };
   const auto longer = [&](std::int32_t a, std::int32_t b) { return length(a) > length(b); };
   const std::int64_t windows = (matrix.rows + sigma - 1) / sigma;
+  mesh::FirstFailure failure;
 #pragma omp parallel for schedule(static) if (windows > 1)
-  for (std::int64_t window = 0; window < windows; ++window) {
-    std::int32_t* const first = places.data() + window * sigma;
-    std::int32_t* const last = places.data() + std::min<std::int64_t>(matrix.rows, (window + 1) * sigma);
-    std::stable_sort(first, last, longer);
-    if (windows > 1) sort_chunks(first, last, chunk_rows, length);
-  }
+  for (std::int64_t window = 0; window < windows; ++window)
+    failure.guard(window, [&] {
+      std::int32_t* const first = places.data() + window * sigma;
+      std::int32_t* const last = places.data() + std::min<std::int64_t>(matrix.rows, (window + 1) * sigma);
+      std::stable_sort(first, last, longer);
+      if (windows > 1) sort_chunks(first, last, chunk_rows, length);
+    });
+  failure.rethrow();
 }
 
 template <std::floating_point T>

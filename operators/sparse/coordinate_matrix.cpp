@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "mesh/first_failure.hpp"
 #include "operators/backend/parallel_rows.hpp"
 
 namespace femcg::operators {
@@ -118,16 +119,19 @@ CsrMatrix<double> compress(std::int32_t rows, const EntryBlocks& entries, Mirror
   Vector<std::int64_t> lengths(rows + std::int64_t{1});
   lengths[0] = 0;
   std::int64_t kept = 0;
+  mesh::FirstFailure failure;
 #pragma omp parallel reduction(+ : kept) if (rows > rows_per_block)
   {
     std::vector<std::pair<std::int32_t, double>> scratch;
 #pragma omp for schedule(dynamic, rows_per_block)
-    for (std::int32_t row = 0; row < rows; ++row) {
-      const std::int64_t begin = matrix.row_offsets[row], end = matrix.row_offsets[row + 1];
-      lengths[row + 1] = merge_row(matrix.columns.data() + begin, matrix.values.data() + begin, end - begin, scratch);
-      kept += lengths[row + 1];
-    }
+    for (std::int32_t row = 0; row < rows; ++row)
+      failure.guard(row, [&] {
+        const std::int64_t begin = matrix.row_offsets[row], end = matrix.row_offsets[row + 1];
+        lengths[row + 1] = merge_row(matrix.columns.data() + begin, matrix.values.data() + begin, end - begin, scratch);
+        kept += lengths[row + 1];
+      });
   }
+  failure.rethrow();
   return kept == matrix.nonzeros() ? std::move(matrix) : close_gaps(matrix, std::move(lengths));
 }
 

@@ -8,11 +8,16 @@
 #include <limits>
 #include <stdexcept>
 
+#include "operators/sparse/io/number_range.hpp"
 #include "operators/sparse/single_values.hpp"
 #include "solver/benchmark/agreement.hpp"
+#include "solver/benchmark/kept_bandwidth.hpp"
+#include "solver/benchmark/processor_time.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/problem/number_range.hpp"
+#include "solver/problem/scaled_load.hpp"
 #include "solver/problem/setup.hpp"
 
 namespace femcg::solver {
@@ -96,6 +101,13 @@ std::shared_ptr<const operators::CsrMatrix<double>> converted(
 }
 std::shared_ptr<const operators::CsrMatrix<float>> converted(
     const std::shared_ptr<const operators::CsrMatrix<double>>& matrix, float) {
+  const operators::NumberRange& range = operators::range_of_single;
+  if (const auto found = operators::find_out_of_range(*matrix, range))
+    throw std::overflow_error(
+        found->too_small
+            ? fmt::format("row {} of the matrix has no entry above {:.3g}, which is too small for single precision",
+                          found->row + 1, std::abs(found->value))
+            : fmt::format("the matrix has an entry {:.3g}, which is too large for single precision", found->value));
   return std::make_shared<const operators::CsrMatrix<float>>(operators::to_single(*matrix));
 }
 
@@ -147,7 +159,7 @@ const ReferenceProduct& Comparing<T>::reference() {
 template <std::floating_point T>
 const CopyBandwidth& Comparing<T>::copy_bandwidth(Device device) {
   const auto [found, missing] = copy_bandwidth_.try_emplace(device);
-  if (missing) found->second = measure_copy_bandwidth(device);
+  if (missing) found->second = renewed_copy_bandwidth(device);
   return found->second;
 }
 
@@ -156,7 +168,8 @@ template <std::floating_point T>
 void Comparing<T>::copy_load(Device device) {
   if (system_.load == nullptr || load_.contains(device)) return;
   operators::Vector<T> on_host(system_.unknowns());
-  std::ranges::transform(*system_.load, on_host.data(), [](double value) { return static_cast<T>(value); });
+  std::ranges::transform(scaled_load(*system_.load).values, on_host.data(),
+                         [](double value) { return static_cast<T>(value); });
   operators::Vector<T> b(system_.unknowns(), device);
   operators::copy(on_host, b);
   load_.emplace(device, std::move(b));
@@ -224,6 +237,7 @@ void Comparing<T>::make(const BenchmarkEntry& entry, BenchmarkResult& row) {
     made.a = of.make(from, entry.op.options);
     operators::synchronize(entry.device);
   });
+  if (system_.form != nullptr) require_range(*made.a);
   fill_in(row, of, *made.a);
   // A matrix in single precision is a rounded one.
   const bool rounded = operators::has_single_values<T>(entry.op.options);
@@ -315,6 +329,8 @@ void Comparing<T>::time_group() {
     row.outcome = Outcome::timed;
     row.reason.clear();
     row.record.apply = entries[i].product;
+    if (row.record.device == Device::host && was_refused(entries[i].processor, row.record.machine.threads))
+      row.record.remarks.emplace_back(refused_time);
     row.iteration = entries[i].iteration;
     row.record.solve.method = entries[i].method;
     row.record.solve.loop = entries[i].loop;

@@ -21,10 +21,8 @@ std::vector<Device> devices_of(const EntryChoice& choice) {
   const bool runs_on_gpu = std::ranges::any_of(
       choice.operators, [](const SweptOperator& swept) { return operators::find_operator(swept.op.name)->cuda; });
   for (const std::string& name : choice.devices) {
-    const Device device = name == "cpu"    ? Device::host
-                          : name == "cuda" ? Device::cuda
-                                           : (runs_on_gpu && has_gpu() ? Device::cuda : Device::host);
-    if (device == Device::cuda) require_gpu();
+    if (is_gpu(name)) require_gpu(name);
+    const Device device = is_gpu(name) || (name == "auto" && runs_on_gpu && has_gpu()) ? Device::cuda : Device::host;
     if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
   }
   return devices;

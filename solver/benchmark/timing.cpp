@@ -92,6 +92,7 @@ class Turn {
     products_ = std::clamp(static_cast<int>(seconds_per_batch / once), 1, most_products_a_batch);
   }
   void take(const TimingSettings& settings) {
+    const ProcessorTime before = processor_time();
     const double product = product_.seconds(products_);
     if (of_->b != nullptr) {
       const auto iteration = seconds_of_iteration(*of_, settings.iterations, settings.stop);
@@ -99,6 +100,7 @@ class Turn {
       of_->iteration.add(*iteration);
     }
     of_->product.add(product);
+    of_->processor += processor_time() - before;
   }
 
  private:

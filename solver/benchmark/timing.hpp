@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "operators/operator.hpp"
+#include "solver/benchmark/processor_time.hpp"
 #include "solver/krylov/cg_choice.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/records/samples.hpp"
@@ -25,9 +26,10 @@ struct TimedEntry {
   const Preconditioner<T>* preconditioner = nullptr;  ///< of CG, may be null
   CgMethod method = CgMethod::automatic;              ///< as asked for; afterwards as chosen
   CgLoop loop = CgLoop::automatic;
-  bool deferred = false;   ///< CgResult::deferred
-  Samples product = {};    ///< seconds of one product
-  Samples iteration = {};  ///< seconds of one CG iteration
+  bool deferred = false;         ///< CgResult::deferred
+  Samples product = {};          ///< seconds of one product
+  Samples iteration = {};        ///< seconds of one CG iteration
+  ProcessorTime processor = {};  ///< received meanwhile
 };
 
 struct TimingSettings {

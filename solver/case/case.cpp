@@ -36,11 +36,11 @@ void read_equation(const MapReader& top, Case& to) {
     return equation.read(key, Field{Expression(fallback), {}, equation.place()},
                          [](const ValueReader& value) { return value.field(); });
   };
-  to.diffusion = field("diffusion", 1.0);
-  to.source = field("source", 0.0);
-  if (to.diffusion.everywhere)
-    check_constant(*to.diffusion.everywhere, "equation.diffusion", positive_number, top.problems());
-  for (const auto& [region, expression] : to.diffusion.by_region)
+  to.problem.diffusion = field("diffusion", 1.0);
+  to.problem.source = field("source", 0.0);
+  if (to.problem.diffusion.everywhere)
+    check_constant(*to.problem.diffusion.everywhere, "equation.diffusion", positive_number, top.problems());
+  for (const auto& [region, expression] : to.problem.diffusion.by_region)
     check_constant(expression, "equation.diffusion." + region, positive_number, top.problems());
 }
 
@@ -76,7 +76,7 @@ void read_boundary(const MapReader& top, Case& to) {
     condition.transfer = expression("transfer");
     condition.ambient = expression("ambient");
     check_constant(condition.transfer, group.path() + ".transfer", not_negative, top.problems());
-    to.boundary.push_back(std::move(condition));
+    to.problem.boundary.push_back(std::move(condition));
   }
 }
 
@@ -139,6 +139,21 @@ std::optional<NamedChoice> read_choice(const ValueReader& value, const Catalogue
   return choice;
 }
 
+/// auto, cpu, cuda, or cuda: and the number of a GPU.
+std::optional<std::string> read_device(const ValueReader& value) {
+  constexpr std::string_view numbered = "cuda:";
+  constexpr std::size_t most_digits = 3;
+  if (value.is(Kind::scalar)) {
+    const std::string& text = value.node().text;
+    if (text == "auto" || text == "cpu" || text == "cuda") return text;
+    const std::string number = text.starts_with(numbered) ? text.substr(numbered.size()) : "";
+    if (!number.empty() && number.size() <= most_digits && number.find_first_not_of("0123456789") == std::string::npos)
+      return text;
+  }
+  value.must_be("auto, cpu, cuda, or a GPU by its number such as cuda:1");
+  return std::nullopt;
+}
+
 std::optional<OperatorChoice> read_operator(const ValueReader& value) {
   return read_choice(value, operator_catalogue());
 }
@@ -188,7 +203,7 @@ void read_solver(const MapReader& top, Case& to) {
       solver.read("preconditioner", PreconditionerChoice{"jacobi", {}, solver.place()}, read_preconditioner);
   to.solver.precision =
       solver.choice("precision", "double", {"double", "single"}) == "single" ? Precision::single : Precision::double_;
-  to.solver.device = solver.choice("device", "auto", {"auto", "cpu", "cuda"});
+  to.solver.device = solver.read("device", std::string("auto"), read_device);
   to.solver.tolerance =
       solver.number("tolerance", 1e-8, {"a number above 0 and below 1", [](double a) { return a > 0 && a < 1; }});
   to.solver.max_iterations = solver.whole("max_iterations", 10000, 0, 1'000'000'000);
@@ -199,6 +214,7 @@ void read_solver(const MapReader& top, Case& to) {
   for (const CgLoop known : {CgLoop::launched, CgLoop::resident})
     if (loop == name(known)) to.solver.loop = known;
   const auto place_of = [&](const char* key) { return solver.find(key) ? solver.find(key)->place() : solver.place(); };
+  to.solver.precision_place = place_of("precision");
   to.solver.method_place = place_of("cg");
   to.solver.loop_place = place_of("loop");
   check_recurrence(to.solver, top.problems());
@@ -213,7 +229,8 @@ void read_ordering(const MapReader& top, Case& to) {
                        : cells == "curve" ? CellOrder::curve
                                           : CellOrder::automatic;
   const std::string unknowns = ordering.choice("unknowns", "first-touch", {"first-touch", "reverse-cuthill-mckee"});
-  to.unknown_order = unknowns == "first-touch" ? UnknownOrder::first_touch : UnknownOrder::reverse_cuthill_mckee;
+  to.problem.unknown_order =
+      unknowns == "first-touch" ? UnknownOrder::first_touch : UnknownOrder::reverse_cuthill_mckee;
 }
 
 /// The box's dimension; 0 for a file, which tells later.
@@ -273,10 +290,10 @@ void read_compare(const MapReader& top, Case& to) {
   }
   to.compare.devices = {to.solver.device};
   if (const auto devices = compare.find("devices"))
-    if (const auto items = devices->items("a list of auto, cpu or cuda")) {
+    if (const auto items = devices->items("a list of auto, cpu, cuda or cuda:1")) {
       to.compare.devices.clear();
       for (const ValueReader& item : *items)
-        if (const auto device = item.choice({"auto", "cpu", "cuda"})) to.compare.devices.push_back(*device);
+        if (const auto device = read_device(item)) to.compare.devices.push_back(*device);
     }
   if (const auto sweep = compare.find("sweep"))
     if (const auto axes = sweep->entries("a key and its values, such as degree: [1, 2, 3, 4]"))
@@ -293,10 +310,10 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   to.degree = static_cast<int>(top.whole("degree", 1, 1, mesh::max_degree));
   to.mesh = read_mesh_choice(top, file.parent_path(), to.degree);
   // Fewer points would leave modes of u without energy: the matrix were singular.
-  to.quadrature = static_cast<int>(top.whole("quadrature", to.degree + 1, to.degree + 1, largest_quadrature));
+  to.problem.quadrature = static_cast<int>(top.whole("quadrature", to.degree + 1, to.degree + 1, largest_quadrature));
   read_equation(top, to);
   read_boundary(top, to);
-  if (const auto exact = top.find("exact")) to.exact = exact->field();
+  if (const auto exact = top.find("exact")) to.problem.exact = exact->field();
   read_ordering(top, to);
   read_solver(top, to);
   read_output(top, to);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -11,24 +10,12 @@
 #include <vector>
 
 #include "mesh/box.hpp"
-#include "mesh/gmsh_reader.hpp"
+#include "mesh/gmsh/gmsh_reader.hpp"
 #include "operators/backend/device.hpp"
-#include "solver/case/expression.hpp"
+#include "solver/coefficients/problem_data.hpp"
 #include "solver/krylov/cg_choice.hpp"
 
 namespace femcg::solver {
-
-enum class BoundaryKind { value, flux, transfer };  ///< Dirichlet, Neumann, Robin
-
-/// u = value, or kappa du/dn = flux, or kappa du/dn = transfer (ambient - u), on one boundary group.
-struct BoundaryCondition {
-  std::string group;  ///< physical group or box side; "all" is every boundary facet
-  Place place;
-  BoundaryKind kind = BoundaryKind::value;
-  Expression value = 0.0;  ///< of value or flux
-  Expression transfer = 0.0;
-  Expression ambient = 0.0;
-};
 
 /// Something by name, with the options that the user gave it (all as text; what is named reads and checks them).
 struct NamedChoice {
@@ -41,7 +28,6 @@ using PreconditionerChoice = NamedChoice;
 
 enum class Precision { single, double_ };
 enum class CellOrder { automatic, natural, curve };
-enum class UnknownOrder { first_touch, reverse_cuthill_mckee };
 
 struct MeshChoice {
   std::variant<mesh::BoxOptions, mesh::GmshOptions> source;
@@ -56,19 +42,12 @@ struct SolverChoice {
   OperatorChoice op{"csr", {}, {}};
   PreconditionerChoice preconditioner{"jacobi", {}, {}};
   Precision precision = Precision::double_;
-  std::string device = "auto";  ///< auto, cpu, cuda
+  std::string device = "auto";  ///< auto, cpu, cuda, or cuda:1 by the number of a GPU
   double tolerance = 1e-8;      ///< on |b - A u| / |b|
   std::int64_t max_iterations = 10000;
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
-  Place method_place, loop_place;
-};
-
-/// A point at which the solution is reported.
-struct Probe {
-  std::string name;
-  std::array<double, 3> point{};
-  Place place{};
+  Place precision_place, method_place, loop_place;
 };
 
 struct OutputChoice {
@@ -88,7 +67,7 @@ struct SweepAxis {
 struct CompareChoice {
   std::vector<OperatorChoice> operators;
   bool all_operators = false;        ///< those that do not apply are left out, rather than shown with the reason
-  std::vector<std::string> devices;  ///< auto, cpu, cuda
+  std::vector<std::string> devices;  ///< auto, cpu, cuda, cuda:1
   std::vector<SweepAxis> sweep;      ///< every combination is compared
   int iterations = 200;
   int repetitions = 5;
@@ -101,13 +80,8 @@ struct Case {
   std::vector<std::pair<std::string, std::string>> set;  ///< key and value of each --set that wins over the file
   std::string title;
   MeshChoice mesh;
-  UnknownOrder unknown_order = UnknownOrder::first_touch;
   int degree = 1;
-  int quadrature = 2;  ///< mesh::cell_quadrature's n
-  Field diffusion;
-  Field source;
-  std::vector<BoundaryCondition> boundary;
-  std::optional<Field> exact;
+  ProblemData problem;
   SolverChoice solver;
   OutputChoice output;
   CompareChoice compare;

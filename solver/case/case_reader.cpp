@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_map>
 #include <utility>
 
+#include "solver/coefficients/expression_scanner.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 
@@ -15,28 +17,35 @@ namespace {
 
 using Kind = CaseNode::Kind;
 
+/// Whether YAML took "c ? a : b" for a map with the key "c ? a".
+bool is_expression(const CaseNode& map) {
+  return map.children.size() == 1 && map.children[0].key.find('?') != std::string::npos;
+}
+
 std::string shown(const CaseNode& node) {
   switch (node.kind) {
     case Kind::scalar:
+      if (const std::string_view what = not_finite_words(node.text); !what.empty())
+        return fmt::format("{} ({})", in_quotes(node.text), what);
       return in_quotes(node.text);
     case Kind::list:
       return "a list";
     case Kind::map:
-      return "a map";
+      return is_expression(node) ? "a map (an expression with '?' and ':' needs quotes)" : "a map";
     case Kind::null:
       break;
   }
   return "nothing";
 }
 
-/// The last place of a repeated key says where the first is.
-void note_repeated_keys(const CaseNode& map, Problems& problems) {
-  for (auto entry = map.children.begin(); entry != map.children.end(); ++entry) {
-    const auto first = std::find_if(map.children.begin(), entry, [&](const auto& e) { return e.key == entry->key; });
-    if (first != entry)
-      problems.add(entry->key_place, fmt::format("the key {} is repeated; it stands at {} already; keep one of them",
-                                                 in_quotes(entry->key), first->key_place));
-  }
+/// The first entry of every key. Of a repeated one, the last place says where the first is.
+std::unordered_map<std::string_view, const CaseNode*> first_entries(const CaseNode& map, Problems& problems) {
+  std::unordered_map<std::string_view, const CaseNode*> first;
+  for (const CaseNode& entry : map.children)
+    if (const auto [found, is_first] = first.try_emplace(entry.key, &entry); !is_first)
+      problems.add(entry.key_place, fmt::format("the key {} is repeated; it stands at {} already; keep one of them",
+                                                in_quotes(entry.key), found->second->key_place));
+  return first;
 }
 
 bool is_merge(const CaseNode& entry) { return entry.key == "<<"; }
@@ -110,7 +119,7 @@ std::optional<Expression> ValueReader::expression() const {
     return std::nullopt;
   }
   try {
-    return Expression(node_->text, place());
+    return Expression(node_->text, place(), place() == "--set " + path_ ? "" : path_);
   } catch (const InputError& error) {
     problems_->add(error.sentences());
     return std::nullopt;
@@ -120,7 +129,7 @@ std::optional<Expression> ValueReader::expression() const {
 std::optional<Field> ValueReader::field() const {
   Field field;
   field.place = key_place();
-  if (is(Kind::map)) {
+  if (is(Kind::map) && !is_expression(*node_)) {
     const auto regions = entries("an expression for each region");
     if (!regions) return std::nullopt;
     for (const ValueReader& region : *regions)
@@ -154,7 +163,7 @@ std::optional<std::vector<ValueReader>> ValueReader::entries(std::string_view wh
     must_be(fmt::format("a map: {}", what));
     return std::nullopt;
   }
-  note_repeated_keys(*node_, *problems_);
+  const auto first = first_entries(*node_, *problems_);
   std::vector<ValueReader> readers;
   for (const CaseNode& entry : node_->children) {
     const std::string path = path_ + "." + entry.key;
@@ -162,7 +171,7 @@ std::optional<std::vector<ValueReader>> ValueReader::entries(std::string_view wh
       note_merge(entry, *problems_);
     else if (entry.kind == Kind::null)
       note_empty(entry, path, *problems_);
-    else if (node_->find(entry.key) == &entry)
+    else if (first.at(entry.key) == &entry)
       readers.emplace_back(entry, path, *problems_);
   }
   return readers;
@@ -187,7 +196,7 @@ MapReader::MapReader(const MapReader& parent, const std::string& key, const std:
 }
 
 void MapReader::check_keys(const std::vector<std::string>& known) const {
-  note_repeated_keys(*node_, *problems_);
+  first_entries(*node_, *problems_);
   for (const CaseNode& entry : node_->children) {
     if (is_merge(entry))
       note_merge(entry, *problems_);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "solver/case/case_tree.hpp"
-#include "solver/case/expression.hpp"
+#include "solver/coefficients/expression.hpp"
 
 namespace femcg::solver {
 

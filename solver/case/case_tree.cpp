@@ -1,19 +1,17 @@
 #include "solver/case/case_tree.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/depthguard.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <fstream>
-#include <functional>
-#include <optional>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "solver/case/yaml_reader.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 
@@ -21,88 +19,10 @@ namespace femcg::solver {
 
 namespace {
 
-using PlaceOf = std::function<Place(const YAML::Mark&)>;
-
-constexpr std::size_t largest_file = 16 << 20;  // bytes; a mesh given for a case is larger
-constexpr int most_nodes = 1'000'000;           // an alias of aliases grows without end
-constexpr int deepest_node = 100;
-
-/// yaml-cpp's nodes into ours.
-class Converter {
- public:
-  explicit Converter(PlaceOf place_of) : place_of_(std::move(place_of)) {}
-
-  CaseNode convert(const YAML::Node& from, int depth = 0) {
-    CaseNode node;
-    node.place = place_of_(from.Mark());
-    if (depth > deepest_node || ++nodes_ > most_nodes)
-      throw InputError(at_place(node.place, "the values are nested too deeply, or an alias contains itself"));
-    if (const std::string& tag = from.Tag(); !tag.empty() && tag != "?" && tag != "!")
-      throw InputError(at_place(node.place, "the tag " + in_quotes(tag) + " has no meaning here; remove it"));
-    if (from.IsScalar()) {
-      node.kind = CaseNode::Kind::scalar;
-      node.text = from.Scalar();
-    } else if (from.IsSequence()) {
-      node.kind = CaseNode::Kind::list;
-      for (const YAML::Node& item : from) node.children.push_back(convert(item, depth + 1));
-    } else if (from.IsMap()) {
-      node.kind = CaseNode::Kind::map;
-      for (const auto& entry : from) {
-        if (!entry.first.IsScalar() && !entry.first.IsNull())
-          throw InputError(at_place(place_of_(entry.first.Mark()), "a key must be a plain word"));
-        node.children.push_back(convert(entry.second, depth + 1));
-        node.children.back().key = entry.first.IsScalar() ? entry.first.Scalar() : "~";
-        node.children.back().key_place = place_of_(entry.first.Mark());
-      }
-    }
-    return node;
-  }
-
- private:
-  PlaceOf place_of_;
-  int nodes_ = 0;
-};
-
-/// The place of the first tab among the blanks that a line begins with, up to a line; both count from 0.
-std::optional<YAML::Mark> indenting_tab(const std::string& text, int last_line) {
-  std::istringstream stream(text);
-  std::string line;
-  YAML::Mark mark;
-  for (mark.line = 0; mark.line <= last_line && std::getline(stream, line); ++mark.line) {
-    const std::size_t tab = line.find_first_not_of(' ');
-    mark.column = static_cast<int>(tab);
-    if (tab != std::string::npos && line[tab] == '\t' && line.find_first_not_of(" \t\r") != std::string::npos)
-      return mark;
-  }
-  return std::nullopt;
-}
-
-/// yaml-cpp's complaint in a user's words.
-std::string explained(const YAML::Exception& error) {
-  const auto says = [&](std::string_view part) { return error.msg.find(part) != std::string::npos; };
-  std::string text = "this is not valid YAML: ";
-  if (dynamic_cast<const YAML::DeepRecursion*>(&error)) return text + "the values are nested too deeply";
-  if (says("EOF in scalar")) return text + "a quote is never closed";
-  if (says("end of sequence flow")) return text + "a '[' is not closed here or above";
-  if (says("end of map flow")) return text + "a '{' is not closed here or above";
-  return text + error.msg + (says("illegal map value") ? " (a text that holds ': ' needs quotes)" : "");
-}
-
-CaseNode parse(const std::string& text, const PlaceOf& place_of) {
-  std::vector<YAML::Node> documents;
-  try {
-    // yaml-cpp notices an open quote only where the text ends within a line, hence the comment.
-    documents = YAML::LoadAll(text + "\n#");
-    if (documents.empty()) return {};
-    if (documents.size() > 1)
-      throw InputError(at_place(place_of(documents[1].Mark()), "a second document begins; a case is one document"));
-    return Converter(place_of).convert(documents.front());
-  } catch (const YAML::Exception& error) {
-    if (const auto tab = indenting_tab(text, error.mark.line))
-      throw InputError(at_place(place_of(*tab), "a tab indents this line; YAML takes blanks only"));
-    throw InputError(at_place(place_of(error.mark), explained(error)));
-  }
-}
+constexpr std::size_t largest_file = 1'000'000;  // bytes
+constexpr std::size_t largest_value = 64'000;
+constexpr std::size_t most_parts = 50;    // of a key
+constexpr std::size_t longest_key = 100;  // in messages
 
 std::string contents(const std::filesystem::path& file) {
   const std::string name = file.string();
@@ -111,12 +31,15 @@ std::string contents(const std::filesystem::path& file) {
   if (status.type() == std::filesystem::file_type::not_found) throw InputError(name + ": there is no such file");
   if (std::filesystem::is_directory(status)) throw InputError(name + ": this is a directory; give a case file in it");
   std::ifstream stream(file, std::ios::binary);
-  std::string text(largest_file + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  std::string text;
+  for (std::array<char, 1 << 14> block; text.size() <= largest_file && stream.is_open();) {
+    stream.read(block.data(), block.size());
+    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
+    if (!stream) break;
+  }
   if (!stream.is_open() || stream.bad()) throw InputError(name + ": the file cannot be read");
-  text.resize(static_cast<std::size_t>(stream.gcount()));
   if (text.size() > largest_file)
-    throw InputError(name + ": this is too large for a case file (16 MiB at most); is it the mesh?");
+    throw InputError(name + ": this is too large for a case file (1 MB at most); is it the mesh?");
   if (text.find('\0') != std::string::npos) throw InputError(name + ": this is a binary file, not a case in YAML");
   return text;
 }
@@ -157,10 +80,9 @@ CaseNode* CaseNode::find(const std::string& wanted) { return const_cast<CaseNode
 
 CaseNode read_tree(const std::filesystem::path& file) {
   const std::string name = file.string();
-  const auto place_of = [&](const YAML::Mark& mark) {
-    return mark.is_null() ? name : fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
-  };
-  CaseNode tree = parse(contents(file), place_of);
+  CaseNode tree = read_yaml(contents(file), [&](int line, int column) {
+    return line == 0 ? name : fmt::format("{}:{}:{}", name, line, column);
+  });
   if (tree.kind == CaseNode::Kind::null) throw InputError(name + ": the case is empty; it needs a mesh at least");
   if (tree.kind != CaseNode::Kind::map)
     throw InputError(at_place(tree.place, "a case is a map of keys to values, such as 'degree: 2'"));
@@ -198,18 +120,25 @@ std::string flow_text(const CaseNode& node) {
 }
 
 void apply_override(CaseNode& tree, const Override& override) {
-  const Place place = override.place.empty() ? "--set " + override.key : override.place;
+  const Place place = override.place.empty() ? "--set " + on_one_line(override.key, longest_key) : override.place;
+  if (override.value.size() > largest_value)
+    throw InputError(at_place(place, fmt::format("the value has {} characters, and a value has {} at most",
+                                                 override.value.size(), largest_value)));
   CaseNode value;
   if (override.literal) {
     value.kind = CaseNode::Kind::scalar;
     value.text = override.value;
   } else {
-    value = parse(override.value, [&](const YAML::Mark&) { return place; });
+    value = read_yaml(override.value, [&](int, int) { return place; });
   }
   value.place = place;
 
   CaseNode* node = &tree;
-  for (const std::string& part : split(override.key)) {
+  const std::vector<std::string> parts = split(override.key);
+  if (parts.size() > most_parts)
+    throw InputError(
+        at_place(place, fmt::format("the key has {} parts, and a key has {} at most", parts.size(), most_parts)));
+  for (const std::string& part : parts) {
     if (part.empty())
       throw InputError(at_place(place, "a key is missing; write --set key.path=value, such as --set degree=2"));
     if (node->kind == CaseNode::Kind::scalar && node->key == "operator") {

@@ -117,7 +117,7 @@ void emit_ordering(YAML::Emitter& out, const Case& from) {
   const char* cells = from.mesh.cell_order == CellOrder::natural ? "natural"
                       : from.mesh.cell_order == CellOrder::curve ? "curve"
                                                                  : "auto";
-  const bool first_touch = from.unknown_order == UnknownOrder::first_touch;
+  const bool first_touch = from.problem.unknown_order == UnknownOrder::first_touch;
   out << Key << "ordering" << Value << BeginMap << Key << "cells" << Value << cells;
   out << Key << "unknowns" << Value << (first_touch ? "first-touch" : "reverse-cuthill-mckee") << EndMap;
 }
@@ -179,16 +179,16 @@ std::string to_yaml(const Case& resolved) {
   YAML::Emitter out;
   out << BeginMap << Key << "title" << Value << resolved.title;
   emit(out, resolved.mesh);
-  out << Key << "degree" << Value << resolved.degree << Key << "quadrature" << Value << resolved.quadrature;
+  out << Key << "degree" << Value << resolved.degree << Key << "quadrature" << Value << resolved.problem.quadrature;
   out << Key << "equation" << Value << BeginMap << Key << "diffusion" << Value;
-  emit(out, resolved.diffusion);
+  emit(out, resolved.problem.diffusion);
   out << Key << "source" << Value;
-  emit(out, resolved.source);
+  emit(out, resolved.problem.source);
   out << EndMap;
-  emit(out, resolved.boundary);
-  if (resolved.exact) {
+  emit(out, resolved.problem.boundary);
+  if (resolved.problem.exact) {
     out << Key << "exact" << Value;
-    emit(out, *resolved.exact);
+    emit(out, *resolved.problem.exact);
   }
   emit_ordering(out, resolved);
   emit(out, resolved.solver);

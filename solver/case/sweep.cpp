@@ -74,8 +74,19 @@ void check_axis(const SweepAxis& axis, const CompareChoice& compare) {
                                        in_quotes(axis.key), did_you_mean(axis.key, known))));
 }
 
+constexpr double most_points = 10'000;
+
+void check_number_of_points(const std::vector<SweepAxis>& axes) {
+  double points = 1;
+  for (const SweepAxis& axis : axes) points *= static_cast<double>(axis.values.size());
+  if (points > most_points)
+    throw InputError(
+        at_place(axes.front().place, fmt::format("the sweep has {} points; {} are the most", points, most_points)));
+}
+
 /// Every combination of one value of each axis, the last axis varying fastest.
 std::vector<std::map<std::string, std::string>> combinations(const std::vector<SweepAxis>& axes) {
+  check_number_of_points(axes);
   std::vector<std::map<std::string, std::string>> all{{}};
   for (const SweepAxis& axis : axes) {
     std::vector<std::map<std::string, std::string>> longer;
@@ -103,8 +114,8 @@ std::vector<SweepPoint> expand_sweep(const std::filesystem::path& file, const st
                                                         in_quotes(key->substr(key->rfind('.') + 1)))));
     if (key) axes.push_back({word_of(*key), axis.values, axis.place});
   }
-  std::ranges::stable_partition(axes,
-                                [](const SweepAxis& axis) { return !case_key(axis.key)->starts_with("solver."); });
+  std::stable_partition(axes.begin(), axes.end(),
+                        [](const SweepAxis& axis) { return !case_key(axis.key)->starts_with("solver."); });
   std::vector<SweepPoint> points;
   for (const auto& values : combinations(axes)) {
     std::vector<Override> with_values = overrides;

@@ -1,10 +1,12 @@
 #include "solver/krylov/cg.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "operators/backend/recorded_work.hpp"
@@ -126,6 +128,8 @@ class Loop {
   CgResult result_;
 };
 
+double norm(const std::vector<double>& v) { return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0)); }
+
 template <std::floating_point T>
 bool Loop<T>::record(double rr) {
   result_.relative_residual = std::sqrt(rr) / norm_b_;
@@ -204,6 +208,7 @@ std::vector<double> Loop<T>::true_residual() {
 /// Whether the loop is over: checks the tolerance against the residual recomputed, and restarts from it.
 template <std::floating_point T>
 bool Loop<T>::finished() {
+  operators::synchronize(a_.device());  // the batch in flight is the loop's
   const auto before = std::chrono::steady_clock::now();
   collect();
   const std::vector<double> residual = true_residual();
@@ -213,9 +218,7 @@ bool Loop<T>::finished() {
   in_flight_.clear();
   sent_iterations_ = result_.iterations;
   recurrence_.restart(scalars_);
-  double rr = 0;
-  for (const double entry : residual) rr += entry * entry;
-  result_.true_relative_residual = std::sqrt(rr) / norm_b_;
+  result_.true_relative_residual = norm(residual) / norm_b_;
   operators::synchronize(a_.device());
   begin_ += std::chrono::steady_clock::now() - before;
   if (result_.true_relative_residual <= options_.tolerance) {
@@ -249,7 +252,9 @@ CgResult Loop<T>::run() {
     return result_;
   }
   if (norm_b_ == 0) {
-    result_.reason = StopReason::converged;
+    const bool zero =
+        std::ranges::all_of(operators::copied(b_, operators::Device::host).span(), [](T entry) { return entry == 0; });
+    result_.reason = zero ? StopReason::converged : StopReason::not_finite;
     return result_;
   }
   if (!record(bb)) {
@@ -266,7 +271,11 @@ CgResult Loop<T>::run() {
   operators::synchronize(a_.device());
   result_.seconds = seconds();
   const bool collected = result_.reason == StopReason::converged || result_.reason == StopReason::stagnated;
-  if (!collected) collect();
+  if (!collected) {
+    collect();
+    if (options_.true_residual) result_.true_relative_residual = norm(true_residual()) / norm_b_;
+  }
+  assert(result_.reason != StopReason::converged || result_.true_relative_residual <= options_.tolerance);
   return result_;
 }
 

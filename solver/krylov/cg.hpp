@@ -45,7 +45,7 @@ struct CgResult {
   StopReason reason = StopReason::max_iterations;
   std::int64_t iterations = 0;
   double relative_residual = 0;       ///< of the recurrence, |r| / |b|
-  double true_relative_residual = 0;  ///< of b - A x, as far as it was computed
+  double true_relative_residual = 0;  ///< of b - A x; where it is not converged, if it can be recomputed
   double seconds = 0;                 ///< the loop alone
   std::vector<Iteration> history;     ///< number 0 is the start
 };

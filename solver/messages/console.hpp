@@ -10,7 +10,7 @@ struct Console {
   bool quiet = false;     ///< no summary on standard output
 };
 
-/// Asked often by long loops: true once the user wants to stop (Ctrl-C).
+/// Asked often by long loops: true once the user wants to stop (Ctrl-C), or the system (SIGTERM).
 using StopRequested = std::function<bool()>;
 
 }  // namespace femcg::solver

@@ -31,17 +31,17 @@ constexpr std::size_t longest_quote = 60;
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) {
-  std::string shown = "'";
-  for (const char c : text.substr(0, longest_quote))
-    shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  if (text.size() > longest_quote) {
-    // Not in the middle of a UTF-8 sequence.
-    while ((static_cast<unsigned char>(text[shown.size() - 1]) & 0xC0) == 0x80) shown.pop_back();
-    shown += "...";
-  }
-  return shown + "'";
+std::string on_one_line(std::string_view text, std::size_t longest) {
+  std::size_t length = std::min(text.size(), longest);
+  // Not in the middle of a UTF-8 sequence, whose bytes but the first, three at most, begin with the bits 10.
+  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  while (length > 0 && length < text.size() && length + 3 > longest && continues(length)) --length;
+  std::string shown;
+  for (const char c : text.substr(0, length)) shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  return length < text.size() ? shown + "..." : shown;
 }
+
+std::string in_quotes(std::string_view text) { return "'" + on_one_line(text, longest_quote) + "'"; }
 
 std::string at_place(const std::string& place, std::string_view sentence) {
   return place.empty() ? std::string(sentence) : place + ": " + std::string(sentence);

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace femcg::solver {
 
-/// The user's own text in quotes, fit for one line of a message: control characters become blanks, long text is cut.
+/// A text with blanks for control characters, cut to about as many bytes as are allowed, with "..." behind the cut.
+std::string on_one_line(std::string_view text, std::size_t longest);
+
+/// The user's own text in quotes, fit for one line of a message.
 std::string in_quotes(std::string_view text);
 
 /// "place: sentence", or the sentence alone where there is no place.

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "mesh/geometry.hpp"
-#include "solver/case/coefficients.hpp"
+#include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 
@@ -141,18 +141,18 @@ Errors cell_errors(const ErrorTables& tables, const Expression& exact, const mes
 
 }  // namespace
 
-Probes locate_probes(const Case& resolved, const mesh::Mesh& mesh) {
-  Probes probes;
+Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh) {
+  Probes located;
   std::vector<std::string> problems;
-  for (const Probe& probe : resolved.output.probes) {
+  for (const Probe& probe : probes) {
     if (const std::optional<mesh::Location> location = mesh::locate(mesh, probe.point))
-      probes.emplace_back(probe.name, *location);
+      located.emplace_back(probe.name, *location);
     else
       problems.push_back(at_place(probe.place, fmt::format("probe {} at {} lies outside the mesh",
                                                            in_quotes(probe.name), point_text(probe.point.data()))));
   }
   if (!problems.empty()) throw InputError(problems);
-  return probes;
+  return located;
 }
 
 Quantities measure(const Problem& problem, const Probes& probes, std::span<const double> dofs) {

@@ -25,8 +25,8 @@ struct Errors {
 
 using Probes = std::vector<std::pair<std::string, mesh::Location>>;
 
-/// Finds the cells of the case's probes; throws InputError, with their places, for those outside the mesh.
-Probes locate_probes(const Case& resolved, const mesh::Mesh& mesh);
+/// Finds the cells of probes; throws InputError, with their places, for those outside the mesh.
+Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh);
 
 /// Fluxes are the conservative ones: what the conditions say on Neumann and Robin facets, and the reactions a(u, phi_i)
 /// - l(phi_i) of the constrained dofs on Dirichlet facets, so that all of them and the integral of the source add up to

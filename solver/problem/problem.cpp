@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -12,7 +13,6 @@
 #include "mesh/ordering.hpp"
 #include "mesh/pages.hpp"
 #include "operators/sparse/csr_matrix.hpp"
-#include "solver/case/coefficients.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 
@@ -22,21 +22,21 @@ namespace {
 
 constexpr const char* every_group = "all";
 
+bool is_given(double value) { return value != 0; }
+
 /// Beyond this fraction an unbalanced load means that the case is wrong, not that a curved boundary is approximated.
 constexpr double most_imbalance = 1e-3;
 constexpr double notable_imbalance = 1e-10;
 
-double norm(std::span<const double> v) { return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0)); }
-
-/// Where a case says what flows in and out: at its first flux, or else at the source.
-const Place& place_of_load(const Case& resolved) {
-  for (const BoundaryCondition& condition : resolved.boundary)
+/// Where it is said what flows in and out: at its first flux, or else at the source.
+const Place& place_of_load(const ProblemData& data) {
+  for (const BoundaryCondition& condition : data.boundary)
     if (condition.kind == BoundaryKind::flux) return condition.place;
-  return resolved.source.place;
+  return data.source.place;
 }
 
 /// Every boundary facet with its condition. "all" holds where no other entry does.
-std::vector<ConditionedFacet> find_conditions(const Case& resolved, const mesh::Mesh& mesh,
+std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mesh::Mesh& mesh,
                                               std::vector<std::string>& remarks) {
   std::vector<ConditionedFacet> facets;
   for (const mesh::BoundaryFacet facet : mesh::boundary_facets(mesh)) facets.push_back({facet});
@@ -49,7 +49,7 @@ std::vector<ConditionedFacet> find_conditions(const Case& resolved, const mesh::
   std::vector<std::string> problems, names{every_group};
   for (const mesh::BoundaryGroup& group : mesh.boundaries) names.push_back(group.name);
   const BoundaryCondition* for_the_rest = nullptr;
-  for (const BoundaryCondition& condition : resolved.boundary) {
+  for (const BoundaryCondition& condition : data.boundary) {
     if (condition.group == every_group) {
       for_the_rest = &condition;
       continue;
@@ -93,10 +93,10 @@ void prescribed_flux(const BoundaryCondition& condition, std::span<const double>
   for (std::size_t q = 0; q < values.size(); ++q) values[q] *= ambient[q];
 }
 
-Problem::Problem(const Case& resolved, const mesh::FunctionSpace& space) : case_(&resolved), space_(&space) {
+Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space) : data_(&data), space_(&space) {
   form_.space = &space;
-  form_.quadrature = resolved.quadrature;
-  conditions_ = find_conditions(resolved, space.mesh(), remarks_);
+  form_.quadrature = data.quadrature;
+  conditions_ = find_conditions(data, space.mesh(), remarks_);
   set_diffusion();
   constrain();
   number_unknowns();
@@ -104,27 +104,28 @@ Problem::Problem(const Case& resolved, const mesh::FunctionSpace& space) : case_
   check_diffusion();
   add_source();
   add_boundary_terms();
+  check_underflow();
   find_floating();
   balance();
   move_boundary_values();
 }
 
 void Problem::set_diffusion() {
-  const FieldOnRegions field(case_->diffusion, "diffusion", space_->mesh(), std::nullopt);
+  const FieldOnRegions field(data_->diffusion, "equation.diffusion", space_->mesh(), std::nullopt);
   for (const Expression& expression : field.by_region())
     if (const auto value = expression.constant(); value && !(*value > 0))
-      throw InputError(at_place(expression.place(), fmt::format("diffusion must be above 0, not {}", *value)));
+      throw InputError(at_place(expression.place(), fmt::format("equation.diffusion must be above 0, not {}", *value)));
   form_.diffusion = [field](std::int32_t cell, std::span<const double> points, std::span<double> values) {
     const Expression& expression = field.of_cell(cell);
     expression.evaluate(points, values);
-    if (!expression.constant()) require_at_least(expression, 0, false, points, values, "diffusion");
+    if (!expression.constant()) require_at_least(expression, 0, false, points, values, "equation.diffusion");
   };
   form_.constant_diffusion = [field](std::int32_t cell) { return field.of_cell(cell).constant(); };
 }
 
 /// Visits every quadrature point once, so that a wrong value is found before anything is assembled.
 void Problem::check_diffusion() {
-  const FieldOnRegions field(case_->diffusion, "diffusion", space_->mesh(), std::nullopt);
+  const FieldOnRegions field(data_->diffusion, "equation.diffusion", space_->mesh(), std::nullopt);
   const auto& regions = field.by_region();
   if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant().has_value(); })) return;
   operators::for_each_cell(form_, [](operators::CellEvaluator&, std::int32_t) {});
@@ -157,7 +158,7 @@ void Problem::constrain() {
       const double value = condition->value(constraint.point[0], constraint.point[1], constraint.point[2]);
       const bool differs = std::abs(value - constraint.value) > 1e-12 * (std::abs(value) + std::abs(constraint.value));
       if (constraint.set_by != nullptr && differs) constraint.contradicted = true;
-      // Where two conditions meet, the later entry of the case holds.
+      // Where two conditions meet, the later entry holds.
       if (constraint.set_by == nullptr || condition > constraint.set_by) {
         constraint.value = value;
         constraint.set_by = condition;
@@ -179,7 +180,7 @@ void Problem::constrain() {
 void Problem::number_unknowns() {
   form_.unknowns = 0;
   for (std::int32_t& unknown : form_.unknown_of_dof) unknown = unknown >= 0 ? form_.unknowns++ : -1;
-  if (case_->unknown_order != UnknownOrder::reverse_cuthill_mckee || form_.unknowns == 0) return;
+  if (data_->unknown_order != UnknownOrder::reverse_cuthill_mckee || form_.unknowns == 0) return;
   const operators::CsrMatrix<double> pattern = operators::sparsity_pattern(form_);
   const std::vector<std::int32_t> order =
       mesh::reverse_cuthill_mckee(pattern.row_offsets.span(), pattern.columns.span());
@@ -194,28 +195,32 @@ void Problem::collect_robin() {
     evaluator.move_to(facet);
     operators::RobinFacet robin{facet.cell, facet.facet, std::vector<double>(evaluator.points())};
     condition->transfer.evaluate(evaluator.points_in_space(), robin.transfer);
-    require_at_least(condition->transfer, 0, true, evaluator.points_in_space(), robin.transfer, "transfer");
+    require_at_least(condition->transfer, 0, true, evaluator.points_in_space(), robin.transfer,
+                     "boundary." + condition->group + ".transfer");
     form_.robin.push_back(std::move(robin));
   }
 }
 
 void Problem::add_source() {
-  const FieldOnRegions field(case_->source, "source", space_->mesh(), 0.0);
+  const FieldOnRegions field(data_->source, "equation.source", space_->mesh(), 0.0);
   const auto& regions = field.by_region();
   if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant() == 0.0; })) {
     load_of_dofs_ = mesh::filled<double>(space_->dof_count());
     return;
   }
+  std::atomic<bool> given = false;
   load_of_dofs_ = operators::sum_over_cells(
       form_, [&](operators::CellEvaluator& evaluator, std::int32_t cell, std::span<double> load) {
         thread_local std::vector<double> values;
         values.resize(evaluator.points());
         field.of_cell(cell).evaluate(evaluator.points_in_space(), values);
+        if (std::ranges::any_of(values, is_given)) given = true;
         Eigen::Map<Eigen::VectorXd> sum(load.data(), evaluator.dofs());
         for (int q = 0; q < evaluator.points(); ++q) values[q] *= evaluator.measures()[q];
         sum.noalias() =
             evaluator.values().transpose() * Eigen::Map<const Eigen::VectorXd>(values.data(), evaluator.points());
       });
+  given_ = given;
 }
 
 void Problem::add_boundary_terms() {
@@ -226,10 +231,17 @@ void Problem::add_boundary_terms() {
     evaluator.move_to(facet);
     values.resize(evaluator.points());
     prescribed_flux(*condition, evaluator.points_in_space(), values);
+    given_ = given_ || std::ranges::any_of(values, is_given);
     for (const int a : space_->facet_nodes(facet.facet))
       for (int q = 0; q < evaluator.points(); ++q)
         load_of_dofs_[space_->dofs(facet.cell)[a]] += values[q] * evaluator.measures()[q] * evaluator.values()(q, a);
   }
+}
+
+/// A source that is not 0 must not become a load that is.
+void Problem::check_underflow() const {
+  if (given_ && std::ranges::none_of(load_of_dofs_, is_given))
+    throw InputError(at_place(place_of_load(*data_), "the load underflows: scale the units of equation and boundary"));
 }
 
 void Problem::find_floating() {
@@ -263,6 +275,7 @@ void Problem::balance() {
             evaluator.values().transpose() *
             Eigen::Map<const Eigen::VectorXd>(evaluator.measures().data(), evaluator.points());
       });
+  std::vector<std::string> unbalanced;
   for (const Floating& floating : floating_) {
     double total = 0, magnitude = 0, volume = 0;
     for (const std::int32_t dof : floating.dofs) {
@@ -270,22 +283,39 @@ void Problem::balance() {
       magnitude += std::abs(load_of_dofs_[dof]);
       volume += masses[dof];
     }
-    if (std::abs(total) > most_imbalance * magnitude)
-      throw InputError(
-          at_place(place_of_load(*case_),
-                   fmt::format("no boundary value or transfer holds the solution, and the load does not balance: "
+    if (std::abs(total) > most_imbalance * magnitude) {
+      unbalanced.push_back(
+          at_place(place_of_load(*data_),
+                   fmt::format("no boundary value or transfer holds the solution{}, and the load does not balance: "
                                "source and fluxes add up to {:.6g}, which must be 0; give some boundary a value, or "
                                "balance source and flux",
-                               total)));
-    remarks_.push_back(
-        fmt::format("no boundary value or transfer holds the solution on {} cells: its mean is fixed there",
-                    floating.cells.size()));
+                               part_text(floating.cells), total)));
+      continue;
+    }
+    remarks_.push_back(fmt::format("no boundary value or transfer holds the solution{}: its mean is fixed there",
+                                   floating.cells.size() == static_cast<std::size_t>(form_.cells())
+                                       ? fmt::format(" on {} cells", floating.cells.size())
+                                       : part_text(floating.cells)));
     if (std::abs(total) > notable_imbalance * magnitude)
       remarks_.push_back(
           fmt::format("the load was out of balance by {:.3g} of its size; a constant source of {:.6g} was added",
                       std::abs(total) / magnitude, -total / volume));
     for (const std::int32_t dof : floating.dofs) load_of_dofs_[dof] -= total / volume * masses[dof];
   }
+  if (!unbalanced.empty()) throw InputError(unbalanced);
+}
+
+/// Which part of the mesh some cells are; empty where they are all of it.
+std::string Problem::part_text(const std::vector<std::int32_t>& cells) const {
+  const mesh::Mesh& mesh = space_->mesh();
+  if (cells.size() == static_cast<std::size_t>(mesh.cell_count())) return "";
+  std::array<double, 3> centre{};
+  const auto nodes = mesh.nodes(cells.front());
+  for (const std::int32_t node : nodes)
+    for (int axis = 0; axis < mesh.dimension(); ++axis)
+      centre[axis] += mesh.point(node)[axis] / static_cast<double>(nodes.size());
+  return fmt::format(" on the {} connected cells around {} (region {})", cells.size(), point_text(centre.data()),
+                     in_quotes(mesh.region_names[mesh.cell_regions[cells.front()]]));
 }
 
 void Problem::move_boundary_values() {
@@ -307,7 +337,7 @@ std::vector<double> Problem::to_dofs(std::span<const double> x) const {
     if (const std::int32_t i = form_.unknown_of_dof[dof]; i >= 0) dofs[dof] = x[i];
   if (floating_.empty()) return dofs;
   std::optional<FieldOnRegions> exact;
-  if (case_->exact) exact.emplace(*case_->exact, "exact", space_->mesh(), std::nullopt);
+  if (data_->exact) exact.emplace(*data_->exact, "exact", space_->mesh(), std::nullopt);
   operators::CellEvaluator evaluator(form_);
   for (const Floating& floating : floating_) {
     double difference = 0, volume = 0;
@@ -327,16 +357,11 @@ std::vector<double> Problem::to_dofs(std::span<const double> x) const {
   return dofs;
 }
 
-std::vector<double> Problem::residual(std::span<const double> x) const {
+std::vector<double> Problem::residual(std::span<const double> x, std::span<const double> b) const {
   std::vector<double> r = operators::ReferenceOperator(form_).apply(x);
 #pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < r.size(); ++i) r[i] = load_[i] - r[i];
+  for (std::size_t i = 0; i < r.size(); ++i) r[i] = b[i] - r[i];
   return r;
-}
-
-double Problem::relative_residual(std::span<const double> x) const {
-  const double size = norm(load_);
-  return norm(residual(x)) / (size > 0 ? size : 1.0);
 }
 
 }  // namespace femcg::solver

@@ -8,11 +8,11 @@
 #include "mesh/function_space.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/forms/reference.hpp"
-#include "solver/case/case.hpp"
+#include "solver/coefficients/problem_data.hpp"
 
 namespace femcg::solver {
 
-/// A boundary facet and the condition of the case that holds there; null where the boundary is insulated.
+/// A boundary facet and the condition that holds there; null where the boundary is insulated.
 struct ConditionedFacet {
   mesh::BoundaryFacet facet;
   const BoundaryCondition* condition = nullptr;
@@ -35,10 +35,10 @@ struct ProblemSize {
 /// moved to it, and the way back from unknowns to dofs.
 class Problem {
  public:
-  /// Builds form and load. `mesh` and `space` must outlive it. Throws InputError where a group or region of the case
-  /// does not exist, diffusion is not positive, transfer is negative, a value is not finite, or a pure Neumann
-  /// problem's load does not balance.
-  Problem(const Case& resolved, const mesh::FunctionSpace& space);
+  /// Builds form and load. `data` and `space` must outlive it. Throws InputError where a group or region does not
+  /// exist, diffusion is not positive, transfer is negative, a value is not finite, or a pure Neumann problem's load
+  /// does not balance.
+  Problem(const ProblemData& data, const mesh::FunctionSpace& space);
 
   const operators::BilinearForm& form() const { return form_; }
   const std::vector<double>& load() const { return load_; }
@@ -54,10 +54,8 @@ class Problem {
   /// Coefficients of all dofs: unknowns from x, constrained ones from the boundary values; on parts without any
   /// Dirichlet or Robin condition the mean is set to that of the exact solution where there is one, else to zero.
   std::vector<double> to_dofs(std::span<const double> x) const;
-  /// |b - A x| / |b| in double precision with the reference operator (|A x| where b = 0).
-  double relative_residual(std::span<const double> x) const;
-  /// r = b - A x with the reference operator.
-  std::vector<double> residual(std::span<const double> x) const;
+  /// r = b - A x with the reference operator. b may be a multiple of the load.
+  std::vector<double> residual(std::span<const double> x, std::span<const double> b) const;
 
  private:
   /// A component of the mesh without Dirichlet or Robin condition.
@@ -75,9 +73,11 @@ class Problem {
   void add_boundary_terms();
   void find_floating();
   void balance();
+  void check_underflow() const;
+  std::string part_text(const std::vector<std::int32_t>& cells) const;
   void move_boundary_values();
 
-  const Case* case_;
+  const ProblemData* data_;
   const mesh::FunctionSpace* space_;
   std::vector<ConditionedFacet> conditions_;
   operators::BilinearForm form_;
@@ -85,6 +85,7 @@ class Problem {
   std::vector<double> load_of_dofs_;     ///< l(phi_i) of all dofs, before boundary values are moved to it
   std::vector<double> load_;             ///< of the unknowns
   std::vector<Floating> floating_;
+  bool given_ = false;  ///< whether a source or flux is not 0 somewhere
   std::vector<std::string> remarks_;
 };
 

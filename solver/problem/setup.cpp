@@ -54,11 +54,18 @@ mesh::FunctionSpace make_space(const Case& resolved, const mesh::Mesh& mesh) {
   }
 }
 
-bool has_gpu() { return !operators::cuda_devices().empty(); }
+bool is_gpu(std::string_view device) { return device.starts_with("cuda"); }
 
-void require_gpu() {
+bool has_gpu() { return operators::cuda_device_in_use().has_value(); }
+
+void require_gpu(std::string_view device) {
+  if (const std::size_t colon = device.find(':'); colon != std::string_view::npos) try {
+      return operators::choose_cuda_device(std::stoi(std::string(device.substr(colon + 1))));
+    } catch (const std::runtime_error& error) {
+      throw MachineError(fmt::format("device {}", error.what()));
+    }
   std::string reason;
-  if (operators::cuda_devices(&reason).empty())
+  if (!operators::cuda_device_in_use(&reason))
     throw MachineError(fmt::format("device cuda was asked for, but there is none: {}", reason));
 }
 
@@ -68,7 +75,7 @@ operators::Device choose_device(const Case& resolved, const OperatorChoice& choi
     return InputError(at_place(
         choice.place, fmt::format("operator '{}' has no {} version; use device: {}", row.name, version, other)));
   };
-  if (resolved.solver.device == "cuda") {
+  if (is_gpu(resolved.solver.device)) {
     if (!row.cuda) throw missing("CUDA", "cpu");
     return operators::Device::cuda;
   }
@@ -102,15 +109,13 @@ ProblemSize size_of(const Problem& problem) {
           mesh.order,       form.quadrature, form.space->dof_count(), form.unknowns};
 }
 
-void prepare_directory(const std::filesystem::path& directory) {
+void prepare_directory(const std::filesystem::path& directory, const std::vector<std::string>& files) {
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
   if (failure)
     throw MachineError(
         fmt::format("cannot make the results folder {}: {}", in_quotes(directory.string()), failure.message()));
-  const std::filesystem::path attempt = directory / ".writable";
-  mesh::write_atomically(attempt, "");
-  std::filesystem::remove(attempt, failure);
+  mesh::prepare_for_files(directory, files);
 }
 
 }  // namespace femcg::solver

@@ -4,6 +4,8 @@
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "solver/case/case.hpp"
 #include "solver/problem/problem.hpp"
@@ -19,8 +21,11 @@ mesh::FunctionSpace make_space(const Case& resolved, const mesh::Mesh& mesh);
 
 /// Whether a GPU can be used now.
 bool has_gpu();
-/// Throws MachineError, which says why, where none can.
-void require_gpu();
+/// Whether a device of a case is a GPU: cuda, or cuda:1 by its number.
+bool is_gpu(std::string_view device);
+/// Has a GPU be used: the one whose number the device says, or else the first that can be. Throws MachineError, which
+/// says why, where that cannot be.
+void require_gpu(std::string_view device);
 
 /// The device that a case runs on. A GPU that it insists on may be absent (require_gpu). Throws InputError where the
 /// operator has no version for it.
@@ -42,8 +47,9 @@ bool is_refusal(const std::exception& error);
 /// The numbers by which a person knows a problem.
 ProblemSize size_of(const Problem& problem);
 
-/// Makes a results folder and sees that it can be written, before the work rather than after it. Throws MachineError.
-void prepare_directory(const std::filesystem::path& directory);
+/// Makes a results folder and sees that these files can be written into it, before the work rather than after it;
+/// what crashed runs left behind is removed. Throws MachineError, or std::system_error that names the file.
+void prepare_directory(const std::filesystem::path& directory, const std::vector<std::string>& files);
 
 /// Runs a step and adds its wall-clock time.
 template <class Step>

@@ -30,7 +30,8 @@ std::string name(Precision precision) { return precision == Precision::double_ ?
 std::string name(operators::Device device) { return device == operators::Device::host ? "cpu" : "cuda"; }
 
 std::string device_name(operators::Device device) {
-  return device == operators::Device::host ? processor_name() : operators::cuda_devices().at(0).name;
+  return device == operators::Device::host ? processor_name()
+                                           : operators::cuda_devices().at(operators::cuda_device_in_use().value()).name;
 }
 
 std::string timestamp() {

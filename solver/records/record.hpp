@@ -85,6 +85,9 @@ std::string to_line(const nlohmann::ordered_json& json);
 std::string to_lines(const nlohmann::ordered_json& array);
 /// The columns iteration, relative_residual, seconds.
 std::string to_csv(const std::vector<Iteration>& history);
+/// The remark on times that say little of femcg.
+constexpr std::string_view refused_time =
+    "other programs took the processor: the threads received less than half of the time that they asked for";
 /// The summary that a person reads.
 std::string summary(const Record& record);
 

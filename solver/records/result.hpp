@@ -30,7 +30,7 @@ struct BenchmarkResult {
   bool refused = false;  ///< it failed since what was asked for does not fit, through no fault of the machine
   std::map<std::string, std::string> sweep;
   std::optional<double> agreement, agreement_bound;  ///< an Agreement, once it was checked
-  Samples iteration;                 ///< seconds of one CG iteration; empty where CG was not timed
+  Samples iteration;                                 ///< seconds of one CG iteration; empty where CG was not timed
   std::int64_t iteration_bytes = 0;  ///< the least that one CG iteration moves: the product's and the vector passes'
   std::int64_t caching_bytes = 0;    ///< moved by a product if caches live for one block of rows; 0: unknown
   std::optional<double> break_even;  ///< CG iterations (products without CG) that pay for the conversion from csr

@@ -18,7 +18,7 @@ namespace femcg::solver {
 ComparisonFiles::ComparisonFiles(std::filesystem::path directory, const std::optional<Baseline>& baseline,
                                  const Console& console)
     : directory_(std::move(directory)), baseline_(&baseline), console_(console) {
-  prepare_directory(directory_);
+  prepare_directory(directory_, {"compare.csv", "report.html", "compare.json"});
 }
 
 void ComparisonFiles::note(const std::vector<std::string>& remarks) {
@@ -27,20 +27,35 @@ void ComparisonFiles::note(const std::vector<std::string>& remarks) {
 }
 
 void ComparisonFiles::add(std::vector<BenchmarkResult> rows) {
-  for (const BenchmarkResult& row : rows) note(row.record.remarks);
-  if (!console_.quiet) {
-    fmt::print("{}{}", rows_.empty() && !rows.empty() ? opening(rows.front().record) : "\n", table(rows));
+  const bool first = rows_.empty() && !rows.empty();
+  const auto show = [&, opening = first ? opening(rows.front().record) : "\n", table = table(rows)] {
+    if (!console_.quiet) fmt::print("{}{}", opening, table);
     std::fflush(stdout);
-  }
+  };
+  std::vector<std::string> remarks;
+  for (const BenchmarkResult& row : rows) std::ranges::copy(row.record.remarks, std::back_inserter(remarks));
   std::ranges::move(rows, std::back_inserter(rows_));
-  write();
+  // The files first: the terminal may be closed. Where they cannot be written, the table is all that there is.
+  try {
+    write();
+  } catch (...) {
+    show();
+    throw;
+  }
+  note(remarks);
+  show();
 }
 
 void ComparisonFiles::write() const {
   const nlohmann::ordered_json json = to_json(rows_, *baseline_ ? &**baseline_ : nullptr);
-  mesh::write_atomically(directory_ / "compare.json", to_text(json));
-  mesh::write_atomically(directory_ / "compare.csv", to_csv(json));
-  if (has_report_page()) mesh::write_atomically(directory_ / "report.html", report_page(to_lines(json)));
+  mesh::FileGroup files(directory_);
+  files.add("compare.csv", to_csv(json));
+  if (has_report_page())
+    files.add("report.html", report_page(to_lines(json)));
+  else
+    files.leave_out("report.html");
+  files.add("compare.json", to_text(json));
+  files.put_in_place();
 }
 
 namespace {

@@ -145,6 +145,15 @@ std::string numbers(const BenchmarkResult& row) {
                                 row.break_even ? short_number(*row.break_even) : "-");
 }
 
+/// Names the rows whose times say little.
+std::string refused(const Rows& timed) {
+  std::string names;
+  for (const BenchmarkResult* row : timed)
+    if (std::ranges::find(row->record.remarks, refused_time) != row->record.remarks.end())
+      names += (names.empty() ? "" : ", ") + label(*row);
+  return names.empty() ? "" : wrapped(fmt::format("  (less than half of the processor time asked for: {})", names));
+}
+
 std::string one_table(Rows rows) {
   const auto timed_end = std::stable_partition(
       rows.begin(), rows.end(), [](const BenchmarkResult* row) { return row->outcome == Outcome::timed; });
@@ -158,6 +167,7 @@ std::string one_table(Rows rows) {
   if (std::any_of(rows.begin(), timed_end,
                   [](const BenchmarkResult* row) { return row->record.bandwidth_fraction() > clearly_above; }))
     text += "  (above 100% of the copies: the data come from caches)\n";
+  text += refused({rows.begin(), timed_end});
   for (auto row = timed_end; row != rows.end(); ++row)
     text += wrapped(fmt::format("  {:<{}} {}: {}", label(**row), name_width, name((*row)->outcome), (*row)->reason));
   return text;

@@ -17,6 +17,7 @@ void report(const std::vector<std::filesystem::path>& files, std::filesystem::pa
     for (nlohmann::ordered_json& record : read_comparison(file)) records.push_back(std::move(record));
   if (!has_report_page()) throw MachineError(std::string(report_page_absent()));
   if (page.empty()) page = files.front().parent_path() / "report.html";
+  mesh::prepare_for_files(page.parent_path(), {page.filename().string()});
   mesh::write_atomically(page, report_page(to_lines(records)));
   if (!console.quiet) fmt::print("{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s", page.string());
 }

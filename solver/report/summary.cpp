@@ -74,8 +74,7 @@ void describe_cost(std::string& text, const Record& r) {
     chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", what, value);
   if (!chosen.empty()) line(text, "", fmt::format("{}: {}", r.preconditioner.name, chosen));
   line(text, "",
-       fmt::format("relative residual {:.2e}, true {:.2e}", r.solve.relative_residual,
-                   r.solve.true_relative_residual));
+       fmt::format("relative residual {:.2e}, true {:.2e}", r.solve.relative_residual, r.solve.true_relative_residual));
   line(text, "",
        fmt::format("{} in the loop: {:.1f} iterations/s, {}", duration(r.solve.seconds), r.iterations_per_second(),
                    scaled(r.unknowns_per_second(), "unknowns/s")));

@@ -6,10 +6,12 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "operators/sparse/io/line_reader.hpp"
 #include "operators/sparse/io/matrix_market_entries.hpp"
+#include "operators/sparse/io/number_range.hpp"
 
 namespace femcg::operators {
 
@@ -119,6 +121,37 @@ void read_size_line(LineReader& reader, EntryFormat& format) {
                                                                   : n * (n - 1) / 2;
 }
 
+/// Where in the file an entry of the matrix is given, or a sum of several becomes too large.
+std::int64_t line_of(const OutOfRange& wanted, const EntryParser& parser, Mirror mirror) {
+  std::int64_t position = 0;
+  double sum = 0;
+  for (const Vector<Entry>& block : parser.entries())
+    for (const Entry& entry : block.span()) {
+      const bool here = entry.row == wanted.row && entry.column == wanted.column;
+      const bool mirrored = mirror != Mirror::none && entry.row == wanted.column && entry.column == wanted.row;
+      if (here || mirrored) {
+        sum += entry.value;
+        if (wanted.too_small || !(std::abs(sum) <= range_of_double.largest)) return parser.line_of(position);
+      }
+      ++position;
+    }
+  return 0;
+}
+
+void check_range(const CsrMatrix<double>& matrix, const EntryParser& parser, Mirror mirror) {
+  const auto found = find_out_of_range(matrix, range_of_double);
+  if (!found) return;
+  const std::int64_t line = line_of(*found, parser, mirror);
+  if (found->too_small)
+    throw MatrixMarketError(line, fmt::format("row {} has no entry above {:.3g}, and below {:g} products lose digits; "
+                                              "scale the matrix, or write 0",
+                                              found->row + 1, std::abs(found->value), range_of_double.least));
+  throw MatrixMarketError(line,
+                          fmt::format("the entry ({}, {}) becomes {:.3g}, and above {:g} products overflow; scale "
+                                      "the matrix",
+                                      found->row + 1, found->column + 1, found->value, range_of_double.largest));
+}
+
 }  // namespace
 
 const char* name(MatrixField field) {
@@ -148,7 +181,9 @@ MatrixFile read_matrix_market(const std::filesystem::path& file) {
                                         parser.count(), format.entries));
   constexpr std::array mirrors{Mirror::none, Mirror::same, Mirror::negated};
   MatrixFile result;
-  result.matrix = compress(format.rows, parser.entries(), mirrors[static_cast<std::size_t>(format.symmetry)]);
+  const Mirror mirror = mirrors[static_cast<std::size_t>(format.symmetry)];
+  result.matrix = compress(format.rows, parser.entries(), mirror);
+  check_range(result.matrix, parser, mirror);
   result.field = format.field;
   result.symmetry = format.symmetry;
   result.stored_entries = format.entries;

@@ -45,7 +45,8 @@ struct MatrixFile {
 /// bit on any number of threads. Zeros that are written stay stored; of an `array`, that is every entry.
 ///
 /// The text is parsed in parallel by blocks; beside the matrix, 16 bytes per entry of the file are held until it is
-/// built. Throws MatrixMarketError for the first defect of the file, std::bad_alloc where memory runs out.
+/// built. Throws MatrixMarketError for the first defect of the file, and where entries or sums of duplicates leave the
+/// range in which products can be relied on (number_range.hpp), std::bad_alloc where memory runs out.
 MatrixFile read_matrix_market(const std::filesystem::path& file);
 
 }  // namespace femcg::operators

@@ -36,6 +36,7 @@ struct Piece {
   std::string_view text;
   std::int64_t lines = 0;
   std::int64_t entries = 0;
+  std::vector<std::int64_t> without_entry;  ///< lines, counted from the piece's first
   std::exception_ptr failure;
 };
 
@@ -46,7 +47,7 @@ std::vector<Piece> cut(std::string_view block, std::int64_t count) {
   while (!block.empty()) {
     const std::size_t end = target < block.size() ? block.find('\n', target) : std::string_view::npos;
     const std::size_t size = end == std::string_view::npos ? block.size() : end + 1;
-    pieces.push_back({block.substr(0, size), 0, 0, nullptr});
+    pieces.push_back({block.substr(0, size), 0, 0, {}, nullptr});
     block.remove_prefix(size);
   }
   return pieces;
@@ -54,8 +55,11 @@ std::vector<Piece> cut(std::string_view block, std::int64_t count) {
 
 void count_lines(Piece& piece) {
   for_lines(piece.text, [&](std::string_view line) {
+    if (holds_data(line))
+      ++piece.entries;
+    else
+      piece.without_entry.push_back(piece.lines);
     ++piece.lines;
-    piece.entries += holds_data(line) ? 1 : 0;
   });
 }
 
@@ -233,11 +237,13 @@ std::int64_t EntryParser::parse(std::string_view block, std::int64_t first_line)
 #pragma omp parallel for schedule(dynamic) if (size > 1)
   for (std::int64_t p = 0; p < size; ++p) count_lines(pieces[p]);
 
+  if (blocks_.empty()) first_line_ = first_line;
   std::int64_t lines = 0, entries = 0;
   std::vector<std::int64_t> first_lines, first_entries;
   for (const Piece& piece : pieces) {
     first_lines.push_back(first_line + lines);
     first_entries.push_back(entries);
+    for (const std::int64_t line : piece.without_entry) without_entry_.push_back(first_line + lines + line);
     lines += piece.lines;
     entries += piece.entries;
   }
@@ -256,6 +262,15 @@ std::int64_t EntryParser::parse(std::string_view block, std::int64_t first_line)
   count_ += entries;
   blocks_.push_back(std::move(parsed));
   return lines;
+}
+
+std::int64_t EntryParser::line_of(std::int64_t entry) const {
+  std::int64_t line = first_line_ + entry;
+  for (const std::int64_t other : without_entry_) {
+    if (other > line) break;
+    ++line;
+  }
+  return line;
 }
 
 }  // namespace femcg::operators

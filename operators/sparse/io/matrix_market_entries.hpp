@@ -48,11 +48,15 @@ class EntryParser {
   /// The entries so far in the order of the file, in pieces.
   const EntryBlocks& entries() const { return blocks_; }
   std::int64_t count() const { return count_; }
+  /// The number of the line of an entry, counted as the entries are from 0.
+  std::int64_t line_of(std::int64_t entry) const;
 
  private:
   EntryFormat format_;
   EntryBlocks blocks_;
   std::int64_t count_ = 0;
+  std::int64_t first_line_ = 0;              ///< of all blocks
+  std::vector<std::int64_t> without_entry_;  ///< lines among them that hold none
 };
 
 }  // namespace femcg::operators

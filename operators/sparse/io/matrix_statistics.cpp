@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "mesh/first_failure.hpp"
 #include "operators/backend/parallel_rows.hpp"
 
 namespace femcg::operators {
@@ -111,19 +112,23 @@ std::int64_t cached_input_bytes(std::span<const std::int64_t> row_offsets, std::
   const std::int64_t words_per_line = bytes_per_line / bytes_per_word;
   const std::int64_t blocks = (std::int64_t{rows} + block_rows - 1) / block_rows;
   std::int64_t lines = 0;
+  mesh::FirstFailure failure;
 #pragma omp parallel reduction(+ : lines)
   {
-    std::vector<std::int64_t> last_block(rows / words_per_line + 1, -1);  // that touched a line
+    std::vector<std::int64_t> last_block;  // that touched a line
+    failure.guard(mesh::FirstFailure::preparation, [&] { last_block.assign(rows / words_per_line + 1, -1); });
 #pragma omp for schedule(static)
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      const std::int64_t first = block * block_rows, last = std::min<std::int64_t>(rows, first + block_rows);
-      for (std::int64_t k = row_offsets[first]; k < row_offsets[last]; ++k) {
-        std::int64_t& toucher = last_block[columns[k] / words_per_line];
-        lines += toucher == block ? 0 : 1;
-        toucher = block;
-      }
-    }
+    for (std::int64_t block = 0; block < blocks; ++block)
+      failure.guard(block, [&] {
+        const std::int64_t first = block * block_rows, last = std::min<std::int64_t>(rows, first + block_rows);
+        for (std::int64_t k = row_offsets[first]; k < row_offsets[last]; ++k) {
+          std::int64_t& toucher = last_block[columns[k] / words_per_line];
+          lines += toucher == block ? 0 : 1;
+          toucher = block;
+        }
+      });
   }
+  failure.rethrow();
   return lines * bytes_per_line;
 }
 

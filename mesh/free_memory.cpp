@@ -1,0 +1,46 @@
+#include "mesh/free_memory.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace femcg::mesh {
+
+namespace {
+
+constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+/// The number after a word of a file, or the first of a file where there is no word; `absent` where there is none.
+std::int64_t number_in(const char* file, const std::string& after, std::int64_t absent) {
+  std::ifstream stream(file);
+  for (std::string word; !after.empty() && stream >> word && word != after;) {
+  }
+  std::int64_t number = 0;
+  return stream >> number ? number : absent;
+}
+
+/// Of the process, where they are limited.
+std::int64_t addresses_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return unlimited;
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - address_space());
+}
+
+}  // namespace
+
+std::int64_t address_space() { return 1024 * number_in("/proc/self/status", "VmSize:", 0); }
+
+std::int64_t free_memory() {
+  const std::int64_t kibibytes =
+      std::min(number_in("/proc/meminfo", "MemAvailable:", unlimited / 1024), addresses_left() / 1024);
+  const std::int64_t limit = number_in("/sys/fs/cgroup/memory.max", "", unlimited);
+  if (limit == unlimited) return kibibytes * 1024;
+  // Pages of files that nobody reads any more are the group's, but given up when others need them.
+  const std::int64_t used =
+      number_in("/sys/fs/cgroup/memory.current", "", 0) - number_in("/sys/fs/cgroup/memory.stat", "inactive_file", 0);
+  return std::min(kibibytes * 1024, std::max<std::int64_t>(0, limit - used));
+}
+
+}  // namespace femcg::mesh

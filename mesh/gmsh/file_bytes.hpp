@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+namespace femcg::mesh {
+
+/// The bytes of a file, mapped into memory to be read once from its beginning to its end.
+class FileBytes {
+ public:
+  /// Throws std::runtime_error, without naming the file, where it cannot be read.
+  explicit FileBytes(const std::filesystem::path& file);
+  ~FileBytes();
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+
+  std::string_view view() const { return {static_cast<const char*>(memory_), size_}; }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace femcg::mesh

@@ -1,0 +1,22 @@
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "mesh/gmsh/gmsh_reader.hpp"
+
+// Stands in for gmsh_reader.cpp in a build without the Gmsh SDK.
+
+namespace femcg::mesh {
+
+bool gmsh_available() { return false; }
+
+std::string gmsh_version() { return {}; }
+
+Mesh read_gmsh(const GmshOptions& options) {
+  throw std::runtime_error(fmt::format(
+      "{}: this build has no Gmsh and makes only `box` meshes; install the Gmsh SDK (on Debian: apt install "
+      "libgmsh-dev) and configure again with -DFEMCG_GMSH=ON",
+      options.file.string()));
+}
+
+}  // namespace femcg::mesh

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+
+// What a file tells before Gmsh reads it.
+
+namespace femcg::mesh {
+
+/// Whether the file, by its extension, is a mesh already; a geometry otherwise. Throws std::runtime_error, without
+/// naming the file, where it is missing, a directory, empty, of an unknown kind or plainly something else than its name
+/// says.
+bool is_mesh_file(const std::filesystem::path& file);
+
+/// STEP and IGES.
+bool states_its_unit(const std::filesystem::path& file);
+
+/// STEP, IGES and BREP.
+bool holds_cad_solids(const std::filesystem::path& file);
+
+/// Throws std::runtime_error, "line 3: ...", where a .geo script has a command that runs programs of the system. Gmsh's
+/// process cannot run any (child_process.hpp), which a script would not notice.
+void check_commands(const std::filesystem::path& file);
+
+}  // namespace femcg::mesh

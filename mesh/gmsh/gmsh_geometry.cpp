@@ -1,0 +1,177 @@
+#include "mesh/gmsh/gmsh_geometry.hpp"
+
+#include <fmt/format.h>
+#include <gmsh.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "mesh/gmsh/gmsh_file.hpp"
+#include "mesh/gmsh/gmsh_model.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+void set(const char* option, double value) { gmsh::option::setNumber(option, value); }
+
+std::int64_t element_count(int dimension, int tag) {
+  std::vector<int> types;
+  std::vector<std::vector<std::size_t>> elements, nodes;
+  gmsh::model::mesh::getElements(types, elements, nodes, dimension, tag);
+  std::int64_t count = 0;
+  for (const auto& of_type : elements) count += static_cast<std::int64_t>(of_type.size());
+  return count;
+}
+
+/// Solids of a CAD file each bring faces of their own, even where they touch: without joining them nothing flows
+/// across.
+void join_touching_parts(int dimension, std::vector<std::string>& remarks) {
+  gmsh::vectorpair parts, before, after;
+  gmsh::model::getEntities(parts, dimension);
+  if (parts.size() < 2) return;
+  gmsh::model::getEntities(before, dimension - 1);
+  gmsh::model::occ::removeAllDuplicates();
+  gmsh::model::occ::synchronize();
+  gmsh::model::getEntities(after, dimension - 1);
+  if (after.size() < before.size())
+    remarks.push_back(
+        fmt::format("joined {} at {}", counted(parts.size(), dimension == 3 ? "solid" : "surface"),
+                    counted(before.size() - after.size(), dimension == 3 ? "shared face" : "shared edge")));
+}
+
+/// Lower and upper corner of the model.
+std::array<double, 6> bounding_box() {
+  std::array<double, 6> box{};
+  gmsh::model::getBoundingBox(-1, -1, box[0], box[1], box[2], box[3], box[4], box[5]);
+  return box;
+}
+
+void choose_sizes(const GmshOptions& options, std::vector<std::string>& remarks) {
+  const auto [x0, y0, z0, x1, y1, z1] = bounding_box();
+  if (states_its_unit(options.file))
+    remarks.push_back(fmt::format("lengths were converted to metres: the geometry measures {:.4g} x {:.4g} x {:.4g}",
+                                  x1 - x0, y1 - y0, z1 - z0));
+  if (!options.size) return;
+  const double size = *options.size;
+  if (!(size > 0) || !std::isfinite(size))
+    throw std::runtime_error(fmt::format("the cell size is {}, but must be greater than 0", size));
+  const double extent = std::max({x1 - x0, y1 - y0, z1 - z0});
+  constexpr double most_cells_along = 1e5;
+  if (extent > most_cells_along * size)
+    throw std::runtime_error(
+        fmt::format("cells of size {} are far too small for a geometry that measures {:.4g} x {:.4g} x {:.4g}", size,
+                    x1 - x0, y1 - y0, z1 - z0));
+  if (size > extent)
+    remarks.push_back(fmt::format("the cell size {} exceeds the geometry, which measures {:.4g} x {:.4g} x {:.4g}",
+                                  size, x1 - x0, y1 - y0, z1 - z0));
+  set("Mesh.MeshSizeMin", size);
+  set("Mesh.MeshSizeMax", size);
+  set("Mesh.MeshSizeFactor", 1);
+}
+
+/// Discards the mesh that a .geo file may have made itself, unless its geometry is that mesh.
+void clear_mesh() {
+  gmsh::vectorpair entities;
+  gmsh::model::getEntities(entities);
+  for (const auto& [dimension, tag] : entities) {
+    std::string type;
+    gmsh::model::getType(dimension, tag, type);
+    if (type.starts_with("Discrete")) return;
+  }
+  gmsh::model::mesh::clear();
+}
+
+void generate(int dimension) {
+  clear_mesh();
+  gmsh::model::mesh::generate(dimension);
+  gmsh::vectorpair entities;
+  gmsh::model::getEntities(entities, dimension);
+  for (const auto& [d, tag] : entities)
+    if (element_count(d, tag) == 0)
+      throw std::runtime_error(
+          fmt::format("{} {} of the geometry could not be meshed: try another size, or look at it in Gmsh",
+                      d == 3 ? "volume" : "surface", tag));
+}
+
+bool all_tensor_cells(int dimension) {
+  std::vector<int> types;
+  gmsh::model::mesh::getElementTypes(types, dimension);
+  return std::all_of(types.begin(), types.end(),
+                     [&](int type) { return element_type(type).corners == 1 << dimension; });
+}
+
+/// Geometry made for it (transfinite, or extruded in layers with Recombine) gives quadrilaterals or hexahedra at once.
+/// Any other is meshed twice as coarsely with what cells there are, which are then all split into tensor cells.
+void generate_tensor_cells(int dimension) {
+  if (dimension == 2) set("Mesh.RecombineAll", 1);
+  generate(dimension);
+  if (all_tensor_cells(dimension)) return;
+  double factor = 1;
+  gmsh::option::getNumber("Mesh.MeshSizeFactor", factor);
+  set("Mesh.MeshSizeFactor", 2 * factor);
+  generate(dimension);
+  constexpr int all_quadrilaterals = 1, all_hexahedra = 2;
+  set("Mesh.SubdivisionAlgorithm", dimension == 2 ? all_quadrilaterals : all_hexahedra);
+  gmsh::model::mesh::refine();
+  set("Mesh.SubdivisionAlgorithm", 0);
+}
+
+int open_geometry(const GmshOptions& options, std::vector<std::string>& remarks) {
+  if (states_its_unit(options.file)) gmsh::option::setString("Geometry.OCCTargetUnit", "M");
+  gmsh::open(options.file.string());
+  const int dimension = gmsh::model::getDimension();
+  if (dimension < 2) throw std::runtime_error("the geometry has no surface and no volume to be meshed");
+  if (holds_cad_solids(options.file)) join_touching_parts(dimension, remarks);
+  return dimension;
+}
+
+/// Nodes of one face or edge that follow those of another (Periodic) are nodes of their own all the same.
+void remark_periodic(int dimension, std::vector<std::string>& remarks) {
+  gmsh::vectorpair sides;
+  gmsh::model::getEntities(sides, dimension - 1);
+  for (const auto& [d, tag] : sides) {
+    int master = tag;
+    std::vector<std::size_t> nodes, master_nodes;
+    std::vector<double> map;
+    gmsh::model::mesh::getPeriodicNodes(d, tag, master, nodes, master_nodes, map);
+    if (master == tag) continue;
+    remarks.push_back(
+        "left out Periodic: there are no periodic conditions here, and the nodes that it pairs stay apart");
+    return;
+  }
+}
+
+}  // namespace
+
+void mesh_geometry(const GmshOptions& options, std::vector<std::string>& remarks) {
+  const int dimension = open_geometry(options, remarks);
+  choose_sizes(options, remarks);
+  set("Mesh.ElementOrder", 1);
+  set("Mesh.SecondOrderLinear", 0);
+  set("Mesh.SecondOrderIncomplete", 0);
+  set("Mesh.SubdivisionAlgorithm", 0);
+  set("Mesh.RecombineAll", 0);
+  if (options.tensor_cells) {
+    generate_tensor_cells(dimension);
+  } else {
+    generate(dimension);
+  }
+  // Refining before the order is raised puts the new nodes on the geometry.
+  check_refinement(element_count(dimension, -1), dimension, options.refine);
+  for (int level = 0; level < options.refine; ++level) gmsh::model::mesh::refine();
+  if (options.order > 1) gmsh::model::mesh::setOrder(options.order);
+  remark_periodic(dimension, remarks);
+}
+
+void check_refinement(std::int64_t cells, int dimension, int refinements) {
+  const double refined = static_cast<double>(cells) * std::pow(2.0, dimension * refinements);
+  if (refined > std::numeric_limits<std::int32_t>::max())
+    throw std::runtime_error(fmt::format("{} refinements of {} cells make {:.3g}, but a mesh has at most 2^31 - 1",
+                                         refinements, cells, refined));
+}
+
+}  // namespace femcg::mesh

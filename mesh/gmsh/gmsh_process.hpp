@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstddef>
+
+#include "mesh/gmsh/gmsh_reader.hpp"
+#include "mesh/gmsh/raw_mesh.hpp"
+
+namespace femcg::mesh {
+
+/// Reads the mesh, or meshes the geometry, by Gmsh in a process of its own (child_process.hpp): Gmsh may crash, exit,
+/// or take all memory that it can get. Throws std::runtime_error with one sentence, which does not name the file.
+RawMesh gmsh_raw_mesh(const GmshOptions& options, std::size_t declared_partitions = 0);
+
+}  // namespace femcg::mesh

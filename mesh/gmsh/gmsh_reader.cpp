@@ -1,0 +1,139 @@
+#include "mesh/gmsh/gmsh_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "mesh/curved_cells.hpp"
+#include "mesh/geometry.hpp"
+#include "mesh/gmsh/gmsh_file.hpp"
+#include "mesh/gmsh/gmsh_geometry.hpp"
+#include "mesh/gmsh/gmsh_process.hpp"
+#include "mesh/gmsh/imported_mesh.hpp"
+#include "mesh/gmsh/msh_check.hpp"
+#include "mesh/ordering.hpp"
+#include "mesh/reference_cell.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+void check_options(const GmshOptions& options) {
+  if (options.order < 1 || options.order > max_degree)
+    throw std::runtime_error(fmt::format("the geometric order is {}, but must be 1 to {}", options.order, max_degree));
+  if (options.refine < 0)
+    throw std::runtime_error(fmt::format("the number of refinements is {}, but must not be negative", options.refine));
+}
+
+void check_shape(const GmshOptions& options, const Mesh& mesh) {
+  if (is_tensor(mesh.shape) == options.tensor_cells) return;
+  throw std::runtime_error(fmt::format(
+      "{} cells were asked for, but Recombine commands of the geometry make {}s: set mesh.cells to {}",
+      options.tensor_cells ? "tensor" : "simplex", name(mesh.shape), options.tensor_cells ? "simplex" : "tensor"));
+}
+
+/// What was asked of a mesh file that only a geometry can give.
+void remark_ignored_options(const GmshOptions& options, Mesh& mesh) {
+  if (options.size) mesh.remarks.push_back("a cell size has no effect on a .msh file");
+  if (options.order != 1 && options.order != mesh.order)
+    mesh.remarks.push_back(
+        fmt::format("order {} was asked for, but the cells in the file have order {}", options.order, mesh.order));
+  if (options.tensor_cells && !is_tensor(mesh.shape))
+    mesh.remarks.push_back(fmt::format("tensor cells were asked for, but the file has {} cells", name(mesh.shape)));
+}
+
+/// Cells whose Jacobian determinant changes sign.
+std::vector<std::int32_t> tangled_cells(const Mesh& mesh) {
+  const Eigen::MatrixXd lattice = LagrangeBasis(mesh.shape, mesh.order, NodeFamily::equispaced).nodes();
+  const Eigen::MatrixXd gauss = cell_quadrature(mesh.shape, mesh.order + 1).points;
+  Eigen::MatrixXd points(lattice.rows(), lattice.cols() + gauss.cols());
+  points << lattice, gauss;
+  const GeometryTables tables(mesh, points);
+  CellGeometry geometry(tables);
+  std::vector<std::int32_t> tangled;
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    geometry.move_to(mesh, cell);
+    const double first = geometry.determinant(0);
+    bool same_sign = true;
+    for (int q = 0; q < geometry.points(); ++q) same_sign = same_sign && geometry.determinant(q) * first > 0;
+    if (!same_sign) tangled.push_back(cell);
+  }
+  return tangled;
+}
+
+/// Moves the nodes of a cell to where they would be if its sides were straight.
+void straighten(Mesh& mesh, std::int32_t cell, const Eigen::MatrixXd& vertex_values, const std::vector<int>& vertices) {
+  const int d = mesh.dimension();
+  const auto nodes = mesh.nodes(cell);
+  Eigen::MatrixXd corners(vertices.size(), d);
+  for (std::size_t v = 0; v < vertices.size(); ++v)
+    for (int i = 0; i < d; ++i) corners(v, i) = mesh.point(nodes[vertices[v]])[i];
+  const Eigen::MatrixXd straight = vertex_values * corners;
+  for (std::size_t a = 0; a < nodes.size(); ++a)
+    for (int i = 0; i < d; ++i) mesh.coordinates[std::size_t(nodes[a]) * d + i] = straight(a, i);
+}
+
+/// Gmsh curves cells by moving nodes onto the geometry; where that turns a cell inside out, the cell is made straight
+/// again. Its neighbours follow, so a few passes may be needed.
+void straighten_tangled_cells(Mesh& mesh) {
+  if (mesh.order == 1) return;
+  const Eigen::MatrixXd nodes = LagrangeBasis(mesh.shape, mesh.order, NodeFamily::equispaced).nodes();
+  const Eigen::MatrixXd vertex_values = LagrangeBasis(mesh.shape, 1, NodeFamily::equispaced).values(nodes);
+  const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
+  std::size_t straightened = 0;
+  constexpr int passes = 5;
+  for (int pass = 0; pass < passes; ++pass) {
+    const std::vector<std::int32_t> tangled = tangled_cells(mesh);
+    if (tangled.empty()) break;
+    for (const std::int32_t cell : tangled) straighten(mesh, cell, vertex_values, vertices);
+    straightened += tangled.size();
+  }
+  if (straightened > 0)
+    mesh.remarks.push_back(
+        fmt::format("straightened {} turned inside out by the curved geometry: a smaller mesh.size avoids that",
+                    counted(straightened, "cell")));
+}
+
+void validate_geometry_mesh(Mesh& mesh) {
+  place_inner_nodes(mesh);
+  straighten_tangled_cells(mesh);
+  try {
+    validate(mesh);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(fmt::format("{}; a smaller mesh.size follows curved geometry better", error.what()));
+  }
+}
+
+Mesh read(const GmshOptions& options) {
+  check_options(options);
+  if (!is_mesh_file(options.file)) {
+    check_commands(options.file);
+    Mesh mesh = to_mesh(gmsh_raw_mesh(options), options);
+    check_shape(options, mesh);
+    validate_geometry_mesh(mesh);
+    return mesh;
+  }
+  MshContents contents = check_msh_file(options.file);
+  // Gmsh keeps quiet about nodes of format 2 that no element uses.
+  Mesh mesh = to_mesh(gmsh_raw_mesh(options, contents.partitions), options, contents.nodes);
+  mesh.remarks.insert(mesh.remarks.begin(), contents.remarks.begin(), contents.remarks.end());
+  validate(mesh);
+  remark_ignored_options(options, mesh);
+  check_refinement(mesh.cell_count(), mesh.dimension(), options.refine);
+  for (int level = 0; level < options.refine; ++level) mesh = refine(mesh);
+  return mesh;
+}
+
+}  // namespace
+
+bool gmsh_available() { return true; }
+
+Mesh read_gmsh(const GmshOptions& options) {
+  try {
+    return read(options);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(fmt::format("{}: {}", options.file.string(), error.what()));
+  }
+}
+
+}  // namespace femcg::mesh

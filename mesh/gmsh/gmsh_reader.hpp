@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mesh/mesh.hpp"
+
+namespace femcg::mesh {
+
+/// A name given to parts of a geometry or mesh that carries none: entities by tag, or by a condition on their points.
+struct GroupRule {
+  int dimension = 0;      ///< of the entities: the mesh's own (a region) or one less (a boundary)
+  std::vector<int> tags;  ///< entity tags
+  /// True where an entity belongs: it must hold at all nodes of the entity (closure), and the entity has at least one.
+  std::function<bool(double x, double y, double z)> where;
+};
+
+struct GmshOptions {
+  std::filesystem::path file;  ///< .msh | .geo, .geo_unrolled, .step, .stp, .brep, .iges, .igs
+  std::optional<double> size;  ///< target cell size, for geometry files; without one the file's own sizes hold
+  int order = 1;               ///< geometric order, for geometry files
+  bool tensor_cells = false;   ///< quadrilaterals or hexahedra instead of simplices, for geometry files
+  int refine = 0;              ///< uniform refinements
+  std::map<std::string, GroupRule> groups;
+};
+
+/// Whether this build can read and make meshes with Gmsh, and its version.
+bool gmsh_available();
+std::string gmsh_version();
+
+/// Reads a mesh, or meshes a geometry, with the Gmsh SDK, and validates it. The cells of highest dimension form the
+/// mesh; physical groups of that dimension become regions, those of one less boundaries, without the facets that lie
+/// between two cells. Rules in `groups` add boundaries, and name the regions of the entities that they match instead of
+/// the file.
+///
+/// STEP and IGES files state their unit of length: coordinates come out in metres. Solids that touch are joined. The
+/// other formats have no unit. Throws std::runtime_error with one sentence naming the file, what is wrong and what
+/// would be right.
+///
+/// Gmsh works in a process of its own, with the memory that is free and no more, and without means to run programs: a
+/// .geo file is a program, but ends that process at worst. It may still write files (Save, Print).
+Mesh read_gmsh(const GmshOptions& options);
+
+}  // namespace femcg::mesh

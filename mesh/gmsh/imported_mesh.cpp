@@ -1,0 +1,70 @@
+#include "mesh/gmsh/imported_mesh.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "mesh/gmsh/groups.hpp"
+#include "mesh/reference_cell.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+/// The cells of which an earlier one has the same vertices: format 2 repeats cells that are in several groups.
+std::vector<char> repeated_cells(const Mesh& mesh) {
+  const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
+  const auto sorted_vertices = [&](std::int32_t cell) {
+    std::array<std::int32_t, 8> key;
+    key.fill(mesh.node_count());  // After every node.
+    std::transform(vertices.begin(), vertices.end(), key.begin(), [&](int v) { return mesh.nodes(cell)[v]; });
+    std::sort(key.begin(), key.end());
+    return key;
+  };
+  // Cells with the same vertices have the same least one; few others do.
+  std::vector<std::vector<std::int32_t>> by_least_vertex(mesh.node_count());
+  std::vector<char> repeated(mesh.cell_count(), 0);
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    const auto key = sorted_vertices(cell);
+    std::vector<std::int32_t>& others = by_least_vertex[key[0]];
+    repeated[cell] =
+        std::any_of(others.begin(), others.end(), [&](std::int32_t other) { return sorted_vertices(other) == key; });
+    if (!repeated[cell]) others.push_back(cell);
+  }
+  return repeated;
+}
+
+void drop_repeated_cells(Mesh& mesh) {
+  const std::vector<char> repeated = repeated_cells(mesh);
+  const auto count = std::count(repeated.begin(), repeated.end(), 1);
+  if (count == 0) return;
+  std::int32_t kept = 0;
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    if (repeated[cell]) continue;
+    std::copy_n(mesh.nodes(cell).begin(), mesh.nodes_per_cell(),
+                mesh.cell_nodes.begin() + std::int64_t{kept} * mesh.nodes_per_cell());
+    mesh.cell_regions[kept++] = mesh.cell_regions[cell];
+  }
+  mesh.cell_nodes.resize(std::size_t(kept) * mesh.nodes_per_cell());
+  mesh.cell_regions.resize(kept);
+  mesh.remarks.push_back(fmt::format("left out {} repeating another one", counted(count, "cell")));
+}
+
+}  // namespace
+
+Mesh to_mesh(const RawMesh& raw, const GmshOptions& options, std::size_t declared_nodes) {
+  Mesh mesh;
+  mesh.remarks = raw.remarks;
+  check_cells(raw);
+  const std::vector<std::int32_t> node_numbers = copy_cells(raw, mesh);
+  const std::size_t orphans = std::max(declared_nodes, raw.node_count()) - mesh.node_count();
+  if (declared_nodes > 0 && orphans > 0)
+    mesh.remarks.push_back(fmt::format("left out {} used by no cell", counted(orphans, "node")));
+  assign_regions(raw, options, mesh);
+  drop_repeated_cells(mesh);
+  assign_boundaries(raw, options, node_numbers, mesh);
+  return mesh;
+}
+
+}  // namespace femcg::mesh

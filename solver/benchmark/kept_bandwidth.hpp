@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "solver/problem/setup.hpp"
+#include "solver/records/record.hpp"
+
+namespace femcg::solver {
+
+/// Where copy bandwidths are kept from one run to the next: $XDG_CACHE_HOME/femcg, else ~/.cache/femcg; empty where
+/// the user has neither.
+std::filesystem::path bandwidth_file();
+
+/// Bytes per second that were kept for this device, this number of threads and this version of femcg; none where there
+/// are none, or the file cannot be read or is damaged.
+std::optional<double> kept_copy_bandwidth(operators::Device device);
+
+/// Measures it, and keeps it where that can be done; not where other programs took the processor meanwhile, unless it
+/// is what the user asked for.
+CopyBandwidth renewed_copy_bandwidth(operators::Device device, bool asked_for = false);
+
+/// What was kept, else measured now.
+CopyBandwidth copy_bandwidth_of(operators::Device device);
+
+}  // namespace femcg::solver

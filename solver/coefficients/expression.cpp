@@ -1,0 +1,205 @@
+#include "solver/coefficients/expression.hpp"
+
+#include <fmt/format.h>
+#include <muParser.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+#include "solver/coefficients/expression_scanner.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+/// muParser with exactly our names, its variables bound to `point`. Neither copied nor moved: the parser points into
+/// it.
+struct BoundParser {
+  explicit BoundParser(const ScannedExpression& scanned) {
+    parser.ClearFun();
+    parser.ClearConst();
+    parser.DefineConst("pi", std::numbers::pi);
+    for (const FunctionDefinition& definition : function_definitions())
+      std::visit([&](auto function) { parser.DefineFun(std::string(definition.name), function); }, definition.function);
+    for (int axis = 0; axis < 3; ++axis) parser.DefineVar(std::string(1, "xyz"[axis]), &point[axis]);
+    parser.SetExpr(scanned.text);
+  }
+  BoundParser(const BoundParser&) = delete;
+  BoundParser& operator=(const BoundParser&) = delete;
+
+  double operator()(const double* at) {
+    std::copy_n(at, 3, point.begin());
+    return parser.Eval();
+  }
+
+  std::array<double, 3> point{};
+  mu::Parser parser;
+};
+
+/// muParser's complaint in our words.
+std::string explained(const mu::ParserError& error, const ScannedExpression& scanned) {
+  std::size_t token = 0;
+  while (token + 1 < scanned.starts.size() && static_cast<int>(scanned.starts[token + 1]) <= error.GetPos()) ++token;
+  const std::string where =
+      fmt::format("{} at character {}", in_quotes(scanned.tokens[token]), scanned.positions[token]);
+  switch (error.GetCode()) {
+    case mu::ecUNEXPECTED_VAL:
+    case mu::ecUNEXPECTED_VAR:
+    case mu::ecUNEXPECTED_FUN:
+      return "an operator such as * is missing before " + where;
+    case mu::ecUNEXPECTED_PARENS:
+      return (scanned.tokens[token] == "(" ? "an operator such as * is missing before "
+                                           : "a value is missing before ") +
+             where;
+    case mu::ecUNEXPECTED_OPERATOR:
+    case mu::ecUNEXPECTED_ARG_SEP:
+      return "a value is missing before " + where;
+    case mu::ecUNEXPECTED_EOF:
+      return "it ends where a value is expected";
+    case mu::ecTOO_MANY_PARAMS:
+      return "too many values for the function " + in_quotes(error.GetToken());
+    case mu::ecTOO_FEW_PARAMS:
+      return "too few values for the function " + in_quotes(error.GetToken());
+    case mu::ecMISSING_ELSE_CLAUSE:
+      return "a '?' without its ':' (condition ? value : value otherwise)";
+    case mu::ecUNEXPECTED_CONDITIONAL:
+    case mu::ecMISPLACED_COLON:
+      return "a ':' without its '?' (condition ? value : value otherwise)";
+    case mu::ecEXPRESSION_TOO_LONG:
+      return "it is longer than 10000 characters";
+    default:
+      return "it cannot be understood near " + where;
+  }
+}
+
+std::string not_finite(const std::string& text, double value) {
+  // The sign of a NaN means nothing.
+  const std::string shown = std::isnan(value) ? "nan" : fmt::format("{}", value);
+  const std::string plain = in_quotes(text);
+  return fmt::format("{} is not finite ({})", plain.substr(1, plain.size() - 2), shown);
+}
+
+/// The value of an expression that is one number, as most are; a parser takes a hundred times as long.
+std::optional<double> lone_number(const ScannedExpression& scanned) {
+  const std::string& token = scanned.tokens.front();
+  double value = 0;
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
+  if (scanned.tokens.size() != 1 || error != std::errc() || end != token.data() + token.size()) return std::nullopt;
+  return value;
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+}  // namespace
+
+struct Expression::Compiled {
+  explicit Compiled(ScannedExpression from) : scanned(std::move(from)) {
+    static std::atomic<std::uint64_t> next{0};
+    number = next++;
+  }
+
+  ScannedExpression scanned;
+  std::uint64_t number;  ///< never used again, unlike an address
+
+  /// This thread's own parser: muParser writes to itself while it evaluates.
+  static BoundParser& of_this_thread(const std::shared_ptr<const Compiled>& compiled) {
+    struct Entry {
+      Entry(const std::shared_ptr<const Compiled>& from) : owner(from), parser(from->scanned) {}
+      std::weak_ptr<const Compiled> owner;
+      BoundParser parser;
+    };
+    thread_local std::unordered_map<std::uint64_t, Entry> parsers;
+    if (const auto found = parsers.find(compiled->number); found != parsers.end()) return found->second.parser;
+    std::erase_if(parsers, [](const auto& item) { return item.second.owner.expired(); });
+    return parsers.try_emplace(compiled->number, compiled).first->second.parser;
+  }
+};
+
+Expression::Expression(double value) : text_(fmt::format("{}", value)), constant_(value) {
+  if (!std::isfinite(value)) throw InputError(not_finite(text_, value));
+}
+
+std::string Expression::placed(std::string_view sentence) const { return at_place(place_, at_place(key_, sentence)); }
+
+Expression::Expression(std::string text, Place place, std::string key)
+    : text_(trimmed(text)), place_(std::move(place)), key_(std::move(key)) {
+  const auto fail = [&](const std::string& why) {
+    throw InputError(placed(text_.empty() ? why : fmt::format("in the expression {}: {}", in_quotes(text_), why)));
+  };
+  ScannedExpression scanned;
+  try {
+    scanned = scan_expression(text_);
+  } catch (const std::invalid_argument& error) {
+    fail(error.what());
+  }
+  if (const auto number = lone_number(scanned)) {
+    constant_ = number;
+    return;
+  }
+  double value = 0;
+  try {
+    BoundParser parser(scanned);
+    value = parser.parser.Eval();
+  } catch (const mu::ParserError& error) {
+    fail(explained(error, scanned));
+  }
+  if (scanned.constant) {
+    if (!std::isfinite(value)) throw InputError(placed(not_finite(text_, value)));
+    constant_ = value;
+  } else {
+    compiled_ = std::make_shared<const Compiled>(std::move(scanned));
+  }
+}
+
+void Expression::evaluate(std::span<const double> points, std::span<double> values) const {
+  if (points.size() != 3 * values.size())
+    throw std::invalid_argument("Expression::evaluate needs three coordinates for each value");
+  if (constant_) {
+    std::ranges::fill(values, *constant_);
+    return;
+  }
+  BoundParser& parser = Compiled::of_this_thread(compiled_);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = parser(&points[3 * i]);
+    if (!std::isfinite(values[i]))
+      throw InputError(
+          placed(fmt::format("{} at the point {}", not_finite(text_, values[i]), point_text(&points[3 * i]))));
+  }
+}
+
+double Expression::operator()(double x, double y, double z) const {
+  const std::array<double, 3> point{x, y, z};
+  double value = 0;
+  evaluate(point, {&value, 1});
+  return value;
+}
+
+std::string point_text(const double* p) {
+  return p[2] == 0.0 ? fmt::format("({:g}, {:g})", p[0], p[1]) : fmt::format("({:g}, {:g}, {:g})", p[0], p[1], p[2]);
+}
+
+const std::vector<ExpressionFunction>& expression_functions() {
+  static const std::vector<ExpressionFunction> functions = [] {
+    std::vector<ExpressionFunction> list;
+    for (const FunctionDefinition& definition : function_definitions())
+      list.push_back({std::string(definition.name), std::string(definition.meaning)});
+    return list;
+  }();
+  return functions;
+}
+
+}  // namespace femcg::solver

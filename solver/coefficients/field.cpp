@@ -1,0 +1,60 @@
+#include "solver/coefficients/field.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+
+namespace femcg::solver {
+
+FieldOnRegions::FieldOnRegions(const Field& field, const std::string& key, const mesh::Mesh& mesh,
+                               std::optional<double> where_absent)
+    : mesh_(&mesh) {
+  std::vector<std::string> problems;
+  for (const auto& [region, expression] : field.by_region)
+    if (std::find(mesh.region_names.begin(), mesh.region_names.end(), region) == mesh.region_names.end())
+      problems.push_back(
+          at_place(expression.place(), fmt::format("{}: the mesh has no region {}{}", key, in_quotes(region),
+                                                   did_you_mean(region, mesh.region_names))));
+  for (const std::string& region : mesh.region_names) {
+    const auto own = field.by_region.find(region);
+    if (own != field.by_region.end())
+      by_region_.push_back(own->second);
+    else if (field.everywhere)
+      by_region_.push_back(*field.everywhere);
+    else if (where_absent)
+      by_region_.push_back(Expression(*where_absent));
+    else
+      problems.push_back(
+          at_place(field.place, fmt::format("{} has no value for region {} of the mesh", key, in_quotes(region))));
+  }
+  if (!problems.empty()) throw InputError(problems);
+}
+
+std::vector<double> interpolate(const FieldOnRegions& field, const mesh::FunctionSpace& space) {
+  const int d = space.mesh().dimension(), n = space.dofs_per_cell();
+  const std::vector<double> points = space.dof_points();
+  std::vector<double> values(space.dof_count()), cell_points(3 * n, 0.0), cell_values(n);
+  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell) {
+    const auto dofs = space.dofs(cell);
+    for (int a = 0; a < n; ++a) std::copy_n(points.begin() + std::int64_t{dofs[a]} * d, d, cell_points.begin() + 3 * a);
+    field.of_cell(cell).evaluate(cell_points, cell_values);
+    for (int a = 0; a < n; ++a) values[dofs[a]] = cell_values[a];
+  }
+  return values;
+}
+
+void require_at_least(const Expression& expression, double least, bool or_equal, std::span<const double> points,
+                      std::span<const double> values, const std::string& what) {
+  for (std::size_t q = 0; q < values.size(); ++q) {
+    if (values[q] > least || (or_equal && values[q] == least)) continue;
+    throw InputError(
+        at_place(expression.place(),
+                 fmt::format("{} must be {}{}, but {} is {} at the point {}", what, or_equal ? "at least " : "above ",
+                             least, in_quotes(expression.text()), values[q], point_text(&points[3 * q]))));
+  }
+}
+
+}  // namespace femcg::solver

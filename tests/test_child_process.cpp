@@ -1,0 +1,193 @@
+#include <doctest/doctest.h>
+#include <omp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "mesh/gmsh/child_process.hpp"
+#include "tests/gmsh.hpp"
+#include "tests/program.hpp"
+
+namespace {
+
+using namespace femcg::mesh;
+using namespace femcg::tests;
+
+ChildEnd end_of(const std::function<void(SharedWriter&)>& work) { return run_in_child(work).end; }
+
+/// Whether a process runs; one that has ended but nobody waited for does not.
+bool runs(pid_t process) {
+  std::ifstream stream("/proc/" + std::to_string(process) + "/stat");
+  std::string number, name, state;
+  return stream >> number >> name >> state && state != "Z";
+}
+
+/// Whether `ended` holds within ten seconds.
+template <class Condition>
+bool soon(Condition ended) {
+  for (int attempt = 0; attempt < 1000 && !ended(); ++attempt)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return ended();
+}
+
+/// Kibibytes of addresses that this program has.
+const long addresses = [] {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word && word != "VmSize:") {
+  }
+  long kibibytes = 0;
+  status >> kibibytes;
+  return kibibytes;
+}();
+
+/// For cases that end in std::bad_alloc, which a sanitizer, with its terabytes of addresses, turns into an end of the
+/// program.
+doctest::skip runs_out_of_memory(bool possible = true) { return doctest::skip(!possible || addresses > 1000000000); }
+
+const std::string case_file =
+    "echo '{mesh: {file: mesh.geo}, equation: {source: 1}, boundary: {all: {value: 0}}, output: {vtu: false}}' "
+    "> case.yaml\n";
+const std::string square = "SetFactory(\"OpenCASCADE\"); Rectangle(1) = {0, 0, 0, 1, 1};";
+
+std::string geometry(const std::string& text) {
+  return case_file + "cat > mesh.geo <<'end of file'\n" + text + "\nend of file\n";
+}
+
+}  // namespace
+
+TEST_CASE("numbers, texts and arrays come back as they were, small and large") {
+  std::vector<double> large(300000);
+  std::iota(large.begin(), large.end(), 0.5);
+  const std::vector<int> small{1, 2, 3};
+  const ChildResult result = run_in_child([&](SharedWriter& writer) {
+    writer.text("lost");
+    writer.array(std::span(large));
+    writer.restart();
+    writer.number(-7);
+    writer.text("a word");
+    writer.array(std::span(small));
+    writer.array(std::span(large));
+    writer.number(8);
+  });
+  REQUIRE(result.end == ChildEnd::done);
+  SharedReader reader(result.bytes);
+  CHECK(reader.number() == -7);
+  CHECK(reader.text() == "a word");
+  const auto numbers = reader.array<int>();
+  CHECK(std::vector<int>(numbers.begin(), numbers.end()) == small);
+  const auto reals = reader.array<double>();
+  CHECK(std::vector<double>(reals.begin(), reals.end()) == large);
+  CHECK(reader.number() == 8);
+  CHECK_THROWS_AS(reader.number(), std::runtime_error);
+  SharedReader damaged(result.bytes);
+  CHECK_THROWS_AS(damaged.array<double>(), std::runtime_error);  // -7 of them
+}
+
+TEST_CASE("whatever the work does to its process, this one lives on") {
+  CHECK(end_of([](SharedWriter&) { std::raise(SIGSEGV); }) == ChildEnd::crashed);
+  CHECK(end_of([](SharedWriter&) { std::abort(); }) == ChildEnd::crashed);
+  CHECK(end_of([](SharedWriter&) { std::terminate(); }) == ChildEnd::crashed);
+  CHECK(end_of([](SharedWriter&) { throw std::runtime_error("out of its thread"); }) == ChildEnd::crashed);
+  CHECK(end_of([](SharedWriter&) { std::exit(0); }) == ChildEnd::exited);
+  CHECK(end_of([](SharedWriter&) { _exit(7); }) == ChildEnd::exited);
+  CHECK(end_of([](SharedWriter&) { std::raise(SIGINT); }) == ChildEnd::interrupted);
+  const auto hangup = std::signal(SIGHUP, SIG_IGN);  // as under nohup
+  CHECK(end_of([](SharedWriter&) { std::raise(SIGHUP); }) == ChildEnd::done);
+  std::signal(SIGHUP, hangup);
+  CHECK(end_of([](SharedWriter& writer) { writer.number(1); }) == ChildEnd::done);
+}
+
+TEST_CASE("the work writes nothing to standard output and starts no program") {
+  const std::filesystem::path trace =
+      std::filesystem::temp_directory_path() / ("femcg_child_" + std::to_string(getpid()));
+  const ChildResult result = run_in_child([&](SharedWriter& writer) {
+    writer.number(std::system(("touch " + trace.string()).c_str()));
+    writer.number(::write(STDOUT_FILENO, "noise\n", 6));
+  });
+  REQUIRE(result.end == ChildEnd::done);
+  CHECK(SharedReader(result.bytes).number() != 0);
+  CHECK_FALSE(std::filesystem::exists(trace));
+  CHECK(std::system("true") == 0);
+}
+
+TEST_CASE("OpenMP works in the child of a process whose threads have worked") {
+  int sum = 0;
+#pragma omp parallel for num_threads(4) reduction(+ : sum)
+  for (int i = 0; i < 100; ++i) sum += i;
+  const ChildResult result = run_in_child([](SharedWriter& writer) {
+    int in_child = 0, threads = 0;
+#pragma omp parallel for num_threads(3) reduction(+ : in_child) reduction(max : threads)
+    for (int i = 0; i < 100; ++i) in_child += i, threads = omp_get_num_threads();
+    writer.number(in_child);
+    writer.number(threads);
+  });
+  REQUIRE(result.end == ChildEnd::done);
+  SharedReader reader(result.bytes);
+  CHECK(reader.number() == sum);
+  CHECK(reader.number() == 3);
+}
+
+TEST_CASE("a process that is ended takes its child along") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t process = fork();
+  if (process == 0) {
+    std::signal(SIGTERM, SIG_DFL);  // not what doctest does
+    run_in_child([&](SharedWriter&) {
+      const pid_t self = getpid();
+      if (::write(ends[1], &self, sizeof self) == sizeof self) pause();
+    });
+    _exit(0);
+  }
+  pid_t child = 0;
+  REQUIRE(::read(ends[0], &child, sizeof child) == sizeof child);
+  CHECK(runs(child));
+  kill(process, SIGTERM);
+  int status = 0;
+  waitpid(process, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  CHECK(soon([&] { return !runs(child); }));
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_CASE("a geometry ends Gmsh at most, and runs nothing" * needs_gmsh()) {
+  check_refused("run case.yaml", "mesh.geo: it made Gmsh end before there was a mesh", geometry(square + "\nExit;"));
+  check_refused("run case.yaml", "mesh.geo: line 3: SystemCall would run a command",
+                geometry("// System\n/* SystemCall */ Printf('System');\nSystemCall 'touch trace';" + square));
+  check_refused("run case.yaml", "line 1: System would run a command", geometry("System \"true\";"));
+  const std::string included =
+      geometry("Include 'more.geo';\n" + square) + "echo \"SystemCall 'touch trace';\" > more.geo\n";
+  check_refused("run case.yaml", "aborting system call", included);
+  CHECK_FALSE(contains(shell(included + "$femcg run case.yaml; ls").out, "trace"));
+}
+
+TEST_CASE("a child that takes all memory is told apart from one that crashes" * runs_out_of_memory()) {
+  CHECK(end_of([](SharedWriter&) {
+          for (std::vector<std::vector<char>> all;;) all.emplace_back().reserve(std::size_t{1} << 30);
+        }) == ChildEnd::out_of_memory);
+}
+
+TEST_CASE("a geometry that takes all memory is refused with what there is" *
+          runs_out_of_memory(femcg::mesh::gmsh_available())) {
+  // More than femcg needs to start: with CUDA its libraries alone have a gigabyte of addresses.
+  const std::string limited =
+      "limit=400000\n"
+      "until (ulimit -v $limit; $femcg --version) > version 2>&1; do limit=$((limit + 100000)); done\n"
+      "ulimit -v $((limit + 600000))\n";
+  check_refused("run case.yaml", "of memory that are free for it",
+                geometry("list[] = {1 : 2000000000};\n" + square) + limited);
+}
