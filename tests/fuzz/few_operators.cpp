@@ -1,0 +1,24 @@
+// A catalogue of operators that are chosen and never made, so that a fuzzer needs no operator's code.
+#include <array>
+
+#include "operators/catalogue.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+constexpr std::array threads_of_rows{
+    OptionDescription{"coop", "1 to 32", "1", "threads a row",
+                      [](std::string_view text) { return parse_positive(text).value_or(33) <= 32; }}};
+
+}  // namespace
+
+std::span<const OperatorDescription> catalogue() {
+  static const std::array rows{OperatorDescription{"csr", "rows", "", Needs::matrix, false, threads_of_rows},
+                               OperatorDescription{"matrix-free", "nothing", "", Needs::form}};
+  return rows;
+}
+
+std::span<const CudaRow> cuda_rows() { return {}; }
+
+}  // namespace femcg::operators

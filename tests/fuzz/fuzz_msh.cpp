@@ -1,0 +1,21 @@
+// The check of a .msh file of any bytes passes, or ends in a sentence.
+// Seeds: tests/meshes/*.msh tests/fuzz/seeds/msh/*
+#include <stdexcept>
+#include <string_view>
+
+#include "mesh/gmsh/msh_check.hpp"
+#include "tests/fuzz/input.hpp"
+
+using namespace femcg;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text = tests::text_of(data, size);
+  try {
+    const mesh::MshContents contents = mesh::check_msh(text);
+    tests::require(contents.nodes <= size, "nodes that the bytes can hold");
+    for (const std::string& remark : contents.remarks) tests::require_sentence(remark);
+  } catch (const std::runtime_error& error) {
+    tests::require_sentence(error.what());
+  }
+  return 0;
+}
