@@ -43,7 +43,8 @@ std::string first_of_list(const std::string& list) {
   return first;
 }
 
-/// Starts that many at once and ends them, as libgomp's own failure ends the program.
+/// Starts at once as many as OpenMP and the thread team will have beside this one, and ends them: libgomp's own failure
+/// ends the program.
 void require_startable(const std::string& name, int threads) {
   std::mutex mutex;
   std::condition_variable all_started;
@@ -51,14 +52,14 @@ void require_startable(const std::string& name, int threads) {
   std::vector<std::jthread> started;
   std::string failure;
   try {
-    while (static_cast<int>(started.size()) < threads - 1)
+    while (static_cast<int>(started.size()) < 2 * (threads - 1))
       started.emplace_back([&] {
         std::unique_lock lock(mutex);
         all_started.wait(lock, [&] { return over; });
       });
   } catch (const std::exception& error) {
     failure = fmt::format("{} asks for {} threads, of which the system starts {}: {}", name, threads,
-                          started.size() + 1, error.what());
+                          started.size() / 2 + 1, error.what());
   }
   {
     const std::lock_guard lock(mutex);

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "operators/backend/thread_team.hpp"
 
 namespace femcg::operators {
 
@@ -14,47 +14,54 @@ namespace femcg::operators {
 /// sums over them, to the last bit.
 constexpr std::int64_t rows_per_block = 512;
 
-/// The blocks [first, second) of one thread. `work(i)` is the work in the rows before row i, never decreasing: every
-/// thread gets about the same of it.
+/// The blocks [first, second) of one share. `work(i)` is the work in the rows before row i, never decreasing: every
+/// share has about the same of it.
 template <class Work>
-std::pair<std::int64_t, std::int64_t> share_of_blocks(std::int64_t rows, const Work& work, int thread, int threads) {
+std::pair<std::int64_t, std::int64_t> blocks_of_share(std::int64_t rows, const Work& work, int share, int shares) {
   const std::int64_t blocks = (rows + rows_per_block - 1) / rows_per_block;
   const double total = static_cast<double>(work(rows));
-  const auto boundary = [&](int t) {
-    if (t == threads) return blocks;
+  const auto boundary = [&](int s) {
+    if (s == shares) return blocks;
     std::int64_t low = 0, high = blocks;
     while (low < high) {
       const std::int64_t middle = (low + high) / 2;
-      if (static_cast<double>(work(middle * rows_per_block)) * threads < total * t)
+      if (static_cast<double>(work(middle * rows_per_block)) * shares < total * s)
         low = middle + 1;
       else
         high = middle;
     }
     return low;
   };
-  return {boundary(thread), boundary(thread + 1)};
+  return {boundary(share), boundary(share + 1)};
 }
 
 /// body(first, last) for blocks of rows [first, last), in parallel.
 template <class Work, class Body>
 void for_row_blocks(std::int64_t rows, const Work& work, const Body& body) {
-#pragma omp parallel if (rows > rows_per_block)
-  {
-    const auto [first, last] = share_of_blocks(rows, work, omp_get_thread_num(), omp_get_num_threads());
+  if (rows <= rows_per_block) {
+    if (rows > 0) body(0, rows);
+    return;
+  }
+  for_shares([&](int share, int shares) {
+    const auto [first, last] = blocks_of_share(rows, work, share, shares);
     for (std::int64_t block = first; block < last; ++block)
       body(block * rows_per_block, std::min(rows, (block + 1) * rows_per_block));
-  }
+  });
 }
 
 /// The sum of body(first, last) over blocks of rows, added in the order of the blocks.
 template <class Work, class Body>
 auto sum_over_row_blocks(std::int64_t rows, const Work& work, const Body& body) {
   using Sum = std::invoke_result_t<const Body&, std::int64_t, std::int64_t>;
-  std::vector<Sum> parts(static_cast<std::size_t>((rows + rows_per_block - 1) / rows_per_block));
+  const std::int64_t blocks = (rows + rows_per_block - 1) / rows_per_block;
+  static thread_local std::vector<Sum> kept;  // from one sum to the next
+  std::vector<Sum> parts = std::exchange(kept, {});
+  parts.resize(std::max(parts.size(), static_cast<std::size_t>(blocks)));
   for_row_blocks(rows, work,
                  [&](std::int64_t first, std::int64_t last) { parts[first / rows_per_block] = body(first, last); });
   Sum sum{};
-  for (const Sum& part : parts) sum += part;
+  for (std::int64_t block = 0; block < blocks; ++block) sum += parts[block];
+  kept = std::move(parts);
   return sum;
 }
 

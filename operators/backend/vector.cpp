@@ -1,6 +1,9 @@
 #include "operators/backend/vector.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+
+#include "operators/backend/parallel_rows.hpp"
 
 namespace femcg::operators {
 
@@ -13,8 +16,8 @@ void fill(Vector<T>& vector, T value) {
     return;
   }
   T* data = vector.data();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < vector.size(); ++i) data[i] = value;
+  for_row_blocks(vector.size(), EqualRows{},
+                 [=](std::int64_t first, std::int64_t last) { std::fill(data + first, data + last, value); });
 }
 
 template <class To, class From>
@@ -29,8 +32,9 @@ void copy(const Vector<From>& from, Vector<To>& to) {
   }
   const From* source = from.data();
   To* target = to.data();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < from.size(); ++i) target[i] = static_cast<To>(source[i]);
+  for_row_blocks(from.size(), EqualRows{}, [=](std::int64_t first, std::int64_t last) {
+    std::transform(source + first, source + last, target + first, [](From entry) { return static_cast<To>(entry); });
+  });
 }
 
 template void fill(Vector<double>&, double);

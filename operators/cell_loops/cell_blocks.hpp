@@ -7,8 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "mesh/first_failure.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/simd.hpp"
+#include "operators/backend/thread_team.hpp"
 #include "operators/backend/vector.hpp"
 #include "operators/cell_loops/colouring.hpp"
 #include "operators/cell_loops/conflict_resolution.hpp"
@@ -66,10 +67,11 @@ class CellBlocks {
   /// Places in the block's buffer of the dofs of a batch, dofs x lanes.
   const std::uint16_t* places(std::int32_t batch) const { return places_.data() + std::int64_t{batch} * dofs_ * lanes; }
 
-  /// y = sum over cells, and x'y as a sum over blocks. cells(batch, x_e, y_e) writes y_e = K_e x_e (dofs x lanes);
-  /// after(block, x, y) may add more to the block's buffers and returns its part of the energy.
+  /// y = sum over cells, and x'y as a sum over blocks. cells(batch, x_e, y_e, scratch) writes y_e = K_e x_e
+  /// (dofs x lanes), with a scratch of `scratch_size` that nobody else has meanwhile; after(block, x, y) may add more
+  /// to the block's buffers and returns its part of the energy.
   template <class CellWork, class BlockWork>
-  void product(const T* x, T* y, double* energy, CellWork cells, BlockWork after) const;
+  void product(const T* x, T* y, double* energy, std::int64_t scratch_size, CellWork cells, BlockWork after) const;
 
  private:
   std::vector<std::vector<std::int32_t>> unknowns_of_blocks(const BilinearForm& form) const;
@@ -94,6 +96,8 @@ class CellBlocks {
   /// 1], and, during a product, what they are.
   Vector<std::int64_t> gather_offsets_, gathered_;
   mutable Vector<T> contributions_;
+  mutable Vector<Lanes<T>> buffers_;
+  mutable std::vector<double> energies_;  ///< of the blocks
 };
 
 template <std::floating_point T>
@@ -113,7 +117,7 @@ double CellBlocks<T>::work_on(const Block& block, const T* x, T* x_block, T* y_b
     T* x_values = reinterpret_cast<T*>(x_cell);
     const T* y_values = reinterpret_cast<const T*>(y_cell);
     pick(x_block, place, dofs_ * lanes, x_values);
-    cells(batch, x_cell, y_cell);
+    cells(batch, x_cell, y_cell, y_cell + dofs_);
     Lanes<T> sum{};
     for (int a = 0; a < dofs_; ++a) sum += x_cell[a] * y_cell[a];
     for (int l = 0; l < lanes; ++l) energy += static_cast<double>(sum[l]);
@@ -141,49 +145,43 @@ void CellBlocks<T>::add(const Block& block, const T* y_block, T* y) const {
   }
 }
 
+/// The buffers of each share are kept from one product to the next.
 template <std::floating_point T>
 template <class CellWork, class BlockWork>
-void CellBlocks<T>::product(const T* x, T* y, double* energy, CellWork cells, BlockWork after) const {
-  std::vector<double> energies(blocks_.size());
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    Vector<T> buffers;
-    Vector<Lanes<T>> scratch;
-    failure.guard(mesh::FirstFailure::preparation, [&] {
-      buffers = Vector<T>(2 * (std::int64_t{largest_block_} + lanes));
-      scratch = Vector<Lanes<T>>(2 * dofs_);
-    });
-    T* x_block = buffers.data();
-    T* y_block = buffers.data() + (largest_block_ + lanes) / lanes * lanes;
-    const auto work = [&](std::int32_t number) {
-      failure.guard(number, [&] {
-        const Block& block = blocks_[number];
-        energies[number] = work_on(block, x, x_block, y_block, scratch.data(), cells, after, number);
-        add(block, y_block, y);
-      });
-    };
-#pragma omp for schedule(static)
-    for (std::int64_t i = 0; i < shared_.size(); ++i) y[shared_[i]] = 0;
-    if (resolution_ == ConflictResolution::coloured) {
-      for (int colour = 0; colour < colours(); ++colour) {
-#pragma omp for schedule(static)
-        for (std::int32_t i = colour_offsets()[colour]; i < colour_offsets()[colour + 1]; ++i)
-          work(coloured_blocks()[i]);
+void CellBlocks<T>::product(const T* x, T* y, double* energy, std::int64_t scratch_size, CellWork cells,
+                            BlockWork after) const {
+  const std::int64_t of_block = largest_block_ / lanes + 1, of_share = 2 * of_block + 2 * dofs_ + scratch_size;
+  if (buffers_.size() < most_shares() * of_share) buffers_ = Vector<Lanes<T>>(most_shares() * of_share);
+  energies_.resize(blocks_.size());
+  const auto for_blocks = [&](std::int64_t count, const auto& number_of) {
+    for_shares([&](int share, int shares) {
+      Lanes<T>* buffer = buffers_.data() + share * of_share;
+      T* x_block = reinterpret_cast<T*>(buffer);
+      T* y_block = reinterpret_cast<T*>(buffer + of_block);
+      Lanes<T>* cell = buffer + 2 * of_block;
+      for (std::int64_t i = count * share / shares; i < count * (share + 1) / shares; ++i) {
+        const std::int32_t number = number_of(i);
+        energies_[number] = work_on(blocks_[number], x, x_block, y_block, cell, cells, after, number);
+        add(blocks_[number], y_block, y);
       }
-    } else {
-#pragma omp for schedule(static)
-      for (std::size_t number = 0; number < blocks_.size(); ++number) work(static_cast<std::int32_t>(number));
-    }
-    if (resolution_ == ConflictResolution::gather) {
-#pragma omp for schedule(static)
-      for (std::int64_t i = 0; i < shared_.size(); ++i)
+    });
+  };
+  for_row_blocks(shared_.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) y[shared_[i]] = 0;
+  });
+  if (resolution_ == ConflictResolution::coloured)
+    for (int colour = 0; colour < colours(); ++colour)
+      for_blocks(colour_offsets()[colour + 1] - colour_offsets()[colour],
+                 [&](std::int64_t i) { return coloured_blocks()[colour_offsets()[colour] + i]; });
+  else
+    for_blocks(static_cast<std::int64_t>(blocks_.size()), [](std::int64_t i) { return static_cast<std::int32_t>(i); });
+  if (resolution_ == ConflictResolution::gather)
+    for_row_blocks(shared_.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i)
         for (std::int64_t k = gather_offsets_[i]; k < gather_offsets_[i + 1]; ++k)
           y[shared_[i]] += contributions_[gathered_[k]];
-    }
-  }
-  failure.rethrow();
-  if (energy != nullptr) *energy = std::accumulate(energies.begin(), energies.end(), 0.0);
+    });
+  if (energy != nullptr) *energy = std::accumulate(energies_.begin(), energies_.end(), 0.0);
 }
 
 extern template class CellBlocks<double>;

@@ -66,8 +66,8 @@ class Lma final : public Operator<T> {
     const std::int64_t packed = std::int64_t{n} * (n + 1) / 2;
     const Lanes<T>* values = values_.data();
     blocks_.product(
-        x.data(), y.data(), energy != nullptr ? energy->data() : nullptr,
-        [n, packed, values](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to) {
+        x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, 0,
+        [n, packed, values](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to, Lanes<T>*) {
           const Lanes<T>* k = values + batch * packed;
           // Row i of the lower triangle serves y_i and, mirrored, the y_j before it.
           for (int i = 0; i < n; ++i) {

@@ -5,8 +5,6 @@
 
 #include "operators/matrix_free/matrix_free.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -104,13 +102,10 @@ class MatrixFree final : public Operator<T> {
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    const std::int64_t scratch_size = kernel_.scratch_size();
-    Vector<Lanes<T>> scratch(scratch_size * omp_get_max_threads());
     blocks_.product(
-        x.data(), y.data(), energy != nullptr ? energy->data() : nullptr,
-        [&](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to) {
-          kernel_(factors_.of(batch), factors_.constant(batch), from, to,
-                  scratch.data() + scratch_size * omp_get_thread_num());
+        x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, kernel_.scratch_size(),
+        [&](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to, Lanes<T>* scratch) {
+          kernel_(factors_.of(batch), factors_.constant(batch), from, to, scratch);
         },
         [&](std::int32_t block, const T* from, T* to) { return robin_.add(block, from, to); });
   }
@@ -144,8 +139,7 @@ std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_poin
   }
 }
 
-constexpr std::array options{
-    geometry_option, dedup_option, patch_option};
+constexpr std::array options{geometry_option, dedup_option, patch_option};
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {

@@ -55,7 +55,7 @@ void scatter(const EntryBlocks& blocks, Mirror mirror, CsrMatrix<double>& matrix
   const auto work = [&](std::int64_t row) { return offsets[row]; };
 #pragma omp parallel num_threads(threads_for(blocks))
   {
-    const auto share = share_of_blocks(matrix.rows, work, omp_get_thread_num(), omp_get_num_threads());
+    const auto share = blocks_of_share(matrix.rows, work, omp_get_thread_num(), omp_get_num_threads());
     const std::int64_t first = std::min<std::int64_t>(matrix.rows, share.first * rows_per_block);
     const std::int64_t last = std::min<std::int64_t>(matrix.rows, share.second * rows_per_block);
     std::copy(offsets + first, offsets + last, next.data() + first);
