@@ -69,6 +69,16 @@ MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::
                     count_rows<T>(*operators::find_operator(resolved.solver.op.name), problem));
 }
 
+/// Throws operators::OutOfMemory where there are more loads than memory for their vectors: the load of all dofs and of
+/// the unknowns, the boundary values and the solution.
+void require_memory_of_loads(const ProblemData& data, const mesh::FunctionSpace& space) {
+  constexpr std::int64_t vectors = 4;
+  const auto loads = static_cast<std::int64_t>(data.loads.size());
+  MemoryEstimate need;
+  need.host_bytes = loads * vectors * space.dof_count() * std::int64_t{sizeof(double)};
+  if (loads > 0) require_memory(need, fmt::format("a case of {} loads", loads));
+}
+
 /// The operator, and what it was made from as far as it is still needed. Throws operators::OutOfMemory before anything
 /// large is allocated where it would not fit.
 template <std::floating_point T>
@@ -104,18 +114,46 @@ std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, cons
   });
 }
 
-/// Solves A x = b and returns the unknowns in double precision.
+/// Has CG say how far it is, and end where the user wants it to.
 template <std::floating_point T>
-std::vector<double> solve(const Case& resolved, const Problem& problem, Progress& progress, const StopRequested& stop,
-                          Record& record) {
+void watch(CgOptions<T>& options, const std::string& load, Progress& progress, const StopRequested& stop) {
+  options.monitor = [&progress, &stop, load, tolerance = options.tolerance](const Iteration& iteration) {
+    if (progress.due())
+      progress.update(fmt::format("{}CG iteration {}, relative residual {:.2e} (to {:.0e}), {:.0f} iterations/s", load,
+                                  iteration.number, iteration.relative_residual, tolerance,
+                                  static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9)));
+    return !stop();
+  };
+}
+
+/// Solves A x = b for one load and returns the unknowns in double precision.
+template <std::floating_point T>
+std::vector<double> solve(const Case& resolved, const Problem& problem, const Load& of, const operators::Operator<T>& a,
+                          CgOptions<T> options, Record& record, CgResult& result) {
+  const ScaledLoad scaled = scaled_load(of.values());
+  operators::Vector<T> load(problem.form().unknowns);
+  std::ranges::transform(scaled.values, load.data(), [](double value) { return static_cast<T>(value); });
+  const operators::Vector<T> b = timed(record.seconds.transfer, [&] { return operators::copied(load, record.device); });
+  options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x, scaled.values); };
+  std::vector<double> solution;
+  try {
+    result = timed(record.seconds.solve, [&] { return conjugate_gradients(a, b, solution, options); });
+  } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
+    throw InputError(at_place(resolved.solver.loop_place, error.what()));
+  }
+  scale(solution, -scaled.exponent);
+  return solution;
+}
+
+/// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before
+/// the user wanted an end.
+template <std::floating_point T>
+std::vector<std::vector<double>> solve(const Case& resolved, const Problem& problem, Progress& progress,
+                                       const StopRequested& stop, Record& record) {
   const auto a = make_operator<T>(resolved, problem, progress, record);
   record.footprint = a->footprint();
   record.chosen = a->chosen();
   placed(resolved.solver.precision_place, [&] { require_range(*a); });
-  const ScaledLoad scaled = scaled_load(problem.load());
-  operators::Vector<T> load(problem.form().unknowns);
-  std::ranges::transform(scaled.values, load.data(), [](double value) { return static_cast<T>(value); });
-  const operators::Vector<T> b = timed(record.seconds.transfer, [&] { return operators::copied(load, record.device); });
   const PreconditionerChoice& choice = resolved.solver.preconditioner;
   const auto preconditioner =
       timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
@@ -127,36 +165,53 @@ std::vector<double> solve(const Case& resolved, const Problem& problem, Progress
   options.method = resolved.solver.method;
   options.loop = resolved.solver.loop;
   options.preconditioner = preconditioner.get();
-  options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x, scaled.values); };
-  options.monitor = [&](const Iteration& iteration) {
-    if (progress.due())
-      progress.update(fmt::format("CG iteration {}, relative residual {:.2e} (to {:.0e}), {:.0f} iterations/s",
-                                  iteration.number, iteration.relative_residual, resolved.solver.tolerance,
-                                  static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9)));
-    return !stop();
-  };
-  std::vector<double> solution;
   const ProcessorTime before = processor_time();
-  try {
-    record.solve = timed(record.seconds.solve, [&] { return conjugate_gradients(*a, b, solution, options); });
-  } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
-    throw InputError(at_place(resolved.solver.loop_place, error.what()));
+  std::vector<std::vector<double>> solutions;
+  bool interrupted = false;
+  for (const Load& load : problem.loads()) {
+    CgResult result;
+    result.reason = StopReason::interrupted;
+    if (!interrupted) {
+      const std::string which =
+          load.name().empty() ? "" : fmt::format("load {} of {}, ", solutions.size() + 1, problem.loads().size());
+      watch(options, which, progress, stop);
+      solutions.push_back(problem.to_dofs(solve(resolved, problem, load, *a, options, record, result), load));
+      interrupted = result.reason == StopReason::interrupted;
+    }
+    if (load.name().empty())
+      record.solve = std::move(result);
+    else
+      record.loads.push_back({load.name(), std::move(result), {}});
   }
-  scale(solution, -scaled.exponent);
+  if (!record.loads.empty()) record.solve = all_of(record.loads);
   if (record.device == operators::Device::host && was_refused(processor_time() - before, record.machine.threads))
     record.remarks.emplace_back(refused_time);
   progress.step("timing the product");
-  if (record.solve.reason != StopReason::interrupted) record.apply = time_products(*a);
-  return solution;
+  if (!interrupted) record.apply = time_products(*a);
+  return solutions;
 }
 
-void write_vtu(std::ostream& stream, const Case& resolved, const Problem& problem, const std::vector<double>& dofs) {
+void measure_solutions(const Case& resolved, const Problem& problem, const Probes& probes,
+                       const std::vector<std::vector<double>>& solutions, Record& record) {
+  for (std::size_t i = 0; i < solutions.size(); ++i) {
+    const Quantities quantities = measure(problem, problem.loads()[i], probes, solutions[i]);
+    (record.loads.empty() ? record.quantities : record.loads[i].quantities) = quantities;
+  }
+  if (resolved.problem.exact) record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front());
+}
+
+void write_vtu(std::ostream& stream, const Case& resolved, const Problem& problem,
+               const std::vector<std::vector<double>>& solutions) {
   const mesh::FunctionSpace& space = *problem.form().space;
-  std::vector<mesh::PointField> fields{{"u", dofs}};
+  std::vector<mesh::PointField> fields;
+  for (std::size_t i = 0; i < solutions.size(); ++i) {
+    const std::string& load = problem.loads()[i].name();
+    fields.push_back({load.empty() ? "u" : "u_" + load, solutions[i]});
+  }
   std::vector<double> exact, error;
   if (resolved.problem.exact) {
     exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", space.mesh(), std::nullopt), space);
-    for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(dofs[i] - exact[i]);
+    for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(solutions.front()[i] - exact[i]);
     fields.push_back({"exact", exact});
     fields.push_back({"error", error});
   }
@@ -164,13 +219,13 @@ void write_vtu(std::ostream& stream, const Case& resolved, const Problem& proble
   mesh::write_vtu(stream, space, fields, cell_fields);
 }
 
-void write_results(const Case& resolved, const Problem& problem, const std::vector<double>& dofs,
+void write_results(const Case& resolved, const Problem& problem, const std::vector<std::vector<double>>& solutions,
                    const Record& record) {
   mesh::FileGroup files(resolved.output.directory);
   files.add("case.yaml", to_yaml(resolved));
-  files.add("residuals.csv", to_csv(record.solve.history));
+  files.add("residuals.csv", residuals_csv(record));
   if (resolved.output.vtu)
-    files.add("solution.vtu", [&](std::ostream& stream) { write_vtu(stream, resolved, problem, dofs); });
+    files.add("solution.vtu", [&](std::ostream& stream) { write_vtu(stream, resolved, problem, solutions); });
   else
     files.leave_out("solution.vtu");
   files.add("result.json", to_text(to_json(record)));
@@ -200,6 +255,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   progress.step("numbering the unknowns");
   const mesh::FunctionSpace space = timed(record.seconds.space, [&] { return make_space(resolved, mesh); });
   const Probes probes = locate_probes(resolved.output.probes, mesh);
+  require_memory_of_loads(resolved.problem, space);
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
   prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", "solution.vtu", "result.json"});
@@ -207,13 +263,11 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
 
-  const std::vector<double> unknowns = resolved.solver.precision == Precision::double_
-                                           ? solve<double>(resolved, problem, progress, stop, record)
-                                           : solve<float>(resolved, problem, progress, stop, record);
+  const std::vector<std::vector<double>> solutions = resolved.solver.precision == Precision::double_
+                                                         ? solve<double>(resolved, problem, progress, stop, record)
+                                                         : solve<float>(resolved, problem, progress, stop, record);
   progress.step("measuring the solution");
-  const std::vector<double> dofs = problem.to_dofs(unknowns);
-  record.quantities = measure(problem, probes, dofs);
-  if (resolved.problem.exact) record.errors = measure_errors(*resolved.problem.exact, problem, dofs);
+  measure_solutions(resolved, problem, probes, solutions, record);
   record.peak_memory_bytes = peak_memory();
   progress.step("measuring the copy bandwidth");
   const CopyBandwidth copies = copy_bandwidth_of(record.device);
@@ -221,7 +275,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
 
   progress.step("writing the results");
-  write_results(resolved, problem, dofs, record);
+  write_results(resolved, problem, solutions, record);
   progress.clear();
   if (!console.quiet)
     fmt::print("{}\n{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
@@ -236,6 +290,7 @@ std::string check(const Case& resolved, const Console& console) {
   const mesh::Mesh mesh = make_mesh(resolved);
   const mesh::FunctionSpace space = make_space(resolved, mesh);
   locate_probes(resolved.output.probes, mesh);
+  require_memory_of_loads(resolved.problem, space);
   progress.step("checking the problem");
   const Problem problem(resolved.problem, space);
   if (resolved.problem.exact) interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);

@@ -74,21 +74,22 @@ struct Assembled {
   operators::Ingredients<double> from;
 };
 
-/// Dofs of A u = b by CG with Jacobi, on the device of what the operator is made from.
+/// Dofs of A u = b by CG with Jacobi, on the device of what the operator is made from; b is the first load, or `of`.
 inline std::vector<double> solve_with(const std::string& name, const Assembled& assembled,
-                                      const solver::Problem& problem, double tolerance,
-                                      solver::CgResult* cg = nullptr) {
+                                      const solver::Problem& problem, double tolerance, solver::CgResult* cg = nullptr,
+                                      const solver::Load* of = nullptr) {
+  const solver::Load& load = of != nullptr ? *of : problem.loads().front();
   const auto a = operators::find_operator(name)->make<double>(assembled.from, {});
   const auto preconditioner = solver::make_preconditioner<double>("jacobi", *a);
   operators::Vector<double> b(a->size());
   std::vector<double> x;
-  std::copy(problem.load().begin(), problem.load().end(), b.data());
+  std::ranges::copy(load.values(), b.data());
   solver::CgOptions<double> options;
   options.tolerance = tolerance;
   options.preconditioner = preconditioner.get();
   const solver::CgResult result = solver::conjugate_gradients(*a, copied(b, a->device()), x, options);
   if (cg != nullptr) *cg = result;
-  return problem.to_dofs(x);
+  return problem.to_dofs(x, load);
 }
 
 inline Solved solve(const solver::Case& resolved, const mesh::Mesh& mesh, const std::string& name = "csr",

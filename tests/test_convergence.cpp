@@ -123,8 +123,8 @@ TEST_CASE("the unit square and the unit cube with f = 1 have their known values"
     const int n = flat ? 24 : 4;
     const mesh::Mesh mesh = mesh::make_box({shape, {n, n, n}});
     const Solved solved = solve(made, mesh);
-    const solver::Quantities quantities =
-        solver::measure(*solved.problem, solver::locate_probes(made.output.probes, mesh), solved.dofs);
+    const solver::Quantities quantities = solver::measure(*solved.problem, solved.problem->loads().front(),
+                                                          solver::locate_probes(made.output.probes, mesh), solved.dofs);
     if (flat) {
       CHECK(std::abs(quantities.maximum - 0.0736713533) < 1e-9);
       CHECK(std::abs(quantities.integral - square_integral()) < 1e-8);

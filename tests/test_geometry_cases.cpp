@@ -116,7 +116,8 @@ TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes
   const solver::Case resolved = solver::read_case(file, {{"mesh.size", "0.006"}, {"degree", "2"}});
   const mesh::Mesh mesh = solver::make_mesh(resolved);
   const Solved solved = solve(resolved, mesh, "csr", tolerance);
-  const solver::Quantities quantities = solver::measure(*solved.problem, {}, solved.dofs);
+  const solver::Quantities quantities =
+      solver::measure(*solved.problem, solved.problem->loads().front(), {}, solved.dofs);
   CHECK(quantities.flux.at("bottom") > 10);
   CHECK(std::abs(quantities.flux.at("bottom") + quantities.flux.at("air")) < 1e-6 * quantities.flux.at("bottom"));
   // Independent of how fluxes are computed: the Robin loss integrated over the air's facets from the nodal values.
@@ -136,6 +137,29 @@ TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes
   check_on_device(solved, resolved, mesh);
 }
 
+TEST_CASE("the loads of the heat sink add up: seven give the eighth" * needs_gmsh()) {
+  const std::filesystem::path file = source_directory() / "cases/heat_sink_loads.yaml";
+  const solver::Case resolved = solver::read_case(file, {{"mesh.size", "0.006"}, {"degree", "1"}});
+  const mesh::Mesh mesh = solver::make_mesh(resolved);
+  const mesh::FunctionSpace space(mesh, resolved.degree);
+  const solver::Problem problem(resolved.problem, space);
+  REQUIRE(problem.loads().size() == 8);
+  const Assembled assembled(problem);
+  std::vector<double> sum(space.dof_count(), 0.0);
+  for (const solver::Load& load : problem.loads()) {
+    const std::vector<double> dofs = solve_with("csr", assembled, problem, tolerance, nullptr, &load);
+    const solver::Quantities quantities = solver::measure(problem, load, {}, dofs);
+    if (load.name().starts_with("fin ")) CHECK(quantities.flux.at("air") == doctest::Approx(-9.99).epsilon(1e-6));
+    if (load.name() != "all") {
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += dofs[i];
+      continue;
+    }
+    double difference = 0;
+    for (std::size_t i = 0; i < sum.size(); ++i) difference = std::max(difference, std::abs(sum[i] - dofs[i]));
+    CHECK(difference < 1e-7 * quantities.maximum);
+  }
+}
+
 TEST_CASE("a keyway weakens a shaft by a little" * needs_gmsh()) {
   const std::filesystem::path file = source_directory() / "cases/shaft_keyway.yaml";
   const solver::Case resolved = solver::read_case(file);
@@ -144,7 +168,8 @@ TEST_CASE("a keyway weakens a shaft by a little" * needs_gmsh()) {
   const Solved solved = solve(resolved, mesh, "csr", tolerance);
   check_on_device(solved, resolved, mesh);
   const solver::Quantities quantities =
-      solver::measure(*solved.problem, solver::locate_probes(resolved.output.probes, mesh), solved.dofs);
+      solver::measure(*solved.problem, solved.problem->loads().front(),
+                      solver::locate_probes(resolved.output.probes, mesh), solved.dofs);
   // A full circle of radius 1 has u(0) = 1/2 and integral pi / 4: a keyway takes a little off both.
   CHECK(quantities.maximum < 0.5);
   CHECK(quantities.maximum > 0.4);

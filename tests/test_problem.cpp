@@ -57,7 +57,8 @@ TEST_CASE("a wall between a given temperature and a fluid: the textbook's series
       for (const char* name : {"csr", "lma-coloured", "matrix-free"}) {
         const Solved solved = solve(made, mesh, name);
         const solver::Quantities quantities =
-            solver::measure(*solved.problem, solver::locate_probes(made.output.probes, mesh), solved.dofs);
+            solver::measure(*solved.problem, solved.problem->loads().front(),
+                            solver::locate_probes(made.output.probes, mesh), solved.dofs);
         CHECK(quantities.minimum == doctest::Approx(52).epsilon(1e-10));
         CHECK(quantities.maximum == doctest::Approx(100).epsilon(1e-10));
         CHECK(quantities.integral == doctest::Approx(76).epsilon(1e-10));

@@ -80,6 +80,59 @@ void read_boundary(const MapReader& top, Case& to) {
   }
 }
 
+/// What a condition of that kind is given by, in a load: the transfer belongs to the matrix.
+std::string_view key_in_load(BoundaryKind kind) {
+  return kind == BoundaryKind::value ? "value" : kind == BoundaryKind::flux ? "flux" : "ambient";
+}
+
+/// One group of a load's boundary.
+void read_load_condition(const ValueReader& group, const Case& from, LoadData& to) {
+  const auto condition = std::ranges::find(to.boundary, group.key(), &BoundaryCondition::group);
+  if (condition == to.boundary.end()) {
+    std::vector<std::string> names;
+    for (const BoundaryCondition& known : from.problem.boundary) names.push_back(known.group);
+    group.problems().add(group.key_place(),
+                         fmt::format("{}: there is no 'boundary.{}'{}; all loads have the conditions of 'boundary', so "
+                                     "name the group there too, such as {{flux: 0}}",
+                                     group.path(), on_one_line(group.key(), 100), did_you_mean(group.key(), names)));
+    return;
+  }
+  const std::string key(key_in_load(condition->kind));
+  const std::string right = fmt::format("{{{}: ...}}, as all loads have the kinds of condition{} of 'boundary'", key,
+                                        condition->kind == BoundaryKind::transfer ? "s, and the transfer," : "s");
+  if (!group.is(Kind::map)) return group.must_be(right);
+  const MapReader entries(group, {"value", "flux", "transfer", "ambient"});
+  for (const char* other : {"value", "flux", "transfer", "ambient"})
+    if (other != key && entries.has(other)) {
+      group.problems().add(group.key_place(), fmt::format("{} must be {}", group.path(), right));
+      return;
+    }
+  Expression& value = condition->kind == BoundaryKind::transfer ? condition->ambient : condition->value;
+  value = entries.read(key, value, [](const ValueReader& item) { return item.expression(); });
+  condition->place = group.key_place();
+}
+
+/// Each load is the source and boundary of the case, but for what it says.
+void read_loads(const MapReader& top, Case& to) {
+  const auto value = top.find("loads");
+  if (!value) return;
+  const auto loads = value->entries("name: {source: 1, boundary: {top: {flux: 2}}}");
+  if (!loads) return;
+  if (loads->empty()) value->must_be("a map with one load at least");
+  if (to.problem.exact)
+    value->problems().add(value->key_place(), "'exact' is the solution for one load; leave it out, or the loads");
+  for (const ValueReader& entry : *loads) {
+    LoadData load{entry.key(), to.problem.source, to.problem.boundary};
+    const MapReader keys(entry, {"source", "boundary"});
+    load.source = keys.read("source", load.source, [](const ValueReader& source) { return source.field(); });
+    if (const auto boundary = keys.find("boundary"))
+      if (const auto groups = boundary->entries("group: {value: 0}"))
+        for (const ValueReader& group : *groups) read_load_condition(group, to, load);
+    if (load.name.empty()) value->problems().add(entry.key_place(), "a load needs a name");
+    to.problem.loads.push_back(std::move(load));
+  }
+}
+
 /// What can be chosen by name, and how messages call it.
 template <class Row>
 struct Catalogue {
@@ -314,6 +367,7 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   read_equation(top, to);
   read_boundary(top, to);
   if (const auto exact = top.find("exact")) to.problem.exact = exact->field();
+  read_loads(top, to);
   read_ordering(top, to);
   read_solver(top, to);
   read_output(top, to);
@@ -337,7 +391,7 @@ Case read_case(const std::filesystem::path& file, const std::vector<Override>& o
   Problems problems;
   apply(overrides, tree, problems);
   const MapReader top(ValueReader(tree, "", problems), {"title", "mesh", "degree", "quadrature", "equation", "boundary",
-                                                        "exact", "ordering", "solver", "output", "compare"});
+                                                        "loads", "exact", "ordering", "solver", "output", "compare"});
   Case result = read_sections(top, file);
   problems.check();
   for (const Override& override : overrides)

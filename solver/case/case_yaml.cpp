@@ -113,6 +113,29 @@ void emit(YAML::Emitter& out, const std::vector<BoundaryCondition>& boundary) {
   out << EndMap;
 }
 
+void emit(YAML::Emitter& out, const std::vector<LoadData>& loads) {
+  if (loads.empty()) return;
+  out << Key << "loads" << Value << BeginMap;
+  for (const LoadData& load : loads) {
+    out << Key << load.name << Value << BeginMap << Key << "source" << Value;
+    emit(out, load.source);
+    if (!load.boundary.empty()) {
+      out << Key << "boundary" << Value << BeginMap;
+      for (const BoundaryCondition& condition : load.boundary) {
+        const bool transfer = condition.kind == BoundaryKind::transfer;
+        out << Key << condition.group << Value << Flow << BeginMap << Key
+            << (transfer                               ? "ambient"
+                : condition.kind == BoundaryKind::flux ? "flux"
+                                                       : "value")
+            << Value << (transfer ? condition.ambient : condition.value).text() << EndMap;
+      }
+      out << EndMap;
+    }
+    out << EndMap;
+  }
+  out << EndMap;
+}
+
 void emit_ordering(YAML::Emitter& out, const Case& from) {
   const char* cells = from.mesh.cell_order == CellOrder::natural ? "natural"
                       : from.mesh.cell_order == CellOrder::curve ? "curve"
@@ -186,6 +209,7 @@ std::string to_yaml(const Case& resolved) {
   emit(out, resolved.problem.source);
   out << EndMap;
   emit(out, resolved.problem.boundary);
+  emit(out, resolved.problem.loads);
   if (resolved.problem.exact) {
     out << Key << "exact" << Value;
     emit(out, *resolved.problem.exact);

@@ -26,10 +26,18 @@ struct BoundaryCondition {
 
 enum class UnknownOrder { first_touch, reverse_cuthill_mckee };
 
+/// What differs from one right-hand side to another.
+struct LoadData {
+  std::string name;
+  Field source;
+  std::vector<BoundaryCondition> boundary;  ///< the groups, kinds and transfers of ProblemData::boundary, in its order
+};
+
 struct ProblemData {
   Field diffusion;  ///< kappa
   Field source;     ///< f
   std::vector<BoundaryCondition> boundary;
+  std::vector<LoadData> loads;  ///< none: one load, of source and boundary
   std::optional<Field> exact;  ///< u, where it is known
   int quadrature = 2;          ///< mesh::cell_quadrature's n
   UnknownOrder unknown_order = UnknownOrder::first_touch;

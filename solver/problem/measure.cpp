@@ -17,12 +17,12 @@ namespace femcg::solver {
 namespace {
 
 /// Integral of kappa du/dn over every boundary facet, in the order of Problem::boundary.
-std::vector<double> facet_fluxes(const Problem& problem, std::span<const double> dofs) {
+std::vector<double> facet_fluxes(const Problem& problem, const Load& load, std::span<const double> dofs) {
   const operators::BilinearForm& form = problem.form();
   const mesh::FunctionSpace& space = *form.space;
   const auto& boundary = problem.boundary();
   const auto is_value = [](const ConditionedFacet& facet) {
-    return facet.condition != nullptr && facet.condition->kind == BoundaryKind::value;
+    return !facet.insulated() && facet.kind == BoundaryKind::value;
   };
 
   std::vector<double> reactions;
@@ -32,14 +32,15 @@ std::vector<double> facet_fluxes(const Problem& problem, std::span<const double>
       for (const int a : space.facet_nodes(facet.facet.facet)) ++sharers[space.dofs(facet.facet.cell)[a]];
   if (std::any_of(boundary.begin(), boundary.end(), is_value)) {
     reactions = operators::ReferenceOperator(form).apply_to_dofs(dofs);
-    for (std::size_t dof = 0; dof < reactions.size(); ++dof) reactions[dof] -= problem.load_of_dofs()[dof];
+    for (std::size_t dof = 0; dof < reactions.size(); ++dof) reactions[dof] -= load.of_dofs()[dof];
   }
 
   operators::FacetEvaluator evaluator(space, form.quadrature);
   std::vector<double> fluxes(boundary.size(), 0.0), values, transfer;
   for (std::size_t f = 0; f < boundary.size(); ++f) {
-    const auto& [facet, condition] = boundary[f];
-    if (condition == nullptr) continue;
+    if (boundary[f].insulated()) continue;
+    const mesh::BoundaryFacet facet = boundary[f].facet;
+    const BoundaryCondition& condition = load.boundary()[boundary[f].condition];
     const std::vector<int>& nodes = space.facet_nodes(facet.facet);
     const auto cell_dofs = space.dofs(facet.cell);
     if (is_value(boundary[f])) {
@@ -48,10 +49,10 @@ std::vector<double> facet_fluxes(const Problem& problem, std::span<const double>
     }
     evaluator.move_to(facet);
     values.resize(evaluator.points());
-    prescribed_flux(*condition, evaluator.points_in_space(), values);
-    if (condition->kind == BoundaryKind::transfer) {
+    prescribed_flux(condition, evaluator.points_in_space(), values);
+    if (condition.kind == BoundaryKind::transfer) {
       transfer.resize(values.size());
-      condition->transfer.evaluate(evaluator.points_in_space(), transfer);
+      condition.transfer.evaluate(evaluator.points_in_space(), transfer);
       for (int q = 0; q < evaluator.points(); ++q)
         for (const int a : nodes) values[q] -= transfer[q] * evaluator.values()(q, a) * dofs[cell_dofs[a]];
     }
@@ -60,8 +61,8 @@ std::vector<double> facet_fluxes(const Problem& problem, std::span<const double>
   return fluxes;
 }
 
-std::map<std::string, double> group_fluxes(const Problem& problem, std::span<const double> dofs) {
-  const std::vector<double> fluxes = facet_fluxes(problem, dofs);
+std::map<std::string, double> group_fluxes(const Problem& problem, const Load& load, std::span<const double> dofs) {
+  const std::vector<double> fluxes = facet_fluxes(problem, load, dofs);
   const auto& boundary = problem.boundary();
   std::map<std::string, double> sums;
   for (const mesh::BoundaryGroup& group : problem.form().space->mesh().boundaries) {
@@ -155,7 +156,7 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh) {
   return located;
 }
 
-Quantities measure(const Problem& problem, const Probes& probes, std::span<const double> dofs) {
+Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
   Quantities quantities;
   const auto [least, greatest] = std::minmax_element(dofs.begin(), dofs.end());
@@ -165,7 +166,7 @@ Quantities measure(const Problem& problem, const Probes& probes, std::span<const
     const Eigen::VectorXd values = evaluator.values() * cell_values(space, cell, dofs);
     return values.dot(Eigen::Map<const Eigen::VectorXd>(evaluator.measures().data(), evaluator.points()));
   });
-  quantities.flux = group_fluxes(problem, dofs);
+  quantities.flux = group_fluxes(problem, load, dofs);
   for (const auto& [name, location] : probes)
     quantities.probes.emplace_back(
         name, (space.basis().values(location.coordinates) * cell_values(space, location.cell, dofs))(0));

@@ -31,7 +31,7 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh);
 /// Fluxes are the conservative ones: what the conditions say on Neumann and Robin facets, and the reactions a(u, phi_i)
 /// - l(phi_i) of the constrained dofs on Dirichlet facets, so that all of them and the integral of the source add up to
 /// zero as exactly as the system was solved (Gresho et al. 1987).
-Quantities measure(const Problem& problem, const Probes& probes, std::span<const double> dofs);
+Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs);
 
 /// Integrated with two more points per direction than the problem; grad u is that of the interpolant of u of degree p +
 /// 3 on each cell.

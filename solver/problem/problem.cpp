@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -22,19 +20,6 @@ namespace {
 
 constexpr const char* every_group = "all";
 
-bool is_given(double value) { return value != 0; }
-
-/// Beyond this fraction an unbalanced load means that the case is wrong, not that a curved boundary is approximated.
-constexpr double most_imbalance = 1e-3;
-constexpr double notable_imbalance = 1e-10;
-
-/// Where it is said what flows in and out: at its first flux, or else at the source.
-const Place& place_of_load(const ProblemData& data) {
-  for (const BoundaryCondition& condition : data.boundary)
-    if (condition.kind == BoundaryKind::flux) return condition.place;
-  return data.source.place;
-}
-
 /// Every boundary facet with its condition. "all" holds where no other entry does.
 std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mesh::Mesh& mesh,
                                               std::vector<std::string>& remarks) {
@@ -48,10 +33,11 @@ std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mes
   };
   std::vector<std::string> problems, names{every_group};
   for (const mesh::BoundaryGroup& group : mesh.boundaries) names.push_back(group.name);
-  const BoundaryCondition* for_the_rest = nullptr;
-  for (const BoundaryCondition& condition : data.boundary) {
+  int for_the_rest = -1;
+  for (int number = 0; number < static_cast<int>(data.boundary.size()); ++number) {
+    const BoundaryCondition& condition = data.boundary[number];
     if (condition.group == every_group) {
-      for_the_rest = &condition;
+      for_the_rest = number;
       continue;
     }
     const auto group =
@@ -67,31 +53,25 @@ std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mes
       remarks.push_back(fmt::format("boundary group '{}' has no facet: its condition has no effect", condition.group));
     for (const mesh::BoundaryFacet facet : group->facets) {
       const auto entry = find(facet);
-      if (entry->condition != nullptr && entry->condition != &condition) {
+      if (!entry->insulated() && entry->condition != number) {
         problems.push_back(
             at_place(condition.place,
                      fmt::format("groups {} and {} share boundary facets, so their conditions contradict each other",
-                                 in_quotes(entry->condition->group), in_quotes(condition.group))));
+                                 in_quotes(data.boundary[entry->condition].group), in_quotes(condition.group))));
         break;
       }
-      entry->condition = &condition;
+      entry->condition = number;
     }
   }
   if (!problems.empty()) throw InputError(problems);
-  for (ConditionedFacet& facet : facets)
-    if (facet.condition == nullptr) facet.condition = for_the_rest;
+  for (ConditionedFacet& facet : facets) {
+    if (facet.insulated()) facet.condition = for_the_rest;
+    if (!facet.insulated()) facet.kind = data.boundary[facet.condition].kind;
+  }
   return facets;
 }
 
 }  // namespace
-
-void prescribed_flux(const BoundaryCondition& condition, std::span<const double> points, std::span<double> values) {
-  if (condition.kind == BoundaryKind::flux) return condition.value.evaluate(points, values);
-  std::vector<double> ambient(values.size());
-  condition.transfer.evaluate(points, values);
-  condition.ambient.evaluate(points, ambient);
-  for (std::size_t q = 0; q < values.size(); ++q) values[q] *= ambient[q];
-}
 
 Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space) : data_(&data), space_(&space) {
   form_.space = &space;
@@ -102,12 +82,10 @@ Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space) : da
   number_unknowns();
   collect_robin();
   check_diffusion();
-  add_source();
-  add_boundary_terms();
-  check_underflow();
   find_floating();
-  balance();
-  move_boundary_values();
+  if (data.loads.empty()) loads_.emplace_back(*this, LoadData{"", data.source, data.boundary});
+  for (const LoadData& load : data.loads) loads_.emplace_back(*this, load);
+  for (const Load& load : loads_) remarks_.insert(remarks_.end(), load.remarks().begin(), load.remarks().end());
 }
 
 void Problem::set_diffusion() {
@@ -132,49 +110,28 @@ void Problem::check_diffusion() {
 }
 
 void Problem::constrain() {
-  struct Constraint {
-    std::array<double, 3> point;
-    const BoundaryCondition* set_by;
-    double value;
-    bool contradicted;
-  };
-  std::vector<Constraint> constraints;  // the number of a dof's is -1 - unknown_of_dof, until unknowns are numbered
+  // The number of a constrained dof is -1 - unknown_of_dof, until unknowns are numbered.
   form_.unknown_of_dof = mesh::filled<std::int32_t>(space_->dof_count());
   const mesh::GeometryTables tables(space_->mesh(), space_->basis().nodes());
   mesh::CellGeometry geometry(tables);
-  for (const auto& [facet, condition] : conditions_) {
-    if (condition == nullptr || condition->kind != BoundaryKind::value) continue;
-    geometry.move_to(space_->mesh(), facet.cell);
-    for (const int a : space_->facet_nodes(facet.facet)) {
-      std::int32_t& number = form_.unknown_of_dof[space_->dofs(facet.cell)[a]];
+  for (const ConditionedFacet& at : conditions_) {
+    if (at.insulated() || at.kind != BoundaryKind::value) continue;
+    geometry.move_to(space_->mesh(), at.facet.cell);
+    for (const int a : space_->facet_nodes(at.facet.facet)) {
+      const std::int32_t dof = space_->dofs(at.facet.cell)[a];
+      std::int32_t& number = form_.unknown_of_dof[dof];
       if (number >= 0) {
         // Cells agree on a point only to rounding: the first one says where it is.
         const double* x = geometry.point(a);
-        constraints.push_back({{x[0], x[1], x[2]}, nullptr, 0.0, false});
-        number = -static_cast<std::int32_t>(constraints.size());
+        dirichlet_dofs_.push_back({dof, {x[0], x[1], x[2]}, {}});
+        number = -static_cast<std::int32_t>(dirichlet_dofs_.size());
       }
-      Constraint& constraint = constraints[-1 - number];
-      if (constraint.set_by == condition) continue;
-      const double value = condition->value(constraint.point[0], constraint.point[1], constraint.point[2]);
-      const bool differs = std::abs(value - constraint.value) > 1e-12 * (std::abs(value) + std::abs(constraint.value));
-      if (constraint.set_by != nullptr && differs) constraint.contradicted = true;
+      std::vector<int>& conditions = dirichlet_dofs_[-1 - number].conditions;
       // Where two conditions meet, the later entry holds.
-      if (constraint.set_by == nullptr || condition > constraint.set_by) {
-        constraint.value = value;
-        constraint.set_by = condition;
-      }
+      const auto place = std::ranges::lower_bound(conditions, at.condition);
+      if (place == conditions.end() || *place != at.condition) conditions.insert(place, at.condition);
     }
   }
-  boundary_values_ = mesh::filled<double>(space_->dof_count());
-#pragma omp parallel for schedule(static)
-  for (std::int32_t dof = 0; dof < space_->dof_count(); ++dof)
-    if (const std::int32_t number = form_.unknown_of_dof[dof]; number < 0)
-      boundary_values_[dof] = constraints[-1 - number].value;
-  const auto contradictions = std::ranges::count_if(constraints, &Constraint::contradicted);
-  if (contradictions > 0)
-    remarks_.push_back(
-        fmt::format("boundary values of different groups disagree at {} shared nodes; the later entry holds there",
-                    contradictions));
 }
 
 void Problem::number_unknowns() {
@@ -190,66 +147,24 @@ void Problem::number_unknowns() {
 
 void Problem::collect_robin() {
   operators::FacetEvaluator evaluator(*space_, form_.quadrature);
-  for (const auto& [facet, condition] : conditions_) {
-    if (condition == nullptr || condition->kind != BoundaryKind::transfer) continue;
-    evaluator.move_to(facet);
-    operators::RobinFacet robin{facet.cell, facet.facet, std::vector<double>(evaluator.points())};
-    condition->transfer.evaluate(evaluator.points_in_space(), robin.transfer);
-    require_at_least(condition->transfer, 0, true, evaluator.points_in_space(), robin.transfer,
-                     "boundary." + condition->group + ".transfer");
+  for (const ConditionedFacet& at : conditions_) {
+    if (at.insulated() || at.kind != BoundaryKind::transfer) continue;
+    const BoundaryCondition& condition = data_->boundary[at.condition];
+    evaluator.move_to(at.facet);
+    operators::RobinFacet robin{at.facet.cell, at.facet.facet, std::vector<double>(evaluator.points())};
+    condition.transfer.evaluate(evaluator.points_in_space(), robin.transfer);
+    require_at_least(condition.transfer, 0, true, evaluator.points_in_space(), robin.transfer,
+                     "boundary." + condition.group + ".transfer");
     form_.robin.push_back(std::move(robin));
   }
-}
-
-void Problem::add_source() {
-  const FieldOnRegions field(data_->source, "equation.source", space_->mesh(), 0.0);
-  const auto& regions = field.by_region();
-  if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant() == 0.0; })) {
-    load_of_dofs_ = mesh::filled<double>(space_->dof_count());
-    return;
-  }
-  std::atomic<bool> given = false;
-  load_of_dofs_ = operators::sum_over_cells(
-      form_, [&](operators::CellEvaluator& evaluator, std::int32_t cell, std::span<double> load) {
-        thread_local std::vector<double> values;
-        values.resize(evaluator.points());
-        field.of_cell(cell).evaluate(evaluator.points_in_space(), values);
-        if (std::ranges::any_of(values, is_given)) given = true;
-        Eigen::Map<Eigen::VectorXd> sum(load.data(), evaluator.dofs());
-        for (int q = 0; q < evaluator.points(); ++q) values[q] *= evaluator.measures()[q];
-        sum.noalias() =
-            evaluator.values().transpose() * Eigen::Map<const Eigen::VectorXd>(values.data(), evaluator.points());
-      });
-  given_ = given;
-}
-
-void Problem::add_boundary_terms() {
-  operators::FacetEvaluator evaluator(*space_, form_.quadrature);
-  std::vector<double> values;
-  for (const auto& [facet, condition] : conditions_) {
-    if (condition == nullptr || condition->kind == BoundaryKind::value) continue;
-    evaluator.move_to(facet);
-    values.resize(evaluator.points());
-    prescribed_flux(*condition, evaluator.points_in_space(), values);
-    given_ = given_ || std::ranges::any_of(values, is_given);
-    for (const int a : space_->facet_nodes(facet.facet))
-      for (int q = 0; q < evaluator.points(); ++q)
-        load_of_dofs_[space_->dofs(facet.cell)[a]] += values[q] * evaluator.measures()[q] * evaluator.values()(q, a);
-  }
-}
-
-/// A source that is not 0 must not become a load that is.
-void Problem::check_underflow() const {
-  if (given_ && std::ranges::none_of(load_of_dofs_, is_given))
-    throw InputError(at_place(place_of_load(*data_), "the load underflows: scale the units of equation and boundary"));
 }
 
 void Problem::find_floating() {
   const std::vector<std::int32_t> component = mesh::cell_components(space_->mesh());
   const std::int32_t count = *std::max_element(component.begin(), component.end()) + 1;
   std::vector<char> held(count, 0);
-  for (const auto& [facet, condition] : conditions_)
-    if (condition != nullptr && condition->kind == BoundaryKind::value) held[component[facet.cell]] = 1;
+  for (const ConditionedFacet& at : conditions_)
+    if (!at.insulated() && at.kind == BoundaryKind::value) held[component[at.facet.cell]] = 1;
   for (const operators::RobinFacet& facet : form_.robin)
     if (*std::max_element(facet.transfer.begin(), facet.transfer.end()) > 0) held[component[facet.cell]] = 1;
   if (std::ranges::all_of(held, [](char is_held) { return is_held != 0; })) return;
@@ -262,50 +177,20 @@ void Problem::find_floating() {
       floating.dofs.insert(floating.dofs.end(), space_->dofs(cell).begin(), space_->dofs(cell).end());
     std::sort(floating.dofs.begin(), floating.dofs.end());
     floating.dofs.erase(std::unique(floating.dofs.begin(), floating.dofs.end()), floating.dofs.end());
+    remarks_.push_back(fmt::format("no boundary value or transfer holds the solution{}: its mean is fixed there",
+                                   floating.cells.size() == static_cast<std::size_t>(form_.cells())
+                                       ? fmt::format(" on {} cells", floating.cells.size())
+                                       : part_text(floating.cells)));
     floating_.push_back(std::move(floating));
   }
-}
-
-/// On a floating part the load must have no mean: sum_i l(phi_i) = integral of f + integral of the fluxes = 0.
-void Problem::balance() {
-  if (floating_.empty()) return;
-  const std::vector<double> masses =
+  masses_ =
       operators::sum_over_cells(form_, [](operators::CellEvaluator& evaluator, std::int32_t, std::span<double> sum) {
         Eigen::Map<Eigen::VectorXd>(sum.data(), evaluator.dofs()).noalias() =
             evaluator.values().transpose() *
             Eigen::Map<const Eigen::VectorXd>(evaluator.measures().data(), evaluator.points());
       });
-  std::vector<std::string> unbalanced;
-  for (const Floating& floating : floating_) {
-    double total = 0, magnitude = 0, volume = 0;
-    for (const std::int32_t dof : floating.dofs) {
-      total += load_of_dofs_[dof];
-      magnitude += std::abs(load_of_dofs_[dof]);
-      volume += masses[dof];
-    }
-    if (std::abs(total) > most_imbalance * magnitude) {
-      unbalanced.push_back(
-          at_place(place_of_load(*data_),
-                   fmt::format("no boundary value or transfer holds the solution{}, and the load does not balance: "
-                               "source and fluxes add up to {:.6g}, which must be 0; give some boundary a value, or "
-                               "balance source and flux",
-                               part_text(floating.cells), total)));
-      continue;
-    }
-    remarks_.push_back(fmt::format("no boundary value or transfer holds the solution{}: its mean is fixed there",
-                                   floating.cells.size() == static_cast<std::size_t>(form_.cells())
-                                       ? fmt::format(" on {} cells", floating.cells.size())
-                                       : part_text(floating.cells)));
-    if (std::abs(total) > notable_imbalance * magnitude)
-      remarks_.push_back(
-          fmt::format("the load was out of balance by {:.3g} of its size; a constant source of {:.6g} was added",
-                      std::abs(total) / magnitude, -total / volume));
-    for (const std::int32_t dof : floating.dofs) load_of_dofs_[dof] -= total / volume * masses[dof];
-  }
-  if (!unbalanced.empty()) throw InputError(unbalanced);
 }
 
-/// Which part of the mesh some cells are; empty where they are all of it.
 std::string Problem::part_text(const std::vector<std::int32_t>& cells) const {
   const mesh::Mesh& mesh = space_->mesh();
   if (cells.size() == static_cast<std::size_t>(mesh.cell_count())) return "";
@@ -318,20 +203,8 @@ std::string Problem::part_text(const std::vector<std::int32_t>& cells) const {
                      in_quotes(mesh.region_names[mesh.cell_regions[cells.front()]]));
 }
 
-void Problem::move_boundary_values() {
-  load_ = mesh::filled<double>(form_.unknowns);
-  const bool zero =
-      std::all_of(boundary_values_.begin(), boundary_values_.end(), [](double value) { return value == 0; });
-  std::vector<double> lift;
-  if (!zero) lift = operators::ReferenceOperator(form_).apply_to_dofs(boundary_values_);
-#pragma omp parallel for schedule(static)
-  for (std::size_t dof = 0; dof < load_of_dofs_.size(); ++dof)
-    if (const std::int32_t i = form_.unknown_of_dof[dof]; i >= 0)
-      load_[i] = load_of_dofs_[dof] - (zero ? 0.0 : lift[dof]);
-}
-
-std::vector<double> Problem::to_dofs(std::span<const double> x) const {
-  std::vector<double> dofs = boundary_values_;
+std::vector<double> Problem::to_dofs(std::span<const double> x, const Load& load) const {
+  std::vector<double> dofs = load.boundary_values();
 #pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < dofs.size(); ++dof)
     if (const std::int32_t i = form_.unknown_of_dof[dof]; i >= 0) dofs[dof] = x[i];

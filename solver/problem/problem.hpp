@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -9,18 +10,25 @@
 #include "operators/forms/element_matrices.hpp"
 #include "operators/forms/reference.hpp"
 #include "solver/coefficients/problem_data.hpp"
+#include "solver/problem/load.hpp"
 
 namespace femcg::solver {
 
-/// A boundary facet and the condition that holds there; null where the boundary is insulated.
+/// A boundary facet and the condition that holds there.
 struct ConditionedFacet {
   mesh::BoundaryFacet facet;
-  const BoundaryCondition* condition = nullptr;
+  int condition = -1;  ///< its number in ProblemData::boundary; none where the boundary is insulated
+  BoundaryKind kind = BoundaryKind::flux;
+
+  bool insulated() const { return condition < 0; }
 };
 
-/// The part of kappa du/dn that does not depend on u, at points of the boundary (count x 3): the flux, or transfer
-/// times ambient.
-void prescribed_flux(const BoundaryCondition& condition, std::span<const double> points, std::span<double> values);
+/// A dof whose value is prescribed, at a point, by the last of these conditions.
+struct DirichletDof {
+  std::int32_t dof;
+  std::array<double, 3> point;
+  std::vector<int> conditions;  ///< ascending
+};
 
 /// The numbers by which a person knows a problem.
 struct ProblemSize {
@@ -31,62 +39,63 @@ struct ProblemSize {
   std::int32_t dofs = 0, unknowns = 0;
 };
 
-/// The discrete problem A u = b on the free unknowns: the bilinear form, the load vector with the Dirichlet values
-/// moved to it, and the way back from unknowns to dofs.
+/// The discrete problem A u = b on the free unknowns: the bilinear form, its loads, and the way back from unknowns to
+/// dofs.
 class Problem {
  public:
-  /// Builds form and load. `data` and `space` must outlive it. Throws InputError where a group or region does not
-  /// exist, diffusion is not positive, transfer is negative, a value is not finite, or a pure Neumann problem's load
-  /// does not balance.
-  Problem(const ProblemData& data, const mesh::FunctionSpace& space);
-
-  const operators::BilinearForm& form() const { return form_; }
-  const std::vector<double>& load() const { return load_; }
-  /// l(phi_i) of every dof, constrained ones included.
-  const std::vector<double>& load_of_dofs() const { return load_of_dofs_; }
-  /// Every boundary facet with its condition, in the order of cells.
-  const std::vector<ConditionedFacet>& boundary() const { return conditions_; }
-  /// Sentences a user should read: groups of no facet, mean values fixed, small imbalances removed.
-  const std::vector<std::string>& remarks() const { return remarks_; }
-  /// Whether constants are in the kernel on some part of the mesh.
-  bool singular() const { return !floating_.empty(); }
-
-  /// Coefficients of all dofs: unknowns from x, constrained ones from the boundary values; on parts without any
-  /// Dirichlet or Robin condition the mean is set to that of the exact solution where there is one, else to zero.
-  std::vector<double> to_dofs(std::span<const double> x) const;
-  /// r = b - A x with the reference operator. b may be a multiple of the load.
-  std::vector<double> residual(std::span<const double> x, std::span<const double> b) const;
-
- private:
   /// A component of the mesh without Dirichlet or Robin condition.
   struct Floating {
     std::vector<std::int32_t> cells;
     std::vector<std::int32_t> dofs;
   };
 
+  /// Builds form and loads. `data` and `space` must outlive it. Throws InputError where a group or region does not
+  /// exist, diffusion is not positive, transfer is negative, a value is not finite, or a pure Neumann problem's load
+  /// does not balance.
+  Problem(const ProblemData& data, const mesh::FunctionSpace& space);
+
+  const operators::BilinearForm& form() const { return form_; }
+  /// One at least.
+  const std::vector<Load>& loads() const { return loads_; }
+  /// The vector of the first load.
+  const std::vector<double>& load() const { return loads_.front().values(); }
+  /// Every boundary facet with its condition, in the order of cells.
+  const std::vector<ConditionedFacet>& boundary() const { return conditions_; }
+  const std::vector<DirichletDof>& dirichlet_dofs() const { return dirichlet_dofs_; }
+  /// Sentences a user should read: groups of no facet, mean values fixed, and those of the loads.
+  const std::vector<std::string>& remarks() const { return remarks_; }
+  /// Whether constants are in the kernel on some part of the mesh.
+  bool singular() const { return !floating_.empty(); }
+  const std::vector<Floating>& floating() const { return floating_; }
+  /// The integral of each dof's basis function, where the problem is singular.
+  const std::vector<double>& masses() const { return masses_; }
+  /// Which part of the mesh some cells are; empty where they are all of it.
+  std::string part_text(const std::vector<std::int32_t>& cells) const;
+
+  /// Coefficients of all dofs: unknowns from x, constrained ones from the load's boundary values; on parts without any
+  /// Dirichlet or Robin condition the mean is set to that of the exact solution where there is one, else to zero.
+  std::vector<double> to_dofs(std::span<const double> x, const Load& load) const;
+  std::vector<double> to_dofs(std::span<const double> x) const { return to_dofs(x, loads_.front()); }
+  /// r = b - A x with the reference operator. b may be a multiple of a load.
+  std::vector<double> residual(std::span<const double> x, std::span<const double> b) const;
+
+ private:
   void set_diffusion();
   void check_diffusion();
   void constrain();
   void number_unknowns();
   void collect_robin();
-  void add_source();
-  void add_boundary_terms();
   void find_floating();
-  void balance();
-  void check_underflow() const;
-  std::string part_text(const std::vector<std::int32_t>& cells) const;
-  void move_boundary_values();
 
   const ProblemData* data_;
   const mesh::FunctionSpace* space_;
   std::vector<ConditionedFacet> conditions_;
+  std::vector<DirichletDof> dirichlet_dofs_;
   operators::BilinearForm form_;
-  std::vector<double> boundary_values_;  ///< a dof; 0 where free
-  std::vector<double> load_of_dofs_;     ///< l(phi_i) of all dofs, before boundary values are moved to it
-  std::vector<double> load_;             ///< of the unknowns
   std::vector<Floating> floating_;
-  bool given_ = false;  ///< whether a source or flux is not 0 somewhere
+  std::vector<double> masses_;
   std::vector<std::string> remarks_;
+  std::vector<Load> loads_;
 };
 
 }  // namespace femcg::solver

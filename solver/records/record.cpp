@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <fstream>
@@ -97,6 +98,34 @@ ordered_json apply_json(const Record& r) {
           {"bandwidth_fraction", r.bandwidth_fraction()}};
 }
 
+ordered_json solve_json(const CgResult& solve, std::int32_t unknowns) {
+  const double a_second = solve.seconds > 0 ? static_cast<double>(solve.iterations) / solve.seconds : 0;
+  return {{"iterations", solve.iterations},
+          {"reason", name(solve.reason)},
+          {"relative_residual", solve.relative_residual},
+          {"true_relative_residual", solve.true_relative_residual},
+          {"iterations_per_second", a_second},
+          {"unknowns_per_second", a_second * unknowns}};
+}
+
+ordered_json quantities_json(const Quantities& quantities) {
+  ordered_json probes = ordered_json::object();
+  for (const auto& [probe, value] : quantities.probes) probes[probe] = value;
+  return {{"minimum", quantities.minimum},
+          {"maximum", quantities.maximum},
+          {"integral", quantities.integral},
+          {"flux", quantities.flux},
+          {"probes", probes}};
+}
+
+std::string csv_lines(const std::vector<Iteration>& history, const std::string& before) {
+  std::string text;
+  for (const Iteration& iteration : history)
+    text +=
+        fmt::format("{}{},{:.17g},{:.9f}\n", before, iteration.number, iteration.relative_residual, iteration.seconds);
+  return text;
+}
+
 }  // namespace
 
 ordered_json preconditioner_json(const Record& r) {
@@ -119,14 +148,8 @@ ordered_json to_json(const Record& r) {
   ordered_json set = ordered_json::object();
   for (const auto& [key, value] : r.set) set[key] = value;
   ordered_json solve = preconditioner_json(r);
-  solve.update({{"cg", name(r.solve.method)},
-                {"loop", name(r.solve.loop)},
-                {"iterations", r.solve.iterations},
-                {"reason", name(r.solve.reason)},
-                {"relative_residual", r.solve.relative_residual},
-                {"true_relative_residual", r.solve.true_relative_residual},
-                {"iterations_per_second", r.iterations_per_second()},
-                {"unknowns_per_second", r.unknowns_per_second()}});
+  solve.update({{"cg", name(r.solve.method)}, {"loop", name(r.solve.loop)}});
+  solve.update(solve_json(r.solve, r.problem.unknowns));
   ordered_json json{{"schema", 1},
                     {"femcg", FEMCG_VERSION},
                     {"command", r.command},
@@ -150,14 +173,11 @@ ordered_json to_json(const Record& r) {
                       {"solve", r.seconds.solve}}},
                     {"solve", solve},
                     {"apply", apply_json(r)}};
-  if (r.quantities) {
-    ordered_json probes = ordered_json::object();
-    for (const auto& [probe, value] : r.quantities->probes) probes[probe] = value;
-    json["quantities"] = {{"minimum", r.quantities->minimum},
-                          {"maximum", r.quantities->maximum},
-                          {"integral", r.quantities->integral},
-                          {"flux", r.quantities->flux},
-                          {"probes", probes}};
+  if (r.quantities) json["quantities"] = quantities_json(*r.quantities);
+  for (const LoadRecord& load : r.loads) {
+    ordered_json entry{{"name", load.name}, {"solve", solve_json(load.solve, r.problem.unknowns)}};
+    if (load.quantities) entry["quantities"] = quantities_json(*load.quantities);
+    json["loads"].push_back(std::move(entry));
   }
   if (r.errors) json["error"] = {{"l2", r.errors->l2}, {"h1", r.errors->h1}};
   json["memory"] = {{"estimated_host_bytes", r.memory.host_bytes}, {"estimated_device_bytes", r.memory.device_bytes}};
@@ -180,11 +200,35 @@ std::string to_lines(const ordered_json& array) {
   return text + "\n]\n";
 }
 
-std::string to_csv(const std::vector<Iteration>& history) {
-  std::string text = "iteration,relative_residual,seconds\n";
-  for (const Iteration& iteration : history)
-    text += fmt::format("{},{:.17g},{:.9f}\n", iteration.number, iteration.relative_residual, iteration.seconds);
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string residuals_csv(const Record& record) {
+  const std::string columns = "iteration,relative_residual,seconds\n";
+  if (record.loads.empty()) return columns + csv_lines(record.solve.history, "");
+  std::string text = "load," + columns;
+  for (const LoadRecord& load : record.loads) text += csv_lines(load.solve.history, csv_field(load.name) + ",");
   return text;
+}
+
+CgResult all_of(const std::vector<LoadRecord>& loads) {
+  CgResult all;
+  all.method = loads.front().solve.method;
+  all.loop = loads.front().solve.loop;
+  all.deferred = loads.front().solve.deferred;
+  all.reason = StopReason::converged;
+  for (const LoadRecord& load : loads) {
+    if (all.reason == StopReason::converged) all.reason = load.solve.reason;
+    all.iterations += load.solve.iterations;
+    all.seconds += load.solve.seconds;
+    all.relative_residual = std::max(all.relative_residual, load.solve.relative_residual);
+    all.true_relative_residual = std::max(all.true_relative_residual, load.solve.true_relative_residual);
+  }
+  return all;
 }
 
 }  // namespace femcg::solver

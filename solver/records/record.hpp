@@ -29,6 +29,13 @@ struct Seconds {
   double mesh = 0, space = 0, assembly = 0, conversion = 0, transfer = 0, solve = 0;
 };
 
+/// What came out for one load of several.
+struct LoadRecord {
+  std::string name;
+  CgResult solve;
+  std::optional<Quantities> quantities;  ///< none where the run was interrupted before it
+};
+
 /// Everything that is kept of one run (result.json), or of one operator in a comparison (an item of compare.json).
 struct Record {
   std::string command, case_file, title, started;
@@ -43,7 +50,8 @@ struct Record {
   Seconds seconds;
   PreconditionerChoice preconditioner;
   std::map<std::string, std::string> preconditioner_chosen;  ///< Preconditioner::chosen()
-  CgResult solve;
+  CgResult solve;                 ///< with several loads of all together: see all_of
+  std::vector<LoadRecord> loads;  ///< where the case has loads
   Samples apply;  ///< seconds of one product
   std::optional<Quantities> quantities;
   std::optional<Errors> errors;
@@ -62,6 +70,9 @@ struct Record {
     return machine.copy_bandwidth > 0 ? minimum_bandwidth() / machine.copy_bandwidth : 0;
   }
 };
+
+/// Of several loads: iterations and seconds added up, the first reason other than converged, the largest residuals.
+CgResult all_of(const std::vector<LoadRecord>& loads);
 
 std::string name(Precision precision);
 std::string name(operators::Device device);
@@ -83,8 +94,10 @@ std::string to_text(const nlohmann::ordered_json& json);
 std::string to_line(const nlohmann::ordered_json& json);
 /// An array with each of its entries on a line.
 std::string to_lines(const nlohmann::ordered_json& array);
-/// The columns iteration, relative_residual, seconds.
-std::string to_csv(const std::vector<Iteration>& history);
+/// A text as one field of a CSV file (RFC 4180).
+std::string csv_field(const std::string& text);
+/// The columns iteration, relative_residual, seconds; before them the load, where there are several.
+std::string residuals_csv(const Record& record);
 /// The remark on times that say little of femcg.
 constexpr std::string_view refused_time =
     "other programs took the processor: the threads received less than half of the time that they asked for";

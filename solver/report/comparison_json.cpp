@@ -77,16 +77,8 @@ ordered_json to_json(const BenchmarkResult& row, const Baseline* baseline) {
   return json;
 }
 
-/// A field of a line: in quotes where it needs them (RFC 4180).
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 /// A value of a record as a field; empty where it is absent or null.
-std::string csv_field(const ordered_json& record, const char* pointer) {
+std::string field_of(const ordered_json& record, const char* pointer) {
   const ordered_json::json_pointer at(pointer);
   if (!record.contains(at)) return "";
   const ordered_json& value = record.at(at);
@@ -154,7 +146,7 @@ std::string to_csv(const ordered_json& records) {
   for (const ordered_json& record : records) {
     std::string line;
     for (const auto& [column, pointer] : columns)
-      line += fmt::format("{}{}", column == columns[0].first ? "" : ",", csv_field(record, pointer));
+      line += fmt::format("{}{}", column == columns[0].first ? "" : ",", field_of(record, pointer));
     text += line + "\n";
   }
   return text;

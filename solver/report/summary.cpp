@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <span>
 
+#include "solver/messages/sentence.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/records/record.hpp"
 
@@ -66,9 +69,9 @@ void describe_cost(std::string& text, const Record& r) {
                          ? fmt::format(", {:.0f}% of the copy bandwidth", 100 * r.bandwidth_fraction())
                          : ""));
   line(text, "CG",
-       fmt::format("{} in {} iterations, {}{}, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
-                   name(r.solve.method), r.solve.loop == CgLoop::resident ? " inside one kernel" : "",
-                   r.preconditioner.name));
+       fmt::format("{} in {} iterations{}, {}{}, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
+                   r.loads.empty() ? "" : fmt::format(" for {} loads", r.loads.size()), name(r.solve.method),
+                   r.solve.loop == CgLoop::resident ? " inside one kernel" : "", r.preconditioner.name));
   std::string chosen;
   for (const auto& [what, value] : r.preconditioner_chosen)
     chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", what, value);
@@ -89,6 +92,51 @@ void describe_solution(std::string& text, const Record& r) {
   if (r.errors) line(text, "error", fmt::format("L2 {:.3e}, H1 {:.3e}", r.errors->l2, r.errors->h1));
 }
 
+/// A line of a table: a label, what it is of, and a value for each of some loads.
+template <class Cell>
+void row(std::string& text, std::string_view label, const std::string& what, std::span<const LoadRecord> loads,
+         const Cell& cell) {
+  std::string cells;
+  for (const LoadRecord& load : loads) cells += fmt::format(" {:>16}", cell(load));
+  line(text, label, fmt::format("{:<16}{}", what, cells));
+}
+
+/// What is shown of a name in a column.
+std::string shortened(const std::string& name) {
+  constexpr std::size_t most = 16;
+  return on_one_line(name, most);
+}
+
+/// A table with a column for each of the loads, four beside each other.
+void describe_loads(std::string& text, const Record& r) {
+  constexpr std::size_t beside = 4;
+  const auto value = [](const auto& of) {
+    return [of](const LoadRecord& load) {
+      return load.quantities ? fmt::format("{:.9g}", of(*load.quantities)) : std::string("-");
+    };
+  };
+  for (std::size_t first = 0; first < r.loads.size(); first += beside) {
+    const auto loads = std::span(r.loads).subspan(first, std::min(beside, r.loads.size() - first));
+    row(text, "load", "", loads, [](const LoadRecord& load) { return shortened(load.name); });
+    row(text, "CG", "iterations", loads, [](const LoadRecord& load) { return std::to_string(load.solve.iterations); });
+    row(text, "", "true residual", loads,
+        [](const LoadRecord& load) { return fmt::format("{:.2e}", load.solve.true_relative_residual); });
+    if (std::ranges::any_of(loads, [](const LoadRecord& load) { return load.solve.reason != StopReason::converged; }))
+      row(text, "", "reason", loads, [](const LoadRecord& load) { return std::string(name(load.solve.reason)); });
+    row(text, "u", "minimum", loads, value([](const Quantities& q) { return q.minimum; }));
+    row(text, "", "maximum", loads, value([](const Quantities& q) { return q.maximum; }));
+    row(text, "", "integral", loads, value([](const Quantities& q) { return q.integral; }));
+    const auto& known = loads.front().quantities;
+    if (!known) continue;
+    for (const auto& [group, flux] : known->flux)
+      row(text, "flux", shortened(group), loads,
+          value([&name = group](const Quantities& q) { return q.flux.at(name); }));
+    for (std::size_t probe = 0; probe < known->probes.size(); ++probe)
+      row(text, "probe", shortened(known->probes[probe].first), loads,
+          value([probe](const Quantities& q) { return q.probes[probe].second; }));
+  }
+}
+
 }  // namespace
 
 std::string_view plural(mesh::CellShape shape) {
@@ -101,6 +149,7 @@ std::string summary(const Record& record) {
   describe_problem(text, record);
   describe_cost(text, record);
   describe_solution(text, record);
+  describe_loads(text, record);
   for (const std::string& remark : record.remarks) line(text, "note", remark);
   return text;
 }

@@ -1,0 +1,162 @@
+#include "solver/problem/load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <utility>
+
+#include "mesh/pages.hpp"
+#include "operators/forms/reference.hpp"
+#include "solver/coefficients/field.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+#include "solver/problem/problem.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+bool is_given(double value) { return value != 0; }
+
+/// Beyond this fraction an unbalanced load means that the case is wrong, not that a curved boundary is approximated.
+constexpr double most_imbalance = 1e-3;
+constexpr double notable_imbalance = 1e-10;
+
+}  // namespace
+
+void prescribed_flux(const BoundaryCondition& condition, std::span<const double> points, std::span<double> values) {
+  if (condition.kind == BoundaryKind::flux) return condition.value.evaluate(points, values);
+  std::vector<double> ambient(values.size());
+  condition.transfer.evaluate(points, values);
+  condition.ambient.evaluate(points, ambient);
+  for (std::size_t q = 0; q < values.size(); ++q) values[q] *= ambient[q];
+}
+
+Load::Load(const Problem& problem, LoadData data) : data_(std::move(data)) {
+  constrain(problem);
+  add_source(problem);
+  add_boundary_terms(problem);
+  check_underflow();
+  balance(problem);
+  move_boundary_values(problem);
+  if (!name().empty())
+    for (std::string& remark : remarks_) remark = fmt::format("load {}: {}", in_quotes(name()), remark);
+}
+
+/// Where it is said what flows in and out: at its first flux, or else at the source.
+const Place& Load::place() const {
+  for (const BoundaryCondition& condition : data_.boundary)
+    if (condition.kind == BoundaryKind::flux) return condition.place;
+  return data_.source.place;
+}
+
+void Load::constrain(const Problem& problem) {
+  const auto value_at = [&](const DirichletDof& dof, int condition) {
+    return data_.boundary[condition].value(dof.point[0], dof.point[1], dof.point[2]);
+  };
+  boundary_values_ = mesh::filled<double>(problem.form().space->dof_count());
+  std::int64_t contradictions = 0;
+  for (const DirichletDof& dof : problem.dirichlet_dofs()) {
+    const double value = boundary_values_[dof.dof] = value_at(dof, dof.conditions.back());
+    const auto differs = [&](int condition) {
+      const double other = value_at(dof, condition);
+      return std::abs(value - other) > 1e-12 * (std::abs(value) + std::abs(other));
+    };
+    if (std::any_of(dof.conditions.begin(), dof.conditions.end() - 1, differs)) ++contradictions;
+  }
+  if (contradictions > 0)
+    remarks_.push_back(
+        fmt::format("boundary values of different groups disagree at {} shared nodes; the later entry holds there",
+                    contradictions));
+}
+
+void Load::add_source(const Problem& problem) {
+  const operators::BilinearForm& form = problem.form();
+  const std::string key = name().empty() ? "equation.source" : fmt::format("loads.{}.source", name());
+  const FieldOnRegions field(data_.source, key, form.space->mesh(), 0.0);
+  const auto& regions = field.by_region();
+  if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant() == 0.0; })) {
+    of_dofs_ = mesh::filled<double>(form.space->dof_count());
+    return;
+  }
+  std::atomic<bool> given = false;
+  of_dofs_ = operators::sum_over_cells(
+      form, [&](operators::CellEvaluator& evaluator, std::int32_t cell, std::span<double> load) {
+        thread_local std::vector<double> values;
+        values.resize(evaluator.points());
+        field.of_cell(cell).evaluate(evaluator.points_in_space(), values);
+        if (std::ranges::any_of(values, is_given)) given = true;
+        Eigen::Map<Eigen::VectorXd> sum(load.data(), evaluator.dofs());
+        for (int q = 0; q < evaluator.points(); ++q) values[q] *= evaluator.measures()[q];
+        sum.noalias() =
+            evaluator.values().transpose() * Eigen::Map<const Eigen::VectorXd>(values.data(), evaluator.points());
+      });
+  given_ = given;
+}
+
+void Load::add_boundary_terms(const Problem& problem) {
+  const mesh::FunctionSpace& space = *problem.form().space;
+  operators::FacetEvaluator evaluator(space, problem.form().quadrature);
+  std::vector<double> values;
+  for (const ConditionedFacet& at : problem.boundary()) {
+    if (at.insulated() || at.kind == BoundaryKind::value) continue;
+    evaluator.move_to(at.facet);
+    values.resize(evaluator.points());
+    prescribed_flux(data_.boundary[at.condition], evaluator.points_in_space(), values);
+    given_ = given_ || std::ranges::any_of(values, is_given);
+    for (const int a : space.facet_nodes(at.facet.facet))
+      for (int q = 0; q < evaluator.points(); ++q)
+        of_dofs_[space.dofs(at.facet.cell)[a]] += values[q] * evaluator.measures()[q] * evaluator.values()(q, a);
+  }
+}
+
+/// A source that is not 0 must not become a load that is.
+void Load::check_underflow() const {
+  if (given_ && std::ranges::none_of(of_dofs_, is_given))
+    throw InputError(at_place(place(), "the load underflows: scale the units of equation and boundary"));
+}
+
+/// On a floating part the load must have no mean: sum_i l(phi_i) = integral of f + integral of the fluxes = 0.
+void Load::balance(const Problem& problem) {
+  if (!problem.singular()) return;
+  const std::vector<double>& masses = problem.masses();
+  std::vector<std::string> unbalanced;
+  for (const Problem::Floating& floating : problem.floating()) {
+    double total = 0, magnitude = 0, volume = 0;
+    for (const std::int32_t dof : floating.dofs) {
+      total += of_dofs_[dof];
+      magnitude += std::abs(of_dofs_[dof]);
+      volume += masses[dof];
+    }
+    if (std::abs(total) > most_imbalance * magnitude) {
+      unbalanced.push_back(at_place(
+          place(),
+          fmt::format("no boundary value or transfer holds the solution{}, and the load{} does not balance: "
+                      "source and fluxes add up to {:.6g}, which must be 0; give some boundary a value, or "
+                      "balance source and flux",
+                      problem.part_text(floating.cells), name().empty() ? "" : " " + in_quotes(name()), total)));
+      continue;
+    }
+    if (std::abs(total) > notable_imbalance * magnitude)
+      remarks_.push_back(
+          fmt::format("the load was out of balance by {:.3g} of its size; a constant source of {:.6g} was added",
+                      std::abs(total) / magnitude, -total / volume));
+    for (const std::int32_t dof : floating.dofs) of_dofs_[dof] -= total / volume * masses[dof];
+  }
+  if (!unbalanced.empty()) throw InputError(unbalanced);
+}
+
+void Load::move_boundary_values(const Problem& problem) {
+  const operators::BilinearForm& form = problem.form();
+  values_ = mesh::filled<double>(form.unknowns);
+  const bool zero = std::ranges::none_of(boundary_values_, is_given);
+  std::vector<double> lift;
+  if (!zero) lift = operators::ReferenceOperator(form).apply_to_dofs(boundary_values_);
+#pragma omp parallel for schedule(static)
+  for (std::size_t dof = 0; dof < of_dofs_.size(); ++dof)
+    if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) values_[i] = of_dofs_[dof] - (zero ? 0.0 : lift[dof]);
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "solver/coefficients/problem_data.hpp"
+
+namespace femcg::solver {
+
+class Problem;
+
+/// The part of kappa du/dn that does not depend on u, at points of the boundary (count x 3): the flux, or transfer
+/// times ambient.
+void prescribed_flux(const BoundaryCondition& condition, std::span<const double> points, std::span<double> values);
+
+/// One right-hand side of a problem: the load vector, with the Dirichlet values moved to it.
+class Load {
+ public:
+  /// Of a problem whose matrix is known. Throws InputError where a region does not exist, a value is not finite, or, on
+  /// parts that nothing holds, source and fluxes do not balance.
+  Load(const Problem& problem, LoadData data);
+
+  const std::string& name() const { return data_.name; }  ///< empty where the problem has one load
+  /// Of the unknowns.
+  const std::vector<double>& values() const { return values_; }
+  /// l(phi_i) of every dof, constrained ones included.
+  const std::vector<double>& of_dofs() const { return of_dofs_; }
+  /// The prescribed value of each dof; 0 where it is free.
+  const std::vector<double>& boundary_values() const { return boundary_values_; }
+  /// The conditions of ProblemData::boundary, with the values of this load.
+  const std::vector<BoundaryCondition>& boundary() const { return data_.boundary; }
+  /// Sentences a user should read: boundary values that disagree, small imbalances removed.
+  const std::vector<std::string>& remarks() const { return remarks_; }
+
+ private:
+  const Place& place() const;
+  void constrain(const Problem& problem);
+  void add_source(const Problem& problem);
+  void add_boundary_terms(const Problem& problem);
+  void check_underflow() const;
+  void balance(const Problem& problem);
+  void move_boundary_values(const Problem& problem);
+
+  LoadData data_;
+  std::vector<double> boundary_values_, of_dofs_, values_;
+  bool given_ = false;  ///< whether a source or flux is not 0 somewhere
+  std::vector<std::string> remarks_;
+};
+
+}  // namespace femcg::solver
