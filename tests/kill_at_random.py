@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Kills femcg run and femcg compare at random moments, and looks at what they leave in their folders.
+"""Kills femcg run and femcg compare at random moments, or asks them to end, and looks at what they leave in their folders.
 
     tests/kill_at_random.py FEMCG [--kills N] [--seed S]
 
 After every kill, where there is a result.json or compare.json, the other files must be of the same run and the same
 number of points; an earlier result is the last complete one. After every run that ends by itself, nothing else is in
-the folder. Half of the kills come at any time, half while files are written. Prints what was found, and ends with
-status 1 where something is wrong.
+the folder. Half of the kills come at any time, half while files are written. Every third is a SIGINT or SIGTERM, after
+which the program ends by itself, within a time, and leaves nothing unfinished. Prints what was found, and ends with status 1
+where something is wrong.
 """
 
 import argparse
@@ -68,7 +69,7 @@ class Command:
         found = set(os.listdir(self.folder))
         require(found | {"report.html"} == expected | {"report.html"}, f"files are left over or missing: {sorted(found)}")
 
-    def kill(self, chance):
+    def kill(self, chance, with_signal):
         """Returns whether the process was still there, and whether it had files open."""
         process = self.start()
         if chance.random() < 0.5:
@@ -80,9 +81,17 @@ class Command:
                 while not self.unfinished(process.pid) and process.poll() is None:
                     pass
             time.sleep(chance.choice([0, chance.uniform(0, 0.003), chance.uniform(0, 0.03)]))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        return process.returncode == -signal.SIGKILL, bool(self.unfinished(process.pid))
+        process.send_signal(with_signal)
+        try:
+            errors = process.communicate(timeout=60)[1]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise Mistake(f"it went on for a minute after signal {with_signal}")
+        # A signal that comes before the program has said what it does with it ends it at once.
+        require(process.returncode in (0, 1, -with_signal), f"status {process.returncode}: {errors}")
+        unfinished = self.unfinished(process.pid)
+        require(process.returncode < 0 or not unfinished, f"it has ended by itself and left {unfinished}")
+        return process.returncode == -with_signal, bool(unfinished)
 
     def unfinished(self, process):
         return [name for name in os.listdir(self.folder) if name.endswith(".part") and str(process) in name]
@@ -138,9 +147,11 @@ def main():
             try:
                 if kill % 10 < 2:
                     command.run_to_the_end()
-                killed, writing = command.kill(chance)
+                with_signal = chance.choice([signal.SIGINT, signal.SIGTERM]) if kill % 3 == 2 else signal.SIGKILL
+                killed, writing = command.kill(chance, with_signal)
+                count["asked to end"] += with_signal != signal.SIGKILL
                 count["of them while it wrote"] += writing
-                count["ended before the kill"] += not killed
+                count["ended before the kill"] += not killed and with_signal == signal.SIGKILL
                 title = command.title()
                 require(title in {None, command.complete, command.number}, f"the result is of start {title}, which was not the last")
                 count["no result, and so told" if title is None else "the new result" if title == command.number else "the earlier result"] += 1  # fmt: skip
