@@ -7,6 +7,7 @@
 
 #include "solver/benchmark/entries.hpp"
 #include "solver/messages/progress.hpp"
+#include "solver/messages/sentence.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/problem/setup.hpp"
 #include "solver/report/comparison_files.hpp"
@@ -22,6 +23,7 @@ struct Discretisation {
   mesh::Mesh mesh;
   std::optional<mesh::FunctionSpace> space;
   std::optional<Problem> problem;
+  std::size_t loads = 0;  ///< of the case; the problem has the first
   Seconds seconds;
 
   bool has_load() const {
@@ -30,6 +32,9 @@ struct Discretisation {
   std::vector<std::string> remarks() const {
     std::vector<std::string> all = mesh.remarks;
     all.insert(all.end(), problem->remarks().begin(), problem->remarks().end());
+    if (loads > 1)
+      all.push_back(
+          fmt::format("of {} loads the first, {}, is taken", loads, in_quotes(problem->loads().front().name())));
     if (!has_load()) all.emplace_back("products only, no CG: the right-hand side is zero");
     return all;
   }
@@ -46,6 +51,9 @@ std::unique_ptr<Discretisation> discretise(const Case& resolved, Progress& progr
   auto made = std::make_unique<Discretisation>();
   made->key = key_of(resolved);
   made->resolved = resolved;
+  std::vector<LoadData>& loads = made->resolved.problem.loads;
+  made->loads = loads.size();
+  if (made->loads > 1) loads.erase(loads.begin() + 1, loads.end());
   progress.step("meshing");
   made->mesh = timed(made->seconds.mesh, [&] { return make_mesh(resolved); });
   progress.step("numbering the unknowns and assembling the load");

@@ -143,8 +143,10 @@ TEST_CASE("files, summary and exit status of a case with loads") {
 TEST_CASE("comparisons are made with the first load") {
   const Result result =
       shell(file("case.yaml", base + loads) +
-            "$femcg compare case.yaml --operators csr,sell --iterations 3 --repetitions 1 --quiet --output made");
+            "$femcg compare case.yaml --operators csr,sell --iterations 3 --repetitions 1 --quiet --output made; "
+            "cat made/compare.json");
   CHECK(result.status == 0);
+  CHECK(contains(result.out, "of 4 loads the first, 'as given', is taken"));
 }
 
 TEST_CASE("what is wrong with loads") {

@@ -219,7 +219,9 @@ void Team::rethrow_first() {
 
 }  // namespace
 
-int most_shares() { return in_a_share || omp_in_parallel() ? 1 : omp_get_max_threads(); }
+int most_shares() {
+  return in_a_share || omp_in_parallel() ? 1 : std::min(omp_get_max_threads(), omp_get_thread_limit());
+}
 
 void run_shares(CallOfShare call, const void* body) {
   static std::mutex one_caller;

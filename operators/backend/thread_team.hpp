@@ -5,7 +5,7 @@ namespace femcg::operators {
 /// The host's threads in products and in the passes of CG, which are short, follow each other at once, and are many: a
 /// system of a thousand unknowns has a hundred thousand of them a second.
 ///
-/// Work has as many shares as there are threads (omp_get_max_threads()). Every thread takes its own; one that has done
+/// Work has as many shares as OpenMP has threads. Every thread takes its own; one that has done
 /// it takes a share that nobody has begun. So a thread that another program keeps from its processor holds up what it
 /// has begun and nothing else, where a loop of OpenMP waits until it has come and gone. Whoever waits spins for at most
 /// the time that a sleeping thread takes to wake up, and not at all where the thread that it waits for was last seen on
