@@ -103,11 +103,15 @@ TEST_CASE("the first share's exception arrives, and the next job is done") {
   }
 }
 
-TEST_CASE("a child process, which has no other threads, does all shares by itself") {
+TEST_CASE("a child process, which has none of the threads, has its own") {
   const Threads set(4);
   CHECK(counted_shares() == std::vector<int>(4, 1));
   const pid_t child = fork();
-  if (child == 0) _exit(counted_shares() == std::vector<int>(4, 1) ? 0 : 1);
+  if (child == 0) {
+    const bool same = counted_shares() == std::vector<int>(4, 1);
+    omp_set_num_threads(3);  // its own team
+    _exit(same && counted_shares() == std::vector<int>(3, 1) ? 0 : 1);
+  }
   int status = -1;
   waitpid(child, &status, 0);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));

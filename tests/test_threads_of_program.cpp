@@ -39,4 +39,6 @@ TEST_CASE("threads that wait spin for a moment only, where the user has not chos
         "GOMP_SPINCOUNT = '1000'");
   CHECK(last_spin(shell(show + "GOMP_SPINCOUNT=77 $femcg run $cases/minimal.yaml")) == "GOMP_SPINCOUNT = '77'");
   CHECK(last_spin(shell(show + "OMP_WAIT_POLICY=passive $femcg run $cases/minimal.yaml")) == "GOMP_SPINCOUNT = '0'");
+  CHECK(last_spin(shell(show + "OMP_WAIT_POLICY=active $femcg run $cases/minimal.yaml")) ==
+        "GOMP_SPINCOUNT = '200000'");
 }

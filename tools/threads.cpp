@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -82,8 +83,11 @@ void choose_threads(const std::optional<std::string>& option) {
 }
 
 void spin_briefly(char** arguments) {
-  constexpr const char* turns = "1000";
-  const bool chosen = std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr;
+  const char* variable = std::getenv("OMP_WAIT_POLICY");
+  const std::string_view policy = variable != nullptr ? variable : "";
+  const bool active = policy == "active" || policy == "ACTIVE";
+  const char* turns = active ? "200000" : "1000";  // about ten milliseconds, and 50 microseconds
+  const bool chosen = (variable != nullptr && !active) || std::getenv("GOMP_SPINCOUNT") != nullptr;
   const bool begun_by_loader = getauxval(AT_BASE) == 0;  // ld.so femcg ...: /proc/self/exe is ld.so
   if (chosen || begun_by_loader || omp_get_max_threads() == 1) return;
   std::error_code missing;

@@ -54,14 +54,14 @@ template <class Work, class Body>
 auto sum_over_row_blocks(std::int64_t rows, const Work& work, const Body& body) {
   using Sum = std::invoke_result_t<const Body&, std::int64_t, std::int64_t>;
   const std::int64_t blocks = (rows + rows_per_block - 1) / rows_per_block;
-  static thread_local std::vector<Sum> kept;  // from one sum to the next
+  static thread_local std::vector<Sum> kept;  // from one sum to the next, unless it has memory of its own
   std::vector<Sum> parts = std::exchange(kept, {});
   parts.resize(std::max(parts.size(), static_cast<std::size_t>(blocks)));
   for_row_blocks(rows, work,
                  [&](std::int64_t first, std::int64_t last) { parts[first / rows_per_block] = body(first, last); });
   Sum sum{};
   for (std::int64_t block = 0; block < blocks; ++block) sum += parts[block];
-  kept = std::move(parts);
+  if constexpr (std::is_trivially_copyable_v<Sum>) kept = std::move(parts);
   return sum;
 }
 

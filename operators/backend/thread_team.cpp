@@ -27,8 +27,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+/// Until it is woken, or after `most` where that is given, or sooner.
+void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, const timespec* most = nullptr) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, most, nullptr, 0);
 }
 void wake_all(std::atomic<std::uint32_t>& word) {
   word.fetch_add(1);
@@ -46,7 +47,7 @@ Clock::duration time_to_spin() {
   const char* variable = std::getenv("OMP_WAIT_POLICY");
   const std::string_view policy = variable != nullptr ? variable : "";
   if (policy == "passive" || policy == "PASSIVE") return 0us;
-  if (policy == "active" || policy == "ACTIVE") return Clock::duration::max();
+  if (policy == "active" || policy == "ACTIVE") return 10ms;  // in other loops OpenMP's threads want the processors
   return time_of_waking;
 }
 
@@ -90,7 +91,7 @@ class Team {
   CallOfShare call_ = nullptr;   ///< of the job
   const void* body_ = nullptr;   ///< likewise
   std::atomic<int> caller_{-1};  ///< the processor on which the caller began the job
-  std::atomic<int> sleepers_{0};
+  alignas(64) std::atomic<int> sleepers_{0};
   std::atomic<std::uint32_t> alarm_{0};
   Clock::time_point woken_{};
   std::atomic<bool> failed_{false};
@@ -144,8 +145,14 @@ bool Team::spin_until(const Condition& holds, const std::atomic<int>& processor_
 std::uint64_t Team::next_job(std::uint64_t last) {
   const auto has_come = [&] { return job_.load(std::memory_order_acquire) != last; };
   if (!spin_until(has_come, caller_)) {
+    // The first nap ends by itself: a job may have begun too soon after the last waking to be told of.
+    constexpr timespec nap{0, std::chrono::nanoseconds(time_of_waking).count()};
+    const timespec* most = &nap;
     sleepers_.fetch_add(1);
-    for (std::uint32_t alarm = alarm_.load(); job_.load() == last; alarm = alarm_.load()) sleep_while(alarm_, alarm);
+    for (std::uint32_t alarm = alarm_.load(); job_.load() == last; alarm = alarm_.load()) {
+      sleep_while(alarm_, alarm, most);
+      most = nullptr;
+    }
     sleepers_.fetch_sub(1);
   }
   return job_.load(std::memory_order_acquire);
@@ -170,12 +177,14 @@ bool Team::take(Share& share, int number, std::uint64_t job) {
 }
 
 void Team::serve(int thread) {
-  constexpr int most_of_others = 2;  // that it looks at: their cache lines are busy
-  for (std::uint64_t job = 0; (job = next_job(job)) != end;)
-    for (int k = 0; k <= std::min(most_of_others, threads() - 1); ++k) {
+  constexpr int others = 2;  // that it looks at where work is short: their cache lines are busy
+  for (std::uint64_t job = 0; (job = next_job(job)) != end;) {
+    const Clock::time_point begin = Clock::now();
+    for (int k = 0; k < threads() && (k <= others || Clock::now() - begin > time_of_waking); ++k) {
       const int number = (thread + k) % threads();
       take(shares_[number], number, job);
     }
+  }
 }
 
 void Team::await(Share& share, std::uint64_t job) {
@@ -223,12 +232,25 @@ int most_shares() {
   return in_a_share || omp_in_parallel() ? 1 : std::min(omp_get_max_threads(), omp_get_thread_limit());
 }
 
+namespace {
+
+/// Never deleted at the end, when its threads sleep; nor in a child process, which has none of them.
+Team* team = nullptr;
+std::mutex one_caller;
+
+void forget_in_children() {
+  static const int once = pthread_atfork(nullptr, nullptr, [] { team = nullptr; });
+  static_cast<void>(once);
+}
+
+}  // namespace
+
 void run_shares(CallOfShare call, const void* body) {
-  static std::mutex one_caller;
-  static Team* team = nullptr;  // never deleted: its threads sleep when the program ends
   const int threads = most_shares();
+  if (threads == 1) return call(body, 0, 1);
   const std::unique_lock lock(one_caller, std::try_to_lock);
-  if (threads == 1 || !lock.owns_lock()) return call(body, 0, 1);
+  if (!lock.owns_lock()) return call(body, 0, 1);
+  forget_in_children();
   if (team != nullptr && team->threads() != threads) delete std::exchange(team, nullptr);
   if (team == nullptr) team = new Team(threads);
   team->run(call, body);
