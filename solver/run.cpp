@@ -49,6 +49,19 @@ auto placed(const Place& place, Work work) {
   }
 }
 
+/// What the loads of a case take each: the load of all dofs and of the unknowns, the boundary values and the solution.
+std::int64_t bytes_of_loads(std::size_t loads, const mesh::FunctionSpace& space) {
+  constexpr std::int64_t vectors = 4;
+  return static_cast<std::int64_t>(loads) * vectors * space.dof_count() * std::int64_t{sizeof(double)};
+}
+
+/// Throws operators::OutOfMemory where there are more loads than memory for them.
+void require_memory_of_loads(const ProblemData& data, const mesh::FunctionSpace& space) {
+  MemoryEstimate need;
+  need.host_bytes = bytes_of_loads(data.loads.size(), space);
+  if (!data.loads.empty()) require_memory(need, fmt::format("a case of {} loads", data.loads.size()));
+}
+
 /// Throws InputError where the operator's options, or the loop, are not to be had for the problem.
 template <std::floating_point T>
 MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device,
@@ -56,9 +69,15 @@ MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::
   const SolverChoice& solver = resolved.solver;
   const MemoryUser user{operators::find_operator(solver.op.name),        &solver.op.options, device,
                         find_preconditioner(solver.preconditioner.name), solver.method,      solver.loop};
-  const MemoryEstimate need =
+  MemoryEstimate need =
       placed(solver.op.place, [&] { return need_of_run<T>(user, problem.form(), rows ? &*rows : nullptr); });
   placed(solver.loop_place, [&] { require_loop(need, user); });
+  if (const std::size_t loads = resolved.problem.loads.size(); loads > 0) {
+    const std::int64_t solutions = bytes_of_loads(loads, *problem.form().space) / 4;  // the rest is there already
+    need.parts.push_back(
+        {fmt::format("solutions of {} load{}", loads, loads == 1 ? "" : "s"), operators::Device::host, solutions});
+    need.host_bytes += solutions;
+  }
   return need;
 }
 
@@ -67,16 +86,6 @@ template <std::floating_point T>
 MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device) {
   return need_of<T>(resolved, problem, device,
                     count_rows<T>(*operators::find_operator(resolved.solver.op.name), problem));
-}
-
-/// Throws operators::OutOfMemory where there are more loads than memory for their vectors: the load of all dofs and of
-/// the unknowns, the boundary values and the solution.
-void require_memory_of_loads(const ProblemData& data, const mesh::FunctionSpace& space) {
-  constexpr std::int64_t vectors = 4;
-  const auto loads = static_cast<std::int64_t>(data.loads.size());
-  MemoryEstimate need;
-  need.host_bytes = loads * vectors * space.dof_count() * std::int64_t{sizeof(double)};
-  if (loads > 0) require_memory(need, fmt::format("a case of {} loads", loads));
 }
 
 /// The operator, and what it was made from as far as it is still needed. Throws operators::OutOfMemory before anything
@@ -171,9 +180,9 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   for (const Load& load : problem.loads()) {
     CgResult result;
     result.reason = StopReason::interrupted;
-    if (!interrupted) {
-      const std::string which =
-          load.name().empty() ? "" : fmt::format("load {} of {}, ", solutions.size() + 1, problem.loads().size());
+    const bool begun = !interrupted;
+    if (begun) {
+      const std::string which = load.name().empty() ? "" : fmt::format("load {}, ", in_quotes(load.name()));
       watch(options, which, progress, stop);
       solutions.push_back(problem.to_dofs(solve(resolved, problem, load, *a, options, record, result), load));
       interrupted = result.reason == StopReason::interrupted;
@@ -181,7 +190,7 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
     if (load.name().empty())
       record.solve = std::move(result);
     else
-      record.loads.push_back({load.name(), std::move(result), {}});
+      record.loads.push_back({load.name(), std::move(result), begun, {}});
   }
   if (!record.loads.empty()) record.solve = all_of(record.loads);
   if (record.device == operators::Device::host && was_refused(processor_time() - before, record.machine.threads))

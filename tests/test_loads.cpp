@@ -151,17 +151,22 @@ TEST_CASE("comparisons are made with the first load") {
 
 TEST_CASE("what is wrong with loads") {
   check_loads_refused("loads: {a: {boundary: {left: {flux: 1}}}}\n",
-                      "case.yaml:5:24: loads.a.boundary.left must be {value: ...}, as all loads have the kinds of "
-                      "conditions of 'boundary'");
+                      "case.yaml:5:31: loads.a.boundary.left must be {value: ...}, as all loads have the kinds of "
+                      "conditions of 'boundary', and has no 'flux'");
   check_loads_refused("loads: {a: {boundary: {top: {transfer: 1, ambient: 2}}}}\n",
                       "loads.a.boundary.top must be {ambient: ...}, as all loads have the kinds of conditions, and the "
                       "transfer, of 'boundary'");
   check_loads_refused("loads: {a: {boundary: {right: 3}}}\n", "loads.a.boundary.right must be {flux: ...}");
-  check_loads_refused("loads: {a: {boundary: {rigth: {flux: 3}}}}\n",
-                      "loads.a.boundary.rigth: there is no 'boundary.rigth'; did you mean 'right'?");
+  check_loads_refused(
+      "loads: {a: {boundary: {rigth: {flux: 3}}}}\n",
+      "loads.a.boundary.rigth: 'boundary' has no group 'rigth', and all loads have its groups (one that "
+      "is insulated as {flux: 0}); did you mean 'right'?");
   check_loads_refused("loads: {a: {}, b: {}, a: {source: 2}}\n", "the key 'a' is repeated");
   check_loads_refused("loads: {a: {sorce: 2}}\n", "unknown key 'loads.a.sorce'; did you mean 'source'?");
-  check_loads_refused("loads: {}\n", "loads must be a map with one load at least");
+  check_loads_refused("loads: {}\n", "loads has no load; name one at least");
+  for (const char* name : {"\\0", "a\\nb", "\\x85", "\\uffff", ""})
+    check_loads_refused("loads: {\"" + std::string(name) + "\": {}}\n", "is no name");
+  check_loads_refused("loads: {\"\xff\": {}}\n", "");
   check_loads_refused("loads: [1, 2]\n", "loads must be a map");
   check_loads_refused("loads: {a: {source: z+}}\n", "loads.a.source");
   check_loads_refused("loads: {a: {source: 1/(x-x)}}\n", "loads.a.source");

@@ -92,9 +92,9 @@ void read_load_condition(const ValueReader& group, const Case& from, LoadData& t
     std::vector<std::string> names;
     for (const BoundaryCondition& known : from.problem.boundary) names.push_back(known.group);
     group.problems().add(group.key_place(),
-                         fmt::format("{}: there is no 'boundary.{}'{}; all loads have the conditions of 'boundary', so "
-                                     "name the group there too, such as {{flux: 0}}",
-                                     group.path(), on_one_line(group.key(), 100), did_you_mean(group.key(), names)));
+                         fmt::format("{}: 'boundary' has no group {}, and all loads have its groups (one that is "
+                                     "insulated as {{flux: 0}}){}",
+                                     group.path(), in_quotes(group.key()), did_you_mean(group.key(), names)));
     return;
   }
   const std::string key(key_in_load(condition->kind));
@@ -103,13 +103,40 @@ void read_load_condition(const ValueReader& group, const Case& from, LoadData& t
   if (!group.is(Kind::map)) return group.must_be(right);
   const MapReader entries(group, {"value", "flux", "transfer", "ambient"});
   for (const char* other : {"value", "flux", "transfer", "ambient"})
-    if (other != key && entries.has(other)) {
-      group.problems().add(group.key_place(), fmt::format("{} must be {}", group.path(), right));
+    if (const auto found = entries.find(other); found && other != key) {
+      group.problems().add(found->key_place(),
+                           fmt::format("{} must be {}, and has no '{}'", group.path(), right, other));
       return;
     }
   Expression& value = condition->kind == BoundaryKind::transfer ? condition->ambient : condition->value;
   value = entries.read(key, value, [](const ValueReader& item) { return item.expression(); });
   condition->place = group.key_place();
+}
+
+/// Whether files of all kinds can hold it, XML among them, and the case can be read again.
+bool is_name(std::string_view text) {
+  if (text.empty()) return false;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U; };
+    const unsigned first = byte(0);
+    const int more = first < 0x80                    ? 0
+                     : first >= 0xc2 && first < 0xe0 ? 1
+                     : first >= 0xe0 && first < 0xf0 ? 2
+                     : first >= 0xf0 && first < 0xf5 ? 3
+                                                     : -1;
+    if (more < 0) return false;
+    unsigned code = more == 0 ? first : first & (0x3fU >> more);
+    for (int k = 1; k <= more; ++k) {
+      if ((byte(k) & 0xc0) != 0x80) return false;
+      code = code << 6 | (byte(k) & 0x3f);
+    }
+    const bool too_long = (more == 2 && code < 0x800) || (more == 3 && code < 0x10000);
+    const bool surrogate = code >= 0xd800 && code < 0xe000, none = (code & 0xfffe) == 0xfffe || code > 0x10ffff;
+    const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
+    if (too_long || surrogate || none || control) return false;
+    i += more + 1;
+  }
+  return true;
 }
 
 /// Each load is the source and boundary of the case, but for what it says.
@@ -118,7 +145,8 @@ void read_loads(const MapReader& top, Case& to) {
   if (!value) return;
   const auto loads = value->entries("name: {source: 1, boundary: {top: {flux: 2}}}");
   if (!loads) return;
-  if (loads->empty()) value->must_be("a map with one load at least");
+  if (value->node().children.empty())
+    value->note("loads has no load; name one at least, such as {sun: {source: 1}}, or leave out the key");
   if (to.problem.exact)
     value->problems().add(value->key_place(), "'exact' is the solution for one load; leave it out, or the loads");
   for (const ValueReader& entry : *loads) {
@@ -128,7 +156,11 @@ void read_loads(const MapReader& top, Case& to) {
     if (const auto boundary = keys.find("boundary"))
       if (const auto groups = boundary->entries("group: {value: 0}"))
         for (const ValueReader& group : *groups) read_load_condition(group, to, load);
-    if (load.name.empty()) value->problems().add(entry.key_place(), "a load needs a name");
+    if (!is_name(load.name))
+      value->problems().add(entry.key_place(),
+                            fmt::format("loads: {} is no name; it must be text in UTF-8 without control "
+                                        "characters",
+                                        in_quotes(load.name)));
     to.problem.loads.push_back(std::move(load));
   }
 }

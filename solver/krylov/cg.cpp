@@ -259,6 +259,7 @@ CgResult Loop<T>::run() {
   }
   if (!record(bb)) {
     result_.reason = StopReason::interrupted;
+    result_.true_relative_residual = 1;  // of x = 0
     return result_;
   }
   result_.reason = StopReason::max_iterations;

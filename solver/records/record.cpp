@@ -176,6 +176,7 @@ ordered_json to_json(const Record& r) {
   if (r.quantities) json["quantities"] = quantities_json(*r.quantities);
   for (const LoadRecord& load : r.loads) {
     ordered_json entry{{"name", load.name}, {"solve", solve_json(load.solve, r.problem.unknowns)}};
+    if (!load.begun) entry["solve"]["relative_residual"] = entry["solve"]["true_relative_residual"] = nullptr;
     if (load.quantities) entry["quantities"] = quantities_json(*load.quantities);
     json["loads"].push_back(std::move(entry));
   }

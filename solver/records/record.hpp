@@ -33,7 +33,8 @@ struct Seconds {
 struct LoadRecord {
   std::string name;
   CgResult solve;
-  std::optional<Quantities> quantities;  ///< none where the run was interrupted before it
+  bool begun = true;  ///< false where the run was interrupted before it: then it has no solution
+  std::optional<Quantities> quantities;
 };
 
 /// Everything that is kept of one run (result.json), or of one operator in a comparison (an item of compare.json).
@@ -71,7 +72,8 @@ struct Record {
   }
 };
 
-/// Of several loads: iterations and seconds added up, the first reason other than converged, the largest residuals.
+/// Of several loads: iterations and seconds added up, the first reason other than converged, the largest residuals of
+/// those that were begun.
 CgResult all_of(const std::vector<LoadRecord>& loads);
 
 std::string name(Precision precision);

@@ -70,7 +70,7 @@ void describe_cost(std::string& text, const Record& r) {
                          : ""));
   line(text, "CG",
        fmt::format("{} in {} iterations{}, {}{}, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
-                   r.loads.empty() ? "" : fmt::format(" for {} loads", r.loads.size()), name(r.solve.method),
+                   r.loads.size() < 2 ? "" : fmt::format(" for {} loads", r.loads.size()), name(r.solve.method),
                    r.solve.loop == CgLoop::resident ? " inside one kernel" : "", r.preconditioner.name));
   std::string chosen;
   for (const auto& [what, value] : r.preconditioner_chosen)
@@ -92,19 +92,16 @@ void describe_solution(std::string& text, const Record& r) {
   if (r.errors) line(text, "error", fmt::format("L2 {:.3e}, H1 {:.3e}", r.errors->l2, r.errors->h1));
 }
 
+/// Of a column of a table, in characters.
+constexpr std::size_t width = 16;
+
 /// A line of a table: a label, what it is of, and a value for each of some loads.
 template <class Cell>
 void row(std::string& text, std::string_view label, const std::string& what, std::span<const LoadRecord> loads,
          const Cell& cell) {
   std::string cells;
-  for (const LoadRecord& load : loads) cells += fmt::format(" {:>16}", cell(load));
+  for (const LoadRecord& load : loads) cells += fmt::format(" {:>{}}", cell(load), width);
   line(text, label, fmt::format("{:<16}{}", what, cells));
-}
-
-/// What is shown of a name in a column.
-std::string shortened(const std::string& name) {
-  constexpr std::size_t most = 16;
-  return on_one_line(name, most);
 }
 
 /// A table with a column for each of the loads, four beside each other.
@@ -115,12 +112,19 @@ void describe_loads(std::string& text, const Record& r) {
       return load.quantities ? fmt::format("{:.9g}", of(*load.quantities)) : std::string("-");
     };
   };
+  const bool numbered = std::ranges::any_of(r.loads, [](const LoadRecord& load) { return load.name.size() > width; });
+  const auto title = [&](const LoadRecord& load) {
+    return numbered ? std::to_string(&load - r.loads.data() + 1) : on_one_line(load.name, width);
+  };
+  for (std::size_t i = 0; numbered && i < r.loads.size(); ++i)
+    line(text, "load", fmt::format("{:<3} {}", i + 1, on_one_line(r.loads[i].name, 100)));
   for (std::size_t first = 0; first < r.loads.size(); first += beside) {
     const auto loads = std::span(r.loads).subspan(first, std::min(beside, r.loads.size() - first));
-    row(text, "load", "", loads, [](const LoadRecord& load) { return shortened(load.name); });
+    row(text, "load", "", loads, title);
     row(text, "CG", "iterations", loads, [](const LoadRecord& load) { return std::to_string(load.solve.iterations); });
-    row(text, "", "true residual", loads,
-        [](const LoadRecord& load) { return fmt::format("{:.2e}", load.solve.true_relative_residual); });
+    row(text, "", "true residual", loads, [](const LoadRecord& load) {
+      return load.begun ? fmt::format("{:.2e}", load.solve.true_relative_residual) : "-";
+    });
     if (std::ranges::any_of(loads, [](const LoadRecord& load) { return load.solve.reason != StopReason::converged; }))
       row(text, "", "reason", loads, [](const LoadRecord& load) { return std::string(name(load.solve.reason)); });
     row(text, "u", "minimum", loads, value([](const Quantities& q) { return q.minimum; }));
@@ -129,10 +133,10 @@ void describe_loads(std::string& text, const Record& r) {
     const auto& known = loads.front().quantities;
     if (!known) continue;
     for (const auto& [group, flux] : known->flux)
-      row(text, "flux", shortened(group), loads,
+      row(text, "flux", on_one_line(group, width), loads,
           value([&name = group](const Quantities& q) { return q.flux.at(name); }));
     for (std::size_t probe = 0; probe < known->probes.size(); ++probe)
-      row(text, "probe", shortened(known->probes[probe].first), loads,
+      row(text, "probe", on_one_line(known->probes[probe].first, width), loads,
           value([probe](const Quantities& q) { return q.probes[probe].second; }));
   }
 }
