@@ -6,20 +6,48 @@
 
 namespace femcg::operators {
 
+namespace {
+
+/// Of what an operator is applied to; throws std::invalid_argument.
+template <class Vectors>
+void check_operands(std::int64_t rows, Device device, const Vectors& x, std::int64_t rows_of_x, const Vectors& y,
+                    std::int64_t rows_of_y) {
+  for (const std::int64_t there : {rows_of_x, rows_of_y})
+    if (there != rows)
+      throw std::invalid_argument(
+          fmt::format("an operator of {} rows cannot be applied to a vector of {} entries", rows, there));
+  if (rows > 0 && (x.device() != device || y.device() != device))
+    throw std::invalid_argument("an operator and the vectors that it is applied to must live on one device");
+  if (rows > 0 && x.data() == y.data())
+    throw std::invalid_argument("an operator cannot write its result over the vector that it is applied to");
+}
+
+}  // namespace
+
 template <std::floating_point T>
 void Operator<T>::apply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-  for (const Vector<T>* vector : {&x, static_cast<const Vector<T>*>(&y)}) {
-    if (vector->size() != size_)
-      throw std::invalid_argument(
-          fmt::format("an operator of {} rows cannot be applied to a vector of {} entries", size_, vector->size()));
-    if (size_ > 0 && vector->device() != device_)
-      throw std::invalid_argument("an operator and the vectors that it is applied to must live on one device");
-  }
-  if (size_ > 0 && x.data() == y.data())
-    throw std::invalid_argument("an operator cannot write its result over the vector that it is applied to");
+  check_operands(size_, device_, x, x.size(), y, y.size());
   if (energy != nullptr && energy->device() != device_)
     throw std::invalid_argument("an operator and the scalar for its energy must live on one device");
   multiply(x, y, energy);
+}
+
+template <std::floating_point T>
+void Operator<T>::apply(const Columns<T>& x, Columns<T>& y, ColumnScalars* energies) const {
+  check_operands(size_, device_, x, x.rows(), y, y.rows());
+  if (x.stride() != y.stride() || (energies != nullptr && energies->stride() != x.stride()))
+    throw std::invalid_argument(
+        "what an operator is applied to, its result and its energies must have as many columns");
+  if (energies != nullptr && energies->device() != device_)
+    throw std::invalid_argument("an operator and the scalars for its energies must live on one device");
+  if (x.stride() > 1) {
+    multiply_columns(x, y, energies != nullptr ? energies->data() : nullptr);
+  } else if (energies == nullptr) {
+    multiply(x.entries(), y.entries(), nullptr);
+  } else {
+    Scalar energy = energies->of(0);
+    multiply(x.entries(), y.entries(), &energy);
+  }
 }
 
 template <std::floating_point T>

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "operators/backend/columns.hpp"
 #include "operators/backend/vector.hpp"
 #include "operators/footprint.hpp"
 
@@ -27,6 +28,10 @@ class Operator {
   /// y are one vector.
   void apply(const Vector<T>& x, Vector<T>& y, Scalar* energy = nullptr) const;
 
+  /// Y = A X, column by column of vectors that are interleaved: what is stored is read once for all of them. With
+  /// `energies`, also x_c'A x_c of each. Throws as apply does.
+  void apply(const Columns<T>& x, Columns<T>& y, ColumnScalars* energies = nullptr) const;
+
   /// d_i = A_ii.
   virtual void diagonal(Vector<T>& d) const = 0;
   virtual Footprint footprint() const = 0;
@@ -42,6 +47,8 @@ class Operator {
  private:
   /// y = A x, and x'Ax where energy is not null.
   virtual void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const = 0;
+  /// Y = A X for a stride of 2, 4, 8, 16 or 32, and the energies where they are not null.
+  virtual void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const = 0;
 
   std::int32_t size_;
   Device device_;

@@ -10,7 +10,9 @@
 #include <limits>
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include "operators/backend/columns.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/ordering.hpp"
 #include "operators/sparse/csr_matrix.hpp"
@@ -80,6 +82,44 @@ operators::Vector<T> apply_without_energy(const operators::Operator<T>& a, const
   operators::Vector<T> to = copied(poisoned<T>(x.size()), a.device());
   a.apply(from, to);
   return copied(from_ordering(a, to), operators::Device::host);
+}
+
+/// Numbers of vectors that products are tested with: every stride, full and not.
+inline constexpr int column_counts[] = {1, 2, 3, 4, 5, 8, 16, 17, 32};
+
+/// The power of two that column c of a test is multiplied with: exact, and different from its neighbours'.
+template <class T>
+T column_scale(int c) {
+  return std::ldexp(T(1), c % 7 - 3);
+}
+
+/// Y = A X and x_c'A x_c for vectors x_c = column_scale(c) x, of which every second is taken from the second x. What
+/// belongs to nobody is NaN on both sides. Each is divided by its scale again.
+template <class T>
+std::vector<Written<T>> apply_to_columns(const operators::Operator<T>& a, const operators::Vector<T>& first,
+                                         const operators::Vector<T>& second, int count, bool with_energy) {
+  using namespace operators;
+  Columns<T> x(a.size(), count, a.device()), y(a.size(), count, a.device());
+  copy(poisoned<T>(x.entries().size()), x.entries());
+  copy(poisoned<T>(y.entries().size()), y.entries());
+  for (int c = 0; c < count; ++c) {
+    Vector<T> scaled = copied(c % 2 == 0 ? first : second, Device::host);
+    for (T& number : scaled.span()) number *= column_scale<T>(c);
+    set_column(copied(scaled, a.device()), a.ordering(), c, x);
+  }
+  Vector<double> numbers = copied(poisoned<double>(x.stride()), a.device());
+  ColumnScalars energies(numbers, 0, x.stride());
+  a.apply(x, y, with_energy ? &energies : nullptr);
+  const Vector<double> found = copied(numbers, Device::host);
+  std::vector<Written<T>> all;
+  for (int c = 0; c < count; ++c) {
+    Vector<T> of_column(a.size(), a.device());
+    get_column(y, c, a.ordering(), of_column);
+    Written<T> written{copied(of_column, Device::host), found[c] / std::ldexp(1.0, 2 * (c % 7 - 3))};
+    for (T& number : written.y.span()) number /= column_scale<T>(c);
+    all.push_back(std::move(written));
+  }
+  return all;
 }
 
 /// Its diagonal, written over NaN on the operator's device.

@@ -42,6 +42,25 @@ struct Problem {
   tests::ExpectedDiagonal diagonal;
 };
 
+/// Several vectors at once: each is multiplied as it would be alone, as far as rounding allows.
+template <class T>
+void check_columns(const OperatorDescription& row, const Problem& problem, const Operator<T>& a, const Vector<T>& x,
+                   const Vector<T>& z) {
+  for (const int count : tests::column_counts) {
+    CAPTURE(count);
+    const auto written = tests::apply_to_columns(a, x, z, count, true),
+               without_energy = tests::apply_to_columns(a, x, z, count, false);
+    for (int c = 0; c < count; ++c) {
+      CAPTURE(c);
+      const tests::ExpectedProduct& expected = c % 2 == 0 ? problem.first : problem.second;
+      const tests::Written<T>& found = written[static_cast<std::size_t>(c)];
+      CHECK(expected.wrong(row, found.y) == 0);
+      CHECK(std::abs(found.energy - expected.energy) <= expected.energy_bound<T>(row));
+      CHECK(expected.wrong(row, without_energy[static_cast<std::size_t>(c)].y) == 0);
+    }
+  }
+}
+
 template <class T>
 void check_operator(const OperatorDescription& row, const Problem& problem, const Options& given = {}) {
   CAPTURE(row.name);
@@ -67,6 +86,7 @@ void check_operator(const OperatorDescription& row, const Problem& problem, cons
     before = std::move(now);
   }
   CHECK(problem.second.wrong(row, tests::apply_without_energy(*a, z)) == 0);
+  check_columns(row, problem, *a, x, z);
   CHECK(problem.diagonal.wrong(row, tests::diagonal(*a)) == 0);
 
   const Footprint footprint = a->footprint();

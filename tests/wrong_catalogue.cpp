@@ -37,6 +37,11 @@ class Wrong final : public Operator<T> {
     if (defect == Defect::energy && energy != nullptr) *energy->data() *= 1.001;
   }
 
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    ColumnScalars of(energies, x.stride(), Device::host);
+    right_->apply(x, y, energies != nullptr ? &of : nullptr);
+  }
+
   std::unique_ptr<Operator<T>> right_;
 };
 

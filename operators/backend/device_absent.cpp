@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "operators/backend/column_operations.hpp"
+#include "operators/backend/columns.hpp"
 #include "operators/backend/permutation.hpp"
 #include "operators/backend/vector_operations.hpp"
 
@@ -52,6 +54,24 @@ template void cuda_chebyshev_next(double, double, const Vector<double>&, const V
                                   Vector<double>&, Vector<double>&);
 template void cuda_chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const Vector<float>&,
                                   Vector<float>&, Vector<float>&);
+template <std::floating_point T>
+const ColumnOperations<T>& cuda_column_operations() {
+  throw std::runtime_error("this build has no CUDA");
+}
+template const ColumnOperations<double>& cuda_column_operations();
+template const ColumnOperations<float>& cuda_column_operations();
+template <std::floating_point T>
+void cuda_set_column(const Vector<T>&, const Vector<std::int32_t>&, int, Columns<T>&) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template <std::floating_point T>
+void cuda_get_column(const Columns<T>&, int, const Vector<std::int32_t>&, Vector<T>&) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template void cuda_set_column(const Vector<double>&, const Vector<std::int32_t>&, int, Columns<double>&);
+template void cuda_set_column(const Vector<float>&, const Vector<std::int32_t>&, int, Columns<float>&);
+template void cuda_get_column(const Columns<double>&, int, const Vector<std::int32_t>&, Vector<double>&);
+template void cuda_get_column(const Columns<float>&, int, const Vector<std::int32_t>&, Vector<float>&);
 template <std::floating_point T>
 void cuda_gather(const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&) {
   throw std::runtime_error("this build has no CUDA");

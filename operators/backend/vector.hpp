@@ -92,7 +92,9 @@ Vector<T> copied(const Vector<T>& from, Device device) {
 class Scalar {
  public:
   explicit Scalar(Device device = Device::host) : storage_(1, device), data_(storage_.data()), device_(device) {}
-  Scalar(Vector<double>& of, std::int64_t place) : data_(of.data() + place), device_(of.device()) {}
+  Scalar(Vector<double>& of, std::int64_t place) : Scalar(of.data() + place, of.device()) {}
+  /// A place that somebody else keeps.
+  Scalar(double* place, Device device) : data_(place), device_(device) {}
   double* data() { return data_; }
   const double* data() const { return data_; }
   Device device() const { return device_; }

@@ -113,6 +113,7 @@ void CellBlocks<T>::link_contributions() {
   std::partial_sum(gather_offsets_.span().begin(), gather_offsets_.span().end(), gather_offsets_.span().begin());
   std::vector<std::int64_t> next(gather_offsets_.span().begin(), gather_offsets_.span().end());
   gathered_ = Vector<std::int64_t>(total);
+  contribution_count_ = total;
   contributions_ = Vector<T>(total);
   for (const Block& block : blocks_) {
     std::int64_t contribution = block.first_contribution;

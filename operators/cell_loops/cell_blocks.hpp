@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "operators/backend/columns.hpp"
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/simd.hpp"
 #include "operators/backend/thread_team.hpp"
@@ -56,7 +57,8 @@ class CellBlocks {
   const std::vector<Block>& blocks() const { return blocks_; }
   std::int64_t bytes() const {
     return places_.bytes() + unknowns_.bytes() + static_cast<std::int64_t>(blocks_.size() * sizeof(Block)) +
-           shared_.bytes() + gather_offsets_.bytes() + gathered_.bytes() + contributions_.bytes();
+           shared_.bytes() + gather_offsets_.bytes() + gathered_.bytes() +
+           contribution_count_ * static_cast<std::int64_t>(sizeof(T));
   }
   /// Blocks of each colour, colour by colour.
   const std::vector<std::int32_t>& coloured_blocks() const { return colouring_.parts; }
@@ -71,17 +73,40 @@ class CellBlocks {
   /// (dofs x lanes), with a scratch of `scratch_size` that nobody else has meanwhile; after(block, x, y) may add more
   /// to the block's buffers and returns its part of the energy.
   template <class CellWork, class BlockWork>
-  void product(const T* x, T* y, double* energy, std::int64_t scratch_size, CellWork cells, BlockWork after) const;
+  void product(const T* x, T* y, double* energy, std::int64_t scratch_size, CellWork cells, BlockWork after) const {
+    product({x, y, 1, 1}, energy, scratch_size, cells, after);
+  }
+  /// The same for several vectors, a batch after the other for all of them: what is stored of its cells comes from
+  /// memory once.
+  template <class CellWork, class BlockWork>
+  void product(const Columns<T>& x, Columns<T>& y, double* energies, std::int64_t scratch_size, CellWork cells,
+               BlockWork after) const {
+    product({x.data(), y.data(), x.count(), x.stride()}, energies, scratch_size, cells, after);
+  }
 
  private:
   std::vector<std::vector<std::int32_t>> unknowns_of_blocks(const BilinearForm& form) const;
   void number_blocks(const BilinearForm& form);
   void link_contributions();
 
+  /// Entry i of vector c is at i stride + c.
+  struct Vectors {
+    const T* x;
+    T* y;
+    int count, stride;
+  };
+  /// The buffers of a share: a block's part of x and y, one vector after the other, and what a cell needs.
+  struct Buffers {
+    T *x, *y;
+    std::int64_t room;  ///< from one vector to the next
+    Lanes<T>* cell;
+  };
   template <class CellWork, class BlockWork>
-  double work_on(const Block& block, const T* x, T* x_block, T* y_block, Lanes<T>* scratch, CellWork& cells,
-                 BlockWork& after, std::int32_t number) const;
-  void add(const Block& block, const T* y_block, T* y) const;
+  void product(const Vectors& v, double* energies, std::int64_t scratch_size, CellWork& cells, BlockWork& after) const;
+  template <class CellWork, class BlockWork>
+  void work_on(const Block& block, const Vectors& v, const Buffers& buffers, CellWork& cells, BlockWork& after,
+               std::int32_t number) const;
+  void add(const Block& block, const T* y_block, T* y, int stride, int c) const;
 
   ConflictResolution resolution_;
   int dofs_;
@@ -95,79 +120,100 @@ class CellBlocks {
   /// For a gather: of shared_[k] the contributions gathered_[gather_offsets_[k]] to gathered_[gather_offsets_[k + 1] -
   /// 1], and, during a product, what they are.
   Vector<std::int64_t> gather_offsets_, gathered_;
+  std::int64_t contribution_count_ = 0;  ///< of one vector
   mutable Vector<T> contributions_;
   mutable Vector<Lanes<T>> buffers_;
-  mutable std::vector<double> energies_;  ///< of the blocks
+  mutable std::vector<double> energies_;  ///< of the blocks, for each vector
 };
 
 template <std::floating_point T>
 template <class CellWork, class BlockWork>
-double CellBlocks<T>::work_on(const Block& block, const T* x, T* x_block, T* y_block, Lanes<T>* scratch,
-                              CellWork& cells, BlockWork& after, std::int32_t number) const {
+void CellBlocks<T>::work_on(const Block& block, const Vectors& v, const Buffers& buffers, CellWork& cells,
+                            BlockWork& after, std::int32_t number) const {
   const std::span<const std::int32_t> list = unknowns(block);
   const auto count = static_cast<std::int32_t>(list.size());
-  pick(x, list.data(), count, x_block);
-  x_block[count] = 0;
-  std::fill_n(y_block, count + 1, T(0));
-  Lanes<T>* x_cell = scratch;
-  Lanes<T>* y_cell = scratch + dofs_;
-  double energy = 0;
-  for (std::int32_t batch = block.first_batch; batch < block.last_batch; ++batch) {
-    const std::uint16_t* place = places(batch);
-    T* x_values = reinterpret_cast<T*>(x_cell);
-    const T* y_values = reinterpret_cast<const T*>(y_cell);
-    pick(x_block, place, dofs_ * lanes, x_values);
-    cells(batch, x_cell, y_cell, y_cell + dofs_);
-    Lanes<T> sum{};
-    for (int a = 0; a < dofs_; ++a) sum += x_cell[a] * y_cell[a];
-    for (int l = 0; l < lanes; ++l) energy += static_cast<double>(sum[l]);
-    for (int i = 0; i < dofs_ * lanes; ++i) y_block[place[i]] += y_values[i];
+  for (int c = 0; c < v.count; ++c) {
+    T* x_block = buffers.x + c * buffers.room;
+    if (v.stride == 1)
+      pick(v.x, list.data(), count, x_block);
+    else
+      for (std::int32_t i = 0; i < count; ++i) x_block[i] = v.x[std::int64_t{list[i]} * v.stride + c];
+    x_block[count] = 0;
+    std::fill_n(buffers.y + c * buffers.room, count + 1, T(0));
   }
-  return energy + after(number, x_block, y_block);
+  Lanes<T>* x_cell = buffers.cell;
+  Lanes<T>* y_cell = x_cell + dofs_;
+  double* energies = energies_.data() + std::int64_t{number} * v.stride;
+  std::fill_n(energies, v.stride, 0.0);
+  for (std::int32_t batch = block.first_batch; batch < block.last_batch; ++batch)
+    for (int c = 0; c < v.count; ++c) {
+      const std::uint16_t* place = places(batch);
+      T* y_block = buffers.y + c * buffers.room;
+      const T* y_values = reinterpret_cast<const T*>(y_cell);
+      pick(buffers.x + c * buffers.room, place, dofs_ * lanes, reinterpret_cast<T*>(x_cell));
+      cells(batch, x_cell, y_cell, y_cell + dofs_);
+      Lanes<T> sum{};
+      for (int a = 0; a < dofs_; ++a) sum += x_cell[a] * y_cell[a];
+      double energy = energies[c];
+      for (int l = 0; l < lanes; ++l) energy += static_cast<double>(sum[l]);
+      energies[c] = energy;
+      for (int i = 0; i < dofs_ * lanes; ++i) y_block[place[i]] += y_values[i];
+    }
+  for (int c = 0; c < v.count; ++c) {
+    T* y_block = buffers.y + c * buffers.room;
+    energies[c] += after(number, buffers.x + c * buffers.room, y_block);
+    add(block, y_block, v.y, v.stride, c);
+  }
 }
 
+/// What a block has of vector c.
 template <std::floating_point T>
-void CellBlocks<T>::add(const Block& block, const T* y_block, T* y) const {
+void CellBlocks<T>::add(const Block& block, const T* y_block, T* y, int stride, int c) const {
   const std::span<const std::int32_t> list = unknowns(block);
-  for (std::int32_t i = 0; i < block.private_count; ++i) y[list[i]] = y_block[i];
+  const auto at = [=](std::int32_t i) -> T& { return y[std::int64_t{list[i]} * stride + c]; };
+  for (std::int32_t i = 0; i < block.private_count; ++i) at(i) = y_block[i];
   if (resolution_ == ConflictResolution::gather) {
-    std::copy(y_block + block.private_count, y_block + block.unknown_count,
-              contributions_.data() + block.first_contribution);
+    T* contributions = contributions_.data() + block.first_contribution * stride + c;
+    for (std::int32_t i = block.private_count; i < block.unknown_count; ++i, contributions += stride)
+      *contributions = y_block[i];
     return;
   }
   if (resolution_ == ConflictResolution::coloured) {
-    for (std::int32_t i = block.private_count; i < block.unknown_count; ++i) y[list[i]] += y_block[i];
+    for (std::int32_t i = block.private_count; i < block.unknown_count; ++i) at(i) += y_block[i];
     return;
   }
   for (std::int32_t i = block.private_count; i < block.unknown_count; ++i) {
+    T& to = at(i);
 #pragma omp atomic
-    y[list[i]] += y_block[i];
+    to += y_block[i];
   }
 }
 
 /// The buffers of each share are kept from one product to the next.
 template <std::floating_point T>
 template <class CellWork, class BlockWork>
-void CellBlocks<T>::product(const T* x, T* y, double* energy, std::int64_t scratch_size, CellWork cells,
-                            BlockWork after) const {
-  const std::int64_t of_block = largest_block_ / lanes + 1, of_share = 2 * of_block + 2 * dofs_ + scratch_size;
+void CellBlocks<T>::product(const Vectors& v, double* energies, std::int64_t scratch_size, CellWork& cells,
+                            BlockWork& after) const {
+  const std::int64_t of_block = largest_block_ / lanes + 1;
+  const std::int64_t of_share = 2 * v.count * of_block + 2 * dofs_ + scratch_size;
   if (buffers_.size() < most_shares() * of_share) buffers_ = Vector<Lanes<T>>(most_shares() * of_share);
-  energies_.resize(blocks_.size());
+  energies_.resize(std::max(energies_.size(), blocks_.size() * static_cast<std::size_t>(v.stride)));
+  if (contributions_.size() < contribution_count_ * v.stride)
+    contributions_ = Vector<T>(contribution_count_ * v.stride);
   const auto for_blocks = [&](std::int64_t count, const auto& number_of) {
     for_shares([&](int share, int shares) {
       Lanes<T>* buffer = buffers_.data() + share * of_share;
-      T* x_block = reinterpret_cast<T*>(buffer);
-      T* y_block = reinterpret_cast<T*>(buffer + of_block);
-      Lanes<T>* cell = buffer + 2 * of_block;
+      const Buffers buffers{reinterpret_cast<T*>(buffer), reinterpret_cast<T*>(buffer + v.count * of_block),
+                            of_block * lanes, buffer + 2 * v.count * of_block};
       for (std::int64_t i = count * share / shares; i < count * (share + 1) / shares; ++i) {
         const std::int32_t number = number_of(i);
-        energies_[number] = work_on(blocks_[number], x, x_block, y_block, cell, cells, after, number);
-        add(blocks_[number], y_block, y);
+        work_on(blocks_[number], v, buffers, cells, after, number);
       }
     });
   };
+  const std::int64_t stride = v.stride;
   for_row_blocks(shared_.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) y[shared_[i]] = 0;
+    for (std::int64_t i = first; i < last; ++i) std::fill_n(v.y + shared_[i] * stride, stride, T(0));
   });
   if (resolution_ == ConflictResolution::coloured)
     for (int colour = 0; colour < colours(); ++colour)
@@ -179,9 +225,12 @@ void CellBlocks<T>::product(const T* x, T* y, double* energy, std::int64_t scrat
     for_row_blocks(shared_.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i)
         for (std::int64_t k = gather_offsets_[i]; k < gather_offsets_[i + 1]; ++k)
-          y[shared_[i]] += contributions_[gathered_[k]];
+          for (int c = 0; c < v.count; ++c) v.y[shared_[i] * stride + c] += contributions_[gathered_[k] * stride + c];
     });
-  if (energy != nullptr) *energy = std::accumulate(energies_.begin(), energies_.end(), 0.0);
+  if (energies == nullptr) return;
+  std::fill_n(energies, stride, 0.0);
+  for (std::size_t block = 0; block < blocks_.size(); ++block)
+    for (int c = 0; c < v.count; ++c) energies[c] += energies_[block * static_cast<std::size_t>(stride) + c];
 }
 
 extern template class CellBlocks<double>;

@@ -203,13 +203,14 @@ struct InterfaceUnknown {
     if (begin < end) first = __ldcs(all.contributions + begin);
     if (begin + 1 < end) second = __ldcs(all.contributions + begin + 1);
   }
-  /// What the patches have together for it, in their order.
+  /// What the patches have together for it, in their order. The contributions of several vectors lie `stride` apart.
   template <class T>
-  __device__ T gathered(const Patches& all, const T* contributions) const {
+  __device__ T gathered(const Patches& all, const T* contributions, int stride = 1) const {
+    const auto at = [=](std::uint32_t number) { return __ldcs(contributions + std::int64_t{number} * stride); };
     T sum = 0;
-    if (begin < end) sum += __ldcs(contributions + first);
-    if (begin + 1 < end) sum += __ldcs(contributions + second);
-    for (std::uint32_t k = begin + 2; k < end; ++k) sum += __ldcs(contributions + __ldcs(all.contributions + k));
+    if (begin < end) sum += at(first);
+    if (begin + 1 < end) sum += at(second);
+    for (std::uint32_t k = begin + 2; k < end; ++k) sum += at(__ldcs(all.contributions + k));
     return sum;
   }
 };

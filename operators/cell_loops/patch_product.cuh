@@ -21,6 +21,9 @@
 //   PatchProduct<T, MyCells<T>> product(make_cell_patches(form, {...}), ConflictResolution::gather);
 //   product(cells, x, y, energy);
 //
+// For several vectors a block does all of that for one vector after the other before it goes on to its next patch: what
+// the cells read comes from memory once, and from the L2 cache from then on.
+//
 // x and y have the unknowns in the patches' order: the operator's ordering() is CellPatches::unknown_at.
 //
 // Bytes that the patches add to what the cells read: 2 for each dof of a cell, x and y once, and for each unknown
@@ -31,6 +34,7 @@
 
 #include <algorithm>
 
+#include "operators/backend/cuda/column_sums.cuh"
 #include "operators/backend/cuda/product.cuh"
 #include "operators/cell_loops/cell_patches.cuh"
 #include "operators/cell_loops/conflict_resolution.hpp"
@@ -83,6 +87,15 @@ struct PatchWork {
   Parts<1> parts;
 };
 
+/// Where entry i of a vector is: of one alone, or of one of several that are interleaved.
+struct EntryOfVector {
+  __device__ std::int64_t operator()(std::int64_t i) const { return i; }
+};
+struct EntryOfColumn {
+  int stride, column;
+  __device__ std::int64_t operator()(std::int64_t i) const { return i * stride + column; }
+};
+
 /// Of the numbers of a patch's shared unknowns, how many a thread has under way together, unless the cells say.
 template <class Cells>
 __host__ __device__ constexpr int shared_ahead() {
@@ -94,23 +107,23 @@ __host__ __device__ constexpr int shared_ahead() {
 
 /// x of a patch to shared memory, past the registers, and zero to y. The numbers of the unknowns that are shared, for
 /// which their x has to wait, are under way while the private ones are.
-template <int threads, int ahead, class T>
-__device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T* x, T* y) {
+template <int threads, int ahead, class T, class Entry>
+__device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T* x, T* y, const Entry& entry) {
   const int own = patch.private_count, end = patch.unknown_count, mine = static_cast<int>(threadIdx.x);
   const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
-  const T* x_own = work.x + patch.first_own;
   std::int32_t number[ahead];
 #pragma unroll
   for (int j = 0; j < ahead; ++j)
     if (own + mine + j * threads < end) number[j] = __ldg(shared + own + mine + j * threads);
 #pragma unroll 8
-  for (int place = mine; place < own; place += threads) __pipeline_memcpy_async(x + place, x_own + place, sizeof(T));
+  for (int place = mine; place < own; place += threads)
+    __pipeline_memcpy_async(x + place, work.x + entry(patch.first_own + place), sizeof(T));
 #pragma unroll
   for (int j = 0; j < ahead; ++j)
     if (const int place = own + mine + j * threads; place < end)
-      __pipeline_memcpy_async(x + place, work.x + number[j], sizeof(T));
+      __pipeline_memcpy_async(x + place, work.x + entry(number[j]), sizeof(T));
   for (int place = own + mine + ahead * threads; place < end; place += threads)
-    __pipeline_memcpy_async(x + place, work.x + __ldg(shared + place), sizeof(T));
+    __pipeline_memcpy_async(x + place, work.x + entry(__ldg(shared + place)), sizeof(T));
   __pipeline_commit();
 #pragma unroll 8
   for (int place = mine; place < end; place += threads) y[place] = T(0);
@@ -119,26 +132,27 @@ __device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T*
 }
 
 /// y of a patch from shared memory, and this thread's share of its x'y.
-template <int threads, class T>
-__device__ double end_patch(const PatchWork<T>& work, const CellPatch& patch, const T* x, const T* y) {
+template <int threads, class T, class Entry>
+__device__ double end_patch(const PatchWork<T>& work, const CellPatch& patch, const T* x, const T* y,
+                            const Entry& entry) {
   const int own = patch.private_count;
   const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
-  T* contributions = work.contributions + (patch.first_contribution - own);
+  const std::int64_t contribution = patch.first_contribution - own;
   double energy = 0;
 #pragma unroll 8
   for (int i = threadIdx.x; i < own; i += threads) {
     energy += energy_of_row(x[i], y[i]);
-    work.y[patch.first_own + i] = y[i];
+    work.y[entry(patch.first_own + i)] = y[i];
   }
 #pragma unroll 2
   for (int i = own + static_cast<int>(threadIdx.x); i < patch.unknown_count; i += threads) {
     const T value = y[i];
     energy += energy_of_row(x[i], value);
     if (work.resolution == ConflictResolution::gather) {
-      contributions[i] = value;
+      work.contributions[entry(contribution + i)] = value;
       continue;
     }
-    T* at = work.y + __ldg(shared + i);
+    T* at = work.y + entry(__ldg(shared + i));
     if (work.resolution == ConflictResolution::atomic)
       atomicAdd(at, value);
     else
@@ -162,13 +176,13 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocess
     const CellPatch patch = work.all.patches[number];
     with_ahead(cells, work.all, patch, [&](const auto&... ahead) {
       if (k == blockIdx.x) await_previous();
-      begin_patch<Cells::threads, shared_ahead<Cells>()>(work, patch, x, y);
+      begin_patch<Cells::threads, shared_ahead<Cells>()>(work, patch, x, y, EntryOfVector{});
       __syncthreads();
       cells(work.all, patch, x, y, y + work.room, ahead...);
     });
     __syncthreads();
     if (ordered) wait_for_earlier(work.order, k, product);
-    energy += end_patch<Cells::threads>(work, patch, x, y);
+    energy += end_patch<Cells::threads>(work, patch, x, y, EntryOfVector{});
     __syncthreads();
     if (ordered) say_done(work.order, static_cast<std::int32_t>(number), product);
   }
@@ -176,6 +190,51 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocess
   if (work.energy == nullptr) return;
   const double sums[1] = {energy};
   sum_of_grid(sums, work.parts, [&](const double(&results)[1]) { *work.energy = results[0]; });
+}
+
+/// Several vectors; their energies are null if not wanted.
+struct PatchColumns {
+  int count, stride;
+  double* energies;
+  ColumnParts parts;
+};
+
+/// The same for several vectors. Warps keep what they have of each energy in shared memory.
+template <class T, class Cells>
+__global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocessor)
+    patch_columns_kernel(PatchWork<T> work, Cells cells, PatchColumns columns) {
+  extern __shared__ __align__(16) double shared_memory[];
+  constexpr int warps = Cells::threads / threads_per_warp;
+  static_assert(warps <= most_warps_of_sums);
+  __shared__ double energies[warps * Columns<T>::most];
+  T* x = reinterpret_cast<T*>(shared_memory);
+  T* y = x + work.room;
+  for (int i = static_cast<int>(threadIdx.x); i < warps * columns.stride; i += Cells::threads) energies[i] = 0;
+  double* of_warp = energies + static_cast<int>(threadIdx.x) / threads_per_warp * columns.stride;
+  const bool ordered = work.resolution == ConflictResolution::coloured;
+  const unsigned product = ordered ? *work.order.product + 1 : 0;
+  await_previous();
+  for (std::int64_t k = blockIdx.x; k < work.count; k += gridDim.x) {
+    const std::int64_t number = ordered ? work.order.patches[k] : k;
+    const CellPatch patch = work.all.patches[number];
+    for (int column = 0; column < columns.count; ++column) {
+      const EntryOfColumn entry{columns.stride, column};
+      with_ahead(cells, work.all, patch, [&](const auto&... ahead) {
+        begin_patch<Cells::threads, shared_ahead<Cells>()>(work, patch, x, y, entry);
+        __syncthreads();
+        cells(work.all, patch, x, y, y + work.room, ahead...);
+      });
+      __syncthreads();
+      if (ordered && column == 0) wait_for_earlier(work.order, k, product);
+      const double energy = sum_of_lanes<threads_per_warp>(end_patch<Cells::threads>(work, patch, x, y, entry));
+      if (threadIdx.x % threads_per_warp == 0) of_warp[column] += energy;
+      __syncthreads();
+    }
+    if (ordered) say_done(work.order, static_cast<std::int32_t>(number), product);
+  }
+  if (ordered && last_to_arrive(work.order.arrived, gridDim.x) && threadIdx.x == 0) *work.order.product = product;
+  if (columns.energies == nullptr) return;
+  sum_warps_of_grid(energies, columns.stride, columns.parts, [&](int c, double sum) { columns.energies[c] = sum; });
 }
 
 /// The shared memory that a block of a kernel may ask for.
@@ -218,6 +277,23 @@ __global__ void gather_interface_kernel(Patches all, std::int64_t interface, con
     r += stride;
     next = InterfaceUnknown(all, r, interface);
     y[now.position] = now.gathered(all, contributions);
+  }
+}
+
+/// Both for several vectors: a thread per unknown of the interface and vector.
+template <class T>
+__global__ void clear_interface_columns_kernel(Patches all, std::int64_t interface, int stride, T* y) {
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < interface * stride; i += threads)
+    y[std::int64_t{all.interface[i / stride]} * stride + i % stride] = T(0);
+}
+template <class T>
+__global__ void gather_interface_columns_kernel(Patches all, std::int64_t interface, int stride, const T* contributions,
+                                                T* y) {
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < interface * stride; i += threads) {
+    const InterfaceUnknown at(all, i / stride, interface);
+    y[std::int64_t{at.position} * stride + i % stride] = at.gathered(all, contributions + i % stride, stride);
   }
 }
 
@@ -290,6 +366,44 @@ class PatchProduct {
                    contributions_.data(), y.data());
   }
 
+  /// Y = A X. What several vectors need is made with the first such product, which must not be a recorded one.
+  void operator()(const Cells& cells, const Columns<T>& x, Columns<T>& y, double* energies) const {
+    const bool gathers = resolution_ == ConflictResolution::gather;
+    if (columns_blocks_ == 0)
+      columns_blocks_ = prepare_patch_kernel(patch_columns_kernel<T, Cells>, Cells::threads, shared_bytes_);
+    if (x.stride() > columns_stride_) {
+      columns_stride_ = x.stride();
+      columns_parts_ = ColumnPartsStorage(columns_blocks_, x.stride());
+      if (gathers) column_contributions_ = Vector<T>(contributions_.size() * x.stride(), Device::cuda);
+    }
+    const PatchWork<T> work{patches_.pointers(),
+                            order(),
+                            patches_.patches(),
+                            resolution_,
+                            static_cast<int>(room_),
+                            x.data(),
+                            y.data(),
+                            column_contributions_.data(),
+                            nullptr,
+                            parts_.parts()};
+    const PatchColumns columns{x.count(), x.stride(), energies, columns_parts_.parts()};
+    const std::int64_t interface = patches_.interface(), interface_columns = interface * x.stride();
+    const std::int64_t interface_blocks = (interface_columns + interface_threads - 1) / interface_threads;
+    if (!gathers)
+      launch(clear_interface_columns_kernel<T>, interface_blocks, interface_threads, 0, work.all, interface, x.stride(),
+             y.data());
+    const std::int64_t blocks = std::min(work.count, columns_blocks_);
+    if (resolution_ == ConflictResolution::coloured)
+      launch_cooperative(patch_columns_kernel<T, Cells>, blocks, Cells::threads,
+                         static_cast<std::size_t>(shared_bytes_), work, cells, columns);
+    else
+      launch(patch_columns_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(shared_bytes_), work,
+             cells, columns);
+    if (gathers)
+      launch(gather_interface_columns_kernel<T>, interface_blocks, interface_threads, 0, work.all, interface,
+             x.stride(), column_contributions_.data(), y.data());
+  }
+
  private:
   static constexpr int interface_threads = 256;
 
@@ -311,6 +425,10 @@ class PatchProduct {
   Vector<std::int32_t> coloured_, earlier_;  ///< see PatchOrder
   Vector<std::uint32_t> earlier_offsets_;
   mutable Vector<unsigned> done_;
+  mutable int columns_stride_ = 0;  ///< the widest so far
+  mutable std::int64_t columns_blocks_ = 0;
+  mutable ColumnPartsStorage columns_parts_;
+  mutable Vector<T> column_contributions_;
 };
 
 }  // namespace femcg::operators::cuda

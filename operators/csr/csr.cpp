@@ -19,6 +19,7 @@
 #include "operators/csr/shared_columns.hpp"
 #include "operators/options.hpp"
 #include "operators/persistent/row_layout.hpp"
+#include "operators/sparse/columns_by_rows.hpp"
 #include "operators/sparse/narrow_columns.hpp"
 #include "operators/sparse/single_values.hpp"
 #include "operators/sparse/stored_diagonal.hpp"
@@ -73,6 +74,16 @@ class Csr final : public Operator<T> {
   }
 
  private:
+  /// Bytes before a row that do not depend on the number of vectors, and those of one.
+  auto bytes_before() const {
+    return [offsets = matrix_->row_offsets.data()](std::int64_t row) {
+      constexpr std::int64_t word = sizeof(T), value_word = sizeof(Value);
+      return offsets[row] * (value_word + 4) + row * (2 * word + 8);
+    };
+  }
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    multiply_columns_by_rows(csr_by_rows(*matrix_), bytes_before(), x, y, energies);
+  }
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     const Value* values = matrix_->values.data();
     const T* from = x.data();
@@ -80,10 +91,6 @@ class Csr final : public Operator<T> {
     const std::int64_t* offsets = matrix_->row_offsets.data();
     T* to = y.data();
     const bool with_energy = energy != nullptr;
-    const auto bytes_before = [=](std::int64_t row) {
-      constexpr std::int64_t word = sizeof(T), value_word = sizeof(Value);
-      return offsets[row] * (value_word + 4) + row * (2 * word + 8);
-    };
     const auto rows_times_vector = [=](std::int64_t first, std::int64_t last) {
       // A store to y would hold up loads of x at the same place of another page; in the L1 cache it is over at once.
       std::array<T, rows_per_block> sums;
@@ -96,7 +103,7 @@ class Csr final : public Operator<T> {
       std::copy_n(sums.data(), last - first, to + first);
       return with_energy ? dot_of_rows(from, to, first, last) : 0.0;
     };
-    const double sum = this->size() > 0 ? sum_over_row_blocks(this->size(), bytes_before, rows_times_vector) : 0.0;
+    const double sum = this->size() > 0 ? sum_over_row_blocks(this->size(), bytes_before(), rows_times_vector) : 0.0;
     if (with_energy) *energy->data() = sum;
   }
 

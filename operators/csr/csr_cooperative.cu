@@ -4,6 +4,8 @@
 
 #include "operators/backend/cuda/product.cuh"
 #include "operators/csr/csr_launch.hpp"
+#include "operators/sparse/columns_by_rows.cuh"
+#include "operators/sparse/columns_by_rows.hpp"
 #include "operators/sparse/stored_footprint.hpp"
 #include "operators/sparse/value_words.hpp"
 
@@ -91,12 +93,19 @@ class CooperativeCsr final : public Operator<T> {
     product_(rows, blocks_for(this->size(), launch_) * launch_.block_size, x, y, energy);
   }
 
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    const CsrByRows<Value> rows{this->size(), offsets_.data(), columns_.data(), values_.data()};
+    const double mean_length = static_cast<double>(values_.size()) / std::max(1, this->size());
+    columns_product_.multiply<cuda::Neighbours::of_row>(rows, mean_length, x, y, energies);
+  }
+
   CsrLaunch launch_;
   Vector<std::int64_t> offsets_;
   Vector<std::int32_t> columns_;
   Vector<Value> values_;
   Vector<T> diagonal_;  ///< on the host
   cuda::Product<T, Rows<Value>> product_;
+  cuda::ColumnsProduct columns_product_;
 };
 
 }  // namespace

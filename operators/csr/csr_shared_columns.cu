@@ -10,6 +10,7 @@
 #include "operators/backend/cuda/product.cuh"
 #include "operators/csr/csr_launch.hpp"
 #include "operators/csr/shared_columns.hpp"
+#include "operators/sparse/columns_by_rows.cuh"
 #include "operators/sparse/stored_footprint.hpp"
 #include "operators/sparse/value_words.hpp"
 
@@ -165,6 +166,30 @@ __global__ void __launch_bounds__(block_threads, shared_columns_blocks<T, togeth
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
+/// The matrix by rows, for several vectors. A run is a group.
+template <class Number>
+struct SharedByRows : Rows<Number> {
+  using Value = Number;
+  struct Run {
+    std::int32_t first, last, length;
+    std::int64_t first_column;
+  };
+  struct Row {
+    std::int32_t number, count;
+    std::int64_t first_entry, first_column;
+  };
+  __host__ __device__ std::int64_t runs() const { return this->group_count; }
+  __device__ Run run(std::int64_t number) const {
+    const RowGroup group = this->groups[number];
+    return {group.first_row, group.first_row + group.count, group.length, group.first_column};
+  }
+  __device__ Row find(const Run& run, std::int32_t position) const {
+    return {this->rows[position], run.length, this->first_entries[position], run.first_column};
+  }
+  __device__ std::int32_t column(const Row& row, std::int32_t k) const { return this->columns[row.first_column + k]; }
+  __device__ Value value(const Row& row, std::int32_t k) const { return this->values[row.first_entry + k]; }
+};
+
 template <std::floating_point T, std::floating_point Value>
 class SharedColumnsCsr final : public Operator<T> {
  public:
@@ -201,8 +226,14 @@ class SharedColumnsCsr final : public Operator<T> {
   }
 
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    product_({groups_.size(), groups_.data(), rows_.data(), first_entries_.data(), columns_.data(), values_.data()},
-             groups_.size() * lanes, x, y, energy);
+    product_(rows(), groups_.size() * lanes, x, y, energy);
+  }
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    const double mean_length = static_cast<double>(values_.size()) / std::max(1, this->size());
+    columns_product_.multiply<cuda::Neighbours::of_row>(SharedByRows<Value>{rows()}, mean_length, x, y, energies);
+  }
+  Rows<Value> rows() const {
+    return {groups_.size(), groups_.data(), rows_.data(), first_entries_.data(), columns_.data(), values_.data()};
   }
 
   Vector<RowGroup> groups_;
@@ -212,6 +243,7 @@ class SharedColumnsCsr final : public Operator<T> {
   Vector<Value> values_;
   Vector<T> diagonal_;  ///< on the host
   cuda::Product<T, Rows<Value>> product_;
+  cuda::ColumnsProduct columns_product_;
 };
 
 }  // namespace

@@ -147,6 +147,7 @@ struct AlignedOnGpu {
   static cuda::Product<T, Matrix> product(const Format&) {
     return {csr_aligned_kernel<T, false>, csr_aligned_kernel<T, true>, block_threads};
   }
+  static constexpr auto neighbours = cuda::Neighbours::of_row;
   static std::int64_t threads(const Format& a) {
     return (std::int64_t{a.rows} + rows_together - 1) / rows_together * row_threads;
   }

@@ -47,6 +47,20 @@ struct AlignedRows {
   auto work() const {
     return [this](std::int64_t row) { return row < rows ? starts[row] * alignment : entries; };
   }
+  struct ByRows {
+    using Value = T;
+    struct Row {
+      std::int32_t number, count;
+      std::int64_t begin;
+    };
+    std::int32_t rows;
+    const std::int32_t *starts, *lengths, *columns;
+    const T* values;
+    constexpr Row find(std::int32_t row) const { return {row, lengths[row], std::int64_t{starts[row]} * alignment}; }
+    constexpr std::int32_t column(const Row& row, std::int32_t k) const { return columns[row.begin + k]; }
+    constexpr T value(const Row& row, std::int32_t k) const { return values[row.begin + k]; }
+  };
+  ByRows by_rows() const { return {rows, starts.data(), lengths.data(), columns.data(), values.data()}; }
   double multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const;
 
   std::int32_t rows;

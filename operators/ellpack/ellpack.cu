@@ -50,6 +50,7 @@ struct EllpackOnGpu {
   static cuda::Product<T, Matrix> product(const Format&) {
     return {ellpack_kernel<T, false>, ellpack_kernel<T, true>, block_threads};
   }
+  static constexpr auto neighbours = cuda::Neighbours::of_column;
   static std::int64_t threads(const Format& a) { return a.rows; }
 };
 

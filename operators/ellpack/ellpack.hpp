@@ -42,6 +42,26 @@ struct EllpackFormat {
   std::map<std::string, std::string> chosen() const { return {}; }
 
   auto work() const { return EqualRows{}; }
+  struct ByRows {
+    using Value = T;
+    struct Row {
+      std::int32_t number, count;
+    };
+    std::int32_t rows, width;
+    std::int64_t stride;
+    const std::int32_t* lengths;  ///< null: every row has `width` entries
+    const std::int32_t* columns;
+    const T* values;
+    constexpr Row find(std::int32_t row) const { return {row, lengths == nullptr ? width : lengths[row]}; }
+    constexpr std::int64_t at(const Row& row, std::int32_t k) const { return k * stride + row.number; }
+    constexpr std::int32_t column(const Row& row, std::int32_t k) const { return columns[at(row, k)]; }
+    constexpr T value(const Row& row, std::int32_t k) const { return values[at(row, k)]; }
+  };
+  ByRows by_rows() const {
+    return {rows,           static_cast<std::int32_t>(width),
+            stride,         padding == Padding::skipped ? lengths.data() : nullptr,
+            columns.data(), values.data()};
+  }
   double multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const;
 
   std::int32_t rows;

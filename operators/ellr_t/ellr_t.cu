@@ -53,6 +53,7 @@ struct EllrTOnGpu {
       return cuda::Product<T, Matrix>(ellr_t_kernel<T, threads, false>, ellr_t_kernel<T, threads, true>, a.block_size);
     });
   }
+  static constexpr auto neighbours = cuda::Neighbours::of_column;
   static std::int64_t threads(const Format& a) { return a.slots; }
 };
 

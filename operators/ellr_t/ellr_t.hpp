@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+
 #include "operators/sparse/stored_format.hpp"
 
 namespace femcg::operators {
@@ -40,6 +42,27 @@ struct EllrT {
   std::map<std::string, std::string> chosen() const { return {{"T", std::to_string(threads)}}; }
 
   auto work() const { return EqualRows{}; }
+  struct ByRows {
+    using Value = T;
+    struct Row {
+      std::int32_t number, count;
+    };
+    std::int32_t rows;
+    int log_threads;
+    std::int64_t slots;
+    const std::int32_t *steps, *columns;
+    const T* values;
+    constexpr Row find(std::int32_t row) const { return {row, steps[row] << log_threads}; }
+    constexpr std::int64_t at(const Row& row, std::int32_t k) const {
+      const std::int32_t step = k >> log_threads, thread = k - (step << log_threads);
+      return step * slots + (std::int64_t{row.number} << log_threads) + thread;
+    }
+    constexpr std::int32_t column(const Row& row, std::int32_t k) const { return columns[at(row, k)]; }
+    constexpr T value(const Row& row, std::int32_t k) const { return values[at(row, k)]; }
+  };
+  ByRows by_rows() const {
+    return {rows, std::countr_zero(static_cast<unsigned>(threads)), slots, steps.data(), columns.data(), values.data()};
+  }
   double multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const;
 
   std::int32_t rows;

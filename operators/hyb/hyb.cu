@@ -93,6 +93,7 @@ struct HybOnGpu {
   static cuda::Product<T, Matrix> product(const Format&) {
     return {hyb_kernel<T, false>, hyb_kernel<T, true>, block_threads};
   }
+  static constexpr auto neighbours = cuda::Neighbours::of_column;
   static std::int64_t threads(const Format& a) { return a.stride; }
 };
 

@@ -71,6 +71,47 @@ struct Hyb {
       return row * width + rest_offsets[rest_of_slice[(row + slice_rows - 1) / slice_rows]];
     };
   }
+  struct ByRows {
+    using Value = T;
+    struct Row {
+      std::int32_t number, count, padded;  ///< entries, and those in the padded part
+      std::int64_t rest;                   ///< where the others begin
+    };
+    std::int32_t rows;
+    std::int64_t stride;
+    const std::int32_t *lengths, *columns;
+    const T* values;
+    const std::int32_t *rest_of_slice, *rest_rows;
+    const std::int64_t* rest_offsets;
+    const std::int32_t* rest_columns;
+    const T* rest_values;
+    constexpr Row find(std::int32_t row) const {
+      std::int32_t i = rest_of_slice[row / slice_rows];
+      const std::int32_t end = rest_of_slice[row / slice_rows + 1];
+      while (i < end && rest_rows[i] < row) ++i;
+      const bool has_rest = i < end && rest_rows[i] == row;
+      const std::int64_t begin = has_rest ? rest_offsets[i] : 0, last = has_rest ? rest_offsets[i + 1] : 0;
+      return {row, lengths[row] + static_cast<std::int32_t>(last - begin), lengths[row], begin};
+    }
+    constexpr std::int32_t column(const Row& row, std::int32_t k) const {
+      return k < row.padded ? columns[k * stride + row.number] : rest_columns[row.rest + k - row.padded];
+    }
+    constexpr T value(const Row& row, std::int32_t k) const {
+      return k < row.padded ? values[k * stride + row.number] : rest_values[row.rest + k - row.padded];
+    }
+  };
+  ByRows by_rows() const {
+    return {rows,
+            stride,
+            lengths.data(),
+            columns.data(),
+            values.data(),
+            rest_of_slice.data(),
+            rest_rows.data(),
+            rest_offsets.data(),
+            rest_columns.data(),
+            rest_values.data()};
+  }
   double multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const;
 
   std::int32_t rows;

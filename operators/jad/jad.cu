@@ -54,6 +54,7 @@ struct JadOnGpu {
   static cuda::Product<T, Matrix> product(const Format&) {
     return {jad_kernel<T, false>, jad_kernel<T, true>, block_threads};
   }
+  static constexpr auto neighbours = cuda::Neighbours::of_column;
   static std::int64_t threads(const Format& a) { return a.rows; }
 };
 

@@ -47,6 +47,23 @@ struct JaggedDiagonals {
       return entries_before_block[static_cast<std::size_t>((position + rows_per_block - 1) / rows_per_block)];
     };
   }
+  struct ByRows {
+    using Value = T;
+    struct Row {
+      std::int32_t number, count, position;
+    };
+    std::int32_t rows;
+    const std::int64_t* offsets;
+    const std::int32_t *lengths, *places, *columns;
+    const T* values;
+    constexpr Row find(std::int32_t position) const { return {places[position], lengths[position], position}; }
+    constexpr std::int64_t at(const Row& row, std::int32_t k) const { return offsets[k] + row.position; }
+    constexpr std::int32_t column(const Row& row, std::int32_t k) const { return columns[at(row, k)]; }
+    constexpr T value(const Row& row, std::int32_t k) const { return values[at(row, k)]; }
+  };
+  ByRows by_rows() const {
+    return {rows, offsets.data(), lengths.data(), places.data(), columns.data(), values.data()};
+  }
   double multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const;
 
   std::int32_t rows;

@@ -62,26 +62,31 @@ class Lma final : public Operator<T> {
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    blocks_.product(x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, 0, cell_products(), nothing_more);
+  }
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    blocks_.product(x, y, energies, 0, cell_products(), nothing_more);
+  }
+  /// y_e = K_e x_e of a batch.
+  auto cell_products() const {
     const int n = blocks_.dofs();
     const std::int64_t packed = std::int64_t{n} * (n + 1) / 2;
     const Lanes<T>* values = values_.data();
-    blocks_.product(
-        x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, 0,
-        [n, packed, values](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to, Lanes<T>*) {
-          const Lanes<T>* k = values + batch * packed;
-          // Row i of the lower triangle serves y_i and, mirrored, the y_j before it.
-          for (int i = 0; i < n; ++i) {
-            const Lanes<T> x_i = from[i];
-            Lanes<T> sum{};
-            for (int j = 0; j < i; ++j, ++k) {
-              sum += *k * from[j];
-              to[j] += *k * x_i;
-            }
-            to[i] = sum + *k++ * x_i;
-          }
-        },
-        [](std::int32_t, const T*, T*) { return 0.0; });
+    return [n, packed, values](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to, Lanes<T>*) {
+      const Lanes<T>* k = values + batch * packed;
+      // Row i of the lower triangle serves y_i and, mirrored, the y_j before it.
+      for (int i = 0; i < n; ++i) {
+        const Lanes<T> x_i = from[i];
+        Lanes<T> sum{};
+        for (int j = 0; j < i; ++j, ++k) {
+          sum += *k * from[j];
+          to[j] += *k * x_i;
+        }
+        to[i] = sum + *k++ * x_i;
+      }
+    };
   }
+  static double nothing_more(std::int32_t, const T*, T*) { return 0.0; }
 
   CellBlocks<T> blocks_;
   Vector<Lanes<T>> values_;  ///< batches x packed entries

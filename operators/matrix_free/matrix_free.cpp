@@ -102,12 +102,19 @@ class MatrixFree final : public Operator<T> {
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    blocks_.product(
-        x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, kernel_.scratch_size(),
-        [&](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to, Lanes<T>* scratch) {
-          kernel_(factors_.of(batch), factors_.constant(batch), from, to, scratch);
-        },
-        [&](std::int32_t block, const T* from, T* to) { return robin_.add(block, from, to); });
+    blocks_.product(x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, kernel_.scratch_size(),
+                    cell_products(), facet_products());
+  }
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    blocks_.product(x, y, energies, kernel_.scratch_size(), cell_products(), facet_products());
+  }
+  auto cell_products() const {
+    return [this](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to, Lanes<T>* scratch) {
+      kernel_(factors_.of(batch), factors_.constant(batch), from, to, scratch);
+    };
+  }
+  auto facet_products() const {
+    return [this](std::int32_t block, const T* from, T* to) { return robin_.add(block, from, to); };
   }
 
   const BilinearForm* form_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "operators/backend/cuda/column_sums.cuh"
 #include "operators/backend/permutation.hpp"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 #include "operators/matrix_free/tensor_geometry.cuh"
@@ -45,6 +46,31 @@ __global__ void __launch_bounds__(robin_threads)
   if (energy != nullptr) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy += results[0]; });
 }
 
+/// The same for interleaved vectors, a thread per row and vector: neighbouring threads have neighbouring vectors.
+template <class T>
+__global__ void __launch_bounds__(robin_threads)
+    robin_columns_kernel(RobinPointers<T> a, int stride, const T* x, T* y, double* energies, cuda::ColumnParts parts) {
+  __shared__ double of_warps[robin_threads / cuda::threads_per_warp * Columns<T>::most];
+  const int c = static_cast<int>(threadIdx.x) % stride, lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp;
+  const std::int64_t threads = std::int64_t{gridDim.x} * robin_threads;
+  double sum_of_thread = 0;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * robin_threads + threadIdx.x; i < std::int64_t{a.count} * stride;
+       i += threads) {
+    const std::int64_t k = i / stride;
+    T sum = 0;
+    for (std::int32_t e = a.offsets[k]; e < a.offsets[k + 1]; ++e)
+      sum += a.values[e] * __ldg(x + std::int64_t{a.columns[e]} * stride + c);
+    const std::int64_t at = std::int64_t{a.rows[k]} * stride + c;
+    y[at] += sum;
+    sum_of_thread += cuda::energy_of_row(x[at], sum);
+  }
+  if (energies == nullptr) return;
+  for (int distance = cuda::threads_per_warp / 2; distance >= stride; distance /= 2)
+    sum_of_thread += __shfl_xor_sync(cuda::all_lanes, sum_of_thread, distance);
+  if (lane < stride) of_warps[static_cast<int>(threadIdx.x) / cuda::threads_per_warp * stride + lane] = sum_of_thread;
+  cuda::sum_warps_of_grid(of_warps, stride, parts, [&](int column, double sum) { energies[column] += sum; });
+}
+
 /// The Robin terms on the GPU.
 template <class T>
 class Robin {
@@ -56,21 +82,32 @@ class Robin {
         values_(on_gpu<T>(from.values)),
         blocks_(std::min((rows_.size() + robin_threads - 1) / robin_threads,
                          cuda::resident_blocks(robin_kernel<T>, robin_threads))),
-        parts_(blocks_) {}
+        parts_(blocks_),
+        column_blocks_(std::min((rows_.size() * Columns<T>::most + robin_threads - 1) / robin_threads,
+                                cuda::resident_blocks(robin_columns_kernel<T>, robin_threads))),
+        column_parts_(column_blocks_, Columns<T>::most) {}
   bool empty() const { return rows_.size() == 0; }
   std::int64_t bytes() const { return rows_.bytes() + offsets_.bytes() + columns_.bytes() + values_.bytes(); }
   void add(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-    const RobinPointers<T> a{static_cast<std::int32_t>(rows_.size()), rows_.data(), offsets_.data(), columns_.data(),
-                             values_.data()};
-    cuda::launch(robin_kernel<T>, blocks_, robin_threads, 0, a, x.data(), y.data(),
+    cuda::launch(robin_kernel<T>, blocks_, robin_threads, 0, pointers(), x.data(), y.data(),
                  energy != nullptr ? energy->data() : nullptr, parts_.parts());
+  }
+  void add(const Columns<T>& x, Columns<T>& y, double* energies) const {
+    cuda::launch(robin_columns_kernel<T>, column_blocks_, robin_threads, 0, pointers(), x.stride(), x.data(), y.data(),
+                 energies, column_parts_.parts());
   }
 
  private:
+  RobinPointers<T> pointers() const {
+    return {static_cast<std::int32_t>(rows_.size()), rows_.data(), offsets_.data(), columns_.data(), values_.data()};
+  }
+
   Vector<std::int32_t> rows_, offsets_, columns_;
   Vector<T> values_;
   std::int64_t blocks_;
   mutable cuda::PartsStorage<1> parts_;
+  std::int64_t column_blocks_;
+  mutable cuda::ColumnPartsStorage column_parts_;
 };
 
 /// What cells are multiplied with, in the GPU's memory; `tables` are of simplices.
@@ -181,6 +218,10 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     product_(cells_, x, y, energy);
     robin_.add(x, y, energy);
+  }
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    product_(cells_, x, y, energies);
+    robin_.add(x, y, energies);
   }
 
   const BilinearForm* form_;

@@ -147,6 +147,11 @@ class Sell final : public Operator<T> {
     if (energy != nullptr) *energy->data() = sum;
   }
 
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    multiply_columns_by_rows(sell_by_rows(matrix_, matrix_.columns.data(), nullptr), matrix_.entries_before(), x, y,
+                             energies);
+  }
+
   SellMatrix<Value> matrix_;
   Vector<T> diagonal_;
   MultiplyChunks<T, Value> multiply_chunks_;

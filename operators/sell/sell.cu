@@ -10,6 +10,7 @@
 #include "operators/sell/sell.hpp"
 #include "operators/sell/sell_matrix.hpp"
 #include "operators/sell/sell_shape.hpp"
+#include "operators/sparse/columns_by_rows.cuh"
 #include "operators/sparse/conversion.cuh"
 #include "operators/sparse/single_values.hpp"
 #include "operators/sparse/value_words.hpp"
@@ -30,21 +31,6 @@ struct Chunks {
   const Value* values;
   const std::int32_t* places;  ///< the row at each position; null where rows keep their order
   const std::int32_t* bases;   ///< the least column of each chunk; null where columns are whole
-};
-
-/// Where columns of 16 bits lie in a chunk [begin, end): two neighbouring entries of a row have theirs side by side, so
-/// that one load brings both. The last of an odd number lies as its value does.
-struct InPairs {
-  std::int64_t chunk_rows;
-
-  /// Of entry k of the `count` of a row, the row at `lane` of its chunk.
-  __device__ std::int64_t place(std::int64_t begin, std::int64_t lane, std::int64_t k, std::int64_t count) const {
-    const bool alone = k % 2 == 0 && k + 1 == count;
-    return alone ? begin + k * chunk_rows + lane : begin + k / 2 * 2 * chunk_rows + 2 * lane + k % 2;
-  }
-  __device__ std::int64_t operator()(std::int64_t at, std::int64_t begin, std::int64_t end) const {
-    return place(begin, (at - begin) % chunk_rows, (at - begin) / chunk_rows, (end - begin) / chunk_rows);
-  }
 };
 
 /// The sum of a row of `length` entries, which is at `lane` of a chunk that begins at `values` and `columns`; `at_once`
@@ -203,37 +189,6 @@ SellProduct<T, Column, Value> sell_product_of(int chunk_rows, double mean_length
           sell_kernel_of<T, Column, Value, many, true>(chunk_rows), block_threads};
 }
 
-/// The matrix by rows, for the loop inside one kernel.
-template <class Column, class Matrix>
-struct SellByRows {
-  using Value = Matrix;
-  std::int32_t rows, chunk_rows;
-  const std::int64_t* offsets;
-  const Column* columns;
-  const Matrix* values;
-  const std::int32_t *places, *bases;  ///< as in Chunks
-
-  struct Row {
-    std::int64_t begin;
-    std::int32_t lane, count, base, number;
-  };
-  __device__ Row find(std::int32_t position) const {
-    const std::int64_t chunk = position / chunk_rows, begin = offsets[chunk];
-    return {begin, position % chunk_rows, static_cast<std::int32_t>((offsets[chunk + 1] - begin) / chunk_rows),
-            bases == nullptr ? 0 : bases[chunk], places == nullptr ? position : places[position]};
-  }
-  __device__ std::int64_t at(const Row& row, std::int32_t k) const {
-    return row.begin + std::int64_t{k} * chunk_rows + row.lane;
-  }
-  __device__ std::int32_t column(const Row& row, std::int32_t k) const {
-    if constexpr (std::is_same_v<Column, std::uint16_t>)
-      return row.base + columns[InPairs{chunk_rows}.place(row.begin, row.lane, k, row.count)];
-    else
-      return columns[at(row, k)];
-  }
-  __device__ Value value(const Row& row, std::int32_t k) const { return values[at(row, k)]; }
-};
-
 template <class Column>
 __global__ void renumber_kernel(std::int64_t entries, const std::int32_t* positions, Column* columns) {
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
@@ -310,6 +265,15 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
     else
       product_(chunks(a_.columns.data(), nullptr), this->size(), x, y, energy);
   }
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    const double mean_length = static_cast<double>(a_.nonzeros) / std::max(1, this->size());
+    const auto multiply_with = [&](const auto* columns, const std::int32_t* bases) {
+      columns_product_.multiply<cuda::Neighbours::of_column>(sell_by_rows(a_, columns, bases), mean_length, x, y,
+                                                             energies);
+    };
+    bases_.size() > 0 ? multiply_with(narrow_columns_.data(), bases_.data())
+                      : multiply_with(a_.columns.data(), nullptr);
+  }
   template <class Column>
   Chunks<T, Column, Value> chunks(const Column* columns, const std::int32_t* bases) const {
     return {
@@ -319,9 +283,7 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
   template <class Column>
   std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns, const std::int32_t* bases) const {
     if (this->size() == 0 || this->size() > cuda::most_resident_rows()) return nullptr;
-    const Chunks<T, Column, Value> a = chunks(columns, bases);
-    return cuda::make_resident_cg<T>(
-        SellByRows<Column, Value>{this->size(), chunk_rows_, a.offsets, a.columns, a.values, a.places, a.bases});
+    return cuda::make_resident_cg<T>(sell_by_rows(a_, columns, bases));
   }
 
   SellMatrix<Value> a_;  ///< on the GPU
@@ -331,6 +293,7 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
   SellProduct<T, std::int32_t, Value> product_;
   Vector<std::int32_t> bases_;
   Vector<std::uint16_t> narrow_columns_;  ///< then there are no others
+  cuda::ColumnsProduct columns_product_;
 };
 
 template <std::floating_point T>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
 #include "operators/sparse/csr_matrix.hpp"
 #include "operators/sparse/stored_format.hpp"
@@ -62,6 +63,69 @@ struct SellMatrix {
     return [this](std::int64_t row) { return offsets[(row + chunk_rows - 1) / chunk_rows]; };
   }
 };
+
+/// Where columns of 16 bits lie in a chunk [begin, end): two neighbouring entries of a row have theirs side by side, so
+/// that one load brings both. The last of an odd number lies as its value does.
+struct InPairs {
+  std::int64_t chunk_rows;
+
+  /// Of entry k of the `count` of a row, the row at `lane` of its chunk.
+  constexpr std::int64_t place(std::int64_t begin, std::int64_t lane, std::int64_t k, std::int64_t count) const {
+    const bool alone = k % 2 == 0 && k + 1 == count;
+    return alone ? begin + k * chunk_rows + lane : begin + k / 2 * 2 * chunk_rows + 2 * lane + k % 2;
+  }
+  constexpr std::int64_t operator()(std::int64_t at, std::int64_t begin, std::int64_t end) const {
+    return place(begin, (at - begin) % chunk_rows, (at - begin) / chunk_rows, (end - begin) / chunk_rows);
+  }
+};
+
+/// The matrix by rows, as a product with several vectors and the loop inside one kernel see it. Columns have 32 bits,
+/// or 16 in pairs.
+template <class Column, class Number>
+struct SellByRows {
+  using Value = Number;
+  struct Row {
+    std::int64_t begin;
+    std::int32_t lane, count, base, number;
+  };
+  std::int32_t rows, chunk_rows, log_chunk_rows;
+  const std::int64_t* offsets;
+  const Column* columns;
+  const Value* values;
+  const std::int32_t* places;  ///< the row at each position; null where rows keep their order
+  const std::int32_t* bases;   ///< the least column of each chunk; null where columns are whole
+
+  constexpr Row find(std::int32_t position) const {
+    const std::int32_t chunk = position >> log_chunk_rows;
+    const std::int64_t begin = offsets[chunk];
+    return {begin, position & (chunk_rows - 1),
+            static_cast<std::int32_t>((offsets[chunk + 1] - begin) >> log_chunk_rows),
+            bases == nullptr ? 0 : bases[chunk], places == nullptr ? position : places[position]};
+  }
+  constexpr std::int64_t at(const Row& row, std::int32_t k) const {
+    return row.begin + std::int64_t{k} * chunk_rows + row.lane;
+  }
+  constexpr std::int32_t column(const Row& row, std::int32_t k) const {
+    if constexpr (sizeof(Column) == 2)
+      return row.base + columns[InPairs{chunk_rows}.place(row.begin, row.lane, k, row.count)];
+    else
+      return columns[at(row, k)];
+  }
+  constexpr Value value(const Row& row, std::int32_t k) const { return values[at(row, k)]; }
+};
+
+/// `matrix` with these columns, where they are not its own.
+template <std::floating_point T, class Column>
+SellByRows<Column, T> sell_by_rows(const SellMatrix<T>& matrix, const Column* columns, const std::int32_t* bases) {
+  return {static_cast<std::int32_t>(matrix.rows),
+          static_cast<std::int32_t>(matrix.chunk_rows),
+          std::countr_zero(static_cast<std::uint64_t>(matrix.chunk_rows)),
+          matrix.offsets.data(),
+          columns,
+          matrix.values.data(),
+          matrix.places.size() > 0 ? matrix.places.data() : nullptr,
+          bases};
+}
 
 /// Its offsets and places, columns and values apart. Rows are sorted by length within windows of sigma rows, 1 for
 /// none; where there are several windows, the chunks of each by their first rows, and then by length in runs.

@@ -12,6 +12,7 @@
 //     std::map<std::string, std::string> chosen() const;
 //     auto work() const;                              // on the host: the work before a row, see parallel_rows.hpp
 //     double multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const;
+//     ByRows by_rows() const;                         // for several vectors, see columns_by_rows.hpp
 //   };
 //
 // The constructor looks at the lengths of rows alone, so that an estimate can be made before the matrix is there.
@@ -24,6 +25,7 @@
 
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/sparse/columns_by_rows.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "operators/sparse/stored_diagonal.hpp"
 #include "operators/sparse/stored_footprint.hpp"
@@ -148,6 +150,9 @@ class StoredOnHost final : public StoredOperator<Format> {
     };
     const double sum = a.rows > 0 ? sum_over_row_blocks(a.rows, a.work(), rows_times_vector) : 0.0;
     if (energy != nullptr) *energy->data() = sum;
+  }
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    multiply_columns_by_rows(this->format().by_rows(), this->format().work(), x, y, energies);
   }
 };
 

@@ -4,6 +4,7 @@
 // their places here, at the GPU's bandwidth, which takes the source's memory beside the target's for a moment.
 
 #include "operators/backend/cuda/product.cuh"
+#include "operators/sparse/columns_by_rows.cuh"
 #include "operators/sparse/conversion.cuh"
 #include "operators/sparse/stored_format.hpp"
 
@@ -14,6 +15,7 @@ namespace femcg::operators::cuda {
 ///   static Matrix pointers(const Format&);
 ///   static Product<T, Matrix> product(const Format&);
 ///   static std::int64_t threads(const Format&);   // how many could work at once
+///   static constexpr Neighbours neighbours;       // in memory
 template <class Format, class Gpu>
 class StoredOnGpu final : public StoredOperator<Format> {
  public:
@@ -32,8 +34,14 @@ class StoredOnGpu final : public StoredOperator<Format> {
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     product_(Gpu::pointers(this->format()), Gpu::threads(this->format()), x, y, energy);
   }
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    const Format& a = this->format();
+    const double mean_length = static_cast<double>(a.nonzeros) / std::max(1, a.rows);
+    columns_product_.template multiply<Gpu::neighbours>(a.by_rows(), mean_length, x, y, energies);
+  }
 
   Product<T, typename Gpu::Matrix> product_;
+  ColumnsProduct columns_product_;
 };
 
 template <template <class> class Format, template <class> class Gpu, std::floating_point T>

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
+#include "operators/backend/column_operations.hpp"
 #include "operators/backend/permutation.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "operators/sparse/conversion.cuh"
@@ -38,6 +40,7 @@ using Owned = std::unique_ptr<std::remove_pointer_t<Pointer>, Destroy<destroy>>;
 using Handle = Owned<cusparseHandle_t, cusparseDestroy>;
 using MatrixDescription = Owned<cusparseSpMatDescr_t, cusparseDestroySpMat>;
 using VectorDescription = Owned<cusparseDnVecDescr_t, cusparseDestroyDnVec>;
+using DenseDescription = Owned<cusparseDnMatDescr_t, cusparseDestroyDnMat>;
 
 template <class T>
 constexpr cudaDataType value_type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
@@ -49,6 +52,32 @@ VectorDescription described(const Vector<T>& vector) {
   cusparseDnVecDescr_t made{};
   check(cusparseCreateDnVec(&made, vector.size(), const_cast<T*>(vector.data()), value_type<T>), "describing a vector");
   return VectorDescription(made);
+}
+
+/// Interleaved vectors are a dense matrix that lies row by row.
+template <std::floating_point T>
+DenseDescription described(const Columns<T>& columns) {
+  cusparseDnMatDescr_t made{};
+  check(cusparseCreateDnMat(&made, columns.rows(), columns.stride(), columns.stride(), const_cast<T*>(columns.data()),
+                            value_type<T>, CUSPARSE_ORDER_ROW),
+        "describing vectors");
+  return DenseDescription(made);
+}
+
+/// Seconds of one of so many products in a row, begun by `begin_product`, as are enough for a clock.
+template <class Begin>
+double seconds_of_product(const Begin& begin_product) {
+  constexpr double enough = 2e-3;
+  constexpr int few = 3, many = 100;
+  const auto seconds_of_each = [&](int products) {
+    synchronize(Device::cuda);
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < products; ++i) begin_product();
+    synchronize(Device::cuda);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / products;
+  };
+  seconds_of_each(1);
+  return seconds_of_each(static_cast<int>(std::clamp<double>(enough / seconds_of_each(few), few, many)));
 }
 
 constexpr int block_threads = 256;
@@ -128,6 +157,10 @@ class CusparseOperator : public Operator<T>, public WithVectorOperations<T> {
     return library_footprint<T>(this->size(), nonzeros_, entries, bytes + buffer_.bytes() + beside, bytes, bits);
   }
 
+  static constexpr T one_ = 1, zero_ = 0;
+  cusparseHandle_t handle() const { return handle_.get(); }
+  cusparseSpMatDescr_t matrix() const { return matrix_.get(); }
+
   std::int64_t nonzeros_;
   Vector<T> diagonal_;  ///< on the host, in the order of x and y
 
@@ -140,7 +173,6 @@ class CusparseOperator : public Operator<T>, public WithVectorOperations<T> {
     if (energy != nullptr) vector_operations().dot(x, y, *energy);
   }
 
-  static constexpr T one_ = 1, zero_ = 0;
   Handle handle_;
   MatrixDescription matrix_;
   cusparseSpMVAlg_t algorithm_ = CUSPARSE_SPMV_ALG_DEFAULT;
@@ -173,9 +205,54 @@ class CusparseCsr final : public CusparseOperator<T> {
   std::map<std::string, std::string> chosen() const override { return {{"index", std::to_string(bits_)}}; }
 
  private:
+  /// By the fastest of cuSPARSE's algorithms for vectors that lie row by row, which the first product of each number of
+  /// vectors finds out.
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    if (this->size() > 0) {
+      if (x.stride() != stride_) choose_algorithm(x, y);
+      multiply_with(algorithm_, x, y);
+    }
+    if (energies == nullptr) return;
+    ColumnScalars of(energies, x.stride(), Device::cuda);
+    column_operations<T>(Device::cuda).dot(x, y, of);
+  }
+  void choose_algorithm(const Columns<T>& x, Columns<T>& y) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const cusparseSpMMAlg_t algorithm : {CUSPARSE_SPMM_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG2, CUSPARSE_SPMM_CSR_ALG3}) {
+      if (!prepare(algorithm, x, y)) continue;
+      const double seconds = seconds_of_product([&] { multiply_with(algorithm, x, y); });
+      if (seconds >= least) continue;
+      least = seconds;
+      algorithm_ = algorithm;
+    }
+    if (!prepare(algorithm_, x, y)) throw std::runtime_error("cuSPARSE has no product with several vectors");
+    stride_ = x.stride();
+  }
+  /// Whether cuSPARSE has it for such indices.
+  bool prepare(cusparseSpMMAlg_t algorithm, const Columns<T>& x, Columns<T>& y) const {
+    std::size_t bytes = 0;
+    if (cusparseSpMM_bufferSize(this->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                &this->one_, this->matrix(), described(x).get(), &this->zero_, described(y).get(),
+                                value_type<T>, algorithm, &bytes) != CUSPARSE_STATUS_SUCCESS)
+      return false;
+    columns_buffer_ = Vector<char>(static_cast<std::int64_t>(bytes), Device::cuda);
+    return cusparseSpMM_preprocess(this->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                   &this->one_, this->matrix(), described(x).get(), &this->zero_, described(y).get(),
+                                   value_type<T>, algorithm, columns_buffer_.data()) == CUSPARSE_STATUS_SUCCESS;
+  }
+  void multiply_with(cusparseSpMMAlg_t algorithm, const Columns<T>& x, Columns<T>& y) const {
+    check(cusparseSpMM(this->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &this->one_,
+                       this->matrix(), described(x).get(), &this->zero_, described(y).get(), value_type<T>, algorithm,
+                       columns_buffer_.data()),
+          "a product with several vectors in cuSPARSE");
+  }
+
   int bits_;
   Vector<char> offsets_, columns_;
   Vector<T> values_;
+  mutable int stride_ = 0;  ///< for which the algorithm was chosen
+  mutable cusparseSpMMAlg_t algorithm_ = CUSPARSE_SPMM_CSR_ALG2;
+  mutable Vector<char> columns_buffer_;
 };
 
 template <class T, class Index>
@@ -226,7 +303,9 @@ class CusparseSell final : public CusparseOperator<T> {
     for (const SliceLayout& layout : layouts) {
       store(source, layout, index);
       if (layouts.size() == 1) return;
-      const double seconds = seconds_of_product();
+      const Vector<T> x = zeros_on_gpu<T>(this->size());
+      Vector<T> y(this->size(), Device::cuda);
+      const double seconds = seconds_of_product([&] { this->apply(x, y); });
       if (seconds >= gain * least) continue;
       least = seconds;
       fastest = &layout;
@@ -268,21 +347,20 @@ class CusparseSell final : public CusparseOperator<T> {
     synchronize(Device::cuda);  // before the order goes
   }
 
-  /// Of enough products in a row for a clock.
-  double seconds_of_product() const {
-    constexpr double enough = 2e-3;
-    constexpr int few = 3, many = 100;
-    const Vector<T> x = zeros_on_gpu<T>(this->size());
-    Vector<T> y(this->size(), Device::cuda);
-    const auto seconds_of_each = [&](int products) {
-      synchronize(Device::cuda);
-      const auto begin = std::chrono::steady_clock::now();
-      for (int i = 0; i < products; ++i) this->apply(x, y);
-      synchronize(Device::cuda);
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / products;
-    };
-    seconds_of_each(1);
-    return seconds_of_each(static_cast<int>(std::clamp<double>(enough / seconds_of_each(few), few, many)));
+  /// cuSPARSE has no product of sliced ELLPACK with several vectors: they are multiplied one after the other.
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    if (one_x_.size() == 0) {
+      one_x_ = Vector<T>(this->size(), Device::cuda);
+      one_y_ = Vector<T>(this->size(), Device::cuda);
+    }
+    for (int c = 0; c < x.count(); ++c) {
+      get_column(x, c, {}, one_x_);
+      this->apply(one_x_, one_y_);
+      set_column(one_y_, {}, c, y);
+    }
+    if (energies == nullptr) return;
+    ColumnScalars of(energies, x.stride(), Device::cuda);
+    column_operations<T>(Device::cuda).dot(x, y, of);
   }
 
   std::int64_t height_, sigma_;
@@ -291,6 +369,7 @@ class CusparseSell final : public CusparseOperator<T> {
   Vector<T> values_;
   std::shared_ptr<const Vector<std::int32_t>> row_at_;  ///< on the host; null where rows keep their order
   Vector<std::int32_t> ordering_;
+  mutable Vector<T> one_x_, one_y_;  ///< one of several vectors
 };
 
 template <std::floating_point T>

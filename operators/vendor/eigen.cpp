@@ -145,6 +145,16 @@ class EigenOperator final : public Operator<T>, public WithVectorOperations<T> {
     to.noalias() = matrix_ * as_eigen(x);
     if (energy != nullptr) *energy->data() = as_eigen(x).dot(to);
   }
+  /// Eigen multiplies with a dense matrix of rows, which is what interleaved vectors are.
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    using Rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    const Eigen::Map<const Rows> from(x.data(), x.rows(), x.stride());
+    Eigen::Map<Rows> to(y.data(), y.rows(), y.stride());
+    to.noalias() = matrix_ * from;
+    if (energies != nullptr)
+      Eigen::Map<Eigen::VectorXd>(energies, x.stride()) =
+          from.cwiseProduct(to).colwise().sum().transpose().template cast<double>();
+  }
 
   std::shared_ptr<const CsrMatrix<T>> shared_;
   As<Index> offsets_, columns_;

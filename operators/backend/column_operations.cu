@@ -1,0 +1,230 @@
+// The passes of CG on several systems, on the GPU. A thread takes 16 bytes of a row at a time, and has the same columns
+// of all its rows. Words read and written per unknown and column: start 2, update 3, direction 5, dot 2, and the
+// diagonal once for all columns. Sums are in double precision and in fixed order.
+
+#include "operators/backend/column_operations.hpp"
+#include "operators/backend/cuda/column_sums.cuh"
+#include "operators/backend/cuda/step_length.cuh"
+
+namespace femcg::operators {
+
+namespace {
+
+constexpr int block_threads = 256;
+
+/// One pack of a row a thread.
+template <class T, int stride>
+using Share = cuda::RowShare<T, stride, cuda::threads_per_warp>;
+
+/// body(row, lane) for every pack, in strides of the grid, which are whole rows.
+template <class Share, class Body>
+__device__ void for_packs(std::int64_t rows, const Body& body) {
+  static_assert(Share::packs == 1);
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows * Share::lanes; i += threads)
+    body(i / Share::lanes, static_cast<int>(i % Share::lanes));
+}
+
+template <class T>
+__device__ T diagonal_entry(const T* inverse_diagonal, std::int64_t row) {
+  return inverse_diagonal == nullptr ? T(1) : __ldg(inverse_diagonal + row);
+}
+
+/// What a thread has to do with its columns: a / b, or 0 where they do not run.
+template <class T, class Share>
+struct StepLengths {
+  T of[Share::width];
+  __device__ StepLengths(const double* a, const double* b, const double* running) {
+    const int lane = static_cast<int>(threadIdx.x) % Share::lanes;
+#pragma unroll
+    for (int j = 0; j < Share::width; ++j) {
+      const int c = Share::column(0, lane, j);
+      of[j] = running[c] != 0 ? static_cast<T>(cuda::step_length(a[c], b[c])) : T(0);
+    }
+  }
+};
+
+template <class T, int stride>
+__global__ void __launch_bounds__(block_threads) start_kernel(std::int64_t rows, const T* r, const T* inverse_diagonal,
+                                                              T* p, double* rz, double* rr, cuda::ColumnParts parts) {
+  using S = Share<T, stride>;
+  double sums[2][S::packs][S::width] = {};
+  for_packs<S>(rows, [&](std::int64_t row, int lane) {
+    const T solve = diagonal_entry(inverse_diagonal, row);
+    const typename S::Part of_r = S::load(r + row * stride, lane);
+    typename S::Part of_p;
+#pragma unroll
+    for (int j = 0; j < S::width; ++j) {
+      of_p.of[0][j] = solve * of_r.of[0][j];
+      sums[0][0][j] += static_cast<double>(of_r.of[0][j]) * static_cast<double>(of_p.of[0][j]);
+      sums[1][0][j] += static_cast<double>(of_r.of[0][j]) * static_cast<double>(of_r.of[0][j]);
+    }
+    S::store(of_p, p + row * stride, lane);
+  });
+  cuda::sum_columns_of_grid<S>(sums, parts, [&](int n, int c, double sum) { (n == 0 ? rz : rr)[c] = sum; });
+}
+
+template <class T, int stride>
+__global__ void __launch_bounds__(block_threads)
+    update_kernel(std::int64_t rows, const double* rz, const double* energy, const double* running, const T* q,
+                  const T* inverse_diagonal, T* r, double* new_rz, double* rr, cuda::ColumnParts parts) {
+  using S = Share<T, stride>;
+  const StepLengths<T, S> alpha(rz, energy, running);
+  double sums[2][S::packs][S::width] = {};
+  for_packs<S>(rows, [&](std::int64_t row, int lane) {
+    const T solve = diagonal_entry(inverse_diagonal, row);
+    const typename S::Part of_q = S::load(q + row * stride, lane);
+    typename S::Part of_r = S::load(r + row * stride, lane);
+#pragma unroll
+    for (int j = 0; j < S::width; ++j) {
+      of_r.of[0][j] -= alpha.of[j] * of_q.of[0][j];
+      sums[0][0][j] += static_cast<double>(of_r.of[0][j]) * static_cast<double>(solve * of_r.of[0][j]);
+      sums[1][0][j] += static_cast<double>(of_r.of[0][j]) * static_cast<double>(of_r.of[0][j]);
+    }
+    S::store(of_r, r + row * stride, lane);
+  });
+  cuda::sum_columns_of_grid<S>(sums, parts, [&](int n, int c, double sum) { (n == 0 ? new_rz : rr)[c] = sum; });
+}
+
+template <class T, int stride>
+__global__ void __launch_bounds__(block_threads)
+    direction_kernel(std::int64_t rows, const double* rz, const double* energy, const double* new_rz,
+                     const double* running, const T* r, const T* inverse_diagonal, T* p, T* x) {
+  using S = Share<T, stride>;
+  const StepLengths<T, S> alpha(rz, energy, running), beta(new_rz, rz, running);
+  for_packs<S>(rows, [&](std::int64_t row, int lane) {
+    const T solve = diagonal_entry(inverse_diagonal, row);
+    const typename S::Part of_r = S::load(r + row * stride, lane);
+    typename S::Part of_p = S::load(p + row * stride, lane), of_x = S::load(x + row * stride, lane);
+#pragma unroll
+    for (int j = 0; j < S::width; ++j) {
+      of_x.of[0][j] += alpha.of[j] * of_p.of[0][j];
+      of_p.of[0][j] = solve * of_r.of[0][j] + beta.of[j] * of_p.of[0][j];
+    }
+    S::store(of_x, x + row * stride, lane);
+    S::store(of_p, p + row * stride, lane);
+  });
+}
+
+template <class T, int stride>
+__global__ void __launch_bounds__(block_threads)
+    dot_kernel(std::int64_t rows, const T* a, const T* b, double* result, cuda::ColumnParts parts) {
+  using S = Share<T, stride>;
+  double sums[1][S::packs][S::width] = {};
+  for_packs<S>(rows, [&](std::int64_t row, int lane) {
+    const typename S::Part of_a = S::load(a + row * stride, lane), of_b = S::load(b + row * stride, lane);
+#pragma unroll
+    for (int j = 0; j < S::width; ++j)
+      sums[0][0][j] += static_cast<double>(of_a.of[0][j]) * static_cast<double>(of_b.of[0][j]);
+  });
+  cuda::sum_columns_of_grid<S>(sums, parts, [&](int, int c, double sum) { result[c] = sum; });
+}
+
+template <class T, int stride>
+__global__ void __launch_bounds__(block_threads)
+    chebyshev_first_kernel(std::int64_t rows, T b, const T* r, const T* inverse_diagonal, T* d, T* z) {
+  using S = Share<T, stride>;
+  for_packs<S>(rows, [&](std::int64_t row, int lane) {
+    const T factor = b * __ldg(inverse_diagonal + row);
+    typename S::Part of_d = S::load(r + row * stride, lane);
+#pragma unroll
+    for (int j = 0; j < S::width; ++j) of_d.of[0][j] *= factor;
+    S::store(of_d, d + row * stride, lane);
+    S::store(of_d, z + row * stride, lane);
+  });
+}
+
+template <class T, int stride>
+__global__ void __launch_bounds__(block_threads)
+    chebyshev_next_kernel(std::int64_t rows, T a, T b, const T* r, const T* q, const T* inverse_diagonal, T* d, T* z) {
+  using S = Share<T, stride>;
+  for_packs<S>(rows, [&](std::int64_t row, int lane) {
+    const T factor = b * __ldg(inverse_diagonal + row);
+    const typename S::Part of_r = S::load(r + row * stride, lane), of_q = S::load(q + row * stride, lane);
+    typename S::Part of_d = S::load(d + row * stride, lane), of_z = S::load(z + row * stride, lane);
+#pragma unroll
+    for (int j = 0; j < S::width; ++j) {
+      of_d.of[0][j] = a * of_d.of[0][j] + factor * (of_r.of[0][j] - of_q.of[0][j]);
+      of_z.of[0][j] += of_d.of[0][j];
+    }
+    S::store(of_d, d + row * stride, lane);
+    S::store(of_z, z + row * stride, lane);
+  });
+}
+
+template <class T>
+const T* data_of(const Vector<T>* vector) {
+  return vector != nullptr ? vector->data() : nullptr;
+}
+
+template <std::floating_point T>
+class CudaColumnOperations final : public ColumnOperations<T> {
+ public:
+  CudaColumnOperations() : parts_(most_blocks(), 2 * Columns<T>::most) {}
+
+  void start(const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p,
+             CgColumnScalars& first) const override {
+    with_any_stride(r.stride(), [&]<int stride>() {
+      launch(start_kernel<T, stride>, r, r.rows(), r.data(), data_of(inverse_diagonal), p.data(), first.rz.data(),
+             first.rr.data(), parts_.parts());
+    });
+  }
+  void update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
+              const Vector<T>* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override {
+    with_any_stride(r.stride(), [&]<int stride>() {
+      launch(update_kernel<T, stride>, r, r.rows(), now.rz.data(), now.energy.data(), running.data(), q.data(),
+             data_of(inverse_diagonal), r.data(), next.rz.data(), next.rr.data(), parts_.parts());
+    });
+  }
+  void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
+                 const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p, Columns<T>& x) const override {
+    with_any_stride(r.stride(), [&]<int stride>() {
+      launch(direction_kernel<T, stride>, r, r.rows(), now.rz.data(), now.energy.data(), next.rz.data(), running.data(),
+             r.data(), data_of(inverse_diagonal), p.data(), x.data());
+    });
+  }
+  void chebyshev_first(double b, const Columns<T>& r, const Vector<T>& inverse_diagonal, Columns<T>& d,
+                       Columns<T>& z) const override {
+    with_any_stride(r.stride(), [&]<int stride>() {
+      launch(chebyshev_first_kernel<T, stride>, r, r.rows(), static_cast<T>(b), r.data(), inverse_diagonal.data(),
+             d.data(), z.data());
+    });
+  }
+  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q, const Vector<T>& inverse_diagonal,
+                      Columns<T>& d, Columns<T>& z) const override {
+    with_any_stride(r.stride(), [&]<int stride>() {
+      launch(chebyshev_next_kernel<T, stride>, r, r.rows(), static_cast<T>(a), static_cast<T>(b), r.data(), q.data(),
+             inverse_diagonal.data(), d.data(), z.data());
+    });
+  }
+  void dot(const Columns<T>& a, const Columns<T>& b, ColumnScalars& result) const override {
+    with_any_stride(a.stride(), [&]<int stride>() {
+      launch(dot_kernel<T, stride>, a, a.rows(), a.data(), b.data(), result.data(), parts_.parts());
+    });
+  }
+
+ private:
+  /// Blocks that the GPU holds at once, eight a multiprocessor; at least one, which writes the sums.
+  static std::int64_t most_blocks() { return std::int64_t{8} * cuda::multiprocessors(); }
+  template <class... Parameters, class... Arguments>
+  static void launch(void (*kernel)(Parameters...), const Columns<T>& of, Arguments&&... arguments) {
+    const std::int64_t packs = of.entries().bytes() / 16;
+    const std::int64_t blocks = std::clamp<std::int64_t>(packs / block_threads, 1, most_blocks());
+    cuda::launch(kernel, blocks, block_threads, 0, std::forward<Arguments>(arguments)...);
+  }
+
+  mutable cuda::ColumnPartsStorage parts_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+const ColumnOperations<T>& cuda_column_operations() {
+  static const CudaColumnOperations<T> on_gpu;
+  return on_gpu;
+}
+
+template const ColumnOperations<double>& cuda_column_operations();
+template const ColumnOperations<float>& cuda_column_operations();
+
+}  // namespace femcg::operators

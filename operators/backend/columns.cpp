@@ -1,0 +1,41 @@
+#include "operators/backend/columns.hpp"
+
+#include "operators/backend/parallel_rows.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// body(i, places[i]) for all rows, in parallel.
+template <class Body>
+void for_places(std::int64_t rows, const Vector<std::int32_t>& places, const Body& body) {
+  const std::int32_t* at = places.size() > 0 ? places.data() : nullptr;
+  for_row_blocks(rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) body(i, at != nullptr ? at[i] : i);
+  });
+}
+
+}  // namespace
+
+template <std::floating_point T>
+void set_column(const Vector<T>& from, const Vector<std::int32_t>& places, int c, Columns<T>& to) {
+  assert(from.size() == to.rows() && from.device() == to.device() && c < to.stride());
+  if (to.device() == Device::cuda) return cuda_set_column(from, places, c, to);
+  for_places(to.rows(), places,
+             [&](std::int64_t i, std::int64_t place) { to.data()[i * to.stride() + c] = from[place]; });
+}
+
+template <std::floating_point T>
+void get_column(const Columns<T>& from, int c, const Vector<std::int32_t>& places, Vector<T>& to) {
+  assert(to.size() == from.rows() && from.device() == to.device() && c < from.stride());
+  if (from.device() == Device::cuda) return cuda_get_column(from, c, places, to);
+  for_places(from.rows(), places,
+             [&](std::int64_t i, std::int64_t place) { to[place] = from.data()[i * from.stride() + c]; });
+}
+
+template void set_column(const Vector<double>&, const Vector<std::int32_t>&, int, Columns<double>&);
+template void set_column(const Vector<float>&, const Vector<std::int32_t>&, int, Columns<float>&);
+template void get_column(const Columns<double>&, int, const Vector<std::int32_t>&, Vector<double>&);
+template void get_column(const Columns<float>&, int, const Vector<std::int32_t>&, Vector<float>&);
+
+}  // namespace femcg::operators
