@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "solver/benchmark/entries.hpp"
+#include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/problem/problem.hpp"
@@ -118,6 +119,9 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
       files.note(made->remarks());
     }
     const Problem& problem = *made->problem;
+    if (resolved.solver.method == CgMethod::batched)
+      throw InputError(at_place(resolved.solver.method_place,
+                                "femcg compare times CG for one right-hand side; leave out solver.cg: batched"));
     const System system{&problem.form(),
                         nullptr,
                         made->has_load() ? &problem.load() : nullptr,

@@ -10,11 +10,13 @@
 #include "mesh/vtu.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/forms/element_matrices.hpp"
+#include "operators/persistent/persistent_cg.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/coefficients/field.hpp"
+#include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
@@ -67,8 +69,9 @@ template <std::floating_point T>
 MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device,
                        const std::optional<operators::MatrixRows<T>>& rows) {
   const SolverChoice& solver = resolved.solver;
-  const MemoryUser user{operators::find_operator(solver.op.name),        &solver.op.options, device,
-                        find_preconditioner(solver.preconditioner.name), solver.method,      solver.loop};
+  const MemoryUser user{operators::find_operator(solver.op.name),         &solver.op.options, device,
+                        find_preconditioner(solver.preconditioner.name),  solver.method,      solver.loop,
+                        static_cast<std::int64_t>(problem.loads().size())};
   MemoryEstimate need =
       placed(solver.op.place, [&] { return need_of_run<T>(user, problem.form(), rows ? &*rows : nullptr); });
   placed(solver.loop_place, [&] { require_loop(need, user); });
@@ -123,35 +126,105 @@ std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, cons
   });
 }
 
-/// Has CG say how far it is, and end where the user wants it to.
-template <std::floating_point T>
-void watch(CgOptions<T>& options, const std::string& load, Progress& progress, const StopRequested& stop) {
-  options.monitor = [&progress, &stop, load, tolerance = options.tolerance](const Iteration& iteration) {
-    if (progress.due())
-      progress.update(fmt::format("{}CG iteration {}, relative residual {:.2e} (to {:.0e}), {:.0f} iterations/s", load,
-                                  iteration.number, iteration.relative_residual, tolerance,
-                                  static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9)));
-    return !stop();
-  };
+/// How far CG is; `which` ends with a comma and a space where it is not empty.
+template <class Iteration>
+std::string reached(const std::string& which, const Iteration& iteration, double tolerance) {
+  return fmt::format("{}CG iteration {}, relative residual {:.2e} (to {:.0e}), {:.0f} iterations/s", which,
+                     iteration.number, iteration.relative_residual, tolerance,
+                     static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9));
 }
 
-/// Solves A x = b for one load and returns the unknowns in double precision.
+/// The load as the operator's precision takes it, on the host.
 template <std::floating_point T>
-std::vector<double> solve(const Case& resolved, const Problem& problem, const Load& of, const operators::Operator<T>& a,
-                          CgOptions<T> options, Record& record, CgResult& result) {
-  const ScaledLoad scaled = scaled_load(of.values());
-  operators::Vector<T> load(problem.form().unknowns);
-  std::ranges::transform(scaled.values, load.data(), [](double value) { return static_cast<T>(value); });
-  const operators::Vector<T> b = timed(record.seconds.transfer, [&] { return operators::copied(load, record.device); });
-  options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x, scaled.values); };
-  std::vector<double> solution;
-  try {
-    result = timed(record.seconds.solve, [&] { return conjugate_gradients(a, b, solution, options); });
-  } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
-    throw InputError(at_place(resolved.solver.loop_place, error.what()));
+operators::Vector<T> rounded(const std::vector<double>& values) {
+  operators::Vector<T> load(static_cast<std::int64_t>(values.size()));
+  std::ranges::transform(values, load.data(), [](double value) { return static_cast<T>(value); });
+  return load;
+}
+
+/// The unknowns of each load, and how CG ended; of the loads that were begun.
+struct Solutions {
+  std::vector<std::vector<double>> unknowns;
+  std::vector<CgResult> results;
+};
+
+/// Solves A x = b for one load after the other.
+template <std::floating_point T>
+Solutions solve_in_turn(const Case& resolved, const Problem& problem, const operators::Operator<T>& a,
+                        const Preconditioner<T>& preconditioner, Progress& progress, const StopRequested& stop,
+                        Record& record) {
+  CgOptions<T> options;
+  options.tolerance = resolved.solver.tolerance;
+  options.max_iterations = resolved.solver.max_iterations;
+  options.method = resolved.solver.method;
+  options.loop = resolved.solver.loop;
+  options.preconditioner = &preconditioner;
+  Solutions solutions;
+  for (const Load& load : problem.loads()) {
+    const std::string which = load.name().empty() ? "" : fmt::format("load {}, ", in_quotes(load.name()));
+    options.monitor = [&](const Iteration& iteration) {
+      if (progress.due()) progress.update(reached(which, iteration, options.tolerance));
+      return !stop();
+    };
+    const ScaledLoad scaled = scaled_load(load.values());
+    const operators::Vector<T> b =
+        timed(record.seconds.transfer, [&] { return operators::copied(rounded<T>(scaled.values), record.device); });
+    options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x, scaled.values); };
+    std::vector<double> solution;
+    try {
+      solutions.results.push_back(
+          timed(record.seconds.solve, [&] { return conjugate_gradients(a, b, solution, options); }));
+    } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
+      throw InputError(at_place(resolved.solver.loop_place, error.what()));
+    }
+    scale(solution, -scaled.exponent);
+    solutions.unknowns.push_back(std::move(solution));
+    if (solutions.results.back().reason == StopReason::interrupted) break;
   }
-  scale(solution, -scaled.exponent);
-  return solution;
+  return solutions;
+}
+
+/// Solves A x = b for all loads at once.
+template <std::floating_point T>
+Solutions solve_batched(const Case& resolved, const Problem& problem, const operators::Operator<T>& a,
+                        const Preconditioner<T>& preconditioner, Progress& progress, const StopRequested& stop,
+                        Record& record) {
+  std::vector<ScaledLoad> scaled;
+  std::vector<operators::Vector<T>> b;
+  for (const Load& load : problem.loads()) {
+    scaled.push_back(scaled_load(load.values()));
+    b.push_back(rounded<T>(scaled.back().values));
+  }
+  BatchedCgOptions<T> options;
+  options.tolerance = resolved.solver.tolerance;
+  options.max_iterations = resolved.solver.max_iterations;
+  options.preconditioner = &preconditioner;
+  options.true_residual = [&](std::size_t load, const std::vector<double>& x) {
+    return problem.residual(x, scaled[load].values);
+  };
+  options.monitor = [&](const BatchedIteration& iteration) {
+    if (progress.due())
+      progress.update(
+          reached(fmt::format("{} of {} loads, ", iteration.running, b.size()), iteration, options.tolerance));
+    return !stop();
+  };
+  Solutions solutions;
+  solutions.results =
+      timed(record.seconds.solve, [&] { return batched_conjugate_gradients<T>(a, b, solutions.unknowns, options); });
+  solutions.unknowns.resize(solutions.results.size());
+  for (std::size_t i = 0; i < solutions.unknowns.size(); ++i) scale(solutions.unknowns[i], -scaled[i].exponent);
+  return solutions;
+}
+
+/// Whether all loads are solved at once: where that was asked for, or there are several and no loop inside one kernel,
+/// which takes them one after the other.
+template <std::floating_point T>
+bool solves_batched(const Case& resolved, const Problem& problem, const operators::Operator<T>& a,
+                    const Preconditioner<T>& preconditioner) {
+  const SolverChoice& solver = resolved.solver;
+  if (solver.method != CgMethod::automatic) return solver.method == CgMethod::batched;
+  if (problem.loads().size() < 2 || solver.loop == CgLoop::resident) return false;
+  return solver.loop == CgLoop::launched || !preconditioner.is_fused() || operators::persistent_cg(a) == nullptr;
 }
 
 /// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before
@@ -167,25 +240,21 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   const auto preconditioner =
       timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
   record.preconditioner_chosen = preconditioner->chosen();
-
-  CgOptions<T> options;
-  options.tolerance = resolved.solver.tolerance;
-  options.max_iterations = resolved.solver.max_iterations;
-  options.method = resolved.solver.method;
-  options.loop = resolved.solver.loop;
-  options.preconditioner = preconditioner.get();
   const ProcessorTime before = processor_time();
+  Solutions found = solves_batched(resolved, problem, *a, *preconditioner)
+                        ? solve_batched(resolved, problem, *a, *preconditioner, progress, stop, record)
+                        : solve_in_turn(resolved, problem, *a, *preconditioner, progress, stop, record);
   std::vector<std::vector<double>> solutions;
-  bool interrupted = false;
-  for (const Load& load : problem.loads()) {
+  const bool interrupted = found.results.back().reason == StopReason::interrupted;
+  for (std::size_t i = 0; i < problem.loads().size(); ++i) {
+    const Load& load = problem.loads()[i];
+    const bool begun = i < found.results.size();
     CgResult result;
     result.reason = StopReason::interrupted;
-    const bool begun = !interrupted;
     if (begun) {
-      const std::string which = load.name().empty() ? "" : fmt::format("load {}, ", in_quotes(load.name()));
-      watch(options, which, progress, stop);
-      solutions.push_back(problem.to_dofs(solve(resolved, problem, load, *a, options, record, result), load));
-      interrupted = result.reason == StopReason::interrupted;
+      result = std::move(found.results[i]);
+      solutions.push_back(problem.to_dofs(found.unknowns[i], load));
+      found.unknowns[i] = {};
     }
     if (load.name().empty())
       record.solve = std::move(result);

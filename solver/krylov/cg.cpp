@@ -21,7 +21,17 @@ using operators::Operator;
 using operators::Vector;
 
 std::string_view name(CgMethod method) {
-  return method == CgMethod::automatic ? "auto" : method == CgMethod::classic ? "classic" : "single-reduction";
+  switch (method) {
+    case CgMethod::automatic:
+      return "auto";
+    case CgMethod::classic:
+      return "classic";
+    case CgMethod::single_reduction:
+      return "single-reduction";
+    case CgMethod::batched:
+      return "batched";
+  }
+  return "";
 }
 std::string_view name(CgLoop loop) {
   return loop == CgLoop::automatic ? "auto" : loop == CgLoop::launched ? "launched" : "resident";

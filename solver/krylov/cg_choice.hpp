@@ -4,9 +4,10 @@
 
 namespace femcg::solver {
 
-/// The recurrences: Hestenes & Stiefel 1952, whose iteration has two sums that wait for one another and moves least; or
-/// Chronopoulos & Gear 1989, with one, for small systems on a GPU, where waiting is all that costs.
-enum class CgMethod { automatic, classic, single_reduction };
+/// The recurrences: Hestenes & Stiefel 1952, whose iteration has two sums that wait for one another and moves least;
+/// Chronopoulos & Gear 1989, with one, for small systems on a GPU, where waiting is all that costs; or the first for
+/// several right-hand sides at once.
+enum class CgMethod { automatic, classic, single_reduction, batched };
 std::string_view name(CgMethod method);
 
 /// How iterations come to the device: each pass a launch of its own, or all inside one kernel (GPU, single-reduction,

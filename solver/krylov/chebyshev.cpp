@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "operators/backend/column_operations.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "operators/ordering.hpp"
 #include "solver/messages/error.hpp"
@@ -17,6 +18,7 @@
 namespace femcg::solver {
 
 using operators::CgScalars;
+using operators::Columns;
 using operators::Device;
 using operators::Operator;
 using operators::OptionDescription;
@@ -135,6 +137,22 @@ class Chebyshev final : public Preconditioner<T> {
       rho = next;
     }
   }
+  /// Its vectors are made with the first that have so many columns.
+  void solve_columns(const Columns<T>& r, Columns<T>& z) const override {
+    const operators::ColumnOperations<T>& operations = operators::column_operations<T>(a_.device());
+    if (d_columns_.stride() != r.stride() || d_columns_.rows() != r.rows()) {
+      d_columns_ = Columns<T>(r.rows(), r.count(), r.device());
+      q_columns_ = Columns<T>(r.rows(), r.count(), r.device());
+    }
+    operations.chebyshev_first(1 / theta_, r, inverse_diagonal_, d_columns_, z);
+    double rho = delta_ / theta_;
+    for (int step = 1; step < degree_; ++step) {
+      const double next = 1 / (2 * theta_ / delta_ - rho);
+      a_.apply(z, q_columns_);
+      operations.chebyshev_next(next * rho, 2 * next / delta_, r, q_columns_, inverse_diagonal_, d_columns_, z);
+      rho = next;
+    }
+  }
 
   const Operator<T>& a_;
   int degree_;
@@ -142,6 +160,7 @@ class Chebyshev final : public Preconditioner<T> {
   Vector<T> inverse_diagonal_;
   double largest_, theta_, delta_;
   mutable Vector<T> d_, q_;  ///< the last step, and A z
+  mutable Columns<T> d_columns_, q_columns_;
 };
 
 }  // namespace

@@ -7,28 +7,48 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "operators/backend/column_operations.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "solver/krylov/chebyshev.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {
 
+using operators::Columns;
 using operators::Operator;
 using operators::Options;
 using operators::Vector;
 
+namespace {
+
+/// Of what a preconditioner is applied to; throws std::invalid_argument.
+template <class Vectors>
+void check_operands(std::int64_t rows, operators::Device device, const Vectors& r, std::int64_t rows_of_r,
+                    const Vectors& z, std::int64_t rows_of_z) {
+  for (const std::int64_t there : {rows_of_r, rows_of_z})
+    if (there != rows)
+      throw std::invalid_argument(
+          fmt::format("a preconditioner of {} rows cannot be applied to a vector of {} entries", rows, there));
+  if (rows > 0 && (r.device() != device || z.device() != device))
+    throw std::invalid_argument("a preconditioner and the vectors that it is applied to must live on one device");
+  if (rows > 0 && r.data() == z.data())
+    throw std::invalid_argument("a preconditioner cannot write its result over the vector that it is applied to");
+}
+
+}  // namespace
+
 template <std::floating_point T>
 void Preconditioner<T>::apply(const Vector<T>& r, Vector<T>& z) const {
-  for (const Vector<T>* vector : {&r, static_cast<const Vector<T>*>(&z)}) {
-    if (vector->size() != size_)
-      throw std::invalid_argument(fmt::format("a preconditioner of {} rows cannot be applied to a vector of {} entries",
-                                              size_, vector->size()));
-    if (size_ > 0 && vector->device() != device_)
-      throw std::invalid_argument("a preconditioner and the vectors that it is applied to must live on one device");
-  }
-  if (size_ > 0 && r.data() == z.data())
-    throw std::invalid_argument("a preconditioner cannot write its result over the vector that it is applied to");
+  check_operands(size_, device_, r, r.size(), z, z.size());
   solve(r, z);
+}
+
+template <std::floating_point T>
+void Preconditioner<T>::apply(const Columns<T>& r, Columns<T>& z) const {
+  check_operands(size_, device_, r, r.rows(), z, z.rows());
+  if (r.stride() != z.stride())
+    throw std::invalid_argument("what a preconditioner is applied to and its result must have as many columns");
+  solve_columns(r, z);
 }
 
 template <std::floating_point T>
@@ -57,6 +77,7 @@ class Identity final : public Preconditioner<T> {
 
  private:
   void solve(const Vector<T>& r, Vector<T>& z) const override { operators::copy(r, z); }
+  void solve_columns(const Columns<T>& r, Columns<T>& z) const override { operators::copy(r.entries(), z.entries()); }
 };
 
 template <std::floating_point T>
@@ -65,7 +86,7 @@ class Jacobi final : public Preconditioner<T> {
   explicit Jacobi(const Operator<T>& a)
       : Preconditioner<T>(a.size(), a.device()),
         inverse_diagonal_(inverse_diagonal_of(a, "jacobi")),
-        unused_(operators::CgScalars::count, a.device()) {}
+        unused_(operators::CgColumnScalars::count * Columns<T>::most, a.device()) {}
   const Vector<T>* inverse_diagonal() const override { return &inverse_diagonal_; }
   PreconditionerCost cost() const override { return {0, 3}; }
 
@@ -73,6 +94,10 @@ class Jacobi final : public Preconditioner<T> {
   void solve(const Vector<T>& r, Vector<T>& z) const override {
     operators::CgScalars norms(unused_, 0);
     operators::vector_operations<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
+  }
+  void solve_columns(const Columns<T>& r, Columns<T>& z) const override {
+    operators::CgColumnScalars norms(unused_, 0, r.stride());
+    operators::column_operations<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
   }
 
   Vector<T> inverse_diagonal_;

@@ -36,6 +36,9 @@ class Preconditioner {
   /// std::invalid_argument where sizes or devices do not match, or r and z are one vector.
   void apply(const operators::Vector<T>& r, operators::Vector<T>& z) const;
 
+  /// The same for several vectors.
+  void apply(const operators::Columns<T>& r, operators::Columns<T>& z) const;
+
   /// Whether M = I.
   virtual bool is_identity() const { return false; }
   /// M^-1 where M is diagonal, else null.
@@ -52,6 +55,7 @@ class Preconditioner {
 
  private:
   virtual void solve(const operators::Vector<T>& r, operators::Vector<T>& z) const = 0;
+  virtual void solve_columns(const operators::Columns<T>& r, operators::Columns<T>& z) const = 0;
 
   std::int32_t size_;
   operators::Device device_;

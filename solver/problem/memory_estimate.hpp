@@ -35,6 +35,12 @@ struct MemoryUser {
   const PreconditionerDescription* preconditioner;
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
+  std::int64_t systems = 1;  ///< right-hand sides that there are
+
+  /// Whether CG takes all of them at once, unless a loop inside one kernel is to be had.
+  bool is_batched() const {
+    return method == CgMethod::batched || (method == CgMethod::automatic && loop != CgLoop::resident && systems > 1);
+  }
 };
 
 /// Of `femcg run`, which gives back what the operator was made from. Element matrices, then the matrix assembled from

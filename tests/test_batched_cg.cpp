@@ -1,0 +1,347 @@
+// CG for several right-hand sides at once: its passes against those of one vector, and every system against itself
+// alone.
+
+#include <doctest/doctest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "operators/backend/column_operations.hpp"
+#include "operators/catalogue.hpp"
+#include "operators/ordering.hpp"
+#include "solver/krylov/batched_cg.hpp"
+#include "solver/krylov/preconditioner.hpp"
+#include "tests/device.hpp"
+#include "tests/forms.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+using solver::BatchedCgOptions;
+using solver::BatchedIteration;
+using solver::CgResult;
+using solver::StopReason;
+
+namespace {
+
+template <class T>
+Vector<T> random_vector(std::int64_t n, unsigned seed, double least = -1) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(least, 1);
+  Vector<T> vector(n);
+  for (T& number : vector.span()) number = static_cast<T>(uniform(random));
+  return vector;
+}
+
+template <class T>
+Vector<T> on_device(const Vector<T>& vector) {
+  return copied(vector, tests::device());
+}
+
+/// Columns that are copies of vectors, in storage that is NaN else.
+template <class T>
+Columns<T> columns_of(const std::vector<Vector<T>>& vectors) {
+  Columns<T> columns(vectors.front().size(), static_cast<int>(vectors.size()), tests::device());
+  copy(tests::poisoned<T>(columns.entries().size()), columns.entries());
+  for (int c = 0; c < columns.count(); ++c) set_column(on_device(vectors[static_cast<std::size_t>(c)]), {}, c, columns);
+  return columns;
+}
+
+template <class T>
+Vector<T> column(const Columns<T>& columns, int c) {
+  Vector<T> vector(columns.rows(), columns.device());
+  get_column(columns, c, {}, vector);
+  return copied(vector, Device::host);
+}
+
+/// The largest difference over the largest entry.
+template <class T>
+double difference(const Vector<T>& a, const Vector<T>& b) {
+  double most = 0, largest = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double now = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (!(now <= most)) most = now;  // NaN too
+    largest = std::max(largest, std::abs(static_cast<double>(b[i])));
+  }
+  return largest > 0 ? most / largest : most;
+}
+
+double number(const ColumnScalars& of, int c) {
+  double value = 0;
+  copy_bytes(of.data() + c, of.device(), &value, Device::host, sizeof value);
+  return value;
+}
+
+/// The passes of one iteration for `count` columns of `rows` entries, of which every third does not run.
+template <class T>
+void check_passes(std::int64_t rows, int count, bool with_diagonal) {
+  CAPTURE(rows);
+  CAPTURE(count);
+  CAPTURE(with_diagonal);
+  const double few = 8 * std::numeric_limits<T>::epsilon(),
+               of_sums = few * std::sqrt(static_cast<double>(std::max<std::int64_t>(rows, 1)));
+  std::vector<Vector<T>> r, q, x;
+  for (int c = 0; c < count; ++c) {
+    r.push_back(random_vector<T>(rows, 3 * c));
+    q.push_back(random_vector<T>(rows, 3 * c + 1));
+    x.push_back(random_vector<T>(rows, 3 * c + 2));
+  }
+  const Vector<T> diagonal = on_device(random_vector<T>(rows, 999, 0.5));
+  const Vector<T>* inverse_diagonal = with_diagonal ? &diagonal : nullptr;
+  Columns<T> of_r = columns_of(r), of_q = columns_of(q), of_x = columns_of(x), of_p(rows, count, tests::device());
+  const int stride = of_r.stride();
+  Vector<double> numbers(6 * stride, tests::device()), ones(stride);
+  clear(numbers);
+  for (int c = 0; c < stride; ++c) ones[c] = c < count && c % 3 != 2 ? 1 : 0;
+  Vector<double> running_numbers = on_device(ones);
+  const ColumnScalars running(running_numbers, 0, stride);
+  CgColumnScalars now(numbers, 0, stride), next(numbers, 3 * stride, stride);
+  const ColumnOperations<T>& operations = column_operations<T>(tests::device());
+  operations.start(of_r, inverse_diagonal, of_p, now);
+  operations.dot(of_r, of_r, now.energy);
+  operations.update(now, running, of_q, inverse_diagonal, of_r, next);
+  operations.direction(now, next, running, of_r, inverse_diagonal, of_p, of_x);
+
+  const VectorOperations<T>& alone = vector_operations<T>(tests::device());
+  for (int c = 0; c < count; ++c) {
+    CAPTURE(c);
+    const auto at = static_cast<std::size_t>(c);
+    Vector<T> r_c = on_device(r[at]), p_c(rows, tests::device()), x_c = on_device(x[at]);
+    Vector<double> own(2 * CgScalars::count, tests::device());
+    clear(own);
+    CgScalars now_c(own, 0), next_c(own, CgScalars::count);
+    alone.start(r_c, inverse_diagonal, p_c, now_c);
+    CHECK(number(now.rz, c) == doctest::Approx(now_c.rz.value()).epsilon(of_sums));
+    CHECK(number(now.rr, c) == doctest::Approx(now_c.rr.value()).epsilon(of_sums));
+    alone.dot(r_c, r_c, now_c.energy);
+    CHECK(number(now.energy, c) == doctest::Approx(now_c.energy.value()).epsilon(of_sums));
+    if (ones[c] == 0) {
+      CHECK(difference(column(of_r, c), r[at]) == 0);
+      CHECK(difference(column(of_x, c), x[at]) == 0);
+      continue;
+    }
+    alone.update(now_c, on_device(q[at]), inverse_diagonal, r_c, next_c);
+    CHECK(number(next.rz, c) == doctest::Approx(next_c.rz.value()).epsilon(of_sums));
+    CHECK(number(next.rr, c) == doctest::Approx(next_c.rr.value()).epsilon(of_sums));
+    alone.direction(now_c, next_c, r_c, inverse_diagonal, p_c, x_c);
+    CHECK(difference(column(of_r, c), copied(r_c, Device::host)) <= few);
+    CHECK(difference(column(of_p, c), copied(p_c, Device::host)) <= of_sums);
+    CHECK(difference(column(of_x, c), copied(x_c, Device::host)) <= of_sums);
+  }
+}
+
+template <class T>
+std::unique_ptr<Operator<T>> dense(const Eigen::MatrixXd& values) {
+  auto matrix = std::make_shared<CsrMatrix<T>>();
+  const auto n = static_cast<std::int32_t>(values.rows());
+  matrix->rows = n;
+  matrix->row_offsets = Vector<std::int64_t>(n + 1);
+  matrix->columns = Vector<std::int32_t>(std::int64_t{n} * n);
+  matrix->values = Vector<T>(std::int64_t{n} * n);
+  for (std::int32_t i = 0; i <= n; ++i) matrix->row_offsets[i] = std::int64_t{i} * n;
+  for (std::int32_t i = 0; i < n; ++i)
+    for (std::int32_t j = 0; j < n; ++j) {
+      matrix->columns[std::int64_t{i} * n + j] = j;
+      matrix->values[std::int64_t{i} * n + j] = static_cast<T>(values(i, j));
+    }
+  Ingredients<T> from;
+  from.device = tests::device();
+  from.matrix = matrix;
+  return find_operator("csr")->make<T>(from, {});
+}
+
+/// Eigenvalues 1 to `condition`, and the eigenvectors.
+struct Spectrum {
+  explicit Spectrum(int n, double condition) {
+    std::srand(4);
+    vectors = Eigen::HouseholderQR<Eigen::MatrixXd>(Eigen::MatrixXd::Random(n, n)).householderQ();
+    values = Eigen::VectorXd::LinSpaced(n, 1, condition);
+  }
+  Eigen::MatrixXd matrix() const { return vectors * values.asDiagonal() * vectors.transpose(); }
+  Eigen::MatrixXd vectors;
+  Eigen::VectorXd values;
+};
+
+template <class T>
+Vector<T> from_eigen(const Eigen::VectorXd& values) {
+  Vector<T> vector(values.size());
+  for (Eigen::Index i = 0; i < values.size(); ++i) vector[i] = static_cast<T>(values[i]);
+  return vector;
+}
+
+template <class T>
+std::vector<CgResult> solve(const Operator<T>& a, const std::vector<Vector<T>>& b, std::vector<std::vector<double>>& x,
+                            const BatchedCgOptions<T>& options = {}) {
+  return solver::batched_conjugate_gradients<T>(a, b, x, options);
+}
+
+/// Vectors, which are only moved, in a list.
+template <class... Vectors>
+auto list_of(Vectors... vectors) {
+  std::vector<std::common_type_t<Vectors...>> list;
+  (list.push_back(std::move(vectors)), ...);
+  return list;
+}
+
+/// Every system against itself alone.
+template <class T>
+void check_against_alone(const Operator<T>& a, const std::vector<Vector<T>>& b,
+                         const solver::Preconditioner<T>* preconditioner, double tolerance) {
+  BatchedCgOptions<T> options;
+  options.tolerance = tolerance;
+  options.preconditioner = preconditioner;
+  std::vector<std::vector<double>> x;
+  const std::vector<CgResult> results = solve(a, b, x, options);
+  REQUIRE(results.size() == b.size());
+  solver::CgOptions<T> alone;
+  alone.tolerance = tolerance;
+  alone.method = solver::CgMethod::classic;
+  alone.preconditioner = preconditioner;
+  for (std::size_t c = 0; c < b.size(); ++c) {
+    CAPTURE(c);
+    std::vector<double> expected;
+    const CgResult of = solver::conjugate_gradients(a, copied(b[c], tests::device()), expected, alone);
+    CHECK(results[c].method == solver::CgMethod::batched);
+    CHECK(results[c].reason == of.reason);
+    CHECK(std::abs(results[c].iterations - of.iterations) <= 1 + of.iterations / 50);
+    CHECK(results[c].true_relative_residual <= tolerance);
+    REQUIRE(x[c].size() == expected.size());
+    double most = 0, largest = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      most = std::max(most, std::abs(x[c][i] - expected[i]));
+      largest = std::max(largest, std::abs(expected[i]));
+    }
+    CHECK(most <= 1e3 * tolerance * largest);
+    CHECK(results[c].history.size() == static_cast<std::size_t>(results[c].iterations) + (largest > 0 ? 1 : 0));
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("the passes of columns are those of each vector", T, double, float) {
+  for (const int count : tests::column_counts)
+    for (const std::int64_t rows : {1, 31, 511, 513, 4099})
+      for (const bool with_diagonal : {false, true}) check_passes<T>(rows, count, with_diagonal);
+}
+
+TEST_CASE("every system comes out as alone: operators of every kind, preconditioners, numbers of systems") {
+  const tests::SmallForm small = tests::make_form(mesh::CellShape::quadrilateral, 2, {9, 7, 0});
+  const ElementMatrices matrices = assemble_element_matrices(small.form);
+  for (const char* name : {"csr", "sell", "pjds", "lma-coloured", "matrix-free"})
+    for (const char* preconditioner : {"none", "jacobi", "chebyshev"})
+      for (const int count : {1, 3, 8, 33}) {
+        CAPTURE(name);
+        CAPTURE(preconditioner);
+        CAPTURE(count);
+        const auto a = find_operator(name)->make<double>(tests::ingredients<double>(small.form, matrices), {});
+        const auto m = solver::make_preconditioner<double>(preconditioner, *a);
+        std::vector<Vector<double>> b;
+        for (int c = 0; c < count; ++c) b.push_back(random_vector<double>(a->size(), 50 + c));
+        check_against_alone(*a, b, m.get(), 1e-9);
+      }
+}
+
+TEST_CASE("single precision is refined to a tolerance that it does not have") {
+  const tests::SmallForm small = tests::make_form(mesh::CellShape::triangle, 3, {6, 5, 0});
+  const ElementMatrices matrices = assemble_element_matrices(small.form);
+  const auto a = find_operator("csr")->make<float>(tests::ingredients<float>(small.form, matrices), {});
+  const CsrMatrix<double> exact = assemble<double>(small.form, matrices);
+  std::vector<Vector<float>> b;
+  for (int c = 0; c < 5; ++c) b.push_back(random_vector<float>(a->size(), 80 + c));
+  BatchedCgOptions<float> options;
+  options.tolerance = 1e-10;
+  options.true_residual = [&](std::size_t c, const std::vector<double>& x) {
+    std::vector<double> r;
+    for (std::int32_t i = 0; i < exact.rows; ++i) {
+      r.push_back(b[c][i]);
+      for (std::int64_t k = exact.row_offsets[i]; k < exact.row_offsets[i + 1]; ++k)
+        r.back() -= exact.values[k] * x[static_cast<std::size_t>(exact.columns[k])];
+    }
+    return r;
+  };
+  std::vector<std::vector<double>> x;
+  for (const CgResult& result : solve(*a, b, x, options)) {
+    CHECK(result.reason == StopReason::converged);
+    CHECK(result.true_relative_residual <= 1e-10);
+  }
+}
+
+TEST_CASE("systems that are done early are dropped, and the others go on as if nothing were") {
+  const Spectrum spectrum(60, 1000);
+  const auto a = dense<double>(spectrum.matrix());
+  // An eigenvector takes one iteration, the sum of n of them n.
+  std::vector<Vector<double>> b;
+  std::vector<int> expected;
+  for (const int many : {1, 40, 2, 1, 3, 1, 12, 1, 1}) {
+    Eigen::VectorXd of = Eigen::VectorXd::Zero(60);
+    for (int i = 0; i < many; ++i) of += spectrum.vectors.col(i * 60 / many);
+    b.push_back(from_eigen<double>(of));
+    expected.push_back(many);
+  }
+  BatchedCgOptions<double> options;
+  options.tolerance = 1e-10;
+  std::vector<int> running;
+  options.monitor = [&](const BatchedIteration& iteration) {
+    running.push_back(iteration.running);
+    return true;
+  };
+  std::vector<std::vector<double>> x;
+  const std::vector<CgResult> results = solve(*a, b, x, options);
+  for (std::size_t c = 0; c < b.size(); ++c) {
+    CAPTURE(c);
+    CHECK(results[c].reason == StopReason::converged);
+    CHECK(results[c].iterations >= std::min(expected[c], 20));
+    CHECK(results[c].iterations <= expected[c] + 3);
+    const Eigen::VectorXd exact =
+        spectrum.matrix().ldlt().solve(Eigen::Map<const Eigen::VectorXd>(b[c].data(), b[c].size()));
+    CHECK((Eigen::Map<const Eigen::VectorXd>(x[c].data(), 60) - exact).norm() <= 1e-7 * exact.norm());
+  }
+  CHECK(running.front() == 9);
+  CHECK(std::ranges::is_sorted(running, std::greater<>()));
+  CHECK(running.back() == 0);
+}
+
+TEST_CASE("equal and dependent systems, zero, and every reason to stop") {
+  const Spectrum spectrum(40, 50);
+  const auto a = dense<double>(spectrum.matrix());
+  const auto equal_to = [&](std::size_t seed) { return random_vector<double>(40, static_cast<unsigned>(seed)); };
+  std::vector<Vector<double>> b;
+  for (const std::size_t seed : {1, 1, 2}) b.push_back(equal_to(seed));
+  b.push_back(Vector<double>(40));
+  fill(b.back(), 0.0);
+  b.push_back(Vector<double>(40));
+  for (int i = 0; i < 40; ++i) b.back()[i] = b[0][i] + b[2][i];
+  b.push_back(Vector<double>(40));
+  fill(b.back(), std::numeric_limits<double>::quiet_NaN());
+  std::vector<std::vector<double>> x;
+  std::vector<CgResult> results = solve(*a, b, x);
+  for (const std::size_t c : {0, 1, 2, 3, 4}) CHECK(results[c].reason == StopReason::converged);
+  CHECK(results[5].reason == StopReason::not_finite);
+  CHECK(results[3].iterations == 0);
+  CHECK(x[0] == x[1]);
+  for (std::size_t i = 0; i < 40; ++i) {
+    CHECK(x[3][i] == 0);
+    CHECK(x[4][i] == doctest::Approx(x[0][i] + x[2][i]).epsilon(1e-6));
+  }
+
+  BatchedCgOptions<double> options;
+  options.max_iterations = 3;
+  for (const CgResult& result : solve(*a, list_of(equal_to(1), equal_to(2)), x, options)) {
+    CHECK(result.reason == StopReason::max_iterations);
+    CHECK(result.iterations == 3);
+  }
+  int looked = 0;
+  options = {};
+  options.monitor = [&](const BatchedIteration&) { return ++looked < 4; };
+  for (const CgResult& result : solve(*a, list_of(equal_to(1), equal_to(2)), x, options)) {
+    CHECK(result.reason == StopReason::interrupted);
+    CHECK(result.iterations == 3);
+  }
+  Spectrum negative(40, 50);
+  negative.values[39] = -1;
+  const auto indefinite = dense<double>(negative.matrix());
+  results = solve(*indefinite, list_of(equal_to(1), from_eigen<double>(negative.vectors.col(0))), x);
+  CHECK(results[0].reason == StopReason::indefinite);
+  CHECK(results[1].reason == StopReason::converged);
+}
