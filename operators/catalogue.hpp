@@ -75,7 +75,12 @@ struct OperatorDescription {
   std::span<const OptionDescription> options = {};
   Makers on_host = {};  ///< empty: it has none
   InEachPrecision<Estimator> estimates = {};
+  /// Whether a product with several vectors takes less time than as many with one, as far as that was measured.
+  bool host_gains_from_columns = true, cuda_gains_from_columns = true;
 
+  bool gains_from_columns(Device device) const {
+    return device == Device::host ? host_gains_from_columns : cuda_gains_from_columns;
+  }
   bool host() const { return on_host.in_double != nullptr; }
   /// A GPU assembles its element matrices itself.
   Needs needs_on(Device device) const {

@@ -64,6 +64,13 @@ void require_memory_of_loads(const ProblemData& data, const mesh::FunctionSpace&
   if (!data.loads.empty()) require_memory(need, fmt::format("a case of {} loads", data.loads.size()));
 }
 
+MemoryUser user_of(const Case& resolved, const Problem& problem, operators::Device device) {
+  const SolverChoice& solver = resolved.solver;
+  return {operators::find_operator(solver.op.name),         &solver.op.options, device,
+          find_preconditioner(solver.preconditioner.name),  solver.method,      solver.loop,
+          static_cast<std::int64_t>(problem.loads().size())};
+}
+
 /// Throws InputError where the operator's options, or the loop, are not to be had for the problem.
 template <std::floating_point T>
 MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device,
@@ -216,15 +223,12 @@ Solutions solve_batched(const Case& resolved, const Problem& problem, const oper
   return solutions;
 }
 
-/// Whether all loads are solved at once: where that was asked for, or there are several and no loop inside one kernel,
-/// which takes them one after the other.
+/// Whether all loads are solved at once: where that was asked for, or there are several, the operator gains from that,
+/// and no loop inside one kernel takes them one after the other.
 template <std::floating_point T>
-bool solves_batched(const Case& resolved, const Problem& problem, const operators::Operator<T>& a,
-                    const Preconditioner<T>& preconditioner) {
-  const SolverChoice& solver = resolved.solver;
-  if (solver.method != CgMethod::automatic) return solver.method == CgMethod::batched;
-  if (problem.loads().size() < 2 || solver.loop == CgLoop::resident) return false;
-  return solver.loop == CgLoop::launched || !preconditioner.is_fused() || operators::persistent_cg(a) == nullptr;
+bool solves_batched(const MemoryUser& user, const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) {
+  if (!user.is_batched() || user.method == CgMethod::batched) return user.is_batched();
+  return user.loop == CgLoop::launched || !preconditioner.is_fused() || operators::persistent_cg(a) == nullptr;
 }
 
 /// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before
@@ -241,7 +245,7 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
       timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
   record.preconditioner_chosen = preconditioner->chosen();
   const ProcessorTime before = processor_time();
-  Solutions found = solves_batched(resolved, problem, *a, *preconditioner)
+  Solutions found = solves_batched(user_of(resolved, problem, record.device), *a, *preconditioner)
                         ? solve_batched(resolved, problem, *a, *preconditioner, progress, stop, record)
                         : solve_in_turn(resolved, problem, *a, *preconditioner, progress, stop, record);
   std::vector<std::vector<double>> solutions;

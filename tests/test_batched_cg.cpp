@@ -184,6 +184,28 @@ auto list_of(Vectors... vectors) {
   return list;
 }
 
+/// Two iterations that share a pass over x come to the same as one after the other.
+template <class T>
+void check_deferred(const Operator<T>& a, int count) {
+  CAPTURE(count);
+  std::vector<Vector<T>> b;
+  for (int c = 0; c < count; ++c) b.push_back(random_vector<T>(a.size(), 700 + c));
+  const auto x_with = [&](std::int64_t check_every) {
+    BatchedCgOptions<T> options;
+    options.check_every = check_every;
+    options.max_iterations = 6;  // a batch ends with an iteration alone where it has an odd number of them
+    std::vector<std::vector<double>> x;
+    for (const CgResult& result : solve(a, b, x, options)) CHECK(result.iterations == 6);
+    return x;
+  };
+  const auto alone = x_with(1), in_pairs = x_with(2), with_one_more = x_with(3);
+  for (std::size_t c = 0; c < b.size(); ++c)
+    for (std::size_t i = 0; i < alone[c].size(); ++i) {
+      CHECK(std::abs(in_pairs[c][i] - alone[c][i]) <= 1e-12);
+      CHECK(std::abs(with_one_more[c][i] - alone[c][i]) <= 1e-12);
+    }
+}
+
 /// Every system against itself alone.
 template <class T>
 void check_against_alone(const Operator<T>& a, const std::vector<Vector<T>>& b,
@@ -240,6 +262,11 @@ TEST_CASE("every system comes out as alone: operators of every kind, preconditio
         for (int c = 0; c < count; ++c) b.push_back(random_vector<double>(a->size(), 50 + c));
         check_against_alone(*a, b, m.get(), 1e-9);
       }
+}
+
+TEST_CASE("two iterations with one pass over x are two iterations") {
+  const auto a = dense<double>(Spectrum(50, 1000).matrix());
+  for (const int count : {1, 2, 3, 8, 17}) check_deferred(*a, count);
 }
 
 TEST_CASE("single precision is refined to a tolerance that it does not have") {

@@ -95,7 +95,8 @@ bool is_near(const nlohmann::json& a, const nlohmann::json& b) {
 
 TEST_CASE("each load comes out as the case alone, in every result: in turn to the bit, together to the tolerance") {
   for (const std::string solver :
-       {"--set solver.cg=classic", "", "--set solver.operator=matrix-free --set solver.precision=single",
+       {"--set solver.cg=classic", "",
+        "--set solver.operator=matrix-free --set solver.precision=single --set solver.cg=batched",
         "--set solver.operator=sell --set solver.preconditioner=chebyshev",
         "--set solver.operator=lma-gather --set solver.cg=batched"}) {
     CAPTURE(solver);

@@ -1,5 +1,5 @@
 // The passes of CG on several systems, on the host. Words read and written per unknown and column: start 2, update 3,
-// direction 5, dot 2, and the diagonal once for all columns.
+// direction 5, defer 3, catch_up 6, dot 2, and the diagonal once for all columns.
 
 #include "operators/backend/column_operations.hpp"
 
@@ -42,6 +42,17 @@ void add_repeated(const std::array<double, wide<stride>>& from, OfColumns<stride
   for (int j = 0; j < wide<stride>; ++j) to[j % stride] += from[j];
 }
 
+/// entry(e, j) for the entries e + j of the rows [first, last), `wide` of them in one loop of SIMD instructions.
+template <int stride, class Entry>
+inline void for_entries(std::int64_t first, std::int64_t last, const Entry& entry) {
+  constexpr int W = wide<stride>;
+  std::int64_t e = first * stride;
+  for (; e + W <= last * stride; e += W)
+#pragma omp simd
+    for (int j = 0; j < W; ++j) entry(e, j);
+  for (int j = 0; e + j < last * stride; ++j) entry(e, j);
+}
+
 /// M^-1 r: entry `e`, which is of row e / stride.
 template <int stride, std::floating_point T>
 inline T solve(const T* inverse_diagonal, std::int64_t e, T r) {
@@ -57,11 +68,7 @@ Sums<stride, 2> start_rows(const T* r, const T* inverse_diagonal, T* p, std::int
     rz[j] += static_cast<double>(r[e + j]) * static_cast<double>(p[e + j]);
     rr[j] += static_cast<double>(r[e + j]) * static_cast<double>(r[e + j]);
   };
-  std::int64_t e = first * stride;
-  for (; e + W <= last * stride; e += W)
-#pragma omp simd
-    for (int j = 0; j < W; ++j) entry(e, j);
-  for (int j = 0; e + j < last * stride; ++j) entry(e, j);
+  for_entries<stride>(first, last, entry);
   Sums<stride, 2> sums;
   add_repeated<stride>(rz, sums.of[0]);
   add_repeated<stride>(rr, sums.of[1]);
@@ -80,11 +87,7 @@ Sums<stride, 2> update_rows(const OfColumns<stride>& alphas, const T* q, const T
     rz[j] += static_cast<double>(residual) * static_cast<double>(solve<stride>(inverse_diagonal, e + j, residual));
     rr[j] += static_cast<double>(residual) * static_cast<double>(residual);
   };
-  std::int64_t e = first * stride;
-  for (; e + W <= last * stride; e += W)
-#pragma omp simd
-    for (int j = 0; j < W; ++j) entry(e, j);
-  for (int j = 0; e + j < last * stride; ++j) entry(e, j);
+  for_entries<stride>(first, last, entry);
   Sums<stride, 2> sums;
   add_repeated<stride>(rz, sums.of[0]);
   add_repeated<stride>(rr, sums.of[1]);
@@ -100,11 +103,32 @@ void direction_rows(const OfColumns<stride>& alphas, const OfColumns<stride>& be
     x[e + j] += alpha[j] * p[e + j];
     p[e + j] = solve<stride>(inverse_diagonal, e + j, r[e + j]) + beta[j] * p[e + j];
   };
-  std::int64_t e = first * stride;
-  for (; e + W <= last * stride; e += W)
-#pragma omp simd
-    for (int j = 0; j < W; ++j) entry(e, j);
-  for (int j = 0; e + j < last * stride; ++j) entry(e, j);
+  for_entries<stride>(first, last, entry);
+}
+
+template <int stride, std::floating_point T>
+void defer_rows(const OfColumns<stride>& betas, const T* r, const T* inverse_diagonal, const T* p, T* second,
+                std::int64_t first, std::int64_t last) {
+  constexpr int W = wide<stride>;
+  const std::array<T, W> beta = repeated<stride, T>(betas);
+  const auto entry = [&](std::int64_t e, int j) {
+    second[e + j] = solve<stride>(inverse_diagonal, e + j, r[e + j]) + beta[j] * p[e + j];
+  };
+  for_entries<stride>(first, last, entry);
+}
+
+template <int stride, std::floating_point T>
+void catch_up_rows(const OfColumns<stride>& alphas_before, const OfColumns<stride>& alphas,
+                   const OfColumns<stride>& betas, const T* r, const T* inverse_diagonal, const T* second, T* p, T* x,
+                   std::int64_t first, std::int64_t last) {
+  constexpr int W = wide<stride>;
+  const std::array<T, W> before = repeated<stride, T>(alphas_before), alpha = repeated<stride, T>(alphas),
+                         beta = repeated<stride, T>(betas);
+  const auto entry = [&](std::int64_t e, int j) {
+    x[e + j] += before[j] * p[e + j] + alpha[j] * second[e + j];
+    p[e + j] = solve<stride>(inverse_diagonal, e + j, r[e + j]) + beta[j] * second[e + j];
+  };
+  for_entries<stride>(first, last, entry);
 }
 
 template <int stride, std::floating_point T>
@@ -114,11 +138,7 @@ Sums<stride, 1> dot_of_columns(const T* a, const T* b, std::int64_t first, std::
   const auto entry = [&](std::int64_t e, int j) {
     products[j] += static_cast<double>(a[e + j]) * static_cast<double>(b[e + j]);
   };
-  std::int64_t e = first * stride;
-  for (; e + W <= last * stride; e += W)
-#pragma omp simd
-    for (int j = 0; j < W; ++j) entry(e, j);
-  for (int j = 0; e + j < last * stride; ++j) entry(e, j);
+  for_entries<stride>(first, last, entry);
   Sums<stride, 1> sums;
   add_repeated<stride>(products, sums.of[0]);
   return sums;
@@ -168,6 +188,28 @@ class HostColumnOperations final : public ColumnOperations<T> {
       const auto betas = step_lengths<stride>(next.rz, now.rz, running);
       for_row_blocks(r.rows(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
         direction_rows<stride>(alphas, betas, r.data(), data_of(inverse_diagonal), p.data(), x.data(), from, to);
+      });
+    });
+  }
+  void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running, const Columns<T>& r,
+             const Vector<T>* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
+    with_any_stride(r.stride(), [&]<int stride>() {
+      const auto betas = step_lengths<stride>(next.rz, now.rz, running);
+      for_row_blocks(r.rows(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
+        defer_rows<stride>(betas, r.data(), data_of(inverse_diagonal), p.data(), second.data(), from, to);
+      });
+    });
+  }
+  void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
+                const ColumnScalars& running, const Columns<T>& r, const Vector<T>* inverse_diagonal,
+                const Columns<T>& second, Columns<T>& p, Columns<T>& x) const override {
+    with_any_stride(r.stride(), [&]<int stride>() {
+      const auto alphas_before = step_lengths<stride>(before.rz, before.energy, running),
+                 alphas = step_lengths<stride>(now.rz, now.energy, running),
+                 betas = step_lengths<stride>(next.rz, now.rz, running);
+      for_row_blocks(r.rows(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
+        catch_up_rows<stride>(alphas_before, alphas, betas, r.data(), data_of(inverse_diagonal), second.data(),
+                              p.data(), x.data(), from, to);
       });
     });
   }

@@ -1,6 +1,6 @@
 // The passes of CG on several systems, on the GPU. A thread takes 16 bytes of a row at a time, and has the same columns
-// of all its rows. Words read and written per unknown and column: start 2, update 3, direction 5, dot 2, and the
-// diagonal once for all columns. Sums are in double precision and in fixed order.
+// of all its rows. Words read and written per unknown and column: start 2, update 3, direction 5, defer 3, catch_up 6,
+// dot 2, and the diagonal once for all columns. Sums are in double precision and in fixed order.
 
 #include "operators/backend/column_operations.hpp"
 #include "operators/backend/cuda/column_sums.cuh"
@@ -108,6 +108,48 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class T, int stride>
 __global__ void __launch_bounds__(block_threads)
+    defer_kernel(std::int64_t rows, const double* rz, const double* new_rz, const double* running, const T* r,
+                 const T* inverse_diagonal, const T* p, T* second) {
+  using S = Share<T, stride>;
+  const StepLengths<T, S> beta(new_rz, rz, running);
+  for_packs<S>(rows, [&](std::int64_t row, int lane) {
+    const T solve = diagonal_entry(inverse_diagonal, row);
+    const typename S::Part of_r = S::load(r + row * stride, lane);
+    typename S::Part of_p = S::load(p + row * stride, lane);
+#pragma unroll
+    for (int j = 0; j < S::width; ++j) of_p.of[0][j] = solve * of_r.of[0][j] + beta.of[j] * of_p.of[0][j];
+    S::store(of_p, second + row * stride, lane);
+  });
+}
+
+/// r'M^-1 r and p'Ap of two iterations, and r'M^-1 r of the one after them.
+struct TwoIterations {
+  const double *rz_before, *energy_before, *rz, *energy, *new_rz;
+};
+
+template <class T, int stride>
+__global__ void __launch_bounds__(block_threads)
+    catch_up_kernel(std::int64_t rows, TwoIterations of, const double* running, const T* r, const T* inverse_diagonal,
+                    const T* second, T* p, T* x) {
+  using S = Share<T, stride>;
+  const StepLengths<T, S> before(of.rz_before, of.energy_before, running), alpha(of.rz, of.energy, running),
+      beta(of.new_rz, of.rz, running);
+  for_packs<S>(rows, [&](std::int64_t row, int lane) {
+    const T solve = diagonal_entry(inverse_diagonal, row);
+    const typename S::Part of_r = S::load(r + row * stride, lane), of_second = S::load(second + row * stride, lane);
+    typename S::Part of_p = S::load(p + row * stride, lane), of_x = S::load(x + row * stride, lane);
+#pragma unroll
+    for (int j = 0; j < S::width; ++j) {
+      of_x.of[0][j] += before.of[j] * of_p.of[0][j] + alpha.of[j] * of_second.of[0][j];
+      of_p.of[0][j] = solve * of_r.of[0][j] + beta.of[j] * of_second.of[0][j];
+    }
+    S::store(of_x, x + row * stride, lane);
+    S::store(of_p, p + row * stride, lane);
+  });
+}
+
+template <class T, int stride>
+__global__ void __launch_bounds__(block_threads)
     dot_kernel(std::int64_t rows, const T* a, const T* b, double* result, cuda::ColumnParts parts) {
   using S = Share<T, stride>;
   double sums[1][S::packs][S::width] = {};
@@ -181,6 +223,22 @@ class CudaColumnOperations final : public ColumnOperations<T> {
     with_any_stride(r.stride(), [&]<int stride>() {
       launch(direction_kernel<T, stride>, r, r.rows(), now.rz.data(), now.energy.data(), next.rz.data(), running.data(),
              r.data(), data_of(inverse_diagonal), p.data(), x.data());
+    });
+  }
+  void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running, const Columns<T>& r,
+             const Vector<T>* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
+    with_any_stride(r.stride(), [&]<int stride>() {
+      launch(defer_kernel<T, stride>, r, r.rows(), now.rz.data(), next.rz.data(), running.data(), r.data(),
+             data_of(inverse_diagonal), p.data(), second.data());
+    });
+  }
+  void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
+                const ColumnScalars& running, const Columns<T>& r, const Vector<T>* inverse_diagonal,
+                const Columns<T>& second, Columns<T>& p, Columns<T>& x) const override {
+    const TwoIterations of{before.rz.data(), before.energy.data(), now.rz.data(), now.energy.data(), next.rz.data()};
+    with_any_stride(r.stride(), [&]<int stride>() {
+      launch(catch_up_kernel<T, stride>, r, r.rows(), of, running.data(), r.data(), data_of(inverse_diagonal),
+             second.data(), p.data(), x.data());
     });
   }
   void chebyshev_first(double b, const Columns<T>& r, const Vector<T>& inverse_diagonal, Columns<T>& d,

@@ -39,6 +39,16 @@ class ColumnOperations {
   virtual void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
                          const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p,
                          Columns<T>& x) const = 0;
+  /// In the place of `direction` where two iterations share one pass over x, as DeferredUpdate has it.
+  ///
+  /// beta = next.rz / now.rz; second = M^-1 r + beta p.
+  virtual void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
+                     const Columns<T>& r, const Vector<T>* inverse_diagonal, const Columns<T>& p,
+                     Columns<T>& second) const = 0;
+  /// alpha of both; beta = next.rz / now.rz; x += alpha_before p + alpha_now second; p = M^-1 r + beta second.
+  virtual void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
+                        const ColumnScalars& running, const Columns<T>& r, const Vector<T>* inverse_diagonal,
+                        const Columns<T>& second, Columns<T>& p, Columns<T>& x) const = 0;
   /// The steps of the Chebyshev iteration, as chebyshev_first and chebyshev_next (vector_operations.hpp) have them.
   virtual void chebyshev_first(double b, const Columns<T>& r, const Vector<T>& inverse_diagonal, Columns<T>& d,
                                Columns<T>& z) const = 0;

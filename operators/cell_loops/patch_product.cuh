@@ -21,8 +21,8 @@
 //   PatchProduct<T, MyCells<T>> product(make_cell_patches(form, {...}), ConflictResolution::gather);
 //   product(cells, x, y, energy);
 //
-// For several vectors a block does all of that for one vector after the other before it goes on to its next patch: what
-// the cells read comes from memory once, and from the L2 cache from then on.
+// For several vectors a block does all of that for a few vectors after the other before it goes on to its next patch:
+// what the cells read comes from memory once, and from the L2 cache from then on.
 //
 // x and y have the unknowns in the patches' order: the operator's ordering() is CellPatches::unknown_at.
 //
@@ -87,15 +87,6 @@ struct PatchWork {
   Parts<1> parts;
 };
 
-/// Where entry i of a vector is: of one alone, or of one of several that are interleaved.
-struct EntryOfVector {
-  __device__ std::int64_t operator()(std::int64_t i) const { return i; }
-};
-struct EntryOfColumn {
-  int stride, column;
-  __device__ std::int64_t operator()(std::int64_t i) const { return i * stride + column; }
-};
-
 /// Of the numbers of a patch's shared unknowns, how many a thread has under way together, unless the cells say.
 template <class Cells>
 __host__ __device__ constexpr int shared_ahead() {
@@ -107,23 +98,23 @@ __host__ __device__ constexpr int shared_ahead() {
 
 /// x of a patch to shared memory, past the registers, and zero to y. The numbers of the unknowns that are shared, for
 /// which their x has to wait, are under way while the private ones are.
-template <int threads, int ahead, class T, class Entry>
-__device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T* x, T* y, const Entry& entry) {
+template <int threads, int ahead, class T>
+__device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T* x, T* y) {
   const int own = patch.private_count, end = patch.unknown_count, mine = static_cast<int>(threadIdx.x);
   const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
+  const T* x_own = work.x + patch.first_own;
   std::int32_t number[ahead];
 #pragma unroll
   for (int j = 0; j < ahead; ++j)
     if (own + mine + j * threads < end) number[j] = __ldg(shared + own + mine + j * threads);
 #pragma unroll 8
-  for (int place = mine; place < own; place += threads)
-    __pipeline_memcpy_async(x + place, work.x + entry(patch.first_own + place), sizeof(T));
+  for (int place = mine; place < own; place += threads) __pipeline_memcpy_async(x + place, x_own + place, sizeof(T));
 #pragma unroll
   for (int j = 0; j < ahead; ++j)
     if (const int place = own + mine + j * threads; place < end)
-      __pipeline_memcpy_async(x + place, work.x + entry(number[j]), sizeof(T));
+      __pipeline_memcpy_async(x + place, work.x + number[j], sizeof(T));
   for (int place = own + mine + ahead * threads; place < end; place += threads)
-    __pipeline_memcpy_async(x + place, work.x + entry(__ldg(shared + place)), sizeof(T));
+    __pipeline_memcpy_async(x + place, work.x + __ldg(shared + place), sizeof(T));
   __pipeline_commit();
 #pragma unroll 8
   for (int place = mine; place < end; place += threads) y[place] = T(0);
@@ -132,27 +123,26 @@ __device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T*
 }
 
 /// y of a patch from shared memory, and this thread's share of its x'y.
-template <int threads, class T, class Entry>
-__device__ double end_patch(const PatchWork<T>& work, const CellPatch& patch, const T* x, const T* y,
-                            const Entry& entry) {
+template <int threads, class T>
+__device__ double end_patch(const PatchWork<T>& work, const CellPatch& patch, const T* x, const T* y) {
   const int own = patch.private_count;
   const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
-  const std::int64_t contribution = patch.first_contribution - own;
+  T* contributions = work.contributions + (patch.first_contribution - own);
   double energy = 0;
 #pragma unroll 8
   for (int i = threadIdx.x; i < own; i += threads) {
     energy += energy_of_row(x[i], y[i]);
-    work.y[entry(patch.first_own + i)] = y[i];
+    work.y[patch.first_own + i] = y[i];
   }
 #pragma unroll 2
   for (int i = own + static_cast<int>(threadIdx.x); i < patch.unknown_count; i += threads) {
     const T value = y[i];
     energy += energy_of_row(x[i], value);
     if (work.resolution == ConflictResolution::gather) {
-      work.contributions[entry(contribution + i)] = value;
+      contributions[i] = value;
       continue;
     }
-    T* at = work.y + entry(__ldg(shared + i));
+    T* at = work.y + __ldg(shared + i);
     if (work.resolution == ConflictResolution::atomic)
       atomicAdd(at, value);
     else
@@ -176,13 +166,13 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocess
     const CellPatch patch = work.all.patches[number];
     with_ahead(cells, work.all, patch, [&](const auto&... ahead) {
       if (k == blockIdx.x) await_previous();
-      begin_patch<Cells::threads, shared_ahead<Cells>()>(work, patch, x, y, EntryOfVector{});
+      begin_patch<Cells::threads, shared_ahead<Cells>()>(work, patch, x, y);
       __syncthreads();
       cells(work.all, patch, x, y, y + work.room, ahead...);
     });
     __syncthreads();
     if (ordered) wait_for_earlier(work.order, k, product);
-    energy += end_patch<Cells::threads>(work, patch, x, y, EntryOfVector{});
+    energy += end_patch<Cells::threads>(work, patch, x, y);
     __syncthreads();
     if (ordered) say_done(work.order, static_cast<std::int32_t>(number), product);
   }
@@ -192,12 +182,81 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocess
   sum_of_grid(sums, work.parts, [&](const double(&results)[1]) { *work.energy = results[0]; });
 }
 
-/// Several vectors; their energies are null if not wanted.
+/// Several vectors, `at_once` of which a block has in shared memory; their energies are null if not wanted.
 struct PatchColumns {
-  int count, stride;
+  int count, stride, at_once;
   double* energies;
   ColumnParts parts;
 };
+
+/// body(place, c, entry) for the unknowns of a patch at the places [first, last) and `count` vectors from `column` on,
+/// where at(place) is the number of an unknown, and `entry` that of its number for the vector: neighbouring threads
+/// have neighbouring vectors of an unknown, which lie side by side.
+template <int threads, class At, class Body>
+__device__ void for_entries(int first, int last, const PatchColumns& columns, int column, int count, const At& at,
+                            const Body& body) {
+  const int shift = __ffs(columns.at_once) - 1, c = static_cast<int>(threadIdx.x) & (columns.at_once - 1);
+  if (c >= count) return;
+#pragma unroll 4
+  for (int place = first + (static_cast<int>(threadIdx.x) >> shift); place < last; place += threads >> shift)
+    body(place, c, static_cast<std::int64_t>(at(place)) * columns.stride + column + c);
+}
+
+/// As begin_patch, for `count` vectors from `column` on: x and y of one after the other.
+template <int threads, class T>
+__device__ void begin_patch_columns(const PatchWork<T>& work, const CellPatch& patch, const PatchColumns& columns,
+                                    int column, int count, T* x, T* y) {
+  const int own = patch.private_count, end = patch.unknown_count;
+  const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
+  const auto take = [&](int place, int c, std::int64_t entry) {
+    __pipeline_memcpy_async(x + c * work.room + place, work.x + entry, sizeof(T));
+  };
+  for_entries<threads>(
+      0, own, columns, column, count, [&](int place) { return patch.first_own + place; }, take);
+  for_entries<threads>(
+      own, end, columns, column, count, [&](int place) { return __ldg(shared + place); }, take);
+  __pipeline_commit();
+  for (int c = 0; c < count; ++c) {
+#pragma unroll 4
+    for (int place = static_cast<int>(threadIdx.x); place < end; place += threads) y[c * work.room + place] = T(0);
+    if (threadIdx.x == 0) x[c * work.room + end] = T(0);
+  }
+  __pipeline_wait_prior(0);
+}
+
+/// As end_patch: this thread's share of x'y of the vector column + threadIdx.x % at_once.
+template <int threads, class T>
+__device__ double end_patch_columns(const PatchWork<T>& work, const CellPatch& patch, const PatchColumns& columns,
+                                    int column, int count, const T* x, const T* y) {
+  const int own = patch.private_count;
+  const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
+  const std::int64_t contribution = patch.first_contribution - own;
+  double energy = 0;
+  const auto value_at = [&](int place, int c) {
+    const T value = y[c * work.room + place];
+    energy += energy_of_row(x[c * work.room + place], value);
+    return value;
+  };
+  for_entries<threads>(
+      0, own, columns, column, count, [&](int place) { return patch.first_own + place; },
+      [&](int place, int c, std::int64_t entry) { work.y[entry] = value_at(place, c); });
+  if (work.resolution == ConflictResolution::gather) {
+    for_entries<threads>(
+        own, patch.unknown_count, columns, column, count, [&](int place) { return contribution + place; },
+        [&](int place, int c, std::int64_t entry) { work.contributions[entry] = value_at(place, c); });
+    return energy;
+  }
+  for_entries<threads>(
+      own, patch.unknown_count, columns, column, count, [&](int place) { return __ldg(shared + place); },
+      [&](int place, int c, std::int64_t entry) {
+        const T value = value_at(place, c);
+        if (work.resolution == ConflictResolution::atomic)
+          atomicAdd(work.y + entry, value);
+        else
+          work.y[entry] = __ldcg(work.y + entry) + value;
+      });
+  return energy;
+}
 
 /// The same for several vectors. Warps keep what they have of each energy in shared memory.
 template <class T, class Cells>
@@ -208,8 +267,10 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocess
   static_assert(warps <= most_warps_of_sums);
   __shared__ double energies[warps * Columns<T>::most];
   T* x = reinterpret_cast<T*>(shared_memory);
-  T* y = x + work.room;
+  T* y = x + columns.at_once * work.room;
+  T* scratch = y + columns.at_once * work.room;
   for (int i = static_cast<int>(threadIdx.x); i < warps * columns.stride; i += Cells::threads) energies[i] = 0;
+  const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
   double* of_warp = energies + static_cast<int>(threadIdx.x) / threads_per_warp * columns.stride;
   const bool ordered = work.resolution == ConflictResolution::coloured;
   const unsigned product = ordered ? *work.order.product + 1 : 0;
@@ -217,17 +278,20 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocess
   for (std::int64_t k = blockIdx.x; k < work.count; k += gridDim.x) {
     const std::int64_t number = ordered ? work.order.patches[k] : k;
     const CellPatch patch = work.all.patches[number];
-    for (int column = 0; column < columns.count; ++column) {
-      const EntryOfColumn entry{columns.stride, column};
-      with_ahead(cells, work.all, patch, [&](const auto&... ahead) {
-        begin_patch<Cells::threads, shared_ahead<Cells>()>(work, patch, x, y, entry);
-        __syncthreads();
-        cells(work.all, patch, x, y, y + work.room, ahead...);
-      });
+    for (int column = 0; column < columns.count; column += columns.at_once) {
+      const int count = min(columns.at_once, columns.count - column);
+      begin_patch_columns<Cells::threads>(work, patch, columns, column, count, x, y);
+      for (int c = 0; c < count; ++c)
+        with_ahead(cells, work.all, patch, [&](const auto&... ahead) {
+          __syncthreads();
+          cells(work.all, patch, x + c * work.room, y + c * work.room, scratch, ahead...);
+        });
       __syncthreads();
       if (ordered && column == 0) wait_for_earlier(work.order, k, product);
-      const double energy = sum_of_lanes<threads_per_warp>(end_patch<Cells::threads>(work, patch, x, y, entry));
-      if (threadIdx.x % threads_per_warp == 0) of_warp[column] += energy;
+      double energy = end_patch_columns<Cells::threads>(work, patch, columns, column, count, x, y);
+      for (int distance = threads_per_warp / 2; distance >= columns.at_once; distance /= 2)
+        energy += __shfl_xor_sync(all_lanes, energy, distance);
+      if (lane < count) of_warp[column + lane] += energy;
       __syncthreads();
     }
     if (ordered) say_done(work.order, static_cast<std::int32_t>(number), product);
@@ -369,10 +433,9 @@ class PatchProduct {
   /// Y = A X. What several vectors need is made with the first such product, which must not be a recorded one.
   void operator()(const Cells& cells, const Columns<T>& x, Columns<T>& y, double* energies) const {
     const bool gathers = resolution_ == ConflictResolution::gather;
-    if (columns_blocks_ == 0)
-      columns_blocks_ = prepare_patch_kernel(patch_columns_kernel<T, Cells>, Cells::threads, shared_bytes_);
     if (x.stride() > columns_stride_) {
       columns_stride_ = x.stride();
+      prepare_columns(x.stride());
       columns_parts_ = ColumnPartsStorage(columns_blocks_, x.stride());
       if (gathers) column_contributions_ = Vector<T>(contributions_.size() * x.stride(), Device::cuda);
     }
@@ -386,7 +449,7 @@ class PatchProduct {
                             column_contributions_.data(),
                             nullptr,
                             parts_.parts()};
-    const PatchColumns columns{x.count(), x.stride(), energies, columns_parts_.parts()};
+    const PatchColumns columns{x.count(), x.stride(), columns_at_once_, energies, columns_parts_.parts()};
     const std::int64_t interface = patches_.interface(), interface_columns = interface * x.stride();
     const std::int64_t interface_blocks = (interface_columns + interface_threads - 1) / interface_threads;
     if (!gathers)
@@ -395,9 +458,9 @@ class PatchProduct {
     const std::int64_t blocks = std::min(work.count, columns_blocks_);
     if (resolution_ == ConflictResolution::coloured)
       launch_cooperative(patch_columns_kernel<T, Cells>, blocks, Cells::threads,
-                         static_cast<std::size_t>(shared_bytes_), work, cells, columns);
+                         static_cast<std::size_t>(columns_bytes_), work, cells, columns);
     else
-      launch(patch_columns_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(shared_bytes_), work,
+      launch(patch_columns_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(columns_bytes_), work,
              cells, columns);
     if (gathers)
       launch(gather_interface_columns_kernel<T>, interface_blocks, interface_threads, 0, work.all, interface,
@@ -407,6 +470,17 @@ class PatchProduct {
  private:
   static constexpr int interface_threads = 256;
 
+  /// As many vectors in shared memory as make a sector of memory, unless that leaves too few blocks.
+  void prepare_columns(int stride) const {
+    constexpr int sector = 32 / sizeof(T);
+    constexpr std::int64_t enough_blocks = 3;
+    for (columns_at_once_ = std::min(stride, sector); columns_at_once_ > 0; columns_at_once_ /= 2) {
+      columns_bytes_ = (2 * columns_at_once_ * room_ + scratch_) * static_cast<std::int64_t>(sizeof(T));
+      if (columns_at_once_ > 1 && columns_bytes_ > most_shared_bytes(patch_columns_kernel<T, Cells>)) continue;
+      columns_blocks_ = prepare_patch_kernel(patch_columns_kernel<T, Cells>, Cells::threads, columns_bytes_);
+      if (columns_at_once_ == 1 || columns_blocks_ >= enough_blocks * multiprocessors()) return;
+    }
+  }
   std::int64_t order_bytes() const {
     return coloured_.bytes() + earlier_offsets_.bytes() + earlier_.bytes() + done_.bytes();
   }
@@ -426,7 +500,8 @@ class PatchProduct {
   Vector<std::uint32_t> earlier_offsets_;
   mutable Vector<unsigned> done_;
   mutable int columns_stride_ = 0;  ///< the widest so far
-  mutable std::int64_t columns_blocks_ = 0;
+  mutable int columns_at_once_ = 1;
+  mutable std::int64_t columns_bytes_ = 0, columns_blocks_ = 0;
   mutable ColumnPartsStorage columns_parts_;
   mutable Vector<T> column_contributions_;
 };

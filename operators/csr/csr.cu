@@ -1,6 +1,7 @@
 // The set-up of compressed rows for the GPU, streamed (streamed_rows.cuh); the cooperative way is in
 // csr_cooperative.cu.
 
+#include "operators/csr/streamed_columns.cuh"
 #include "operators/csr/streamed_rows.cuh"
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include "operators/csr/csr_launch.hpp"
 #include "operators/csr/shared_columns.hpp"
 #include "operators/persistent/persistent_rows.cuh"
-#include "operators/sparse/columns_by_rows.cuh"
 #include "operators/sparse/conversion.cuh"
 #include "operators/sparse/single_values.hpp"
 #include "operators/sparse/stored_diagonal.hpp"
@@ -73,9 +73,9 @@ Vector<Value> padded(const Vector<Value>& from) {
   return to;
 }
 
-/// The matrix by rows, for the loop inside one kernel and for several vectors. A run is a tile.
+/// The matrix by rows, for the loop inside one kernel.
 template <class T, class Number, class Column>
-struct TiledByRows {
+struct CsrByRows {
   using Value = Number;
   std::int32_t rows;
   Rows<Value> entries;
@@ -87,28 +87,17 @@ struct TiledByRows {
     std::int64_t begin;
     std::int32_t count, base, number;
   };
-  struct Run {
-    std::int32_t first, last, base;
-    std::int64_t first_entry, last_entry;
-  };
-  __host__ __device__ std::int64_t runs() const { return tiles; }
-  __device__ Run run(std::int64_t number) const {
-    const Tile tile = of_tile[number], next = of_tile[number + 1];
-    return {tile.first_row, next.first_row, tile.base, tile.first_entry, next.first_entry};
-  }
-  __device__ Row find(const Run& run, std::int32_t row) const {
-    const std::int64_t from = run_begin<T>(run.first_entry);
-    const std::int64_t begin = row == run.first ? run.first_entry : from + entries.ends[row - 1];
-    const std::int64_t end = row + 1 == run.last ? run.last_entry : from + entries.ends[row];
-    return {begin, static_cast<std::int32_t>(end - begin), run.base, row};
-  }
   __device__ Row find(std::int32_t row) const {
     std::int64_t low = 0, high = tiles;  // the last tile that begins at or before the row
     while (high - low > 1) {
       const std::int64_t middle = (low + high) / 2;
       (of_tile[middle].first_row <= row ? low : high) = middle;
     }
-    return find(run(low), row);
+    const Tile tile = of_tile[low], next = of_tile[low + 1];
+    const std::int64_t from = run_begin<T>(tile.first_entry);
+    const std::int64_t begin = row == tile.first_row ? tile.first_entry : from + entries.ends[row - 1];
+    const std::int64_t end = row + 1 == next.first_row ? next.first_entry : from + entries.ends[row];
+    return {begin, static_cast<std::int32_t>(end - begin), tile.base, row};
   }
   __device__ std::int32_t column(const Row& row, std::int32_t k) const { return row.base + columns[row.begin + k]; }
   __device__ Value value(const Row& row, std::int32_t k) const { return entries.values[row.begin + k]; }
@@ -177,18 +166,26 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   template <class Column>
   std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns) const {
     if (this->size() == 0 || this->size() > cuda::most_resident_rows()) return nullptr;
-    return cuda::make_resident_cg<T>(by_rows(columns));
-  }
-  template <class Column>
-  TiledByRows<T, Value, Column> by_rows(const Column* columns) const {
-    return {this->size(), rows(), columns, tiles_.size() - 1, tiles_.data()};
+    return cuda::make_resident_cg<T>(
+        CsrByRows<T, Value, Column>{this->size(), rows(), columns, tiles_.size() - 1, tiles_.data()});
   }
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    const double mean_length = static_cast<double>(nonzeros_) / std::max(1, this->size());
-    const auto multiply_with = [&](const auto* columns) {
-      columns_product_.multiply<cuda::Neighbours::of_row>(by_rows(columns), mean_length, x, y, energies);
-    };
-    narrow_columns_.size() > 0 ? multiply_with(narrow_columns_.data()) : multiply_with(columns_.data());
+    narrow_columns_.size() > 0 ? multiply_with(narrow_columns_.data(), x, y, energies)
+                               : multiply_with(columns_.data(), x, y, energies);
+  }
+  template <class Column>
+  void multiply_with(const Column* columns, const Columns<T>& x, Columns<T>& y, double* energies) const {
+    with_stride(x.stride(), [&]<int stride>() {
+      constexpr auto kernel = streamed_columns_kernel<T, stride, Value, Column>;
+      static const std::int64_t resident = cuda::resident_blocks(kernel, stream_threads);
+      if (stride != columns_stride_) {
+        column_parts_ = cuda::ColumnPartsStorage(resident, stride);
+        columns_stride_ = stride;
+      }
+      const std::int64_t tiles = tiles_.size() - 1;
+      cuda::launch(kernel, std::min(tiles, resident), stream_threads, 0, rows(), columns, tiles, tiles_.data(),
+                   x.data(), y.data(), energies, column_parts_.parts());
+    });
   }
   template <class Column>
   void launch_with(const Column* columns, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
@@ -222,7 +219,8 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   Vector<std::uint16_t> narrow_columns_;
   Vector<std::int32_t> columns_;
   mutable cuda::PartsStorage<1> parts_;
-  cuda::ColumnsProduct columns_product_;
+  mutable int columns_stride_ = 0;  ///< of the last product with several vectors
+  mutable cuda::ColumnPartsStorage column_parts_;
 };
 
 /// Whether columns that rows share make up for what a group of rows costs. On an H200 they do on hexahedra of degree 4

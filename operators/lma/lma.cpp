@@ -158,7 +158,8 @@ OperatorDescription describe(std::string_view stores) {
           .cuda = true,
           .options = options,
           .on_host = {make<resolution, double>, make<resolution, float>},
-          .estimates = {estimate<resolution, double>, estimate<resolution, float>}};
+          .estimates = {estimate<resolution, double>, estimate<resolution, float>},
+          .cuda_gains_from_columns = false};
 }
 
 }  // namespace

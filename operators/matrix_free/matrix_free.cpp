@@ -219,7 +219,9 @@ OperatorDescription matrix_free() {
           .cuda = true,
           .options = options,
           .on_host = {make<double>, make<float>},
-          .estimates = {estimate<double>, estimate<float>}};
+          .estimates = {estimate<double>, estimate<float>},
+          .host_gains_from_columns = false,
+          .cuda_gains_from_columns = false};
 }
 
 }  // namespace femcg::operators

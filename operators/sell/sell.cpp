@@ -265,7 +265,8 @@ OperatorDescription sell() {
           .cuda = true,
           .options = options,
           .on_host = {make_sell<double>, make_sell<float>},
-          .estimates = {estimate_sell<double>, estimate_sell<float>}};
+          .estimates = {estimate_sell<double>, estimate_sell<float>},
+          .cuda_gains_from_columns = false};
 }
 
 OperatorDescription pjds() {
@@ -276,7 +277,8 @@ OperatorDescription pjds() {
           .cuda = true,
           .options = {&pjds_index, 1},
           .on_host = {make_pjds<double>, make_pjds<float>},
-          .estimates = {estimate_pjds<double>, estimate_pjds<float>}};
+          .estimates = {estimate_pjds<double>, estimate_pjds<float>},
+          .cuda_gains_from_columns = false};
 }
 
 }  // namespace femcg::operators

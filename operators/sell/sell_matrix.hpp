@@ -103,13 +103,13 @@ struct SellByRows {
             bases == nullptr ? 0 : bases[chunk], places == nullptr ? position : places[position]};
   }
   constexpr std::int64_t at(const Row& row, std::int32_t k) const {
-    return row.begin + std::int64_t{k} * chunk_rows + row.lane;
+    return row.begin + (std::int64_t{k} << log_chunk_rows) + row.lane;
   }
   constexpr std::int32_t column(const Row& row, std::int32_t k) const {
-    if constexpr (sizeof(Column) == 2)
-      return row.base + columns[InPairs{chunk_rows}.place(row.begin, row.lane, k, row.count)];
-    else
-      return columns[at(row, k)];
+    if constexpr (sizeof(Column) == 4) return columns[at(row, k)];
+    const std::int32_t odd = k & 1, last_alone = odd == 0 && k + 1 == row.count ? 1 : 0;  // as InPairs has it
+    const std::int64_t pair = row.begin + (std::int64_t{k - odd} << log_chunk_rows);
+    return row.base + columns[pair + (last_alone != 0 ? row.lane : 2 * row.lane + odd)];
   }
   constexpr Value value(const Row& row, std::int32_t k) const { return values[at(row, k)]; }
 };

@@ -116,7 +116,8 @@ OperatorDescription cusparse_sell() {
           .needs = Needs::matrix,
           .cuda = true,
           .options = sell_options,
-          .estimates = {estimate_sell<double>, estimate_sell<float>}};
+          .estimates = {estimate_sell<double>, estimate_sell<float>},
+          .cuda_gains_from_columns = false};
 }
 
 }  // namespace femcg::operators

@@ -45,11 +45,13 @@ class ColumnRecurrences {
         run_(running_, 0, x_.stride()),
         mailboxes_(2) {
     if (applied_ != nullptr) z_ = Columns<T>(a.size(), count, a.device());
+    if (batch > 1) second_p_ = Columns<T>(a.size(), count, a.device());
     for (std::int64_t i = 0; i <= batch; ++i)
       of_.emplace_back(numbers_, CgColumnScalars::count * x_.stride() * i, x_.stride());
     for (auto& mailbox : mailboxes_) mailbox.emplace(numbers_.size(), a.device());
     for (Columns<T>* columns : {&x_, &r_, &p_, &w_}) operators::clear(columns->entries());
-    if (applied_ != nullptr) operators::clear(z_.entries());
+    for (Columns<T>* columns : {&z_, &second_p_})
+      if (columns->rows() > 0) operators::clear(columns->entries());
     operators::clear(numbers_);
     operators::clear(running_);
     if (a.device() == Device::host) return;
@@ -94,17 +96,28 @@ class ColumnRecurrences {
   void iterate() {
     operators::copy_bytes(of_.back().rz.data(), a_.device(), of_.front().rz.data(), a_.device(),
                           CgColumnScalars::count * x_.stride() * std::int64_t{sizeof(double)});
-    for (std::int64_t i = 0; i < batch_; ++i) {
-      CgColumnScalars &now = of_[i], &next = of_[i + 1];
-      a_.apply(p_, w_, &now.energy);
-      operations_.update(now, run_, w_, inverse_diagonal_, r_, next);
-      if (applied_ != nullptr) {
-        applied_->apply(r_, z_);
-        operations_.dot(r_, z_, next.rz);
-      }
-      operations_.direction(now, next, run_, applied_ != nullptr ? z_ : r_, inverse_diagonal_, p_, x_);
+    std::int64_t i = 0;
+    for (; i + 1 < batch_; i += 2) {
+      move_residuals(p_, i);
+      operations_.defer(of_[i], of_[i + 1], run_, residuals_for_directions(), inverse_diagonal_, p_, second_p_);
+      move_residuals(second_p_, i + 1);
+      operations_.catch_up(of_[i], of_[i + 1], of_[i + 2], run_, residuals_for_directions(), inverse_diagonal_,
+                           second_p_, p_, x_);
+    }
+    for (; i < batch_; ++i) {
+      move_residuals(p_, i);
+      operations_.direction(of_[i], of_[i + 1], run_, residuals_for_directions(), inverse_diagonal_, p_, x_);
     }
   }
+  /// r -= alpha A p, and the sums of the new r; z = M^-1 r where the passes cannot make it.
+  void move_residuals(const Columns<T>& p, std::int64_t i) {
+    a_.apply(p, w_, &of_[i].energy);
+    operations_.update(of_[i], run_, w_, inverse_diagonal_, r_, of_[i + 1]);
+    if (applied_ == nullptr) return;
+    applied_->apply(r_, z_);
+    operations_.dot(r_, z_, of_[i + 1].rz);
+  }
+  const Columns<T>& residuals_for_directions() const { return applied_ != nullptr ? z_ : r_; }
 
   const Operator<T>& a_;
   const operators::ColumnOperations<T>& operations_;
@@ -113,6 +126,7 @@ class ColumnRecurrences {
   std::int64_t batch_;
   Columns<T> x_, r_, p_, w_;  ///< w is A p
   Columns<T> z_;              ///< M^-1 r where M is not diagonal
+  Columns<T> second_p_;       ///< every other direction, where two iterations share a pass over x
   Vector<double> numbers_;    ///< of the iteration before a batch, and of its iterations
   Vector<double> running_;
   ColumnScalars run_;
@@ -164,6 +178,13 @@ class BatchedLoop {
   void judge(std::size_t c);
   std::vector<double> true_residual(std::size_t c) const;
   bool is_running(int column) const { return running_[static_cast<std::size_t>(column)]; }
+  /// Until no system may iterate any more.
+  std::int64_t iterations_left() {
+    std::int64_t most = 0;
+    for (int column = 0; column < static_cast<int>(running_.size()); ++column)
+      if (is_running(column)) most = std::max(most, options_.max_iterations - at(column).result.iterations);
+    return most;
+  }
   int running_count() const { return static_cast<int>(std::ranges::count(running_, true)); }
   System& at(int column) { return systems_[members_[static_cast<std::size_t>(column)]]; }
 
@@ -358,7 +379,8 @@ void BatchedLoop<T>::round() {
            std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(counted_));
   while (running_count() > 0) {
     // A GPU has the next batch before the host looks at the one before.
-    for (; in_flight_ < (a_.device() == Device::host ? 1 : 2); ++in_flight_) recurrences_->send();
+    for (; in_flight_ < (a_.device() == Device::host ? 1 : 2) && in_flight_ * batch_ < iterations_left(); ++in_flight_)
+      recurrences_->send();
     const int before = running_count();
     examine();
     const int running = running_count();

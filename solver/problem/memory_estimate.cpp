@@ -40,16 +40,16 @@ struct VectorBytes {
   std::int64_t slack = 0;  ///< of the device: of a second p, which cuSPARSE's loop has not, or where s and u may be
 };
 
-/// Of several systems at once: x, r, p, w, and z and the vectors of a preconditioner that is not diagonal, for each
-/// column; once more for half of the columns, while what runs moves there; two vectors of one. What patches of cells
-/// share is kept for each column too, which may be nearly nothing. On the host the right-hand sides and, in double
-/// precision, residuals.
+/// Of several systems at once: x, r, p, w, on a GPU a second p, and z and the vectors of a preconditioner that is not
+/// diagonal, for each column; once more for half of the columns, while what runs moves there; two vectors of one. What
+/// patches of cells share is kept for each column too, which may be nearly nothing. On the host the right-hand sides
+/// and, in double precision, residuals.
 template <std::floating_point T>
 VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
   const std::int64_t at_once = std::min<std::int64_t>(user.systems, operators::Columns<T>::most);
   const auto stride = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(at_once)));
-  const std::int64_t of_column = 4 + (user.preconditioner->diagonal ? 0 : held);
+  const std::int64_t of_column = (user.device == Device::cuda ? 5 : 4) + (user.preconditioner->diagonal ? 0 : held);
   const std::int64_t moved = of_column * (stride / 2), shared = user.row->needs == Needs::matrix ? 0 : stride;
   const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
   return {(of_column * stride + moved + shared + held + 2) * a_vector,

@@ -39,7 +39,8 @@ struct MemoryUser {
 
   /// Whether CG takes all of them at once, unless a loop inside one kernel is to be had.
   bool is_batched() const {
-    return method == CgMethod::batched || (method == CgMethod::automatic && loop != CgLoop::resident && systems > 1);
+    return method == CgMethod::batched || (method == CgMethod::automatic && loop != CgLoop::resident && systems > 1 &&
+                                           row->gains_from_columns(device));
   }
 };
 
