@@ -173,6 +173,19 @@ TEST_CASE("comparisons are made with the first load") {
   CHECK(contains(result.out, "of 4 loads the first, 'as given', is taken"));
 }
 
+TEST_CASE("cg: batched takes one load too, and is refused where it means nothing") {
+  const std::string alone_file = file("case.yaml", base);
+  const Result one = shell(alone_file +
+                           "$femcg run case.yaml --quiet --set solver.cg=batched --set output.directory=made && "
+                           "cat made/result.json");
+  CHECK(one.status == 0);
+  CHECK(json_of(one.out)["solve"]["cg"] == "batched");
+  check_refused("compare case.yaml --operators csr --set solver.cg=batched",
+                "femcg compare times CG for one right-hand side; leave out solver.cg: batched", alone_file);
+  check_refused("run case.yaml --set solver.cg=batched --set solver.loop=resident",
+                "solver.loop: resident is of the single-reduction method; leave out solver.cg: batched", alone_file);
+}
+
 TEST_CASE("what is wrong with loads") {
   check_loads_refused("loads: {a: {boundary: {left: {flux: 1}}}}\n",
                       "case.yaml:5:31: loads.a.boundary.left must be {value: ...}, as all loads have the kinds of "
