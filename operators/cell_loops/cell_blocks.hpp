@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "operators/backend/columns.hpp"
@@ -74,14 +75,14 @@ class CellBlocks {
   /// to the block's buffers and returns its part of the energy.
   template <class CellWork, class BlockWork>
   void product(const T* x, T* y, double* energy, std::int64_t scratch_size, CellWork cells, BlockWork after) const {
-    product({x, y, 1, 1}, energy, scratch_size, cells, after);
+    product(OneVector{x, y}, energy, scratch_size, cells, after);
   }
   /// The same for several vectors, a batch after the other for all of them: what is stored of its cells comes from
   /// memory once.
   template <class CellWork, class BlockWork>
   void product(const Columns<T>& x, Columns<T>& y, double* energies, std::int64_t scratch_size, CellWork cells,
                BlockWork after) const {
-    product({x.data(), y.data(), x.count(), x.stride()}, energies, scratch_size, cells, after);
+    product(SeveralVectors{x.data(), y.data(), x.count(), x.stride()}, energies, scratch_size, cells, after);
   }
 
  private:
@@ -89,8 +90,14 @@ class CellBlocks {
   void number_blocks(const BilinearForm& form);
   void link_contributions();
 
-  /// Entry i of vector c is at i stride + c.
-  struct Vectors {
+  /// What a product reads and writes; entry i of vector c is at i stride + c. Of one vector that is known to the
+  /// compiler.
+  struct OneVector {
+    const T* x;
+    T* y;
+    static constexpr int count = 1, stride = 1;
+  };
+  struct SeveralVectors {
     const T* x;
     T* y;
     int count, stride;
@@ -101,12 +108,13 @@ class CellBlocks {
     std::int64_t room;  ///< from one vector to the next
     Lanes<T>* cell;
   };
-  template <class CellWork, class BlockWork>
+  template <class Vectors, class CellWork, class BlockWork>
   void product(const Vectors& v, double* energies, std::int64_t scratch_size, CellWork& cells, BlockWork& after) const;
-  template <class CellWork, class BlockWork>
+  template <class Vectors, class CellWork, class BlockWork>
   void work_on(const Block& block, const Vectors& v, const Buffers& buffers, CellWork& cells, BlockWork& after,
                std::int32_t number) const;
-  void add(const Block& block, const T* y_block, T* y, int stride, int c) const;
+  template <class Vectors>
+  void add(const Block& block, const T* y_block, const Vectors& v, int c) const;
 
   ConflictResolution resolution_;
   int dofs_;
@@ -127,14 +135,14 @@ class CellBlocks {
 };
 
 template <std::floating_point T>
-template <class CellWork, class BlockWork>
+template <class Vectors, class CellWork, class BlockWork>
 void CellBlocks<T>::work_on(const Block& block, const Vectors& v, const Buffers& buffers, CellWork& cells,
                             BlockWork& after, std::int32_t number) const {
   const std::span<const std::int32_t> list = unknowns(block);
   const auto count = static_cast<std::int32_t>(list.size());
   for (int c = 0; c < v.count; ++c) {
     T* x_block = buffers.x + c * buffers.room;
-    if (v.stride == 1)
+    if constexpr (std::is_same_v<Vectors, OneVector>)
       pick(v.x, list.data(), count, x_block);
     else
       for (std::int32_t i = 0; i < count; ++i) x_block[i] = v.x[std::int64_t{list[i]} * v.stride + c];
@@ -162,19 +170,20 @@ void CellBlocks<T>::work_on(const Block& block, const Vectors& v, const Buffers&
   for (int c = 0; c < v.count; ++c) {
     T* y_block = buffers.y + c * buffers.room;
     energies[c] += after(number, buffers.x + c * buffers.room, y_block);
-    add(block, y_block, v.y, v.stride, c);
+    add(block, y_block, v, c);
   }
 }
 
 /// What a block has of vector c.
 template <std::floating_point T>
-void CellBlocks<T>::add(const Block& block, const T* y_block, T* y, int stride, int c) const {
+template <class Vectors>
+void CellBlocks<T>::add(const Block& block, const T* y_block, const Vectors& v, int c) const {
   const std::span<const std::int32_t> list = unknowns(block);
-  const auto at = [=](std::int32_t i) -> T& { return y[std::int64_t{list[i]} * stride + c]; };
+  const auto at = [&](std::int32_t i) -> T& { return v.y[std::int64_t{list[i]} * v.stride + c]; };
   for (std::int32_t i = 0; i < block.private_count; ++i) at(i) = y_block[i];
   if (resolution_ == ConflictResolution::gather) {
-    T* contributions = contributions_.data() + block.first_contribution * stride + c;
-    for (std::int32_t i = block.private_count; i < block.unknown_count; ++i, contributions += stride)
+    T* contributions = contributions_.data() + block.first_contribution * v.stride + c;
+    for (std::int32_t i = block.private_count; i < block.unknown_count; ++i, contributions += v.stride)
       *contributions = y_block[i];
     return;
   }
@@ -191,7 +200,7 @@ void CellBlocks<T>::add(const Block& block, const T* y_block, T* y, int stride, 
 
 /// The buffers of each share are kept from one product to the next.
 template <std::floating_point T>
-template <class CellWork, class BlockWork>
+template <class Vectors, class CellWork, class BlockWork>
 void CellBlocks<T>::product(const Vectors& v, double* energies, std::int64_t scratch_size, CellWork& cells,
                             BlockWork& after) const {
   const std::int64_t of_block = largest_block_ / lanes + 1;
