@@ -76,9 +76,7 @@ template <std::floating_point T>
 MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device,
                        const std::optional<operators::MatrixRows<T>>& rows) {
   const SolverChoice& solver = resolved.solver;
-  const MemoryUser user{operators::find_operator(solver.op.name),         &solver.op.options, device,
-                        find_preconditioner(solver.preconditioner.name),  solver.method,      solver.loop,
-                        static_cast<std::int64_t>(problem.loads().size())};
+  const MemoryUser user = user_of(resolved, problem, device);
   MemoryEstimate need =
       placed(solver.op.place, [&] { return need_of_run<T>(user, problem.form(), rows ? &*rows : nullptr); });
   placed(solver.loop_place, [&] { require_loop(need, user); });
@@ -249,7 +247,8 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
                         ? solve_batched(resolved, problem, *a, *preconditioner, progress, stop, record)
                         : solve_in_turn(resolved, problem, *a, *preconditioner, progress, stop, record);
   std::vector<std::vector<double>> solutions;
-  const bool interrupted = found.results.back().reason == StopReason::interrupted;
+  const bool interrupted = std::ranges::any_of(
+      found.results, [](const CgResult& result) { return result.reason == StopReason::interrupted; });
   for (std::size_t i = 0; i < problem.loads().size(); ++i) {
     const Load& load = problem.loads()[i];
     const bool begun = i < found.results.size();

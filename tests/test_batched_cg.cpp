@@ -365,6 +365,17 @@ TEST_CASE("equal and dependent systems, zero, and every reason to stop") {
     CHECK(result.reason == StopReason::interrupted);
     CHECK(result.iterations == 3);
   }
+  // A user's end is one of all groups, though the last system of the first is done before it.
+  std::vector<Vector<double>> many;
+  for (std::size_t c = 0; c < 31; ++c) many.push_back(equal_to(c + 1));
+  many.push_back(Vector<double>(40));
+  fill(many.back(), 0.0);
+  many.push_back(equal_to(99));
+  looked = 0;
+  results = solve(*a, many, x, options);
+  REQUIRE(results.size() == 32);
+  CHECK(results.front().reason == StopReason::interrupted);
+  CHECK(results.back().reason == StopReason::converged);
   Spectrum negative(40, 50);
   negative.values[39] = -1;
   const auto indefinite = dense<double>(negative.matrix());

@@ -464,7 +464,7 @@ std::vector<CgResult> batched_conjugate_gradients(const Operator<T>& a, std::spa
     for (CgResult& result :
          BatchedLoop<T>(a, b.subspan(first, count), std::span(x).subspan(first, count), first, options).run())
       results.push_back(std::move(result));
-    if (!results.empty() && results.back().reason == StopReason::interrupted) break;
+    if (std::ranges::any_of(results, [](const CgResult& of) { return of.reason == StopReason::interrupted; })) break;
   }
   return results;
 }
