@@ -6,27 +6,20 @@
 
 namespace femcg::operators {
 
-namespace {
-
-/// Of what an operator is applied to; throws std::invalid_argument.
-template <class Vectors>
-void check_operands(std::int64_t rows, Device device, const Vectors& x, std::int64_t rows_of_x, const Vectors& y,
-                    std::int64_t rows_of_y) {
-  for (const std::int64_t there : {rows_of_x, rows_of_y})
+void check_operands(std::string_view who, std::int64_t rows, Device device, const Operand& x, const Operand& y) {
+  for (const std::int64_t there : {x.rows, y.rows})
     if (there != rows)
       throw std::invalid_argument(
-          fmt::format("an operator of {} rows cannot be applied to a vector of {} entries", rows, there));
-  if (rows > 0 && (x.device() != device || y.device() != device))
-    throw std::invalid_argument("an operator and the vectors that it is applied to must live on one device");
-  if (rows > 0 && x.data() == y.data())
-    throw std::invalid_argument("an operator cannot write its result over the vector that it is applied to");
+          fmt::format("{} of {} rows cannot be applied to a vector of {} entries", who, rows, there));
+  if (rows > 0 && (x.device != device || y.device != device))
+    throw std::invalid_argument(fmt::format("{} and the vectors that it is applied to must live on one device", who));
+  if (rows > 0 && x.data == y.data)
+    throw std::invalid_argument(fmt::format("{} cannot write its result over the vector that it is applied to", who));
 }
-
-}  // namespace
 
 template <std::floating_point T>
 void Operator<T>::apply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-  check_operands(size_, device_, x, x.size(), y, y.size());
+  check_operands("an operator", size_, device_, x, y);
   if (energy != nullptr && energy->device() != device_)
     throw std::invalid_argument("an operator and the scalar for its energy must live on one device");
   multiply(x, y, energy);
@@ -34,7 +27,7 @@ void Operator<T>::apply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const 
 
 template <std::floating_point T>
 void Operator<T>::apply(const Columns<T>& x, Columns<T>& y, ColumnScalars* energies) const {
-  check_operands(size_, device_, x, x.rows(), y, y.rows());
+  check_operands("an operator", size_, device_, x, y);
   if (x.stride() != y.stride() || (energies != nullptr && energies->stride() != x.stride()))
     throw std::invalid_argument(
         "what an operator is applied to, its result and its energies must have as many columns");

@@ -4,12 +4,27 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "operators/backend/columns.hpp"
 #include "operators/backend/vector.hpp"
 #include "operators/footprint.hpp"
 
 namespace femcg::operators {
+
+/// What a map on vectors is applied to, or where its result goes.
+struct Operand {
+  template <class T>
+  Operand(const Vector<T>& of) : rows(of.size()), device(of.device()), data(of.data()) {}
+  template <class T>
+  Operand(const Columns<T>& of) : rows(of.rows()), device(of.device()), data(of.data()) {}
+  std::int64_t rows;
+  Device device;
+  const void* data;
+};
+
+/// Throws std::invalid_argument where `who`, a map of so many rows on a device, cannot be applied to x to give y.
+void check_operands(std::string_view who, std::int64_t rows, Device device, const Operand& x, const Operand& y);
 
 /// A symmetric positive (semi)definite map on the unknowns of one problem: y = A x.
 template <std::floating_point T>

@@ -37,9 +37,17 @@ std::array<T, wide<stride>> repeated(const OfColumns<stride>& numbers) {
   for (int j = 0; j < wide<stride>; ++j) to[j] = static_cast<T>(numbers[j % stride]);
   return to;
 }
-template <int stride>
-void add_repeated(const std::array<double, wide<stride>>& from, OfColumns<stride>& to) {
-  for (int j = 0; j < wide<stride>; ++j) to[j % stride] += from[j];
+/// The sums for each column, of numbers that are repeated so.
+template <int stride, class... Numbers>
+Sums<stride, sizeof...(Numbers)> folded(const Numbers&... numbers) {
+  Sums<stride, sizeof...(Numbers)> sums;
+  int n = 0;
+  const auto add = [&](const std::array<double, wide<stride>>& from) {
+    for (int j = 0; j < wide<stride>; ++j) sums.of[n][j % stride] += from[j];
+    ++n;
+  };
+  (add(numbers), ...);
+  return sums;
 }
 
 /// entry(e, j) for the entries e + j of the rows [first, last), `wide` of them in one loop of SIMD instructions.
@@ -69,10 +77,7 @@ Sums<stride, 2> start_rows(const T* r, const T* inverse_diagonal, T* p, std::int
     rr[j] += static_cast<double>(r[e + j]) * static_cast<double>(r[e + j]);
   };
   for_entries<stride>(first, last, entry);
-  Sums<stride, 2> sums;
-  add_repeated<stride>(rz, sums.of[0]);
-  add_repeated<stride>(rr, sums.of[1]);
-  return sums;
+  return folded<stride>(rz, rr);
 }
 
 template <int stride, std::floating_point T>
@@ -88,10 +93,7 @@ Sums<stride, 2> update_rows(const OfColumns<stride>& alphas, const T* q, const T
     rr[j] += static_cast<double>(residual) * static_cast<double>(residual);
   };
   for_entries<stride>(first, last, entry);
-  Sums<stride, 2> sums;
-  add_repeated<stride>(rz, sums.of[0]);
-  add_repeated<stride>(rr, sums.of[1]);
-  return sums;
+  return folded<stride>(rz, rr);
 }
 
 template <int stride, std::floating_point T>
@@ -139,9 +141,7 @@ Sums<stride, 1> dot_of_columns(const T* a, const T* b, std::int64_t first, std::
     products[j] += static_cast<double>(a[e + j]) * static_cast<double>(b[e + j]);
   };
   for_entries<stride>(first, last, entry);
-  Sums<stride, 1> sums;
-  add_repeated<stride>(products, sums.of[0]);
-  return sums;
+  return folded<stride>(products);
 }
 
 /// a / b, column by column; 0 for one that does not run.

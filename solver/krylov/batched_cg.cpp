@@ -4,14 +4,13 @@
 #include <cassert>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include "operators/backend/column_operations.hpp"
 #include "operators/backend/recorded_work.hpp"
 #include "operators/ordering.hpp"
+#include "solver/krylov/restarts.hpp"
 
 namespace femcg::solver {
 
@@ -23,8 +22,6 @@ using operators::Operator;
 using operators::Vector;
 
 namespace {
-
-double norm(const std::vector<double>& v) { return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0)); }
 
 /// The vectors and scalars of several recurrences, in batches of so many iterations.
 template <std::floating_point T>
@@ -160,8 +157,7 @@ class BatchedLoop {
     std::vector<double>* total = nullptr;  ///< x so far, without the correction that the recurrence is at
     std::vector<double> residual;          ///< of a restart
     double norm_b = 0;
-    double last_true = std::numeric_limits<double>::infinity();
-    bool last_halved = true;
+    Restarts restarts;
     bool done = false;
     CgResult result;
   };
@@ -419,14 +415,9 @@ void BatchedLoop<T>::judge(std::size_t c) {
     result.reason = StopReason::interrupted;
     return;
   }
-  // One restart may come at a bad moment, in single precision above all; two in a row are rounding.
-  const bool halved = result.true_relative_residual < 0.5 * system.last_true;
-  if (result.iterations >= options_.max_iterations || (!halved && !system.last_halved)) {
-    result.reason = halved || system.last_halved ? StopReason::max_iterations : StopReason::stagnated;
-    system.done = true;
-  }
-  system.last_halved = halved;
-  system.last_true = std::min(system.last_true, result.true_relative_residual);
+  const bool stagnated = system.restarts.stagnate(result.true_relative_residual);
+  system.done = stagnated || result.iterations >= options_.max_iterations;
+  if (system.done) result.reason = stagnated ? StopReason::stagnated : StopReason::max_iterations;
 }
 
 template <std::floating_point T>

@@ -5,13 +5,12 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
-#include <limits>
-#include <numeric>
 #include <optional>
 
 #include "operators/backend/recorded_work.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
+#include "solver/krylov/restarts.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {
@@ -132,13 +131,10 @@ class Loop {
   std::int64_t sent_ = 0;               ///< batches
   std::int64_t sent_iterations_ = 0;
   double norm_b_ = 0;
-  double last_true_ = std::numeric_limits<double>::infinity();
-  bool last_halved_ = true;
+  Restarts restarts_;
   std::chrono::steady_clock::time_point begin_;
   CgResult result_;
 };
-
-double norm(const std::vector<double>& v) { return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0)); }
 
 template <std::floating_point T>
 bool Loop<T>::record(double rr) {
@@ -235,15 +231,9 @@ bool Loop<T>::finished() {
     result_.reason = StopReason::converged;
     return true;
   }
-  // One restart may come at a bad moment, in single precision above all; two in a row are rounding.
-  const bool halved = result_.true_relative_residual < 0.5 * last_true_;
-  if (!halved && !last_halved_) {
-    result_.reason = StopReason::stagnated;
-    return true;
-  }
-  last_halved_ = halved;
-  last_true_ = std::min(last_true_, result_.true_relative_residual);
-  return false;
+  if (!restarts_.stagnate(result_.true_relative_residual)) return false;
+  result_.reason = StopReason::stagnated;
+  return true;
 }
 
 template <std::floating_point T>

@@ -19,33 +19,15 @@ using operators::Operator;
 using operators::Options;
 using operators::Vector;
 
-namespace {
-
-/// Of what a preconditioner is applied to; throws std::invalid_argument.
-template <class Vectors>
-void check_operands(std::int64_t rows, operators::Device device, const Vectors& r, std::int64_t rows_of_r,
-                    const Vectors& z, std::int64_t rows_of_z) {
-  for (const std::int64_t there : {rows_of_r, rows_of_z})
-    if (there != rows)
-      throw std::invalid_argument(
-          fmt::format("a preconditioner of {} rows cannot be applied to a vector of {} entries", rows, there));
-  if (rows > 0 && (r.device() != device || z.device() != device))
-    throw std::invalid_argument("a preconditioner and the vectors that it is applied to must live on one device");
-  if (rows > 0 && r.data() == z.data())
-    throw std::invalid_argument("a preconditioner cannot write its result over the vector that it is applied to");
-}
-
-}  // namespace
-
 template <std::floating_point T>
 void Preconditioner<T>::apply(const Vector<T>& r, Vector<T>& z) const {
-  check_operands(size_, device_, r, r.size(), z, z.size());
+  operators::check_operands("a preconditioner", size_, device_, r, z);
   solve(r, z);
 }
 
 template <std::floating_point T>
 void Preconditioner<T>::apply(const Columns<T>& r, Columns<T>& z) const {
-  check_operands(size_, device_, r, r.rows(), z, z.rows());
+  operators::check_operands("a preconditioner", size_, device_, r, z);
   if (r.stride() != z.stride())
     throw std::invalid_argument("what a preconditioner is applied to and its result must have as many columns");
   solve_columns(r, z);
