@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -15,6 +16,16 @@ struct Footprint {
   std::int64_t flops = 0;
   std::int64_t nonzeros = 0;  ///< of the matrix represented; 0 where it is never formed
   double padding_ratio = 1;   ///< stored entries over nonzeros, 1 where nothing is padded
+
+  /// Of a product with so many vectors at once, where one takes `vector_bytes`: what is stored moves once for all.
+  Footprint of_columns(int count, std::int64_t vector_bytes) const {
+    const std::int64_t once = moved_bytes - 2 * vector_bytes;
+    Footprint all = *this;
+    all.moved_bytes = once + count * 2 * vector_bytes;
+    all.effective_bytes = once + count * std::max(effective_bytes - once, 2 * vector_bytes);
+    all.flops = count * flops;
+    return all;
+  }
 };
 
 /// An array that an operator holds on its device.

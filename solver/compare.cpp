@@ -81,6 +81,21 @@ std::string description(const SweepPoint& point) {
   return text;
 }
 
+/// What CG of several right-hand sides and what else was asked of CG have against each other.
+void check_right_hand_sides(const Case& resolved) {
+  const bool several = resolved.compare.right_hand_sides.back() > 1;
+  if (!several && resolved.solver.method == CgMethod::batched)
+    throw InputError(at_place(resolved.solver.method_place,
+                              "solver.cg: batched is for several right-hand sides; say how many in "
+                              "compare.right_hand_sides, such as [1, 8]"));
+  const bool resident = resolved.solver.loop == CgLoop::resident;
+  if (several && (resident || resolved.solver.method == CgMethod::single_reduction))
+    throw InputError(at_place(resolved.compare.right_hand_sides_place,
+                              fmt::format("CG for several right-hand sides has no {}; leave out one of the two",
+                                          resident ? "loop inside one kernel (solver.loop: resident)"
+                                                   : "single reduction (solver.cg: single-reduction)")));
+}
+
 Record common_record(const Case& resolved, const Discretisation& made) {
   Record common;
   common.command = "compare";
@@ -100,9 +115,11 @@ Record common_record(const Case& resolved, const Discretisation& made) {
 ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Baseline>& baseline,
                    const Console& console, const StopRequested& stop) {
   std::vector<std::vector<BenchmarkEntry>> entries;  // of every point, so that what is wrong is told before any work
-  for (const auto& [resolved, values] : points)
+  for (const auto& [resolved, values] : points) {
+    check_right_hand_sides(resolved);
     entries.push_back(
         choose_entries({expand_operators(resolved.compare), resolved.compare.all_operators, resolved.compare.devices}));
+  }
   Progress progress(console.progress);
   std::vector<double> weights;
   for (const SweepPoint& point : points) weights.push_back(weight(point.resolved));
@@ -119,9 +136,6 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
       files.note(made->remarks());
     }
     const Problem& problem = *made->problem;
-    if (resolved.solver.method == CgMethod::batched)
-      throw InputError(at_place(resolved.solver.method_place,
-                                "femcg compare times CG for one right-hand side; leave out solver.cg: batched"));
     const System system{&problem.form(),
                         nullptr,
                         made->has_load() ? &problem.load() : nullptr,
@@ -129,8 +143,10 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
                         nullptr,
                         resolved.solver.method,
                         resolved.solver.loop};
-    const ComparisonSettings settings{resolved.solver.precision, resolved.compare.iterations,
+    const ComparisonSettings settings{resolved.solver.precision,
+                                      resolved.compare.iterations,
                                       resolved.compare.repetitions,
+                                      resolved.compare.right_hand_sides,
                                       [&](double done, const std::string& next) {
                                         progress.step(time_left.text(i, done) + description(point) + next);
                                         return !stop();

@@ -83,7 +83,10 @@ ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseli
   for (std::size_t i = 0; i < choice.precisions.size() && !stop(); ++i) {
     const Precision precision = choice.precisions[i];
     const ComparisonSettings settings{
-        precision, choice.compare.iterations, choice.compare.repetitions,
+        precision,
+        choice.compare.iterations,
+        choice.compare.repetitions,
+        choice.compare.right_hand_sides,
         [&](double done, const std::string& next) {
           progress.step(fmt::format("{}{} precision, {}", time_left.text(i, done), name(precision), next));
           return !stop();

@@ -184,6 +184,29 @@ def variants():
     return records
 
 
+def columns():
+    """Several right-hand sides at once, two degrees; one operator gains nothing from them."""
+    records = []
+    for degree in (1, 4):
+        for sides in (1, 4, 8, 32):
+            for name in ("csr", "ellpack", "lma-atomic"):
+                gain = 1 if name == "lma-atomic" else sides**0.4
+                made = record(name, degree)
+                for key in ("median_seconds", "minimum_seconds", "maximum_seconds"):
+                    made["apply"][key] *= sides / gain
+                for key in ("iterations_per_second", "unknowns_per_second"):
+                    made["solve"][key] *= gain
+                comparison = made["comparison"]
+                for key in ("_minimum", "_maximum"):
+                    comparison["iterations_per_second" + key] *= gain
+                comparison["roof_iterations_per_second"] *= sides**0.7
+                comparison["right_hand_sides"] = sides
+                if sides > 1:
+                    comparison.update(product_gain=gain, iteration_gain=0.9 * gain)
+                records.append(made)
+    return records
+
+
 def matrices():
     """Two matrices from files; CG was not timed for the first, which is not positive definite."""
     records = []

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -63,7 +64,7 @@ std::string message(const fs::path& file) {
 }
 
 solver::ComparisonSettings settings(int iterations, int repetitions) {
-  return {solver::Precision::double_, iterations, repetitions, [](double, const std::string&) { return true; }};
+  return {solver::Precision::double_, iterations, repetitions, {1}, [](double, const std::string&) { return true; }};
 }
 
 std::vector<solver::BenchmarkEntry> entries(const std::vector<std::string>& names) {
@@ -170,6 +171,94 @@ TEST_CASE("every operator agrees with the reference on curved hexahedra with var
                 10 * (precision == solver::Precision::double_ ? 8 : 4) * common.problem.unknowns);
     }
   }
+}
+
+TEST_CASE("several right-hand sides: every operator agrees in every column, and its bytes are those of its parts") {
+  const tests::SmallForm small = tests::make_form(mesh::CellShape::tetrahedron, 2, {4, 3, 2}, {.curved = true});
+  const std::int64_t n = small.form.unknowns;
+  solver::Record common;
+  common.problem.unknowns = small.form.unknowns;
+  const std::vector<double> load(static_cast<std::size_t>(n), 1.0);
+  for (const solver::Precision precision : {solver::Precision::double_, solver::Precision::single})
+    for (const std::string preconditioner : {"jacobi", "chebyshev"}) {
+      std::vector<std::string> names;
+      for (const operators::OperatorDescription& row : operators::catalogue())
+        if (row.host()) names.emplace_back(row.name);
+      solver::ComparisonSettings chosen = settings(5, 2);
+      chosen.precision = precision;
+      chosen.right_hand_sides = {1, 3, 8};
+      const auto rows = solver::compare_operators({&small.form, nullptr, &load, {preconditioner, {}, {}}, nullptr},
+                                                  entries(names), chosen, common);
+      REQUIRE(rows.size() == 3 * names.size());
+      const std::int64_t word = precision == solver::Precision::double_ ? 8 : 4;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const solver::BenchmarkResult &row = rows[i], &one = rows[i - i % 3];
+        const int k = row.right_hand_sides;
+        INFO(row.record.op.name, ", ", k, " right-hand sides: ", row.reason);
+        CHECK(k == std::array{1, 3, 8}[i % 3]);
+        CHECK(row.record.op.name == one.record.op.name);
+        CHECK(row.outcome == solver::Outcome::timed);
+        REQUIRE(row.agreement);
+        CHECK(*row.agreement <= *row.agreement_bound);
+        CHECK(row.iteration.count() == 2);
+        CHECK(row.record.solve.method == (k > 1 ? solver::CgMethod::batched : solver::CgMethod::classic));
+        CHECK(row.record.solve.iterations == 5 * k);
+        const operators::Footprint &all = row.record.footprint, &alone = one.record.footprint;
+        CHECK(all.stored_bytes == alone.stored_bytes);
+        CHECK(all.flops == k * alone.flops);
+        CHECK(all.moved_bytes == alone.moved_bytes + (k - 1) * 2 * n * word);
+        // Jacobi: update 3, direction 5, and the diagonal twice, but once for all columns. Chebyshev of degree 4: four
+        // products; update 3, direction 5, r'z 2, the first step 4, three more 21.
+        CHECK(row.iteration_bytes == (preconditioner == "jacobi" ? all.moved_bytes + (8 * k + 2) * n * word
+                                                                 : 4 * all.moved_bytes + 35 * k * n * word));
+        CHECK(row.product_gain.has_value() == (k > 1));
+        if (k == 1) continue;
+        CHECK(*row.product_gain == doctest::Approx(k * one.record.apply.median() / row.record.apply.median()));
+        CHECK(*row.iteration_gain == doctest::Approx(row.rate() / one.rate()));
+      }
+      const ordered_json json = solver::to_json(rows, nullptr);
+      CHECK(json[2]["comparison"]["right_hand_sides"] == 8);
+      CHECK(json[2]["solve"]["iterations_per_second"].get<double>() == doctest::Approx(rows[2].rate()));
+      CHECK(json[2]["comparison"]["product_gain"] == *rows[2].product_gain);
+      CHECK_FALSE(json[0]["comparison"].contains("product_gain"));
+    }
+}
+
+/// An operator that takes vectors, one by one, as another does, and several at once in a wrong order.
+class WrongColumns : public operators::Operator<double> {
+ public:
+  explicit WrongColumns(std::unique_ptr<operators::Operator<double>> right)
+      : Operator(right->size(), right->device()), right_(std::move(right)) {}
+  void diagonal(operators::Vector<double>& d) const override { right_->diagonal(d); }
+  operators::Footprint footprint() const override { return right_->footprint(); }
+
+ private:
+  void multiply(const operators::Vector<double>& x, operators::Vector<double>& y,
+                operators::Scalar* energy) const override {
+    right_->apply(x, y, energy);
+  }
+  void multiply_columns(const operators::Columns<double>& x, operators::Columns<double>& y,
+                        double* energies) const override {
+    operators::ColumnScalars sums(energies, x.stride(), x.device());
+    right_->apply(x, y, energies != nullptr ? &sums : nullptr);
+    const std::int64_t last = (x.rows() - 1) * x.stride();
+    std::swap(y.data()[last], y.data()[last + 1]);
+  }
+
+  std::unique_ptr<operators::Operator<double>> right_;
+};
+
+TEST_CASE("two entries of the last row in each other's columns are found") {
+  const tests::SmallForm small = tests::make_form(mesh::CellShape::quadrilateral, 2, {5, 4, 0});
+  const auto reference = solver::reference_product(small.form, solver::pseudo_random(small.form.unknowns));
+  operators::Ingredients<double> from;
+  from.matrix = std::make_shared<operators::CsrMatrix<double>>(
+      operators::assemble<double>(small.form, operators::assemble_element_matrices(small.form)));
+  const WrongColumns wrong(operators::find_operator("csr")->make<double>(from, {}));
+  const double unit_roundoff = tests::unit_roundoff<double>;
+  CHECK(solver::agreement(wrong, reference, unit_roundoff).holds());
+  CHECK_FALSE(solver::agreement(wrong, reference, unit_roundoff, 2).holds());
+  CHECK_FALSE(solver::agreement(wrong, reference, unit_roundoff, 5).holds());
 }
 
 TEST_CASE("the least that an iteration moves has the products and passes of its preconditioner") {

@@ -52,12 +52,46 @@ std::string matrix_file(const std::string& name, const std::string& header, cons
 
 }  // namespace
 
+TEST_CASE("several right-hand sides: a table, records and a baseline for each number, and one alone beside them") {
+  const Comparison mesh("$femcg compare" + square + quick +
+                        " --operators csr,matrix-free --set compare.right_hand_sides=[8,3]");
+  REQUIRE(mesh.records.size() == 6);
+  for (const int sides : {3, 8}) {
+    CAPTURE(sides);
+    CHECK(contains(mesh.printed.out, fmt::format(", {} right-hand sides at once", sides)));
+  }
+  CHECK(contains(mesh.printed.out, "gain   in CG"));
+  CHECK(widest_line(mesh.printed.out) <= 100);
+  CHECK(mesh.records[1]["comparison"]["right_hand_sides"] == 3);
+  CHECK(mesh.records[1]["solve"]["cg"] == "batched");
+  const Comparison matrix("$femcg matrix $matrices/laplace.mtx" + quick +
+                          " --operators csr,eigen --right-hand-sides 4 --output first --quiet && "
+                          "$femcg matrix $matrices/laplace.mtx" +
+                          quick + " --operators csr,eigen --right-hand-sides 4 --baseline first/compare.json");
+  REQUIRE(matrix.records.size() == 4);
+  for (const ordered_json& record : matrix.records) {
+    const double ratio = record["comparison"]["baseline_ratio"];  // against the same number
+    CHECK(ratio > 0);
+  }
+}
+
+TEST_CASE("numbers of right-hand sides that are none, and what has no CG for several") {
+  check_refused("compare" + square + "--set compare.right_hand_sides=4",
+                "compare.right_hand_sides must be a list of numbers of right-hand sides, such as [1, 4, 8]");
+  check_refused("compare" + square + "--right-hand-sides 33", "must be a whole number from 1 to 32, not '33'");
+  check_refused("matrix $matrices/laplace.mtx --right-hand-sides 2,x", "must be a whole number from 1 to 32, not 'x'");
+  check_refused("compare" + square + "--right-hand-sides 2 --set solver.cg=single-reduction",
+                "CG for several right-hand sides has no single reduction (solver.cg: single-reduction); leave out one");
+  check_refused("compare" + square + "--right-hand-sides 2 --set solver.loop=resident",
+                "CG for several right-hand sides has no loop inside one kernel (solver.loop: resident)");
+}
+
 TEST_CASE("--help names every option of compare and matrix") {
   for (const char* command : {"compare", "matrix"}) {
     const Result help = program_run(std::string(command) + " --help");
     CHECK(help.status == 0);
-    for (const char* option : {"--operators", "--device", "--iterations", "--repetitions", "--baseline", "--threads",
-                               "--output", "--quiet", "--no-progress"})
+    for (const char* option : {"--operators", "--device", "--iterations", "--repetitions", "--right-hand-sides",
+                               "--baseline", "--threads", "--output", "--quiet", "--no-progress"})
       CHECK_MESSAGE(contains(help.out, option), command << " " << option);
   }
   CHECK(contains(program_run("compare --help").out, "--set"));

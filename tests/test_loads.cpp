@@ -181,7 +181,9 @@ TEST_CASE("cg: batched takes one load too, and is refused where it means nothing
   CHECK(one.status == 0);
   CHECK(json_of(one.out)["solve"]["cg"] == "batched");
   check_refused("compare case.yaml --operators csr --set solver.cg=batched",
-                "femcg compare times CG for one right-hand side; leave out solver.cg: batched", alone_file);
+                "solver.cg: batched is for several right-hand sides; say how many in compare.right_hand_sides, such "
+                "as [1, 8]",
+                alone_file);
   check_refused("run case.yaml --set solver.cg=batched --set solver.loop=resident",
                 "solver.loop: resident is of the single-reduction method; leave out solver.cg: batched", alone_file);
 }

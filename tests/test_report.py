@@ -23,6 +23,7 @@ EXPECTED = {
     "sweep": {"sections": ASSEMBLED | {"degree", "sweep-0", "numbers", "trouble", "aside"}, "panels": 8, "bars": 8 * 12 - 5, "lines": 2 * 12, "roofs": 8 * 12 - 5},
     "devices": {"sections": ASSEMBLED | {"baseline", "numbers"}, "panels": 2, "bars": 12, "roofs": 12},
     "variants": {"sections": ASSEMBLED | {"sweep-problem-0", "numbers"}, "panels": 3, "bars": 9, "roofs": 9},
+    "columns": {"sections": ASSEMBLED | {"degree", "right-hand-sides", "numbers"}, "panels": 8, "bars": 24, "lines": 12, "side_lines": 12, "roofs": 24},
     "matrices": {"sections": ASSEMBLED | {"numbers"}, "panels": 2, "bars": 8, "roofs": 8},
     "option": {"sections": (ASSEMBLED - {"rates", "break-even"}) | {"degree", "sweep-0", "numbers"}, "panels": 0, "bars": 0, "lines": 2, "roofs": 0},
     "cases": {"sections": ASSEMBLED | {"numbers"}, "panels": 1, "bars": 2, "roofs": 2, "records": 2},
@@ -118,6 +119,7 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(count("#rates [aria-label=bar] rect"), expected["bars"])
         self.assertEqual(count("#rates .roof > *"), expected["roofs"])
         self.assertEqual(count("#degree [aria-label=line] path"), expected.get("lines", 0))
+        self.assertEqual(count("#right-hand-sides [aria-label=line] path"), expected.get("side_lines", 0))
         self.assertEqual(count("#numbers tbody tr"), expected.get("records", len(getattr(report_records, name)())))
         self.assertEqual(count("nav[aria-label=Contents] a"), len(expected["sections"] - {"trouble", "aside"}))
         self.assertEqual(count("figure"), count("figure svg:first-child"))

@@ -53,7 +53,7 @@ struct CommandLine {
   std::string topic;
   std::vector<std::string> sets;
   std::optional<std::string> op, device, threads, output;
-  std::optional<std::string> operators, iterations, repetitions, baseline;  // compare and matrix
+  std::optional<std::string> operators, iterations, repetitions, right_hand_sides, baseline;  // compare and matrix
   std::string matrix_file, precision = "double", order = "given";           // matrix
   std::vector<std::string> comparison_files;                                // report
   bool quiet = false, no_progress = false, measure = false;
@@ -91,6 +91,10 @@ void add_comparison_options(CLI::App& command, CommandLine& line) {
   command
       .add_option("--repetitions", line.repetitions, "times that each is measured, in turn (default: the case's, or 5)")
       ->type_name("R");
+  command
+      .add_option("--right-hand-sides", line.right_hand_sides,
+                  "multiply and solve for that many at once, 32 at most, and for one: 8, or several: 4,8,32")
+      ->type_name("LIST");
   command.add_option("--baseline", line.baseline, "an earlier compare.json: says what became faster or slower")
       ->type_name("FILE");
 }
@@ -123,6 +127,8 @@ std::vector<Override> comparison_overrides(const CommandLine& line) {
   if (line.device) list.push_back({"compare.devices", as_list(*line.device), "--device"});
   if (line.iterations) list.push_back({"compare.iterations", *line.iterations, "--iterations"});
   if (line.repetitions) list.push_back({"compare.repetitions", *line.repetitions, "--repetitions"});
+  if (line.right_hand_sides)
+    list.push_back({"compare.right_hand_sides", as_list(*line.right_hand_sides), "--right-hand-sides"});
   return list;
 }
 

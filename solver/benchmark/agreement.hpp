@@ -37,7 +37,9 @@ struct Agreement {
 
 /// Of an operator whose numbers have this unit roundoff: its working precision's, or that of what it stores. Rows are
 /// bounded by ProductRounding; the energy by |x|' times these bounds, and n u |x|' terms for the sum of n products.
+/// Of a product with several vectors, each x times a power of two of its own, the column that is furthest off.
 template <std::floating_point T>
-Agreement agreement(const operators::Operator<T>& a, const ReferenceProduct& reference, double unit_roundoff);
+Agreement agreement(const operators::Operator<T>& a, const ReferenceProduct& reference, double unit_roundoff,
+                    int right_hand_sides = 1);
 
 }  // namespace femcg::solver

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <ranges>
+#include <span>
 #include <stdexcept>
 
 #include "operators/sparse/io/number_range.hpp"
@@ -47,11 +49,17 @@ class Comparing {
   std::vector<BenchmarkResult> run(const std::vector<BenchmarkEntry>& entries);
 
  private:
+  using Rows = std::span<BenchmarkResult>;  ///< of one entry: a row for each number of right-hand sides
   /// An operator that agreed, until it is timed.
   struct Made {
-    BenchmarkResult* row;
+    Rows rows;
     std::unique_ptr<operators::Operator<T>> a;
     std::unique_ptr<Preconditioner<T>> preconditioner;
+  };
+  /// A row whose product agreed, and what it is of.
+  struct Turn {
+    BenchmarkResult* row;
+    const Made* made;
   };
 
   bool step(const std::string& next) {
@@ -64,10 +72,14 @@ class Comparing {
   }
   void describe(const BenchmarkEntry& entry, BenchmarkResult& row) const;
   void assemble(const std::vector<BenchmarkEntry>& entries);
-  void copy_load(Device device);
-  void enter(const BenchmarkEntry& entry, BenchmarkResult& row);
-  void make(const BenchmarkEntry& entry, BenchmarkResult& row);
+  void copy_loads(Device device);
+  void enter(const BenchmarkEntry& entry, Rows rows);
+  void make(const BenchmarkEntry& entry, Rows rows);
+  void require_memory_of(const BenchmarkEntry& entry, BenchmarkResult& row) const;
+  void check(const BenchmarkEntry& entry, const operators::Operator<T>& a, BenchmarkResult& row);
   void time_group();
+  /// CG of one right-hand side.
+  CgMethod method_of_one() const { return system_.method == CgMethod::batched ? CgMethod::automatic : system_.method; }
   const ReferenceProduct& reference();
   const CopyBandwidth& copy_bandwidth(Device device);
   void fill_in(BenchmarkResult& row, const operators::OperatorDescription& of, const operators::Operator<T>& a);
@@ -83,7 +95,7 @@ class Comparing {
   std::string assembly_failure_;
   bool assembly_refused_ = false;
   std::optional<ReferenceProduct> reference_;
-  std::map<Device, operators::Vector<T>> load_;
+  std::map<Device, std::vector<operators::Vector<T>>> loads_;
   std::map<Device, CopyBandwidth> copy_bandwidth_;
   std::vector<Made> group_;
   int steps_ = 1, steps_done_ = 0;
@@ -110,6 +122,9 @@ std::shared_ptr<const operators::CsrMatrix<float>> converted(
             : fmt::format("the matrix has an entry {:.3g}, which is too large for single precision", found->value));
   return std::make_shared<const operators::CsrMatrix<float>>(operators::to_single(*matrix));
 }
+
+/// Whether nothing speaks against timing it so far.
+bool is_open(const BenchmarkResult& row) { return row.outcome == Outcome::interrupted; }
 
 void fail(BenchmarkResult& row, const std::exception& error) {
   row.outcome = Outcome::failed;
@@ -163,16 +178,21 @@ const CopyBandwidth& Comparing<T>::copy_bandwidth(Device device) {
   return found->second;
 }
 
-/// The right-hand side on a device.
+/// The right-hand sides on a device: the system's, and for the others its entries weighted by 1 + sin(c i) / 2, so that
+/// no two are alike.
 template <std::floating_point T>
-void Comparing<T>::copy_load(Device device) {
-  if (system_.load == nullptr || load_.contains(device)) return;
-  operators::Vector<T> on_host(system_.unknowns());
-  std::ranges::transform(scaled_load(*system_.load).values, on_host.data(),
-                         [](double value) { return static_cast<T>(value); });
-  operators::Vector<T> b(system_.unknowns(), device);
-  operators::copy(on_host, b);
-  load_.emplace(device, std::move(b));
+void Comparing<T>::copy_loads(Device device) {
+  if (system_.load == nullptr || loads_.contains(device)) return;
+  const std::vector<double> load = scaled_load(*system_.load).values;
+  std::vector<operators::Vector<T>> loads;
+  for (int c = 0; c < settings_.right_hand_sides.back(); ++c) {
+    operators::Vector<T> on_host(system_.unknowns());
+    for (std::int64_t i = 0; i < on_host.size(); ++i)
+      on_host[i] = static_cast<T>(load[static_cast<std::size_t>(i)] *
+                                  (1 + 0.5 * std::sin(static_cast<double>(c) * static_cast<double>(i))));
+    loads.push_back(operators::copied(on_host, device));
+  }
+  loads_.emplace(device, std::move(loads));
 }
 
 /// What is known before anything is built.
@@ -198,20 +218,58 @@ template <std::floating_point T>
 void Comparing<T>::fill_in(BenchmarkResult& row, const operators::OperatorDescription& of,
                            const operators::Operator<T>& a) {
   Record& record = row.record;
-  record.footprint = a.footprint();
+  const std::int64_t vector_bytes = std::int64_t{sizeof(T)} * a.size();
+  record.footprint = a.footprint().of_columns(row.right_hand_sides, vector_bytes);
   record.chosen = a.chosen();
   record.seconds.assembly = of.needs_on(record.device) == Needs::form ? 0 : element_seconds_;
   if (of.needs == Needs::matrix) {
     record.seconds.assembly += matrix_seconds_;
     row.matrix = statistics_;
-    const std::int64_t input_once = std::int64_t{sizeof(T)} * a.size();
-    row.caching_bytes = record.footprint.moved_bytes - input_once + cached_input_bytes_.at(record.device);
+    if (row.right_hand_sides == 1)
+      row.caching_bytes = record.footprint.moved_bytes - vector_bytes + cached_input_bytes_.at(record.device);
   }
+}
+
+/// Throws where a row's operator and CG do not fit.
+template <std::floating_point T>
+void Comparing<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResult& row) const {
+  const bool several = row.right_hand_sides > 1;
+  const MemoryUser user{&row_of(entry),
+                        &entry.op.options,
+                        entry.device,
+                        find_preconditioner(system_.preconditioner.name),
+                        several ? CgMethod::batched : method_of_one(),
+                        system_.loop,
+                        row.right_hand_sides};
+  row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
+  if (system_.load != nullptr) require_loop(row.record.memory, user);
+  require_memory(row.record.memory,
+                 several ? fmt::format("it needs, with {} right-hand sides,", row.right_hand_sides) : "it");
+}
+
+/// Holds the product of a row's right-hand sides against the reference.
+template <std::floating_point T>
+void Comparing<T>::check(const BenchmarkEntry& entry, const operators::Operator<T>& a, BenchmarkResult& row) {
+  // A matrix in single precision is a rounded one.
+  const bool rounded = operators::has_single_values<T>(entry.op.options);
+  const double unit_roundoff =
+      (rounded ? std::numeric_limits<float>::epsilon() : std::numeric_limits<T>::epsilon()) / 2;
+  const Agreement found = agreement(a, reference(), unit_roundoff, row.right_hand_sides);
+  row.agreement = found.difference;
+  row.agreement_bound = found.bound;
+  if (found.holds()) return;
+  row.outcome = Outcome::disagrees;
+  row.reason = std::isinf(found.difference)
+                   ? "its product has entries that are not finite, or not 0 where nothing is added up"
+                   : fmt::format(
+                         "its product differs from the reference by {:.1e} of the terms that are added up; rounding "
+                         "explains {:.1e}",
+                         found.difference, found.bound);
 }
 
 /// Makes one operator and checks it. Throws what the operator throws.
 template <std::floating_point T>
-void Comparing<T>::make(const BenchmarkEntry& entry, BenchmarkResult& row) {
+void Comparing<T>::make(const BenchmarkEntry& entry, Rows rows) {
   const operators::OperatorDescription& of = row_of(entry);
   const Needs needs = of.needs_on(entry.device);
   if (needs != Needs::form && assembly_refused_) throw InputError(assembly_failure_);
@@ -221,100 +279,102 @@ void Comparing<T>::make(const BenchmarkEntry& entry, BenchmarkResult& row) {
   from.form = system_.form;
   if (needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
   if (needs == Needs::matrix) from.matrix = matrix_;
-  const MemoryUser user{
-      &of,         &entry.op.options, entry.device, find_preconditioner(system_.preconditioner.name), system_.method,
-      system_.loop};
-  row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
-  if (system_.load != nullptr) require_loop(row.record.memory, user);
-  require_memory(row.record.memory, "it");
+  for (BenchmarkResult& row : rows) try {
+      require_memory_of(entry, row);
+    } catch (const std::bad_alloc& error) {
+      if (!group_.empty()) throw;
+      fail(row, error);
+    }
+  if (std::ranges::none_of(rows, is_open)) return;
   const CopyBandwidth& copies = copy_bandwidth(entry.device);  // first, while there is room for its arrays
-  row.record.machine.copy_bandwidth = copies.bytes_per_second;
-  row.record.remarks = common_.remarks;
-  if (!copies.remark.empty()) row.record.remarks.push_back(copies.remark);
-  Made made{&row, nullptr, nullptr};
-  row.record.seconds.conversion = 0;  // an attempt that did not fit beside the others does not count
-  timed(row.record.seconds.conversion, [&] {
+  Made made{rows, nullptr, nullptr};
+  double conversion = 0;
+  timed(conversion, [&] {
     made.a = of.make(from, entry.op.options);
     operators::synchronize(entry.device);
   });
   if (system_.form != nullptr) require_range(*made.a);
-  fill_in(row, of, *made.a);
-  // A matrix in single precision is a rounded one.
-  const bool rounded = operators::has_single_values<T>(entry.op.options);
-  const double unit_roundoff =
-      (rounded ? std::numeric_limits<float>::epsilon() : std::numeric_limits<T>::epsilon()) / 2;
-  const Agreement found = agreement(*made.a, reference(), unit_roundoff);
-  row.agreement = found.difference;
-  row.agreement_bound = found.bound;
-  if (!found.holds()) {
-    row.outcome = Outcome::disagrees;
-    row.reason = std::isinf(found.difference)
-                     ? "its product has entries that are not finite, or not 0 where nothing is added up"
-                     : fmt::format(
-                           "its product differs from the reference by {:.1e} of the terms that are added up; rounding "
-                           "explains {:.1e}",
-                           found.difference, found.bound);
-    return;
-  }
   if (system_.load != nullptr) {
-    copy_load(entry.device);
     const PreconditionerChoice& choice = system_.preconditioner;
     made.preconditioner = make_preconditioner(choice.name, *made.a, choice.options);
-    row.record.preconditioner_chosen = made.preconditioner->chosen();
   }
+  for (BenchmarkResult& row : rows | std::views::filter(is_open)) try {
+      row.record.machine.copy_bandwidth = copies.bytes_per_second;
+      row.record.remarks = common_.remarks;
+      if (!copies.remark.empty()) row.record.remarks.push_back(copies.remark);
+      row.record.seconds.conversion = conversion;
+      if (made.preconditioner) row.record.preconditioner_chosen = made.preconditioner->chosen();
+      fill_in(row, of, *made.a);
+      check(entry, *made.a, row);
+    } catch (const std::bad_alloc& error) {
+      if (!group_.empty()) throw;
+      fail(row, error);
+    }
+  if (std::ranges::none_of(rows, is_open)) return;
+  copy_loads(entry.device);
   group_.push_back(std::move(made));
 }
 
 /// Makes one operator; where it does not fit beside the others, those are timed first, and then given back.
 template <std::floating_point T>
-void Comparing<T>::enter(const BenchmarkEntry& entry, BenchmarkResult& row) try {
+void Comparing<T>::enter(const BenchmarkEntry& entry, Rows rows) try {
   if (!group_.empty()) try {
-      return make(entry, row);
+      return make(entry, rows);
     } catch (const std::bad_alloc&) {
       time_group();
     }
-  make(entry, row);
+  make(entry, rows);
 } catch (const std::exception& error) {
-  fail(row, error);
+  for (BenchmarkResult& row : rows) fail(row, error);
 }
 
 /// What two iterations move beside their products, in words per unknown (operators::VectorOperations). A loop inside
-/// one kernel keeps its vectors in registers. A preconditioner that is not fused has its own, and r'z.
+/// one kernel keeps its vectors in registers. A preconditioner that is not fused has its own, and r'z; a diagonal is
+/// read once for all right-hand sides.
 template <std::floating_point T>
-std::int64_t words_of_two_iterations(const CgResult& result, const Preconditioner<T>& preconditioner) {
+std::int64_t words_of_two_iterations(const CgResult& result, const Preconditioner<T>& preconditioner,
+                                     int right_hand_sides) {
   const bool diagonal = preconditioner.inverse_diagonal() != nullptr;
   if (result.loop == CgLoop::resident) return 0;
   if (result.method == CgMethod::single_reduction) return 18 + (diagonal ? 6 : 0);
   const std::int64_t applied = preconditioner.is_fused() ? 0 : 2 * (preconditioner.cost().words + 2);
-  return (result.deferred ? 15 : 16) + (diagonal ? 4 : 0) + applied;
+  return right_hand_sides * ((result.deferred ? 15 : 16) + applied) + (diagonal ? 4 : 0);
 }
 
-/// The least that one iteration moves.
+/// The least that one iteration moves, of all right-hand sides.
 template <std::floating_point T>
-std::int64_t bytes_of_iteration(const Record& record, const Preconditioner<T>& preconditioner) {
+std::int64_t bytes_of_iteration(const BenchmarkResult& row, const Preconditioner<T>& preconditioner) {
   const std::int64_t products = 1 + (preconditioner.is_fused() ? 0 : preconditioner.cost().products);
-  const std::int64_t words = words_of_two_iterations(record.solve, preconditioner);
-  return products * record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * preconditioner.size() / 2;
+  const std::int64_t words = words_of_two_iterations(row.record.solve, preconditioner, row.right_hand_sides);
+  return products * row.record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * preconditioner.size() / 2;
 }
 
 /// Times the operators at hand in turn, and frees them.
 template <std::floating_point T>
 void Comparing<T>::time_group() {
+  std::vector<Turn> turns;
   std::vector<TimedEntry<T>> entries;
   for (const Made& made : group_)
-    entries.push_back({.a = made.a.get(),
-                       .b = system_.load != nullptr ? &load_.at(made.a->device()) : nullptr,
-                       .preconditioner = made.preconditioner.get(),
-                       .method = system_.method,
-                       .loop = system_.loop});
-  if (group_.empty()) return;
-  std::size_t turn = 0;
+    for (BenchmarkResult& row : made.rows | std::views::filter(is_open)) {
+      turns.push_back({&row, &made});
+      entries.push_back({.a = made.a.get(),
+                         .right_hand_sides = row.right_hand_sides,
+                         .preconditioner = made.preconditioner.get(),
+                         .method = method_of_one(),
+                         .loop = system_.loop});
+      if (system_.load != nullptr)
+        entries.back().b = std::span(loads_.at(made.a->device())).first(static_cast<std::size_t>(row.right_hand_sides));
+    }
+  if (turns.empty()) return;
+  std::size_t taken = 0;
   const auto next = [&] {
-    return fmt::format("timing {}, repetition {} of {}", group_[turn % group_.size()].row->record.op.name,
-                       std::min<std::size_t>(turn / group_.size() + 1, settings_.repetitions), settings_.repetitions);
+    const BenchmarkResult& row = *turns[taken % turns.size()].row;
+    return fmt::format("timing {}{}, repetition {} of {}", row.record.op.name,
+                       row.right_hand_sides > 1 ? fmt::format(", {} right-hand sides", row.right_hand_sides) : "",
+                       std::min<std::size_t>(taken / turns.size() + 1, settings_.repetitions), settings_.repetitions);
   };
   const auto go_on = [&] {
-    ++turn;
+    ++taken;
     return step(next());
   };
   if (!tell(next())) {
@@ -322,9 +382,9 @@ void Comparing<T>::time_group() {
     return;
   }
   const TimingSettings settings{settings_.iterations, settings_.repetitions, go_on, settings_.stop};
-  time_in_turn<T>(entries, settings, [&](std::size_t i, const std::exception& error) { fail(*group_[i].row, error); });
-  for (std::size_t i = 0; i < group_.size(); ++i) {
-    BenchmarkResult& row = *group_[i].row;
+  time_in_turn<T>(entries, settings, [&](std::size_t i, const std::exception& error) { fail(*turns[i].row, error); });
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    BenchmarkResult& row = *turns[i].row;
     if (row.outcome == Outcome::failed || entries[i].product.empty()) continue;
     row.outcome = Outcome::timed;
     row.reason.clear();
@@ -335,8 +395,8 @@ void Comparing<T>::time_group() {
     row.record.solve.method = entries[i].method;
     row.record.solve.loop = entries[i].loop;
     row.record.solve.deferred = entries[i].deferred;
-    if (group_[i].preconditioner) row.iteration_bytes = bytes_of_iteration(row.record, *group_[i].preconditioner);
-    row.record.solve.iterations = row.iteration.empty() ? 0 : settings_.iterations;
+    if (turns[i].made->preconditioner) row.iteration_bytes = bytes_of_iteration(row, *turns[i].made->preconditioner);
+    row.record.solve.iterations = row.iteration.empty() ? 0 : settings_.iterations * row.right_hand_sides;
     row.record.solve.seconds = row.iteration.median() * static_cast<double>(row.record.solve.iterations);
     row.record.seconds.solve = row.record.solve.seconds;
   }
@@ -345,25 +405,33 @@ void Comparing<T>::time_group() {
 
 template <std::floating_point T>
 std::vector<BenchmarkResult> Comparing<T>::run(const std::vector<BenchmarkEntry>& entries) {
-  std::vector<BenchmarkResult> rows(entries.size());
-  for (std::size_t i = 0; i < entries.size(); ++i) describe(entries[i], rows[i]);
-  steps_ = static_cast<int>(entries.size()) * (1 + settings_.repetitions) + 1;
+  const std::size_t numbers = settings_.right_hand_sides.size();
+  std::vector<BenchmarkResult> rows(entries.size() * numbers);
+  const auto rows_of = [&](std::size_t i) { return Rows(rows).subspan(i * numbers, numbers); };
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    for (std::size_t k = 0; k < numbers; ++k) {
+      rows_of(i)[k].right_hand_sides = settings_.right_hand_sides[k];
+      describe(entries[i], rows_of(i)[k]);
+    }
+  steps_ = static_cast<int>(entries.size()) * (1 + settings_.repetitions * static_cast<int>(numbers)) + 1;
   if (!step("assembling")) return rows;
   assemble(entries);
   for (std::size_t i = 0; i < entries.size() && !interrupted_; ++i) {
     if (!step("making and checking " + entries[i].op.name)) break;
-    if (rows[i].outcome != Outcome::not_applicable) enter(entries[i], rows[i]);
+    if (entries[i].not_applicable.empty()) enter(entries[i], rows_of(i));
   }
   if (!interrupted_) time_group();
   return rows;
 }
 
-/// What the rows say of each other: break-even with the fastest csr of the same device, reduction against ellpack.
+/// What the rows say of each other: break-even with the fastest csr of the same device, reduction against ellpack, and
+/// the gain from several right-hand sides.
 void relate(std::vector<BenchmarkResult>& rows) {
   const auto best = [&](std::string_view wanted, const BenchmarkResult& like) {
     const BenchmarkResult* found = nullptr;
     for (const BenchmarkResult& row : rows)
-      if (row.record.op.name == wanted && row.record.device == like.record.device && row.outcome == Outcome::timed &&
+      if (row.record.op.name == wanted && row.record.device == like.record.device &&
+          row.right_hand_sides == like.right_hand_sides && row.outcome == Outcome::timed &&
           (found == nullptr || row.ranked().median() < found->ranked().median()))
         found = &row;
     return found;
@@ -377,6 +445,15 @@ void relate(std::vector<BenchmarkResult>& rows) {
     if (csr == nullptr || row.record.op.name == "csr") continue;
     const double gain = csr->ranked().median() - row.ranked().median();
     if (gain > 0) row.break_even = std::ceil(row.record.seconds.conversion / gain);
+  }
+  const BenchmarkResult* alone = nullptr;
+  for (BenchmarkResult& row : rows) {
+    if (row.right_hand_sides == 1) {
+      alone = &row;
+    } else if (row.outcome == Outcome::timed && alone != nullptr && alone->outcome == Outcome::timed) {
+      row.product_gain = row.right_hand_sides * alone->record.apply.median() / row.record.apply.median();
+      if (!row.iteration.empty()) row.iteration_gain = alone->iteration.median() / row.iteration.median();
+    }
   }
 }
 

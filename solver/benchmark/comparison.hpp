@@ -39,6 +39,7 @@ struct ComparisonSettings {
   Precision precision = Precision::double_;
   int iterations = 200;
   int repetitions = 5;
+  std::vector<int> right_hand_sides{1};  ///< how many at once: a row for each
   /// Told before each step which fraction of all is done and what comes next; false once the user wants to stop.
   std::function<bool(double done, const std::string& next)> go_on;
   /// Asked within a step whether the user wants to stop.
@@ -48,6 +49,9 @@ struct ComparisonSettings {
 /// Makes every entry's operator, checks that it agrees with the reference, and times those that do, in turn. Those
 /// that do not agree are not timed. Operators that do not fit in memory together are timed in groups. An entry that
 /// fails says why in its row, and the others go on. `common` is what all records share.
+///
+/// With several right-hand sides CG is batched (solver/krylov/batched_cg.hpp); the first is the system's, the others
+/// are made of it.
 std::vector<BenchmarkResult> compare_operators(const System& system, const std::vector<BenchmarkEntry>& entries,
                                                const ComparisonSettings& settings, const Record& common);
 

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <optional>
 
+#include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/cg.hpp"
 
 namespace femcg::solver {
 
+using operators::Columns;
 using operators::Operator;
 using operators::Vector;
 
@@ -34,10 +36,11 @@ double seconds_of(operators::Device device, const Work& work) {
 template <std::floating_point T>
 class Product {
  public:
-  explicit Product(const Operator<T>& a) : a_(&a), x_(a.size(), a.device()), y_(a.size(), a.device()) {
-    Vector<T> x(a.size());
+  Product(const Operator<T>& a, int right_hand_sides)
+      : a_(&a), x_(a.size(), right_hand_sides, a.device()), y_(a.size(), right_hand_sides, a.device()) {
+    Vector<T> x(x_.entries().size());
     for (std::int64_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(1.0 + 0.5 * std::sin(static_cast<double>(i)));
-    operators::copy(x, x_);
+    operators::copy(x, x_.entries());
   }
   /// Mean seconds of several in a row.
   double seconds(int products) {
@@ -49,52 +52,87 @@ class Product {
 
  private:
   const Operator<T>* a_;
-  Vector<T> x_, y_;
+  Columns<T> x_, y_;
 };
 
-/// Seconds of one CG iteration, over `iterations` of them; nothing where it was stopped before.
+/// What some iterations of CG took.
+struct Iterated {
+  double seconds = 0;        ///< of all right-hand sides together
+  std::int64_t shared = 0;   ///< iterations of the loop
+  std::int64_t of_each = 0;  ///< the same, of each right-hand side, added up
+};
+
+/// At most so many iterations; nothing where they were stopped before.
+template <std::floating_point T>
+std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std::function<bool()>& stop) {
+  std::vector<CgResult> results;
+  if (of.right_hand_sides == 1) {
+    CgOptions<T> options;
+    options.tolerance = vanished;
+    options.max_iterations = most;
+    options.preconditioner = of.preconditioner;
+    options.method = of.method;
+    options.loop = of.loop;
+    if (stop) options.monitor = [&](const Iteration&) { return !stop(); };
+    std::vector<double> x;
+    results.push_back(conjugate_gradients(*of.a, of.b.front(), x, options));
+  } else {
+    BatchedCgOptions<T> options;
+    options.tolerance = vanished;
+    options.max_iterations = most;
+    options.preconditioner = of.preconditioner;
+    if (stop) options.monitor = [&](const BatchedIteration&) { return !stop(); };
+    std::vector<std::vector<double>> x;
+    results = batched_conjugate_gradients<T>(*of.a, of.b, x, options);
+  }
+  Iterated done;
+  for (const CgResult& result : results) {
+    if (result.reason == StopReason::interrupted) return std::nullopt;
+    done.seconds += result.seconds;
+    done.shared = std::max(done.shared, result.iterations);
+    done.of_each += result.iterations;
+  }
+  const CgResult& first = results.front();
+  if (done.shared == 0)
+    throw std::runtime_error(first.reason == StopReason::indefinite
+                                 ? "CG makes no step: the operator is not positive definite"
+                                 : "CG makes no step: a number overflows");
+  of.method = first.method;
+  of.loop = first.loop;
+  of.deferred = first.deferred;
+  return done;
+}
+
+/// Seconds of one CG iteration for each right-hand side, over `iterations` of them; nothing where it was stopped
+/// before.
 template <std::floating_point T>
 std::optional<double> seconds_of_iteration(TimedEntry<T>& of, std::int64_t iterations,
                                            const std::function<bool()>& stop) {
-  std::vector<double> x;
-  CgOptions<T> options;
-  options.tolerance = vanished;
-  options.preconditioner = of.preconditioner;
-  options.method = of.method;
-  options.loop = of.loop;
-  if (stop) options.monitor = [&](const Iteration&) { return !stop(); };
-  double seconds = 0;
-  std::int64_t done = 0;
-  while (done < iterations) {
-    options.max_iterations = iterations - done;
-    const CgResult result = conjugate_gradients(*of.a, *of.b, x, options);
-    if (result.reason == StopReason::interrupted) return std::nullopt;
-    if (result.iterations == 0)
-      throw std::runtime_error(result.reason == StopReason::indefinite
-                                   ? "CG makes no step: the operator is not positive definite"
-                                   : "CG makes no step: a number overflows");
-    of.method = result.method;
-    of.loop = result.loop;
-    of.deferred = result.deferred;
-    seconds += result.seconds;
-    done += result.iterations;
+  Iterated all;
+  while (all.shared < iterations) {
+    const auto more = iterate(of, iterations - all.shared, stop);
+    if (!more) return std::nullopt;
+    all.seconds += more->seconds;
+    all.shared += more->shared;
+    all.of_each += more->of_each;
   }
-  return seconds / static_cast<double>(done);
+  return all.seconds / static_cast<double>(all.of_each);
 }
 
 /// One entry's turns.
 template <std::floating_point T>
 class Turn {
  public:
-  explicit Turn(TimedEntry<T>& of) : of_(&of), product_(*of.a) {
-    product_.seconds(1);  // the first use of memory is not the operator's cost
-    const double once = std::max(product_.seconds(2), 1e-9);
+  explicit Turn(TimedEntry<T>& of) : of_(&of) {
+    Product<T> product(*of.a, of.right_hand_sides);
+    product.seconds(1);  // the first use of memory is not the operator's cost
+    const double once = std::max(product.seconds(2), 1e-9);
     products_ = std::clamp(static_cast<int>(seconds_per_batch / once), 1, most_products_a_batch);
   }
   void take(const TimingSettings& settings) {
     const ProcessorTime before = processor_time();
-    const double product = product_.seconds(products_);
-    if (of_->b != nullptr) {
+    const double product = seconds_of_product();
+    if (!of_->b.empty()) {
       const auto iteration = seconds_of_iteration(*of_, settings.iterations, settings.stop);
       if (!iteration) return;
       of_->iteration.add(*iteration);
@@ -104,8 +142,14 @@ class Turn {
   }
 
  private:
+  /// Its vectors are given back to CG, which has more of them.
+  double seconds_of_product() const {
+    Product<T> product(*of_->a, of_->right_hand_sides);
+    product.seconds(1);
+    return product.seconds(products_);
+  }
+
   TimedEntry<T>* of_;
-  Product<T> product_;
   int products_ = 1;
 };
 
@@ -115,7 +159,7 @@ template <std::floating_point T>
 Samples time_products(const Operator<T>& a) {
   constexpr int least = 5, most = 101;
   constexpr double enough = 0.5;  // seconds
-  Product<T> product(a);
+  Product<T> product(a, 1);
   product.seconds(1);
   Samples samples;
   for (double total = 0; samples.count() < least || (total < enough && samples.count() < most);) {

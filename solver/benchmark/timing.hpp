@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "operators/operator.hpp"
@@ -22,13 +23,14 @@ Samples time_products(const operators::Operator<T>& a);
 template <std::floating_point T>
 struct TimedEntry {
   const operators::Operator<T>* a = nullptr;
-  const operators::Vector<T>* b = nullptr;            ///< right-hand side of CG; null: products only
+  int right_hand_sides = 1;                           ///< at once
+  std::span<const operators::Vector<T>> b = {};       ///< so many of CG; empty: products only
   const Preconditioner<T>* preconditioner = nullptr;  ///< of CG, may be null
   CgMethod method = CgMethod::automatic;              ///< as asked for; afterwards as chosen
   CgLoop loop = CgLoop::automatic;
   bool deferred = false;         ///< CgResult::deferred
-  Samples product = {};          ///< seconds of one product
-  Samples iteration = {};        ///< seconds of one CG iteration
+  Samples product = {};          ///< seconds of one product, with all vectors
+  Samples iteration = {};        ///< seconds of one CG iteration, for each right-hand side
   ProcessorTime processor = {};  ///< received meanwhile
 };
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
+#include "operators/backend/columns.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/case/case_mesh.hpp"
 #include "solver/case/case_reader.hpp"
@@ -363,8 +365,21 @@ void read_sweep_axis(const ValueReader& axis, CompareChoice& to) {
   to.sweep.push_back(std::move(read));
 }
 
+/// Numbers of right-hand sides. One is always among them: the others are held against it.
+void read_right_hand_sides(const ValueReader& value, CompareChoice& to) {
+  constexpr int most = operators::Columns<double>::most;
+  const auto items = value.items("a list of numbers of right-hand sides, such as [1, 4, 8]");
+  if (!items) return;
+  std::set<int> numbers{1};
+  for (const ValueReader& item : *items)
+    if (const auto number = item.whole(1, most)) numbers.insert(static_cast<int>(*number));
+  to.right_hand_sides.assign(numbers.begin(), numbers.end());
+  to.right_hand_sides_place = value.place();
+}
+
 void read_compare(const MapReader& top, Case& to) {
-  const MapReader compare(top, "compare", {"operators", "devices", "sweep", "iterations", "repetitions"});
+  const MapReader compare(top, "compare",
+                          {"operators", "devices", "sweep", "iterations", "repetitions", "right_hand_sides"});
   const auto operators = compare.find("operators");
   if (!operators || operators->node().text == "all") {
     to.compare.all_operators = true;
@@ -386,6 +401,7 @@ void read_compare(const MapReader& top, Case& to) {
       for (const ValueReader& axis : *axes) read_sweep_axis(axis, to.compare);
   to.compare.iterations = static_cast<int>(compare.whole("iterations", 200, 1, largest_int));
   to.compare.repetitions = static_cast<int>(compare.whole("repetitions", 5, 1, 1000));
+  if (const auto numbers = compare.find("right_hand_sides")) read_right_hand_sides(*numbers, to.compare);
 }
 
 Case read_sections(const MapReader& top, const std::filesystem::path& file) {

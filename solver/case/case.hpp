@@ -71,6 +71,8 @@ struct CompareChoice {
   std::vector<SweepAxis> sweep;      ///< every combination is compared
   int iterations = 200;
   int repetitions = 5;
+  std::vector<int> right_hand_sides{1};  ///< how many at once, ascending; 1, which the others are held against, first
+  Place right_hand_sides_place;
 };
 
 /// A case file with every default filled in.

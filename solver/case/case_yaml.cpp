@@ -192,7 +192,8 @@ void emit(YAML::Emitter& out, const CompareChoice& compare) {
     out << EndMap;
   }
   out << Key << "iterations" << Value << compare.iterations;
-  out << Key << "repetitions" << Value << compare.repetitions << EndMap;
+  out << Key << "repetitions" << Value << compare.repetitions;
+  out << Key << "right_hand_sides" << Value << Flow << compare.right_hand_sides << EndMap;
 }
 
 }  // namespace

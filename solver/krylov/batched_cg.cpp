@@ -215,6 +215,7 @@ void BatchedLoop<T>::begin(System& system, const Vector<T>& b) {
   system.total->assign(static_cast<std::size_t>(a_.size()), 0.0);
   system.result.method = CgMethod::batched;
   system.result.loop = CgLoop::launched;
+  system.result.deferred = batch_ > 1;
   if (std::isfinite(bb) && bb > 0) {
     system.result.relative_residual = 1;
     system.result.history.push_back({0, 1.0, 0.0});

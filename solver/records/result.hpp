@@ -29,23 +29,28 @@ struct BenchmarkResult {
   std::string reason;    ///< a sentence, where it was not timed
   bool refused = false;  ///< it failed since what was asked for does not fit, through no fault of the machine
   std::map<std::string, std::string> sweep;
+  int right_hand_sides = 1;                          ///< at once; products and `record.footprint` are of all of them
   std::optional<double> agreement, agreement_bound;  ///< an Agreement, once it was checked
-  Samples iteration;                                 ///< seconds of one CG iteration; empty where CG was not timed
+  Samples iteration;                 ///< seconds of a CG iteration and right-hand side; empty where CG was not timed
   std::int64_t iteration_bytes = 0;  ///< the least that one CG iteration moves: the product's and the vector passes'
-  std::int64_t caching_bytes = 0;    ///< moved by a product if caches live for one block of rows; 0: unknown
-  std::optional<double> break_even;  ///< CG iterations (products without CG) that pay for the conversion from csr
+  std::optional<double> product_gain, iteration_gain;  ///< speed for each right-hand side over that with one alone
+  std::int64_t caching_bytes = 0;        ///< moved by a product if caches live for one block of rows; 0: unknown
+  std::optional<double> break_even;      ///< CG iterations (products without CG) that pay for the conversion from csr
   std::optional<double> data_reduction;  ///< 1 - stored bytes / those of ellpack (Kreutzer et al. 2012, table 1)
   std::shared_ptr<const operators::MatrixStatistics> matrix;  ///< of the assembled one; null where there is none
   std::shared_ptr<const MatrixSource> source;                 ///< of a matrix from a file
 
-  /// CG iterations per second that the copy bandwidth allows; 0 where CG was not timed.
+  /// CG iterations per second that the copy bandwidth allows, of all right-hand sides added up; 0 where CG was not
+  /// timed.
   double roof() const {
     return iteration.empty() || iteration_bytes == 0
                ? 0
-               : record.machine.copy_bandwidth / static_cast<double>(iteration_bytes);
+               : right_hand_sides * record.machine.copy_bandwidth / static_cast<double>(iteration_bytes);
   }
-  /// What entries are ranked by: seconds of a CG iteration, of a product where CG was not timed.
+  /// What entries are ranked by: seconds of a CG iteration and right-hand side, of a product where CG was not timed.
   const Samples& ranked() const { return iteration.empty() ? record.apply : iteration; }
+  /// CG iterations, or products, per second, of all right-hand sides added up.
+  double rate() const { return (iteration.empty() ? right_hand_sides : 1) / ranked().median(); }
 };
 
 }  // namespace femcg::solver

@@ -35,6 +35,9 @@ std::string key_of(const ordered_json& record) {
   // Records of before they had options have none.
   if (const auto options = solve.find("preconditioner_options"); options != solve.end() && !options->empty())
     key += " " + to_line(*options);
+  if (const auto several = record.at("comparison").find("right_hand_sides");
+      several != record.at("comparison").end() && *several != 1)
+    key += fmt::format(" {} right-hand sides", to_line(*several));
   return key;
 }
 

@@ -37,6 +37,7 @@ ordered_json matrix_json(const BenchmarkResult& row) {
 ordered_json comparison_json(const BenchmarkResult& row, const Baseline* baseline) {
   ordered_json json{{"status", name(row.outcome)},
                     {"reason", row.reason},
+                    {"right_hand_sides", row.right_hand_sides},
                     {"agreement", number_or_null(row.agreement)},
                     {"agreement_bound", number_or_null(row.agreement_bound)},
                     {"repetitions", row.record.apply.count()},
@@ -44,6 +45,8 @@ ordered_json comparison_json(const BenchmarkResult& row, const Baseline* baselin
                     {"iterations_per_second_maximum", inverse(row.iteration.minimum())},
                     {"roof_iterations_per_second", row.roof()},
                     {"break_even_iterations", number_or_null(row.break_even)}};
+  if (row.product_gain) json["product_gain"] = *row.product_gain;
+  if (row.iteration_gain) json["iteration_gain"] = *row.iteration_gain;
   const auto change = baseline != nullptr ? baseline->change(row) : std::nullopt;
   if (change) {
     json["baseline_ratio"] = change->ratio;
@@ -100,6 +103,7 @@ constexpr std::pair<const char*, const char*> columns[] = {
     {"chosen", "/operator/chosen"},
     {"precision", "/operator/precision"},
     {"device", "/operator/device"},
+    {"right_hand_sides", "/comparison/right_hand_sides"},
     {"status", "/comparison/status"},
     {"reason", "/comparison/reason"},
     {"iterations_per_second", "/solve/iterations_per_second"},
@@ -126,6 +130,8 @@ constexpr std::pair<const char*, const char*> columns[] = {
     {"conversion_seconds", "/seconds/conversion"},
     {"transfer_seconds", "/seconds/transfer"},
     {"break_even_iterations", "/comparison/break_even_iterations"},
+    {"product_gain", "/comparison/product_gain"},
+    {"iteration_gain", "/comparison/iteration_gain"},
     {"agreement", "/comparison/agreement"},
     {"processor", "/machine/processor"},
     {"threads", "/machine/threads"},

@@ -14,10 +14,12 @@ namespace {
 
 using Rows = std::vector<const BenchmarkResult*>;
 
-/// Rows that are measured on one problem, in one precision, on one device, belong in one table.
+/// Rows that are measured on one problem, in one precision, on one device, with as many right-hand sides, belong in one
+/// table.
 auto table_of(const BenchmarkResult& row) {
   const ProblemSize& p = row.record.problem;
-  return std::tuple(p.degree, p.cells, p.unknowns, p.quadrature, row.record.precision, row.record.device);
+  return std::tuple(p.degree, p.cells, p.unknowns, p.quadrature, row.record.precision, row.record.device,
+                    row.right_hand_sides);
 }
 
 std::string label(const BenchmarkResult& row) {
@@ -86,6 +88,10 @@ std::string swept(const BenchmarkResult& row) {
   return text;
 }
 
+std::string sides(const BenchmarkResult& row) {
+  return row.right_hand_sides > 1 ? fmt::format(", {} right-hand sides at once", row.right_hand_sides) : "";
+}
+
 std::string heading(const BenchmarkResult& row) {
   const Record& r = row.record;
   std::string what;
@@ -97,7 +103,8 @@ std::string heading(const BenchmarkResult& row) {
                        r.problem.degree, grouped(r.problem.unknowns));
   std::string copies;
   if (r.machine.copy_bandwidth > 0) copies = fmt::format(", copies {}", scaled(r.machine.copy_bandwidth, "B/s"));
-  return wrapped(fmt::format("{}; {} precision, {}{}{}", what, name(r.precision), name(r.device), swept(row), copies));
+  return wrapped(fmt::format("{}; {} precision, {}{}{}{}", what, name(r.precision), name(r.device), swept(row),
+                             sides(row), copies));
 }
 
 std::string degree(const BenchmarkResult& row) {
@@ -120,29 +127,38 @@ std::string filling(const Rows& rows) {
 constexpr std::size_t name_width = 17;
 constexpr std::string_view row_format = "  {:<17} {:>10} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8} {:>4} {:>8} {:>7}\n";
 
-std::string column_titles(bool with_cg) {
-  return fmt::format(fmt::runtime(row_format), "operator", with_cg ? "CG it/s" : "products/s", "+-", "of roof",
-                     "product", "GB/s", "of copy", "stored", "pad", "set-up", "pays at");
+/// With several right-hand sides rates are those of each added up, and the last columns say how much faster each is
+/// than alone, in place of what does not depend on their number.
+std::string column_titles(const BenchmarkResult& row) {
+  const bool several = row.right_hand_sides > 1;
+  return fmt::format(fmt::runtime(row_format), "operator", row.iteration.empty() ? "products/s" : "CG it/s", "+-",
+                     "of roof", "product", "GB/s", "of copy", "stored", "pad", several ? "gain" : "set-up",
+                     several ? "in CG" : "pays at");
 }
+
+std::string gain(const std::optional<double>& ratio) { return ratio ? short_ratio(*ratio) : "-"; }
 
 std::string numbers(const BenchmarkResult& row) {
   const Record& r = row.record;
   const Samples& ranked = row.ranked();
-  const double rate = 1 / ranked.median();
+  const double rate = row.rate();
   const double spread = (ranked.maximum() - ranked.minimum()) / 2 / ranked.median();
   std::string name = label(row), own_line;
   if (name.size() > name_width) {
     own_line = wrapped("  " + name);
     name.clear();
   }
-  return own_line + fmt::format(fmt::runtime(row_format), name, fmt::format("{:.4g}", rate), percent(spread),
-                                row.roof() > 0 ? percent(rate / row.roof()) : "-", short_duration(r.apply.median()),
-                                short_number(1e-9 * r.minimum_bandwidth()),
-                                r.machine.copy_bandwidth > 0 ? percent(r.bandwidth_fraction()) : "-",
-                                scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
-                                short_ratio(r.footprint.padding_ratio),
-                                short_duration(r.seconds.assembly + r.seconds.conversion),
-                                row.break_even ? short_number(*row.break_even) : "-");
+  const bool several = row.right_hand_sides > 1;
+  return own_line +
+         fmt::format(fmt::runtime(row_format), name, fmt::format("{:.4g}", rate), percent(spread),
+                     row.roof() > 0 ? percent(rate / row.roof()) : "-", short_duration(r.apply.median()),
+                     short_number(1e-9 * r.minimum_bandwidth()),
+                     r.machine.copy_bandwidth > 0 ? percent(r.bandwidth_fraction()) : "-",
+                     scaled(static_cast<double>(r.footprint.stored_bytes), "B"), short_ratio(r.footprint.padding_ratio),
+                     several ? gain(row.product_gain) : short_duration(r.seconds.assembly + r.seconds.conversion),
+                     several          ? gain(row.iteration_gain)
+                     : row.break_even ? short_number(*row.break_even)
+                                      : "-");
 }
 
 /// Names the rows whose times say little.
@@ -161,7 +177,7 @@ std::string one_table(Rows rows) {
     return a->ranked().median() < b->ranked().median();
   });
   std::string text = heading(*rows.front()) + filling(rows);
-  if (timed_end != rows.begin()) text += column_titles(!rows.front()->iteration.empty());
+  if (timed_end != rows.begin()) text += column_titles(*rows.front());
   for (auto row = rows.begin(); row != timed_end; ++row) text += numbers(**row);
   constexpr double clearly_above = 1.05;
   if (std::any_of(rows.begin(), timed_end,
@@ -203,9 +219,10 @@ std::string changes(const std::vector<BenchmarkResult>& rows, const Baseline& ba
     unknown += row.outcome == Outcome::timed && !change ? 1 : 0;
     same += change && change->verdict == Verdict::same ? 1 : 0;
     if (change && change->verdict != Verdict::same)
-      text += wrapped(fmt::format("  {:<{}} {}{} precision, {}, {} unknowns: {} ({:.2f} times as fast)", label(row),
-                                  name_width, degree(row), name(row.record.precision), name(row.record.device),
-                                  grouped(row.record.problem.unknowns), name(change->verdict), change->ratio));
+      text +=
+          wrapped(fmt::format("  {:<{}} {}{} precision, {}, {} unknowns{}: {} ({:.2f} times as fast)", label(row),
+                              name_width, degree(row), name(row.record.precision), name(row.record.device),
+                              grouped(row.record.problem.unknowns), sides(row), name(change->verdict), change->ratio));
   }
   std::string counts = fmt::format("{} unchanged within the spread", same);
   if (unknown > 0) counts += fmt::format(", {} not measured there", unknown);

@@ -1,10 +1,10 @@
 // What explains the speed: bandwidth, memory, padding, the lengths of the rows, and what a conversion costs.
 
-/// Rows of operators, a column a problem, one chart for each precision and device; `measure` says
+/// Rows of operators, a column a problem, one chart for each precision and device, of the entries `shown`; `measure` says
 /// {valueOf(entry), format, domain(values), log, empty}.
-function gridPanels(report, measure) {
+function gridPanels(report, shown, measure) {
   const panels = [];
-  for (const entries of groupBy(report.timed, (entry) => JSON.stringify([entry.precision, entry.device])).values()) {
+  for (const entries of groupBy(shown, (entry) => JSON.stringify([entry.precision, entry.device])).values()) {
     const rate = measureOf(entries);
     const cells = [...groupBy(entries, (entry) => entry.problem).values()]
       .flatMap((same) => bestOfSeries(same, (entry) => rate.of(entry).value))
@@ -134,7 +134,7 @@ function bandwidthSection(report) {
     heading: "Fraction of the memory bandwidth",
     explanation:
       "The bytes that a product must move at the least, over the time that it takes, against the speed of a plain copy on the same machine: near 100\u00a0% memory is the limit and only fewer bytes can help; more than that means that caches hold part of the data.",
-    panels: gridPanels(report, {
+    panels: gridPanels(report, report.timed, {
       words: "Share of the copy bandwidth",
       order: -1,
       format: percent,
@@ -151,7 +151,7 @@ function memorySection(report) {
     heading: "Memory for each unknown",
     explanation:
       "The bytes that an operator keeps, over the number of unknowns: what limits the size of a problem, and for most operators what a product has to read.",
-    panels: gridPanels(report, {
+    panels: gridPanels(report, report.once(report.timed), {
       words: "Stored bytes for each unknown",
       order: 1,
       format: (value) => si(value, "B"),
@@ -169,7 +169,7 @@ function reductionSection(report) {
     heading: "Data reduction against ELLPACK",
     explanation:
       "The part of ELLPACK's memory that a format for assembled matrices does without, since it pads its rows less (Kreutzer et al. 2012); below zero it needs more.",
-    panels: gridPanels(report, {
+    panels: gridPanels(report, report.once(report.timed), {
       words: "Memory saved",
       order: -1,
       format: percent,
@@ -186,7 +186,7 @@ function breakEvenSection(report) {
     heading: "Iterations until a conversion has paid for itself",
     explanation:
       "How many CG iterations it takes until the time for converting the matrix from csr is won back by faster products; never means that the operator is not faster than csr, or is not made from it.",
-    panels: gridPanels(report, {
+    panels: gridPanels(report, report.once(report.timed), {
       words: "CG iterations",
       order: 1,
       log: true,
@@ -208,7 +208,7 @@ function breakEvenSection(report) {
 /// How many rows have how many entries, with a logarithmic count, since a few long rows decide over the padding.
 function rowLengthSection(report) {
   const seen = new Map();
-  for (const entry of report.entries)
+  for (const entry of report.once(report.entries))
     if (entry.record.matrix?.row_lengths?.histogram?.length && !seen.has(entry.problem)) seen.set(entry.problem, entry);
   const panels = [...seen.values()].map((entry) => {
     const { bandwidth, bandwidth_before: before, nonzeros, row_lengths: lengths } = entry.record.matrix;

@@ -28,8 +28,7 @@ const changesOf = (record) =>
     .filter(([key]) => key !== "compare" && !key.startsWith("compare."))
     .map(([key, value]) => `${key} ${value}`)
     .join(", ");
-const titleOf = (record) =>
-  [record.title || record.problem?.matrix, changesOf(record)].filter(Boolean).join(": ");
+const titleOf = (record) => [record.title || record.problem?.matrix, changesOf(record)].filter(Boolean).join(": ");
 
 /// The records of each case, {id, title, records}: cases are looked at one by one, what --set made of one apart, and
 /// matrices from files together.
@@ -57,6 +56,7 @@ function showChapter(chapters, chosen) {
   const sections = [
     ...(alone ? sweeps : [ratesSection(report)]),
     degreeSection(report),
+    rightHandSidesSection(report),
     ...(alone ? [] : sweeps),
     bandwidthSection(report),
     memorySection(report),
@@ -208,6 +208,11 @@ function problemTable(report) {
         { label: "Ordering", kind: "word", of: fact("ordering") },
         { label: "Degree", kind: "count", of: fact("degree") },
         { label: "Unknowns", kind: "count", of: fact("unknowns") },
+        {
+          label: "Right-hand sides",
+          kind: "count",
+          of: (row) => (report.severalSides ? row.first.rightHandSides : undefined),
+        },
         { label: "Precision", kind: "word", of: (row) => row.first.precision || undefined },
         { label: "Device", kind: "word", of: (row) => deviceName(row.first) || undefined },
         { label: "Fastest operator", kind: "word", of: (row) => row.best?.label },

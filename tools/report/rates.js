@@ -171,15 +171,15 @@ function ratesSection(report) {
   };
 }
 
-/// Line plots of the rate against `xOf`, one for each group of `facet`, where it takes at least two values; `lineOf`
-/// says which line a point is of, an operator's unless something else is said.
+/// Line plots of the rate, or of another `measure`, against `xOf`, one for each group of `facet`, where it takes at least
+/// two values; `lineOf` says which line a point is of, an operator's unless something else is said.
 function sweepPanels(report, entries, sweep) {
   const { xOf, xLabel, axisLabel = xLabel, facet, title } = sweep;
   const { lineOf = (entry) => entry.series, lookOf = (line) => look(report, line) } = sweep;
   const panels = [];
   for (const group of groupBy(entries, facet).values()) {
     if (distinct(group.map(xOf)).length < 2) continue;
-    const measure = measureOf(group);
+    const { measure = measureOf(group) } = sweep;
     const points = [...groupBy(group, (entry) => JSON.stringify([xOf(entry), lineOf(entry)])).values()].map((same) => {
       const entry = bestOf(same, (entry) => measure.of(entry).value);
       const row = { entry, ...measure.of(entry) };
@@ -214,6 +214,32 @@ function degreeSection(report) {
       facet: label,
       title: label,
     }),
+  };
+}
+
+/// CG, then products.
+function rightHandSidesSection(report) {
+  const facet = (entry) => panelTitle(report, entry, ["right_hand_sides"]);
+  const title = (measure) => (entry) => `${capital(measure.words)} \u00b7 ${facet(entry)}`;
+  const timed = report.timed.filter((entry) => entry.solve.iterations_per_second > 0);
+  return {
+    id: "right-hand-sides",
+    heading: "Performance against the number of right-hand sides",
+    explanation:
+      "What is read of an operator serves all right-hand sides that are multiplied at once, so that each of them costs less; what is shown is added up over them, iterations of conjugate gradients and then products alone. Entries of the vectors are not shared, and set the limit.",
+    panels: [
+      [timed, iterationMeasure],
+      [report.timed, productMeasure],
+    ].flatMap(([entries, measure]) =>
+      sweepPanels(report, entries, {
+        xOf: (entry) => entry.rightHandSides,
+        xLabel: "right-hand sides",
+        axisLabel: "Right-hand sides at once",
+        facet,
+        title: title(measure),
+        measure,
+      }),
+    ),
   };
 }
 

@@ -39,6 +39,7 @@ function entryOf(record) {
     degree: record.problem?.degree,
     unknowns: number(record.problem?.unknowns),
     sweep: record.sweep ?? {},
+    rightHandSides: number(comparison.right_hand_sides) || 1,
     status: String(comparison.status ?? "timed"),
     comparison,
     apply: record.apply ?? {},
@@ -60,9 +61,13 @@ function readReport(records) {
     optionKeys: sweptKeys.filter(isOption),
     problemKeys: sweptKeys.filter((key) => !isOption(key)),
   };
+  report.severalSides = entries.some((entry) => entry.rightHandSides > 1);
   nameProblems(report);
   nameSeries(report);
   report.timed = entries.filter((entry) => entry.status === "timed");
+  // What does not depend on the number of right-hand sides is shown once, for the least.
+  const least = d3.min(entries, (entry) => entry.rightHandSides);
+  report.once = (some) => some.filter((entry) => entry.rightHandSides === least);
   report.series = distinct(entries.map((entry) => entry.series));
   report.colours = new Map(report.series.map((series, index) => [series, index]));
   return report;
@@ -76,6 +81,7 @@ const problemWords = {
   geometric_order: (value) => `cells of order ${value}`,
   quadrature: (value) => `${plural(value, "quadrature point", "quadrature points")} a direction`,
   unknowns: (value) => plural(value, "unknown", "unknowns"),
+  right_hand_sides: (value) => plural(value, "right-hand side", "right-hand sides"),
 };
 
 /// Gives each entry its `problem`, an identity, and `problemLabel`, the few facts that tell it from the other problems.
@@ -83,6 +89,7 @@ function nameProblems(report) {
   const facts = (entry) => ({
     case: entry.record.case,
     ...entry.record.problem,
+    ...(report.severalSides ? { right_hand_sides: entry.rightHandSides } : {}),
     ...Object.fromEntries(report.problemKeys.map((key) => [`sweep ${key}`, entry.sweep[key]])),
   });
   for (const entry of report.entries) {
@@ -104,6 +111,7 @@ function nameProblems(report) {
     "quadrature",
     "ordering",
     "unknowns",
+    "right_hand_sides",
   ];
   const told = (keys) => distinct(report.entries.map((entry) => label(entry, keys))).length;
   for (const key of candidates) if (told(chosen) < problems && told([...chosen, key]) > told(chosen)) chosen.push(key);
@@ -157,37 +165,38 @@ function panelTitle(report, entry, without = []) {
 /// The first letter a capital, unless the text begins with the name of a file.
 const headline = (report, text) => (report.namesFiles ? text : capital(text));
 
+/// Of several right-hand sides the iterations, or the products, of each are added up.
+const iterationMeasure = {
+  unit: "iterations/s",
+  words: "CG iterations per second",
+  of: ({ solve, comparison }) => {
+    const value = number(solve.iterations_per_second);
+    return {
+      value,
+      low: number(comparison.iterations_per_second_minimum) || value,
+      high: number(comparison.iterations_per_second_maximum) || value,
+      roof: number(comparison.roof_iterations_per_second),
+    };
+  },
+};
+const productMeasure = {
+  unit: "products/s",
+  words: "products per second",
+  of: ({ apply, rightHandSides }) => {
+    const rate = (seconds) => (seconds > 0 ? rightHandSides / seconds : 0);
+    const value = rate(apply.median_seconds);
+    return {
+      value,
+      low: rate(apply.maximum_seconds) || value,
+      high: rate(apply.minimum_seconds) || value,
+      roof: apply.bandwidth_fraction > 0 ? value / apply.bandwidth_fraction : 0,
+    };
+  },
+};
+
 /// CG iterations a second where CG was timed for any of the entries; products a second elsewhere.
-function measureOf(entries) {
-  const iterations = {
-    unit: "iterations/s",
-    words: "CG iterations per second",
-    of: ({ solve, comparison }) => {
-      const value = number(solve.iterations_per_second);
-      return {
-        value,
-        low: number(comparison.iterations_per_second_minimum) || value,
-        high: number(comparison.iterations_per_second_maximum) || value,
-        roof: number(comparison.roof_iterations_per_second),
-      };
-    },
-  };
-  const inverse = (seconds) => (seconds > 0 ? 1 / seconds : 0);
-  const products = {
-    unit: "products/s",
-    words: "products per second",
-    of: ({ apply }) => {
-      const value = inverse(apply.median_seconds);
-      return {
-        value,
-        low: inverse(apply.maximum_seconds) || value,
-        high: inverse(apply.minimum_seconds) || value,
-        roof: apply.bandwidth_fraction > 0 ? value / apply.bandwidth_fraction : 0,
-      };
-    },
-  };
-  return entries.some((entry) => entry.solve.iterations_per_second > 0) ? iterations : products;
-}
+const measureOf = (entries) =>
+  entries.some((entry) => entry.solve.iterations_per_second > 0) ? iterationMeasure : productMeasure;
 
 /// The entry with the highest value.
 const bestOf = (entries, valueOf) => entries.reduce((best, entry) => (valueOf(entry) > valueOf(best) ? entry : best));

@@ -21,6 +21,11 @@ function numberColumns(report) {
       { label: "Precision", kind: "word", of: (entry) => entry.precision || undefined },
       { label: "Device", kind: "word", of: (entry) => deviceName(entry) || undefined },
       { label: "Unknowns", kind: "count", of: (entry) => entry.unknowns || undefined },
+      {
+        label: "Right-hand sides",
+        kind: "count",
+        of: (entry) => (report.severalSides ? entry.rightHandSides : undefined),
+      },
       { label: "Status", kind: "word", of: (entry) => entry.status },
     ],
     [
@@ -31,6 +36,7 @@ function numberColumns(report) {
       { label: "Roof", kind: "1/s", of: iterations((rate) => rate.roof) },
       { label: "Of roof", kind: "percent", of: iterations((rate) => (rate.roof > 0 ? rate.value / rate.roof : 0)) },
       { label: "Unknowns", kind: "1/s", of: measured((entry) => entry.solve.unknowns_per_second) },
+      { label: "Over one side", kind: "ratio", of: (entry) => entry.comparison.iteration_gain ?? undefined },
     ],
     [
       "Product",
@@ -42,6 +48,7 @@ function numberColumns(report) {
       { label: "Minimum bandwidth", kind: "B/s", of: apply("minimum_bandwidth") },
       { label: "Caching bandwidth", kind: "B/s", of: apply("caching_bandwidth") },
       { label: "Of a copy", kind: "percent", of: apply("bandwidth_fraction") },
+      { label: "Over one side", kind: "ratio", of: (entry) => entry.comparison.product_gain ?? undefined },
     ],
     [
       "Memory",
