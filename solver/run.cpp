@@ -200,14 +200,14 @@ Solutions solve_batched(const Case& resolved, const Problem& problem, const oper
     scaled.push_back(scaled_load(load.values()));
     b.push_back(rounded<T>(scaled.back().values));
   }
-  BatchedCgOptions<T> options;
+  SystemsCgOptions<T> options;
   options.tolerance = resolved.solver.tolerance;
   options.max_iterations = resolved.solver.max_iterations;
   options.preconditioner = &preconditioner;
   options.true_residual = [&](std::size_t load, const std::vector<double>& x) {
     return problem.residual(x, scaled[load].values);
   };
-  options.monitor = [&](const BatchedIteration& iteration) {
+  options.monitor = [&](const SystemsIteration& iteration) {
     if (progress.due())
       progress.update(
           reached(fmt::format("{} of {} loads, ", iteration.running, b.size()), iteration, options.tolerance));

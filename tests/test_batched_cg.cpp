@@ -18,8 +18,8 @@
 
 using namespace femcg;
 using namespace femcg::operators;
-using solver::BatchedCgOptions;
-using solver::BatchedIteration;
+using solver::SystemsCgOptions;
+using solver::SystemsIteration;
 using solver::CgResult;
 using solver::StopReason;
 
@@ -172,7 +172,7 @@ Vector<T> from_eigen(const Eigen::VectorXd& values) {
 
 template <class T>
 std::vector<CgResult> solve(const Operator<T>& a, const std::vector<Vector<T>>& b, std::vector<std::vector<double>>& x,
-                            const BatchedCgOptions<T>& options = {}) {
+                            const SystemsCgOptions<T>& options = {}) {
   return solver::batched_conjugate_gradients<T>(a, b, x, options);
 }
 
@@ -191,7 +191,7 @@ void check_deferred(const Operator<T>& a, int count) {
   std::vector<Vector<T>> b;
   for (int c = 0; c < count; ++c) b.push_back(random_vector<T>(a.size(), 700 + c));
   const auto x_with = [&](std::int64_t check_every) {
-    BatchedCgOptions<T> options;
+    SystemsCgOptions<T> options;
     options.check_every = check_every;
     options.max_iterations = 6;  // a batch ends with an iteration alone where it has an odd number of them
     std::vector<std::vector<double>> x;
@@ -210,7 +210,7 @@ void check_deferred(const Operator<T>& a, int count) {
 template <class T>
 void check_against_alone(const Operator<T>& a, const std::vector<Vector<T>>& b,
                          const solver::Preconditioner<T>* preconditioner, double tolerance) {
-  BatchedCgOptions<T> options;
+  SystemsCgOptions<T> options;
   options.tolerance = tolerance;
   options.preconditioner = preconditioner;
   std::vector<std::vector<double>> x;
@@ -276,7 +276,7 @@ TEST_CASE("single precision is refined to a tolerance that it does not have") {
   const CsrMatrix<double> exact = assemble<double>(small.form, matrices);
   std::vector<Vector<float>> b;
   for (int c = 0; c < 5; ++c) b.push_back(random_vector<float>(a->size(), 80 + c));
-  BatchedCgOptions<float> options;
+  SystemsCgOptions<float> options;
   options.tolerance = 1e-10;
   options.true_residual = [&](std::size_t c, const std::vector<double>& x) {
     std::vector<double> r;
@@ -306,10 +306,10 @@ TEST_CASE("systems that are done early are dropped, and the others go on as if n
     b.push_back(from_eigen<double>(of));
     expected.push_back(many);
   }
-  BatchedCgOptions<double> options;
+  SystemsCgOptions<double> options;
   options.tolerance = 1e-10;
   std::vector<int> running;
-  options.monitor = [&](const BatchedIteration& iteration) {
+  options.monitor = [&](const SystemsIteration& iteration) {
     running.push_back(iteration.running);
     return true;
   };
@@ -352,7 +352,7 @@ TEST_CASE("equal and dependent systems, zero, and every reason to stop") {
     CHECK(x[4][i] == doctest::Approx(x[0][i] + x[2][i]).epsilon(1e-6));
   }
 
-  BatchedCgOptions<double> options;
+  SystemsCgOptions<double> options;
   options.max_iterations = 3;
   for (const CgResult& result : solve(*a, list_of(equal_to(1), equal_to(2)), x, options)) {
     CHECK(result.reason == StopReason::max_iterations);
@@ -360,7 +360,7 @@ TEST_CASE("equal and dependent systems, zero, and every reason to stop") {
   }
   int looked = 0;
   options = {};
-  options.monitor = [&](const BatchedIteration&) { return ++looked < 4; };
+  options.monitor = [&](const SystemsIteration&) { return ++looked < 4; };
   for (const CgResult& result : solve(*a, list_of(equal_to(1), equal_to(2)), x, options)) {
     CHECK(result.reason == StopReason::interrupted);
     CHECK(result.iterations == 3);

@@ -77,11 +77,11 @@ std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std:
     std::vector<double> x;
     results.push_back(conjugate_gradients(*of.a, of.b.front(), x, options));
   } else {
-    BatchedCgOptions<T> options;
+    SystemsCgOptions<T> options;
     options.tolerance = vanished;
     options.max_iterations = most;
     options.preconditioner = of.preconditioner;
-    if (stop) options.monitor = [&](const BatchedIteration&) { return !stop(); };
+    if (stop) options.monitor = [&](const SystemsIteration&) { return !stop(); };
     std::vector<std::vector<double>> x;
     results = batched_conjugate_gradients<T>(*of.a, of.b, x, options);
   }
