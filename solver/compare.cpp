@@ -84,10 +84,11 @@ std::string description(const SweepPoint& point) {
 /// What CG of several right-hand sides and what else was asked of CG have against each other.
 void check_right_hand_sides(const Case& resolved) {
   const bool several = resolved.compare.right_hand_sides.back() > 1;
-  if (!several && resolved.solver.method == CgMethod::batched)
+  if (!several && takes_several(resolved.solver.method))
     throw InputError(at_place(resolved.solver.method_place,
-                              "solver.cg: batched is for several right-hand sides; say how many in "
-                              "compare.right_hand_sides, such as [1, 8]"));
+                              fmt::format("solver.cg: {} is for several right-hand sides; say how many in "
+                                          "compare.right_hand_sides, such as [1, 8]",
+                                          name(resolved.solver.method))));
   const bool resident = resolved.solver.loop == CgLoop::resident;
   if (several && (resident || resolved.solver.method == CgMethod::single_reduction))
     throw InputError(at_place(resolved.compare.right_hand_sides_place,

@@ -17,6 +17,7 @@
 #include "solver/benchmark/timing.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/krylov/batched_cg.hpp"
+#include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
@@ -191,7 +192,7 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const oper
 
 /// Solves A x = b for all loads at once.
 template <std::floating_point T>
-Solutions solve_batched(const Case& resolved, const Problem& problem, const operators::Operator<T>& a,
+Solutions solve_at_once(CgMethod method, const Case& resolved, const Problem& problem, const operators::Operator<T>& a,
                         const Preconditioner<T>& preconditioner, Progress& progress, const StopRequested& stop,
                         Record& record) {
   std::vector<ScaledLoad> scaled;
@@ -214,19 +215,22 @@ Solutions solve_batched(const Case& resolved, const Problem& problem, const oper
     return !stop();
   };
   Solutions solutions;
-  solutions.results =
-      timed(record.seconds.solve, [&] { return batched_conjugate_gradients<T>(a, b, solutions.unknowns, options); });
+  solutions.results = timed(record.seconds.solve, [&] {
+    return method == CgMethod::block ? block_conjugate_gradients<T>(a, b, solutions.unknowns, options)
+                                     : batched_conjugate_gradients<T>(a, b, solutions.unknowns, options);
+  });
   solutions.unknowns.resize(solutions.results.size());
   for (std::size_t i = 0; i < solutions.unknowns.size(); ++i) scale(solutions.unknowns[i], -scaled[i].exponent);
   return solutions;
 }
 
-/// Whether all loads are solved at once: where that was asked for, or there are several, the operator gains from that,
-/// and no loop inside one kernel takes them one after the other.
+/// The CG that solves all loads at once; automatic where they are solved in turn, which a loop inside one kernel does.
 template <std::floating_point T>
-bool solves_batched(const MemoryUser& user, const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) {
-  if (!user.is_batched() || user.method == CgMethod::batched) return user.is_batched();
-  return user.loop == CgLoop::launched || !preconditioner.is_fused() || operators::persistent_cg(a) == nullptr;
+CgMethod method_at_once(const MemoryUser& user, const operators::Operator<T>& a,
+                        const Preconditioner<T>& preconditioner) {
+  const CgMethod method = user.method_at_once();
+  const bool resident = user.loop != CgLoop::launched && preconditioner.is_fused() && operators::persistent_cg(a);
+  return resident && !takes_several(user.method) ? CgMethod::automatic : method;
 }
 
 /// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before
@@ -243,8 +247,9 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
       timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
   record.preconditioner_chosen = preconditioner->chosen();
   const ProcessorTime before = processor_time();
-  Solutions found = solves_batched(user_of(resolved, problem, record.device), *a, *preconditioner)
-                        ? solve_batched(resolved, problem, *a, *preconditioner, progress, stop, record)
+  const CgMethod method = method_at_once(user_of(resolved, problem, record.device), *a, *preconditioner);
+  Solutions found = method != CgMethod::automatic
+                        ? solve_at_once(method, resolved, problem, *a, *preconditioner, progress, stop, record)
                         : solve_in_turn(resolved, problem, *a, *preconditioner, progress, stop, record);
   std::vector<std::vector<double>> solutions;
   const bool interrupted = std::ranges::any_of(

@@ -216,6 +216,16 @@ TEST_CASE("several right-hand sides: every operator agrees in every column, and 
         CHECK(*row.product_gain == doctest::Approx(k * one.record.apply.median() / row.record.apply.median()));
         CHECK(*row.iteration_gain == doctest::Approx(row.rate() / one.rate()));
       }
+      // Block CG: S'Q 2, update 3, then 6; with Chebyshev W'Z 2 and Z 1 more, and its own steps.
+      const auto block = solver::compare_operators(
+          {&small.form, nullptr, &load, {preconditioner, {}, {}}, nullptr, solver::CgMethod::block}, entries({"csr"}),
+          chosen, common);
+      CHECK(block[0].record.solve.method == solver::CgMethod::classic);
+      CHECK(block[2].outcome == solver::Outcome::timed);
+      CHECK(block[2].record.solve.method == solver::CgMethod::block);
+      const std::int64_t moved = block[2].record.footprint.moved_bytes;
+      CHECK(block[2].iteration_bytes ==
+            (preconditioner == "jacobi" ? moved + (11 * 8 + 2) * n * word : 4 * moved + 39 * 8 * n * word));
       const ordered_json json = solver::to_json(rows, nullptr);
       CHECK(json[2]["comparison"]["right_hand_sides"] == 8);
       CHECK(json[2]["solve"]["iterations_per_second"].get<double>() == doctest::Approx(rows[2].rate()));

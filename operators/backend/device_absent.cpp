@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "operators/backend/block_operations.hpp"
 #include "operators/backend/column_operations.hpp"
 #include "operators/backend/columns.hpp"
 #include "operators/backend/permutation.hpp"
@@ -54,6 +55,12 @@ template void cuda_chebyshev_next(double, double, const Vector<double>&, const V
                                   Vector<double>&, Vector<double>&);
 template void cuda_chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const Vector<float>&,
                                   Vector<float>&, Vector<float>&);
+template <std::floating_point T>
+std::unique_ptr<BlockOperations<T>> make_cuda_block_operations() {
+  throw std::runtime_error("this build has no CUDA");
+}
+template std::unique_ptr<BlockOperations<double>> make_cuda_block_operations();
+template std::unique_ptr<BlockOperations<float>> make_cuda_block_operations();
 template <std::floating_point T>
 const ColumnOperations<T>& cuda_column_operations() {
   throw std::runtime_error("this build has no CUDA");

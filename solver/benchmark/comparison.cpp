@@ -78,8 +78,12 @@ class Comparing {
   void require_memory_of(const BenchmarkEntry& entry, BenchmarkResult& row) const;
   void check(const BenchmarkEntry& entry, const operators::Operator<T>& a, BenchmarkResult& row);
   void time_group();
-  /// CG of one right-hand side.
-  CgMethod method_of_one() const { return system_.method == CgMethod::batched ? CgMethod::automatic : system_.method; }
+  /// Of so many right-hand sides.
+  CgMethod method_for(int right_hand_sides) const {
+    const CgMethod asked = system_.method;
+    if (right_hand_sides == 1) return takes_several(asked) ? CgMethod::automatic : asked;
+    return asked == CgMethod::block ? asked : CgMethod::batched;
+  }
   const ReferenceProduct& reference();
   const CopyBandwidth& copy_bandwidth(Device device);
   void fill_in(BenchmarkResult& row, const operators::OperatorDescription& of, const operators::Operator<T>& a);
@@ -238,7 +242,7 @@ void Comparing<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResul
                         &entry.op.options,
                         entry.device,
                         find_preconditioner(system_.preconditioner.name),
-                        several ? CgMethod::batched : method_of_one(),
+                        method_for(row.right_hand_sides),
                         system_.loop,
                         row.right_hand_sides};
   row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
@@ -337,8 +341,9 @@ std::int64_t words_of_two_iterations(const CgResult& result, const Preconditione
   const bool diagonal = preconditioner.inverse_diagonal() != nullptr;
   if (result.loop == CgLoop::resident) return 0;
   if (result.method == CgMethod::single_reduction) return 18 + (diagonal ? 6 : 0);
-  const std::int64_t applied = preconditioner.is_fused() ? 0 : 2 * (preconditioner.cost().words + 2);
-  return right_hand_sides * ((result.deferred ? 15 : 16) + applied) + (diagonal ? 4 : 0);
+  const bool block = result.method == CgMethod::block;
+  const std::int64_t applied = preconditioner.is_fused() ? 0 : 2 * (preconditioner.cost().words + (block ? 3 : 2));
+  return right_hand_sides * ((block ? 22 : result.deferred ? 15 : 16) + applied) + (diagonal ? 4 : 0);
 }
 
 /// The least that one iteration moves, of all right-hand sides.
@@ -360,7 +365,7 @@ void Comparing<T>::time_group() {
       entries.push_back({.a = made.a.get(),
                          .right_hand_sides = row.right_hand_sides,
                          .preconditioner = made.preconditioner.get(),
-                         .method = method_of_one(),
+                         .method = method_for(row.right_hand_sides),
                          .loop = system_.loop});
       if (system_.load != nullptr)
         entries.back().b = std::span(loads_.at(made.a->device())).first(static_cast<std::size_t>(row.right_hand_sides));

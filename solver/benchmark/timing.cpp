@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "solver/krylov/batched_cg.hpp"
+#include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
 
 namespace femcg::solver {
@@ -83,7 +84,8 @@ std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std:
     options.preconditioner = of.preconditioner;
     if (stop) options.monitor = [&](const SystemsIteration&) { return !stop(); };
     std::vector<std::vector<double>> x;
-    results = batched_conjugate_gradients<T>(*of.a, of.b, x, options);
+    results = of.method == CgMethod::block ? block_conjugate_gradients<T>(*of.a, of.b, x, options)
+                                           : batched_conjugate_gradients<T>(*of.a, of.b, x, options);
   }
   Iterated done;
   for (const CgResult& result : results) {

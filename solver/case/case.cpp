@@ -260,7 +260,7 @@ void check_device(const SolverChoice& solver, Problems& problems) {
 /// A loop inside one kernel where there can be none. (Whether the operator has one is for the run to find out.)
 void check_loop(const SolverChoice& choice, Problems& problems) {
   if (choice.loop != CgLoop::resident) return;
-  if (choice.method == CgMethod::classic || choice.method == CgMethod::batched)
+  if (choice.method == CgMethod::classic || takes_several(choice.method))
     problems.add(choice.loop_place, fmt::format("solver.loop: resident is of the single-reduction method; leave out "
                                                 "solver.cg: {}",
                                                 name(choice.method)));
@@ -295,9 +295,9 @@ void read_solver(const MapReader& top, Case& to) {
   to.solver.tolerance =
       solver.number("tolerance", 1e-8, {"a number above 0 and below 1", [](double a) { return a > 0 && a < 1; }});
   to.solver.max_iterations = solver.whole("max_iterations", 10000, 0, 1'000'000'000);
-  const std::string method = solver.choice("cg", "auto", {"auto", "classic", "single-reduction", "batched"});
+  const std::string method = solver.choice("cg", "auto", {"auto", "classic", "single-reduction", "batched", "block"});
   const std::string loop = solver.choice("loop", "auto", {"auto", "launched", "resident"});
-  for (const CgMethod known : {CgMethod::classic, CgMethod::single_reduction, CgMethod::batched})
+  for (const CgMethod known : {CgMethod::classic, CgMethod::single_reduction, CgMethod::batched, CgMethod::block})
     if (method == name(known)) to.solver.method = known;
   for (const CgLoop known : {CgLoop::launched, CgLoop::resident})
     if (loop == name(known)) to.solver.loop = known;

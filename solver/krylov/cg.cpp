@@ -29,6 +29,8 @@ std::string_view name(CgMethod method) {
       return "single-reduction";
     case CgMethod::batched:
       return "batched";
+    case CgMethod::block:
+      return "block";
   }
   return "";
 }

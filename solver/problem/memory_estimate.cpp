@@ -29,7 +29,7 @@ constexpr std::int64_t most_resident_unknowns = std::int64_t{1} << 20;
 /// Whether an operator that has a loop inside one kernel might use it.
 bool may_reside(const MemoryUser& user, std::int64_t unknowns) {
   return user.device == Device::cuda && user.preconditioner->diagonal && user.method != CgMethod::classic &&
-         user.method != CgMethod::batched && user.loop != CgLoop::launched && unknowns <= most_resident_unknowns;
+         !takes_several(user.method) && user.loop != CgLoop::launched && unknowns <= most_resident_unknowns;
 }
 
 /// Vectors of CG on the operator's device and on the host: x, r, p, w, b and the preconditioner's in the working
@@ -42,15 +42,18 @@ struct VectorBytes {
 
 /// Of several systems at once: x, r, p, w, on a GPU a second p, and z and the vectors of a preconditioner that is not
 /// diagonal, for each column; once more for half of the columns, while what runs moves there; two vectors of one. What
-/// patches of cells share is kept for each column too, which may be nearly nothing. On the host the right-hand sides
-/// and, in double precision, residuals.
+/// patches of cells share is kept for each column too, which may be nearly nothing. Block CG has no second p, and drops
+/// no columns. On the host the right-hand sides and, in double precision, residuals.
 template <std::floating_point T>
 VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
   const std::int64_t at_once = std::min<std::int64_t>(user.systems, operators::Columns<T>::most);
   const auto stride = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(at_once)));
-  const std::int64_t of_column = (user.device == Device::cuda ? 5 : 4) + (user.preconditioner->diagonal ? 0 : held);
-  const std::int64_t moved = of_column * (stride / 2), shared = user.row->needs == Needs::matrix ? 0 : stride;
+  const bool block = user.method_at_once() == CgMethod::block;
+  const std::int64_t of_column =
+      (user.device == Device::cuda && !block ? 5 : 4) + (user.preconditioner->diagonal ? 0 : held);
+  const std::int64_t moved = block ? 0 : of_column * (stride / 2),
+                     shared = user.row->needs == Needs::matrix ? 0 : stride;
   const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
   return {(of_column * stride + moved + shared + held + 2) * a_vector,
           user.systems * unknowns * std::int64_t{sizeof(T) + sizeof(double)} + of_cells * std::int64_t{sizeof(double)},
@@ -59,7 +62,7 @@ VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, cons
 
 template <std::floating_point T>
 VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
-  if (user.is_batched()) return bytes_of_columns<T>(user, unknowns, form);
+  if (user.takes_all()) return bytes_of_columns<T>(user, unknowns, form);
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
   const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::resident;
   const bool perhaps = !single_reduction && may_reside(user, unknowns);

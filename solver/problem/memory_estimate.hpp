@@ -37,11 +37,15 @@ struct MemoryUser {
   CgLoop loop = CgLoop::automatic;
   std::int64_t systems = 1;  ///< right-hand sides that there are
 
-  /// Whether CG takes all of them at once, unless a loop inside one kernel is to be had.
-  bool is_batched() const {
-    return method == CgMethod::batched || (method == CgMethod::automatic && loop != CgLoop::resident && systems > 1 &&
-                                           row->gains_from_columns(device));
+  /// The CG that takes all of them at once; automatic where they are solved one after the other. On the host block CG
+  /// is faster whatever the operator is; on a GPU its small matrices go through the host in every iteration.
+  CgMethod method_at_once() const {
+    if (takes_several(method)) return method;
+    if (method != CgMethod::automatic || loop == CgLoop::resident || systems < 2) return CgMethod::automatic;
+    if (device == operators::Device::host) return CgMethod::block;
+    return row->gains_from_columns(device) ? CgMethod::batched : CgMethod::automatic;
   }
+  bool takes_all() const { return method_at_once() != CgMethod::automatic; }
 };
 
 /// Of `femcg run`, which gives back what the operator was made from. Element matrices, then the matrix assembled from

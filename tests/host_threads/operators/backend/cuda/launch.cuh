@@ -14,6 +14,7 @@
 #define __device__
 #define __global__
 #define __launch_bounds__(...)
+#define __shared__ static
 
 struct ThreadIndex {
   unsigned x = 0;

@@ -1,0 +1,201 @@
+#include "solver/krylov/block_cg.hpp"
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "operators/backend/block_operations.hpp"
+#include "operators/ordering.hpp"
+
+namespace femcg::solver {
+
+using operators::BlockNorms;
+using operators::BlockStep;
+using operators::Columns;
+using operators::Operator;
+using operators::SmallMatrix;
+using operators::Vector;
+
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+Matrix to_eigen(const SmallMatrix& from) { return Eigen::Map<const Matrix>(from.data(), from.stride(), from.stride()); }
+SmallMatrix from_eigen(const Matrix& from) {
+  SmallMatrix to(static_cast<int>(from.rows()));
+  Eigen::Map<Matrix>(to.data(), to.stride(), to.stride()) = from;
+  return to;
+}
+
+/// What the inner products h = V'V of some vectors say of them.
+struct Basis {
+  int rank = 0;
+  Matrix from_vectors;  ///< V times this has `rank` orthonormal columns, and then columns of 0
+};
+
+/// By Cholesky's factorisation with pivots of h, scaled to a unit diagonal. Vectors of which less than `dependent` (of
+/// the square of their length) stands on those chosen before depend on them; those not longer than sqrt(`nothing`) are
+/// none. Nothing where h is no matrix of inner products.
+std::optional<Basis> orthonormal_basis(const Matrix& h, double dependent, double nothing) {
+  const Eigen::Index n = h.rows();
+  Basis basis{0, Matrix::Zero(n, n)};
+  Eigen::VectorXd scale = Eigen::VectorXd::Zero(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    if (!std::isfinite(h(i, i)) || h(i, i) < -nothing) return std::nullopt;
+    if (h(i, i) > nothing) scale[i] = 1 / std::sqrt(h(i, i));
+  }
+  // Row j of `l` is column j of the factor, over all vectors.
+  Matrix l = Matrix::Zero(n, n);
+  Eigen::VectorXd left = (scale.array() > 0).cast<double>();
+  std::vector<Eigen::Index> chosen;
+  for (;;) {
+    Eigen::Index pivot = 0;
+    const double most = left.maxCoeff(&pivot);
+    if (left.minCoeff() < -std::sqrt(dependent)) return std::nullopt;
+    if (!(most > dependent)) break;
+    const auto j = static_cast<Eigen::Index>(chosen.size());
+    const double length = std::sqrt(most);
+    for (Eigen::Index i = 0; i < n; ++i)
+      l(j, i) = (h(pivot, i) * scale[pivot] * scale[i] - l.col(pivot).head(j).dot(l.col(i).head(j))) / length;
+    left.array() -= l.row(j).transpose().array().square();
+    left[pivot] = 0;
+    chosen.push_back(pivot);
+  }
+  basis.rank = static_cast<int>(chosen.size());
+  const Eigen::Index rank = basis.rank;
+  Matrix factor = Matrix::Zero(rank, rank);  // upper triangular: h of the chosen is factor' factor, scaled
+  for (Eigen::Index i = 0; i < rank; ++i)
+    for (Eigen::Index j = 0; j <= i; ++j) factor(j, i) = l(j, chosen[static_cast<std::size_t>(i)]);
+  const Matrix inverse = factor.triangularView<Eigen::Upper>().solve(Matrix::Identity(rank, rank));
+  for (Eigen::Index i = 0; i < rank; ++i) {
+    const Eigen::Index of = chosen[static_cast<std::size_t>(i)];
+    basis.from_vectors.row(of).head(rank) = scale[of] * inverse.row(i);
+  }
+  return basis;
+}
+
+/// Of products in double precision, whatever precision the vectors have: little enough that nothing of size is taken
+/// for dependent, enough that what is orthonormal is so to some digits.
+constexpr double dependent_part = 1e-13;
+
+template <std::floating_point T>
+class BlockLoop final : public SeveralSystems<T> {
+ public:
+  BlockLoop(const Operator<T>& a, std::span<const Vector<T>> b, std::span<std::vector<double>> x, std::size_t first,
+            const SystemsCgOptions<T>& options)
+      : SeveralSystems<T>(a, b, x, first, options, CgMethod::block),
+        operations_(operators::make_block_operations<T>(a.device())) {
+    const Preconditioner<T>* preconditioner = options.preconditioner;
+    if (preconditioner == nullptr) return;
+    inverse_diagonal_ = preconditioner->inverse_diagonal();
+    if (!preconditioner->is_fused()) applied_ = preconditioner;
+  }
+
+ private:
+  void iterate(const std::vector<std::size_t>& members) override;
+  bool advance(const Matrix& correction, BlockNorms norms, double nothing);
+  void stop_all(StopReason reason, bool at_tolerance = false) {
+    for (int column = 0; column < this->columns(); ++column)
+      if (this->is_running(column)) this->stop(column, reason, at_tolerance);
+  }
+
+  std::unique_ptr<operators::BlockOperations<T>> operations_;
+  const Vector<T>* inverse_diagonal_ = nullptr;
+  const Preconditioner<T>* applied_ = nullptr;  ///< where M is not diagonal
+  // Of a round:
+  Columns<T> x_, w_, s_, q_, z_;
+  Matrix sigma_;  ///< the residuals are W sigma
+};
+
+/// X += S correction; W and S of the next iteration from the new W and its products. False where the iteration cannot
+/// go on: M is not positive definite, or something is not finite.
+template <std::floating_point T>
+bool BlockLoop<T>::advance(const Matrix& correction, BlockNorms norms, double nothing) {
+  if (applied_ != nullptr) {
+    applied_->apply(w_, z_);
+    norms.preconditioned = operations_->product(w_, z_);
+  }
+  const Matrix products = to_eigen(norms.preconditioned);
+  const auto basis = orthonormal_basis((products + products.transpose()) / 2, dependent_part, nothing);
+  if (!basis) return false;
+  const Matrix zeta = basis->from_vectors.transpose() * products;
+  const Matrix direction = zeta.transpose();
+  operations_->advance({from_eigen(correction), from_eigen(basis->from_vectors), from_eigen(direction)},
+                       inverse_diagonal_, applied_ != nullptr ? &z_ : nullptr, w_, s_, x_);
+  sigma_ = zeta * sigma_;
+  return true;
+}
+
+template <std::floating_point T>
+void BlockLoop<T>::iterate(const std::vector<std::size_t>& members) {
+  const Operator<T>& a = this->a();
+  this->set_members(members);
+  for (Columns<T>* columns : {&x_, &w_, &s_, &q_}) *columns = Columns<T>(a.size(), this->columns(), a.device());
+  if (applied_ != nullptr) z_ = Columns<T>(a.size(), this->columns(), a.device());
+  for (Columns<T>* columns : {&x_, &w_, &s_, &q_}) operators::clear(columns->entries());
+  const int stride = x_.stride();
+  std::vector<double> lengths;
+  for (int column = 0; column < this->columns(); ++column) {
+    lengths.push_back(norm(this->at(column).residual));
+    this->move_residual(column, 1 / lengths.back(), w_);
+  }
+  const Matrix none = Matrix::Zero(stride, stride);
+  // What a difference of numbers of size 1 has of rounding, squared.
+  const double nothing = std::pow(64.0 * std::numeric_limits<T>::epsilon(), 2);
+  sigma_ = Matrix::Identity(stride, stride);
+  this->start_clock();
+  if (!advance(none, operations_->update(q_, from_eigen(none), inverse_diagonal_, w_), 0))
+    stop_all(StopReason::indefinite);
+  while (this->running_count() > 0) {
+    a.apply(s_, q_);
+    const Matrix energies = to_eigen(operations_->product(s_, q_));
+    const auto basis = orthonormal_basis((energies + energies.transpose()) / 2, dependent_part, 0);
+    SystemsIteration iteration = this->begin_iteration();
+    if (!basis) {
+      stop_all(energies.allFinite() ? StopReason::indefinite : StopReason::not_finite);
+      continue;
+    }
+    if (basis->rank == 0) {  // nothing is left of the residuals but rounding
+      stop_all(StopReason::converged, true);
+      continue;
+    }
+    const Matrix xi = basis->from_vectors * basis->from_vectors.transpose();
+    const BlockNorms norms = operations_->update(q_, from_eigen(xi), inverse_diagonal_, w_);
+    const Matrix squares = sigma_.transpose() * to_eigen(norms.plain) * sigma_;
+    const bool goes_on = advance(xi * sigma_, norms, nothing);
+    for (int column = 0; column < this->columns(); ++column) {
+      if (!this->is_running(column)) continue;
+      ++this->at(column).result.iterations;
+      const double length =
+          lengths[static_cast<std::size_t>(column)] * std::sqrt(std::max(0.0, squares(column, column)));
+      if (!goes_on || !std::isfinite(length))
+        this->stop(column, std::isfinite(length) ? StopReason::indefinite : StopReason::not_finite);
+      else
+        this->reach(column, length / this->at(column).norm_b, iteration);
+    }
+    this->end_iteration(iteration);
+  }
+  operators::synchronize(a.device());
+  for (int column = 0; column < this->columns(); ++column)
+    this->add_correction(x_, column, lengths[static_cast<std::size_t>(column)]);
+}
+
+}  // namespace
+
+template <std::floating_point T>
+std::vector<CgResult> block_conjugate_gradients(const Operator<T>& a, std::span<const Vector<T>> b,
+                                                std::vector<std::vector<double>>& x,
+                                                const SystemsCgOptions<T>& options) {
+  return solve_in_turns<BlockLoop<T>>(a, b, x, options);
+}
+
+template std::vector<CgResult> block_conjugate_gradients(const Operator<double>&, std::span<const Vector<double>>,
+                                                         std::vector<std::vector<double>>&,
+                                                         const SystemsCgOptions<double>&);
+template std::vector<CgResult> block_conjugate_gradients(const Operator<float>&, std::span<const Vector<float>>,
+                                                         std::vector<std::vector<double>>&,
+                                                         const SystemsCgOptions<float>&);
+
+}  // namespace femcg::solver
