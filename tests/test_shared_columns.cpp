@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
-#include "operators/csr/shared_columns.hpp"
 #include "operators/sparse/csr_matrix.hpp"
+#include "operators/sparse/shared_columns.hpp"
 #include "tests/forms.hpp"
 
 namespace {
@@ -68,6 +68,18 @@ TEST_CASE("more rows than a warp has lanes are several groups, about equal") {
   const SharedColumns shared = checked(offsets, columns);
   REQUIRE(shared.groups.size() == 3);
   for (const RowGroup& group : shared.groups.span()) CHECK(std::abs(group.count - 70.0 / 3) < 1);
+}
+
+TEST_CASE("rows are compared with those of their own window, and windows follow one another") {
+  // Rows 0, 2, 3, 5 have column 0, rows 1 and 4 have 1; windows of three rows.
+  const std::vector<std::int64_t> offsets{0, 1, 2, 3, 4, 5, 6};
+  const std::vector<std::int32_t> columns{0, 1, 0, 0, 1, 0};
+  const SharedColumns shared = share_columns(offsets, columns, 3);
+  REQUIRE(shared.groups.size() == 4);
+  const std::array<std::int32_t, 6> rows{0, 2, 1, 3, 5, 4};
+  CHECK(std::ranges::equal(shared.rows.span(), rows));
+  CHECK(shared.groups[2].first_row == 3);
+  CHECK(shared.groups[2].count == 2);
 }
 
 TEST_CASE("dofs inside one edge, face or cell share their columns") {

@@ -16,11 +16,11 @@
 
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/csr/csr_launch.hpp"
-#include "operators/csr/shared_columns.hpp"
 #include "operators/options.hpp"
 #include "operators/persistent/row_layout.hpp"
 #include "operators/sparse/columns_by_rows.hpp"
 #include "operators/sparse/narrow_columns.hpp"
+#include "operators/sparse/shared_columns.hpp"
 #include "operators/sparse/single_values.hpp"
 #include "operators/sparse/stored_diagonal.hpp"
 #include "operators/sparse/stored_footprint.hpp"

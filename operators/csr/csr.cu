@@ -10,9 +10,9 @@
 
 #include "operators/csr/csr.hpp"
 #include "operators/csr/csr_launch.hpp"
-#include "operators/csr/shared_columns.hpp"
 #include "operators/persistent/persistent_rows.cuh"
 #include "operators/sparse/conversion.cuh"
+#include "operators/sparse/shared_columns.hpp"
 #include "operators/sparse/single_values.hpp"
 #include "operators/sparse/stored_diagonal.hpp"
 #include "operators/sparse/stored_footprint.hpp"

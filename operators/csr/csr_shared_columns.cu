@@ -9,8 +9,8 @@
 
 #include "operators/backend/cuda/product.cuh"
 #include "operators/csr/csr_launch.hpp"
-#include "operators/csr/shared_columns.hpp"
 #include "operators/sparse/columns_by_rows.cuh"
+#include "operators/sparse/shared_columns.hpp"
 #include "operators/sparse/stored_footprint.hpp"
 #include "operators/sparse/value_words.hpp"
 

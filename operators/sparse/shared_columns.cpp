@@ -1,4 +1,4 @@
-#include "operators/csr/shared_columns.hpp"
+#include "operators/sparse/shared_columns.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -10,9 +10,6 @@
 namespace femcg::operators {
 
 namespace {
-
-/// Rows that are compared with each other: those of a few cells, whose dofs are numbered one after the other.
-constexpr std::int64_t rows_of_window = 4096;
 
 using Offsets = std::span<const std::int64_t>;
 using Columns = std::span<const std::int32_t>;
@@ -68,7 +65,7 @@ Window groups_of(Offsets offsets, Columns columns, std::int64_t first, std::int6
 
 }  // namespace
 
-SharedColumns share_columns(Offsets offsets, Columns columns) {
+SharedColumns share_columns(Offsets offsets, Columns columns, std::int64_t rows_of_window) {
   const std::int64_t rows = std::ssize(offsets) - 1, windows = (rows + rows_of_window - 1) / rows_of_window;
   std::vector<Window> of_window(windows);
   std::vector<std::int64_t> first_group(windows + 1, 0), first_column(windows + 1, 0);
@@ -103,7 +100,7 @@ SharedColumns share_columns(Offsets offsets, Columns columns) {
 }
 
 double column_sharing(Offsets offsets, Columns columns) {
-  constexpr std::int64_t samples = 32;
+  constexpr std::int64_t samples = 32, rows_of_window = 4096;
   const std::int64_t rows = std::ssize(offsets) - 1;
   const std::int64_t windows = std::max<std::int64_t>(rows / rows_of_window, 1);
   std::int64_t entries = 0, stored = 0;
