@@ -30,6 +30,10 @@ namespace tests = femcg::tests;
 std::vector<Format> with_narrow_columns() {
   std::vector<Format> all{
       {"csr", {}}, {"csr", {{"values", "single"}}}, {"sell", {}}, {"sell", {{"values", "single"}}}, {"pjds", {}}};
+  for (const char* index : {"auto", "16", "32"}) {  // which the processor has too
+    all.push_back({"csr-grouped", {{"index", index}}});
+    all.push_back({"csr-grouped", {{"index", index}, {"values", "single"}}});
+  }
   if (tests::device() == Device::cuda)
     for (const char* index : {"16", "32"}) {
       for (const char* name : {"csr", "sell", "pjds"}) all.push_back({name, {{"index", index}}});

@@ -54,6 +54,18 @@ Entries<T> entries_of(const CsrMatrix<T>& matrix) {
   return {matrix.rows, matrix.row_offsets.data(), matrix.columns.data(), matrix.values.data()};
 }
 
+/// move(from, to) for each entry that `threads` threads move, see below.
+template <class Map, class Move>
+void for_moves_on_host(std::int64_t threads, const Map& map, const Move& move) {
+  for_row_blocks(threads, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    std::int64_t most = 0;
+    for (std::int64_t thread = first; thread < last; ++thread) most = std::max(most, map.count(thread));
+    for (std::int64_t k = 0; k < most; ++k)
+      for (std::int64_t thread = first; thread < last; ++thread)
+        if (k < map.count(thread)) move(map.from(thread, k), map.to(thread, k));
+  });
+}
+
 /// Each of `threads` threads moves entries on the host, entry k from one place to another, k < count(thread). `Map` is
 /// plain data with constexpr functions
 ///   std::int64_t count(std::int64_t thread) const;
@@ -64,17 +76,16 @@ Entries<T> entries_of(const CsrMatrix<T>& matrix) {
 template <class Map, std::floating_point T>
 void move_on_host(std::int64_t threads, const Map& map, const Entries<T>& source, Vector<std::int32_t>& columns,
                   Vector<T>& values) {
-  for_row_blocks(threads, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    std::int64_t most = 0;
-    for (std::int64_t thread = first; thread < last; ++thread) most = std::max(most, map.count(thread));
-    for (std::int64_t k = 0; k < most; ++k)
-      for (std::int64_t thread = first; thread < last; ++thread) {
-        if (k >= map.count(thread)) continue;
-        const std::int64_t from = map.from(thread, k), to = map.to(thread, k);
-        columns[to] = source.columns[from < 0 ? ~from : from];
-        values[to] = from < 0 ? T(0) : source.values[from];
-      }
+  for_moves_on_host(threads, map, [&](std::int64_t from, std::int64_t to) {
+    columns[to] = source.columns[from < 0 ? ~from : from];
+    values[to] = from < 0 ? T(0) : source.values[from];
   });
+}
+/// The same for a format that stores columns in another way.
+template <class Map, std::floating_point T>
+void move_values_on_host(std::int64_t threads, const Map& map, const Entries<T>& source, Vector<T>& values) {
+  for_moves_on_host(threads, map,
+                    [&](std::int64_t from, std::int64_t to) { values[to] = from < 0 ? T(0) : source.values[from]; });
 }
 
 /// The arrays of a format: what is allocated for it, and so what it is estimated to take.

@@ -1,0 +1,142 @@
+// How csr-grouped is laid out, by matrices that can be checked by hand.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "operators/csr_grouped/grouped_matrix.hpp"
+#include "operators/sparse/narrow_columns.hpp"
+#include "tests/stored_formats.hpp"
+
+using namespace femcg::operators;
+namespace tests = femcg::tests;
+
+namespace {
+
+template <class T>
+bool equal(const Vector<T>& found, const std::vector<T>& expected) {
+  return std::ranges::equal(found.span(), expected);
+}
+
+tests::Row<double> row_of(const std::vector<std::int32_t>& columns) {
+  tests::Row<double> row;
+  for (const std::int32_t column : columns) row.emplace_back(column, 1 + column);
+  return row;
+}
+
+//     1 2 . . 5 .     rows 0, 2 and 5 share the list 0 1 4, which has the runs 0 1 and 4
+//     . 2 3 4 . .     a list of one run
+//     1 2 . . 5 .
+//     . . . . . .     behind its end the list has its row, again and again
+//     . . . . . 6     and this one the 5, likewise
+//     1 2 . . 5 .
+const auto small = tests::compress<double>(
+    {row_of({0, 1, 4}), row_of({1, 2, 3}), row_of({0, 1, 4}), {}, row_of({5}), row_of({0, 1, 4})});
+
+}  // namespace
+
+TEST_CASE("rows of a group lie side by side, longest first, and their columns are stored once, by runs") {
+  for (const char* index : {"16", "32"}) {
+    CAPTURE(index);
+    const GroupedMatrix<double> a = lists_of_groups(*small, index);
+    CHECK(a.lists == 4);
+    CHECK(a.entries == 3 * 32);
+    CHECK(a.nonzeros == 13);
+    CHECK(equal<std::uint16_t>(a.places, {0, 2, 5, 1, 4, 3}));
+    REQUIRE(a.slices.size() == 1);
+    const GroupedSlice& slice = a.slices[0];
+    CHECK(slice.slots == 3);
+    CHECK(slice.first_slot == 0);
+    CHECK(slice.first_start == 0);
+    CHECK(slice.first_mask == 0);
+    CHECK(slice.first_lanes == 0b111001);  // three rows of the first list, one of each other
+    CHECK(equal<std::uint32_t>(a.masks, {0b101, 0b001, 0b111, 0b111}));
+    // Columns less slots: 0 and 2; 1; 5, 4 and 3; 3, 2 and 1. Start r of all lists before start r + 1.
+    const std::vector<std::int32_t> shifts{0, 1, 5, 3, 2, 0, 4, 2, 0, 0, 3, 1};
+    CHECK(slice.base == 0);
+    if (a.narrow)
+      CHECK(std::ranges::equal(a.narrow_starts.span(), shifts));
+    else
+      CHECK(std::ranges::equal(a.starts.span(), shifts));
+    CHECK(a.narrow == (*index == '1'));
+  }
+}
+
+TEST_CASE("values lie slot by slot, the padding is zero") {
+  GroupedMatrix<double> a = lists_of_groups(*small, "auto");
+  allocate_on(a, Device::host);
+  const Entries<double> source = entries_of(*small);
+  a.move_values(source, [&](std::int64_t threads, const auto& map, auto& values) {
+    move_values_on_host(threads, map, source, values);
+  });
+  const std::array<std::array<double, 6>, 3> expected{{{1, 1, 1, 2, 6, 0}, {2, 2, 2, 3, 0, 0}, {5, 5, 5, 4, 0, 0}}};
+  for (int k = 0; k < 3; ++k)
+    for (int lane = 0; lane < 32; ++lane) CHECK(a.values[32 * k + lane] == (lane < 6 ? expected[k][lane] : 0));
+}
+
+TEST_CASE("lists longer than 32 have several masks; a list may go on in the next slice") {
+  // 40 rows with the columns 0 to 69 but 35, and one with 7 alone.
+  std::vector<std::int32_t> columns(70);
+  for (int j = 0; j < 70; ++j) columns[j] = j;
+  columns.erase(columns.begin() + 35);
+  tests::Rows<double> rows(70);
+  for (int i = 0; i < 40; ++i) rows[i] = row_of(columns);
+  rows[40] = row_of({7});
+  const GroupedMatrix<double> a = lists_of_groups(*tests::compress(rows), "auto");
+  REQUIRE(a.slices.size() == 3);
+  // Groups have at most 32 rows, and 40 are two of 20: lanes 0 and 20, then 0 of the next slice, with row 40 and the
+  // empty ones, which share a list.
+  CHECK(a.slices[0].first_lanes == (1U | 1U << 20));
+  CHECK(a.slices[1].first_lanes == (1U | 1U << 8 | 1U << 9));
+  CHECK(a.slices[2].slots == 0);
+  CHECK(a.slices[1].first_mask == 2 * 3);
+  CHECK(a.masks[0] == 1);
+  CHECK(a.masks[2] == 1U << 3);  // column 36 at slot 35
+  CHECK(a.masks[4] == 0);
+  CHECK(a.slices[1].first_start == 2 * 2);
+  CHECK(a.slices[1].first_slot == 69);
+  CHECK(a.slices[2].first_slot == 2 * 69);
+  CHECK(a.entries == 2 * 69 * 32);
+}
+
+TEST_CASE("slices of a window follow one another by their first rows, those of eight by length") {
+  // Every fourth row has 20 columns, the others 5; all rows of a kind share them.
+  tests::Rows<double> rows(1024);
+  for (std::int32_t i = 0; i < 1024; ++i)
+    for (std::int32_t j = 0; j < (i % 4 == 0 ? 20 : 5); ++j) rows[i].emplace_back(j, 1.0);
+  const GroupedMatrix<double> a = lists_of_groups(*tests::compress(rows), "auto");
+  // 256 rows are eight slices of long ones, which begin at rows 0, 128, ... ; those of the others at 1, 43, 86, ...
+  std::vector<int> long_slices;
+  for (int s = 0; s < 32; ++s)
+    if (a.slices[s].slots == 20) long_slices.push_back(s);
+  CHECK(long_slices == std::vector<int>{0, 1, 8, 9, 16, 17, 24, 25});
+  CHECK(a.places[0] == 0);
+  CHECK(a.places[32] == 128);
+  CHECK(a.places[64] == 1);
+}
+
+TEST_CASE("16-bit starts reach 65535 from the least, and not one more") {
+  for (const std::int32_t furthest : {65536, 65537}) {
+    CAPTURE(furthest);
+    tests::Rows<double> rows(70001);
+    rows[0] = row_of({0, furthest});  // shifts 0 and furthest - 1
+    const auto matrix = tests::compress(rows);
+    CHECK(lists_of_groups(*matrix, "auto").narrow == (furthest == 65536));
+    if (furthest == 65536)
+      CHECK(lists_of_groups(*matrix, "16").narrow);
+    else
+      CHECK_THROWS_WITH_AS(lists_of_groups(*matrix, "16"), columns_do_not_fit().what(), std::invalid_argument);
+  }
+}
+
+TEST_CASE("the footprint by hand, and the mean rows of a list") {
+  const auto op = tests::Format{"csr-grouped", {}}(small);
+  const Footprint footprint = op->footprint();
+  CHECK(footprint.stored_bytes == 3 * 32 * 8 + 32 + 4 * 4 + 12 * 2 + 6 * 2);
+  CHECK(footprint.moved_bytes == footprint.stored_bytes + 2 * 6 * 8);
+  CHECK(footprint.padding_ratio == doctest::Approx(96.0 / 13));
+  CHECK(op->chosen().at("rows_per_list") == "1.50");
+  CHECK(op->chosen().at("index") == "16");
+}
