@@ -13,6 +13,7 @@
 #include "operators/sparse/columns_by_rows.cuh"
 #include "operators/sparse/conversion.cuh"
 #include "operators/sparse/single_values.hpp"
+#include "operators/sparse/turning_positions.cuh"
 #include "operators/sparse/value_words.hpp"
 
 namespace femcg::operators {
@@ -95,28 +96,6 @@ __device__ T sum_row(const Value* values, const std::uint16_t* columns, int lane
   return sum;
 }
 
-/// The positions of rows that a thread takes. Blocks go over them in strides of the grid, each stride turned by a block
-/// against the last, every eighth by one more, and within a block the warps change places: sorting puts long rows at
-/// certain places of a window and of a run, and no warp shall meet them more often than another.
-class Positions {
- public:
-  /// The next one, which may lie behind the last row.
-  __device__ std::int64_t next() {
-    constexpr unsigned warps = block_threads / cuda::threads_per_warp;
-    const unsigned warp = (threadIdx.x / cuda::threads_per_warp + 5 * turn_) % warps;
-    const std::int64_t position =
-        (first_ + block_) * block_threads + warp * cuda::threads_per_warp + threadIdx.x % cuda::threads_per_warp;
-    first_ += gridDim.x;
-    ++turn_;
-    block_ = (block_ + (turn_ % warps == 0 ? 2 : 1)) % gridDim.x;
-    return position;
-  }
-
- private:
-  std::int64_t first_ = 0;  ///< block of the stride
-  unsigned block_ = blockIdx.x, turn_ = 0;
-};
-
 /// What is known of a row before its entries are read.
 template <class T>
 struct Row {
@@ -145,7 +124,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   constexpr bool ahead = at_once > few;
   double of_thread = 0;
   const std::int64_t blocks = (a.rows + block_threads - 1) / block_threads;
-  Positions positions;
+  cuda::TurningPositions<block_threads> positions;
   Row<T> next;
   if constexpr (ahead) next = row_at<C>(a, positions.next(), x);
   for (std::int64_t first = 0; first < blocks; first += gridDim.x) {
