@@ -1,4 +1,5 @@
-// How csr-grouped is laid out, by matrices that can be checked by hand.
+// How csr-grouped is laid out, by matrices that can be checked by hand; what a lane of a GPU does with it runs on the
+// processor (tests/host_threads).
 
 #include <doctest/doctest.h>
 
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "operators/csr_grouped/grouped_matrix.hpp"
+#include "operators/csr_grouped/grouped_rows.cuh"
 #include "operators/sparse/narrow_columns.hpp"
 #include "tests/stored_formats.hpp"
 
@@ -34,6 +36,17 @@ tests::Row<double> row_of(const std::vector<std::int32_t>& columns) {
 //     1 2 . . 5 .
 const auto small = tests::compress<double>(
     {row_of({0, 1, 4}), row_of({1, 2, 3}), row_of({0, 1, 4}), {}, row_of({5}), row_of({0, 1, 4})});
+
+/// The lists and the values of a matrix.
+GroupedMatrix<double> grouped(const CsrMatrix<double>& matrix, const char* index) {
+  GroupedMatrix<double> a = lists_of_groups(matrix, index);
+  allocate_on(a, Device::host);
+  const Entries<double> source = entries_of(matrix);
+  a.move_values(source, [&](std::int64_t threads, const auto& map, auto& values) {
+    move_values_on_host(threads, map, source, values);
+  });
+  return a;
+}
 
 }  // namespace
 
@@ -65,12 +78,7 @@ TEST_CASE("rows of a group lie side by side, longest first, and their columns ar
 }
 
 TEST_CASE("values lie slot by slot, the padding is zero") {
-  GroupedMatrix<double> a = lists_of_groups(*small, "auto");
-  allocate_on(a, Device::host);
-  const Entries<double> source = entries_of(*small);
-  a.move_values(source, [&](std::int64_t threads, const auto& map, auto& values) {
-    move_values_on_host(threads, map, source, values);
-  });
+  const GroupedMatrix<double> a = grouped(*small, "auto");
   const std::array<std::array<double, 6>, 3> expected{{{1, 1, 1, 2, 6, 0}, {2, 2, 2, 3, 0, 0}, {5, 5, 5, 4, 0, 0}}};
   for (int k = 0; k < 3; ++k)
     for (int lane = 0; lane < 32; ++lane) CHECK(a.values[32 * k + lane] == (lane < 6 ? expected[k][lane] : 0));
@@ -139,4 +147,33 @@ TEST_CASE("the footprint by hand, and the mean rows of a list") {
   CHECK(footprint.padding_ratio == doctest::Approx(96.0 / 13));
   CHECK(op->chosen().at("rows_per_list") == "1.50");
   CHECK(op->chosen().at("index") == "16");
+}
+
+TEST_CASE("a lane's way along its row, with several masks and a few slots at a time") {
+  // Rows of 0 to 99 entries, two of each length with the same columns, in runs of two, three and one.
+  tests::Rows<double> rows(200);
+  for (std::int32_t i = 0; i < 200; ++i)
+    for (std::int32_t j = 0; j < i / 2; ++j) rows[i].emplace_back(j + j / 2 % 3 * (j / 6), 1.0 / (1 + i + 3 * j));
+  for (tests::Row<double>& row : rows) {
+    std::ranges::sort(row);
+    row.erase(std::unique(row.begin(), row.end(), [](auto a, auto b) { return a.first == b.first; }), row.end());
+  }
+  const auto matrix = tests::compress(rows);
+  std::vector<double> x(200);
+  for (int j = 0; j < 200; ++j) x[j] = 1 + 0.01 * j;
+  for (const char* index : {"16", "32"}) {
+    const GroupedMatrix<double> a = grouped(*matrix, index);
+    CHECK(a.lists < 120);
+    a.with_pointers([&](const auto& pointers) {
+      for (std::int64_t position = 0; position < a.rows; ++position) {
+        const GroupedSlice& slice = a.slices[position / 32];
+        const std::int32_t row = pointers.row_at(position);
+        const auto lane = static_cast<int>(position % 32);
+        double expected = 0;
+        for (const auto& [column, value] : rows[row]) expected += value * x[column];
+        CHECK(cuda::sum_row<8>(pointers, slice, lane, x.data()) == doctest::Approx(expected).epsilon(1e-14));
+        CHECK(cuda::sum_row<16>(pointers, slice, lane, x.data()) == doctest::Approx(expected).epsilon(1e-14));
+      }
+    });
+  }
 }

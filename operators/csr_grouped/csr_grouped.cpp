@@ -289,6 +289,7 @@ OperatorDescription csr_grouped() {
           .stores = "slices of 32 rows; rows that share their columns store them once, by runs",
           .source = "Baskaran & Bordawekar 2009; Balay et al. 1997; Kreutzer et al. 2014",
           .needs = Needs::matrix,
+          .cuda = true,
           .options = options,
           .on_host = {make<double>, make<float>},
           .estimates = {estimate<double>, estimate<float>}};

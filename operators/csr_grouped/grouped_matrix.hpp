@@ -22,7 +22,7 @@ constexpr int slots_per_mask = 32;
 /// other. The column at slot k is k + shift, and a run has one shift. Bit k % 32 of a list's mask k / 32 says whether a
 /// run begins at slot k; the shifts, less `base`, are the list's starts. List l of n has its mask i at first_mask + i n
 /// + l, and its start r at first_start + r n + l: neighbouring lanes read what lies side by side.
-struct GroupedSlice {
+struct alignas(16) GroupedSlice {
   std::int64_t first_slot;    ///< slots of the slices before: entry k of the row at lane i is 32 (first_slot + k) + i
   std::int64_t first_start;   ///< in the starts
   std::uint32_t first_mask;   ///< in the masks

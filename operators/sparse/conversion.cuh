@@ -16,10 +16,11 @@ namespace femcg::operators::cuda {
 template <std::floating_point T>
 class EntriesOnGpu {
  public:
-  explicit EntriesOnGpu(const CsrMatrix<T>& matrix)
+  /// Columns that nobody asks for stay where they are.
+  explicit EntriesOnGpu(const CsrMatrix<T>& matrix, bool with_columns = true)
       : rows_(matrix.rows),
         offsets_(copied(matrix.row_offsets, Device::cuda)),
-        columns_(copied(matrix.columns, Device::cuda)),
+        columns_(with_columns ? copied(matrix.columns, Device::cuda) : Vector<std::int32_t>()),
         values_(copied(matrix.values, Device::cuda)) {}
   /// Waits for the conversion, which reads it.
   ~EntriesOnGpu() { cudaStreamSynchronize(stream()); }
@@ -35,26 +36,35 @@ class EntriesOnGpu {
   Vector<T> values_;
 };
 
-/// move_on_host (operators/sparse/stored_format.hpp) with threads of the GPU.
-template <class T, class Map>
+/// move_on_host and move_values_on_host (operators/sparse/stored_format.hpp) with threads of the GPU.
+template <bool with_columns, class T, class Map>
 __global__ void move_kernel(std::int64_t threads, Map map, Entries<T> source, std::int32_t* columns, T* values) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; thread < threads; thread += stride) {
     const std::int64_t count = map.count(thread);
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t from = map.from(thread, k), to = map.to(thread, k);
-      columns[to] = source.columns[from < 0 ? ~from : from];
+      if constexpr (with_columns) columns[to] = source.columns[from < 0 ? ~from : from];
       values[to] = from < 0 ? T(0) : source.values[from];
     }
   }
 }
+template <bool with_columns, class T, class Map>
+void launch_moves(std::int64_t threads, const Map& map, const Entries<T>& source, std::int32_t* columns, T* values) {
+  constexpr int block_threads = 256;
+  constexpr auto kernel = move_kernel<with_columns, T, Map>;
+  const std::int64_t blocks = (threads + block_threads - 1) / block_threads;
+  launch(kernel, std::min(blocks, resident_blocks(kernel, block_threads)), block_threads, 0, threads, map, source,
+         columns, values);
+}
 template <class T, class Map>
 void move_on_gpu(std::int64_t threads, const Map& map, const Entries<T>& source, Vector<std::int32_t>& columns,
                  Vector<T>& values) {
-  constexpr int block_threads = 256;
-  const std::int64_t blocks = (threads + block_threads - 1) / block_threads;
-  launch(move_kernel<T, Map>, std::min(blocks, resident_blocks(move_kernel<T, Map>, block_threads)), block_threads, 0,
-         threads, map, source, columns.data(), values.data());
+  launch_moves<true>(threads, map, source, columns.data(), values.data());
+}
+template <class T, class Map>
+void move_values_on_gpu(std::int64_t threads, const Map& map, const Entries<T>& source, Vector<T>& values) {
+  launch_moves<false>(threads, map, source, static_cast<std::int32_t*>(nullptr), values.data());
 }
 
 template <class Narrow>

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <barrier>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <thread>
@@ -36,6 +37,7 @@ template <class T>
 T __ldg(const T* from) {
   return *from;
 }
+inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline double __drcp_rn(double a) { return 1 / a; }
 inline float __frcp_rn(float a) { return 1 / a; }
 using std::min;
