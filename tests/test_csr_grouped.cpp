@@ -7,8 +7,8 @@
 #include <array>
 #include <vector>
 
+#include "operators/csr_grouped/dense_blocks.cuh"
 #include "operators/csr_grouped/grouped_matrix.hpp"
-#include "operators/csr_grouped/grouped_rows.cuh"
 #include "operators/sparse/narrow_columns.hpp"
 #include "tests/stored_formats.hpp"
 
@@ -149,21 +149,29 @@ TEST_CASE("the footprint by hand, and the mean rows of a list") {
   CHECK(op->chosen().at("index") == "16");
 }
 
-TEST_CASE("a lane's way along its row, with several masks and a few slots at a time") {
-  // Rows of 0 to 99 entries, two of each length with the same columns, in runs of two, three and one.
+namespace {
+
+/// Rows of 0 to 65 entries in runs of one, two and three; each list is that of one to nine rows.
+tests::Rows<double> rows_of_groups() {
   tests::Rows<double> rows(200);
-  for (std::int32_t i = 0; i < 200; ++i)
-    for (std::int32_t j = 0; j < i / 2; ++j) rows[i].emplace_back(j + j / 2 % 3 * (j / 6), 1.0 / (1 + i + 3 * j));
-  for (tests::Row<double>& row : rows) {
-    std::ranges::sort(row);
-    row.erase(std::unique(row.begin(), row.end(), [](auto a, auto b) { return a.first == b.first; }), row.end());
+  for (std::int32_t i = 0, list = 0, left = 1; i < 200; ++i) {
+    if (left-- == 0) left = ++list % 9;
+    for (std::int32_t j = 0; j < 2 * list % 67; ++j)
+      if (j % 4 != list % 4) rows[i].emplace_back(j + list, 1.0 / (1 + i + 3 * j));
   }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("a lane's way along its row, with several masks and a few slots at a time") {
+  const tests::Rows<double> rows = rows_of_groups();
   const auto matrix = tests::compress(rows);
   std::vector<double> x(200);
   for (int j = 0; j < 200; ++j) x[j] = 1 + 0.01 * j;
   for (const char* index : {"16", "32"}) {
     const GroupedMatrix<double> a = grouped(*matrix, index);
-    CHECK(a.lists < 120);
+    CHECK(a.lists < 60);
     a.with_pointers([&](const auto& pointers) {
       for (std::int64_t position = 0; position < a.rows; ++position) {
         const GroupedSlice& slice = a.slices[position / 32];
@@ -176,4 +184,55 @@ TEST_CASE("a lane's way along its row, with several masks and a few slots at a t
       }
     });
   }
+}
+
+namespace {
+
+/// The rows of a matrix with several vectors, by tiles of dense matrices.
+template <int tiles, int stride, class Rows>
+std::vector<double> multiply_by_tiles(const Rows& a, const std::vector<double>& x) {
+  std::vector<double> y(static_cast<std::size_t>(a.rows * stride), -1);
+  for (std::int64_t number = 0; number < a.slice_count(); ++number)
+    for (int first = 0; first < rows_per_slice; first += tiles * cuda::tile_rows)
+      cuda::run_block(cuda::threads_per_warp, [&] {
+        cuda::DenseSums<tiles, stride> sums{};
+        cuda::add_tiles<tiles, stride>(a, a.slices[number], first, x.data(), sums);
+        const auto lane = static_cast<int>(threadIdx.x);
+        for (int t = 0; t < tiles; ++t) {
+          const std::int64_t position = number * rows_per_slice + first + t * cuda::tile_rows + lane / 4;
+          if (position >= a.rows) continue;
+          using Share = cuda::DenseShare<stride>;
+          for (int n = 0; n < Share::numbers; ++n)
+            y[static_cast<std::size_t>(a.row_at(position) * stride + Share::column(lane, n))] =
+                sums.of[t][Share::factor(n)][Share::half(n)];
+        }
+      });
+  return y;
+}
+
+template <int tiles, int stride>
+void check_tiles() {
+  CAPTURE(tiles);
+  CAPTURE(stride);
+  const tests::Rows<double> rows = rows_of_groups();
+  std::vector<double> x(static_cast<std::size_t>(rows.size()) * stride);
+  for (std::size_t j = 0; j < x.size(); ++j) x[j] = 1 + 0.01 * static_cast<double>(j % 331);
+  const GroupedMatrix<double> a = grouped(*tests::compress(rows), stride == 8 ? "16" : "32");
+  const std::vector<double> y =
+      a.with_pointers([&](const auto& of) { return multiply_by_tiles<tiles, stride>(of, x); });
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (int c = 0; c < stride; ++c) {
+      double expected = 0;
+      for (const auto& [column, value] : rows[i]) expected += value * x[static_cast<std::size_t>(column * stride + c)];
+      CHECK(y[i * stride + static_cast<std::size_t>(c)] == doctest::Approx(expected).epsilon(1e-14));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("several vectors: what a warp multiplies as dense matrices, a tile of eight rows or two at a time") {
+  check_tiles<1, 8>();
+  check_tiles<2, 8>();
+  check_tiles<2, 16>();
+  check_tiles<1, 32>();
 }

@@ -278,8 +278,7 @@ std::string_view index_of_groups(const Options& given) { return value_of(options
 
 template <std::floating_point Value>
 std::map<std::string, std::string> choice_of_groups(const GroupedMatrix<Value>& a) {
-  const double sharing = a.lists > 0 ? static_cast<double>(a.rows) / static_cast<double>(a.lists) : 1.0;
-  return {{"index", a.narrow ? "16" : "32"}, {"rows_per_list", fmt::format("{:.2f}", sharing)}};
+  return {{"index", a.narrow ? "16" : "32"}, {"rows_per_list", fmt::format("{:.2f}", rows_per_list(a))}};
 }
 template std::map<std::string, std::string> choice_of_groups(const GroupedMatrix<double>&);
 template std::map<std::string, std::string> choice_of_groups(const GroupedMatrix<float>&);

@@ -91,7 +91,7 @@ class CudaCsrGrouped final : public Operator<T> {
     });
   }
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    a_.with_pointers([&](const auto& a) { columns_product_.multiply(a, x, y, energies); });
+    a_.with_pointers([&](const auto& a) { columns_product_.multiply(a, rows_per_list(a_), x, y, energies); });
   }
 
   GroupedMatrix<Value> a_;  ///< on the GPU

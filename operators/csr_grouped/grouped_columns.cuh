@@ -8,6 +8,7 @@
 
 #include "operators/backend/cuda/column_sums.cuh"
 #include "operators/backend/cuda/product.cuh"
+#include "operators/csr_grouped/dense_blocks.cuh"
 #include "operators/csr_grouped/grouped_rows.cuh"
 
 namespace femcg::operators::cuda {
@@ -79,29 +80,96 @@ __global__ void __launch_bounds__(columns_threads)
   sum_columns_of_grid<Share>(energy, column_parts, [&](int, int column, double sum) { energies[column] = sum; });
 }
 
+/// Tiles of eight rows that a warp takes together: two where registers allow it.
+template <int stride>
+constexpr int tiles_of_warp = stride <= 16 ? 2 : 1;
+
+/// A warp takes the same part of one slice after the other.
+template <int stride, class Rows>
+__global__ void __launch_bounds__(columns_threads, 2)
+    dense_columns_kernel(Rows a, const double* x, double* y, double* energies, ColumnParts column_parts) {
+  using Share = DenseShare<stride>;
+  constexpr int tiles = tiles_of_warp<stride>;
+  constexpr std::int64_t parts = rows_per_slice / (tiles * tile_rows);  // of a slice
+  const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
+  const int warp = static_cast<int>(threadIdx.x) / threads_per_warp;
+  const std::int64_t warps = std::int64_t{gridDim.x} * (columns_threads / threads_per_warp);
+  double energy[Share::numbers] = {};
+  for (std::int64_t part = std::int64_t{blockIdx.x} * (columns_threads / threads_per_warp) + warp;
+       part < parts * a.slice_count(); part += warps) {
+    const std::int64_t number = part / parts;
+    const int first_row = static_cast<int>(part % parts) * tiles * tile_rows;
+    DenseSums<tiles, stride> sums{};
+    add_tiles<tiles, stride>(a, a.slices[number], first_row, x, sums);
+#pragma unroll
+    for (int t = 0; t < tiles; ++t) {
+      const std::int64_t position = number * rows_per_slice + first_row + t * tile_rows + lane / tile_slots;
+      if (position < a.rows) {
+        const std::int64_t row = a.row_at(position) * std::int64_t{stride};
+#pragma unroll
+        for (int n = 0; n < Share::numbers; n += 2) {
+          const double2 sum{sums.of[t][Share::factor(n)][Share::half(n)],
+                            sums.of[t][Share::factor(n + 1)][Share::half(n + 1)]};
+          const std::int64_t at = row + Share::column(lane, n);
+          *reinterpret_cast<double2*>(y + at) = sum;
+          if (energies == nullptr) continue;
+          const double2 of_x = *reinterpret_cast<const double2*>(x + at);
+          energy[n] += of_x.x * sum.x;
+          energy[n + 1] += of_x.y * sum.y;
+        }
+      }
+    }
+  }
+  if (energies == nullptr) return;
+  __shared__ double of_warps[columns_threads / threads_per_warp * stride];
+#pragma unroll
+  for (int n = 0; n < Share::numbers; ++n) {
+    double sum = energy[n];
+#pragma unroll
+    for (int distance = threads_per_warp / 2; distance >= tile_slots; distance /= 2)
+      sum += __shfl_xor_sync(all_lanes, sum, distance);
+    if (lane < tile_slots) of_warps[warp * stride + Share::column(lane, n)] = sum;
+  }
+  sum_warps_of_grid(of_warps, stride, column_parts, [&](int column, double sum) { energies[column] = sum; });
+}
+
+/// Whether rows are multiplied as dense matrices: where so many share a list that few of the eight of a tile are zero,
+/// and a row of X is so long that what is saved of its loads pays.
+template <class T, int stride>
+bool pays_dense(double rows_per_list) {
+  if constexpr (std::is_same_v<T, float> || stride < 8)
+    return false;
+  else
+    return rows_per_list >= (stride == 8 ? 2.0 : 1.5);
+}
+
 /// The launches of Y = A X for one matrix. What it needs is made with the first product of each stride, which must not
 /// be a recorded one.
 class GroupedColumnsProduct {
  public:
   template <class T, class Rows>
-  void multiply(const Rows& a, const Columns<T>& x, Columns<T>& y, double* energies) const {
+  void multiply(const Rows& a, double rows_per_list, const Columns<T>& x, Columns<T>& y, double* energies) const {
     with_stride(x.stride(), [&]<int stride>() {
-      constexpr auto kernel = grouped_columns_kernel<T, stride, Rows>;
-      constexpr int parts = RowShare<T, stride>::lanes;
-      launch_warps(kernel, stride, parts * a.slice_count(), a, x, y, energies);
+      if constexpr (std::is_same_v<T, double> && stride >= 8)
+        if (pays_dense<T, stride>(rows_per_list)) {
+          constexpr int parts = rows_per_slice / (tiles_of_warp<stride> * tile_rows);
+          return launch_warps(dense_columns_kernel<stride, Rows>, parts * a.slice_count(), a, x, y, energies);
+        }
+      launch_warps(grouped_columns_kernel<T, stride, Rows>, RowShare<T, stride>::lanes * a.slice_count(), a, x, y,
+                   energies);
     });
   }
 
  private:
   /// A warp for each of so many pieces of work, as far as the GPU holds them at once.
-  template <class Kernel, class T, class Rows>
-  void launch_warps(Kernel* kernel, int stride, std::int64_t pieces, const Rows& a, const Columns<T>& x, Columns<T>& y,
-                    double* energies) const {
+  template <class T, class Rows>
+  void launch_warps(void (*kernel)(Rows, const T*, T*, double*, ColumnParts), std::int64_t pieces, const Rows& a,
+                    const Columns<T>& x, Columns<T>& y, double* energies) const {
     constexpr std::int64_t warps = columns_threads / threads_per_warp;
-    if (stride != prepared_) {
+    if (x.stride() != prepared_) {
       resident_ = resident_blocks(kernel, columns_threads);
-      parts_ = ColumnPartsStorage(resident_, stride);
-      prepared_ = stride;
+      parts_ = ColumnPartsStorage(resident_, x.stride());
+      prepared_ = x.stride();
     }
     const std::int64_t blocks = std::clamp<std::int64_t>((pieces + warps - 1) / warps, 1, resident_);
     launch(kernel, blocks, columns_threads, 0, a, x.data(), y.data(), energies, parts_.parts());

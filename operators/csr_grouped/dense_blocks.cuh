@@ -1,0 +1,152 @@
+#pragma once
+
+// Groups of rows as small dense matrices, times rows of X. A warp has eight rows of a slice, or sixteen, and all
+// columns of X and Y, eight by eight: four slots of eight rows are a left factor, four rows of X a right one
+// (small_matrices.cuh). Each list that rows of these follow takes its rows of X once, for all of them; rows of other
+// lists count as zero meanwhile. So an entry of X that is not finite reaches all of the eight rows.
+//
+// The values of 32 slots are in registers while list after list goes over them. The columns of a list are found by all
+// lanes together, a slot each.
+
+#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/cuda/small_matrices.cuh"
+#include "operators/csr_grouped/grouped_rows.cuh"
+
+namespace femcg::operators::cuda {
+
+constexpr int tile_rows = 8, tile_slots = 4;  ///< of a left factor
+
+/// How a row of X or Y is shared. Lane l reads numbers of X for column l / 4 of each right factor, and has columns
+/// 2 (l % 4) and the next of each sum. Two factors take turns in the columns of X, so that a lane reads two
+/// neighbouring numbers at once and has four of a row of Y.
+template <int stride>
+struct DenseShare {
+  static constexpr int factors = stride / 8, width = factors < 2 ? factors : 2, packs = factors / width;
+  static constexpr int numbers = 2 * factors;  ///< of a row of Y that a lane has
+  struct alignas(width * sizeof(double)) Pack {
+    double of[width];
+  };
+  /// Numbers of a row of X for each factor, for the column of them that is the lane's.
+  __device__ static void load(const double* row, int column, double (&to)[factors]) {
+#pragma unroll
+    for (int p = 0; p < packs; ++p) {
+      const Pack pack = *reinterpret_cast<const Pack*>(row + (8 * p + column) * width);
+#pragma unroll
+      for (int j = 0; j < width; ++j) to[p * width + j] = pack.of[j];
+    }
+  }
+  /// Number n of a lane: the factor in whose sum it is, whether it is that sum's first or second, its column of Y.
+  static constexpr int factor(int n) { return n / (2 * width) * width + n % width; }
+  static constexpr int half(int n) { return n % (2 * width) / width; }
+  __device__ static constexpr int column(int lane, int n) {
+    return (n / (2 * width) * 8 + 2 * (lane % 4)) * width + n % (2 * width);
+  }
+};
+
+/// What a lane has of the rows of Y: of row lane / 4 of each tile.
+template <int tiles, int stride>
+struct DenseSums {
+  double of[tiles][DenseShare<stride>::factors][2];
+};
+
+/// The lists that the rows of one or more tiles follow, numbered from the first of them, and their columns.
+template <int tiles, class Rows>
+class ListsOfTiles {
+ public:
+  /// Of the rows from a lane of the slice on.
+  __device__ ListsOfTiles(const Rows& a, const GroupedSlice& slice, int first_row, int lane)
+      : lane_(lane), base_(slice.base) {
+    const auto [first, of_slice] = list_of_lane(slice, first_row);
+    of_slice_ = of_slice;
+#pragma unroll
+    for (int t = 0; t < tiles; ++t) {
+      const int row = first_row + t * tile_rows;
+      first_[t] = list_of_lane(slice, row).list - first;
+      last_[t] = list_of_lane(slice, row + tile_rows - 1).list - first;
+      of_row_[t] = list_of_lane(slice, row + lane / tile_slots).list - first;
+    }
+    masks_ = a.masks + slice.first_mask + first;
+    starts_ = a.starts + slice.first_start + first;
+  }
+  __device__ int count() const { return last_[tiles - 1] + 1; }
+  __device__ bool has(int tile, int list) const { return list >= first_[tile] && list <= last_[tile]; }
+  /// Whether the lane's row of a tile follows a list.
+  __device__ bool follows(int tile, int list) const { return of_row_[tile] == list; }
+
+  /// Goes on to the next mask: lane l has that of list l.
+  __device__ void next_masks() {
+    runs_ += __popc(mask_);
+    mask_ = lane_ < count() ? __ldg(masks_ + lane_) : 0;
+    masks_ += of_slice_;
+  }
+  /// The column at slot `first` + lane of a list, or at the last of `slots` from there on.
+  __device__ std::int32_t column(int list, int first, int slots) const {
+    const std::uint32_t mask = __shfl_sync(all_lanes, mask_, list),
+                        up_to_lane = all_lanes >> (threads_per_warp - 1 - lane_);
+    const std::int32_t run = __shfl_sync(all_lanes, runs_, list) + __popc(mask & up_to_lane) - 1;
+    const std::int32_t start = static_cast<std::int32_t>(__ldg(starts_ + std::int64_t{run} * of_slice_ + list));
+    return base_ + start + first + min(lane_, slots - 1);
+  }
+
+ private:
+  int lane_, of_slice_;
+  std::int32_t base_;
+  int first_[tiles], last_[tiles], of_row_[tiles];
+  const std::uint32_t* masks_;
+  const typename Rows::Start* starts_;
+  std::uint32_t mask_ = 0;
+  std::int32_t runs_ = 0;  ///< of list `lane`, in the masks before
+};
+
+/// sums += the rows of `tiles` tiles from a lane of the slice on, times X. All lanes of a warp call it.
+template <int tiles, int stride, class Rows>
+__device__ void add_tiles(const Rows& a, const GroupedSlice& slice, int first_row, const double* x,
+                          DenseSums<tiles, stride>& sums) {
+  using Share = DenseShare<stride>;
+  using Value = typename Rows::Value;
+  constexpr int steps = slots_per_mask / tile_slots, together = 4;
+  const int lane = static_cast<int>(threadIdx.x) % threads_per_warp, slot = lane % tile_slots;
+  const Value* values =
+      a.values + (slice.first_slot + slot) * rows_per_slice + first_row + lane / tile_slots;  // of the lane
+  ListsOfTiles<tiles, Rows> lists(a, slice, first_row, lane);
+#pragma unroll 1
+  for (int first = 0; first < slice.slots; first += slots_per_mask, values += slots_per_mask * rows_per_slice) {
+    const int slots = min(slots_per_mask, slice.slots - first);
+    lists.next_masks();
+    Value value[tiles][steps];
+#pragma unroll
+    for (int k = 0; k < steps; ++k)
+#pragma unroll
+      for (int t = 0; t < tiles; ++t)
+        value[t][k] =
+            k * tile_slots + slot < slots ? __ldcs(values + k * tile_slots * rows_per_slice + t * tile_rows) : Value(0);
+    std::int32_t next = lists.column(0, first, slots);
+#pragma unroll 1
+    for (int list = 0; list < lists.count(); ++list) {
+      const std::int32_t column = next;
+      if (list + 1 < lists.count()) next = lists.column(list + 1, first, slots);
+#pragma unroll
+      for (int begin = 0; begin < steps; begin += together) {
+        if (begin * tile_slots >= slots) break;
+        double of_x[together][Share::factors];
+#pragma unroll
+        for (int k = 0; k < together; ++k) {
+          const std::int32_t row = __shfl_sync(all_lanes, column, (begin + k) * tile_slots + slot);
+          Share::load(x + std::int64_t{row} * stride, lane / tile_slots, of_x[k]);
+        }
+#pragma unroll
+        for (int t = 0; t < tiles; ++t) {
+          if (!lists.has(t, list)) continue;
+#pragma unroll
+          for (int k = 0; k < together; ++k) {
+            const double left = lists.follows(t, list) ? static_cast<double>(value[t][begin + k]) : 0.0;
+#pragma unroll
+            for (int f = 0; f < Share::factors; ++f) multiply_add(left, of_x[k][f], sums.of[t][f]);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace femcg::operators::cuda
