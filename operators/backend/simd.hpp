@@ -33,11 +33,10 @@ inline Quad<double> widen(Quad<T> quad) {
   return __builtin_convertvector(quad, Quad<double>);
 }
 
-/// Asks for what a stream needs 256 entries further on. Hardware prefetchers stop at the end of a page and start late:
-/// a product of one thread from memory gains a tenth to a half. Beyond the end of an array this does nothing.
+/// Asks for what a stream needs so many entries further on. Hardware prefetchers stop at the end of a page and start
+/// late: a product of one thread from memory gains a tenth to a half. Beyond the end of an array this does nothing.
 template <class T>
-inline void prefetch_ahead(const T* at) {
-  constexpr std::intptr_t entries = 256;
+inline void prefetch_ahead(const T* at, std::intptr_t entries = 256) {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(at) +
                                                    entries * static_cast<std::intptr_t>(sizeof(T))));
 }

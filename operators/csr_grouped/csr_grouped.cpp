@@ -1,7 +1,7 @@
 // Stored: slices of 32 rows, padded to the longest of each, entry k of the rows before entry k + 1, as in SELL; per
 // list of columns that rows of a slice share, a bit a slot and a start of 16 or 32 bits a run of consecutive columns;
 // 32 bytes a slice; a place of 16 bits a row. A product moves sizeof(Value) bytes per entry, padding included, the
-// lists, 3 bytes a row, and x and y once: for quadrilaterals of degree 3 and 4 8.5 and 8.2 bytes a nonzero in all but x
+// lists, 3 bytes a row, and x and y once: for quadrilaterals of degree 3 and 4 8.4 and 8.2 bytes a nonzero in all but x
 // and y.
 //
 // Threads share blocks of slices by entries. For each mask of a slice, what its lists have of x is brought together,
@@ -36,33 +36,36 @@ class Lists {
         masks_(a.masks + slice.first_mask),
         starts_(a.starts + slice.first_start),
         base_(slice.base) {
-    for (int lane = 0, list = -1; lane < rows_per_slice; ++lane) {
-      list += static_cast<int>(slice.first_lanes >> lane & 1);
-      of_lane_[lane] = std::max(list, 0);
+    int list = -1;
+    for (int lane = 0; lane < rows_per_slice; ++lane) {
+      if ((slice.first_lanes >> lane & 1) != 0) first_lanes_[++list] = lane;
+      of_lanes_[lane] = list;
     }
+    first_lanes_[count_] = rows_per_slice;
+    for (int l = 0; l < count_; ++l) runs_[l] = l - count_;  // before the first
   }
   int count() const { return count_; }
-  const std::int32_t* of_lanes() const { return of_lane_.data(); }
+  /// The lane with which a list begins; that behind the last one ends the slice.
+  int first_lane(int l) const { return first_lanes_[l]; }
+  /// The list of each lane.
+  const std::int32_t* of_lanes() const { return of_lanes_.data(); }
 
-  /// take(l, begin, end, shift) for the pieces of runs in the next `slots` slots, which the next masks tell of; begin
-  /// and end are within these.
+  /// take(l, begin, end, shift) for the pieces of runs of list l in the next `slots` slots.
   template <class Take>
   void next(int slots, const Take& take) {
     for (int l = 0; l < count_; ++l) {
       std::uint32_t mask = masks_[l];
-      int begin = 0;
-      while (begin < slots) {
-        if ((mask & 1) != 0) {
-          shift_[l] = base_ + static_cast<std::int32_t>(starts_[std::int64_t{next_[l]++} * count_ + l]);
-          mask ^= 1;
-        }
+      for (int begin = 0; begin < slots;) {
+        if ((mask & 1) != 0) runs_[l] += count_;
+        mask &= ~1U;
         const int end = mask == 0 ? slots : begin + std::countr_zero(mask);
-        take(l, begin, end, shift_[l]);
-        mask = mask == 0 ? 0 : mask >> (end - begin);
+        take(l, begin, end, base_ + static_cast<std::int32_t>(starts_[runs_[l]]));
+        mask >>= (end - begin) % 32;
         begin = end;
       }
     }
     masks_ += count_;
+    base_ += slots;
   }
 
  private:
@@ -70,33 +73,31 @@ class Lists {
   const std::uint32_t* masks_;
   const typename Rows::Start* starts_;
   std::int32_t base_;
-  std::array<std::int32_t, rows_per_slice> of_lane_, next_{}, shift_{};
+  std::array<std::int64_t, rows_per_slice> runs_;  ///< of each list the place of the run that it is in
+  std::array<std::int32_t, rows_per_slice + 1> first_lanes_;
+  std::array<std::int32_t, rows_per_slice> of_lanes_;
 };
 
-constexpr int most_gathered = slots_per_mask * rows_per_slice;
+/// A number for each list and slot of one mask.
+template <class Number>
+using OfLists = std::array<Number, slots_per_mask * rows_per_slice>;
 
-/// sums[i] += the products of the row at lane i, for `slots` slots whose entries of x are there, list by list.
+/// How far ahead values are asked for: those of the next mask come while its lists are looked at.
+constexpr std::int64_t values_ahead = slots_per_mask * rows_per_slice;
+
+/// sums[i] += the products of the row at lane i with the entries of x that its list has in of_x, slot by slot.
 template <std::floating_point T, std::floating_point Value>
-void add_slots(const Value* values, const T* of_x, int lists, const std::int32_t* list_of_lane, int slots,
-               std::array<Quad<T>, rows_per_slice / 4>& sums) {
+void add_slots(const Value* values, const T* of_x, int lists, const std::int32_t* list_of_lane, int slots, T* sums) {
+  std::array<Quad<T>, rows_per_slice / 4> quads;
+  std::memcpy(quads.data(), sums, sizeof quads);
   for (int k = 0; k < slots; ++k, values += rows_per_slice, of_x += lists) {
 #pragma GCC unroll 32
     for (int i = 0; i < rows_per_slice; i += 4) {
-      if (i % 8 == 0) prefetch_ahead(values + i);
-      sums[i / 4] += load_as<T, 4>(values + i) * pick_four(of_x, list_of_lane + i);
+      if (i % 8 == 0) prefetch_ahead(values + i, values_ahead);
+      quads[i / 4] += load_as<T, 4>(values + i) * pick_four(of_x, list_of_lane + i);
     }
   }
-}
-/// The same where each lane has a list of its own.
-template <std::floating_point T, std::floating_point Value>
-void add_slots(const Value* values, const T* of_x, int slots, std::array<Quad<T>, rows_per_slice / 4>& sums) {
-  for (int k = 0; k < slots; ++k, values += rows_per_slice, of_x += rows_per_slice) {
-#pragma GCC unroll 32
-    for (int i = 0; i < rows_per_slice; i += 4) {
-      if (i % 8 == 0) prefetch_ahead(values + i);
-      sums[i / 4] += load_as<T, 4>(values + i) * load<4>(of_x + i);
-    }
-  }
+  std::memcpy(sums, quads.data(), sizeof quads);
 }
 
 /// y = A x on the rows of a slice; returns their part of x'y where it is asked for.
@@ -104,53 +105,64 @@ template <std::floating_point T, class Rows>
 double multiply_slice(const Rows& a, std::int64_t number, const T* x, T* y, bool with_energy) {
   const GroupedSlice& slice = a.slices[number];
   Lists<Rows> lists(a, slice);
-  std::array<T, most_gathered> of_x;
-  std::array<Quad<T>, rows_per_slice / 4> sums{};
+  OfLists<T> of_x;
+  alignas(64) std::array<T, rows_per_slice> sums{};
   for (int first = 0; first < slice.slots; first += slots_per_mask) {
-    const int slots = std::min(slots_per_mask, slice.slots - first), count = lists.count();
-    lists.next(slots, [&](int l, int begin, int end, std::int32_t shift) {
-      const T* from = x + (std::int64_t{shift} + first);
-      T* to = of_x.data() + l;
-      for (int k = begin; k < end; ++k) to[k * count] = from[k];
+    const int slots = std::min(slots_per_mask, slice.slots - first);
+    lists.next(slots, [&, count = lists.count()](int l, int begin, int end, std::int32_t shift) {
+      for (int k = begin; k < end; ++k) of_x[k * count + l] = x[shift + k];
     });
-    const auto* values = a.values + (slice.first_slot + first) * rows_per_slice;
-    if (count == rows_per_slice)
-      add_slots(values, of_x.data(), slots, sums);
-    else
-      add_slots(values, of_x.data(), count, lists.of_lanes(), slots, sums);
+    add_slots(a.values + (slice.first_slot + first) * rows_per_slice, of_x.data(), lists.count(), lists.of_lanes(),
+              slots, sums.data());
   }
-  std::array<T, rows_per_slice> of_rows;
-  std::memcpy(of_rows.data(), sums.data(), sizeof of_rows);
   const std::int64_t position = number * rows_per_slice;
   const std::int64_t rows = std::min<std::int64_t>(rows_per_slice, a.rows - position);
   double energy = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int32_t row = a.row_at(position + i);
-    y[row] = of_rows[i];
-    if (with_energy) energy += static_cast<double>(x[row]) * static_cast<double>(of_rows[i]);
+    y[row] = sums[i];
+    if (with_energy) energy += static_cast<double>(x[row]) * static_cast<double>(sums[i]);
   }
   return energy;
 }
 
-/// sum += the products of a row with `slots` rows of X.
-template <int stride, std::floating_point T, std::floating_point Value>
-void add_rows(const Value* values, const std::int32_t* columns, int lists, int slots, const T* x, T* sum) {
-  // Where a row of X is few registers, two chains of additions: the latency of one would hold them up.
-  constexpr bool two_chains = RowOfColumns<T, stride>::packs <= 4;
-  RowOfColumns<T, stride> even, odd;
-  std::memcpy(even.of, sum, sizeof even.of);
-  const auto add = [&](RowOfColumns<T, stride>& to, int k) {
-    to.add(static_cast<T>(values[k * rows_per_slice]), x + std::int64_t{columns[k * lists]} * stride);
+/// sums[r] += the products of `together` neighbouring rows, which share a list, with `slots` rows of X: what is loaded
+/// of X serves them all.
+template <int together, int stride, std::floating_point T, std::floating_point Value>
+void add_rows(const Value* values, const std::int32_t* columns, int slots, const T* x, T* sums) {
+  // Few sums would wait for the latency of their additions: every second product has a chain of its own then.
+  constexpr int chains = together * RowOfColumns<T, stride>::packs <= 4 ? 2 : 1;
+  RowOfColumns<T, stride> of_rows[chains][together];
+  for (int r = 0; r < together; ++r) std::memcpy(of_rows[0][r].of, sums + r * stride, stride * sizeof(T));
+  const auto add = [&](int k, RowOfColumns<T, stride>(&to)[together]) {
+    const T* row = x + std::int64_t{columns[k]} * stride;
+#pragma GCC unroll 4
+    for (int r = 0; r < together; ++r) to[r].add(static_cast<T>(values[k * rows_per_slice + r]), row);
   };
   int k = 0;
-  if constexpr (two_chains)
+  if constexpr (chains == 2)
     for (; k + 2 <= slots; k += 2) {
-      add(even, k);
-      add(odd, k + 1);
+      add(k, of_rows[0]);
+      add(k + 1, of_rows[1]);
     }
-  for (; k < slots; ++k) add(even, k);
-  if constexpr (two_chains) even.add(odd);
-  std::memcpy(sum, even.of, sizeof even.of);
+  for (; k < slots; ++k) add(k, of_rows[0]);
+  for (int r = 0; r < together; ++r) {
+    if constexpr (chains == 2) of_rows[0][r].add(of_rows[1][r]);
+    std::memcpy(sums + r * stride, of_rows[0][r].of, stride * sizeof(T));
+  }
+}
+
+/// The same for any number of rows of a list. As many at once as there are registers for, with chains of additions
+/// beside each other.
+template <int stride, std::floating_point T, std::floating_point Value>
+void add_list(const Value* values, const std::int32_t* columns, int rows, int slots, const T* x, T* sums) {
+  constexpr int packs = RowOfColumns<T, stride>::packs, most = packs <= 2 ? 4 : packs <= 4 ? 2 : 1;
+  int i = 0;
+  if constexpr (most == 4)
+    for (; i + 4 <= rows; i += 4) add_rows<4, stride>(values + i, columns, slots, x, sums + i * stride);
+  if constexpr (most >= 2)
+    for (; i + 2 <= rows; i += 2) add_rows<2, stride>(values + i, columns, slots, x, sums + i * stride);
+  for (; i < rows; ++i) add_rows<1, stride>(values + i, columns, slots, x, sums + i * stride);
 }
 
 /// Y = A X on the rows of a slice; adds their part of x_c'y_c.
@@ -158,19 +170,23 @@ template <int stride, std::floating_point T, class Rows>
 void multiply_slice(const Rows& a, std::int64_t number, const T* x, T* y, ColumnSums<stride>& energies) {
   const GroupedSlice& slice = a.slices[number];
   Lists<Rows> lists(a, slice);
-  const std::int64_t position = number * rows_per_slice;
-  const int rows = static_cast<int>(std::min<std::int64_t>(rows_per_slice, a.rows - position)), count = lists.count();
-  std::array<std::int32_t, most_gathered> columns;
+  OfLists<std::int32_t> columns;
   alignas(64) std::array<T, rows_per_slice * stride> sums{};
   for (int first = 0; first < slice.slots; first += slots_per_mask) {
     const int slots = std::min(slots_per_mask, slice.slots - first);
     lists.next(slots, [&](int l, int begin, int end, std::int32_t shift) {
-      for (int k = begin; k < end; ++k) columns[k * count + l] = shift + first + k;
+      for (int k = begin; k < end; ++k) columns[l * slots_per_mask + k] = shift + k;
     });
     const auto* values = a.values + (slice.first_slot + first) * rows_per_slice;
-    for (int i = 0; i < rows; ++i)
-      add_rows<stride>(values + i, columns.data() + lists.of_lanes()[i], count, slots, x, sums.data() + i * stride);
+    // Along a list only parts of lines are read: what comes next is asked for line by line.
+    for (int i = 0; i < slots * rows_per_slice; i += 8) prefetch_ahead(values + i, values_ahead);
+    for (int l = 0; l < lists.count(); ++l)
+      add_list<stride>(values + lists.first_lane(l), columns.data() + l * slots_per_mask,
+                       lists.first_lane(l + 1) - lists.first_lane(l), slots, x,
+                       sums.data() + lists.first_lane(l) * stride);
   }
+  const std::int64_t position = number * rows_per_slice;
+  const int rows = static_cast<int>(std::min<std::int64_t>(rows_per_slice, a.rows - position));
   for (int i = 0; i < rows; ++i) {
     const std::int64_t row = a.row_at(position + i);
     std::memcpy(y + row * stride, sums.data() + i * stride, stride * sizeof(T));
