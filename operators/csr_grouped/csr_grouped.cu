@@ -22,10 +22,12 @@ namespace femcg::operators {
 namespace {
 
 constexpr int block_threads = 256;
-/// Entries of a row in flight together, and blocks that a multiprocessor holds, with at most 80 registers per thread.
+/// Entries of a row in flight together.
 template <class T>
 constexpr int at_once = 64 / sizeof(T);
-constexpr int resident_blocks = 3;
+/// Blocks that a multiprocessor holds, with at most 80 registers per thread; where values are half as long as sums, 64.
+template <class T, class Value>
+constexpr int resident_blocks = sizeof(Value) < sizeof(T) ? 4 : 3;
 
 /// What is known of a row before its entries are read.
 struct Row {
@@ -43,7 +45,7 @@ __device__ Row row_at(const Rows& a, std::int64_t position) {
 
 /// What is known of the next slice is on its way while this one is multiplied.
 template <class T, class Rows, bool with_energy>
-__global__ void __launch_bounds__(block_threads, resident_blocks)
+__global__ void __launch_bounds__(block_threads, resident_blocks<T, typename Rows::Value>)
     grouped_kernel(Rows a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp;
   const std::int64_t blocks = (a.rows + block_threads - 1) / block_threads;
