@@ -1,19 +1,15 @@
 #include "mesh/vtu.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <ostream>
 #include <stdexcept>
 
 #include "mesh/atomic_file.hpp"
 #include "mesh/first_failure.hpp"
+#include "mesh/vtu_grid.hpp"
 
 namespace femcg::mesh {
 namespace {
@@ -98,82 +94,16 @@ std::vector<double> lattice_points(const FunctionSpace& space, std::span<const s
 }
 
 std::vector<double> lattice_values(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
-                                   const Eigen::MatrixXd& basis, std::span<const double> coefficients) {
-  return evaluate(space, first_cell, basis, 1, [&](std::int32_t cell, Eigen::MatrixXd& local) {
+                                   const Eigen::MatrixXd& basis, const PointField& field) {
+  return evaluate(space, first_cell, basis, field.components, [&](std::int32_t cell, Eigen::MatrixXd& local) {
     const auto dofs = space.dofs(cell);
-    for (std::size_t n = 0; n < dofs.size(); ++n) local(n, 0) = coefficients[dofs[n]];
+    for (std::size_t n = 0; n < dofs.size(); ++n)
+      for (int c = 0; c < field.components; ++c)
+        local(n, c) = field.values[std::int64_t{dofs[n]} * field.components + c];
   });
 }
 
 // The arrays and the file.
-
-/// One array as the file has it: the number of blocks, their size, the size of an incomplete last block, the compressed
-/// sizes, and the compressed blocks.
-class CompressedArray {
- public:
-  /// `fill(first, values)` writes the entries from `first` on of an array of `count`; it is called in parallel.
-  template <class T, class Fill>
-  static CompressedArray make(std::int64_t count, const Fill& fill) {
-    constexpr std::int64_t block = block_bytes / sizeof(T);
-    CompressedArray array;
-    array.resize(count * std::int64_t{sizeof(T)});
-    FirstFailure failure;
-#pragma omp parallel
-    {
-      std::vector<T> values;
-      failure.guard(FirstFailure::preparation, [&] { values.resize(block); });
-#pragma omp for schedule(dynamic)
-      for (std::int64_t b = 0; b < array.blocks(); ++b)
-        failure.guard(b, [&] {
-          const std::size_t size = std::min(block, count - b * block);
-          fill(b * block, std::span(values.data(), size));
-          // The only error left to zlib: the output has room.
-          if (!array.compress(b, values.data(), size * sizeof(T))) throw std::bad_alloc();
-        });
-    }
-    failure.rethrow();
-    return array;
-  }
-
-  std::uint64_t size() const {
-    std::uint64_t bytes = header_.size() * sizeof(std::uint64_t);
-    for (std::int64_t b = 0; b < blocks(); ++b) bytes += header_[3 + b];
-    return bytes;
-  }
-  void write(std::ostream& stream) const {
-    stream.write(reinterpret_cast<const char*>(header_.data()), header_.size() * sizeof(std::uint64_t));
-    for (std::int64_t b = 0; b < blocks(); ++b)
-      stream.write(reinterpret_cast<const char*>(data_.get() + b * stride_), header_[3 + b]);
-  }
-
- private:
-  static constexpr std::int64_t block_bytes = 1 << 18;
-
-  std::int64_t blocks() const { return static_cast<std::int64_t>(header_.size()) - 3; }
-
-  void resize(std::int64_t bytes) {
-    const std::int64_t blocks = (bytes + block_bytes - 1) / block_bytes;
-    header_.resize(3 + blocks);
-    header_[0] = blocks;
-    header_[1] = block_bytes;
-    header_[2] = bytes % block_bytes;
-    // Room for the worst case; the pages that compression does not need are never touched.
-    stride_ = compressBound(block_bytes);
-    data_ = std::make_unique_for_overwrite<Bytef[]>(blocks * stride_);
-  }
-  /// False on failure.
-  bool compress(std::int64_t block, const void* source, std::size_t bytes) {
-    uLongf compressed = stride_;
-    const int status =
-        compress2(data_.get() + block * stride_, &compressed, static_cast<const Bytef*>(source), bytes, Z_BEST_SPEED);
-    header_[3 + block] = compressed;
-    return status == Z_OK;
-  }
-
-  std::vector<std::uint64_t> header_;
-  std::int64_t stride_ = 0;
-  std::unique_ptr<Bytef[]> data_;
-};
 
 template <class T>
 CompressedArray compress(std::span<const T> values) {
@@ -183,64 +113,7 @@ CompressedArray compress(std::span<const T> values) {
 }
 CompressedArray compress(const std::vector<double>& values) { return compress(std::span(values)); }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
-/// The arrays of a grid and the XML that describes them.
-class Grid {
- public:
-  Grid(std::int64_t points, std::int64_t cells) : points_(points), cells_(cells) {}
-
-  /// Opens a section; `scalars` names the array that a viewer shows first.
-  void open(const std::string& section, const std::string& scalars = "") {
-    xml_ += "      <" + section + (scalars.empty() ? "" : " Scalars=\"" + escaped(scalars) + "\"") + ">\n";
-  }
-  void close(const std::string& section) { xml_ += "      </" + section + ">\n"; }
-  void add(const std::string& type, const std::string& name, int components, CompressedArray array) {
-    xml_ += "        <DataArray type=\"" + type + "\" Name=\"" + escaped(name) + "\" NumberOfComponents=\"" +
-            std::to_string(components) + "\" format=\"appended\" offset=\"" + std::to_string(offset_) + "\"/>\n";
-    offset_ += array.size();
-    arrays_.push_back(std::move(array));
-  }
-  void write(std::ostream& stream) const {
-    const char* byte_order = std::endian::native == std::endian::little ? "LittleEndian" : "BigEndian";
-    // Below version 2.1 VTK 9 takes the nodes of hexahedra to be in an older order.
-    stream << "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"2.2\" byte_order=\"" << byte_order
-           << "\" header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n  <UnstructuredGrid>\n"
-           << "    <Piece NumberOfPoints=\"" << points_ << "\" NumberOfCells=\"" << cells_ << "\">\n"
-           << xml_ << "    </Piece>\n  </UnstructuredGrid>\n  <AppendedData encoding=\"raw\">\n_";
-    for (const CompressedArray& array : arrays_) array.write(stream);
-    stream << "\n  </AppendedData>\n</VTKFile>\n";
-  }
-
- private:
-  std::int64_t points_, cells_;
-  std::string xml_;
-  std::uint64_t offset_ = 0;
-  std::vector<CompressedArray> arrays_;
-};
-
-void add_cells(Grid& grid, const FunctionSpace& space) {
+void add_cells(VtuGrid& grid, const FunctionSpace& space) {
   const Mesh& mesh = space.mesh();
   const std::int64_t cells = mesh.cell_count();
   const std::vector<int> order = lattice_nodes_in_vtk_order(space.basis().lattice());
@@ -270,7 +143,7 @@ void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const
                std::span<const CellField> cell_fields) {
   const Mesh& mesh = space.mesh();
   for (const PointField& field : point_fields)
-    if (std::ssize(field.values) != space.dof_count())
+    if (std::ssize(field.values) != std::int64_t{space.dof_count()} * field.components)
       throw std::invalid_argument("field " + field.name + " has not one value a degree of freedom");
   for (const CellField& field : cell_fields)
     if (std::ssize(field.values) != mesh.cell_count())
@@ -280,14 +153,15 @@ void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const
   const Eigen::MatrixXd basis = space.basis().values(lattice.nodes());
   const std::vector<std::int32_t> first_cell = first_cells(space);
 
-  Grid grid(space.dof_count(), mesh.cell_count());
+  VtuGrid grid(space.dof_count(), mesh.cell_count());
   grid.open("Points");
   grid.add("Float64", "Points", 3, compress(lattice_points(space, first_cell, lattice.nodes())));
   grid.close("Points");
   add_cells(grid, space);
   grid.open("PointData", point_fields.empty() ? "" : point_fields.front().name);
   for (const PointField& field : point_fields)
-    grid.add("Float64", field.name, 1, compress(lattice_values(space, first_cell, basis, field.values)));
+    grid.add("Float64", field.name, field.components, compress(lattice_values(space, first_cell, basis, field)),
+             field.unit);
   grid.close("PointData");
   grid.open("CellData");
   for (const CellField& field : cell_fields) grid.add("Int32", field.name, 1, compress(field.values));

@@ -10,10 +10,12 @@
 
 namespace femcg::mesh {
 
-/// A named field of one number per dof (point data) or a cell (cell data).
+/// A named field of numbers per dof (point data) or one a cell (cell data).
 struct PointField {
   std::string name;
-  std::span<const double> values;  ///< coefficients in the space's basis, dof_count
+  std::span<const double> values;  ///< coefficients in the space's basis, dof_count x components
+  std::string unit = {};           ///< kept as VTK's UNITS_LABEL of the array, where it is not empty
+  int components = 1;              ///< 1, or 3 of a vector
 };
 struct CellField {
   std::string name;

@@ -292,14 +292,15 @@ void write_vtu(std::ostream& stream, const Case& resolved, const Problem& proble
   std::vector<mesh::PointField> fields;
   for (std::size_t i = 0; i < solutions.size(); ++i) {
     const std::string& load = problem.loads()[i].name();
-    fields.push_back({load.empty() ? "u" : "u_" + load, solutions[i]});
+    const SolutionLabel& label = resolved.solution;
+    fields.push_back({load.empty() ? label.name : label.name + "_" + load, solutions[i], label.unit});
   }
   std::vector<double> exact, error;
   if (resolved.problem.exact) {
     exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", space.mesh(), std::nullopt), space);
     for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(solutions.front()[i] - exact[i]);
-    fields.push_back({"exact", exact});
-    fields.push_back({"error", error});
+    fields.push_back({"exact", exact, resolved.solution.unit});
+    fields.push_back({"error", error, resolved.solution.unit});
   }
   const std::vector<mesh::CellField> cell_fields{{"region", space.mesh().cell_regions}};
   mesh::write_vtu(stream, space, fields, cell_fields);
@@ -326,6 +327,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.command = "run";
   record.case_file = resolved.file.string();
   record.title = resolved.title;
+  record.solution = resolved.solution;
   record.set = resolved.set;
   record.started = timestamp();
   record.machine = this_machine();

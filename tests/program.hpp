@@ -60,6 +60,11 @@ inline Result shell(const std::string& command) {
 inline const std::string little_memory =
     "(ulimit -v 4000000; $femcg --version) > memory 2>&1 && ulimit -v 4000000; rm memory\n";
 
+/// Shell that writes a file.
+inline std::string file(const std::string& name, const std::string& text) {
+  return "cat > " + name + " <<'end of file'\n" + text + "end of file\n";
+}
+
 inline Result program_run(const std::string& arguments) { return shell("$femcg " + arguments); }
 
 inline long lines(const std::string& text) { return std::ranges::count(text, '\n'); }

@@ -101,6 +101,8 @@ TEST_CASE("a minimal case has the defaults of the contract") {
   const Case one = read_case(cases / "minimal.yaml");
   CHECK(one.name == "minimal");
   CHECK(one.title == "minimal");
+  CHECK(one.solution.name == "u");
+  CHECK(one.solution.unit.empty());
   CHECK(box_of(one).shape == femcg::mesh::CellShape::quadrilateral);
   CHECK(box_of(one).cells[0] == 4);
   CHECK(box_of(one).size == std::array{1.0, 1.0, 1.0});
@@ -170,6 +172,8 @@ TEST_CASE("every key arrives where it belongs") {
   CHECK(one.output.probes[0].point == std::array{0.1, 0.2, 0.3});
   CHECK(contains(one.output.probes[0].place, "everything.yaml:26:"));
   CHECK(one.output.probes[1].name == "a: b");
+  CHECK(one.solution.name == "temperature's rise");
+  CHECK(one.solution.unit == "°C");
   CHECK(one.compare.operators.size() == 2);
   CHECK(one.compare.iterations == 7);
   CHECK(one.compare.repetitions == 2);
@@ -188,6 +192,8 @@ TEST_CASE("the resolved case reads back to itself") {
     const Case second = read_case(folder().write("again.yaml", text));
     CHECK(to_yaml(second) == text);
     CHECK(second.title == first.title);
+    CHECK(second.solution.name == first.solution.name);
+    CHECK(second.solution.unit == first.solution.unit);
     CHECK(second.mesh.source.index() == first.mesh.source.index());
     CHECK(box_of(second).size == box_of(first).size);
     CHECK(second.degree == first.degree);
@@ -287,6 +293,14 @@ TEST_CASE("wrong types and values say what would be right") {
   CHECK(problem("degree: 3\nquadrature: 3\n") == ":3:13: quadrature must be a whole number from 4 to 16, not '3'");
   CHECK(contains(problem("quadrature: 99999999999999999999\n"), "quadrature must be"));
   CHECK(contains(problem("title: [a]\n"), ":2:8: title must be a text, not a list"));
+  CHECK(problem("name: [a]\n") == ":2:7: name must be a text, not a list");
+  CHECK(problem("name: \"a\\tb\"\n") ==
+        ":2:7: name must be a name in UTF-8 without control characters, such as temperature, not 'a b'");
+  CHECK(contains(problem("name: ''\n"), ":2:7: name must be a name in UTF-8"));
+  CHECK(problem("name: error\n") ==
+        ":2:7: name must be a name that no other field of the files has, such as temperature, not 'error'");
+  CHECK(problem("unit: {}\n") == ":2:7: unit must be a text, not a map");
+  CHECK(contains(problem("unit: \"\\x01\"\n"), ":2:7: unit must be a unit in UTF-8 without control characters"));
   CHECK(contains(problem("solver: {tolerance: fast}\n"), ":2:21: solver.tolerance must be a number above 0"));
   CHECK(contains(problem("solver: {tolerance: x}\n"), "solver.tolerance must be"));
   CHECK(contains(problem("solver: {tolerance: .nan}\n"), "solver.tolerance must be"));

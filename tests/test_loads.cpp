@@ -32,10 +32,6 @@ const std::vector<std::string> alone = {
     "--set boundary.right.flux=3 --set boundary.top.ambient=20*x",
     "--set equation.source=0 --set boundary.top.ambient=0 --set boundary.bottom.value=0"};
 
-std::string file(const std::string& name, const std::string& text) {
-  return "cat > " + name + " <<'end of file'\n" + text + "end of file\n";
-}
-
 /// The sentences about a case with these loads, which begins with the lines of `base`.
 void check_loads_refused(const std::string& given, const std::string& part) {
   check_refused("check case.yaml", part, file("case.yaml", base + given));

@@ -10,6 +10,7 @@
 #include "operators/backend/columns.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/case/case_mesh.hpp"
+#include "solver/case/case_output.hpp"
 #include "solver/case/case_reader.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
@@ -113,32 +114,6 @@ void read_load_condition(const ValueReader& group, const Case& from, LoadData& t
   Expression& value = condition->kind == BoundaryKind::transfer ? condition->ambient : condition->value;
   value = entries.read(key, value, [](const ValueReader& item) { return item.expression(); });
   condition->place = group.key_place();
-}
-
-/// Whether files of all kinds can hold it, XML among them, and the case can be read again.
-bool is_name(std::string_view text) {
-  if (text.empty()) return false;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = [&](std::size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U; };
-    const unsigned first = byte(0);
-    const int more = first < 0x80                    ? 0
-                     : first >= 0xc2 && first < 0xe0 ? 1
-                     : first >= 0xe0 && first < 0xf0 ? 2
-                     : first >= 0xf0 && first < 0xf5 ? 3
-                                                     : -1;
-    if (more < 0) return false;
-    unsigned code = more == 0 ? first : first & (0x3fU >> more);
-    for (int k = 1; k <= more; ++k) {
-      if ((byte(k) & 0xc0) != 0x80) return false;
-      code = code << 6 | (byte(k) & 0x3f);
-    }
-    const bool too_long = (more == 2 && code < 0x800) || (more == 3 && code < 0x10000);
-    const bool surrogate = code >= 0xd800 && code < 0xe000, none = (code & 0xfffe) == 0xfffe || code > 0x10ffff;
-    const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
-    if (too_long || surrogate || none || control) return false;
-    i += more + 1;
-  }
-  return true;
 }
 
 /// Each load is the source and boundary of the case, but for what it says.
@@ -321,41 +296,6 @@ void read_ordering(const MapReader& top, Case& to) {
       unknowns == "first-touch" ? UnknownOrder::first_touch : UnknownOrder::reverse_cuthill_mckee;
 }
 
-/// The box's dimension; 0 for a file, which tells later.
-int known_dimension(const MeshChoice& mesh) {
-  const auto* box = std::get_if<mesh::BoxOptions>(&mesh.source);
-  return box ? mesh::dimension(box->shape) : 0;
-}
-
-void read_probe(const ValueReader& probe, Case& to) {
-  const auto coordinates = probe.items("a point, such as [0.5, 0.5]");
-  if (!coordinates) return;
-  const int dimension = known_dimension(to.mesh);
-  const std::size_t count = coordinates->size();
-  std::array<double, 3> point{};
-  if (count < 2 || count > 3 || (dimension != 0 && count != static_cast<std::size_t>(dimension))) {
-    const std::string right = dimension != 0 ? fmt::format("{}", dimension) : "2 or 3";
-    probe.note(fmt::format("{} must be a point of {} coordinates, not {}", probe.path(), right, count));
-    return;
-  }
-  for (std::size_t axis = 0; axis < count; ++axis) point[axis] = (*coordinates)[axis].number(any_number).value_or(0.0);
-  to.output.probes.push_back({probe.key(), point, probe.place()});
-}
-
-void read_output(const MapReader& top, Case& to) {
-  const MapReader output(top, "output", {"directory", "vtu", "probes"});
-  to.output.directory = std::filesystem::path("results") / to.name;
-  if (const auto directory = output.find("directory"))
-    if (const auto text = directory->text()) {
-      to.output.directory = *text;
-      if (text->empty()) directory->must_be("the name of a folder");
-    }
-  to.output.vtu = output.flag("vtu", true);
-  if (const auto probes = output.find("probes"))
-    if (const auto entries = probes->entries("name: [x, y, z]"))
-      for (const ValueReader& probe : *entries) read_probe(probe, to);
-}
-
 /// One key of compare.sweep. What the key and its values mean is found out where the sweep is expanded.
 void read_sweep_axis(const ValueReader& axis, CompareChoice& to) {
   const auto items = axis.items("a list of values");
@@ -419,7 +359,8 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   read_loads(top, to);
   read_ordering(top, to);
   read_solver(top, to);
-  read_output(top, to);
+  to.solution = read_solution_label(top);
+  to.output = read_output_choice(top, to);
   read_compare(top, to);
   return to;
 }
@@ -439,8 +380,9 @@ Case read_case(const std::filesystem::path& file, const std::vector<Override>& o
   tree.place = file.string() + ":1:1";
   Problems problems;
   apply(overrides, tree, problems);
-  const MapReader top(ValueReader(tree, "", problems), {"title", "mesh", "degree", "quadrature", "equation", "boundary",
-                                                        "loads", "exact", "ordering", "solver", "output", "compare"});
+  const MapReader top(ValueReader(tree, "", problems),
+                      {"title", "name", "unit", "mesh", "degree", "quadrature", "equation", "boundary", "loads",
+                       "exact", "ordering", "solver", "output", "compare"});
   Case result = read_sections(top, file);
   problems.check();
   for (const Override& override : overrides)

@@ -50,6 +50,12 @@ struct SolverChoice {
   Place precision_place, method_place, loop_place;
 };
 
+/// What the solution is called where people read it.
+struct SolutionLabel {
+  std::string name = "u";
+  std::string unit;  ///< as it is printed; may be empty
+};
+
 struct OutputChoice {
   std::filesystem::path directory;
   bool vtu = true;
@@ -81,6 +87,7 @@ struct Case {
   std::string name;                                      ///< the file's stem
   std::vector<std::pair<std::string, std::string>> set;  ///< key and value of each --set that wins over the file
   std::string title;
+  SolutionLabel solution;
   MeshChoice mesh;
   int degree = 1;
   ProblemData problem;

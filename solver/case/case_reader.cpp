@@ -60,6 +60,31 @@ void note_empty(const CaseNode& entry, const std::string& path, Problems& proble
 
 }  // namespace
 
+bool is_name(std::string_view text) {
+  if (text.empty()) return false;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U; };
+    const unsigned first = byte(0);
+    const int more = first < 0x80                    ? 0
+                     : first >= 0xc2 && first < 0xe0 ? 1
+                     : first >= 0xe0 && first < 0xf0 ? 2
+                     : first >= 0xf0 && first < 0xf5 ? 3
+                                                     : -1;
+    if (more < 0) return false;
+    unsigned code = more == 0 ? first : first & (0x3fU >> more);
+    for (int k = 1; k <= more; ++k) {
+      if ((byte(k) & 0xc0) != 0x80) return false;
+      code = code << 6 | (byte(k) & 0x3f);
+    }
+    const bool too_long = (more == 2 && code < 0x800) || (more == 3 && code < 0x10000);
+    const bool surrogate = code >= 0xd800 && code < 0xe000, none = (code & 0xfffe) == 0xfffe || code > 0x10ffff;
+    const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
+    if (too_long || surrogate || none || control) return false;
+    i += more + 1;
+  }
+  return true;
+}
+
 void Problems::add(const Place& place, std::string_view sentence) { sentences_.push_back(at_place(place, sentence)); }
 
 void Problems::add(std::vector<std::string> sentences) {

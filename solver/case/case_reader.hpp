@@ -13,6 +13,10 @@
 
 namespace femcg::solver {
 
+/// Whether files of all kinds can hold a text as a name, XML among them, and the case can be read again: UTF-8 without
+/// control characters, and not empty.
+bool is_name(std::string_view text);
+
 /// Everything wrong with a case, collected so that the user sees all of it at once.
 class Problems {
  public:

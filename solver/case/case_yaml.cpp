@@ -202,6 +202,7 @@ std::string to_yaml(const Case& resolved) {
   const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source);
   YAML::Emitter out;
   out << BeginMap << Key << "title" << Value << resolved.title;
+  out << Key << "name" << Value << resolved.solution.name << Key << "unit" << Value << resolved.solution.unit;
   emit(out, resolved.mesh);
   out << Key << "degree" << Value << resolved.degree << Key << "quadrature" << Value << resolved.problem.quadrature;
   out << Key << "equation" << Value << BeginMap << Key << "diffusion" << Value;

@@ -173,6 +173,8 @@ ordered_json to_json(const Record& r) {
                       {"solve", r.seconds.solve}}},
                     {"solve", solve},
                     {"apply", apply_json(r)}};
+  if (r.solution.name != SolutionLabel().name || !r.solution.unit.empty())
+    json["solution"] = {{"name", r.solution.name}, {"unit", r.solution.unit}};
   if (r.quantities) json["quantities"] = quantities_json(*r.quantities);
   for (const LoadRecord& load : r.loads) {
     ordered_json entry{{"name", load.name}, {"solve", solve_json(load.solve, r.problem.unknowns)}};

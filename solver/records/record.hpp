@@ -40,6 +40,7 @@ struct LoadRecord {
 /// Everything that is kept of one run (result.json), or of one operator in a comparison (an item of compare.json).
 struct Record {
   std::string command, case_file, title, started;
+  SolutionLabel solution;
   std::vector<std::pair<std::string, std::string>> set;  ///< Case::set
   Machine machine;
   ProblemSize problem;
@@ -51,9 +52,9 @@ struct Record {
   Seconds seconds;
   PreconditionerChoice preconditioner;
   std::map<std::string, std::string> preconditioner_chosen;  ///< Preconditioner::chosen()
-  CgResult solve;                 ///< with several loads of all together: see all_of
-  std::vector<LoadRecord> loads;  ///< where the case has loads
-  Samples apply;  ///< seconds of one product
+  CgResult solve;                                            ///< with several loads of all together: see all_of
+  std::vector<LoadRecord> loads;                             ///< where the case has loads
+  Samples apply;                                             ///< seconds of one product
   std::optional<Quantities> quantities;
   std::optional<Errors> errors;
   std::vector<std::string> remarks;

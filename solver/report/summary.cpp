@@ -30,8 +30,15 @@ std::string explanation(StopReason reason) {
   return "";
 }
 
+/// Of a column of a table, in characters.
+constexpr std::size_t width = 16;
+constexpr std::size_t label_width = 11;
+
+/// What the solution is called, at the beginning of a line.
+std::string label_of(const SolutionLabel& solution) { return on_one_line(solution.name, label_width); }
+
 void line(std::string& text, std::string_view label, const std::string& content) {
-  text += fmt::format("  {:<11} {}\n", label, content);
+  text += fmt::format("  {:<{}} {}\n", label, label_width, content);
 }
 
 void describe_problem(std::string& text, const Record& r) {
@@ -86,14 +93,13 @@ void describe_cost(std::string& text, const Record& r) {
 void describe_solution(std::string& text, const Record& r) {
   if (!r.quantities) return;
   const Quantities& q = *r.quantities;
-  line(text, "u", fmt::format("from {:.9g} to {:.9g}, integral {:.9g}", q.minimum, q.maximum, q.integral));
+  line(text, label_of(r.solution),
+       fmt::format("from {:.9g} to {:.9g}{}{}, integral {:.9g}", q.minimum, q.maximum,
+                   r.solution.unit.empty() ? "" : " ", on_one_line(r.solution.unit, width), q.integral));
   for (const auto& [group, flux] : q.flux) line(text, "flux", fmt::format("{:<16} {: .9g}", group, flux));
   for (const auto& [probe, value] : q.probes) line(text, "probe", fmt::format("{:<16} {: .9g}", probe, value));
   if (r.errors) line(text, "error", fmt::format("L2 {:.3e}, H1 {:.3e}", r.errors->l2, r.errors->h1));
 }
-
-/// Of a column of a table, in characters.
-constexpr std::size_t width = 16;
 
 /// A line of a table: a label, what it is of, and a value for each of some loads.
 template <class Cell>
@@ -127,7 +133,7 @@ void describe_loads(std::string& text, const Record& r) {
     });
     if (std::ranges::any_of(loads, [](const LoadRecord& load) { return load.solve.reason != StopReason::converged; }))
       row(text, "", "reason", loads, [](const LoadRecord& load) { return std::string(name(load.solve.reason)); });
-    row(text, "u", "minimum", loads, value([](const Quantities& q) { return q.minimum; }));
+    row(text, label_of(r.solution), "minimum", loads, value([](const Quantities& q) { return q.minimum; }));
     row(text, "", "maximum", loads, value([](const Quantities& q) { return q.maximum; }));
     row(text, "", "integral", loads, value([](const Quantities& q) { return q.integral; }));
     const auto& known = loads.front().quantities;
