@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <ostream>
 #include <stdexcept>
 
@@ -25,20 +26,6 @@ std::vector<int> lattice_nodes_in_vtk_order(const Lattice& lattice) {
     nodes.push_back(lattice.node(index[0], index[1], index[2]));
   }
   return nodes;
-}
-
-std::uint8_t vtk_cell_type(CellShape shape) {
-  switch (shape) {
-    case CellShape::triangle:
-      return 69;
-    case CellShape::quadrilateral:
-      return 70;
-    case CellShape::tetrahedron:
-      return 71;
-    case CellShape::hexahedron:
-      return 72;
-  }
-  return 0;
 }
 
 // Values at the equally spaced lattice.
@@ -94,12 +81,10 @@ std::vector<double> lattice_points(const FunctionSpace& space, std::span<const s
 }
 
 std::vector<double> lattice_values(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
-                                   const Eigen::MatrixXd& basis, const PointField& field) {
-  return evaluate(space, first_cell, basis, field.components, [&](std::int32_t cell, Eigen::MatrixXd& local) {
+                                   const Eigen::MatrixXd& basis, std::span<const double> coefficients) {
+  return evaluate(space, first_cell, basis, 1, [&](std::int32_t cell, Eigen::MatrixXd& local) {
     const auto dofs = space.dofs(cell);
-    for (std::size_t n = 0; n < dofs.size(); ++n)
-      for (int c = 0; c < field.components; ++c)
-        local(n, c) = field.values[std::int64_t{dofs[n]} * field.components + c];
+    for (std::size_t n = 0; n < dofs.size(); ++n) local(n, 0) = coefficients[dofs[n]];
   });
 }
 
@@ -113,59 +98,124 @@ CompressedArray compress(std::span<const T> values) {
 }
 CompressedArray compress(const std::vector<double>& values) { return compress(std::span(values)); }
 
-void add_cells(VtuGrid& grid, const FunctionSpace& space) {
-  const Mesh& mesh = space.mesh();
-  const std::int64_t cells = mesh.cell_count();
-  const std::vector<int> order = lattice_nodes_in_vtk_order(space.basis().lattice());
-  const std::int64_t n = std::ssize(order);
+/// Cells of one type and number of nodes; `fill_nodes` fills the connectivity as CompressedArray::make asks for it.
+template <class FillNodes>
+void add_cells(VtuGrid& grid, std::int64_t cells, std::int64_t nodes, std::uint8_t type, const FillNodes& fill_nodes) {
   grid.open("Cells");
-  grid.add("Int64", "connectivity", 1,
-           CompressedArray::make<std::int64_t>(cells * n, [&](std::int64_t first, std::span<std::int64_t> block) {
-             for (std::size_t i = 0; i < block.size(); ++i) {
-               const std::int64_t entry = first + static_cast<std::int64_t>(i);
-               block[i] = space.dofs(static_cast<std::int32_t>(entry / n))[order[entry % n]];
-             }
-           }));
+  grid.add("Int64", "connectivity", 1, CompressedArray::make<std::int64_t>(cells * nodes, fill_nodes));
   grid.add("Int64", "offsets", 1,
            CompressedArray::make<std::int64_t>(cells, [&](std::int64_t first, std::span<std::int64_t> block) {
-             for (std::size_t i = 0; i < block.size(); ++i) block[i] = (first + static_cast<std::int64_t>(i) + 1) * n;
+             for (std::size_t i = 0; i < block.size(); ++i)
+               block[i] = (first + static_cast<std::int64_t>(i) + 1) * nodes;
            }));
   grid.add("UInt8", "types", 1,
-           CompressedArray::make<std::uint8_t>(cells, [&](std::int64_t, std::span<std::uint8_t> block) {
-             std::fill(block.begin(), block.end(), vtk_cell_type(mesh.shape));
-           }));
+           CompressedArray::make<std::uint8_t>(
+               cells, [&](std::int64_t, std::span<std::uint8_t> block) { std::ranges::fill(block, type); }));
   grid.close("Cells");
+}
+
+void add_cells(VtuGrid& grid, const FunctionSpace& space) {
+  const std::vector<int> order = lattice_nodes_in_vtk_order(space.basis().lattice());
+  const std::int64_t n = std::ssize(order);
+  add_cells(grid, space.mesh().cell_count(), n, vtk_cell_type(space.mesh().shape),
+            [&](std::int64_t first, std::span<std::int64_t> block) {
+              for (std::size_t i = 0; i < block.size(); ++i) {
+                const std::int64_t entry = first + static_cast<std::int64_t>(i);
+                block[i] = space.dofs(static_cast<std::int32_t>(entry / n))[order[entry % n]];
+              }
+            });
+}
+
+void add_cell_fields(VtuGrid& grid, std::span<const CellField> fields, std::int64_t cells) {
+  grid.open("CellData");
+  for (const CellField& field : fields) {
+    if (std::ssize(field.values) != cells)
+      throw std::invalid_argument("field " + field.name + " has not one value a cell");
+    grid.add("Int32", field.name, 1, compress(field.values));
+  }
+  grid.close("CellData");
+}
+
+/// What `make` makes writes cell by cell; a cell that two blocks share is evaluated for both.
+CompressedArray evaluated(const SeparateCells& cells, int components, const std::function<NodeValues()>& make) {
+  const std::int64_t of_cell = std::int64_t{cells.nodes} * components;
+  return CompressedArray::make<double>(cells.count * of_cell, [&](std::int64_t first, std::span<double> block) {
+    const NodeValues evaluate = make();
+    std::vector<double> values(of_cell);
+    const std::int64_t end = first + std::ssize(block);
+    for (std::int64_t cell = first / of_cell; cell * of_cell < end; ++cell) {
+      evaluate(cell, values);
+      const std::int64_t begin = std::max(first, cell * of_cell), stop = std::min(end, (cell + 1) * of_cell);
+      std::copy(values.begin() + (begin - cell * of_cell), values.begin() + (stop - cell * of_cell),
+                block.begin() + (begin - first));
+    }
+  });
 }
 
 }  // namespace
 
+std::uint8_t vtk_cell_type(CellShape shape) {
+  switch (shape) {
+    case CellShape::triangle:
+      return 69;
+    case CellShape::quadrilateral:
+      return 70;
+    case CellShape::tetrahedron:
+      return 71;
+    case CellShape::hexahedron:
+      return 72;
+  }
+  return 0;
+}
+
+Eigen::MatrixXd vtk_lagrange_points_of_curve(int degree) {
+  Eigen::MatrixXd points(1, degree + 1);
+  points(0, 0) = 0;
+  points(0, 1) = 1;
+  for (int i = 1; i < degree; ++i) points(0, i + 1) = static_cast<double>(i) / degree;
+  return points;
+}
+
 void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const PointField> point_fields,
-               std::span<const CellField> cell_fields) {
+               std::span<const CellField> cell_fields, std::span<const TextField> text_fields) {
   const Mesh& mesh = space.mesh();
   for (const PointField& field : point_fields)
-    if (std::ssize(field.values) != std::int64_t{space.dof_count()} * field.components)
+    if (std::ssize(field.values) != space.dof_count())
       throw std::invalid_argument("field " + field.name + " has not one value a degree of freedom");
-  for (const CellField& field : cell_fields)
-    if (std::ssize(field.values) != mesh.cell_count())
-      throw std::invalid_argument("field " + field.name + " has not one value a cell");
 
   const LagrangeBasis lattice(mesh.shape, space.degree(), NodeFamily::equispaced);
   const Eigen::MatrixXd basis = space.basis().values(lattice.nodes());
   const std::vector<std::int32_t> first_cell = first_cells(space);
 
   VtuGrid grid(space.dof_count(), mesh.cell_count());
+  for (const TextField& field : text_fields) grid.add_texts(field.name, field.texts);
   grid.open("Points");
   grid.add("Float64", "Points", 3, compress(lattice_points(space, first_cell, lattice.nodes())));
   grid.close("Points");
   add_cells(grid, space);
   grid.open("PointData", point_fields.empty() ? "" : point_fields.front().name);
   for (const PointField& field : point_fields)
-    grid.add("Float64", field.name, field.components, compress(lattice_values(space, first_cell, basis, field)),
-             field.unit);
+    grid.add("Float64", field.name, 1, compress(lattice_values(space, first_cell, basis, field.values)), field.unit);
   grid.close("PointData");
-  grid.open("CellData");
-  for (const CellField& field : cell_fields) grid.add("Int32", field.name, 1, compress(field.values));
-  grid.close("CellData");
+  add_cell_fields(grid, cell_fields, mesh.cell_count());
+  grid.write(stream);
+}
+
+void write_vtu(std::ostream& stream, const SeparateCells& cells, std::span<const CellwiseField> fields,
+               std::span<const CellField> cell_fields, std::span<const TextField> text_fields) {
+  VtuGrid grid(cells.count * cells.nodes, cells.count);
+  for (const TextField& field : text_fields) grid.add_texts(field.name, field.texts);
+  grid.open("Points");
+  grid.add("Float64", "Points", 3, evaluated(cells, 3, cells.points));
+  grid.close("Points");
+  add_cells(grid, cells.count, cells.nodes, cells.vtk_type,
+            [](std::int64_t first, std::span<std::int64_t> block) { std::iota(block.begin(), block.end(), first); });
+  const auto scalars = std::ranges::find(fields, 1, &CellwiseField::components);
+  grid.open("PointData", scalars == fields.end() ? "" : scalars->name);
+  for (const CellwiseField& field : fields)
+    grid.add("Float64", field.name, field.components, evaluated(cells, field.components, field.make), field.unit);
+  grid.close("PointData");
+  add_cell_fields(grid, cell_fields, cells.count);
   grid.write(stream);
 }
 

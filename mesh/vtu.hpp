@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -10,20 +12,51 @@
 
 namespace femcg::mesh {
 
-/// A named field of numbers per dof (point data) or one a cell (cell data).
+/// A named field of one number per dof (point data) or a cell (cell data).
 struct PointField {
   std::string name;
-  std::span<const double> values;  ///< coefficients in the space's basis, dof_count x components
+  std::span<const double> values;  ///< coefficients in the space's basis, dof_count
   std::string unit = {};           ///< kept as VTK's UNITS_LABEL of the array, where it is not empty
-  int components = 1;              ///< 1, or 3 of a vector
 };
 struct CellField {
   std::string name;
   std::span<const std::int32_t> values;  ///< cell_count
 };
+/// Texts that belong to a whole file, which is field data in VTK: entry i is what the number i of a cell field stands
+/// for.
+struct TextField {
+  std::string name;
+  std::vector<std::string> texts;
+};
+
+/// Writes the numbers at the nodes of a cell, in VTK's order: nodes x components, row by row. May keep scratch memory.
+using NodeValues = std::function<void(std::int64_t cell, std::span<double> values)>;
+
+/// A field that may jump from a cell to the next. Nothing is stored: it is computed while it is written.
+struct CellwiseField {
+  std::string name;
+  std::function<NodeValues()> make;  ///< called by each thread
+  int components = 1;                ///< 1, or 3 of a vector
+  std::string unit = {};
+};
+
+/// VTK Lagrange cells of one kind, each with points of its own.
+struct SeparateCells {
+  std::uint8_t vtk_type;
+  std::int64_t count;
+  int nodes;                           ///< of each cell
+  std::function<NodeValues()> points;  ///< x, y, z of the nodes
+};
+
+/// VTK's number of a Lagrange cell of this shape: 69 to 72.
+std::uint8_t vtk_cell_type(CellShape shape);
+/// Of a Lagrange curve.
+inline constexpr std::uint8_t vtk_lagrange_curve = 68;
 
 /// Reference coordinates (dimension x size) of VTK's Lagrange cell of this shape and degree, in VTK's own node order.
 Eigen::MatrixXd vtk_lagrange_points(CellShape shape, int degree);
+/// Those of a Lagrange curve on [0, 1]: its ends, then what lies between.
+Eigen::MatrixXd vtk_lagrange_points_of_curve(int degree);
 
 /// Writes an unstructured grid of VTK Lagrange cells (types 68 to 72) at the degree of the space: file version 2.2,
 /// appended raw data, zlib-compressed blocks. The file appears whole or not at all: it is written beside its place,
@@ -33,6 +66,11 @@ void write_vtu(const std::filesystem::path& file, const FunctionSpace& space, st
                std::span<const CellField> cell_fields);
 /// The same to a stream.
 void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const PointField> point_fields,
-               std::span<const CellField> cell_fields);
+               std::span<const CellField> cell_fields, std::span<const TextField> text_fields = {});
+
+/// Writes a grid of cells that share no points, likewise. Memory is needed for the file as it is compressed, and
+/// nothing else.
+void write_vtu(std::ostream& stream, const SeparateCells& cells, std::span<const CellwiseField> fields,
+               std::span<const CellField> cell_fields, std::span<const TextField> text_fields = {});
 
 }  // namespace femcg::mesh

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "mesh/atomic_file.hpp"
-#include "mesh/vtu.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/persistent/persistent_cg.hpp"
@@ -16,6 +15,7 @@
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/coefficients/field.hpp"
+#include "solver/fields/solution_file.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
@@ -286,33 +286,12 @@ void measure_solutions(const Case& resolved, const Problem& problem, const Probe
   if (resolved.problem.exact) record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front());
 }
 
-void write_vtu(std::ostream& stream, const Case& resolved, const Problem& problem,
-               const std::vector<std::vector<double>>& solutions) {
-  const mesh::FunctionSpace& space = *problem.form().space;
-  std::vector<mesh::PointField> fields;
-  for (std::size_t i = 0; i < solutions.size(); ++i) {
-    const std::string& load = problem.loads()[i].name();
-    const SolutionLabel& label = resolved.solution;
-    fields.push_back({load.empty() ? label.name : label.name + "_" + load, solutions[i], label.unit});
-  }
-  std::vector<double> exact, error;
-  if (resolved.problem.exact) {
-    exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", space.mesh(), std::nullopt), space);
-    for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(solutions.front()[i] - exact[i]);
-    fields.push_back({"exact", exact, resolved.solution.unit});
-    fields.push_back({"error", error, resolved.solution.unit});
-  }
-  const std::vector<mesh::CellField> cell_fields{{"region", space.mesh().cell_regions}};
-  mesh::write_vtu(stream, space, fields, cell_fields);
-}
-
-void write_results(const Case& resolved, const Problem& problem, const std::vector<std::vector<double>>& solutions,
-                   const Record& record) {
+void write_results(const Case& resolved, const SolutionFile& solution, const Record& record) {
   mesh::FileGroup files(resolved.output.directory);
   files.add("case.yaml", to_yaml(resolved));
   files.add("residuals.csv", residuals_csv(record));
   if (resolved.output.vtu)
-    files.add("solution.vtu", [&](std::ostream& stream) { write_vtu(stream, resolved, problem, solutions); });
+    files.add("solution.vtu", [&](std::ostream& stream) { solution.write(stream); });
   else
     files.leave_out("solution.vtu");
   files.add("result.json", to_text(to_json(record)));
@@ -346,6 +325,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   require_memory_of_loads(resolved.problem, space);
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
+  SolutionFile file(resolved, problem);
   prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", "solution.vtu", "result.json"});
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
@@ -356,6 +336,8 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
                                                          : solve<float>(resolved, problem, progress, stop, record);
   progress.step("measuring the solution");
   measure_solutions(resolved, problem, probes, solutions, record);
+  if (resolved.output.fields != OutputChoice().fields) progress.step("computing fields");
+  file.prepare(solutions);
   record.peak_memory_bytes = peak_memory();
   progress.step("measuring the copy bandwidth");
   const CopyBandwidth copies = copy_bandwidth_of(record.device);
@@ -363,7 +345,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
 
   progress.step("writing the results");
-  write_results(resolved, problem, solutions, record);
+  write_results(resolved, file, record);
   progress.clear();
   if (!console.quiet)
     fmt::print("{}\n{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
@@ -382,6 +364,7 @@ std::string check(const Case& resolved, const Console& console) {
   progress.step("checking the problem");
   const Problem problem(resolved.problem, space);
   if (resolved.problem.exact) interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
+  SolutionFile(resolved, problem);
   progress.step("estimating the memory");
   const MemoryEstimate need = resolved.solver.precision == Precision::double_
                                   ? need_of<double>(resolved, problem, device)

@@ -41,3 +41,64 @@ TEST_CASE("files and summary call the solution by its name and unit") {
   CHECK(
       contains(shell(file("case.yaml", plate) + "$femcg run case.yaml --set name=pressure").out, "  pressure    from"));
 }
+
+TEST_CASE("gradients and fluxes in a file are those of a polynomial, at the nodes of every cell") {
+  const std::string solved =
+      "equation: {diffusion: 3, source: -6}\nexact: x*x + x*y - y\nboundary: {all: {value: x*x + x*y - y}}\n"
+      "solver: {tolerance: 1e-14}\noutput: {fields: [flux, gradient, recovered_flux, recovered_gradient, u]}\n";
+  for (const std::string cell : {"triangle", "quadrilateral", "tetrahedron", "hexahedron"}) {
+    CAPTURE(cell);
+    const std::string cells = cell[0] == 't' && cell[1] == 'r' ? "[3, 4]"
+                              : cell == "quadrilateral"        ? "[3, 4]"
+                                                               : "[3, 2, 2]";
+    const std::string degree = cell == "tetrahedron" ? "3" : "2";
+    std::string checks = vtk("names made/solution.vtu");
+    const std::string vtu = "values made/solution.vtu ";
+    checks += vtk(vtu + "u 'x*x + x*y - y'") + vtk(vtu + "exact 'x*x + x*y - y'") + vtk(vtu + "error 0");
+    for (const std::string recovered : {"", "recovered_"}) {
+      checks += vtk(vtu + recovered + "gradient '2*x + y' 'x - 1' 0") +
+                vtk(vtu + recovered + "flux '-3*(2*x + y)' '3*(1 - x)' 0") +
+                vtk(vtu + recovered + "flux_magnitude '3*hypot(2*x + y, 1 - x)'") +
+                vtk(vtu + recovered + "gradient_magnitude 'hypot(2*x + y, 1 - x)'");
+    }
+    const Result result = shell(
+        run("mesh: {box: {cells: " + cells + ", cell: " + cell + ", distort: 0.1}}\ndegree: " + degree + "\n" + solved,
+            checks));
+    INFO(result.err);
+    CHECK(result.status == 0);
+    CHECK(result.out ==
+          "point flux 3\npoint flux_magnitude 1\npoint gradient 3\npoint gradient_magnitude 1\n"
+          "point recovered_flux 3\npoint recovered_flux_magnitude 1\npoint recovered_gradient 3\n"
+          "point recovered_gradient_magnitude 1\npoint u 1\npoint exact 1\npoint error 1\ncell region 1\n");
+  }
+}
+
+TEST_CASE("each load has fields of its own, and they are those of its case alone") {
+  const std::string fields = "output: {fields: [u, recovered_flux]}\n";
+  const Result result = shell(
+      run(plate + fields + "solver: {tolerance: 1e-14}\nloads: {cold: {}, hot: {boundary: {right: {value: 3}}}}\n",
+          vtk("names made/solution.vtu") + vtk("values made/solution.vtu u_hot '3*x'") +
+              vtk("values made/solution.vtu recovered_flux_cold -1 0 0") +
+              vtk("values made/solution.vtu recovered_flux_hot -3 0 0")));
+  CAPTURE(result.err);
+  CHECK(contains(result.out, "point recovered_flux_magnitude_cold 1\npoint u_hot 1\npoint recovered_flux_hot 3\n"));
+  CHECK(result.status == 0);
+}
+
+TEST_CASE("fields that cannot be written are refused before anything is solved") {
+  const auto refused = [](const std::string& key, const std::string& sentence) {
+    check_refused("run case.yaml", sentence, file("case.yaml", plate + key));
+  };
+  refused(
+      "output: {fields: [u, fluxes]}\n",
+      "case.yaml:4:22: output.fields[1] must be u, gradient, flux, recovered_gradient or recovered_flux, not 'fluxes'");
+  refused("output: {fields: []}\n", "case.yaml:4:18: output.fields must be a list of u, gradient");
+  refused("output: {fields: flux}\n", "case.yaml:4:18: output.fields must be a list of u, gradient");
+  refused("output: {fields: [flux, u, flux]}\n", "case.yaml:4:28: output.fields[2]: 'flux' is there already");
+  refused("loads: {a: {}, magnitude_a: {}}\noutput: {fields: [flux]}\n",
+          "case.yaml:5:18: output.fields: the loads 'a' and 'magnitude_a' would both have a field 'flux_magnitude_a'");
+  refused("output: {fields: [flux]}\nequation: {diffusion: 1/x}\n",
+          "case.yaml:5:23: equation.diffusion: 1/x is not finite (inf) at the point (0, 0); output.fields: flux is "
+          "evaluated at the nodes of cells, recovered_flux only inside them");
+  CHECK(shell(run(plate + "output: {fields: [recovered_flux]}\nequation: {diffusion: 1/x}\n", "")).status == 0);
+}

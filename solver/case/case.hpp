@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -56,9 +58,17 @@ struct SolutionLabel {
   std::string unit;  ///< as it is printed; may be empty
 };
 
+/// What solution.vtu can have. Gradient and flux -diffusion grad u are what each cell has, and jump from one to the
+/// next; recovered they are continuous within a region.
+enum class OutputField { u, gradient, flux, recovered_gradient, recovered_flux };
+inline constexpr std::array all_output_fields{OutputField::u, OutputField::gradient, OutputField::flux,
+                                              OutputField::recovered_gradient, OutputField::recovered_flux};
+std::string_view name(OutputField field);
+
 struct OutputChoice {
   std::filesystem::path directory;
   bool vtu = true;
+  std::vector<OutputField> fields{OutputField::u};  ///< of solution.vtu, each once
   std::vector<Probe> probes;
 };
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
+#include <string_view>
 
 #include "solver/messages/sentence.hpp"
 
@@ -11,8 +14,16 @@ namespace femcg::solver {
 
 namespace {
 
-/// Fields of the files that are not the solution.
-constexpr std::array taken_names{"exact", "error", "region", "group"};
+/// Fields of the files that are not the solution, beside those of OutputField.
+constexpr std::array<std::string_view, 5> taken_names{"exact", "error", "region", "group", "normal_flux"};
+
+bool is_taken(std::string_view name) {
+  const auto names_it = [&](OutputField field) {
+    const std::string_view own = solver::name(field);
+    return field != OutputField::u && (name == own || name == std::string(own) + "_magnitude");
+  };
+  return std::ranges::find(taken_names, name) != taken_names.end() || std::ranges::any_of(all_output_fields, names_it);
+}
 
 /// The box's dimension; 0 for a file, which tells later.
 int known_dimension(const MeshChoice& mesh) {
@@ -34,7 +45,55 @@ void read_probe(const ValueReader& probe, int dimension, OutputChoice& to) {
   to.probes.push_back({probe.key(), point, probe.place()});
 }
 
+/// Notes fields of different loads that would have one name.
+void check_names(const ValueReader& value, const std::vector<OutputField>& fields, const Case& from) {
+  std::map<std::string, std::string> loads;  // by the names of their fields
+  for (const LoadData& load : from.problem.loads)
+    for (const OutputField field : fields)
+      for (const bool magnitude : {false, true}) {
+        if (magnitude && field == OutputField::u) continue;
+        const std::string name = name_in_file(field, magnitude, from.solution, load.name);
+        if (const auto [other, is_new] = loads.emplace(name, load.name); !is_new)
+          return value.note(fmt::format("{}: the loads {} and {} would both have a field {}; give one another name",
+                                        value.path(), in_quotes(other->second), in_quotes(load.name), in_quotes(name)));
+      }
+}
+
+std::optional<std::vector<OutputField>> read_fields(const ValueReader& value, const Case& from) {
+  std::vector<std::string> names;
+  for (const OutputField field : all_output_fields) names.emplace_back(name(field));
+  const auto items = value.items("a list of " + alternatives(names));
+  if (!items) return std::nullopt;
+  std::vector<OutputField> fields;
+  for (const ValueReader& item : *items) {
+    const auto text = item.text();
+    if (!text) continue;
+    const auto field = std::ranges::find_if(all_output_fields, [&](OutputField known) {
+      return *text == name(known) || (known == OutputField::u && *text == from.solution.name);
+    });
+    if (field == all_output_fields.end())
+      item.must_be(alternatives(names));
+    else if (std::ranges::find(fields, *field) != fields.end())
+      item.note(fmt::format("{}: {} is there already", item.path(), in_quotes(*text)));
+    else
+      fields.push_back(*field);
+  }
+  check_names(value, fields, from);
+  return fields;
+}
+
 }  // namespace
+
+std::string_view name(OutputField field) {
+  constexpr std::array<std::string_view, all_output_fields.size()> names{"u", "gradient", "flux", "recovered_gradient",
+                                                                         "recovered_flux"};
+  return names[static_cast<int>(field)];
+}
+
+std::string name_in_file(OutputField field, bool magnitude, const SolutionLabel& solution, const std::string& load) {
+  return fmt::format("{}{}{}{}", field == OutputField::u ? solution.name : name(field), magnitude ? "_magnitude" : "",
+                     load.empty() ? "" : "_", load);
+}
 
 SolutionLabel read_solution_label(const MapReader& top) {
   SolutionLabel label;
@@ -42,7 +101,7 @@ SolutionLabel read_solution_label(const MapReader& top) {
     if (auto text = name->text()) {
       if (!is_name(*text))
         name->must_be("a name in UTF-8 without control characters, such as temperature");
-      else if (std::ranges::find(taken_names, *text) != taken_names.end())
+      else if (is_taken(*text))
         name->must_be("a name that no other field of the files has, such as temperature");
       else
         label.name = *std::move(text);
@@ -58,7 +117,7 @@ SolutionLabel read_solution_label(const MapReader& top) {
 }
 
 OutputChoice read_output_choice(const MapReader& top, const Case& from) {
-  const MapReader output(top, "output", {"directory", "vtu", "probes"});
+  const MapReader output(top, "output", {"directory", "vtu", "fields", "probes"});
   OutputChoice to;
   to.directory = std::filesystem::path("results") / from.name;
   if (const auto directory = output.find("directory"))
@@ -67,6 +126,7 @@ OutputChoice read_output_choice(const MapReader& top, const Case& from) {
       if (text->empty()) directory->must_be("the name of a folder");
     }
   to.vtu = output.flag("vtu", true);
+  to.fields = output.read("fields", to.fields, [&](const ValueReader& value) { return read_fields(value, from); });
   if (const auto probes = output.find("probes"))
     if (const auto entries = probes->entries("name: [x, y, z]"))
       for (const ValueReader& probe : *entries) read_probe(probe, known_dimension(from.mesh), to);

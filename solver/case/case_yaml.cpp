@@ -161,6 +161,9 @@ void emit(YAML::Emitter& out, const SolverChoice& solver) {
 void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
   out << Key << "output" << Value << BeginMap << Key << "directory" << Value << output.directory.string();
   out << Key << "vtu" << Value << (output.vtu ? "true" : "false");
+  out << Key << "fields" << Value << Flow << BeginSeq;
+  for (const OutputField field : output.fields) out << std::string(name(field));
+  out << EndSeq;
   if (!output.probes.empty()) {
     out << Key << "probes" << Value << BeginMap;
     for (const Probe& probe : output.probes) {

@@ -1,0 +1,180 @@
+#include "solver/fields/solution_file.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "mesh/first_failure.hpp"
+#include "solver/case/case_output.hpp"
+#include "solver/fields/cell_fields.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/problem/cell_gradient.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+constexpr bool is_recovered(OutputField field) {
+  return field == OutputField::recovered_gradient || field == OutputField::recovered_flux;
+}
+
+}  // namespace
+
+SolutionFile::SolutionFile(const Case& resolved, const Problem& problem) : case_(&resolved), problem_(&problem) {
+  if (!resolved.output.vtu) return;
+  if (wants(OutputField::flux)) check_diffusion_at_nodes();
+  const auto fields = static_cast<int>(std::ranges::count_if(resolved.output.fields, is_recovered));
+  if (fields == 0) return;
+  recovery_ = std::make_unique<Recovery>(problem.form());
+  require_memory(recovery_->need(fields * problem.form().space->mesh().dimension()),
+                 "output.fields: what is recovered");
+}
+
+bool SolutionFile::wants(OutputField field) const {
+  return std::ranges::find(case_->output.fields, field) != case_->output.fields.end();
+}
+
+bool SolutionFile::jumps() const {
+  return std::ranges::any_of(case_->output.fields, [](OutputField field) { return field != OutputField::u; });
+}
+
+/// The form has it at quadrature points alone, which lie inside the cells.
+void SolutionFile::check_diffusion_at_nodes() const {
+  const mesh::Mesh& mesh = problem_->form().space->mesh();
+  const FieldOnRegions diffusion(case_->problem.diffusion, "equation.diffusion", mesh, std::nullopt);
+  const auto& regions = diffusion.by_region();
+  if (std::ranges::all_of(regions, [](const Expression& e) { return e.constant().has_value(); })) return;
+  const mesh::SeparateCells cells = CellFields(*problem_->form().space).cells();
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    mesh::NodeValues points;
+    std::vector<double> at, values(cells.nodes);
+    failure.guard(mesh::FirstFailure::preparation, [&] {
+      points = cells.points();
+      at.resize(3 * values.size());
+    });
+#pragma omp for schedule(static)
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+      failure.guard(cell, [&] {
+        points(cell, at);
+        diffusion.of_cell(cell).evaluate(at, values);
+      });
+  }
+  try {
+    failure.rethrow();
+  } catch (const InputError& error) {
+    throw InputError(error.sentences().front() +
+                     "; output.fields: flux is evaluated at the nodes of cells, recovered_flux only inside them");
+  }
+}
+
+/// The components of the fields that are recovered, all projected together.
+std::vector<SolutionFile::Recovered> SolutionFile::recover(std::span<const double> solution) {
+  const operators::BilinearForm& form = problem_->form();
+  const int d = form.space->mesh().dimension();
+  const GradientTables tables(*form.space, mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).points);
+  struct Scratch {
+    CellGradient gradient;
+    std::vector<double> gradients, diffusion;
+  };
+  const auto points = static_cast<std::size_t>(tables.geometry.values.rows());
+  std::vector<Scratch> of_thread(omp_get_max_threads(),
+                                 {CellGradient(tables), std::vector<double>(3 * points), std::vector<double>(points)});
+  std::vector<Recovered> recovered;
+  std::vector<Recovery::Values> components;
+  for (const OutputField field : case_->output.fields) {
+    if (!is_recovered(field)) continue;
+    recovered.push_back({field, {}});
+    for (int i = 0; i < d; ++i)
+      components.emplace_back([&, field, i](std::int32_t cell, std::span<double> values) {
+        Scratch& scratch = of_thread[omp_get_thread_num()];
+        scratch.gradient.move_to(cell);
+        scratch.gradient.evaluate(solution, scratch.gradients);
+        if (field == OutputField::recovered_flux)
+          form.diffusion(cell, scratch.gradient.points_in_space(), scratch.diffusion);
+        for (std::size_t q = 0; q < values.size(); ++q)
+          values[q] =
+              scratch.gradients[3 * q + i] * (field == OutputField::recovered_flux ? -scratch.diffusion[q] : 1.0);
+      });
+  }
+  std::vector<std::vector<double>> found = recovery_->project(components);
+  for (std::size_t c = 0; c < found.size(); ++c) recovered[c / d].components.push_back(std::move(found[c]));
+  return recovered;
+}
+
+void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
+  solutions_ = solutions;
+  if (!case_->output.vtu) return;
+  if (recovery_)
+    for (const std::vector<double>& solution : solutions) recovered_.push_back(recover(solution));
+  if (!case_->problem.exact || !wants(OutputField::u)) return;
+  const mesh::FunctionSpace& space = *problem_->form().space;
+  exact_ = interpolate(FieldOnRegions(*case_->problem.exact, "exact", space.mesh(), std::nullopt), space);
+  for (std::size_t i = 0; i < exact_.size(); ++i) error_.push_back(solutions.front()[i] - exact_[i]);
+}
+
+void SolutionFile::write(std::ostream& stream) const {
+  const std::vector<mesh::CellField> cell_fields{{"region", problem_->form().space->mesh().cell_regions}};
+  jumps() ? write_separate(stream, cell_fields) : write_shared(stream, cell_fields);
+}
+
+void SolutionFile::write_shared(std::ostream& stream, std::span<const mesh::CellField> cell_fields) const {
+  const SolutionLabel& label = case_->solution;
+  std::vector<mesh::PointField> fields;
+  for (std::size_t i = 0; i < solutions_.size(); ++i)
+    fields.push_back(
+        {name_in_file(OutputField::u, false, label, problem_->loads()[i].name()), solutions_[i], label.unit});
+  if (!exact_.empty()) {
+    fields.push_back({"exact", exact_, label.unit});
+    fields.push_back({"error", error_, label.unit});
+  }
+  mesh::write_vtu(stream, *problem_->form().space, fields, cell_fields);
+}
+
+void SolutionFile::add_load(std::size_t load, std::vector<mesh::CellwiseField>& fields) const {
+  const mesh::FunctionSpace& space = *problem_->form().space;
+  const std::vector<double>& solution = solutions_[load];
+  const CellFields make(space);
+  const auto called = [&](OutputField field, bool magnitude) {
+    return name_in_file(field, magnitude, case_->solution, problem_->loads()[load].name());
+  };
+  for (const OutputField field : case_->output.fields) {
+    std::function<mesh::NodeValues()> values;
+    switch (field) {
+      case OutputField::u:
+        fields.push_back({called(field, false), make.function(space, {solution}), 1, case_->solution.unit});
+        continue;
+      case OutputField::gradient:
+        values = make.gradient(solution);
+        break;
+      case OutputField::flux:
+        values = make.flux(solution,
+                           FieldOnRegions(case_->problem.diffusion, "equation.diffusion", space.mesh(), std::nullopt));
+        break;
+      case OutputField::recovered_gradient:
+      case OutputField::recovered_flux: {
+        const auto recovered = std::ranges::find(recovered_[load], field, &Recovered::field);
+        values = make.function(recovery_->space(), {recovered->components.begin(), recovered->components.end()});
+      }
+    }
+    fields.push_back({called(field, false), values, 3});
+    fields.push_back({called(field, true), make.magnitude(values), 1});
+  }
+}
+
+void SolutionFile::write_separate(std::ostream& stream, std::span<const mesh::CellField> cell_fields) const {
+  const mesh::FunctionSpace& space = *problem_->form().space;
+  const CellFields make(space);
+  std::vector<mesh::CellwiseField> fields;
+  for (std::size_t i = 0; i < solutions_.size(); ++i) add_load(i, fields);
+  if (!exact_.empty()) {
+    fields.push_back({"exact", make.function(space, {exact_}), 1, case_->solution.unit});
+    fields.push_back({"error", make.function(space, {error_}), 1, case_->solution.unit});
+  }
+  mesh::write_vtu(stream, make.cells(), fields, cell_fields);
+}
+
+}  // namespace femcg::solver
