@@ -143,6 +143,7 @@ void Load::balance(const Problem& problem) {
       remarks_.push_back(
           fmt::format("the load was out of balance by {:.3g} of its size; a constant source of {:.6g} was added",
                       std::abs(total) / magnitude, -total / volume));
+    added_source_ -= total;
     for (const std::int32_t dof : floating.dofs) of_dofs_[dof] -= total / volume * masses[dof];
   }
   if (!unbalanced.empty()) throw InputError(unbalanced);

@@ -28,6 +28,9 @@ class Load {
   const std::vector<double>& of_dofs() const { return of_dofs_; }
   /// The prescribed value of each dof; 0 where it is free.
   const std::vector<double>& boundary_values() const { return boundary_values_; }
+  const Field& source() const { return data_.source; }
+  /// The integral of the constant sources that were added where nothing holds the solution, so that the load balances.
+  double added_source() const { return added_source_; }
   /// The conditions of ProblemData::boundary, with the values of this load.
   const std::vector<BoundaryCondition>& boundary() const { return data_.boundary; }
   /// Sentences a user should read: boundary values that disagree, small imbalances removed.
@@ -44,6 +47,7 @@ class Load {
 
   LoadData data_;
   std::vector<double> boundary_values_, of_dofs_, values_;
+  double added_source_ = 0;
   bool given_ = false;  ///< whether a source or flux is not 0 somewhere
   std::vector<std::string> remarks_;
 };

@@ -4,93 +4,104 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
+#include <limits>
 
 #include "mesh/geometry.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/problem/boundary_flux.hpp"
 
 namespace femcg::solver {
 
 namespace {
 
-/// Integral of kappa du/dn over every boundary facet, in the order of Problem::boundary.
-std::vector<double> facet_fluxes(const Problem& problem, const Load& load, std::span<const double> dofs) {
-  const operators::BilinearForm& form = problem.form();
-  const mesh::FunctionSpace& space = *form.space;
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+/// One group, whose facets are found among all of the boundary.
+GroupQuantities measure_group(const mesh::BoundaryGroup& group, const Problem& problem, const BoundaryFlux& flux,
+                              std::span<const double> dofs) {
+  const mesh::FunctionSpace& space = *problem.form().space;
   const auto& boundary = problem.boundary();
-  const auto is_value = [](const ConditionedFacet& facet) {
-    return !facet.insulated() && facet.kind == BoundaryKind::value;
-  };
-
-  std::vector<double> reactions;
-  std::vector<int> sharers(space.dof_count(), 0);  // Dirichlet facets at each dof: they share its reaction
-  for (const ConditionedFacet& facet : boundary)
-    if (is_value(facet))
-      for (const int a : space.facet_nodes(facet.facet.facet)) ++sharers[space.dofs(facet.facet.cell)[a]];
-  if (std::any_of(boundary.begin(), boundary.end(), is_value)) {
-    reactions = operators::ReferenceOperator(form).apply_to_dofs(dofs);
-    for (std::size_t dof = 0; dof < reactions.size(); ++dof) reactions[dof] -= load.of_dofs()[dof];
-  }
-
-  operators::FacetEvaluator evaluator(space, form.quadrature);
-  std::vector<double> fluxes(boundary.size(), 0.0), values, transfer;
-  for (std::size_t f = 0; f < boundary.size(); ++f) {
-    if (boundary[f].insulated()) continue;
-    const mesh::BoundaryFacet facet = boundary[f].facet;
-    const BoundaryCondition& condition = load.boundary()[boundary[f].condition];
-    const std::vector<int>& nodes = space.facet_nodes(facet.facet);
-    const auto cell_dofs = space.dofs(facet.cell);
-    if (is_value(boundary[f])) {
-      for (const int a : nodes) fluxes[f] += reactions[cell_dofs[a]] / sharers[cell_dofs[a]];
-      continue;
+  GroupQuantities sum;
+  sum.minimum = std::numeric_limits<double>::infinity();
+  sum.maximum = -sum.minimum;
+  for (const mesh::BoundaryFacet wanted : group.facets) {
+    const auto entry = std::lower_bound(boundary.begin(), boundary.end(), wanted,
+                                        [](const ConditionedFacet& a, mesh::BoundaryFacet b) {
+                                          return std::pair{a.facet.cell, a.facet.facet} < std::pair{b.cell, b.facet};
+                                        });
+    const std::size_t facet = entry - boundary.begin();
+    sum.area += flux.area(facet);
+    sum.mean += flux.integral(facet);
+    sum.flux += flux.inflow(facet);
+    sum.gradient_flux += flux.of_gradient(facet);
+    for (const int a : space.facet_nodes(wanted.facet)) {
+      const double u = dofs[space.dofs(wanted.cell)[a]];
+      sum.minimum = std::min(sum.minimum, u);
+      sum.maximum = std::max(sum.maximum, u);
     }
-    evaluator.move_to(facet);
-    values.resize(evaluator.points());
-    prescribed_flux(condition, evaluator.points_in_space(), values);
-    if (condition.kind == BoundaryKind::transfer) {
-      transfer.resize(values.size());
-      condition.transfer.evaluate(evaluator.points_in_space(), transfer);
-      for (int q = 0; q < evaluator.points(); ++q)
-        for (const int a : nodes) values[q] -= transfer[q] * evaluator.values()(q, a) * dofs[cell_dofs[a]];
-    }
-    for (int q = 0; q < evaluator.points(); ++q) fluxes[f] += values[q] * evaluator.measures()[q];
   }
-  return fluxes;
+  sum.mean /= sum.area;
+  if (group.facets.empty()) sum.mean = sum.minimum = sum.maximum = none;
+  return sum;
 }
 
-std::map<std::string, double> group_fluxes(const Problem& problem, const Load& load, std::span<const double> dofs) {
-  const std::vector<double> fluxes = facet_fluxes(problem, load, dofs);
-  const auto& boundary = problem.boundary();
-  std::map<std::string, double> sums;
+void measure_boundary(const Problem& problem, const Load& load, std::span<const double> dofs, Quantities& to) {
+  const BoundaryFlux flux(problem, load, dofs);
   for (const mesh::BoundaryGroup& group : problem.form().space->mesh().boundaries) {
-    double& sum = sums[group.name];
-    for (const mesh::BoundaryFacet wanted : group.facets) {
-      const auto entry = std::lower_bound(boundary.begin(), boundary.end(), wanted,
-                                          [](const ConditionedFacet& a, mesh::BoundaryFacet b) {
-                                            return std::pair{a.facet.cell, a.facet.facet} < std::pair{b.cell, b.facet};
-                                          });
-      sum += fluxes[entry - boundary.begin()];
-    }
+    const GroupQuantities measured = measure_group(group, problem, flux, dofs);
+    to.groups[group.name] = measured;
+    to.flux[group.name] = measured.flux;
   }
-  return sums;
+  for (std::size_t facet = 0; facet < problem.boundary().size(); ++facet) {
+    const double inflow = flux.inflow(facet);
+    (inflow > 0 ? to.balance.in : to.balance.out) += std::abs(inflow);
+  }
 }
 
-/// The sum over cells of what `work` gives for each: partial sums per cell, added in the order of cells.
-double integrate(const operators::BilinearForm& form,
-                 const std::function<double(operators::CellEvaluator&, std::int32_t)>& work) {
-  std::vector<double> parts(form.cells());
-  operators::for_each_cell(
-      form, [&](operators::CellEvaluator& evaluator, std::int32_t cell) { parts[cell] = work(evaluator, cell); });
-  return std::accumulate(parts.begin(), parts.end(), 0.0);
-}
+/// Integrals over one cell.
+struct CellIntegrals {
+  double volume = 0, u = 0, sources = 0, sinks = 0;
+};
 
 Eigen::VectorXd cell_values(const mesh::FunctionSpace& space, std::int32_t cell, std::span<const double> dofs) {
   Eigen::VectorXd values(space.dofs_per_cell());
   for (int a = 0; a < space.dofs_per_cell(); ++a) values[a] = dofs[space.dofs(cell)[a]];
   return values;
+}
+
+/// Regions, the integral, and what the source brings.
+void measure_cells(const Problem& problem, const Load& load, std::span<const double> dofs, Quantities& to) {
+  const mesh::FunctionSpace& space = *problem.form().space;
+  const mesh::Mesh& mesh = space.mesh();
+  const FieldOnRegions source(load.source(), "equation.source", mesh, 0.0);
+  std::vector<CellIntegrals> parts(mesh.cell_count());
+  operators::for_each_cell(problem.form(), [&](operators::CellEvaluator& evaluator, std::int32_t cell) {
+    const Eigen::Map<const Eigen::ArrayXd> measures(evaluator.measures().data(), evaluator.points());
+    CellIntegrals& part = parts[cell];
+    part.volume = measures.sum();
+    part.u = ((evaluator.values() * cell_values(space, cell, dofs)).array() * measures).sum();
+    if (source.of_cell(cell).constant() == 0.0) return;
+    Eigen::ArrayXd values(evaluator.points());
+    source.of_cell(cell).evaluate(evaluator.points_in_space(),
+                                  {values.data(), static_cast<std::size_t>(values.size())});
+    part.sources = (values.max(0.0) * measures).sum();
+    part.sinks = (-values.min(0.0) * measures).sum();
+  });
+  std::vector<RegionQuantities> regions(mesh.region_names.size());
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    RegionQuantities& region = regions[mesh.cell_regions[cell]];
+    region.volume += parts[cell].volume;
+    region.mean += parts[cell].u;
+    to.integral += parts[cell].u;
+    to.balance.sources += parts[cell].sources;
+    to.balance.sinks += parts[cell].sinks;
+  }
+  (load.added_source() > 0 ? to.balance.sources : to.balance.sinks) += std::abs(load.added_source());
+  for (std::size_t r = 0; r < regions.size(); ++r)
+    to.regions[mesh.region_names[r]] = {regions[r].volume,
+                                        regions[r].volume > 0 ? regions[r].mean / regions[r].volume : none};
 }
 
 /// Tables on the finer quadrature of the errors, shared by all cells.
@@ -156,17 +167,19 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh) {
   return located;
 }
 
+double Balance::relative_error() const {
+  const double moves = std::max(in + sources, out + sinks);
+  return moves > 0 ? (in + sources - out - sinks) / moves : 0;
+}
+
 Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
   Quantities quantities;
   const auto [least, greatest] = std::minmax_element(dofs.begin(), dofs.end());
   quantities.minimum = *least;
   quantities.maximum = *greatest;
-  quantities.integral = integrate(problem.form(), [&](operators::CellEvaluator& evaluator, std::int32_t cell) {
-    const Eigen::VectorXd values = evaluator.values() * cell_values(space, cell, dofs);
-    return values.dot(Eigen::Map<const Eigen::VectorXd>(evaluator.measures().data(), evaluator.points()));
-  });
-  quantities.flux = group_fluxes(problem, load, dofs);
+  measure_cells(problem, load, dofs, quantities);
+  measure_boundary(problem, load, dofs, quantities);
   for (const auto& [name, location] : probes)
     quantities.probes.emplace_back(
         name, (space.basis().values(location.coordinates) * cell_values(space, location.cell, dofs))(0));

@@ -10,11 +10,38 @@
 
 namespace femcg::solver {
 
+/// A boundary group. What is divided by the area is not a number where the group has no facet.
+struct GroupQuantities {
+  double area = 0;                            ///< in the plane the length
+  double mean = 0, minimum = 0, maximum = 0;  ///< of u; the extremes over the nodes
+  double flux = 0;                            ///< integral of kappa du/dn, outward: what flows in, consistent
+  double gradient_flux = 0;                   ///< the same of the gradient as cells have it
+};
+
+/// A region. The mean is not a number where it has no cell.
+struct RegionQuantities {
+  double volume = 0;  ///< in the plane the area
+  double mean = 0;    ///< of u
+};
+
+/// What comes and goes, each not negative: through the boundary facet by facet, and by the source point by point.
+struct Balance {
+  double in = 0, out = 0;         ///< integrals of kappa du/dn over the facets where it is positive, and negative
+  double sources = 0, sinks = 0;  ///< integrals of f where it is positive, and negative
+
+  /// in + sources - out - sinks over the larger of the two sums; 0 where nothing moves. A matter of the tolerance of
+  /// CG alone, since the fluxes are the consistent ones.
+  double relative_error() const;
+};
+
 /// What is measured of a solution.
 struct Quantities {
   double minimum = 0, maximum = 0;     ///< over the nodes
   double integral = 0;                 ///< of u
-  std::map<std::string, double> flux;  ///< integral of kappa du/dn, outward, over each boundary group
+  std::map<std::string, double> flux;  ///< GroupQuantities::flux
+  std::map<std::string, GroupQuantities> groups;
+  std::map<std::string, RegionQuantities> regions;
+  Balance balance;
   std::vector<std::pair<std::string, double>> probes;
 };
 
@@ -28,9 +55,8 @@ using Probes = std::vector<std::pair<std::string, mesh::Location>>;
 /// Finds the cells of probes; throws InputError, with their places, for those outside the mesh.
 Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh);
 
-/// Fluxes are the conservative ones: what the conditions say on Neumann and Robin facets, and the reactions a(u, phi_i)
-/// - l(phi_i) of the constrained dofs on Dirichlet facets, so that all of them and the integral of the source add up to
-/// zero as exactly as the system was solved (Gresho et al. 1987).
+/// Fluxes are the consistent ones of BoundaryFlux, so that all of them and the integral of the source add up to zero as
+/// exactly as the system was solved.
 Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs);
 
 /// Integrated with two more points per direction than the problem; grad u is that of the interpolant of u of degree p +

@@ -54,6 +54,7 @@ class Problem {
   /// does not balance.
   Problem(const ProblemData& data, const mesh::FunctionSpace& space);
 
+  const ProblemData& data() const { return *data_; }
   const operators::BilinearForm& form() const { return form_; }
   /// One at least.
   const std::vector<Load>& loads() const { return loads_; }

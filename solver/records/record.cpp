@@ -111,10 +111,25 @@ ordered_json solve_json(const CgResult& solve, std::int32_t unknowns) {
 ordered_json quantities_json(const Quantities& quantities) {
   ordered_json probes = ordered_json::object();
   for (const auto& [probe, value] : quantities.probes) probes[probe] = value;
+  ordered_json groups = ordered_json::object(), regions = ordered_json::object();
+  for (const auto& [name, group] : quantities.groups)
+    groups[name] = {{"area", group.area},       {"mean", group.mean}, {"minimum", group.minimum},
+                    {"maximum", group.maximum}, {"flux", group.flux}, {"gradient_flux", group.gradient_flux}};
+  for (const auto& [name, region] : quantities.regions)
+    regions[name] = {{"volume", region.volume}, {"mean", region.mean}};
+  const Balance& balance = quantities.balance;
   return {{"minimum", quantities.minimum},
           {"maximum", quantities.maximum},
           {"integral", quantities.integral},
           {"flux", quantities.flux},
+          {"groups", groups},
+          {"regions", regions},
+          {"balance",
+           {{"in", balance.in},
+            {"out", balance.out},
+            {"sources", balance.sources},
+            {"sinks", balance.sinks},
+            {"relative_error", balance.relative_error()}}},
           {"probes", probes}};
 }
 

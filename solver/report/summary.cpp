@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 #include "solver/messages/sentence.hpp"
@@ -90,13 +91,47 @@ void describe_cost(std::string& text, const Record& r) {
                    scaled(r.unknowns_per_second(), "unknowns/s")));
 }
 
+/// The direction of kappa du/dn through a boundary.
+std::string_view in_or_out(double flux) { return flux > 0 ? "in" : flux < 0 ? "out" : ""; }
+
+/// A number that may be none, as the mean of a group without facets.
+std::string or_none(double value) { return std::isnan(value) ? "-" : fmt::format("{:.6g}", value); }
+
+std::string balance_text(const Balance& balance) {
+  return fmt::format("in {:.6g} + sources {:.6g} - out {:.6g} - sinks {:.6g}, which leaves {:.1e} of it", balance.in,
+                     balance.sources, balance.out, balance.sinks, balance.relative_error());
+}
+
+/// Regions and boundary groups, a line each.
+void describe_parts(std::string& text, const Record& r) {
+  const Quantities& q = *r.quantities;
+  const bool plane = r.problem.dimension == 2;
+  const auto columns = [](const std::string& what, const auto&... values) {
+    std::string cells = fmt::format("{:<{}}", on_one_line(what, width - 3), width);
+    ((cells += fmt::format(" {:>12}", values)), ...);
+    return cells;
+  };
+  line(text, "region", columns("", plane ? "area" : "volume", "mean"));
+  for (const auto& [name, region] : q.regions)
+    line(text, "", columns(name, or_none(region.volume), or_none(region.mean)));
+  if (!q.groups.empty())
+    line(text, "group",
+         columns("", plane ? "length" : "area", "mean", "minimum", "maximum") + fmt::format(" {:>15}", "flux"));
+  for (const auto& [name, group] : q.groups)
+    line(text, "",
+         columns(name, or_none(group.area), or_none(group.mean), or_none(group.minimum), or_none(group.maximum)) +
+             fmt::format(" {:>15}{}{}", fmt::format("{:.9g}", std::abs(group.flux)), group.flux == 0 ? "" : " ",
+                         in_or_out(group.flux)));
+  line(text, "balance", balance_text(q.balance));
+}
+
 void describe_solution(std::string& text, const Record& r) {
   if (!r.quantities) return;
   const Quantities& q = *r.quantities;
   line(text, label_of(r.solution),
        fmt::format("from {:.9g} to {:.9g}{}{}, integral {:.9g}", q.minimum, q.maximum,
                    r.solution.unit.empty() ? "" : " ", on_one_line(r.solution.unit, width), q.integral));
-  for (const auto& [group, flux] : q.flux) line(text, "flux", fmt::format("{:<16} {: .9g}", group, flux));
+  describe_parts(text, r);
   for (const auto& [probe, value] : q.probes) line(text, "probe", fmt::format("{:<16} {: .9g}", probe, value));
   if (r.errors) line(text, "error", fmt::format("L2 {:.3e}, H1 {:.3e}", r.errors->l2, r.errors->h1));
 }
@@ -138,9 +173,16 @@ void describe_loads(std::string& text, const Record& r) {
     row(text, "", "integral", loads, value([](const Quantities& q) { return q.integral; }));
     const auto& known = loads.front().quantities;
     if (!known) continue;
-    for (const auto& [group, flux] : known->flux)
-      row(text, "flux", on_one_line(group, width), loads,
-          value([&name = group](const Quantities& q) { return q.flux.at(name); }));
+    for (const auto& [group, ignored] : known->flux)
+      row(text, "flux", on_one_line(group, width), loads, [&name = group](const LoadRecord& load) {
+        return load.quantities ? in_or_out(load.quantities->flux.at(name)) : std::string("-");
+      });
+    for (const auto& [group, ignored] : known->groups)
+      row(text, "mean", on_one_line(group, width), loads,
+          value([&name = group](const Quantities& q) { return q.groups.at(name).mean; }));
+    row(text, "balance", "", loads, [](const LoadRecord& load) {
+      return load.quantities ? fmt::format("{:.1e}", load.quantities->balance.relative_error()) : std::string("-");
+    });
     for (std::size_t probe = 0; probe < known->probes.size(); ++probe)
       row(text, "probe", on_one_line(known->probes[probe].first, width), loads,
           value([probe](const Quantities& q) { return q.probes[probe].second; }));

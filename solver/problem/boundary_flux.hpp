@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "solver/problem/problem.hpp"
+
+namespace femcg::solver {
+
+/// q = kappa du/dn, outward, on the boundary: what flows in, as the discrete solution of one load has it.
+///
+/// There are two of it. The consistent one is what the equations say: where a flux or a transfer is prescribed, that
+/// (with u in it); where the boundary is insulated, 0; and where values are, the reactions
+///
+///   R_i = a(u, phi_i) - l(phi_i)
+///
+/// of the constrained dofs (Gresho et al. 1987). With the source it balances as exactly as the system was solved. The
+/// integrated gradient, of kappa grad u . n as cells have it, balances only by the discretisation error, of which it
+/// is a sign.
+///
+/// The reaction of a dof is divided among the facets that it lies on: each has the moment of its gradient, and what is
+/// left, a discretisation error, is divided as the integrals of phi_i^2 are. So the fluxes of groups that meet at an
+/// edge are as accurate as those of others.
+class BoundaryFlux {
+ public:
+  /// Of a solution by its coefficients. What is prescribed is finite, as the load was made from it.
+  BoundaryFlux(const Problem& problem, const Load& load, std::span<const double> dofs);
+
+  /// integral of q phi_i over a facet (by its place in Problem::boundary) for the nodes of
+  /// FunctionSpace::facet_nodes, consistent.
+  std::span<const double> moments(std::size_t facet) const {
+    return {moments_.data() + facet * nodes_, static_cast<std::size_t>(node_counts_[facet])};
+  }
+  /// Their sum: the integral of q over the facet.
+  double inflow(std::size_t facet) const;
+  /// The integrated gradient; not a number where the diffusion is none on the facet.
+  double of_gradient(std::size_t facet) const { return of_gradient_[facet]; }
+  /// integral of 1 and of u over the facet.
+  double area(std::size_t facet) const { return areas_[facet]; }
+  double integral(std::size_t facet) const { return integrals_[facet]; }
+
+ private:
+  class FacetWork;
+
+  void divide_reactions(const Problem& problem, const Load& load, std::span<const double> dofs,
+                        std::span<const double> squares);
+
+  std::size_t nodes_ = 0;         ///< of a facet, at most
+  std::vector<int> node_counts_;  ///< of each facet
+  std::vector<double> moments_;   ///< facets x nodes
+  std::vector<double> of_gradient_, areas_, integrals_;
+};
+
+}  // namespace femcg::solver
