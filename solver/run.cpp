@@ -15,6 +15,7 @@
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/coefficients/field.hpp"
+#include "solver/fields/boundary_file.hpp"
 #include "solver/fields/solution_file.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/block_cg.hpp"
@@ -286,7 +287,8 @@ void measure_solutions(const Case& resolved, const Problem& problem, const Probe
   if (resolved.problem.exact) record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front());
 }
 
-void write_results(const Case& resolved, const SolutionFile& solution, const Record& record) {
+void write_results(const Case& resolved, const Problem& problem, const std::vector<std::vector<double>>& solutions,
+                   const SolutionFile& solution, const Record& record) {
   mesh::FileGroup files(resolved.output.directory);
   files.add("case.yaml", to_yaml(resolved));
   files.add("residuals.csv", residuals_csv(record));
@@ -294,6 +296,10 @@ void write_results(const Case& resolved, const SolutionFile& solution, const Rec
     files.add("solution.vtu", [&](std::ostream& stream) { solution.write(stream); });
   else
     files.leave_out("solution.vtu");
+  if (resolved.output.boundary)
+    files.add("boundary.vtu", [&](std::ostream& stream) { BoundaryFile(resolved, problem).write(stream, solutions); });
+  else
+    files.leave_out("boundary.vtu");
   files.add("result.json", to_text(to_json(record)));
   files.put_in_place();
 }
@@ -326,7 +332,8 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
   SolutionFile file(resolved, problem);
-  prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", "solution.vtu", "result.json"});
+  prepare_directory(resolved.output.directory,
+                    {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu", "result.json"});
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
@@ -345,7 +352,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
 
   progress.step("writing the results");
-  write_results(resolved, file, record);
+  write_results(resolved, problem, solutions, file, record);
   progress.clear();
   if (!console.quiet)
     fmt::print("{}\n{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),

@@ -128,6 +128,7 @@ TEST_CASE("a minimal case has the defaults of the contract") {
   CHECK(one.output.directory == fs::path("results/minimal"));
   CHECK(one.output.vtu);
   CHECK(one.output.fields == std::vector{OutputField::u});
+  CHECK_FALSE(one.output.boundary);
   CHECK(one.output.probes.empty());
   CHECK(one.compare.operators.size() == femcg::operators::catalogue().size());
   CHECK(one.compare.iterations == 200);
@@ -175,6 +176,7 @@ TEST_CASE("every key arrives where it belongs") {
   CHECK(one.output.probes[1].name == "a: b");
   CHECK(one.solution.name == "temperature's rise");
   CHECK(one.solution.unit == "°C");
+  CHECK(one.output.boundary);
   CHECK(one.output.fields == std::vector{OutputField::flux, OutputField::u, OutputField::recovered_gradient});
   CHECK(one.compare.operators.size() == 2);
   CHECK(one.compare.iterations == 7);
@@ -214,6 +216,7 @@ TEST_CASE("the resolved case reads back to itself") {
                              [](const auto& a, const auto& b) { return a.name == b.name && a.point == b.point; }));
     CHECK(second.output.directory == first.output.directory);
     CHECK(second.output.fields == first.output.fields);
+    CHECK(second.output.boundary == first.output.boundary);
     CHECK(second.compare.operators.size() == first.compare.operators.size());
   }
 }

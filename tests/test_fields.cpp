@@ -102,3 +102,43 @@ TEST_CASE("fields that cannot be written are refused before anything is solved")
           "evaluated at the nodes of cells, recovered_flux only inside them");
   CHECK(shell(run(plate + "output: {fields: [recovered_flux]}\nequation: {diffusion: 1/x}\n", "")).status == 0);
 }
+
+TEST_CASE("boundary.vtu has the normal flux that the table of groups integrates, and VTK reads it") {
+  const std::string polynomial =
+      "equation: {diffusion: 3, source: -6}\nboundary: {all: {value: x*x + x*y - y}}\nsolver: {tolerance: 1e-14}\n";
+  const std::string mixed =
+      "equation: {diffusion: 1+x, source: y}\nboundary: {left: {value: y}, right: {flux: 1+sin(y)}, top: {transfer: "
+      "1+x, ambient: x}, bottom: {value: 0}}\n";
+  for (const std::string cell : {"triangle", "quadrilateral", "tetrahedron", "hexahedron"})
+    for (const std::string degree : {"2", "3"}) {
+      CAPTURE(cell);
+      CAPTURE(degree);
+      const bool plane = cell == "triangle" || cell == "quadrilateral";
+      const std::string head = "mesh: {box: {cells: " + std::string(plane ? "[3, 4]" : "[3, 2, 2]") +
+                               ", cell: " + cell + ", distort: 0.1}}\ndegree: " + degree +
+                               "\noutput: {boundary: true}\n";
+      const std::string check = "boundary made/boundary.vtu made/result.json ";
+      const Result exact = shell(run(head + polynomial, vtk(check + "'-3*((2*x + y)*n[0] + (x - 1)*n[1])'")));
+      INFO(exact.err);
+      CHECK(exact.status == 0);
+      const Result other = shell(run(head + mixed, vtk(check)));
+      INFO(other.err);
+      CHECK(other.status == 0);
+    }
+}
+
+TEST_CASE("boundary.vtu: fields of loads, numbers and names of regions and groups; none where it is not asked for") {
+  const std::string boundary = "output: {boundary: true}\n";
+  CHECK(shell(run(plate + boundary + "name: head\nunit: m\nloads: {dry: {}, wet: {}}\n",
+                  vtk("names made/boundary.vtu") + vtk("names made/solution.vtu")))
+            .out ==
+        "point head_dry 1 in m\npoint normal_flux_dry 1\npoint head_wet 1 in m\npoint normal_flux_wet 1\n"
+        "cell group 1\ncell region 1\n"
+        "text region_names: box\ntext group_names: left | right | bottom | top\n"
+        "point head_dry 1 in m\npoint head_wet 1 in m\ncell region 1\n"
+        "text region_names: box\ntext group_names: left | right | bottom | top\n");
+  CHECK(shell(run(plate + boundary, "&& " + run(plate, "&& ls made"))).out ==
+        "case.yaml\nresiduals.csv\nresult.json\nsolution.vtu\n");
+  check_refused("run case.yaml", "case.yaml:4:20: output.boundary must be true or false, not 'yes'",
+                file("case.yaml", plate + "output: {boundary: yes}\n"));
+}

@@ -69,6 +69,7 @@ struct OutputChoice {
   std::filesystem::path directory;
   bool vtu = true;
   std::vector<OutputField> fields{OutputField::u};  ///< of solution.vtu, each once
+  bool boundary = false;                            ///< boundary.vtu, and the names of regions and groups in both
   std::vector<Probe> probes;
 };
 

@@ -117,7 +117,7 @@ SolutionLabel read_solution_label(const MapReader& top) {
 }
 
 OutputChoice read_output_choice(const MapReader& top, const Case& from) {
-  const MapReader output(top, "output", {"directory", "vtu", "fields", "probes"});
+  const MapReader output(top, "output", {"directory", "vtu", "fields", "boundary", "probes"});
   OutputChoice to;
   to.directory = std::filesystem::path("results") / from.name;
   if (const auto directory = output.find("directory"))
@@ -127,6 +127,7 @@ OutputChoice read_output_choice(const MapReader& top, const Case& from) {
     }
   to.vtu = output.flag("vtu", true);
   to.fields = output.read("fields", to.fields, [&](const ValueReader& value) { return read_fields(value, from); });
+  to.boundary = output.flag("boundary", false);
   if (const auto probes = output.find("probes"))
     if (const auto entries = probes->entries("name: [x, y, z]"))
       for (const ValueReader& probe : *entries) read_probe(probe, known_dimension(from.mesh), to);

@@ -163,7 +163,7 @@ void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
   out << Key << "vtu" << Value << (output.vtu ? "true" : "false");
   out << Key << "fields" << Value << Flow << BeginSeq;
   for (const OutputField field : output.fields) out << std::string(name(field));
-  out << EndSeq;
+  out << EndSeq << Key << "boundary" << Value << (output.boundary ? "true" : "false");
   if (!output.probes.empty()) {
     out << Key << "probes" << Value << BeginMap;
     for (const Probe& probe : output.probes) {

@@ -8,6 +8,7 @@
 
 #include "mesh/first_failure.hpp"
 #include "solver/case/case_output.hpp"
+#include "solver/fields/boundary_file.hpp"
 #include "solver/fields/cell_fields.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/problem/cell_gradient.hpp"
@@ -116,6 +117,12 @@ void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
   for (std::size_t i = 0; i < exact_.size(); ++i) error_.push_back(solutions.front()[i] - exact_[i]);
 }
 
+/// Where boundary.vtu has them too.
+std::vector<mesh::TextField> SolutionFile::names() const {
+  if (!case_->output.boundary) return {};
+  return names_of_parts(problem_->form().space->mesh());
+}
+
 void SolutionFile::write(std::ostream& stream) const {
   const std::vector<mesh::CellField> cell_fields{{"region", problem_->form().space->mesh().cell_regions}};
   jumps() ? write_separate(stream, cell_fields) : write_shared(stream, cell_fields);
@@ -131,7 +138,7 @@ void SolutionFile::write_shared(std::ostream& stream, std::span<const mesh::Cell
     fields.push_back({"exact", exact_, label.unit});
     fields.push_back({"error", error_, label.unit});
   }
-  mesh::write_vtu(stream, *problem_->form().space, fields, cell_fields);
+  mesh::write_vtu(stream, *problem_->form().space, fields, cell_fields, names());
 }
 
 void SolutionFile::add_load(std::size_t load, std::vector<mesh::CellwiseField>& fields) const {
@@ -174,7 +181,7 @@ void SolutionFile::write_separate(std::ostream& stream, std::span<const mesh::Ce
     fields.push_back({"exact", make.function(space, {exact_}), 1, case_->solution.unit});
     fields.push_back({"error", make.function(space, {error_}), 1, case_->solution.unit});
   }
-  mesh::write_vtu(stream, make.cells(), fields, cell_fields);
+  mesh::write_vtu(stream, make.cells(), fields, cell_fields, names());
 }
 
 }  // namespace femcg::solver

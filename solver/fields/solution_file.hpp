@@ -38,6 +38,7 @@ class SolutionFile {
   bool jumps() const;
   void check_diffusion_at_nodes() const;
   std::vector<Recovered> recover(std::span<const double> solution);
+  std::vector<mesh::TextField> names() const;
   void write_shared(std::ostream& stream, std::span<const mesh::CellField> cell_fields) const;
   void write_separate(std::ostream& stream, std::span<const mesh::CellField> cell_fields) const;
   void add_load(std::size_t load, std::vector<mesh::CellwiseField>& fields) const;

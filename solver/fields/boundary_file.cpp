@@ -1,0 +1,133 @@
+#include "solver/fields/boundary_file.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "mesh/geometry.hpp"
+#include "operators/forms/element_matrices.hpp"
+#include "solver/case/case_output.hpp"
+#include "solver/problem/boundary_flux.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+/// VTK's number of a facet's Lagrange cell, and its nodes in the facet's own coordinates.
+std::pair<std::uint8_t, Eigen::MatrixXd> vtk_facet(mesh::CellShape shape, int degree) {
+  if (mesh::dimension(shape) == 2) return {mesh::vtk_lagrange_curve, mesh::vtk_lagrange_points_of_curve(degree)};
+  const auto facet = is_tensor(shape) ? mesh::CellShape::quadrilateral : mesh::CellShape::triangle;
+  return {mesh::vtk_cell_type(facet), mesh::vtk_lagrange_points(facet, degree)};
+}
+
+/// The nodes of a facet in the cell's coordinates, such that the right-hand rule gives the outward normal.
+Eigen::MatrixXd facet_points(mesh::CellShape shape, int facet, Eigen::MatrixXd nodes) {
+  const Eigen::MatrixXd tangents = mesh::facet_tangents(shape, facet);
+  const Eigen::MatrixXd corners = mesh::LagrangeBasis(shape, 1, mesh::NodeFamily::equispaced).nodes();
+  const Eigen::VectorXd origin = corners.col(mesh::facets(shape)[facet].vertices[0]);
+  if (nodes.rows() == 2) {
+    const Eigen::Vector3d normal = Eigen::Vector3d(tangents.col(0)).cross(Eigen::Vector3d(tangents.col(1)));
+    if (normal.dot(corners.rowwise().mean() - origin) > 0) nodes.row(0).swap(nodes.row(1));
+  }
+  return (tangents * nodes).colwise() + origin;
+}
+
+}  // namespace
+
+std::vector<mesh::TextField> names_of_parts(const mesh::Mesh& mesh) {
+  std::vector<mesh::TextField> names{{"region_names", mesh.region_names}, {"group_names", {}}};
+  for (const mesh::BoundaryGroup& group : mesh.boundaries) names[1].texts.push_back(group.name);
+  return names;
+}
+
+/// Tables at the nodes of the facets' VTK cells, for each facet of the reference cell.
+struct BoundaryFile::Nodes {
+  Nodes(const mesh::FunctionSpace& of, const Eigen::MatrixXd& nodes) : space(&of) {
+    const auto facets = static_cast<int>(mesh::facets(of.mesh().shape).size());
+    for (int f = 0; f < facets; ++f) {
+      const Eigen::MatrixXd points = facet_points(of.mesh().shape, f, nodes);
+      geometry.emplace_back(of.mesh(), points);
+      const Eigen::MatrixXd all = of.basis().values(points);
+      basis.emplace_back(all(Eigen::all, of.facet_nodes(f)));
+    }
+  }
+
+  const mesh::FunctionSpace* space;
+  std::vector<mesh::GeometryTables> geometry;
+  std::vector<Eigen::MatrixXd> basis;  ///< VTK nodes x nodes of the facet
+};
+
+BoundaryFile::BoundaryFile(const Case& resolved, const Problem& problem) : case_(&resolved), problem_(&problem) {}
+
+std::vector<std::int32_t> BoundaryFile::group_of_facets() const {
+  const auto& boundary = problem_->boundary();
+  const std::vector<mesh::BoundaryGroup>& groups = problem_->form().space->mesh().boundaries;
+  std::vector<std::int32_t> numbers(boundary.size(), -1);
+  for (auto group = static_cast<std::int32_t>(groups.size()) - 1; group >= 0; --group)
+    for (const mesh::BoundaryFacet wanted : groups[group].facets) {
+      const auto key = [](mesh::BoundaryFacet facet) { return std::pair{facet.cell, facet.facet}; };
+      const auto entry = std::ranges::lower_bound(boundary, key(wanted), {},
+                                                  [&](const ConditionedFacet& facet) { return key(facet.facet); });
+      numbers[entry - boundary.begin()] = group;
+    }
+  return numbers;
+}
+
+void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<double>> solutions) const {
+  const mesh::FunctionSpace& space = *problem_->form().space;
+  const auto& boundary = problem_->boundary();
+  const auto [type, facet_nodes] = vtk_facet(space.mesh().shape, space.degree());
+  const Nodes nodes(space, facet_nodes);
+  const auto points = [&]() -> mesh::NodeValues {
+    return [&, geometry = std::vector<mesh::CellGeometry>(nodes.geometry.begin(), nodes.geometry.end())](
+               std::int64_t facet, std::span<double> values) mutable {
+      const mesh::BoundaryFacet at = boundary[facet].facet;
+      geometry[at.facet].move_to(space.mesh(), at.cell);
+      std::ranges::copy(geometry[at.facet].all_points(), values.begin());
+    };
+  };
+  std::vector<mesh::CellwiseField> fields;
+  std::vector<BoundaryFlux> fluxes;
+  fluxes.reserve(solutions.size());  // what is written of them points there
+  for (std::size_t i = 0; i < solutions.size(); ++i) {
+    const Load& load = problem_->loads()[i];
+    const std::span<const double> dofs = solutions[i];
+    const auto u = [&, dofs]() -> mesh::NodeValues {
+      return [&, dofs](std::int64_t facet, std::span<double> values) {
+        const mesh::BoundaryFacet at = boundary[facet].facet;
+        const std::vector<int>& of_facet = space.facet_nodes(at.facet);
+        Eigen::VectorXd coefficients(static_cast<Eigen::Index>(of_facet.size()));
+        for (std::size_t a = 0; a < of_facet.size(); ++a)
+          coefficients[static_cast<Eigen::Index>(a)] = dofs[space.dofs(at.cell)[of_facet[a]]];
+        Eigen::Map<Eigen::VectorXd>(values.data(), std::ssize(values)).noalias() = nodes.basis[at.facet] * coefficients;
+      };
+    };
+    const BoundaryFlux& flux = fluxes.emplace_back(*problem_, load, dofs);
+    const auto outflow = [&]() -> mesh::NodeValues {
+      return [&, evaluator = std::make_shared<operators::FacetEvaluator>(space, problem_->form().quadrature)](
+                 std::int64_t facet, std::span<double> values) {
+        const mesh::BoundaryFacet at = boundary[facet].facet;
+        evaluator->move_to(at);
+        const Eigen::Map<const Eigen::VectorXd> measures(evaluator->measures().data(), evaluator->points());
+        const Eigen::MatrixXd phi = evaluator->values()(Eigen::all, space.facet_nodes(at.facet));
+        const Eigen::MatrixXd mass = phi.transpose() * measures.asDiagonal() * phi;
+        const std::span<const double> all = flux.moments(facet);
+        const Eigen::Map<const Eigen::VectorXd> moments(all.data(), std::ssize(all));
+        Eigen::Map<Eigen::VectorXd>(values.data(), std::ssize(values)).noalias() =
+            -nodes.basis[at.facet] * mass.llt().solve(moments);
+      };
+    };
+    fields.push_back({name_in_file(OutputField::u, false, case_->solution, load.name()), u, 1, case_->solution.unit});
+    fields.push_back({load.name().empty() ? "normal_flux" : "normal_flux_" + load.name(), outflow, 1});
+  }
+  const std::vector<std::int32_t> groups = group_of_facets();
+  std::vector<std::int32_t> regions;
+  for (const ConditionedFacet& at : boundary) regions.push_back(space.mesh().cell_regions[at.facet.cell]);
+  const std::vector<mesh::CellField> cell_fields{{"group", groups}, {"region", regions}};
+  mesh::write_vtu(stream, {type, std::ssize(boundary), static_cast<int>(facet_nodes.cols()), points}, fields,
+                  cell_fields, names_of_parts(space.mesh()));
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <Eigen/Dense>
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <vector>
+
+#include "mesh/vtu.hpp"
+#include "solver/case/case.hpp"
+#include "solver/problem/problem.hpp"
+
+namespace femcg::solver {
+
+/// The names that the numbers of regions and boundary groups stand for: region_names and group_names.
+std::vector<mesh::TextField> names_of_parts(const mesh::Mesh& mesh);
+
+/// boundary.vtu: every facet of the boundary as a VTK Lagrange cell of the solution's degree, its nodes such that the
+/// right-hand rule gives the outward normal in space.
+///
+/// It has u and normal_flux = -kappa du/dn, what flows out, of each load: the consistent flux (BoundaryFlux), on each
+/// facet the polynomial v of the solution's degree with integral of v phi_i = its moments, so that it has the integral
+/// that the table of groups has, with the opposite sign. A cell has the number of its group (of the first of several,
+/// -1 of none) and of its region.
+class BoundaryFile {
+ public:
+  /// Case and problem must outlive it.
+  BoundaryFile(const Case& resolved, const Problem& problem);
+
+  /// Of the solutions of the first loads.
+  void write(std::ostream& stream, std::span<const std::vector<double>> solutions) const;
+
+ private:
+  struct Nodes;
+
+  std::vector<std::int32_t> group_of_facets() const;
+
+  const Case* case_;
+  const Problem* problem_;
+};
+
+}  // namespace femcg::solver
