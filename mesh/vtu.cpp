@@ -152,6 +152,56 @@ CompressedArray evaluated(const SeparateCells& cells, int components, const std:
   });
 }
 
+/// What a field writes cell by cell, at the dofs: dofs x components.
+std::vector<double> shared(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
+                           const CellwiseField& field) {
+  const std::vector<int> order = lattice_nodes_in_vtk_order(space.basis().lattice());
+  std::vector<double> result(std::size_t(space.dof_count()) * field.components);
+  FirstFailure failure;
+#pragma omp parallel
+  {
+    NodeValues evaluate;
+    std::vector<double> values;
+    failure.guard(FirstFailure::preparation, [&] {
+      evaluate = field.make();
+      values.resize(order.size() * field.components);
+    });
+#pragma omp for
+    for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
+      failure.guard(cell, [&] {
+        evaluate(cell, values);
+        for (std::size_t k = 0; k < order.size(); ++k)
+          if (const std::int64_t dof = space.dofs(cell)[order[k]]; first_cell[dof] == cell)
+            std::copy_n(values.begin() + static_cast<std::int64_t>(k) * field.components, field.components,
+                        result.begin() + dof * field.components);
+      });
+  }
+  failure.rethrow();
+  return result;
+}
+
+/// The points and cells of a space.
+VtuGrid grid_of(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
+                std::span<const TextField> text_fields) {
+  const LagrangeBasis lattice(space.mesh().shape, space.degree(), NodeFamily::equispaced);
+  VtuGrid grid(space.dof_count(), space.mesh().cell_count());
+  for (const TextField& field : text_fields) grid.add_texts(field.name, field.texts);
+  grid.open("Points");
+  grid.add("Float64", "Points", 3, compress(lattice_points(space, first_cell, lattice.nodes())));
+  grid.close("Points");
+  add_cells(grid, space);
+  return grid;
+}
+
+/// Adds all fields as `array` makes their values.
+template <class Array>
+void add_point_data(VtuGrid& grid, std::span<const CellwiseField> fields, const Array& array) {
+  const auto scalars = std::ranges::find(fields, 1, &CellwiseField::components);
+  grid.open("PointData", scalars == fields.end() ? "" : scalars->name);
+  for (const CellwiseField& field : fields) grid.add("Float64", field.name, field.components, array(field), field.unit);
+  grid.close("PointData");
+}
+
 }  // namespace
 
 std::uint8_t vtk_cell_type(CellShape shape) {
@@ -178,26 +228,27 @@ Eigen::MatrixXd vtk_lagrange_points_of_curve(int degree) {
 
 void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const PointField> point_fields,
                std::span<const CellField> cell_fields, std::span<const TextField> text_fields) {
-  const Mesh& mesh = space.mesh();
   for (const PointField& field : point_fields)
     if (std::ssize(field.values) != space.dof_count())
       throw std::invalid_argument("field " + field.name + " has not one value a degree of freedom");
-
-  const LagrangeBasis lattice(mesh.shape, space.degree(), NodeFamily::equispaced);
+  const LagrangeBasis lattice(space.mesh().shape, space.degree(), NodeFamily::equispaced);
   const Eigen::MatrixXd basis = space.basis().values(lattice.nodes());
   const std::vector<std::int32_t> first_cell = first_cells(space);
-
-  VtuGrid grid(space.dof_count(), mesh.cell_count());
-  for (const TextField& field : text_fields) grid.add_texts(field.name, field.texts);
-  grid.open("Points");
-  grid.add("Float64", "Points", 3, compress(lattice_points(space, first_cell, lattice.nodes())));
-  grid.close("Points");
-  add_cells(grid, space);
+  VtuGrid grid = grid_of(space, first_cell, text_fields);
   grid.open("PointData", point_fields.empty() ? "" : point_fields.front().name);
   for (const PointField& field : point_fields)
     grid.add("Float64", field.name, 1, compress(lattice_values(space, first_cell, basis, field.values)), field.unit);
   grid.close("PointData");
-  add_cell_fields(grid, cell_fields, mesh.cell_count());
+  add_cell_fields(grid, cell_fields, space.mesh().cell_count());
+  grid.write(stream);
+}
+
+void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const CellwiseField> fields,
+               std::span<const CellField> cell_fields, std::span<const TextField> text_fields) {
+  const std::vector<std::int32_t> first_cell = first_cells(space);
+  VtuGrid grid = grid_of(space, first_cell, text_fields);
+  add_point_data(grid, fields, [&](const CellwiseField& field) { return compress(shared(space, first_cell, field)); });
+  add_cell_fields(grid, cell_fields, space.mesh().cell_count());
   grid.write(stream);
 }
 
@@ -210,11 +261,8 @@ void write_vtu(std::ostream& stream, const SeparateCells& cells, std::span<const
   grid.close("Points");
   add_cells(grid, cells.count, cells.nodes, cells.vtk_type,
             [](std::int64_t first, std::span<std::int64_t> block) { std::iota(block.begin(), block.end(), first); });
-  const auto scalars = std::ranges::find(fields, 1, &CellwiseField::components);
-  grid.open("PointData", scalars == fields.end() ? "" : scalars->name);
-  for (const CellwiseField& field : fields)
-    grid.add("Float64", field.name, field.components, evaluated(cells, field.components, field.make), field.unit);
-  grid.close("PointData");
+  add_point_data(grid, fields,
+                 [&](const CellwiseField& field) { return evaluated(cells, field.components, field.make); });
   add_cell_fields(grid, cell_fields, cells.count);
   grid.write(stream);
 }

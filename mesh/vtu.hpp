@@ -32,7 +32,7 @@ struct TextField {
 /// Writes the numbers at the nodes of a cell, in VTK's order: nodes x components, row by row. May keep scratch memory.
 using NodeValues = std::function<void(std::int64_t cell, std::span<double> values)>;
 
-/// A field that may jump from a cell to the next. Nothing is stored: it is computed while it is written.
+/// A field given cell by cell, which may jump from one to the next. It is computed while it is written.
 struct CellwiseField {
   std::string name;
   std::function<NodeValues()> make;  ///< called by each thread
@@ -66,6 +66,10 @@ void write_vtu(const std::filesystem::path& file, const FunctionSpace& space, st
                std::span<const CellField> cell_fields);
 /// The same to a stream.
 void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const PointField> point_fields,
+               std::span<const CellField> cell_fields, std::span<const TextField> text_fields = {});
+
+/// The same of fields that are continuous on the cells of the space; what the first of a point's cells says is written.
+void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const CellwiseField> fields,
                std::span<const CellField> cell_fields, std::span<const TextField> text_fields = {});
 
 /// Writes a grid of cells that share no points, likewise. Memory is needed for the file as it is compressed, and

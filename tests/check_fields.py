@@ -1,6 +1,7 @@
 """Reads with VTK what `femcg run` wrote, and prints or checks it.
 
     check_fields.py names FILE                      the arrays: section, name, components, unit; in the order of the file
+    check_fields.py points FILE                     the number of points
     check_fields.py values FILE ARRAY EXPRESSION... an array at the points is, component by component, such an
                                                     expression in x, y, z and the functions of math
     check_fields.py boundary FILE RESULT [EXPRESSION]
@@ -33,6 +34,10 @@ def names(path):
                 continue
             unit = array.GetInformation().Get(vtk.vtkDataArray.UNITS_LABEL())
             print(f"{section} {array.GetName()} {array.GetNumberOfComponents()}{f' in {unit}' if unit else ''}")
+
+
+def points(path):
+    print(read(path).GetNumberOfPoints())
 
 
 def values(path, name, *expressions):
@@ -94,4 +99,4 @@ def boundary(path, result, expression=None):
 
 
 if __name__ == "__main__":
-    {"names": names, "values": values, "boundary": boundary}[sys.argv[1]](*sys.argv[2:])
+    {"names": names, "points": points, "values": values, "boundary": boundary}[sys.argv[1]](*sys.argv[2:])

@@ -66,11 +66,26 @@ TEST_CASE("gradients and fluxes in a file are those of a polynomial, at the node
             checks));
     INFO(result.err);
     CHECK(result.status == 0);
+    const Result shared = shell(
+        run("mesh: {box: {cells: " + cells + ", cell: " + cell + ", distort: 0.1}}\ndegree: " + degree + "\n" + solved,
+            "--set output.fields=[u,recovered_flux] " + vtk(vtu + "recovered_flux '-3*(2*x + y)' '3*(1 - x)' 0") +
+                vtk(vtu + "recovered_flux_magnitude '3*hypot(2*x + y, 1 - x)'") + vtk(vtu + "u 'x*x + x*y - y'")));
+    INFO(shared.err);
+    CHECK(shared.status == 0);
     CHECK(result.out ==
           "point flux 3\npoint flux_magnitude 1\npoint gradient 3\npoint gradient_magnitude 1\n"
           "point recovered_flux 3\npoint recovered_flux_magnitude 1\npoint recovered_gradient 3\n"
           "point recovered_gradient_magnitude 1\npoint u 1\npoint exact 1\npoint error 1\ncell region 1\n");
   }
+}
+
+TEST_CASE("cells share points as far as the fields are continuous") {
+  const auto points = [](const std::string& fields) {
+    return shell(run(plate + "output: {fields: " + fields + "}\n", vtk("points made/solution.vtu"))).out;
+  };
+  CHECK(points("[u]") == "63\n");
+  CHECK(points("[u, recovered_flux]") == "63\n");
+  CHECK(points("[recovered_gradient, flux]") == "108\n");  // 12 cells of 9
 }
 
 TEST_CASE("each load has fields of its own, and they are those of its case alone") {

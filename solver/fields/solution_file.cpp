@@ -37,9 +37,7 @@ bool SolutionFile::wants(OutputField field) const {
   return std::ranges::find(case_->output.fields, field) != case_->output.fields.end();
 }
 
-bool SolutionFile::jumps() const {
-  return std::ranges::any_of(case_->output.fields, [](OutputField field) { return field != OutputField::u; });
-}
+bool SolutionFile::jumps() const { return wants(OutputField::gradient) || wants(OutputField::flux); }
 
 /// The form has it at quadrature points alone, which lie inside the cells.
 void SolutionFile::check_diffusion_at_nodes() const {
@@ -123,12 +121,7 @@ std::vector<mesh::TextField> SolutionFile::names() const {
   return names_of_parts(problem_->form().space->mesh());
 }
 
-void SolutionFile::write(std::ostream& stream) const {
-  const std::vector<mesh::CellField> cell_fields{{"region", problem_->form().space->mesh().cell_regions}};
-  jumps() ? write_separate(stream, cell_fields) : write_shared(stream, cell_fields);
-}
-
-void SolutionFile::write_shared(std::ostream& stream, std::span<const mesh::CellField> cell_fields) const {
+std::vector<mesh::PointField> SolutionFile::solutions_at_dofs() const {
   const SolutionLabel& label = case_->solution;
   std::vector<mesh::PointField> fields;
   for (std::size_t i = 0; i < solutions_.size(); ++i)
@@ -138,7 +131,7 @@ void SolutionFile::write_shared(std::ostream& stream, std::span<const mesh::Cell
     fields.push_back({"exact", exact_, label.unit});
     fields.push_back({"error", error_, label.unit});
   }
-  mesh::write_vtu(stream, *problem_->form().space, fields, cell_fields, names());
+  return fields;
 }
 
 void SolutionFile::add_load(std::size_t load, std::vector<mesh::CellwiseField>& fields) const {
@@ -172,7 +165,7 @@ void SolutionFile::add_load(std::size_t load, std::vector<mesh::CellwiseField>& 
   }
 }
 
-void SolutionFile::write_separate(std::ostream& stream, std::span<const mesh::CellField> cell_fields) const {
+std::vector<mesh::CellwiseField> SolutionFile::all_fields() const {
   const mesh::FunctionSpace& space = *problem_->form().space;
   const CellFields make(space);
   std::vector<mesh::CellwiseField> fields;
@@ -181,7 +174,18 @@ void SolutionFile::write_separate(std::ostream& stream, std::span<const mesh::Ce
     fields.push_back({"exact", make.function(space, {exact_}), 1, case_->solution.unit});
     fields.push_back({"error", make.function(space, {error_}), 1, case_->solution.unit});
   }
-  mesh::write_vtu(stream, make.cells(), fields, cell_fields, names());
+  return fields;
+}
+
+void SolutionFile::write(std::ostream& stream) const {
+  const mesh::FunctionSpace& space = *problem_->form().space;
+  const std::vector<mesh::CellField> cell_fields{{"region", space.mesh().cell_regions}};
+  if (jumps())
+    mesh::write_vtu(stream, CellFields(space).cells(), all_fields(), cell_fields, names());
+  else if (recovery_)
+    mesh::write_vtu(stream, recovery_->space(), all_fields(), cell_fields, names());
+  else
+    mesh::write_vtu(stream, space, solutions_at_dofs(), cell_fields, names());
 }
 
 }  // namespace femcg::solver

@@ -14,8 +14,9 @@ namespace femcg::solver {
 
 /// The fields of solution.vtu, which output.fields names.
 ///
-/// Of u alone the points are those of the space. With any other field every cell has points of its own, on which grad u
-/// and the flux -kappa grad u are what the cell has; vectors have their magnitudes beside them.
+/// Cells share points as far as all fields are continuous: everywhere with u alone, within regions with recovered
+/// fields. With grad u or the flux -kappa grad u, which are what each cell has, every cell has points of its own.
+/// Vectors have their magnitudes beside them.
 class SolutionFile {
  public:
   /// Case and problem must outlive it. Throws InputError where the diffusion is not finite at a node at which the flux
@@ -39,8 +40,8 @@ class SolutionFile {
   void check_diffusion_at_nodes() const;
   std::vector<Recovered> recover(std::span<const double> solution);
   std::vector<mesh::TextField> names() const;
-  void write_shared(std::ostream& stream, std::span<const mesh::CellField> cell_fields) const;
-  void write_separate(std::ostream& stream, std::span<const mesh::CellField> cell_fields) const;
+  std::vector<mesh::PointField> solutions_at_dofs() const;
+  std::vector<mesh::CellwiseField> all_fields() const;
   void add_load(std::size_t load, std::vector<mesh::CellwiseField>& fields) const;
 
   const Case* case_;
