@@ -28,7 +28,7 @@ def parse_arguments():
     parser.add_argument("picture", help="the .png file to write")
     parser.add_argument("--field", help="point or cell field to draw (default: the file's first point field)")
     parser.add_argument("--title", help="text above the picture")
-    parser.add_argument("--label", help="text at the colour bar (default: the field)")
+    parser.add_argument("--label", help="text at the colour bar (default: the field and its unit)")
     parser.add_argument("--range", metavar="LOW,HIGH", help="values at the ends of the colour bar")
     parser.add_argument("--view", metavar="AZIMUTH,ELEVATION", default="-60,35",
                         help="of the eye, in degrees (3D; default -60,35; give it as --view=-60,35)")
@@ -76,6 +76,12 @@ def choose_field(grid, name):
         if name and data.HasArray(name):
             return name, data
     sys.exit(f"render_vtu.py: no field {name}; there are: {', '.join(names) or 'none'}")
+
+
+def label_of(array):
+    """The field's name, and its unit where the file has one."""
+    unit = array.GetInformation().Get(vtk.vtkDataArray.UNITS_LABEL())
+    return f"{array.GetName()} in {unit}" if unit else array.GetName()
 
 
 def boundary_of(grid):
@@ -277,7 +283,7 @@ def main():
 
     frame = vtk.vtkRenderer()
     frame.SetBackground(1, 1, 1)
-    frame.AddViewProp(colour_bar(colours, arguments.label or name, letters))
+    frame.AddViewProp(colour_bar(colours, arguments.label or label_of(data.GetArray(name)), letters))
     if arguments.title:
         frame.AddViewProp(heading(arguments.title, letters * 3 // 2))
 
