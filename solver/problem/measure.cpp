@@ -167,11 +167,6 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh) {
   return located;
 }
 
-double Balance::relative_error() const {
-  const double moves = std::max(in + sources, out + sinks);
-  return moves > 0 ? (in + sources - out - sinks) / moves : 0;
-}
-
 Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
   Quantities quantities;

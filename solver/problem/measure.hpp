@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -31,7 +32,10 @@ struct Balance {
 
   /// in + sources - out - sinks over the larger of the two sums; 0 where nothing moves. A matter of the tolerance of
   /// CG alone, since the fluxes are the consistent ones.
-  double relative_error() const;
+  double relative_error() const {
+    const double moves = std::max(in + sources, out + sinks);
+    return moves > 0 ? (in + sources - out - sinks) / moves : 0;
+  }
 };
 
 /// What is measured of a solution.
