@@ -260,6 +260,25 @@ TEST_CASE("a run that does not fit ends with status 3; in a comparison the next 
   CHECK(records[1]["comparison"]["status"] == "timed");
 }
 
+TEST_CASE("more right-hand sides than fit end in a sentence, and fewer are timed" * limits_addresses()) {
+  // 360,000 unknowns: CG takes 750 MB for 32 right-hand sides, 60 MB for two; the copy bandwidth is measured in 270 MB.
+  const std::string square =
+      " $cases/minimal.yaml --device cpu --threads 1 --set mesh.box.cells=[600,600] --set equation.source=1 ";
+  constexpr double beside_program = 640 * megabyte;
+  const std::string limit = fmt::format("ulimit -v {:.0f}\n", (addresses_of_program + beside_program) / 1024);
+  const tests::Result compare = tests::shell(limit + "$femcg compare" + square +
+                                             "--operators csr --iterations 3 --repetitions 2 --right-hand-sides 2,32 "
+                                             "--quiet && cat results/minimal/compare.json");
+  INFO(compare.err);
+  REQUIRE(compare.status == 0);
+  const auto records = nlohmann::json::parse(compare.out);
+  REQUIRE(records.size() == 3);
+  CHECK(records[0]["comparison"]["status"] == "timed");
+  CHECK(records[1]["comparison"]["status"] == "timed");
+  CHECK(records[2]["comparison"]["status"] == "failed");
+  CHECK(records[2]["comparison"]["reason"].get<std::string>().starts_with("CG for 32 right-hand sides needs about "));
+}
+
 TEST_CASE("a solution is not lost where the arrays that measure the copy bandwidth do not fit" * limits_addresses()) {
   const std::string square = " $cases/minimal.yaml --device cpu --threads 1 --set equation.source=1 ";
   constexpr double beside_program = 200 * megabyte;  // the two arrays take 270 MB

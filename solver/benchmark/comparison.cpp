@@ -248,7 +248,7 @@ void Comparing<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResul
   row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
   if (system_.load != nullptr) require_loop(row.record.memory, user);
   require_memory(row.record.memory,
-                 several ? fmt::format("it needs, with {} right-hand sides,", row.right_hand_sides) : "it");
+                 several ? fmt::format("CG for {} right-hand sides", row.right_hand_sides) : "it");
 }
 
 /// Holds the product of a row's right-hand sides against the reference.
