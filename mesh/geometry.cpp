@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "mesh/vector_register.hpp"
+
 namespace femcg::mesh {
+
+namespace {
+
+constexpr int lanes = register_bytes / static_cast<int>(sizeof(double));  ///< points that are worked on together
+
+}  // namespace
 
 GeometryTables::GeometryTables(const Mesh& mesh, const Eigen::MatrixXd& points) {
   const LagrangeBasis basis(mesh.shape, mesh.order, NodeFamily::equispaced);

@@ -35,8 +35,6 @@ class CellGeometry {
   void inverse(int q, double* inverse) const;
 
  private:
-  static constexpr int lanes = 8;  ///< points that are worked on together
-
   template <int d>
   void move_to_nodes();
 

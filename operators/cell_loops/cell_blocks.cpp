@@ -10,12 +10,14 @@ namespace femcg::operators {
 
 namespace {
 
-/// Batches a block: many blocks for many threads, but few enough unknowns for a core's L2 cache, and for
-/// 16-bit places.
+/// Batches a block: many blocks for many threads, but not so small that most of their unknowns are shared, and few
+/// enough unknowns for a core's L2 cache, and for 16-bit places.
 std::int32_t batches_per_block(std::int32_t batches, int lanes, int dofs) {
+  constexpr int least = 64 / mesh::register_bytes;
   const std::int32_t for_threads = batches / 128;
   const std::int32_t for_cache = 16384 / (lanes * dofs);
-  return std::clamp(std::min(for_threads, for_cache), 1, std::numeric_limits<std::uint16_t>::max() / (lanes * dofs));
+  return std::clamp(std::min(for_threads, for_cache), least,
+                    std::numeric_limits<std::uint16_t>::max() / (lanes * dofs));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "mesh/vector_register.hpp"
 #include "operators/backend/columns.hpp"
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/simd.hpp"
@@ -19,10 +20,10 @@
 
 namespace femcg::operators {
 
-/// One number for each of the cells that are worked on together: a full cache line, and one or two vector registers.
+/// One number for each of the cells that are worked on together: a register.
 template <std::floating_point T>
 struct LanesOf {
-  using type [[gnu::vector_size(64)]] = T;
+  using type [[gnu::vector_size(mesh::register_bytes)]] = T;
 };
 template <std::floating_point T>
 using Lanes = typename LanesOf<T>::type;
@@ -40,7 +41,7 @@ using Lanes = typename LanesOf<T>::type;
 template <std::floating_point T>
 class CellBlocks {
  public:
-  static constexpr int lanes = static_cast<int>(64 / sizeof(T));
+  static constexpr int lanes = static_cast<int>(mesh::register_bytes / sizeof(T));
 
   struct Block {
     std::int32_t first_batch, last_batch;       ///< [first, last)

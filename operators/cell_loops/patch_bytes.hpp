@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "mesh/vector_register.hpp"
 #include "operators/cell_loops/cell_patches.hpp"
 #include "operators/cell_loops/conflict_resolution.hpp"
 #include "operators/footprint.hpp"
@@ -24,11 +25,11 @@ struct PatchBytes {
 PatchBytes bytes_of_patches(const BilinearForm& form, PlaceLayout layout, ConflictResolution resolution,
                             std::int64_t value_bytes);
 
-/// On the host: `words` numbers per cell under that name, in batches of a cache line of cells, and what a cell needs to
+/// On the host: `words` numbers per cell under that name, in batches of a register of cells, and what a cell needs to
 /// find its unknowns, at most.
 template <std::floating_point T>
 std::vector<StoredArray> arrays_of_cells(const BilinearForm& form, std::string_view name, std::int64_t words) {
-  constexpr std::int64_t lanes = 64 / sizeof(T);
+  constexpr std::int64_t lanes = mesh::register_bytes / sizeof(T);
   const std::int64_t cells = (form.cells() + lanes - 1) / lanes * lanes;
   const std::int64_t places = cells * form.dofs_per_cell();
   // Each unknown is listed by its block of cells, those that blocks share more than once.
