@@ -45,7 +45,7 @@ TEST_CASE("--version and --help go to standard output") {
 }
 
 TEST_CASE("a wrong command line is one line and status 2") {
-  check_refused("", "a command is missing: run, compare, matrix, report, check, list or info");
+  check_refused("", "a command is missing: run, compare, matrix, report, mesh, check, list or info");
   check_refused("rnu case.yaml", "unknown command 'rnu'; did you mean 'run'?");
   check_refused("chek --operator csr", "unknown command 'chek'; did you mean 'check'?");
   check_refused("run", "a case file is missing");

@@ -16,6 +16,7 @@
 #include "operators/backend/memory.hpp"
 #include "solver/case/case.hpp"
 #include "solver/compare.hpp"
+#include "solver/inspect.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/report/stored_report.hpp"
@@ -55,6 +56,8 @@ struct CommandLine {
   std::optional<std::string> op, device, threads, output;
   std::optional<std::string> operators, iterations, repetitions, right_hand_sides, baseline;  // compare and matrix
   std::string matrix_file, precision = "double", order = "given";           // matrix
+  std::string mesh_file;                                                    // mesh
+  std::optional<std::string> size, order_of_cells;                          // mesh
   std::vector<std::string> comparison_files;                                // report
   bool quiet = false, no_progress = false, measure = false;
 };
@@ -67,11 +70,15 @@ void add_common_options(CLI::App& command, CommandLine& line) {
   command.add_flag("--no-progress", line.no_progress, "no live line on standard error");
 }
 
-void add_case_options(CLI::App& command, CommandLine& line) {
-  command.add_option("CASE", line.case_file, "case file (YAML)");
+void add_set_option(CLI::App& command, CommandLine& line) {
   command.add_option("--set", line.sets, "KEY.PATH=VALUE wins over the file, e.g. --set mesh.box.cells=[128,128]")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+}
+
+void add_case_options(CLI::App& command, CommandLine& line) {
+  command.add_option("CASE", line.case_file, "case file (YAML)");
+  add_set_option(command, line);
   command.add_option("--operator", line.op, "one operator; see femcg list operators")->type_name("NAME");
   add_common_options(command, line);
 }
@@ -108,6 +115,15 @@ void add_matrix_options(CLI::App& command, CommandLine& line) {
   add_common_options(command, line);
 }
 
+void add_mesh_options(CLI::App& command, CommandLine& line) {
+  command.add_option("FILE", line.mesh_file, "mesh (.msh), geometry (.geo, .step, .brep, .iges) or case (.yaml)");
+  command.add_option("--size", line.size, "mesh.size: of a cell, for geometry")->type_name("LENGTH");
+  command.add_option("--order", line.order_of_cells, "mesh.order: geometric order of the cells, for geometry")
+      ->type_name("N");
+  add_set_option(command, line);
+  add_common_options(command, line);
+}
+
 void add_report_options(CLI::App& command, CommandLine& line) {
   command.add_option("FILE", line.comparison_files, "compare.json, one or several")->type_name("...");
   command.add_option("--output", line.output, "the page (default: report.html beside the first file)")
@@ -137,6 +153,8 @@ std::vector<Override> case_overrides(const CommandLine& line, bool comparing) {
   if (comparing) list = comparison_overrides(line);
   if (line.op && !comparing) list.push_back({"solver.operator", *line.op, "--operator"});
   if (line.device && !comparing) list.push_back({"solver.device", *line.device, "--device", true});
+  if (line.size) list.push_back({"mesh.size", *line.size, "--size"});
+  if (line.order_of_cells) list.push_back({"mesh.order", *line.order_of_cells, "--order"});
   if (line.output) list.push_back({"output.directory", *line.output, "--output", true});
   for (const std::string& set : line.sets) {
     const std::size_t equals = set.find('=');
@@ -199,6 +217,16 @@ ExitStatus run_or_check(bool solve, const CommandLine& line) {
   return ExitStatus::done;
 }
 
+ExitStatus inspect_mesh(const CommandLine& line) {
+  if (line.mesh_file.empty()) throw InputError("a file is missing, such as femcg mesh part.step");
+  std::vector<Override> overrides = case_overrides(line, false);
+  const fs::path suffix = fs::path(line.mesh_file).extension();
+  if (suffix == ".yaml" || suffix == ".yml")
+    return femcg::solver::inspect_mesh(femcg::solver::read_case(line.mesh_file, overrides), console_of(line));
+  overrides.insert(overrides.begin(), {"mesh.file", line.mesh_file, "FILE", true});
+  return femcg::solver::inspect_mesh(femcg::solver::read_mesh_case(overrides), console_of(line));
+}
+
 std::optional<femcg::solver::Baseline> baseline_of(const CommandLine& line) {
   return line.baseline ? std::optional<femcg::solver::Baseline>(std::in_place, *line.baseline) : std::nullopt;
 }
@@ -250,6 +278,7 @@ ExitStatus execute(int argc, char** argv) {
   CLI::App& matrix = *app.add_subcommand(
       "matrix", "check and time operators against each other on a matrix from a file, with no mesh");
   CLI::App& report_page = *app.add_subcommand("report", "make the page of comparisons from their compare.json");
+  CLI::App& mesh = *app.add_subcommand("mesh", "show what is in a mesh or geometry: regions, faces, quality, groups");
   CLI::App& check = *app.add_subcommand("check", "validate a case without solving; print it with every default");
   CLI::App& list = *app.add_subcommand("list", "show what this build offers");
   CLI::App& info = *app.add_subcommand("info", "show version, build, threads, devices and the copy bandwidth kept");
@@ -258,13 +287,14 @@ ExitStatus execute(int argc, char** argv) {
   add_comparison_options(compare_case, line);
   add_matrix_options(matrix, line);
   add_report_options(report_page, line);
+  add_mesh_options(mesh, line);
   add_case_options(check, line);
   info.add_flag("--measure", line.measure, "measure the copy bandwidth, and keep it for later runs");
   for (CLI::App* each : {&run, &check})
     each->add_option("--device", line.device, "solver.device: auto, cpu, cuda, or cuda:1 for a GPU by its number")
         ->type_name("NAME");
   list.add_option("TOPIC", line.topic, femcg::solver::alternatives(femcg::tools::list_topics()) + "; default all");
-  for (CLI::App* each : {&app, &run, &compare_case, &matrix, &report_page, &check, &list, &info}) {
+  for (CLI::App* each : {&app, &run, &compare_case, &matrix, &report_page, &mesh, &check, &list, &info}) {
     each->set_version_flag("--version", femcg::tools::version(), "print the version");
     each->allow_extras();  // ours to report, with the nearest known name
   }
@@ -286,6 +316,7 @@ ExitStatus execute(int argc, char** argv) {
   if (compare_case) return compare(line);
   if (matrix) return compare_matrix(line);
   if (report_page) return report(line);
+  if (mesh) return inspect_mesh(line);
   if (info) print(femcg::tools::info(line.measure));
   if (list) print(femcg::tools::list(line.topic));
   return run || check ? run_or_check(static_cast<bool>(run), line) : ExitStatus::done;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -61,6 +62,25 @@ void write_groups(SharedWriter& writer) {
     writer.number(tag);
     writer.text(name.empty() ? std::to_string(tag) : name);
     writer.array(std::span(entities));
+  }
+}
+
+/// Of solids in a STEP file that is the last part of "Shapes/assembly/1/part".
+void write_names(SharedWriter& writer) {
+  gmsh::vectorpair entities;
+  gmsh::model::getEntities(entities);
+  std::map<std::pair<int, int>, std::string> names;
+  for (const auto& [dimension, tag] : entities) {
+    std::string name;
+    gmsh::model::getEntityName(dimension, tag, name);
+    name.erase(0, name.rfind('/') + 1);
+    if (!name.empty()) names[{dimension, tag}] = name;
+  }
+  writer.number(static_cast<std::int64_t>(names.size()));
+  for (const auto& [entity, name] : names) {
+    writer.number(entity.first);
+    writer.number(entity.second);
+    writer.text(name);
   }
 }
 
@@ -130,6 +150,7 @@ void write_raw_mesh(const std::vector<std::string>& remarks, SharedWriter& write
   writer.number(static_cast<std::int64_t>(remarks.size()));
   for (const std::string& remark : remarks) writer.text(remark);
   write_groups(writer);
+  write_names(writer);
   int dimension = 3;
   if (types_of_blocks(dimension).empty()) dimension = 2;
   const std::vector<int> of_cells = types_of_blocks(dimension), of_facets = types_of_blocks(dimension - 1);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <stdexcept>
+#include <utility>
 
 #include "mesh/curved_cells.hpp"
 #include "mesh/geometry.hpp"
@@ -104,18 +106,21 @@ void validate_geometry_mesh(Mesh& mesh) {
   }
 }
 
-Mesh read(const GmshOptions& options) {
+/// What a mesh is made from: how many nodes a file declares, since Gmsh keeps quiet about those of format 2 that no
+/// element uses.
+using Convert = std::function<Mesh(const RawMesh& raw, std::size_t declared_nodes)>;
+
+Mesh read_as(const GmshOptions& options, const Convert& convert) {
   check_options(options);
   if (!is_mesh_file(options.file)) {
     check_commands(options.file);
-    Mesh mesh = to_mesh(gmsh_raw_mesh(options), options);
+    Mesh mesh = convert(gmsh_raw_mesh(options), 0);
     check_shape(options, mesh);
     validate_geometry_mesh(mesh);
     return mesh;
   }
   MshContents contents = check_msh_file(options.file);
-  // Gmsh keeps quiet about nodes of format 2 that no element uses.
-  Mesh mesh = to_mesh(gmsh_raw_mesh(options, contents.partitions), options, contents.nodes);
+  Mesh mesh = convert(gmsh_raw_mesh(options, contents.partitions), contents.nodes);
   mesh.remarks.insert(mesh.remarks.begin(), contents.remarks.begin(), contents.remarks.end());
   validate(mesh);
   remark_ignored_options(options, mesh);
@@ -124,16 +129,31 @@ Mesh read(const GmshOptions& options) {
   return mesh;
 }
 
+Mesh read(const GmshOptions& options, const Convert& convert) {
+  try {
+    return read_as(options, convert);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(fmt::format("{}: {}", options.file.string(), error.what()));
+  }
+}
+
 }  // namespace
 
 bool gmsh_available() { return true; }
 
 Mesh read_gmsh(const GmshOptions& options) {
-  try {
-    return read(options);
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(fmt::format("{}: {}", options.file.string(), error.what()));
-  }
+  return read(options, [&](const RawMesh& raw, std::size_t nodes) { return to_mesh(raw, options, nodes); });
+}
+
+EntityMesh read_gmsh_entities(const GmshOptions& options) {
+  EntityMesh made;
+  made.mesh = read(options, [&](const RawMesh& raw, std::size_t nodes) {
+    EntityMesh by_entity = to_entity_mesh(raw, options, nodes);
+    made.regions = std::move(by_entity.regions);
+    made.faces = std::move(by_entity.faces);
+    return std::move(by_entity.mesh);
+  });
+  return made;
 }
 
 }  // namespace femcg::mesh

@@ -28,6 +28,20 @@ struct GmshOptions {
   std::map<std::string, GroupRule> groups;
 };
 
+/// An elementary entity of a geometry or mesh: one solid, one surface or, in the plane, one curve.
+struct Entity {
+  int tag = 0;                      ///< Gmsh's number of it, which rules name it by
+  std::string name;                 ///< that the file gives, as STEP files do; empty where there is none
+  std::vector<std::string> groups;  ///< that it belongs to: physical groups, and rules that match it
+};
+
+/// A mesh by its entities instead of its groups.
+struct EntityMesh {
+  Mesh mesh;                    ///< region r is regions[r]; boundary group b is faces[b], also where it lies inside
+  std::vector<Entity> regions;  ///< by tag
+  std::vector<Entity> faces;    ///< of one dimension less, by tag; those with elements that are facets of cells
+};
+
 /// Whether this build can read and make meshes with Gmsh, and its version.
 bool gmsh_available();
 std::string gmsh_version();
@@ -44,5 +58,8 @@ std::string gmsh_version();
 /// Gmsh works in a process of its own, with the memory that is free and no more, and without means to run programs: a
 /// .geo file is a program, but ends that process at worst. It may still write files (Save, Print).
 Mesh read_gmsh(const GmshOptions& options);
+
+/// The same by entities. Rules in `options.groups` that match nothing are remarked on instead.
+EntityMesh read_gmsh_entities(const GmshOptions& options);
 
 }  // namespace femcg::mesh

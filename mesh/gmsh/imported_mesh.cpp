@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "mesh/gmsh/entities.hpp"
 #include "mesh/gmsh/groups.hpp"
 #include "mesh/reference_cell.hpp"
 
@@ -51,20 +52,35 @@ void drop_repeated_cells(Mesh& mesh) {
   mesh.remarks.push_back(fmt::format("left out {} repeating another one", counted(count, "cell")));
 }
 
+/// Nodes and cells without regions; answers with the mesh's number of each of the raw nodes.
+std::vector<std::int32_t> begin_mesh(const RawMesh& raw, std::size_t declared_nodes, Mesh& mesh) {
+  mesh.remarks = raw.remarks;
+  check_cells(raw);
+  std::vector<std::int32_t> node_numbers = copy_cells(raw, mesh);
+  const std::size_t orphans = std::max(declared_nodes, raw.node_count()) - mesh.node_count();
+  if (declared_nodes > 0 && orphans > 0)
+    mesh.remarks.push_back(fmt::format("left out {} used by no cell", counted(orphans, "node")));
+  return node_numbers;
+}
+
 }  // namespace
 
 Mesh to_mesh(const RawMesh& raw, const GmshOptions& options, std::size_t declared_nodes) {
   Mesh mesh;
-  mesh.remarks = raw.remarks;
-  check_cells(raw);
-  const std::vector<std::int32_t> node_numbers = copy_cells(raw, mesh);
-  const std::size_t orphans = std::max(declared_nodes, raw.node_count()) - mesh.node_count();
-  if (declared_nodes > 0 && orphans > 0)
-    mesh.remarks.push_back(fmt::format("left out {} used by no cell", counted(orphans, "node")));
+  const std::vector<std::int32_t> node_numbers = begin_mesh(raw, declared_nodes, mesh);
   assign_regions(raw, options, mesh);
   drop_repeated_cells(mesh);
   assign_boundaries(raw, options, node_numbers, mesh);
   return mesh;
+}
+
+EntityMesh to_entity_mesh(const RawMesh& raw, const GmshOptions& options, std::size_t declared_nodes) {
+  EntityMesh made;
+  const std::vector<std::int32_t> node_numbers = begin_mesh(raw, declared_nodes, made.mesh);
+  made.regions = assign_region_entities(raw, options, made.mesh);
+  drop_repeated_cells(made.mesh);
+  made.faces = assign_face_entities(raw, options, node_numbers, made.mesh);
+  return made;
 }
 
 }  // namespace femcg::mesh

@@ -13,4 +13,7 @@ namespace femcg::mesh {
 /// raw_mesh.hpp and groups.hpp do.
 Mesh to_mesh(const RawMesh& raw, const GmshOptions& options, std::size_t declared_nodes = 0);
 
+/// The same by entities instead of groups. Rules that match nothing are remarked on.
+EntityMesh to_entity_mesh(const RawMesh& raw, const GmshOptions& options, std::size_t declared_nodes = 0);
+
 }  // namespace femcg::mesh

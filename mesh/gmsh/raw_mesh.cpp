@@ -150,6 +150,10 @@ RawMesh read_raw_mesh(SharedReader& reader) {
       fail("a group names no entity");
     group.entities.assign(entities.begin(), entities.end());
   }
+  for (std::size_t left = reader.count_of(3 * one_number); left > 0; --left) {
+    const int dimension = small_number(reader, 0, 3), tag = small_number(reader, -any, any);
+    raw.names[{dimension, tag}] = reader.text();
+  }
   for (std::size_t left = reader.count_of(6 * one_number); left > 0; --left) {
     const int type = small_number(reader, 0, any);
     raw.types[type] = read_type(reader);

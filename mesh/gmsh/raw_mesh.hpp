@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mesh/gmsh/shared_bytes.hpp"
@@ -46,9 +47,14 @@ struct RawMesh {
   std::vector<ElementBlock> cells, facets;
   std::map<int, ElementType> types;  ///< of the cells and facets
   std::vector<PhysicalGroup> groups;
+  std::map<std::pair<int, int>, std::string> names;  ///< that the file gives to entities: by dimension and tag
   std::vector<std::string> remarks;
   std::shared_ptr<const void> owner;  ///< of the memory of the points and nodes
 
+  /// Of the dimension of the cells, or of one less.
+  const std::vector<ElementBlock>& elements(int of_dimension) const {
+    return of_dimension == dimension ? cells : facets;
+  }
   std::size_t node_count() const { return points.size() / 3; }
   const double* point(std::uint64_t node) const { return points.data() + 3 * (node - 1); }
 };

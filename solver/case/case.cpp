@@ -390,6 +390,21 @@ Case read_case(const std::filesystem::path& file, const std::vector<Override>& o
   return result;
 }
 
+Case read_mesh_case(const std::vector<Override>& overrides) {
+  CaseNode tree;
+  tree.kind = Kind::map;
+  Problems problems;
+  apply(overrides, tree, problems);
+  const MapReader top(ValueReader(tree, "", problems), {"mesh", "output"});
+  Case result;
+  result.mesh = read_mesh_choice(top, {}, 1);
+  if (const auto* file = std::get_if<mesh::GmshOptions>(&result.mesh.source)) result.name = file->file.stem().string();
+  result.output = read_output_choice(top, result);
+  problems.check();
+  result.mesh.place = {};  // a sentence on the file names it
+  return result;
+}
+
 CompareChoice read_compare_choice(const std::vector<Override>& overrides) {
   CaseNode tree;
   tree.kind = Kind::map;

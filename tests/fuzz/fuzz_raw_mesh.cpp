@@ -97,6 +97,10 @@ void put_mesh(Raw& raw) {
     raw.text(g == 0 ? "plate" : "rim");
     raw.array(std::vector<int>{1, raw.choose(4) - 2});
   }
+  raw.number(1);
+  raw.number(dimension);
+  raw.number(1);
+  raw.text("left/wing");
   raw.number(2);
   const std::vector<double> points = reference_nodes(shape, order);
   const int cell_nodes = mesh::lattice_size(shape, order), corners = mesh::lattice_size(shape, 1);

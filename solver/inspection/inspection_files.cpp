@@ -1,0 +1,132 @@
+#include "solver/inspection/inspection_files.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "mesh/reference_cell.hpp"
+#include "mesh/vtu.hpp"
+#include "mesh/vtu_grid.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using mesh::CellShape;
+using mesh::CompressedArray;
+using mesh::Mesh;
+
+/// The lattice node at each of these places of the reference cell (dimension x count).
+std::vector<int> lattice_nodes(const mesh::Lattice& lattice, const Eigen::MatrixXd& places) {
+  std::vector<int> nodes;
+  for (Eigen::Index n = 0; n < places.cols(); ++n) {
+    std::array<int, 3> index{};
+    for (Eigen::Index i = 0; i < places.rows(); ++i)
+      index[i] = static_cast<int>(std::lround(lattice.degree() * places(i, n)));
+    nodes.push_back(lattice.node(index[0], index[1], index[2]));
+  }
+  return nodes;
+}
+
+/// VTK's type of the facets, and of each facet of a cell the lattice nodes in VTK's order.
+struct VtkFacets {
+  explicit VtkFacets(const Mesh& mesh) {
+    const CellShape shape = mesh.shape;
+    const CellShape of_facet = mesh::is_tensor(shape) ? CellShape::quadrilateral : CellShape::triangle;
+    const bool curve = mesh.dimension() == 2;
+    type = curve ? mesh::vtk_lagrange_curve : mesh::vtk_cell_type(of_facet);
+    const Eigen::MatrixXd places =
+        curve ? mesh::vtk_lagrange_points_of_curve(mesh.order) : mesh::vtk_lagrange_points(of_facet, mesh.order);
+    const Eigen::MatrixXd vertices = mesh::LagrangeBasis(shape, 1, mesh::NodeFamily::equispaced).nodes();
+    const mesh::Lattice lattice(shape, mesh.order);
+    for (int f = 0; f < static_cast<int>(mesh::facets(shape).size()); ++f) {
+      const Eigen::VectorXd origin = vertices.col(mesh::facets(shape)[f].vertices[0]);
+      nodes.push_back(lattice_nodes(lattice, (mesh::facet_tangents(shape, f) * places).colwise() + origin));
+    }
+  }
+  std::uint8_t type;
+  std::vector<std::vector<int>> nodes;
+};
+
+template <class T>
+CompressedArray array_of(const std::vector<T>& values) {
+  return CompressedArray::make<T>(std::ssize(values), [&](std::int64_t first, std::span<T> block) {
+    std::copy_n(values.begin() + first, block.size(), block.begin());
+  });
+}
+
+/// A grid over the nodes of the mesh, with the sections Points and Cells; `nodes_of(i, out)` appends those of cell i.
+template <class NodesOf>
+mesh::VtuGrid begin_grid(const Mesh& mesh, std::int64_t cells, std::uint8_t type, const NodesOf& nodes_of) {
+  mesh::VtuGrid grid(mesh.node_count(), cells);
+  std::vector<double> points(std::size_t(mesh.node_count()) * 3, 0.0);
+  for (std::int32_t node = 0; node < mesh.node_count(); ++node)
+    std::copy_n(mesh.point(node), mesh.dimension(), points.begin() + std::int64_t{node} * 3);
+  grid.open("Points");
+  grid.add("Float64", "Points", 3, array_of(points));
+  grid.close("Points");
+  std::vector<std::int64_t> connectivity, offsets;
+  for (std::int64_t cell = 0; cell < cells; ++cell) {
+    nodes_of(cell, connectivity);
+    offsets.push_back(std::ssize(connectivity));
+  }
+  grid.open("Cells");
+  grid.add("Int64", "connectivity", 1, array_of(connectivity));
+  grid.add("Int64", "offsets", 1, array_of(offsets));
+  grid.add("UInt8", "types", 1, array_of(std::vector<std::uint8_t>(cells, type)));
+  grid.close("Cells");
+  return grid;
+}
+
+}  // namespace
+
+void write_cells(std::ostream& stream, const mesh::EntityMesh& by_entity, const Inspection& inspection) {
+  const Mesh& mesh = by_entity.mesh;
+  const mesh::Lattice lattice(mesh.shape, mesh.order);
+  const std::vector<int> order = lattice_nodes(lattice, mesh::vtk_lagrange_points(mesh.shape, mesh.order));
+  mesh::VtuGrid grid = begin_grid(mesh, mesh.cell_count(), mesh::vtk_cell_type(mesh.shape),
+                                  [&](std::int64_t cell, std::vector<std::int64_t>& nodes) {
+                                    const auto of_cell = mesh.nodes(static_cast<std::int32_t>(cell));
+                                    for (const int node : order) nodes.push_back(of_cell[node]);
+                                  });
+  std::vector<std::int32_t> tags;
+  for (const std::int32_t region : mesh.cell_regions) tags.push_back(by_entity.regions[region].tag);
+  grid.open("CellData", "region");
+  grid.add("Int32", "region", 1, array_of(tags));
+  const auto add = [&](const char* name, double CellQuality::*number) {
+    std::vector<double> values;
+    for (const CellQuality& quality : inspection.of_cells) values.push_back(quality.*number);
+    grid.add("Float64", name, 1, array_of(values));
+  };
+  add("smallest_angle", &CellQuality::smallest_angle);
+  add("largest_angle", &CellQuality::largest_angle);
+  add("jacobian", &CellQuality::jacobian);
+  add("aspect", &CellQuality::aspect);
+  grid.close("CellData");
+  grid.write(stream);
+}
+
+void write_faces(std::ostream& stream, const mesh::EntityMesh& by_entity) {
+  const Mesh& mesh = by_entity.mesh;
+  const VtkFacets facets(mesh);
+  std::vector<mesh::BoundaryFacet> all;
+  std::vector<std::int32_t> tags, regions;
+  for (std::size_t f = 0; f < by_entity.faces.size(); ++f)
+    for (const mesh::BoundaryFacet& facet : mesh.boundaries[f].facets) {
+      all.push_back(facet);
+      tags.push_back(by_entity.faces[f].tag);
+      regions.push_back(by_entity.regions[mesh.cell_regions[facet.cell]].tag);
+    }
+  mesh::VtuGrid grid =
+      begin_grid(mesh, std::ssize(all), facets.type, [&](std::int64_t i, std::vector<std::int64_t>& nodes) {
+        for (const int node : facets.nodes[all[i].facet]) nodes.push_back(mesh.nodes(all[i].cell)[node]);
+      });
+  grid.open("CellData", "face");
+  grid.add("Int32", "face", 1, array_of(tags));
+  grid.add("Int32", "region", 1, array_of(regions));
+  grid.close("CellData");
+  grid.write(stream);
+}
+
+}  // namespace femcg::solver
