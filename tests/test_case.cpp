@@ -225,7 +225,8 @@ TEST_CASE("a mesh file and its groups") {
   folder().write("part.step", "");
   const Case one = case_of(
       "mesh:\n  file: part.step\n  size: 0.05\n  order: 2\n  cells: tensor\n  refine: 2\n  groups:\n"
-      "    base: {dimension: 2, where: \"abs(z) < 1e-9\"}\n    fins: {dimension: 3, tags: [2, 3]}\n");
+      "    base: {dimension: 2, where: \"abs(z) < 1e-9\"}\n    fins: {dimension: 3, tags: [2, 3]}\n"
+      "    hole: {dimension: 2, near: [0.01, 2*0.01, 0]}\n    lid: {dimension: 3, name: 'a lid'}\n");
   const auto check = [&](const Case& read) {
     const auto& file = std::get<femcg::mesh::GmshOptions>(read.mesh.source);
     CHECK(file.file == folder().path() / "part.step");
@@ -234,7 +235,9 @@ TEST_CASE("a mesh file and its groups") {
     CHECK(file.tensor_cells);
     CHECK(read.mesh.refine == 2);
     CHECK(file.refine == 2);
-    REQUIRE(file.groups.size() == 2);
+    REQUIRE(file.groups.size() == 4);
+    CHECK(file.groups.at("hole").near == std::vector{0.01, 0.02, 0.0});
+    CHECK(file.groups.at("lid").name == "a lid");
     CHECK(file.groups.at("base").dimension == 2);
     CHECK(file.groups.at("base").where(5, 5, 0));
     CHECK_FALSE(file.groups.at("base").where(0, 0, 1));
@@ -450,12 +453,19 @@ TEST_CASE("mesh files must be there and of a known kind") {
     return all.front();
   };
   CHECK(contains(group("{tags: [1]}"), ":1:34: mesh.groups.g needs its dimension"));
-  CHECK(contains(group("{dimension: 2}"), "mesh.groups.g needs either tags or where"));
-  CHECK(contains(group("{dimension: 2, tags: [1], where: x}"), "needs either tags or where"));
+  CHECK(contains(group("{dimension: 2}"), "mesh.groups.g needs either tags, where, near or name, exactly one"));
+  CHECK(contains(group("{dimension: 2, tags: [1], where: x}"), "needs either tags, where, near or name"));
   CHECK(contains(group("{dimension: 4, tags: [1]}"), "mesh.groups.g.dimension must be a whole number from 1 to 3"));
   CHECK(contains(group("{dimension: 2, tags: [a]}"), "mesh.groups.g.tags[0] must be a whole number"));
   CHECK(contains(group("{dimension: 2, where: 'z <'}"), "in the expression 'z <'"));
   CHECK(contains(group("3"), "mesh.groups.g must be a map"));
+  CHECK(
+      contains(group("{dimension: 2, near: [1]}"), ":1:58: mesh.groups.g.near must be a point of 2 or 3 coordinates"));
+  CHECK(contains(group("{dimension: 2, near: 1}"), "mesh.groups.g.near must be a point of 2 or 3 coordinates"));
+  CHECK(contains(group("{dimension: 2, near: [1, a]}"), ":1:62: mesh.groups.g.near[1] must be a number"));
+  CHECK(contains(group("{dimension: 2, near: [1, 2], tags: [1]}"), "exactly one of them"));
+  CHECK(contains(group("{dimension: 2, name: ''}"), ":1:58: mesh.groups.g.name must be a name that the file gives"));
+  CHECK(contains(group("{dimension: 2, name: [a]}"), "mesh.groups.g.name must be a text"));
 }
 
 TEST_CASE("files that are no case") {

@@ -138,10 +138,13 @@ TEST_CASE("wrong conditions are told with their place and the nearest name") {
   const mesh::Mesh mesh = mesh::make_box({CellShape::triangle, {2, 2, 1}});
   solver::Case made = make_case(1, "1", "1");
   made.problem.boundary = {value_on("lefd", "0")};
-  CHECK(error_of(made, mesh) == "test: the mesh has no boundary group 'lefd'; did you mean 'left'?");
+  CHECK(error_of(made, mesh) ==
+        "test: the mesh has no boundary group 'lefd'; did you mean 'left'? There are all, left, right, bottom or top; "
+        "femcg mesh shows them");
   mesh::Mesh numbered = mesh;  // groups of a .msh file without names go by their numbers
   numbered.boundaries = {{"7", mesh.boundaries[0].facets}, {"12", mesh.boundaries[1].facets}};
-  CHECK(error_of(made, numbered) == "test: the mesh has no boundary group 'lefd'; known are all, 7 or 12");
+  CHECK(error_of(made, numbered) ==
+        "test: the mesh has no boundary group 'lefd'; known are all, 7 or 12; femcg mesh shows them");
   made.problem.boundary = {value_on("left", "1/x")};
   CHECK(error_of(made, mesh).find("not finite") != std::string::npos);
   made.problem.boundary = {value_on("left", "0"), transfer_on("right", "y-0.5", "0")};

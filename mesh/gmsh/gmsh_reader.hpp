@@ -11,12 +11,16 @@
 
 namespace femcg::mesh {
 
-/// A name given to parts of a geometry or mesh that carries none: entities by tag, or by a condition on their points.
+/// A name given to parts of a geometry or mesh that carries none: entities by tag, by a condition on their points, the
+/// one nearest to a point, or by the name that the file gives.
 struct GroupRule {
   int dimension = 0;      ///< of the entities: the mesh's own (a region) or one less (a boundary)
   std::vector<int> tags;  ///< entity tags
   /// True where an entity belongs: it must hold at all nodes of the entity (closure), and the entity has at least one.
   std::function<bool(double x, double y, double z)> where;
+  std::vector<double> near =
+      {};                 ///< 2 or 3 coordinates: the entity whose elements come nearest; two as near are an error
+  std::string name = {};  ///< Entity::name of all that have it
 };
 
 struct GmshOptions {

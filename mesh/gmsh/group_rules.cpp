@@ -10,6 +10,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "mesh/gmsh/nearest_entity.hpp"
+
 namespace femcg::mesh {
 
 namespace {
@@ -37,8 +39,8 @@ std::string describe_entities(const RawMesh& raw, const std::vector<ElementBlock
     list.push_back(fmt::format("{} in [{:.4g}, {:.4g}] x [{:.4g}, {:.4g}] x [{:.4g}, {:.4g}]", tag, box[0], box[3],
                                box[1], box[4], box[2], box[5]));
   }
-  return fmt::format("there are {} entities of dimension {} with elements{}{}", boxes.size(), dimension,
-                     boxes.empty() ? "" : ": ", fmt::join(list, ", "));
+  return fmt::format("there are {} entities of dimension {} with elements{}{}; femcg mesh shows them", boxes.size(),
+                     dimension, boxes.empty() ? "" : ": ", fmt::join(list, ", "));
 }
 
 bool holds_everywhere(const RawMesh& raw, const ElementBlock& block, const GroupRule& rule) {
@@ -46,6 +48,34 @@ bool holds_everywhere(const RawMesh& raw, const ElementBlock& block, const Group
     const double* x = raw.point(node);
     return rule.where(x[0], x[1], x[2]);
   });
+}
+
+/// Throws where two are as near.
+int entity_near(const RawMesh& raw, const std::string& name, const GroupRule& rule) {
+  const Nearest nearest = nearest_entity(raw, rule.dimension, rule.near);
+  if (nearest.rival != 0)
+    throw std::runtime_error(fmt::format(
+        "group '{}': entities {} and {} of dimension {} are as near to ({:.6g}), at {:.3g}: take a point that "
+        "is nearer to one of them, or tags",
+        name, nearest.entity, nearest.rival, rule.dimension, fmt::join(rule.near, ", "), nearest.distance));
+  return nearest.entity;
+}
+
+/// Those that have elements. Throws where there are none.
+std::set<int> entities_of_name(const RawMesh& raw, const std::set<int>& present, const std::string& name,
+                               const GroupRule& rule) {
+  std::set<int> found;
+  std::set<std::string> names;
+  for (const auto& [entity, entity_name] : raw.names) {
+    if (entity.first != rule.dimension || !present.contains(entity.second)) continue;
+    names.insert(entity_name);
+    if (entity_name == rule.name) found.insert(entity.second);
+  }
+  if (found.empty())
+    throw std::runtime_error(
+        fmt::format("group '{}': nothing of dimension {} is called '{}'; {}{}", name, rule.dimension, rule.name,
+                    names.empty() ? "the file gives no names there" : "there are ", fmt::join(names, ", ")));
+  return found;
 }
 
 void check_dimension(const RawMesh& raw, const std::string& name, const GroupRule& rule) {
@@ -85,6 +115,8 @@ std::set<int> entities_of(const RawMesh& raw, const std::string& name, const Gro
           fmt::format("group '{}' names entity {}, but {}", name, tag, describe_entities(raw, blocks, rule.dimension)));
     found.insert(tag);
   }
+  if (!rule.near.empty() && !blocks.empty()) found.insert(entity_near(raw, name, rule));
+  if (!rule.name.empty()) found = entities_of_name(raw, present, name, rule);
   if (found.empty())
     throw std::runtime_error(
         fmt::format("group '{}' matches nothing; {}", name, describe_entities(raw, blocks, rule.dimension)));

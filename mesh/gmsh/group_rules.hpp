@@ -17,7 +17,8 @@ using EntityNames = std::map<int, std::vector<std::string>>;
 EntityNames physical_names(const RawMesh& raw, int dimension);
 
 /// The entities of a rule's dimension that it names. Throws std::runtime_error where that dimension is neither that of
-/// the cells nor of facets, where a tag is not there, and where nothing matches.
+/// the cells nor of facets, where a tag or name is not there, where two are as near to a point, and where nothing
+/// matches.
 std::set<int> entities_of(const RawMesh& raw, const std::string& name, const GroupRule& rule);
 
 /// The names that the rules in `options.groups` give to entities of one dimension. Throws as entities_of does.

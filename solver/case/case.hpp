@@ -119,8 +119,8 @@ struct Override {
 /// known key; unknown names of operators and preconditioners included.
 Case read_case(const std::filesystem::path& file, const std::vector<Override>& overrides = {});
 
-/// A case of nothing but what the overrides say of `mesh` and `output`; mesh.file is relative to the current folder, and
-/// gives the case its name. Throws as read_case does.
+/// A case of nothing but what the overrides say of `mesh` and `output`; mesh.file is relative to the current folder,
+/// and gives the case its name. Throws as read_case does.
 Case read_mesh_case(const std::vector<Override>& overrides);
 
 /// The section `compare` of an empty case: what the overrides say, and defaults. Throws as read_case does.

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
 
-#include "solver/messages/sentence.hpp"
+#include "solver/case/case_mesh_file.hpp"
 
 namespace femcg::solver {
 
@@ -111,75 +110,6 @@ mesh::BoxOptions read_box(const MapReader& mesh, int degree, std::optional<std::
   return options;
 }
 
-/// The physical names that the user gives, and the conditions as texts.
-void read_groups(const MapReader& mesh, mesh::GmshOptions& options, std::map<std::string, Expression>& conditions) {
-  const auto value = mesh.find("groups");
-  if (!value) return;
-  const auto groups = value->entries("name: {dimension: 2, tags: [1, 2]} or name: {dimension: 2, where: \"z < 1e-9\"}");
-  if (!groups) return;
-  for (const ValueReader& group : *groups) {
-    const MapReader entries(group, {"dimension", "tags", "where"});
-    if (!group.is(Kind::map)) continue;
-    mesh::GroupRule rule;
-    rule.dimension = static_cast<int>(entries.whole("dimension", 0, 1, 3));
-    if (!entries.has("dimension"))
-      mesh.problems().add(group.key_place(),
-                          group.path() + " needs its dimension: 3 solids, 2 surfaces, 1 curves, such as dimension: 2");
-    if (entries.has("tags") == entries.has("where"))
-      mesh.problems().add(group.key_place(), group.path() + " needs either tags or where, exactly one of them");
-    if (const auto tags = entries.find("tags"))
-      if (const auto items = tags->items("a list of whole numbers"))
-        for (const ValueReader& tag : *items)
-          rule.tags.push_back(static_cast<int>(tag.whole(1, largest_int).value_or(1)));
-    if (const auto where = entries.find("where"))
-      if (const auto condition = where->expression()) {
-        rule.where = [expression = *condition](double x, double y, double z) { return expression(x, y, z) != 0; };
-        conditions.emplace(group.key(), *condition);
-      }
-    options.groups.emplace(group.key(), std::move(rule));
-  }
-}
-
-constexpr std::array geometry_suffixes{".geo", ".geo_unrolled", ".step", ".stp", ".brep", ".iges", ".igs"};
-
-std::string lower_case_suffix(const std::filesystem::path& file) {
-  std::string suffix = file.extension().string();
-  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return suffix;
-}
-
-/// Notes a file that is not there or of no known kind.
-void check_mesh_file(const ValueReader& value, const std::filesystem::path& file) {
-  std::error_code error;
-  const std::string suffix = lower_case_suffix(file);
-  if (!std::filesystem::exists(file, error))
-    value.note("mesh.file: there is no such file: " + in_quotes(file.string()));
-  else if (std::filesystem::is_directory(file, error))
-    value.note("mesh.file is a directory: " + in_quotes(file.string()));
-  else if (suffix != ".msh" && std::ranges::find(geometry_suffixes, suffix) == geometry_suffixes.end())
-    value.note("mesh.file must be a mesh (.msh) or a geometry (.geo, .step, .stp, .brep, .iges, .igs), not " +
-               in_quotes(file.filename().string()));
-}
-
-mesh::GmshOptions read_file(const MapReader& mesh, const std::filesystem::path& folder,
-                            std::map<std::string, Expression>& conditions) {
-  mesh::GmshOptions options;
-  if (const auto value = mesh.find("file"))
-    if (const auto name = value->text()) {
-      options.file = (folder / *name).lexically_normal();
-      check_mesh_file(*value, options.file);
-    }
-  if (const auto size = mesh.find("size")) options.size = size->number(positive_number);
-  options.order = static_cast<int>(mesh.whole("order", 1, 1, mesh::max_degree));
-  options.tensor_cells = mesh.choice("cells", "simplex", {"simplex", "tensor"}) == "tensor";
-  if (lower_case_suffix(options.file) == ".msh")
-    for (const char* key : {"size", "order", "cells"})
-      if (const auto value = mesh.find(key))
-        value->note(fmt::format("mesh.{} is for geometry files; a .msh file is meshed already", key));
-  read_groups(mesh, options, conditions);
-  return options;
-}
-
 }  // namespace
 
 MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& folder, int degree) {
@@ -198,7 +128,7 @@ MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& f
     return choice;
   }
   if (mesh.has("file")) {
-    mesh::GmshOptions file = read_file(mesh, folder, choice.conditions);
+    mesh::GmshOptions file = read_mesh_file(mesh, folder, choice.conditions);
     file.refine = choice.refine;
     choice.source = std::move(file);
     return choice;

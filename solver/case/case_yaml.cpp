@@ -63,6 +63,11 @@ void emit_groups(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshCh
     out << Key << name << Value << Flow << BeginMap << Key << "dimension" << Value << rule.dimension;
     if (const auto where = mesh.conditions.find(name); where != mesh.conditions.end()) {
       out << Key << "where" << Value << where->second.text();
+    } else if (!rule.near.empty()) {
+      out << Key << "near" << Value;
+      emit_numbers(out, rule.near, static_cast<int>(rule.near.size()));
+    } else if (!rule.name.empty()) {
+      out << Key << "name" << Value << rule.name;
     } else {
       out << Key << "tags" << Value;
       emit_numbers(out, rule.tags, static_cast<int>(rule.tags.size()));

@@ -17,7 +17,7 @@ FieldOnRegions::FieldOnRegions(const Field& field, const std::string& key, const
     if (std::find(mesh.region_names.begin(), mesh.region_names.end(), region) == mesh.region_names.end())
       problems.push_back(
           at_place(expression.place(), fmt::format("{}: the mesh has no region {}{}", key, in_quotes(region),
-                                                   did_you_mean(region, mesh.region_names))));
+                                                   did_you_mean_part(region, mesh.region_names))));
   for (const std::string& region : mesh.region_names) {
     const auto own = field.by_region.find(region);
     if (own != field.by_region.end())

@@ -68,4 +68,9 @@ std::string did_you_mean(std::string_view unknown, const std::vector<std::string
   return "; known are " + alternatives(known);
 }
 
+std::string did_you_mean_part(std::string_view unknown, const std::vector<std::string>& known) {
+  const std::string hint = did_you_mean(unknown, known);
+  return (hint.ends_with("?") ? hint + " There are " + alternatives(known) : hint) + "; femcg mesh shows them";
+}
+
 }  // namespace femcg::solver

@@ -23,4 +23,7 @@ std::string alternatives(const std::vector<std::string>& words);
 /// "; known are a, b or c".
 std::string did_you_mean(std::string_view unknown, const std::vector<std::string>& known);
 
+/// The same for a part of the mesh, with all that there are in either case, and who shows them.
+std::string did_you_mean_part(std::string_view unknown, const std::vector<std::string>& known);
+
 }  // namespace femcg::solver

@@ -46,7 +46,7 @@ std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mes
     if (group == mesh.boundaries.end()) {
       problems.push_back(
           at_place(condition.place, fmt::format("the mesh has no boundary group {}{}", in_quotes(condition.group),
-                                                did_you_mean(condition.group, names))));
+                                                did_you_mean_part(condition.group, names))));
       continue;
     }
     if (group->facets.empty())

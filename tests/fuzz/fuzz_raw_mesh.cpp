@@ -100,7 +100,7 @@ void put_mesh(Raw& raw) {
   raw.number(1);
   raw.number(dimension);
   raw.number(1);
-  raw.text("left/wing");
+  raw.text("wing");
   raw.number(2);
   const std::vector<double> points = reference_nodes(shape, order);
   const int cell_nodes = mesh::lattice_size(shape, order), corners = mesh::lattice_size(shape, 1);
@@ -122,8 +122,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Raw raw({data, size});
   put_mesh(raw);
   mesh::GmshOptions options;
+  if (raw.choose(4) == 3) options.groups["near"] = {1 + raw.choose(3), {}, {}, {1, 0.5, 2}, {}};
+  if (raw.choose(4) == 3) options.groups["wing"] = {1 + raw.choose(3), {}, {}, {}, "wing"};
   if (raw.choose(2) == 1)
-    options.groups["left"] = {1 + raw.choose(2), {1}, [](double x, double, double) { return x < 1; }};
+    options.groups["left"] = {1 + raw.choose(2), {1}, [](double x, double, double) { return x < 1; }, {}, {}};
   try {
     mesh::SharedReader reader(raw.bytes());
     const mesh::RawMesh back = mesh::read_raw_mesh(reader);

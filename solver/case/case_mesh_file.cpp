@@ -1,0 +1,113 @@
+#include "solver/case/case_mesh_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+#include <vector>
+
+#include "solver/messages/sentence.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using Kind = CaseNode::Kind;
+
+constexpr std::array ways_to_name{"tags", "where", "near", "name"};
+
+/// 2 or 3 coordinates; empty where they are wrong.
+std::vector<double> read_point(const ValueReader& value) {
+  const auto items = value.items("a point of 2 or 3 coordinates");
+  if (!items) return {};
+  if (items->size() < 2 || items->size() > 3) {
+    value.note(fmt::format("{} must be a point of 2 or 3 coordinates, not {}", value.path(), items->size()));
+    return {};
+  }
+  std::vector<double> point;
+  for (const ValueReader& item : *items) point.push_back(item.number(any_number).value_or(0.0));
+  return point;
+}
+
+/// The physical names that the user gives, and the conditions as texts.
+void read_groups(const MapReader& mesh, mesh::GmshOptions& options, std::map<std::string, Expression>& conditions) {
+  const auto value = mesh.find("groups");
+  if (!value) return;
+  const auto groups = value->entries("name: {dimension: 2, tags: [1, 2]} or name: {dimension: 2, where: \"z < 1e-9\"}");
+  if (!groups) return;
+  for (const ValueReader& group : *groups) {
+    const MapReader entries(group, {"dimension", "tags", "where", "near", "name"});
+    if (!group.is(Kind::map)) continue;
+    mesh::GroupRule rule;
+    rule.dimension = static_cast<int>(entries.whole("dimension", 0, 1, 3));
+    if (!entries.has("dimension"))
+      mesh.problems().add(group.key_place(),
+                          group.path() + " needs its dimension: 3 solids, 2 surfaces, 1 curves, such as dimension: 2");
+    const auto ways = std::ranges::count_if(ways_to_name, [&](const char* way) { return entries.has(way); });
+    if (ways != 1)
+      mesh.problems().add(group.key_place(),
+                          group.path() + " needs either tags, where, near or name, exactly one of them");
+    if (const auto tags = entries.find("tags"))
+      if (const auto items = tags->items("a list of whole numbers"))
+        for (const ValueReader& tag : *items)
+          rule.tags.push_back(static_cast<int>(tag.whole(1, largest_int).value_or(1)));
+    if (const auto where = entries.find("where"))
+      if (const auto condition = where->expression()) {
+        rule.where = [expression = *condition](double x, double y, double z) { return expression(x, y, z) != 0; };
+        conditions.emplace(group.key(), *condition);
+      }
+    if (const auto near = entries.find("near")) rule.near = read_point(*near);
+    if (const auto name = entries.find("name"))
+      if (const auto text = name->text()) {
+        rule.name = *text;
+        if (text->empty()) name->must_be("a name that the file gives; femcg mesh shows them");
+      }
+    options.groups.emplace(group.key(), std::move(rule));
+  }
+}
+
+constexpr std::array geometry_suffixes{".geo", ".geo_unrolled", ".step", ".stp", ".brep", ".iges", ".igs"};
+
+std::string lower_case_suffix(const std::filesystem::path& file) {
+  std::string suffix = file.extension().string();
+  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return suffix;
+}
+
+/// Notes a file that is not there or of no known kind.
+void check_mesh_file(const ValueReader& value, const std::filesystem::path& file) {
+  std::error_code error;
+  const std::string suffix = lower_case_suffix(file);
+  if (!std::filesystem::exists(file, error))
+    value.note("mesh.file: there is no such file: " + in_quotes(file.string()));
+  else if (std::filesystem::is_directory(file, error))
+    value.note("mesh.file is a directory: " + in_quotes(file.string()));
+  else if (suffix != ".msh" && std::ranges::find(geometry_suffixes, suffix) == geometry_suffixes.end())
+    value.note("mesh.file must be a mesh (.msh) or a geometry (.geo, .step, .stp, .brep, .iges, .igs), not " +
+               in_quotes(file.filename().string()));
+}
+
+}  // namespace
+
+mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::path& folder,
+                                 std::map<std::string, Expression>& conditions) {
+  mesh::GmshOptions options;
+  if (const auto value = mesh.find("file"))
+    if (const auto name = value->text()) {
+      options.file = (folder / *name).lexically_normal();
+      check_mesh_file(*value, options.file);
+    }
+  if (const auto size = mesh.find("size")) options.size = size->number(positive_number);
+  options.order = static_cast<int>(mesh.whole("order", 1, 1, mesh::max_degree));
+  options.tensor_cells = mesh.choice("cells", "simplex", {"simplex", "tensor"}) == "tensor";
+  if (lower_case_suffix(options.file) == ".msh")
+    for (const char* key : {"size", "order", "cells"})
+      if (const auto value = mesh.find(key))
+        value->note(fmt::format("mesh.{} is for geometry files; a .msh file is meshed already", key));
+  read_groups(mesh, options, conditions);
+  return options;
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,128 @@
+// What a case may say of a mesh file: groups by a point nearby and by the file's names.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "mesh/gmsh/gmsh_reader.hpp"
+#include "tests/gmsh.hpp"
+#include "tests/program.hpp"
+
+using namespace femcg;
+using namespace femcg::tests;
+using doctest::Approx;
+
+namespace {
+
+/// What check says to a case; `files` is shell that makes what it names.
+Result check_of(const std::string& files, const std::string& yaml) {
+  return shell(files + file("case.yaml", yaml) + "$femcg check case.yaml");
+}
+
+/// A bar of 2 x 1 x 1 with a hole of radius 0.2 through its middle, along z.
+const std::string bar =
+    "SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 2, 1, 1};\nCylinder(2) = {1, 0.5, -1, 0, 0, 3, 0.2};\n"
+    "BooleanDifference{ Volume{1}; Delete; }{ Volume{2}; Delete; }\nMesh.MeshSizeMax = 0.5;\n";
+
+std::string heat_sink() { return (source_directory() / "cases/meshes/heat_sink.step").string(); }
+
+}  // namespace
+
+TEST_CASE("a face or solid by a point nearby" * needs_gmsh()) {
+  const std::string hole =
+      "groups: {hole: {dimension: 2, near: [1.19, 0.5, 0.5]}, end: {dimension: 2, near: [-3, 0.5, 0.5]}}";
+  const Result made = shell(file("bar.geo", bar) +
+                            file("case.yaml", "mesh: {file: bar.geo, size: 0.2, " + hole +
+                                                  "}\nboundary: {hole: {value: 1}, end: {value: 0}}\n") +
+                            "$femcg run case.yaml --quiet --output made --set solver.device=cpu; cat made/result.json; "
+                            "$femcg mesh case.yaml --output made");
+  INFO(made.out, made.err);
+  CHECK(made.status == 0);
+  // By the measures in the table: pi times diameter, and the end.
+  const auto area = [&](const std::string& group) {
+    for (std::istringstream lines(made.out); lines;) {
+      std::string line;
+      std::getline(lines, line);
+      std::istringstream words(line);
+      int tag = 0;
+      std::string name, facets;
+      double value = 0;
+      if (words >> tag >> name >> facets >> value && name == group) return value;
+    }
+    return 0.0;
+  };
+  CHECK(area("hole") == Approx(3.14159 * 0.4).epsilon(0.05));
+  CHECK(area("end") == Approx(1));
+
+  const Result tie = check_of(file("bar.geo", bar),
+                              "degree: 1\nmesh: {file: bar.geo, groups: {edge: {dimension: 2, near: [0, 0, 0.5]}}}\n");
+  CHECK(tie.status == 2);
+  INFO(tie.err);
+  CHECK(contains(tie.err, "case.yaml:2:1: "));
+  CHECK(contains(tie.err, "group 'edge': entities "));
+  CHECK(contains(tie.err, "of dimension 2 are as near to (0, 0, 0.5), at 0: take a point that is nearer"));
+}
+
+TEST_CASE("the distance to every shape of cell and facet" * needs_gmsh()) {
+  // Two cells side by side: the point lies within the second, or nearer to it.
+  for (const bool tensor : {false, true})
+    for (const int dimension : {2, 3}) {
+      CAPTURE(tensor);
+      CAPTURE(dimension);
+      const std::string layers = tensor ? "Layers{2}; Recombine;" : "Layers{2};";
+      std::string script =
+          "Point(1) = {0, 0, 0};\nExtrude{1, 0, 0}{ Point{1}; Layers{2}; }\n"
+          "Point(9) = {1, 0, 0};\nExtrude{1, 0, 0}{ Point{2}; Layers{2}; }\n"
+          "a[] = Extrude{0, 1, 0}{ Curve{1}; " +
+          layers + " };\nb[] = Extrude{0, 1, 0}{ Curve{2}; " + layers + " };\n";
+      if (dimension == 3)
+        script +=
+            "Extrude{0, 0, 1}{ Surface{a[1]}; " + layers + " }\nExtrude{0, 0, 1}{ Surface{b[1]}; " + layers + " }\n";
+      for (const double x : {0.3, 1.7}) {
+        const std::string point = dimension == 2 ? fmt::format("[{}, 0.4]", x) : fmt::format("[{}, 0.4, 0.7]", x);
+        const Result made = shell(
+            file("two.geo", script) +
+            file("case.yaml",
+                 fmt::format("mesh: {{file: two.geo, cells: {}, groups: {{here: {{dimension: {}, near: {}}}}}}}\n",
+                             tensor ? "tensor" : "simplex", dimension, point)) +
+            "$femcg mesh case.yaml --output made");
+        INFO(made.out, made.err);
+        CHECK(made.status == 0);
+        const std::size_t at = made.out.find("here");
+        const std::string line = made.out.substr(at, made.out.find('\n', at) - at);
+        CHECK(contains(line, x < 1 ? "(0.5, 0.5" : "(1.5, 0.5"));
+      }
+    }
+}
+
+TEST_CASE("solids by the names of a STEP file" * needs_gmsh()) {
+  // Renamed as a CAD program would call them; the first solid is the plate.
+  const std::string named =
+      "sed \"s/'Open CASCADE STEP translator 7.6 1.1'/'plate'/; s/'Open CASCADE STEP translator 7.6 1.[2-7]'/'fin'/\" "
+      "'" +
+      heat_sink() + "' > sink.step\n";
+  const Result made = shell(named +
+                            file("case.yaml",
+                                 "mesh: {file: sink.step, size: 0.012, groups: {base: {dimension: 3, name: plate}, "
+                                 "fins: {dimension: 3, name: fin}}}\n"
+                                 "equation: {diffusion: {base: 1, fins: 2}}\n") +
+                            "$femcg check case.yaml && $femcg mesh case.yaml --output made");
+  INFO(made.err);
+  CHECK(made.status == 0);
+  CHECK(contains(made.out, "base: {dimension: 3, name: plate}"));
+  CHECK(contains(made.out, "plate  base"));
+  const Result absent =
+      check_of(named, "mesh: {file: sink.step, size: 0.012, groups: {base: {dimension: 3, name: plat}}}\n");
+  CHECK(absent.status == 2);
+  CHECK(contains(absent.err, "group 'base': nothing of dimension 3 is called 'plat'; there are fin, plate"));
+  const Result faces =
+      check_of(named, "mesh: {file: sink.step, size: 0.012, groups: {base: {dimension: 2, name: plate}}}\n");
+  CHECK(contains(faces.err, "nothing of dimension 2 is called 'plate'; the file gives no names there"));
+}
+
+TEST_CASE("an unknown group lists what there is" * needs_gmsh()) {
+  const Result made = check_of(file("bar.geo", bar), "mesh: {file: bar.geo}\nboundary: {hole: {value: 1}}\n");
+  CHECK(made.status == 2);
+  CHECK(contains(made.err,
+                 "case.yaml:2:12: the mesh has no boundary group 'hole'; known are all; femcg mesh shows them"));
+}
