@@ -1,10 +1,11 @@
-// What a case may say of a mesh file: groups by a point nearby and by the file's names.
+// What a case may say of a mesh file: groups by a point nearby and by the file's names, unit and scale.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "mesh/gmsh/gmsh_reader.hpp"
+#include "mesh/gmsh/length_unit.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"
 
@@ -125,4 +126,85 @@ TEST_CASE("an unknown group lists what there is" * needs_gmsh()) {
   CHECK(made.status == 2);
   CHECK(contains(made.err,
                  "case.yaml:2:12: the mesh has no boundary group 'hole'; known are all; femcg mesh shows them"));
+}
+
+TEST_CASE("the unit that a STEP file states") {
+  using mesh::stated_metres;
+  const std::string context = "#9=(GEOMETRIC_REPRESENTATION_CONTEXT(3)GLOBAL_UNIT_ASSIGNED_CONTEXT((#1,#2)) );";
+  const std::string angle = "#2=(NAMED_UNIT(*)PLANE_ANGLE_UNIT()SI_UNIT($,.RADIAN.));\n";
+  CHECK(stated_metres(angle + "#1 = ( LENGTH_UNIT() NAMED_UNIT(*)\n SI_UNIT(.MILLI.,.METRE.) );\n" + context) == 1e-3);
+  CHECK(stated_metres(angle + "#1=(LENGTH_UNIT()NAMED_UNIT(*)SI_UNIT($,.METRE.));" + context) == 1.0);
+  const std::string inch =
+      "#11=(LENGTH_UNIT()NAMED_UNIT(*)SI_UNIT(.MILLI.,.METRE.));\n"
+      "#12=LENGTH_MEASURE_WITH_UNIT(LENGTH_MEASURE(25.4),#11);\n"
+      "#1=(CONVERSION_BASED_UNIT('INCH',#12)LENGTH_UNIT()NAMED_UNIT(#13));\n";
+  CHECK(*stated_metres(angle + inch + context) == Approx(0.0254));
+  CHECK(mesh::unit_name(*stated_metres(angle + inch + context)) == "in");
+  CHECK(mesh::unit_name(2e-3) == "0.002 m");
+  // None, none that can be read, and two that contradict each other.
+  CHECK_FALSE(stated_metres(""));
+  CHECK_FALSE(stated_metres(angle + context));
+  CHECK_FALSE(stated_metres(angle + "#1=(LENGTH_UNIT()NAMED_UNIT(*)SI_UNIT(.FURLONG.,.METRE.));" + context));
+  CHECK_FALSE(
+      stated_metres("#1=(LENGTH_UNIT()SI_UNIT($,.METRE.));#2=(LENGTH_UNIT()SI_UNIT(.MILLI.,.METRE.));" + context));
+  CHECK_FALSE(stated_metres("GLOBAL_UNIT_ASSIGNED_CONTEXT((#"));
+  CHECK_FALSE(stated_metres("LENGTH_UNIT #1=(LENGTH_UNIT"));
+}
+
+TEST_CASE("unit and scale: the mesh is in metres, and so is all that a case says of it" * needs_gmsh()) {
+  // A unit box in each kind of file; `size`, `where` and `near` are lengths of the mesh.
+  const std::string box = "SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 1, 2, 3};\nMesh.MeshSizeMax = 1;\n";
+  const std::string files = file("box.geo", box) +
+                            file("save.geo", box + "Mesh 3; Save \"box.msh\"; Save \"box.step\";\n") +
+                            "$femcg mesh save.geo --quiet --output made 2> log || exit 9\n";
+  const auto measured = [&](const std::string& mesh, const std::string& groups, double length) {
+    const Result made = shell(files + file("case.yaml", "mesh: {" + mesh + ", groups: {" + groups + "}}\n") +
+                              "$femcg mesh case.yaml --output made && $femcg check case.yaml");
+    INFO(mesh, made.out, made.err);
+    CHECK(made.status == 0);
+    CHECK(contains(made.out, fmt::format("{:.6g}", 6 * length * length * length)));
+    CHECK(contains(made.out, fmt::format("[0, {:.4g}] x [0, {:.4g}] x [0, {:.4g}]", length, 2 * length, 3 * length)));
+    return made.err;
+  };
+  const auto groups = [](double length) {
+    return fmt::format("end: {{dimension: 2, where: 'z > {}'}}, side: {{dimension: 2, near: [{}, {}, {}]}}",
+                       2.99 * length, 1.1 * length, length, length);
+  };
+  CHECK(contains(
+      measured("file: box.geo", groups(1), 1),
+      "note: lengths were taken as metres, since the file states no unit (mesh.unit): the mesh measures 1 x 2 x 3"));
+  CHECK(
+      contains(measured("file: box.msh, scale: 2", groups(2), 2), "no unit (mesh.unit) and multiplied by 2: the mesh"));
+  CHECK_FALSE(contains(measured("file: box.msh, unit: m", groups(1), 1), "lengths were"));
+  CHECK(
+      contains(measured("file: box.geo, unit: in, size: 0.02", groups(0.0254), 0.0254), "converted from in to metres"));
+  CHECK(contains(measured("file: box.msh, unit: mm", groups(1e-3), 1e-3), "converted from mm to metres"));
+  CHECK(contains(measured("file: box.step, size: 0.001", groups(1e-3), 1e-3),
+                 "converted from mm to metres: the mesh measures 0.001 x"));
+  CHECK(
+      contains(measured("file: box.step, size: 0.1, scale: 100", groups(0.1), 0.1), "to metres and multiplied by 100"));
+  CHECK(contains(measured("file: box.step, size: 0.01, unit: cm", groups(0.01), 0.01),
+                 "lengths were taken as cm, though the file states mm: the mesh measures 0.01 x 0.02 x 0.03"));
+  // As many cells whatever the unit, where the size is that of the same unit.
+  const auto cells = [&](const std::string& options) {
+    const Result made = shell(files + "$femcg mesh box.geo --output made " + options + " | head -1");
+    return made.out;
+  };
+  CHECK(cells("--size 0.5") == cells("--size 0.0005 --unit mm"));
+}
+
+TEST_CASE("a wrong unit or scale is one sentence" * needs_gmsh()) {
+  const std::string geo = file("box.geo", bar);
+  const auto refused = [&](const std::string& mesh, const std::string& part, const std::string& more = "") {
+    check_refused("check case.yaml", part, geo + more + file("case.yaml", "mesh: {file: " + mesh + "}\n"));
+  };
+  refused("box.geo, unit: meter",
+          "case.yaml:1:29: mesh.unit must be auto, m, mm, cm, um, nm, km, in or ft, not 'meter'");
+  refused("box.geo, scale: 0", "case.yaml:1:30: mesh.scale must be a positive number, not '0'");
+  refused("box.geo, size: 1e-3, unit: km",
+          "far too small for the geometry, which measures 2000 x 1000 x 1000: is mesh.unit right?");
+  refused("box.igs, unit: mm", "mesh.unit cannot replace the unit that this file states", file("box.igs", "S\n"));
+  check_refused("mesh box.geo --unit mile", "--unit: mesh.unit must be auto, m, mm", geo);
+  check_refused("check case.yaml", "case.yaml:1:30: mesh.unit goes with mesh.file, not with a box",
+                file("case.yaml", "mesh: {box: {cells: [2, 2]}, unit: mm}\n"));
 }

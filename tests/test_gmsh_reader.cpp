@@ -54,6 +54,7 @@ std::string contents(const fs::path& file) {
 Mesh read(const fs::path& file) {
   GmshOptions options;
   options.file = file;
+  options.unit = "m";  // nothing was assumed
   return read_gmsh(options);
 }
 

@@ -57,7 +57,7 @@ struct CommandLine {
   std::optional<std::string> operators, iterations, repetitions, right_hand_sides, baseline;  // compare and matrix
   std::string matrix_file, precision = "double", order = "given";           // matrix
   std::string mesh_file;                                                    // mesh
-  std::optional<std::string> size, order_of_cells;                          // mesh
+  std::optional<std::string> size, order_of_cells, unit;                    // mesh
   std::vector<std::string> comparison_files;                                // report
   bool quiet = false, no_progress = false, measure = false;
 };
@@ -120,6 +120,9 @@ void add_mesh_options(CLI::App& command, CommandLine& line) {
   command.add_option("--size", line.size, "mesh.size: of a cell, for geometry")->type_name("LENGTH");
   command.add_option("--order", line.order_of_cells, "mesh.order: geometric order of the cells, for geometry")
       ->type_name("N");
+  command
+      .add_option("--unit", line.unit, "mesh.unit: of the file's coordinates: m, mm, cm, in, ...; see cases/README.md")
+      ->type_name("NAME");
   add_set_option(command, line);
   add_common_options(command, line);
 }
@@ -154,6 +157,7 @@ std::vector<Override> case_overrides(const CommandLine& line, bool comparing) {
   if (line.op && !comparing) list.push_back({"solver.operator", *line.op, "--operator"});
   if (line.device && !comparing) list.push_back({"solver.device", *line.device, "--device", true});
   if (line.size) list.push_back({"mesh.size", *line.size, "--size"});
+  if (line.unit) list.push_back({"mesh.unit", *line.unit, "--unit"});
   if (line.order_of_cells) list.push_back({"mesh.order", *line.order_of_cells, "--order"});
   if (line.output) list.push_back({"output.directory", *line.output, "--output", true});
   for (const std::string& set : line.sets) {

@@ -91,8 +91,10 @@ bool is_mesh_file(const fs::path& file) {
 
 bool states_its_unit(const fs::path& file) {
   const std::string kind = extension(file);
-  return kind == ".step" || kind == ".stp" || kind == ".iges" || kind == ".igs";
+  return is_step_file(file) || kind == ".iges" || kind == ".igs";
 }
+
+bool is_step_file(const fs::path& file) { return extension(file) == ".step" || extension(file) == ".stp"; }
 
 bool holds_cad_solids(const fs::path& file) { return states_its_unit(file) || extension(file) == ".brep"; }
 

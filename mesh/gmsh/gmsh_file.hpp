@@ -14,6 +14,8 @@ bool is_mesh_file(const std::filesystem::path& file);
 /// STEP and IGES.
 bool states_its_unit(const std::filesystem::path& file);
 
+bool is_step_file(const std::filesystem::path& file);
+
 /// STEP, IGES and BREP.
 bool holds_cad_solids(const std::filesystem::path& file);
 

@@ -43,33 +43,29 @@ void join_touching_parts(int dimension, std::vector<std::string>& remarks) {
                     counted(before.size() - after.size(), dimension == 3 ? "shared face" : "shared edge")));
 }
 
-/// Lower and upper corner of the model.
-std::array<double, 6> bounding_box() {
-  std::array<double, 6> box{};
-  gmsh::model::getBoundingBox(-1, -1, box[0], box[1], box[2], box[3], box[4], box[5]);
-  return box;
+/// How long the model is along each axis.
+std::array<double, 3> model_extents() {
+  double x0 = 0, y0 = 0, z0 = 0, x1 = 0, y1 = 0, z1 = 0;
+  gmsh::model::getBoundingBox(-1, -1, x0, y0, z0, x1, y1, z1);
+  return {x1 - x0, y1 - y0, z1 - z0};
 }
 
-void choose_sizes(const GmshOptions& options, std::vector<std::string>& remarks) {
-  const auto [x0, y0, z0, x1, y1, z1] = bounding_box();
-  if (states_its_unit(options.file))
-    remarks.push_back(fmt::format("lengths were converted to metres: the geometry measures {:.4g} x {:.4g} x {:.4g}",
-                                  x1 - x0, y1 - y0, z1 - z0));
+void choose_sizes(const GmshOptions& options, double factor, std::vector<std::string>& remarks) {
   if (!options.size) return;
   const double size = *options.size;
   if (!(size > 0) || !std::isfinite(size))
     throw std::runtime_error(fmt::format("the cell size is {}, but must be greater than 0", size));
-  const double extent = std::max({x1 - x0, y1 - y0, z1 - z0});
+  const auto [x, y, z] = model_extents();
+  const double extent = factor * std::max({x, y, z});
+  const std::string measures =
+      fmt::format("which measures {:.4g} x {:.4g} x {:.4g}", factor * x, factor * y, factor * z);
   constexpr double most_cells_along = 1e5;
   if (extent > most_cells_along * size)
     throw std::runtime_error(
-        fmt::format("cells of size {} are far too small for a geometry that measures {:.4g} x {:.4g} x {:.4g}", size,
-                    x1 - x0, y1 - y0, z1 - z0));
-  if (size > extent)
-    remarks.push_back(fmt::format("the cell size {} exceeds the geometry, which measures {:.4g} x {:.4g} x {:.4g}",
-                                  size, x1 - x0, y1 - y0, z1 - z0));
-  set("Mesh.MeshSizeMin", size);
-  set("Mesh.MeshSizeMax", size);
+        fmt::format("cells of size {} are far too small for the geometry, {}: is mesh.unit right?", size, measures));
+  if (size > extent) remarks.push_back(fmt::format("the cell size {} exceeds the geometry, {}", size, measures));
+  set("Mesh.MeshSizeMin", size / factor);
+  set("Mesh.MeshSizeMax", size / factor);
   set("Mesh.MeshSizeFactor", 1);
 }
 
@@ -147,9 +143,9 @@ void remark_periodic(int dimension, std::vector<std::string>& remarks) {
 
 }  // namespace
 
-void mesh_geometry(const GmshOptions& options, std::vector<std::string>& remarks) {
+void mesh_geometry(const GmshOptions& options, double factor, std::vector<std::string>& remarks) {
   const int dimension = open_geometry(options, remarks);
-  choose_sizes(options, remarks);
+  choose_sizes(options, factor, remarks);
   set("Mesh.ElementOrder", 1);
   set("Mesh.SecondOrderLinear", 0);
   set("Mesh.SecondOrderIncomplete", 0);

@@ -95,7 +95,7 @@ void write_types(const std::set<int>& types, SharedWriter& writer) {
   }
 }
 
-void write_points(SharedWriter& writer) {
+void write_points(double factor, SharedWriter& writer) {
   // Tags in a file may be sparse, and where tag 0 occurs Gmsh gives two nodes the same tag.
   gmsh::model::mesh::renumberNodes();
   std::vector<std::size_t> tags;
@@ -104,7 +104,7 @@ void write_points(SharedWriter& writer) {
   std::vector<double> sorted(points.size());
   for (std::size_t i = 0; i < tags.size(); ++i) {
     if (tags[i] < 1 || tags[i] > tags.size()) throw std::runtime_error("Gmsh numbers its nodes with gaps");
-    std::copy_n(points.data() + 3 * i, 3, sorted.data() + 3 * (tags[i] - 1));
+    for (int axis = 0; axis < 3; ++axis) sorted[3 * (tags[i] - 1) + axis] = factor * points[3 * i + axis];
   }
   writer.array(std::span(sorted));
 }
@@ -146,7 +146,7 @@ void join_partitions(std::size_t declared, std::vector<std::string>& remarks) {
   remarks.push_back(fmt::format("joined {} of the mesh", counted(present.size(), "partition")));
 }
 
-void write_raw_mesh(const std::vector<std::string>& remarks, SharedWriter& writer) {
+void write_raw_mesh(const std::vector<std::string>& remarks, double factor, SharedWriter& writer) {
   writer.number(static_cast<std::int64_t>(remarks.size()));
   for (const std::string& remark : remarks) writer.text(remark);
   write_groups(writer);
@@ -157,7 +157,7 @@ void write_raw_mesh(const std::vector<std::string>& remarks, SharedWriter& write
   std::set<int> types(of_cells.begin(), of_cells.end());
   types.insert(of_facets.begin(), of_facets.end());
   write_types(types, writer);
-  write_points(writer);
+  write_points(factor, writer);
   writer.number(dimension);
   write_blocks(dimension, of_cells.size(), writer);
   write_blocks(dimension - 1, of_facets.size(), writer);

@@ -14,8 +14,8 @@ ElementType element_type(int type);
 /// Joins the partitions of a mesh. Throws std::runtime_error where there are fewer than the file declares.
 void join_partitions(std::size_t declared, std::vector<std::string>& remarks);
 
-/// Writes the nodes, and the elements of the highest dimension and of one less, of Gmsh's current model, for
-/// read_raw_mesh.
-void write_raw_mesh(const std::vector<std::string>& remarks, SharedWriter& writer);
+/// Writes the nodes, with their coordinates times `factor`, and the elements of the highest dimension and of one less,
+/// of Gmsh's current model, for read_raw_mesh.
+void write_raw_mesh(const std::vector<std::string>& remarks, double factor, SharedWriter& writer);
 
 }  // namespace femcg::mesh

@@ -8,7 +8,8 @@
 namespace femcg::mesh {
 
 /// Reads the mesh, or meshes the geometry, by Gmsh in a process of its own (child_process.hpp): Gmsh may crash, exit,
-/// or take all memory that it can get. Throws std::runtime_error with one sentence, which does not name the file.
-RawMesh gmsh_raw_mesh(const GmshOptions& options, std::size_t declared_partitions = 0);
+/// or take all memory that it can get. Coordinates are multiplied by `factor`. Throws std::runtime_error with one
+/// sentence, which does not name the file.
+RawMesh gmsh_raw_mesh(const GmshOptions& options, double factor, std::size_t declared_partitions = 0);
 
 }  // namespace femcg::mesh

@@ -2,16 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "mesh/curved_cells.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/gmsh/file_bytes.hpp"
 #include "mesh/gmsh/gmsh_file.hpp"
 #include "mesh/gmsh/gmsh_geometry.hpp"
 #include "mesh/gmsh/gmsh_process.hpp"
 #include "mesh/gmsh/imported_mesh.hpp"
+#include "mesh/gmsh/length_unit.hpp"
 #include "mesh/gmsh/msh_check.hpp"
 #include "mesh/ordering.hpp"
 #include "mesh/reference_cell.hpp"
@@ -32,6 +38,61 @@ void check_shape(const GmshOptions& options, const Mesh& mesh) {
   throw std::runtime_error(fmt::format(
       "{} cells were asked for, but Recombine commands of the geometry make {}s: set mesh.cells to {}",
       options.tensor_cells ? "tensor" : "simplex", name(mesh.shape), options.tensor_cells ? "simplex" : "tensor"));
+}
+
+/// How lengths of the file become those of the mesh.
+struct Lengths {
+  std::optional<double> stated;  ///< metres of the unit that the file states, where that can be known
+  double taken = 1;              ///< metres of the unit that its coordinates are taken to be in
+  double factor = 1;             ///< of the coordinates that Gmsh has: a STEP or IGES file's are in metres
+};
+
+Lengths lengths_of(const GmshOptions& options) {
+  if (!(options.scale > 0) || !std::isfinite(options.scale))
+    throw std::runtime_error(fmt::format("the scale is {}, but must be greater than 0", options.scale));
+  const bool given = options.unit != "auto", stated = states_its_unit(options.file);
+  Lengths lengths;
+  if (given) lengths.taken = metres_of(options.unit);
+  if (lengths.taken == 0) throw std::runtime_error(fmt::format("'{}' is no unit of length", options.unit));
+  if (is_step_file(options.file)) lengths.stated = stated_metres(FileBytes(options.file).view());
+  if (stated && given && !lengths.stated)
+    throw std::runtime_error(
+        "mesh.unit cannot replace the unit that this file states, which is converted to metres: "
+        "take mesh.scale to correct its lengths");
+  if (stated && !given) lengths.taken = lengths.stated.value_or(1);
+  lengths.factor = options.scale * (stated ? lengths.taken / lengths.stated.value_or(1) : lengths.taken);
+  return lengths;
+}
+
+/// "0.06 x 0.06 x 0.036"
+std::string measures(const Mesh& mesh) {
+  const int d = mesh.dimension();
+  std::string text;
+  for (int axis = 0; axis < d; ++axis) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+      low = std::min(low, mesh.point(node)[axis]);
+      high = std::max(high, mesh.point(node)[axis]);
+    }
+    text += fmt::format("{}{:.4g}", axis == 0 ? "" : " x ", high - low);
+  }
+  return text;
+}
+
+/// What was assumed, unless the user said it.
+void remark_lengths(const GmshOptions& options, const Lengths& lengths, Mesh& mesh) {
+  const bool given = options.unit != "auto", stated = states_its_unit(options.file);
+  if (given && lengths.factor == 1 && !stated) return;
+  std::string how;
+  if (stated && given && lengths.taken != *lengths.stated)
+    how = fmt::format("taken as {}, though the file states {}", options.unit, unit_name(*lengths.stated));
+  else if (stated || given)
+    how = (given || lengths.stated ? fmt::format("converted from {} ", unit_name(lengths.taken)) : "converted ") +
+          std::string("to metres");
+  else
+    how = "taken as metres, since the file states no unit (mesh.unit)";
+  if (options.scale != 1) how += fmt::format(" and multiplied by {}", options.scale);
+  mesh.remarks.push_back(fmt::format("lengths were {}: the mesh measures {}", how, measures(mesh)));
 }
 
 /// What was asked of a mesh file that only a geometry can give.
@@ -112,18 +173,22 @@ using Convert = std::function<Mesh(const RawMesh& raw, std::size_t declared_node
 
 Mesh read_as(const GmshOptions& options, const Convert& convert) {
   check_options(options);
-  if (!is_mesh_file(options.file)) {
+  const bool meshed = is_mesh_file(options.file);
+  const Lengths lengths = lengths_of(options);
+  if (!meshed) {
     check_commands(options.file);
-    Mesh mesh = convert(gmsh_raw_mesh(options), 0);
+    Mesh mesh = convert(gmsh_raw_mesh(options, lengths.factor), 0);
     check_shape(options, mesh);
     validate_geometry_mesh(mesh);
+    remark_lengths(options, lengths, mesh);
     return mesh;
   }
   MshContents contents = check_msh_file(options.file);
-  Mesh mesh = convert(gmsh_raw_mesh(options, contents.partitions), contents.nodes);
+  Mesh mesh = convert(gmsh_raw_mesh(options, lengths.factor, contents.partitions), contents.nodes);
   mesh.remarks.insert(mesh.remarks.begin(), contents.remarks.begin(), contents.remarks.end());
   validate(mesh);
   remark_ignored_options(options, mesh);
+  remark_lengths(options, lengths, mesh);
   check_refinement(mesh.cell_count(), mesh.dimension(), options.refine);
   for (int level = 0; level < options.refine; ++level) mesh = refine(mesh);
   return mesh;

@@ -29,6 +29,8 @@ struct GmshOptions {
   int order = 1;               ///< geometric order, for geometry files
   bool tensor_cells = false;   ///< quadrilaterals or hexahedra instead of simplices, for geometry files
   int refine = 0;              ///< uniform refinements
+  std::string unit = "auto";   ///< of the file's coordinates (length_unit.hpp); auto: that which it states, else m
+  double scale = 1;  ///< by which coordinates in metres are multiplied; size and rules are those of the result
   std::map<std::string, GroupRule> groups;
 };
 
@@ -55,9 +57,9 @@ std::string gmsh_version();
 /// between two cells. Rules in `groups` add boundaries, and name the regions of the entities that they match instead of
 /// the file.
 ///
-/// STEP and IGES files state their unit of length: coordinates come out in metres. Solids that touch are joined. The
-/// other formats have no unit. Throws std::runtime_error with one sentence naming the file, what is wrong and what
-/// would be right.
+/// Coordinates come out in metres, times options.scale. STEP and IGES files state their unit of length, others are
+/// taken to be in metres, which a remark says, unless options.unit names another. Solids that touch are joined. Throws
+/// std::runtime_error with one sentence naming the file, what is wrong and what would be right.
 ///
 /// Gmsh works in a process of its own, with the memory that is free and no more, and without means to run programs: a
 /// .geo file is a program, but ends that process at worst. It may still write files (Save, Print).

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mesh/gmsh/length_unit.hpp"
 #include "solver/messages/sentence.hpp"
 
 namespace femcg::solver {
@@ -89,6 +90,12 @@ void check_mesh_file(const ValueReader& value, const std::filesystem::path& file
                in_quotes(file.filename().string()));
 }
 
+std::vector<std::string> unit_names() {
+  std::vector<std::string> names{"auto"};
+  for (const mesh::LengthUnit& unit : mesh::length_units) names.emplace_back(unit.name);
+  return names;
+}
+
 }  // namespace
 
 mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::path& folder,
@@ -99,6 +106,8 @@ mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::p
       options.file = (folder / *name).lexically_normal();
       check_mesh_file(*value, options.file);
     }
+  options.unit = mesh.choice("unit", "auto", unit_names());
+  options.scale = mesh.number("scale", 1.0, positive_number);
   if (const auto size = mesh.find("size")) options.size = size->number(positive_number);
   options.order = static_cast<int>(mesh.whole("order", 1, 1, mesh::max_degree));
   options.tensor_cells = mesh.choice("cells", "simplex", {"simplex", "tensor"}) == "tensor";

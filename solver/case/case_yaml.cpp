@@ -80,6 +80,7 @@ void emit_groups(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshCh
 void emit(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshChoice& mesh) {
   // Absolute: the resolved case is written elsewhere, and would look for a relative path there.
   out << Key << "file" << Value << std::filesystem::absolute(file.file).string();
+  out << Key << "unit" << Value << file.unit << Key << "scale" << Value << number(file.scale);
   if (file.file.extension() != ".msh" && file.file.extension() != ".MSH") {
     if (file.size) out << Key << "size" << Value << number(*file.size);
     out << Key << "order" << Value << file.order;

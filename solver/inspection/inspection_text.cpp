@@ -112,6 +112,8 @@ std::string quoted(const std::string& text) {
 
 std::string settings(const mesh::GmshOptions& options) {
   std::string text;
+  if (options.unit != "auto") text += fmt::format("  unit: {}\n", options.unit);
+  if (options.scale != 1) text += fmt::format("  scale: {}\n", options.scale);
   if (options.size) text += fmt::format("  size: {}\n", *options.size);
   if (options.order != 1) text += fmt::format("  order: {}\n", options.order);
   if (options.tensor_cells) text += "  cells: tensor\n";

@@ -1,0 +1,120 @@
+#include "mesh/gmsh/length_unit.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace femcg::mesh {
+
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string without_blanks(std::string_view text) {
+  std::string plain;
+  for (const char c : text)
+    if (!is_blank(c)) plain += c;
+  return plain;
+}
+
+/// The definitions of all units of length, by their references: "#17" and what stands behind "#17 =".
+std::map<std::string, std::string, std::less<>> length_units_of(std::string_view step) {
+  std::map<std::string, std::string, std::less<>> units;
+  constexpr std::string_view mark = "LENGTH_UNIT";
+  for (std::size_t at = step.find(mark); at != std::string_view::npos; at = step.find(mark, at + 1)) {
+    const std::size_t before = step.rfind(';', at), begin = before == std::string_view::npos ? 0 : before + 1;
+    const std::string text = without_blanks(step.substr(begin, step.find(';', at) - begin));
+    if (const std::size_t equals = text.find('='); equals != std::string::npos)
+      units.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return units;
+}
+
+/// What stands behind "#17 =", up to its semicolon, without blanks; empty where there is no such entity.
+std::string definition(std::string_view step, std::string_view reference) {
+  for (std::size_t at = step.find(reference); at != std::string_view::npos; at = step.find(reference, at + 1)) {
+    std::size_t next = at + reference.size();
+    while (next < step.size() && is_blank(step[next])) ++next;
+    if (next >= step.size() || step[next] != '=') continue;
+    return without_blanks(step.substr(next + 1, step.find(';', next) - next - 1));
+  }
+  return {};
+}
+
+/// The first "#17" of a text from a place on; empty where there is none.
+std::string_view reference_in(std::string_view text, std::size_t from) {
+  const std::size_t begin = text.find('#', from);
+  if (begin == std::string_view::npos) return {};
+  std::size_t end = begin + 1;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  return text.substr(begin, end - begin);
+}
+
+std::optional<double> si_metres(std::string_view unit) {
+  constexpr std::array<std::pair<std::string_view, double>, 8> prefixes{{{"$,", 1},
+                                                                         {".KILO.,", 1e3},
+                                                                         {".DECI.,", 1e-1},
+                                                                         {".CENTI.,", 1e-2},
+                                                                         {".MILLI.,", 1e-3},
+                                                                         {".MICRO.,", 1e-6},
+                                                                         {".NANO.,", 1e-9},
+                                                                         {".PICO.,", 1e-12}}};
+  constexpr std::string_view begin = "SI_UNIT(";
+  const std::size_t at = unit.find(begin);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view arguments = unit.substr(at + begin.size());
+  for (const auto& [prefix, metres] : prefixes)
+    if (arguments.starts_with(prefix) && arguments.substr(prefix.size()).starts_with(".METRE.")) return metres;
+  return std::nullopt;
+}
+
+/// Of CONVERSION_BASED_UNIT('INCH',#17), where #17 is LENGTH_MEASURE_WITH_UNIT(LENGTH_MEASURE(25.4),#18).
+std::optional<double> converted_metres(std::string_view step, std::string_view unit) {
+  const std::size_t at = unit.find("CONVERSION_BASED_UNIT(");
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string measure = definition(step, reference_in(unit, at));
+  constexpr std::string_view begin = "LENGTH_MEASURE(";
+  const std::size_t number = measure.find(begin);
+  if (number == std::string::npos) return std::nullopt;
+  const double factor = std::strtod(measure.c_str() + number + begin.size(), nullptr);
+  const std::optional<double> base = si_metres(definition(step, reference_in(measure, number)));
+  if (!base || !(factor > 0) || !std::isfinite(factor)) return std::nullopt;
+  return factor * *base;
+}
+
+}  // namespace
+
+std::optional<double> stated_metres(std::string_view step) {
+  const std::map<std::string, std::string, std::less<>> units = length_units_of(step);
+  constexpr std::string_view context = "GLOBAL_UNIT_ASSIGNED_CONTEXT";
+  constexpr int most_contexts = 16;  // an assembly has one for each part
+  std::optional<double> stated;
+  std::size_t at = step.find(context);
+  for (int n = 0; n < most_contexts && at != std::string_view::npos; ++n, at = step.find(context, at + 1)) {
+    const std::string_view list = step.substr(at, step.find("))", at) - at);
+    for (std::size_t from = 0; !reference_in(list, from).empty();) {
+      const std::string_view reference = reference_in(list, from);
+      from = list.find(reference, from) + reference.size();
+      const auto unit = units.find(reference);
+      if (unit == units.end()) continue;
+      const bool converted = unit->second.find("CONVERSION_BASED_UNIT") != std::string::npos;
+      const std::optional<double> metres = converted ? converted_metres(step, unit->second) : si_metres(unit->second);
+      if (!metres || (stated && *stated != *metres)) return std::nullopt;
+      stated = metres;
+    }
+  }
+  return stated;
+}
+
+std::string unit_name(double metres) {
+  for (const LengthUnit& known : length_units)
+    if (std::abs(known.metres / metres - 1) < 1e-9) return std::string(known.name);
+  return fmt::format("{:.6g} m", metres);
+}
+
+}  // namespace femcg::mesh
