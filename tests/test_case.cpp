@@ -224,7 +224,8 @@ TEST_CASE("the resolved case reads back to itself") {
 TEST_CASE("a mesh file and its groups") {
   folder().write("part.step", "");
   const Case one = case_of(
-      "mesh:\n  file: part.step\n  unit: in\n  scale: 2.5\n  size: 0.05\n  order: 2\n  cells: tensor\n  refine: 2\n  groups:\n"
+      "mesh:\n  file: part.step\n  unit: in\n  scale: 2.5\n  size: 0.05\n  sizes: {base: 0.01, fins: 0.2/10}\n  order: "
+      "2\n  cells: tensor\n  refine: 2\n  groups:\n"
       "    base: {dimension: 2, where: \"abs(z) < 1e-9\"}\n    fins: {dimension: 3, tags: [2, 3]}\n"
       "    hole: {dimension: 2, near: [0.01, 2*0.01, 0]}\n    lid: {dimension: 3, name: 'a lid'}\n");
   const auto check = [&](const Case& read) {
@@ -233,6 +234,7 @@ TEST_CASE("a mesh file and its groups") {
     CHECK(file.size == 0.05);
     CHECK(file.unit == "in");
     CHECK(file.scale == 2.5);
+    CHECK(file.sizes == std::map<std::string, double>{{"base", 0.01}, {"fins", 0.02}});
     CHECK(file.order == 2);
     CHECK(file.tensor_cells);
     CHECK(read.mesh.refine == 2);

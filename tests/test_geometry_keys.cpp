@@ -1,4 +1,4 @@
-// What a case may say of a mesh file: groups by a point nearby and by the file's names, unit and scale.
+// What a case may say of a mesh file: groups by a point nearby and by the file's names, unit, scale and sizes.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -207,4 +207,74 @@ TEST_CASE("a wrong unit or scale is one sentence" * needs_gmsh()) {
   check_refused("mesh box.geo --unit mile", "--unit: mesh.unit must be auto, m, mm", geo);
   check_refused("check case.yaml", "case.yaml:1:30: mesh.unit goes with mesh.file, not with a box",
                 file("case.yaml", "mesh: {box: {cells: [2, 2]}, unit: mm}\n"));
+}
+
+TEST_CASE("sizes: the cells at a group are as large as it says, and elsewhere as before" * needs_gmsh()) {
+  // The side of the equilateral triangle that a face's mean facet is, by the table.
+  const auto side = [](const std::string& table, const std::string& group) {
+    std::istringstream lines(table.substr(table.find("\nfaces\n")));
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t at = line.find("  " + group + "  ");
+      if (at == std::string::npos) continue;
+      std::istringstream numbers(line.substr(at + group.size() + 4));
+      double facets = 0, area = 0;
+      numbers >> facets >> area;
+      return std::sqrt(area / facets * 4 / std::sqrt(3.0));
+    }
+    return 0.0;
+  };
+  const std::string named = bar + "Physical Surface(\"left\") = {1};\nPhysical Surface(\"right\") = {6};\n";
+  const std::string hole = "groups: {hole: {dimension: 2, where: 'sqrt((x - 1)^2 + (y - 0.5)^2) < 0.2001'}}";
+  const auto table = [&](const std::string& keys) {
+    const Result made =
+        shell(file("bar.geo", named) + file("case.yaml", "mesh: {file: bar.geo, size: 0.3, " + hole + keys + "}\n") +
+              "$femcg mesh case.yaml --output made");
+    INFO(keys, made.err);
+    CHECK(made.status == 0);
+    return made.out;
+  };
+  const std::string plain = table("");
+  CHECK(side(plain, "left") == Approx(0.26).epsilon(0.2));
+  const std::string by_file = table(", sizes: {left: 0.05}"), by_rule = table(", sizes: {hole: 0.05}");
+  CHECK(side(by_file, "left") == Approx(0.05).epsilon(0.1));
+  CHECK(side(by_file, "right") == Approx(side(plain, "right")));
+  CHECK(side(by_rule, "hole") == Approx(0.05).epsilon(0.1));
+  CHECK(side(by_rule, "left") == Approx(side(plain, "left")));
+  const std::string both = table(", sizes: {left: 0.1, hole: 0.05}, order: 2, refine: 0");
+  CHECK(side(both, "left") == Approx(0.1).epsilon(0.15));
+  CHECK(side(both, "hole") == Approx(0.05).epsilon(0.1));
+  // Of the region, whose cells alone have the size; in another unit; larger than elsewhere.
+  CHECK(side(table(", sizes: {left: 0.5}"), "left") > 0.3);
+  const std::string in_mm =
+      shell(file("bar.geo", named) +
+            "$femcg mesh bar.geo --size 0.0003 --unit mm --set mesh.sizes.left=0.00005 --output made")
+          .out;
+  CHECK(side(in_mm, "left") == Approx(0.05e-3).epsilon(0.1));
+  const std::string by_region = shell(file("bar.geo", bar) +
+                                      "$femcg mesh bar.geo --size 0.3 --set 'mesh.groups={steel: {dimension: 3, where: "
+                                      "x > -1}, all_left: {dimension: 2, "
+                                      "tags: [1]}}' --set mesh.sizes.steel=0.1 --output made")
+                                    .out;
+  CHECK(side(by_region, "all_left") == Approx(0.1).epsilon(0.15));
+}
+
+TEST_CASE("wrong sizes are one sentence" * needs_gmsh()) {
+  const auto refused = [&](const std::string& mesh, const std::string& part) {
+    check_refused(
+        "check case.yaml", part,
+        file("bar.geo", bar) + file("bar.msh", "$MeshFormat\n") + file("case.yaml", "mesh: {" + mesh + "}\n"));
+  };
+  refused(
+      "file: bar.geo, sizes: {bore: 1}",
+      "case.yaml:1:1: bar.geo: mesh.sizes names 'bore', but neither the file nor mesh.groups has a group; femcg mesh");
+  refused("file: bar.geo, groups: {hole: {dimension: 2, tags: [7]}}, sizes: {bore: 1}",
+          "mesh.sizes names 'bore', but the groups are hole; femcg mesh shows what there is");
+  refused("file: bar.geo, sizes: {hole: 0}", "case.yaml:1:37: mesh.sizes.hole must be a positive number, not '0'");
+  refused("file: bar.geo, sizes: 1", "case.yaml:1:30: mesh.sizes must be");
+  refused("file: bar.geo, groups: {hole: {dimension: 2, tags: [7]}}, sizes: {hole: 1e-9}",
+          "cells of size 1e-09 are far too small");
+  refused("file: bar.geo, groups: {hole: {dimension: 2, tags: [77]}}, sizes: {hole: 1}",
+          "group 'hole' names entity 77");
+  refused("file: bar.msh, sizes: {hole: 1}", "case.yaml:1:30: mesh.sizes is for geometry files");
+  refused("box: {cells: [2, 2]}, sizes: {left: 1}", "case.yaml:1:30: mesh.sizes goes with mesh.file, not with a box");
 }

@@ -4,13 +4,13 @@
 #include <gmsh.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "mesh/gmsh/gmsh_file.hpp"
 #include "mesh/gmsh/gmsh_model.hpp"
+#include "mesh/gmsh/gmsh_sizes.hpp"
 
 namespace femcg::mesh {
 
@@ -41,32 +41,6 @@ void join_touching_parts(int dimension, std::vector<std::string>& remarks) {
     remarks.push_back(
         fmt::format("joined {} at {}", counted(parts.size(), dimension == 3 ? "solid" : "surface"),
                     counted(before.size() - after.size(), dimension == 3 ? "shared face" : "shared edge")));
-}
-
-/// How long the model is along each axis.
-std::array<double, 3> model_extents() {
-  double x0 = 0, y0 = 0, z0 = 0, x1 = 0, y1 = 0, z1 = 0;
-  gmsh::model::getBoundingBox(-1, -1, x0, y0, z0, x1, y1, z1);
-  return {x1 - x0, y1 - y0, z1 - z0};
-}
-
-void choose_sizes(const GmshOptions& options, double factor, std::vector<std::string>& remarks) {
-  if (!options.size) return;
-  const double size = *options.size;
-  if (!(size > 0) || !std::isfinite(size))
-    throw std::runtime_error(fmt::format("the cell size is {}, but must be greater than 0", size));
-  const auto [x, y, z] = model_extents();
-  const double extent = factor * std::max({x, y, z});
-  const std::string measures =
-      fmt::format("which measures {:.4g} x {:.4g} x {:.4g}", factor * x, factor * y, factor * z);
-  constexpr double most_cells_along = 1e5;
-  if (extent > most_cells_along * size)
-    throw std::runtime_error(
-        fmt::format("cells of size {} are far too small for the geometry, {}: is mesh.unit right?", size, measures));
-  if (size > extent) remarks.push_back(fmt::format("the cell size {} exceeds the geometry, {}", size, measures));
-  set("Mesh.MeshSizeMin", size / factor);
-  set("Mesh.MeshSizeMax", size / factor);
-  set("Mesh.MeshSizeFactor", 1);
 }
 
 /// Discards the mesh that a .geo file may have made itself, unless its geometry is that mesh.
@@ -143,14 +117,18 @@ void remark_periodic(int dimension, std::vector<std::string>& remarks) {
 
 }  // namespace
 
-void mesh_geometry(const GmshOptions& options, double factor, std::vector<std::string>& remarks) {
+void mesh_geometry(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& remarks) {
   const int dimension = open_geometry(options, remarks);
-  choose_sizes(options, factor, remarks);
+  choose_sizes(options, plan, remarks);
   set("Mesh.ElementOrder", 1);
   set("Mesh.SecondOrderLinear", 0);
   set("Mesh.SecondOrderIncomplete", 0);
   set("Mesh.SubdivisionAlgorithm", 0);
   set("Mesh.RecombineAll", 0);
+  if (plan.facets_only) {
+    clear_mesh();
+    return gmsh::model::mesh::generate(dimension - 1);
+  }
   if (options.tensor_cells) {
     generate_tensor_cells(dimension);
   } else {

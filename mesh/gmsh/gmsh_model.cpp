@@ -146,18 +146,18 @@ void join_partitions(std::size_t declared, std::vector<std::string>& remarks) {
   remarks.push_back(fmt::format("joined {} of the mesh", counted(present.size(), "partition")));
 }
 
-void write_raw_mesh(const std::vector<std::string>& remarks, double factor, SharedWriter& writer) {
+void write_raw_mesh(const std::vector<std::string>& remarks, const MeshingPlan& plan, SharedWriter& writer) {
   writer.number(static_cast<std::int64_t>(remarks.size()));
   for (const std::string& remark : remarks) writer.text(remark);
   write_groups(writer);
   write_names(writer);
   int dimension = 3;
-  if (types_of_blocks(dimension).empty()) dimension = 2;
+  if (plan.facets_only ? gmsh::model::getDimension() == 2 : types_of_blocks(dimension).empty()) dimension = 2;
   const std::vector<int> of_cells = types_of_blocks(dimension), of_facets = types_of_blocks(dimension - 1);
   std::set<int> types(of_cells.begin(), of_cells.end());
   types.insert(of_facets.begin(), of_facets.end());
   write_types(types, writer);
-  write_points(factor, writer);
+  write_points(plan.factor, writer);
   writer.number(dimension);
   write_blocks(dimension, of_cells.size(), writer);
   write_blocks(dimension - 1, of_facets.size(), writer);

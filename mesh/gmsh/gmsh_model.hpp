@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "mesh/gmsh/meshing_plan.hpp"
 #include "mesh/gmsh/raw_mesh.hpp"
 #include "mesh/gmsh/shared_bytes.hpp"
 
@@ -14,8 +15,8 @@ ElementType element_type(int type);
 /// Joins the partitions of a mesh. Throws std::runtime_error where there are fewer than the file declares.
 void join_partitions(std::size_t declared, std::vector<std::string>& remarks);
 
-/// Writes the nodes, with their coordinates times `factor`, and the elements of the highest dimension and of one less,
-/// of Gmsh's current model, for read_raw_mesh.
-void write_raw_mesh(const std::vector<std::string>& remarks, double factor, SharedWriter& writer);
+/// Writes the nodes, with their coordinates times the factor of the plan, and the elements of the highest dimension and
+/// of one less, of Gmsh's current model, for read_raw_mesh. Where the plan ends with facets there are no cells.
+void write_raw_mesh(const std::vector<std::string>& remarks, const MeshingPlan& plan, SharedWriter& writer);
 
 }  // namespace femcg::mesh

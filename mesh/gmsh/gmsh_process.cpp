@@ -29,16 +29,17 @@ std::string without_file_name(const std::string& reason, const std::filesystem::
 }
 
 /// In Gmsh's process.
-void make_raw_mesh(const GmshOptions& options, double factor, std::size_t declared_partitions, SharedWriter& writer) {
+void make_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions,
+                   SharedWriter& writer) {
   std::vector<std::string> remarks;
   if (is_mesh_file(options.file)) {
     gmsh::open(options.file.string());
     join_partitions(declared_partitions, remarks);
   } else {
-    mesh_geometry(options, factor, remarks);
+    mesh_geometry(options, plan, remarks);
   }
   writer.number(static_cast<std::int64_t>(Answer::result));
-  write_raw_mesh(remarks, factor, writer);
+  write_raw_mesh(remarks, plan, writer);
 }
 
 /// In Gmsh's process: answers with what `make` writes, or why that could not be.
@@ -94,9 +95,9 @@ SharedReader accepted(const ChildResult& result) {
 
 }  // namespace
 
-RawMesh gmsh_raw_mesh(const GmshOptions& options, double factor, std::size_t declared_partitions) {
+RawMesh gmsh_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions) {
   const ChildResult result = run_in_child([&](SharedWriter& writer) {
-    answer(options.file, writer, [&] { make_raw_mesh(options, factor, declared_partitions, writer); });
+    answer(options.file, writer, [&] { make_raw_mesh(options, plan, declared_partitions, writer); });
   });
   SharedReader reader = accepted(result);
   RawMesh raw = read_raw_mesh(reader);

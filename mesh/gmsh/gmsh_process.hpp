@@ -3,13 +3,14 @@
 #include <cstddef>
 
 #include "mesh/gmsh/gmsh_reader.hpp"
+#include "mesh/gmsh/meshing_plan.hpp"
 #include "mesh/gmsh/raw_mesh.hpp"
 
 namespace femcg::mesh {
 
 /// Reads the mesh, or meshes the geometry, by Gmsh in a process of its own (child_process.hpp): Gmsh may crash, exit,
-/// or take all memory that it can get. Coordinates are multiplied by `factor`. Throws std::runtime_error with one
-/// sentence, which does not name the file.
-RawMesh gmsh_raw_mesh(const GmshOptions& options, double factor, std::size_t declared_partitions = 0);
+/// or take all memory that it can get. Coordinates are multiplied by the factor of the plan. Throws std::runtime_error
+/// with one sentence, which does not name the file.
+RawMesh gmsh_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions = 0);
 
 }  // namespace femcg::mesh

@@ -16,6 +16,7 @@
 #include "mesh/gmsh/gmsh_file.hpp"
 #include "mesh/gmsh/gmsh_geometry.hpp"
 #include "mesh/gmsh/gmsh_process.hpp"
+#include "mesh/gmsh/group_rules.hpp"
 #include "mesh/gmsh/imported_mesh.hpp"
 #include "mesh/gmsh/length_unit.hpp"
 #include "mesh/gmsh/msh_check.hpp"
@@ -167,6 +168,27 @@ void validate_geometry_mesh(Mesh& mesh) {
   }
 }
 
+/// The sizes at groups that are rules. Conditions and points are those of a mesh, so that one is made first: of the
+/// facets alone, unless a size is that of a region.
+std::vector<EntitySize> sizes_of_rules(const GmshOptions& options, double factor) {
+  int needed = 0;
+  for (const auto& [name, size] : options.sizes)
+    if (const auto rule = options.groups.find(name); rule != options.groups.end())
+      needed = std::max(needed, rule->second.dimension);
+  if (needed == 0) return {};
+  GmshOptions first = options;
+  first.order = 1;
+  first.refine = 0;
+  RawMesh raw = gmsh_raw_mesh(first, {factor, {}, true});
+  if (needed == raw.dimension) raw = gmsh_raw_mesh(first, {factor, {}, false});
+  std::vector<EntitySize> sizes;
+  for (const auto& [name, size] : options.sizes)
+    if (const auto rule = options.groups.find(name); rule != options.groups.end())
+      for (const int entity : entities_of(raw, name, rule->second))
+        sizes.push_back({rule->second.dimension, entity, size});
+  return sizes;
+}
+
 /// What a mesh is made from: how many nodes a file declares, since Gmsh keeps quiet about those of format 2 that no
 /// element uses.
 using Convert = std::function<Mesh(const RawMesh& raw, std::size_t declared_nodes)>;
@@ -177,14 +199,14 @@ Mesh read_as(const GmshOptions& options, const Convert& convert) {
   const Lengths lengths = lengths_of(options);
   if (!meshed) {
     check_commands(options.file);
-    Mesh mesh = convert(gmsh_raw_mesh(options, lengths.factor), 0);
+    Mesh mesh = convert(gmsh_raw_mesh(options, {lengths.factor, sizes_of_rules(options, lengths.factor), false}), 0);
     check_shape(options, mesh);
     validate_geometry_mesh(mesh);
     remark_lengths(options, lengths, mesh);
     return mesh;
   }
   MshContents contents = check_msh_file(options.file);
-  Mesh mesh = convert(gmsh_raw_mesh(options, lengths.factor, contents.partitions), contents.nodes);
+  Mesh mesh = convert(gmsh_raw_mesh(options, {lengths.factor, {}, false}, contents.partitions), contents.nodes);
   mesh.remarks.insert(mesh.remarks.begin(), contents.remarks.begin(), contents.remarks.end());
   validate(mesh);
   remark_ignored_options(options, mesh);

@@ -32,6 +32,9 @@ struct GmshOptions {
   std::string unit = "auto";   ///< of the file's coordinates (length_unit.hpp); auto: that which it states, else m
   double scale = 1;  ///< by which coordinates in metres are multiplied; size and rules are those of the result
   std::map<std::string, GroupRule> groups;
+  /// Target cell size at a group, for geometry files: a physical group of any dimension, or one of `groups`. Between
+  /// groups cells grow as Gmsh has them grow from the points of a geometry.
+  std::map<std::string, double> sizes;
 };
 
 /// An elementary entity of a geometry or mesh: one solid, one surface or, in the plane, one curve.

@@ -114,7 +114,8 @@ mesh::BoxOptions read_box(const MapReader& mesh, int degree, std::optional<std::
 
 MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& folder, int degree) {
   MeshChoice choice;
-  const MapReader mesh(top, "mesh", {"file", "unit", "scale", "size", "order", "cells", "refine", "groups", "box"});
+  const MapReader mesh(top, "mesh",
+                       {"file", "unit", "scale", "size", "sizes", "order", "cells", "refine", "groups", "box"});
   choice.place = mesh.place();
   if (!top.has("mesh")) {
     top.problems().add(top.place(), "the case has no mesh; add mesh: {file: ...} or mesh: {box: {cells: [64, 64]}}");
@@ -133,7 +134,7 @@ MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& f
     choice.source = std::move(file);
     return choice;
   }
-  for (const char* key : {"unit", "scale", "size", "order", "cells", "groups"})
+  for (const char* key : {"unit", "scale", "size", "sizes", "order", "cells", "groups"})
     if (const auto value = mesh.find(key))
       top.problems().add(value->key_place(),
                          fmt::format("mesh.{} goes with mesh.file, not with a box{}", key,

@@ -112,10 +112,14 @@ mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::p
   options.order = static_cast<int>(mesh.whole("order", 1, 1, mesh::max_degree));
   options.tensor_cells = mesh.choice("cells", "simplex", {"simplex", "tensor"}) == "tensor";
   if (lower_case_suffix(options.file) == ".msh")
-    for (const char* key : {"size", "order", "cells"})
+    for (const char* key : {"size", "sizes", "order", "cells"})
       if (const auto value = mesh.find(key))
         value->note(fmt::format("mesh.{} is for geometry files; a .msh file is meshed already", key));
   read_groups(mesh, options, conditions);
+  if (const auto sizes = mesh.find("sizes"))
+    if (const auto entries = sizes->entries("group: size, such as bore: 0.001"))
+      for (const ValueReader& size : *entries)
+        if (const auto length = size.number(positive_number)) options.sizes.emplace(size.key(), *length);
   return options;
 }
 

@@ -83,6 +83,11 @@ void emit(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshChoice& m
   out << Key << "unit" << Value << file.unit << Key << "scale" << Value << number(file.scale);
   if (file.file.extension() != ".msh" && file.file.extension() != ".MSH") {
     if (file.size) out << Key << "size" << Value << number(*file.size);
+    if (!file.sizes.empty()) {
+      out << Key << "sizes" << Value << BeginMap;
+      for (const auto& [group, size] : file.sizes) out << Key << group << Value << number(size);
+      out << EndMap;
+    }
     out << Key << "order" << Value << file.order;
     out << Key << "cells" << Value << (file.tensor_cells ? "tensor" : "simplex");
   }

@@ -1,0 +1,106 @@
+#include "mesh/gmsh/gmsh_sizes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmsh.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+namespace femcg::mesh {
+
+namespace {
+
+void set(const char* option, double value) { gmsh::option::setNumber(option, value); }
+
+void check_size(double size, double factor, std::vector<std::string>& remarks) {
+  if (!(size > 0) || !std::isfinite(size))
+    throw std::runtime_error(fmt::format("the cell size is {}, but must be greater than 0", size));
+  double x0 = 0, y0 = 0, z0 = 0, x1 = 0, y1 = 0, z1 = 0;
+  gmsh::model::getBoundingBox(-1, -1, x0, y0, z0, x1, y1, z1);
+  const double x = factor * (x1 - x0), y = factor * (y1 - y0), z = factor * (z1 - z0), extent = std::max({x, y, z});
+  const std::string measures = fmt::format("which measures {:.4g} x {:.4g} x {:.4g}", x, y, z);
+  constexpr double most_cells_along = 1e5;
+  if (extent > most_cells_along * size)
+    throw std::runtime_error(
+        fmt::format("cells of size {} are far too small for the geometry, {}: is mesh.unit right?", size, measures));
+  if (size > extent) remarks.push_back(fmt::format("the cell size {} exceeds the geometry, {}", size, measures));
+}
+
+/// The sizes at physical groups, by their names. Throws where a name is neither one of them nor a rule.
+std::vector<EntitySize> sizes_of_physical_groups(const GmshOptions& options) {
+  std::set<std::string> known;
+  for (const auto& [name, rule] : options.groups) known.insert(name);
+  std::vector<EntitySize> sizes;
+  gmsh::vectorpair groups;
+  gmsh::model::getPhysicalGroups(groups);
+  for (const auto& [dimension, tag] : groups) {
+    std::string name;
+    gmsh::model::getPhysicalName(dimension, tag, name);
+    if (name.empty()) name = std::to_string(tag);
+    known.insert(name);
+    const auto size = options.sizes.find(name);
+    if (size == options.sizes.end() || options.groups.contains(name)) continue;
+    std::vector<int> entities;
+    gmsh::model::getEntitiesForPhysicalGroup(dimension, tag, entities);
+    for (const int entity : entities) sizes.push_back({dimension, std::abs(entity), size->second});
+  }
+  for (const auto& [name, size] : options.sizes)
+    if (!known.contains(name))
+      throw std::runtime_error(fmt::format(
+          "mesh.sizes names '{}', but {}{}; femcg mesh shows what there is", name,
+          known.empty() ? "neither the file nor mesh.groups has a group" : "the groups are ", fmt::join(known, ", ")));
+  return sizes;
+}
+
+/// As the entities' points say, and at all others as options.size says, or else the file.
+void set_sizes_at_points(const std::vector<EntitySize>& sizes, const GmshOptions& options, double factor) {
+  std::map<int, double> of_point;
+  for (const EntitySize& each : sizes) {
+    gmsh::vectorpair points{{0, each.tag}};
+    constexpr bool combined = false, oriented = false, recursive = true;
+    if (each.dimension > 0)
+      gmsh::model::getBoundary({{each.dimension, each.tag}}, points, combined, oriented, recursive);
+    for (const auto& [dimension, point] : points) {
+      double& least = of_point.try_emplace(point, each.size).first->second;
+      least = std::min(least, each.size);
+    }
+  }
+  gmsh::vectorpair all;
+  gmsh::model::getEntities(all, 0);
+  if (options.size) gmsh::model::mesh::setSize(all, *options.size / factor);
+  for (const auto& [point, size] : of_point) gmsh::model::mesh::setSize({{0, point}}, size / factor);
+  set("Mesh.MeshSizeFromPoints", 1);
+  set("Mesh.MeshSizeExtendFromBoundary", 1);
+}
+
+}  // namespace
+
+void choose_sizes(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& remarks) {
+  std::vector<EntitySize> sizes = sizes_of_physical_groups(options);
+  sizes.insert(sizes.end(), plan.sizes.begin(), plan.sizes.end());
+  for (const auto& [name, size] : options.sizes) check_size(size, plan.factor, remarks);
+  if (options.size) {
+    check_size(*options.size, plan.factor, remarks);
+    set("Mesh.MeshSizeMin", *options.size / plan.factor);
+    set("Mesh.MeshSizeMax", *options.size / plan.factor);
+    set("Mesh.MeshSizeFactor", 1);
+  }
+  if (sizes.empty()) return;
+  set_sizes_at_points(sizes, options, plan.factor);
+  double least = 0, largest = 0;
+  gmsh::option::getNumber("Mesh.MeshSizeMin", least);
+  gmsh::option::getNumber("Mesh.MeshSizeMax", largest);
+  for (const EntitySize& each : sizes) {
+    least = std::min(least, each.size / plan.factor);
+    largest = std::max(largest, each.size / plan.factor);
+  }
+  set("Mesh.MeshSizeMin", least);
+  set("Mesh.MeshSizeMax", largest);
+}
+
+}  // namespace femcg::mesh

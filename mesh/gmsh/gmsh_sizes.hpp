@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mesh/gmsh/gmsh_reader.hpp"
+#include "mesh/gmsh/meshing_plan.hpp"
+
+namespace femcg::mesh {
+
+/// Tells Gmsh how large the cells of its current geometry are to be: as options.size says, if it does, and at the
+/// points of groups as options.sizes and the plan say; it interpolates between points. Throws std::runtime_error where
+/// a size is none or far too small, and where a group is neither one of the file nor a rule.
+void choose_sizes(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& remarks);
+
+}  // namespace femcg::mesh

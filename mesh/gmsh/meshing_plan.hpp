@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+namespace femcg::mesh {
+
+/// A target size of the cells at an entity, in the unit of the mesh.
+struct EntitySize {
+  int dimension, tag;
+  double size;
+};
+
+/// What Gmsh is to do beside the options.
+struct MeshingPlan {
+  double factor = 1;              ///< of its coordinates; all sizes are those of the result
+  std::vector<EntitySize> sizes;  ///< of the groups that are rules
+  bool facets_only = false;       ///< of a geometry: stop before the cells are made
+};
+
+}  // namespace femcg::mesh
