@@ -11,18 +11,13 @@
 #include <string_view>
 
 #include "mesh/gmsh/file_bytes.hpp"
+#include "mesh/gmsh/file_kinds.hpp"
 
 namespace femcg::mesh {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string extension(const fs::path& file) {
-  std::string text = file.extension().string();
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// The first line that is not blank, at most 40 characters of it.
 std::string first_line(const fs::path& file) {
@@ -54,7 +49,7 @@ bool is_in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 
 
 void check_commands(const fs::path& file) {
   constexpr std::array<std::string_view, 4> commands{"System", "SystemCall", "NonBlockingSystemCall", "OnelabRun"};
-  if (!extension(file).starts_with(".geo")) return;
+  if (!ending_of(file).starts_with(".geo")) return;
   const FileBytes bytes(file);
   const std::string_view text = bytes.view();
   for (std::size_t at = 0; at < text.size();) {
@@ -72,12 +67,9 @@ void check_commands(const fs::path& file) {
 }
 
 bool is_mesh_file(const fs::path& file) {
-  constexpr std::array accepted{".msh", ".geo", ".geo_unrolled", ".step", ".stp", ".brep", ".iges", ".igs"};
-  const std::string kind = extension(file);
-  if (std::find(accepted.begin(), accepted.end(), kind) == accepted.end())
-    throw std::runtime_error(fmt::format(
-        "a mesh is read from .msh and made from .geo, .geo_unrolled, .step, .stp, .brep, .iges or .igs, not from '{}'",
-        kind));
+  const std::string kind = ending_of(file);
+  if (!has_known_ending(file))
+    throw std::runtime_error(fmt::format("a mesh comes from {}, not from '{}'", known_endings, kind));
   std::error_code ignored;
   if (!fs::exists(file, ignored)) throw std::runtime_error("there is no such file");
   if (!fs::is_regular_file(file, ignored)) throw std::runtime_error("this is not a file");
@@ -86,16 +78,16 @@ bool is_mesh_file(const fs::path& file) {
   // Gmsh takes a .msh file that does not begin like one for a .geo script.
   if (kind == ".msh" && line[0] != '$')
     throw std::runtime_error(fmt::format("a .msh file begins with $MeshFormat, this one with '{}'", line));
-  return kind == ".msh";
+  return has_mesh_ending(file);
 }
 
 bool states_its_unit(const fs::path& file) {
-  const std::string kind = extension(file);
+  const std::string kind = ending_of(file);
   return is_step_file(file) || kind == ".iges" || kind == ".igs";
 }
 
-bool is_step_file(const fs::path& file) { return extension(file) == ".step" || extension(file) == ".stp"; }
+bool is_step_file(const fs::path& file) { return ending_of(file) == ".step" || ending_of(file) == ".stp"; }
 
-bool holds_cad_solids(const fs::path& file) { return states_its_unit(file) || extension(file) == ".brep"; }
+bool holds_cad_solids(const fs::path& file) { return states_its_unit(file) || ending_of(file) == ".brep"; }
 
 }  // namespace femcg::mesh

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mesh/gmsh/child_process.hpp"
+#include "mesh/gmsh/file_kinds.hpp"
 #include "mesh/gmsh/gmsh_file.hpp"
 #include "mesh/gmsh/gmsh_geometry.hpp"
 #include "mesh/gmsh/gmsh_model.hpp"
@@ -28,11 +29,24 @@ std::string without_file_name(const std::string& reason, const std::filesystem::
   return reason.starts_with(prefix) ? reason.substr(prefix.size()) : reason;
 }
 
+/// Throws where this build of Gmsh lacks what it needs for a kind of file: without it Gmsh reads nothing, and says so
+/// to nobody.
+void check_support(const std::filesystem::path& file) {
+  if (ending_of(file) != ".med") return;
+  std::string options, version;
+  gmsh::option::getString("General.BuildOptions", options);
+  gmsh::option::getString("General.Version", version);
+  if ((" " + options + " ").find(" Med ") == std::string::npos)
+    throw std::runtime_error(
+        fmt::format("Gmsh {} was built without MED: save the mesh as .msh, .unv, .bdf or .inp", version));
+}
+
 /// In Gmsh's process.
 void make_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions,
                    SharedWriter& writer) {
   std::vector<std::string> remarks;
   if (is_mesh_file(options.file)) {
+    check_support(options.file);
     gmsh::open(options.file.string());
     join_partitions(declared_partitions, remarks);
   } else {

@@ -12,12 +12,15 @@
 
 #include "mesh/curved_cells.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/gmsh/bdf_unv_check.hpp"
 #include "mesh/gmsh/file_bytes.hpp"
+#include "mesh/gmsh/file_kinds.hpp"
 #include "mesh/gmsh/gmsh_file.hpp"
 #include "mesh/gmsh/gmsh_geometry.hpp"
 #include "mesh/gmsh/gmsh_process.hpp"
 #include "mesh/gmsh/group_rules.hpp"
 #include "mesh/gmsh/imported_mesh.hpp"
+#include "mesh/gmsh/inp_mesh.hpp"
 #include "mesh/gmsh/length_unit.hpp"
 #include "mesh/gmsh/msh_check.hpp"
 #include "mesh/ordering.hpp"
@@ -98,7 +101,7 @@ void remark_lengths(const GmshOptions& options, const Lengths& lengths, Mesh& me
 
 /// What was asked of a mesh file that only a geometry can give.
 void remark_ignored_options(const GmshOptions& options, Mesh& mesh) {
-  if (options.size) mesh.remarks.push_back("a cell size has no effect on a .msh file");
+  if (options.size) mesh.remarks.push_back("a cell size has no effect on a file that is meshed");
   if (options.order != 1 && options.order != mesh.order)
     mesh.remarks.push_back(
         fmt::format("order {} was asked for, but the cells in the file have order {}", options.order, mesh.order));
@@ -189,6 +192,21 @@ std::vector<EntitySize> sizes_of_rules(const GmshOptions& options, double factor
   return sizes;
 }
 
+/// Before Gmsh sees it. Of formats other than .msh little is known then.
+MshContents check_mesh_file(const std::filesystem::path& file) {
+  const std::string ending = ending_of(file);
+  if (ending == ".msh") return check_msh_file(file);
+  if (ending == ".bdf" || ending == ".nas") check_bdf(FileBytes(file).view());
+  if (ending == ".unv") check_unv(FileBytes(file).view());
+  return {};
+}
+
+/// Of a file that is meshed.
+RawMesh raw_mesh_of(const GmshOptions& options, double factor, std::size_t partitions) {
+  if (ending_of(options.file) == ".inp") return read_inp(FileBytes(options.file).view(), factor);
+  return gmsh_raw_mesh(options, {factor, {}, false}, partitions);
+}
+
 /// What a mesh is made from: how many nodes a file declares, since Gmsh keeps quiet about those of format 2 that no
 /// element uses.
 using Convert = std::function<Mesh(const RawMesh& raw, std::size_t declared_nodes)>;
@@ -205,8 +223,8 @@ Mesh read_as(const GmshOptions& options, const Convert& convert) {
     remark_lengths(options, lengths, mesh);
     return mesh;
   }
-  MshContents contents = check_msh_file(options.file);
-  Mesh mesh = convert(gmsh_raw_mesh(options, {lengths.factor, {}, false}, contents.partitions), contents.nodes);
+  const MshContents contents = check_mesh_file(options.file);
+  Mesh mesh = convert(raw_mesh_of(options, lengths.factor, contents.partitions), contents.nodes);
   mesh.remarks.insert(mesh.remarks.begin(), contents.remarks.begin(), contents.remarks.end());
   validate(mesh);
   remark_ignored_options(options, mesh);

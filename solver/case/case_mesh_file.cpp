@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 #include <vector>
 
+#include "mesh/gmsh/file_kinds.hpp"
 #include "mesh/gmsh/length_unit.hpp"
 #include "solver/messages/sentence.hpp"
 
@@ -69,25 +69,15 @@ void read_groups(const MapReader& mesh, mesh::GmshOptions& options, std::map<std
   }
 }
 
-constexpr std::array geometry_suffixes{".geo", ".geo_unrolled", ".step", ".stp", ".brep", ".iges", ".igs"};
-
-std::string lower_case_suffix(const std::filesystem::path& file) {
-  std::string suffix = file.extension().string();
-  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return suffix;
-}
-
 /// Notes a file that is not there or of no known kind.
 void check_mesh_file(const ValueReader& value, const std::filesystem::path& file) {
   std::error_code error;
-  const std::string suffix = lower_case_suffix(file);
   if (!std::filesystem::exists(file, error))
     value.note("mesh.file: there is no such file: " + in_quotes(file.string()));
   else if (std::filesystem::is_directory(file, error))
     value.note("mesh.file is a directory: " + in_quotes(file.string()));
-  else if (suffix != ".msh" && std::ranges::find(geometry_suffixes, suffix) == geometry_suffixes.end())
-    value.note("mesh.file must be a mesh (.msh) or a geometry (.geo, .step, .stp, .brep, .iges, .igs), not " +
-               in_quotes(file.filename().string()));
+  else if (!mesh::has_known_ending(file))
+    value.note(fmt::format("mesh.file must be {}, not {}", mesh::known_endings, in_quotes(file.filename().string())));
 }
 
 std::vector<std::string> unit_names() {
@@ -111,10 +101,11 @@ mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::p
   if (const auto size = mesh.find("size")) options.size = size->number(positive_number);
   options.order = static_cast<int>(mesh.whole("order", 1, 1, mesh::max_degree));
   options.tensor_cells = mesh.choice("cells", "simplex", {"simplex", "tensor"}) == "tensor";
-  if (lower_case_suffix(options.file) == ".msh")
+  if (mesh::has_mesh_ending(options.file))
     for (const char* key : {"size", "sizes", "order", "cells"})
       if (const auto value = mesh.find(key))
-        value->note(fmt::format("mesh.{} is for geometry files; a .msh file is meshed already", key));
+        value->note(fmt::format("mesh.{} is for geometry files; a {} file is meshed already", key,
+                                mesh::ending_of(options.file)));
   read_groups(mesh, options, conditions);
   if (const auto sizes = mesh.find("sizes"))
     if (const auto entries = sizes->entries("group: size, such as bore: 0.001"))

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include "mesh/gmsh/file_kinds.hpp"
 #include "solver/case/case.hpp"
 
 namespace femcg::solver {
@@ -81,7 +82,7 @@ void emit(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshChoice& m
   // Absolute: the resolved case is written elsewhere, and would look for a relative path there.
   out << Key << "file" << Value << std::filesystem::absolute(file.file).string();
   out << Key << "unit" << Value << file.unit << Key << "scale" << Value << number(file.scale);
-  if (file.file.extension() != ".msh" && file.file.extension() != ".MSH") {
+  if (!mesh::has_mesh_ending(file.file)) {
     if (file.size) out << Key << "size" << Value << number(*file.size);
     if (!file.sizes.empty()) {
       out << Key << "sizes" << Value << BeginMap;

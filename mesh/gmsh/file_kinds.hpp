@@ -1,0 +1,35 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+// The kinds of files that a mesh comes from, by their endings.
+
+namespace femcg::mesh {
+
+inline constexpr std::array<std::string_view, 6> mesh_endings{".msh", ".inp", ".bdf", ".nas", ".unv", ".med"};
+inline constexpr std::array<std::string_view, 7> geometry_endings{".geo",  ".geo_unrolled", ".step", ".stp",
+                                                                  ".brep", ".iges",         ".igs"};
+inline constexpr std::string_view known_endings =
+    ".msh, .inp, .bdf, .nas, .unv or .med for a mesh, .geo, .step, .stp, .brep, .iges or .igs for a geometry";
+
+/// In lower case, with its dot.
+inline std::string ending_of(const std::filesystem::path& file) {
+  std::string ending = file.extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return ending;
+}
+
+/// Whether the file, by its ending, is meshed already.
+inline bool has_mesh_ending(const std::filesystem::path& file) {
+  return std::ranges::find(mesh_endings, ending_of(file)) != mesh_endings.end();
+}
+inline bool has_known_ending(const std::filesystem::path& file) {
+  return has_mesh_ending(file) || std::ranges::find(geometry_endings, ending_of(file)) != geometry_endings.end();
+}
+
+}  // namespace femcg::mesh
