@@ -21,12 +21,13 @@ using solver::Inspection;
 
 namespace {
 
-/// One cell of order 1 with these vertices.
-CellQuality quality_of(mesh::CellShape shape, const std::vector<double>& coordinates) {
+/// One cell with these nodes, in the order of the lattice.
+CellQuality quality_of(mesh::CellShape shape, const std::vector<double>& coordinates, int order = 1) {
   mesh::Mesh cell;
   cell.shape = shape;
+  cell.order = order;
   cell.coordinates = coordinates;
-  for (int v = 0; v < mesh::vertex_count(shape); ++v) cell.cell_nodes.push_back(v);
+  for (int n = 0; n < mesh::lattice_size(shape, order); ++n) cell.cell_nodes.push_back(n);
   cell.cell_regions = {0};
   cell.region_names = {"domain"};
   return solver::cell_qualities(cell).front();
@@ -89,6 +90,13 @@ TEST_CASE("the quality of cells made by hand") {
   CHECK(cell.smallest_angle == Approx(std::acos(1.0 / 3) * 180 / std::numbers::pi));
   CHECK(cell.largest_angle == Approx(cell.smallest_angle));
   CHECK(cell.aspect == Approx(1));
+
+  // The lower side is y = -0.4 x (1 - x), which meets (1, 0) with the slope 0.4: that opens the widest angle there.
+  cell = quality_of(CellShape::triangle, {0, 0, 0.5, -0.1, 1, 0, 0.75, 0.5, 1.25, 0.5, 1.5, 1}, 2);
+  const auto degrees = [](double y, double x) { return std::atan2(y, x) * 180 / std::numbers::pi; };
+  CHECK(cell.largest_angle == Approx(180 + degrees(0.4, 1) - degrees(1, 0.5)));
+  CHECK(cell.smallest_angle == Approx(degrees(1, 0.5) - degrees(1, 1.5)));
+  CHECK(cell.jacobian < 0.9);
 
   // The corner of a cube: V = 1/6, surface 3/2 + sqrt(3)/2.
   cell = quality_of(CellShape::tetrahedron, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1});
