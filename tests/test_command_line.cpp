@@ -33,7 +33,8 @@ TEST_CASE("--version and --help go to standard output") {
   const Result help = program_run("--help");
   CHECK(help.status == 0);
   CHECK(help.err.empty());
-  for (const char* command : {"run", "compare", "matrix", "report", "check", "list", "info"})
+  for (const char* command :
+       {"run", "compare", "matrix", "report", "check", "list", "info", "init", "schema", "completion", "manual"})
     CHECK(contains(help.out, command));
   for (const char* command : {"run", "check"}) {
     const Result of_command = program_run(std::string(command) + " --help");
@@ -45,7 +46,9 @@ TEST_CASE("--version and --help go to standard output") {
 }
 
 TEST_CASE("a wrong command line is one line and status 2") {
-  check_refused("", "a command is missing: run, compare, matrix, report, mesh, check, list or info");
+  check_refused("",
+                "a command is missing: run, compare, matrix, report, mesh, check, list, info, init, schema, completion "
+                "or manual");
   check_refused("rnu case.yaml", "unknown command 'rnu'; did you mean 'run'?");
   check_refused("chek --operator csr", "unknown command 'chek'; did you mean 'check'?");
   check_refused("run", "a case file is missing");

@@ -15,12 +15,14 @@
 
 #include "operators/backend/memory.hpp"
 #include "solver/case/case.hpp"
+#include "solver/case/case_schema.hpp"
 #include "solver/compare.hpp"
 #include "solver/inspect.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/report/stored_report.hpp"
 #include "solver/run.hpp"
+#include "tools/command_reference.hpp"
 #include "tools/commands.hpp"
 #include "tools/threads.hpp"
 
@@ -51,14 +53,14 @@ void stop_on_request() {
 
 struct CommandLine {
   std::string case_file;
-  std::string topic;
+  std::string topic, case_name, shell;
   std::vector<std::string> sets;
   std::optional<std::string> op, device, threads, output;
   std::optional<std::string> operators, iterations, repetitions, right_hand_sides, baseline;  // compare and matrix
-  std::string matrix_file, precision = "double", order = "given";           // matrix
-  std::string mesh_file;                                                    // mesh
-  std::optional<std::string> size, order_of_cells, unit;                    // mesh
-  std::vector<std::string> comparison_files;                                // report
+  std::string matrix_file, precision = "double", order = "given";                             // matrix
+  std::string mesh_file;                                                                      // mesh
+  std::optional<std::string> size, order_of_cells, unit;                                      // mesh
+  std::vector<std::string> comparison_files;                                                  // report
   bool quiet = false, no_progress = false, measure = false;
 };
 
@@ -286,6 +288,10 @@ ExitStatus execute(int argc, char** argv) {
   CLI::App& check = *app.add_subcommand("check", "validate a case without solving; print it with every default");
   CLI::App& list = *app.add_subcommand("list", "show what this build offers");
   CLI::App& info = *app.add_subcommand("info", "show version, build, threads, devices and the copy bandwidth kept");
+  CLI::App& init = *app.add_subcommand("init", "write a case to start from, with comments");
+  CLI::App& schema = *app.add_subcommand("schema", "print the JSON Schema of case files, for editors");
+  CLI::App& completion = *app.add_subcommand("completion", "print what completes the command line in a shell");
+  CLI::App& manual = *app.add_subcommand("manual", "print the manual page, for man -l -");
   add_case_options(run, line);
   add_case_options(compare_case, line);
   add_comparison_options(compare_case, line);
@@ -298,7 +304,10 @@ ExitStatus execute(int argc, char** argv) {
     each->add_option("--device", line.device, "solver.device: auto, cpu, cuda, or cuda:1 for a GPU by its number")
         ->type_name("NAME");
   list.add_option("TOPIC", line.topic, femcg::solver::alternatives(femcg::tools::list_topics()) + "; default all");
-  for (CLI::App* each : {&app, &run, &compare_case, &matrix, &report_page, &mesh, &check, &list, &info}) {
+  init.add_option("NAME", line.case_name, "of the case, or a geometry or mesh that it is to be of; default case");
+  completion.add_option("SHELL", line.shell, femcg::solver::alternatives(femcg::tools::completion_shells()));
+  for (CLI::App* each : {&app, &run, &compare_case, &matrix, &report_page, &mesh, &check, &list, &info, &init, &schema,
+                         &completion, &manual}) {
     each->set_version_flag("--version", femcg::tools::version(), "print the version");
     each->allow_extras();  // ours to report, with the nearest known name
   }
@@ -322,6 +331,10 @@ ExitStatus execute(int argc, char** argv) {
   if (report_page) return report(line);
   if (mesh) return inspect_mesh(line);
   if (info) print(femcg::tools::info(line.measure));
+  if (init) print(femcg::tools::init(line.case_name));
+  if (completion) print(femcg::tools::completion(femcg::tools::command_reference(app), line.shell));
+  if (manual) print(femcg::tools::manual_page(femcg::tools::command_reference(app)));
+  if (schema) print(femcg::solver::case_schema());
   if (list) print(femcg::tools::list(line.topic));
   return run || check ? run_or_check(static_cast<bool>(run), line) : ExitStatus::done;
 }

@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "operators/backend/columns.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/case/case_mesh.hpp"
 #include "solver/case/case_output.hpp"
@@ -22,10 +21,6 @@ namespace {
 
 using Kind = CaseNode::Kind;
 
-constexpr int largest_quadrature = 16;  // mesh::cell_quadrature's limit
-
-constexpr NumberRule not_negative{"a number that is not negative", [](double a) { return a >= 0; }};
-
 /// Notes a constant that breaks a rule; what varies is checked where it is evaluated.
 void check_constant(const Expression& expression, const std::string& path, const NumberRule& rule, Problems& problems) {
   if (const auto value = expression.constant(); value && !rule.holds(*value))
@@ -34,13 +29,13 @@ void check_constant(const Expression& expression, const std::string& path, const
 }
 
 void read_equation(const MapReader& top, Case& to) {
-  const MapReader equation(top, "equation", {"diffusion", "source"});
-  const auto field = [&](const std::string& key, double fallback) {
-    return equation.read(key, Field{Expression(fallback), {}, equation.place()},
+  const MapReader equation(top, "equation");
+  const auto field = [&](const std::string& key) {
+    return equation.read(key, Field{Expression(equation.number_by_default(key)), {}, equation.place()},
                          [](const ValueReader& value) { return value.field(); });
   };
-  to.problem.diffusion = field("diffusion", 1.0);
-  to.problem.source = field("source", 0.0);
+  to.problem.diffusion = field("diffusion");
+  to.problem.source = field("source");
   if (to.problem.diffusion.everywhere)
     check_constant(*to.problem.diffusion.everywhere, "equation.diffusion", positive_number, top.problems());
   for (const auto& [region, expression] : to.problem.diffusion.by_region)
@@ -49,12 +44,8 @@ void read_equation(const MapReader& top, Case& to) {
 
 /// The kind of condition that the given keys make; nothing where they make none.
 std::optional<BoundaryKind> boundary_kind(const MapReader& entries) {
-  const bool value = entries.has("value"), flux = entries.has("flux");
-  const bool transfer = entries.has("transfer"), ambient = entries.has("ambient");
-  if (value && !flux && !transfer && !ambient) return BoundaryKind::value;
-  if (flux && !value && !transfer && !ambient) return BoundaryKind::flux;
-  if (transfer && ambient && !value && !flux) return BoundaryKind::transfer;
-  return std::nullopt;
+  if (!entries.alternative()) return std::nullopt;
+  return entries.has("value") ? BoundaryKind::value : entries.has("flux") ? BoundaryKind::flux : BoundaryKind::transfer;
 }
 
 void read_boundary(const MapReader& top, Case& to) {
@@ -68,7 +59,7 @@ void read_boundary(const MapReader& top, Case& to) {
       group.must_be(right);
       continue;
     }
-    const MapReader entries(group, {"value", "flux", "transfer", "ambient"});
+    const MapReader entries(group);
     const auto expression = [&](const std::string& key) {
       return entries.read(key, Expression(0.0), [](const ValueReader& item) { return item.expression(); });
     };
@@ -104,13 +95,13 @@ void read_load_condition(const ValueReader& group, const Case& from, LoadData& t
   const std::string right = fmt::format("{{{}: ...}}, as all loads have the kinds of condition{} of 'boundary'", key,
                                         condition->kind == BoundaryKind::transfer ? "s, and the transfer," : "s");
   if (!group.is(Kind::map)) return group.must_be(right);
-  const MapReader entries(group, {"value", "flux", "transfer", "ambient"});
-  for (const char* other : {"value", "flux", "transfer", "ambient"})
-    if (const auto found = entries.find(other); found && other != key) {
-      group.problems().add(found->key_place(),
-                           fmt::format("{} must be {}, and has no '{}'", group.path(), right, other));
+  for (const CaseNode& entry : group.node().children)
+    if (entry.key != key && case_keys().at("boundary").each()->find(entry.key)) {
+      group.problems().add(entry.key_place,
+                           fmt::format("{} must be {}, and has no '{}'", group.path(), right, entry.key));
       return;
     }
+  const MapReader entries(group);
   Expression& value = condition->kind == BoundaryKind::transfer ? condition->ambient : condition->value;
   value = entries.read(key, value, [](const ValueReader& item) { return item.expression(); });
   condition->place = group.key_place();
@@ -128,7 +119,7 @@ void read_loads(const MapReader& top, Case& to) {
     value->problems().add(value->key_place(), "'exact' is the solution for one load; leave it out, or the loads");
   for (const ValueReader& entry : *loads) {
     LoadData load{entry.key(), to.problem.source, to.problem.boundary};
-    const MapReader keys(entry, {"source", "boundary"});
+    const MapReader keys(entry);
     load.source = keys.read("source", load.source, [](const ValueReader& source) { return source.field(); });
     if (const auto boundary = keys.find("boundary"))
       if (const auto groups = boundary->entries("group: {value: 0}"))
@@ -258,20 +249,16 @@ void check_recurrence(const SolverChoice& choice, Problems& problems) {
 }
 
 void read_solver(const MapReader& top, Case& to) {
-  const MapReader solver(
-      top, "solver",
-      {"operator", "preconditioner", "precision", "device", "tolerance", "max_iterations", "cg", "loop"});
+  const MapReader solver(top, "solver");
   to.solver.op = solver.read("operator", OperatorChoice{"csr", {}, solver.place()}, read_operator);
   to.solver.preconditioner =
       solver.read("preconditioner", PreconditionerChoice{"jacobi", {}, solver.place()}, read_preconditioner);
-  to.solver.precision =
-      solver.choice("precision", "double", {"double", "single"}) == "single" ? Precision::single : Precision::double_;
+  to.solver.precision = solver.choice("precision") == "single" ? Precision::single : Precision::double_;
   to.solver.device = solver.read("device", std::string("auto"), read_device);
-  to.solver.tolerance =
-      solver.number("tolerance", 1e-8, {"a number above 0 and below 1", [](double a) { return a > 0 && a < 1; }});
-  to.solver.max_iterations = solver.whole("max_iterations", 10000, 0, 1'000'000'000);
-  const std::string method = solver.choice("cg", "auto", {"auto", "classic", "single-reduction", "batched", "block"});
-  const std::string loop = solver.choice("loop", "auto", {"auto", "launched", "resident"});
+  to.solver.tolerance = solver.number("tolerance");
+  to.solver.max_iterations = solver.whole("max_iterations");
+  const std::string method = solver.choice("cg");
+  const std::string loop = solver.choice("loop");
   for (const CgMethod known : {CgMethod::classic, CgMethod::single_reduction, CgMethod::batched, CgMethod::block})
     if (method == name(known)) to.solver.method = known;
   for (const CgLoop known : {CgLoop::launched, CgLoop::resident})
@@ -286,12 +273,12 @@ void read_solver(const MapReader& top, Case& to) {
 }
 
 void read_ordering(const MapReader& top, Case& to) {
-  const MapReader ordering(top, "ordering", {"cells", "unknowns"});
-  const std::string cells = ordering.choice("cells", "auto", {"auto", "natural", "curve"});
+  const MapReader ordering(top, "ordering");
+  const std::string cells = ordering.choice("cells");
   to.mesh.cell_order = cells == "natural" ? CellOrder::natural
                        : cells == "curve" ? CellOrder::curve
                                           : CellOrder::automatic;
-  const std::string unknowns = ordering.choice("unknowns", "first-touch", {"first-touch", "reverse-cuthill-mckee"});
+  const std::string unknowns = ordering.choice("unknowns");
   to.problem.unknown_order =
       unknowns == "first-touch" ? UnknownOrder::first_touch : UnknownOrder::reverse_cuthill_mckee;
 }
@@ -307,19 +294,17 @@ void read_sweep_axis(const ValueReader& axis, CompareChoice& to) {
 
 /// Numbers of right-hand sides. One is always among them: the others are held against it.
 void read_right_hand_sides(const ValueReader& value, CompareChoice& to) {
-  constexpr int most = operators::Columns<double>::most;
   const auto items = value.items("a list of numbers of right-hand sides, such as [1, 4, 8]");
   if (!items) return;
   std::set<int> numbers{1};
   for (const ValueReader& item : *items)
-    if (const auto number = item.whole(1, most)) numbers.insert(static_cast<int>(*number));
+    if (const auto number = item.whole()) numbers.insert(static_cast<int>(*number));
   to.right_hand_sides.assign(numbers.begin(), numbers.end());
   to.right_hand_sides_place = value.place();
 }
 
 void read_compare(const MapReader& top, Case& to) {
-  const MapReader compare(top, "compare",
-                          {"operators", "devices", "sweep", "iterations", "repetitions", "right_hand_sides"});
+  const MapReader compare(top, "compare");
   const auto operators = compare.find("operators");
   if (!operators || operators->node().text == "all") {
     to.compare.all_operators = true;
@@ -339,8 +324,8 @@ void read_compare(const MapReader& top, Case& to) {
   if (const auto sweep = compare.find("sweep"))
     if (const auto axes = sweep->entries("a key and its values, such as degree: [1, 2, 3, 4]"))
       for (const ValueReader& axis : *axes) read_sweep_axis(axis, to.compare);
-  to.compare.iterations = static_cast<int>(compare.whole("iterations", 200, 1, largest_int));
-  to.compare.repetitions = static_cast<int>(compare.whole("repetitions", 5, 1, 1000));
+  to.compare.iterations = static_cast<int>(compare.whole("iterations"));
+  to.compare.repetitions = static_cast<int>(compare.whole("repetitions"));
   if (const auto numbers = compare.find("right_hand_sides")) read_right_hand_sides(*numbers, to.compare);
 }
 
@@ -349,9 +334,10 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   to.file = file;
   to.name = file.stem().string();
   to.title = top.read("title", to.name, [](const ValueReader& value) { return value.text(); });
-  to.degree = static_cast<int>(top.whole("degree", 1, 1, mesh::max_degree));
+  to.degree = static_cast<int>(top.whole("degree"));
   to.mesh = read_mesh_choice(top, file.parent_path(), to.degree);
   // Fewer points would leave modes of u without energy: the matrix were singular.
+  const auto largest_quadrature = static_cast<std::int64_t>(case_keys().at("quadrature").rule.largest);
   to.problem.quadrature = static_cast<int>(top.whole("quadrature", to.degree + 1, to.degree + 1, largest_quadrature));
   read_equation(top, to);
   read_boundary(top, to);
@@ -380,9 +366,7 @@ Case read_case(const std::filesystem::path& file, const std::vector<Override>& o
   tree.place = file.string() + ":1:1";
   Problems problems;
   apply(overrides, tree, problems);
-  const MapReader top(ValueReader(tree, "", problems),
-                      {"title", "name", "unit", "mesh", "degree", "quadrature", "equation", "boundary", "loads",
-                       "exact", "ordering", "solver", "output", "compare"});
+  const MapReader top(ValueReader(tree, "", &case_keys(), problems));
   Case result = read_sections(top, file);
   problems.check();
   for (const Override& override : overrides)
@@ -395,7 +379,9 @@ Case read_mesh_case(const std::vector<Override>& overrides) {
   tree.kind = Kind::map;
   Problems problems;
   apply(overrides, tree, problems);
-  const MapReader top(ValueReader(tree, "", problems), {"mesh", "output"});
+  KeyDescription keys = case_keys();
+  std::erase_if(keys.inside, [](const KeyDescription& key) { return key.name != "mesh" && key.name != "output"; });
+  const MapReader top(ValueReader(tree, "", &keys, problems));
   Case result;
   result.mesh = read_mesh_choice(top, {}, 1);
   if (const auto* file = std::get_if<mesh::GmshOptions>(&result.mesh.source)) result.name = file->file.stem().string();
@@ -411,7 +397,7 @@ CompareChoice read_compare_choice(const std::vector<Override>& overrides) {
   Problems problems;
   apply(overrides, tree, problems);
   Case result;
-  read_compare(MapReader(ValueReader(tree, "", problems), {"compare"}), result);
+  read_compare(MapReader(ValueReader(tree, "", &case_keys(), problems)), result);
   problems.check();
   return result.compare;
 }

@@ -16,19 +16,10 @@ namespace {
 
 using Kind = CaseNode::Kind;
 
-constexpr int most_refinements = 12;
-constexpr NumberRule distortion_2d{"a number from 0 to 0.3 in 2D", [](double a) {
-                                     return a >= 0 && a <= mesh::most_distortion(mesh::CellShape::quadrilateral);
-                                   }};
-constexpr NumberRule distortion_3d{"a number from 0 to 0.2 in 3D", [](double a) {
-                                     return a >= 0 && a <= mesh::most_distortion(mesh::CellShape::hexahedron);
-                                   }};
-
-std::vector<std::string> cell_names() {
-  std::vector<std::string> names;
-  for (const mesh::CellShape shape : mesh::all_cell_shapes) names.emplace_back(mesh::name(shape));
-  return names;
-}
+constexpr NumberRule distortion_2d{"a number from 0 to 0.3 in 2D", 0,
+                                   mesh::most_distortion(mesh::CellShape::quadrilateral)};
+constexpr NumberRule distortion_3d{"a number from 0 to 0.2 in 3D", 0,
+                                   mesh::most_distortion(mesh::CellShape::hexahedron)};
 
 /// Cells along each axis; their number, 2 or 3, is the dimension, answered (0 where the key is wrong).
 int read_cells(const MapReader& box, mesh::BoxOptions& options) {
@@ -45,7 +36,7 @@ int read_cells(const MapReader& box, mesh::BoxOptions& options) {
     return 0;
   }
   for (std::size_t axis = 0; axis < items->size(); ++axis)
-    options.cells[axis] = static_cast<int>((*items)[axis].whole(1, largest_int).value_or(1));
+    options.cells[axis] = static_cast<int>((*items)[axis].whole().value_or(1));
   return static_cast<int>(items->size());
 }
 
@@ -58,8 +49,7 @@ void read_size(const MapReader& box, int dimension, mesh::BoxOptions& options) {
     value->note(fmt::format("mesh.box.size has {} numbers, but mesh.box.cells has {}", items->size(), dimension));
     return;
   }
-  for (std::size_t axis = 0; axis < items->size(); ++axis)
-    options.size[axis] = (*items)[axis].number(positive_number).value_or(1.0);
+  for (std::size_t axis = 0; axis < items->size(); ++axis) options.size[axis] = (*items)[axis].number().value_or(1.0);
 }
 
 /// The dimension of a box that is given by its number of dofs: as many as it has edge lengths, or its cells'.
@@ -83,7 +73,7 @@ void choose_cells(std::int64_t dofs, int dimension, int degree, mesh::BoxOptions
 }
 
 mesh::BoxOptions read_box(const MapReader& mesh, int degree, std::optional<std::int64_t>& dofs) {
-  const MapReader box(mesh, "box", {"cells", "dofs", "size", "cell", "distort"});
+  const MapReader box(mesh, "box");
   mesh::BoxOptions options;
   const bool by_dofs = box.has("dofs");
   if (by_dofs && box.has("cells"))
@@ -91,17 +81,17 @@ mesh::BoxOptions read_box(const MapReader& mesh, int degree, std::optional<std::
   const int dimension = by_dofs ? std::clamp(dimension_without_cells(box), 2, 3) : read_cells(box, options);
   read_size(box, dimension, options);
   if (by_dofs) {
-    dofs = box.whole("dofs", 1, 1, largest_int);
+    dofs = box.read("dofs", std::int64_t{1}, [](const ValueReader& value) { return value.whole(); });
     choose_cells(*dofs, dimension, degree, options);
   }
 
   options.shape = dimension == 3 ? mesh::CellShape::hexahedron : mesh::CellShape::quadrilateral;
-  const std::string cell = box.choice("cell", std::string(mesh::name(options.shape)), cell_names());
+  const std::string cell = box.choice("cell", std::string(mesh::name(options.shape)));
   options.shape = *mesh::cell_shape_from_name(cell);
   if (dimension != 0 && mesh::dimension(options.shape) != dimension)
     box.find("cell")->note(fmt::format("mesh.box.cell is {}, which has {} dimensions, but mesh.box.{} has {} numbers",
                                        cell, mesh::dimension(options.shape), by_dofs ? "size" : "cells", dimension));
-  options.distort = box.number("distort", 0.0, mesh::dimension(options.shape) == 3 ? distortion_3d : distortion_2d);
+  options.distort = box.number("distort", mesh::dimension(options.shape) == 3 ? distortion_3d : distortion_2d);
   if (const auto count = box.find(by_dofs ? "dofs" : "cells")) try {
       mesh::check_box(options);
     } catch (const std::invalid_argument& error) {
@@ -114,16 +104,15 @@ mesh::BoxOptions read_box(const MapReader& mesh, int degree, std::optional<std::
 
 MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& folder, int degree) {
   MeshChoice choice;
-  const MapReader mesh(top, "mesh",
-                       {"file", "unit", "scale", "size", "sizes", "order", "cells", "refine", "groups", "box"});
+  const MapReader mesh(top, "mesh");
   choice.place = mesh.place();
   if (!top.has("mesh")) {
     top.problems().add(top.place(), "the case has no mesh; add mesh: {file: ...} or mesh: {box: {cells: [64, 64]}}");
     return choice;
   }
-  choice.refine = static_cast<int>(mesh.whole("refine", 0, 0, most_refinements));
+  choice.refine = static_cast<int>(mesh.whole("refine"));
   if (!top.find("mesh") || !top.find("mesh")->is(Kind::map)) return choice;  // noted already
-  if (mesh.has("file") == mesh.has("box")) {
+  if (!mesh.alternative()) {
     top.problems().add(mesh.place(), mesh.has("file") ? "mesh has both file and box; keep one of them"
                                                       : "mesh needs either file or box");
     return choice;

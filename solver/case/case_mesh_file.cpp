@@ -17,8 +17,6 @@ namespace {
 
 using Kind = CaseNode::Kind;
 
-constexpr std::array ways_to_name{"tags", "where", "near", "name"};
-
 /// 2 or 3 coordinates; empty where they are wrong.
 std::vector<double> read_point(const ValueReader& value) {
   const auto items = value.items("a point of 2 or 3 coordinates");
@@ -28,7 +26,7 @@ std::vector<double> read_point(const ValueReader& value) {
     return {};
   }
   std::vector<double> point;
-  for (const ValueReader& item : *items) point.push_back(item.number(any_number).value_or(0.0));
+  for (const ValueReader& item : *items) point.push_back(item.number().value_or(0.0));
   return point;
 }
 
@@ -39,21 +37,19 @@ void read_groups(const MapReader& mesh, mesh::GmshOptions& options, std::map<std
   const auto groups = value->entries("name: {dimension: 2, tags: [1, 2]} or name: {dimension: 2, where: \"z < 1e-9\"}");
   if (!groups) return;
   for (const ValueReader& group : *groups) {
-    const MapReader entries(group, {"dimension", "tags", "where", "near", "name"});
+    const MapReader entries(group);
     if (!group.is(Kind::map)) continue;
     mesh::GroupRule rule;
-    rule.dimension = static_cast<int>(entries.whole("dimension", 0, 1, 3));
+    rule.dimension = static_cast<int>(entries.whole("dimension"));
     if (!entries.has("dimension"))
       mesh.problems().add(group.key_place(),
                           group.path() + " needs its dimension: 3 solids, 2 surfaces, 1 curves, such as dimension: 2");
-    const auto ways = std::ranges::count_if(ways_to_name, [&](const char* way) { return entries.has(way); });
-    if (ways != 1)
+    if (!entries.alternative())
       mesh.problems().add(group.key_place(),
                           group.path() + " needs either tags, where, near or name, exactly one of them");
     if (const auto tags = entries.find("tags"))
       if (const auto items = tags->items("a list of whole numbers"))
-        for (const ValueReader& tag : *items)
-          rule.tags.push_back(static_cast<int>(tag.whole(1, largest_int).value_or(1)));
+        for (const ValueReader& tag : *items) rule.tags.push_back(static_cast<int>(tag.whole().value_or(1)));
     if (const auto where = entries.find("where"))
       if (const auto condition = where->expression()) {
         rule.where = [expression = *condition](double x, double y, double z) { return expression(x, y, z) != 0; };
@@ -80,12 +76,6 @@ void check_mesh_file(const ValueReader& value, const std::filesystem::path& file
     value.note(fmt::format("mesh.file must be {}, not {}", mesh::known_endings, in_quotes(file.filename().string())));
 }
 
-std::vector<std::string> unit_names() {
-  std::vector<std::string> names{"auto"};
-  for (const mesh::LengthUnit& unit : mesh::length_units) names.emplace_back(unit.name);
-  return names;
-}
-
 }  // namespace
 
 mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::path& folder,
@@ -96,11 +86,11 @@ mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::p
       options.file = (folder / *name).lexically_normal();
       check_mesh_file(*value, options.file);
     }
-  options.unit = mesh.choice("unit", "auto", unit_names());
-  options.scale = mesh.number("scale", 1.0, positive_number);
-  if (const auto size = mesh.find("size")) options.size = size->number(positive_number);
-  options.order = static_cast<int>(mesh.whole("order", 1, 1, mesh::max_degree));
-  options.tensor_cells = mesh.choice("cells", "simplex", {"simplex", "tensor"}) == "tensor";
+  options.unit = mesh.choice("unit");
+  options.scale = mesh.number("scale");
+  if (const auto size = mesh.find("size")) options.size = size->number();
+  options.order = static_cast<int>(mesh.whole("order"));
+  options.tensor_cells = mesh.choice("cells") == "tensor";
   if (mesh::has_mesh_ending(options.file))
     for (const char* key : {"size", "sizes", "order", "cells"})
       if (const auto value = mesh.find(key))
@@ -110,7 +100,7 @@ mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::p
   if (const auto sizes = mesh.find("sizes"))
     if (const auto entries = sizes->entries("group: size, such as bore: 0.001"))
       for (const ValueReader& size : *entries)
-        if (const auto length = size.number(positive_number)) options.sizes.emplace(size.key(), *length);
+        if (const auto length = size.number()) options.sizes.emplace(size.key(), *length);
   return options;
 }
 

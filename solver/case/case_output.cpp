@@ -41,7 +41,7 @@ void read_probe(const ValueReader& probe, int dimension, OutputChoice& to) {
     probe.note(fmt::format("{} must be a point of {} coordinates, not {}", probe.path(), right, count));
     return;
   }
-  for (std::size_t axis = 0; axis < count; ++axis) point[axis] = (*coordinates)[axis].number(any_number).value_or(0.0);
+  for (std::size_t axis = 0; axis < count; ++axis) point[axis] = (*coordinates)[axis].number().value_or(0.0);
   to.probes.push_back({probe.key(), point, probe.place()});
 }
 
@@ -117,7 +117,7 @@ SolutionLabel read_solution_label(const MapReader& top) {
 }
 
 OutputChoice read_output_choice(const MapReader& top, const Case& from) {
-  const MapReader output(top, "output", {"directory", "vtu", "fields", "boundary", "probes"});
+  const MapReader output(top, "output");
   OutputChoice to;
   to.directory = std::filesystem::path("results") / from.name;
   if (const auto directory = output.find("directory"))
@@ -125,9 +125,9 @@ OutputChoice read_output_choice(const MapReader& top, const Case& from) {
       to.directory = *text;
       if (text->empty()) directory->must_be("the name of a folder");
     }
-  to.vtu = output.flag("vtu", true);
+  to.vtu = output.flag("vtu");
   to.fields = output.read("fields", to.fields, [&](const ValueReader& value) { return read_fields(value, from); });
-  to.boundary = output.flag("boundary", false);
+  to.boundary = output.flag("boundary");
   if (const auto probes = output.find("probes"))
     if (const auto entries = probes->entries("name: [x, y, z]"))
       for (const ValueReader& probe : *entries) read_probe(probe, known_dimension(from.mesh), to);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -50,6 +51,15 @@ std::unordered_map<std::string_view, const CaseNode*> first_entries(const CaseNo
 
 bool is_merge(const CaseNode& entry) { return entry.key == "<<"; }
 
+/// The default of a key; 0 where it has none that is fixed.
+template <typename Number>
+Number parsed(const KeyDescription& key) {
+  Number value = 0;
+  const std::string_view text = key.default_value;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 void note_merge(const CaseNode& entry, Problems& problems) {
   problems.add(entry.key_place, "merge keys ('<<') are not read; write the keys out");
 }
@@ -95,6 +105,11 @@ void Problems::check() const {
   if (!sentences_.empty()) throw InputError(sentences_);
 }
 
+const KeyDescription& ValueReader::described() const {
+  if (described_ == nullptr) throw std::logic_error("the table of keys of the case file does not describe " + path_);
+  return *described_;
+}
+
 void ValueReader::must_be(std::string_view right) const {
   note(fmt::format("{} must be {}, not {}", path_, right, shown(*node_)));
 }
@@ -107,6 +122,11 @@ std::optional<std::int64_t> ValueReader::whole(std::int64_t least, std::int64_t 
     return value;
   must_be(fmt::format("a whole number from {} to {}", least, largest));
   return std::nullopt;
+}
+
+std::optional<std::int64_t> ValueReader::whole() const {
+  const NumberRule& rule = described().rule;
+  return whole(static_cast<std::int64_t>(rule.least), static_cast<std::int64_t>(rule.largest));
 }
 
 std::optional<double> ValueReader::number(const NumberRule& rule) const {
@@ -132,7 +152,8 @@ std::optional<std::string> ValueReader::text() const {
   return std::nullopt;
 }
 
-std::optional<std::string> ValueReader::choice(const std::vector<std::string>& words) const {
+std::optional<std::string> ValueReader::choice() const {
+  const std::vector<std::string>& words = described().words;
   if (is(Kind::scalar) && std::ranges::find(words, node_->text) != words.end()) return node_->text;
   must_be(alternatives(words));
   return std::nullopt;
@@ -179,7 +200,7 @@ std::optional<std::vector<ValueReader>> ValueReader::items(std::string_view what
   }
   std::vector<ValueReader> readers;
   for (std::size_t i = 0; i < node_->children.size(); ++i)
-    readers.emplace_back(node_->children[i], fmt::format("{}[{}]", path_, i), *problems_);
+    readers.emplace_back(node_->children[i], fmt::format("{}[{}]", path_, i), described_each(), *problems_);
   return readers;
 }
 
@@ -197,30 +218,34 @@ std::optional<std::vector<ValueReader>> ValueReader::entries(std::string_view wh
     else if (entry.kind == Kind::null)
       note_empty(entry, path, *problems_);
     else if (first.at(entry.key) == &entry)
-      readers.emplace_back(entry, path, *problems_);
+      readers.emplace_back(entry, path, described_each(), *problems_);
   }
   return readers;
 }
 
-MapReader::MapReader(const ValueReader& value, const std::vector<std::string>& known)
-    : path_(value.path()), place_(value.place()), problems_(&value.problems()) {
+MapReader::MapReader(const ValueReader& value)
+    : described_(&value.described()), path_(value.path()), place_(value.place()), problems_(&value.problems()) {
   if (!value.is(Kind::map)) {
-    value.must_be("a map with the keys " + alternatives(known));
+    value.must_be("a map with the keys " + alternatives(described_->key_names()));
     return;
   }
   node_ = &value.node();
-  check_keys(known);
+  check_keys();
 }
 
-MapReader::MapReader(const MapReader& parent, const std::string& key, const std::vector<std::string>& known)
-    : path_(parent.path_of(key)), place_(parent.place_), problems_(parent.problems_) {
+MapReader::MapReader(const MapReader& parent, const std::string& key)
+    : described_(&parent.described_->at(key)),
+      path_(parent.path_of(key)),
+      place_(parent.place_),
+      problems_(parent.problems_) {
   if (const auto value = parent.find(key)) {
-    *this = MapReader(*value, known);
+    *this = MapReader(*value);
     place_ = value->key_place();
   }
 }
 
-void MapReader::check_keys(const std::vector<std::string>& known) const {
+void MapReader::check_keys() const {
+  const std::vector<std::string> known = described_->key_names();
   first_entries(*node_, *problems_);
   for (const CaseNode& entry : node_->children) {
     if (is_merge(entry))
@@ -234,9 +259,27 @@ void MapReader::check_keys(const std::vector<std::string>& known) const {
 }
 
 std::optional<ValueReader> MapReader::find(const std::string& key) const {
+  const KeyDescription& described = described_->at(key);
   const CaseNode* found = node_ ? node_->find(key) : nullptr;
   if (!found || found->kind == Kind::null) return std::nullopt;
-  return ValueReader(*found, path_of(key), *problems_);
+  return ValueReader(*found, path_of(key), &described, *problems_);
+}
+
+bool MapReader::has(const std::string& key) const {
+  described_->at(key);  // throws
+  return node_ && node_->find(key);
+}
+
+std::optional<std::size_t> MapReader::alternative() const {
+  std::optional<std::size_t> only;
+  for (std::size_t i = 0; i < described_->one_of.size(); ++i) {
+    const auto& keys = described_->one_of[i];
+    const auto there = std::ranges::count_if(keys, [&](std::string_view key) { return has(std::string(key)); });
+    if (there == 0) continue;
+    if (only || there != std::ssize(keys)) return std::nullopt;
+    only = i;
+  }
+  return only;
 }
 
 std::int64_t MapReader::whole(const std::string& key, std::int64_t fallback, std::int64_t least,
@@ -244,17 +287,28 @@ std::int64_t MapReader::whole(const std::string& key, std::int64_t fallback, std
   return read(key, fallback, [&](const ValueReader& value) { return value.whole(least, largest); });
 }
 
-double MapReader::number(const std::string& key, double fallback, const NumberRule& rule) const {
-  return read(key, fallback, [&](const ValueReader& value) { return value.number(rule); });
+std::int64_t MapReader::whole(const std::string& key) const {
+  return read(key, parsed<std::int64_t>(described_->at(key)), [](const ValueReader& value) { return value.whole(); });
 }
 
-bool MapReader::flag(const std::string& key, bool fallback) const {
-  return read(key, fallback, [](const ValueReader& value) { return value.flag(); });
+double MapReader::number(const std::string& key, const NumberRule& rule) const {
+  return read(key, number_by_default(key), [&](const ValueReader& value) { return value.number(rule); });
 }
 
-std::string MapReader::choice(const std::string& key, std::string fallback,
-                              const std::vector<std::string>& words) const {
-  return read(key, std::move(fallback), [&](const ValueReader& value) { return value.choice(words); });
+double MapReader::number_by_default(const std::string& key) const { return parsed<double>(described_->at(key)); }
+
+double MapReader::number(const std::string& key) const { return number(key, described_->at(key).rule); }
+
+bool MapReader::flag(const std::string& key) const {
+  return read(key, described_->at(key).default_value == "true", [](const ValueReader& value) { return value.flag(); });
+}
+
+std::string MapReader::choice(const std::string& key, std::string fallback) const {
+  return read(key, std::move(fallback), [&](const ValueReader& value) { return value.choice(); });
+}
+
+std::string MapReader::choice(const std::string& key) const {
+  return choice(key, std::string(described_->at(key).default_value));
 }
 
 }  // namespace femcg::solver

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "solver/case/case_keys.hpp"
 #include "solver/case/case_tree.hpp"
 #include "solver/coefficients/expression.hpp"
 
@@ -29,34 +29,32 @@ class Problems {
   std::vector<std::string> sentences_;
 };
 
-/// What a number must be: the words for it and the test.
-struct NumberRule {
-  std::string_view words;
-  bool (*holds)(double);
-};
-inline constexpr NumberRule any_number{"a number", [](double) { return true; }};
-inline constexpr NumberRule positive_number{"a positive number", [](double a) { return a > 0; }};
-
-inline constexpr std::int64_t largest_int = std::numeric_limits<std::int32_t>::max();
-
-/// A value and what to call it in messages ("solver.tolerance"). Each function answers what the value says; where it
-/// says something else, the problem is noted and nothing is answered.
+/// A value, what to call it in messages ("solver.tolerance") and what it may be. Each function answers what the value
+/// says; where it says something else, the problem is noted and nothing is answered.
 class ValueReader {
  public:
-  ValueReader(const CaseNode& node, std::string path, Problems& problems)
-      : node_(&node), path_(std::move(path)), problems_(&problems) {}
+  /// `described` is null for options of what a catalogue names: those are described there.
+  ValueReader(const CaseNode& node, std::string path, const KeyDescription* described, Problems& problems)
+      : node_(&node), path_(std::move(path)), described_(described), problems_(&problems) {}
 
   const CaseNode& node() const { return *node_; }
+  /// The row of the table of keys. Throws std::logic_error where there is none.
+  const KeyDescription& described() const;
+  /// Of the items of this list, or of what stands at names of the user's; null where the table has nothing on them.
+  const KeyDescription* described_each() const { return described_ ? described_->each() : nullptr; }
   const std::string& path() const { return path_; }
   const Place& place() const { return node_->place; }
   bool is(CaseNode::Kind kind) const { return node_->kind == kind; }
 
   std::optional<std::int64_t> whole(std::int64_t least, std::int64_t largest) const;
+  std::optional<std::int64_t> whole() const;  ///< of the described range
   /// A number, or an expression without x, y, z.
   std::optional<double> number(const NumberRule& rule) const;
+  std::optional<double> number() const { return number(described().rule); }
   std::optional<bool> flag() const;
   std::optional<std::string> text() const;
-  std::optional<std::string> choice(const std::vector<std::string>& words) const;
+  /// One of the described words.
+  std::optional<std::string> choice() const;
   std::optional<Expression> expression() const;
   /// One expression, or a map of them by region.
   std::optional<Field> field() const;
@@ -76,18 +74,22 @@ class ValueReader {
  private:
   const CaseNode* node_;
   std::string path_;
+  const KeyDescription* described_;
   Problems* problems_;
 };
 
-/// A map with known keys. Unknown, repeated and empty ones are reported on construction.
+/// A map with the keys that the table has for it. Unknown, repeated and empty ones are reported on construction. Asked
+/// for a key that the table does not have, each function throws std::logic_error.
 class MapReader {
  public:
-  /// Of a value that is to be a map; `known` are its keys.
-  MapReader(const ValueReader& value, const std::vector<std::string>& known);
+  /// Of a value that is to be a map.
+  explicit MapReader(const ValueReader& value);
   /// The map at a key of another one; empty where the key is absent.
-  MapReader(const MapReader& parent, const std::string& key, const std::vector<std::string>& known);
+  MapReader(const MapReader& parent, const std::string& key);
 
-  bool has(const std::string& key) const { return node_ && node_->find(key); }
+  bool has(const std::string& key) const;
+  /// Which of the sets of keys, of which exactly one must be there, is there and no key of another one.
+  std::optional<std::size_t> alternative() const;
   /// The value at a key; nothing where it is absent or empty.
   std::optional<ValueReader> find(const std::string& key) const;
   const Place& place() const { return place_; }
@@ -101,14 +103,21 @@ class MapReader {
       if (auto answer = read(*value)) return static_cast<T>(*std::move(answer));
     return fallback;
   }
+  /// What the value at a key says, or the default of the table.
+  std::int64_t whole(const std::string& key) const;
+  double number(const std::string& key) const;
+  double number_by_default(const std::string& key) const;
+  bool flag(const std::string& key) const;
+  std::string choice(const std::string& key) const;
+  /// For a range or a default that depends on other keys.
   std::int64_t whole(const std::string& key, std::int64_t fallback, std::int64_t least, std::int64_t largest) const;
-  double number(const std::string& key, double fallback, const NumberRule& rule) const;
-  bool flag(const std::string& key, bool fallback) const;
-  std::string choice(const std::string& key, std::string fallback, const std::vector<std::string>& words) const;
+  double number(const std::string& key, const NumberRule& rule) const;
+  std::string choice(const std::string& key, std::string fallback) const;
 
  private:
-  void check_keys(const std::vector<std::string>& known) const;
+  void check_keys() const;
 
+  const KeyDescription* described_;
   const CaseNode* node_ = nullptr;  // nullptr: no such map, every answer is the default
   std::string path_;
   Place place_;

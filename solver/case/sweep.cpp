@@ -102,6 +102,8 @@ std::vector<std::map<std::string, std::string>> combinations(const std::vector<S
 
 }  // namespace
 
+std::span<const std::pair<std::string_view, std::string_view>> sweep_words() { return short_keys; }
+
 std::vector<SweepPoint> expand_sweep(const std::filesystem::path& file, const std::vector<Override>& overrides) {
   const Case base = read_case(file, overrides);
   std::vector<SweepAxis> axes;

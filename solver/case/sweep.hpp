@@ -2,7 +2,10 @@
 
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "solver/case/case.hpp"
@@ -20,6 +23,9 @@ struct SweptOperator {
   OperatorChoice op;
   std::map<std::string, std::string> values;
 };
+
+/// Keys of the case that a sweep may call by one word, and their paths.
+std::span<const std::pair<std::string_view, std::string_view>> sweep_words();
 
 /// Reads a case once for every combination of the values in its section compare.sweep: a single point where it has
 /// none. Points that need the same mesh and coefficients follow each other. Throws InputError where an axis is neither

@@ -1,0 +1,489 @@
+#include "solver/case/case_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "mesh/box.hpp"
+#include "mesh/cell_shape.hpp"
+#include "mesh/gmsh/length_unit.hpp"
+#include "operators/backend/columns.hpp"
+#include "solver/case/case.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using enum ValueKind;
+
+NumberRule whole_from(std::int64_t least, std::int64_t largest) {
+  return {.words = "a whole number", .least = static_cast<double>(least), .largest = static_cast<double>(largest)};
+}
+
+std::vector<std::string> cell_names() {
+  std::vector<std::string> names;
+  for (const mesh::CellShape shape : mesh::all_cell_shapes) names.emplace_back(mesh::name(shape));
+  return names;
+}
+
+std::vector<std::string> field_names() {
+  std::vector<std::string> names;
+  for (const OutputField field : all_output_fields) names.emplace_back(name(field));
+  return names;
+}
+
+constexpr std::string_view of_lengths = "that of the lengths in the mesh; m for STEP and IGES files";
+constexpr std::string_view of_solution = "that of u";
+
+KeyDescription box() {
+  const KeyDescription axis_cells{"", whole, "Cells along an axis", {}, {}, whole_from(1, largest_int)};
+  const KeyDescription axis_size{"", number, "Length of an edge", {}, of_lengths, positive_number};
+  const NumberRule distortion{"a number from 0 to 0.3", 0, mesh::most_distortion(mesh::CellShape::quadrilateral)};
+  return {
+      .name = "box",
+      .kind = map,
+      .meaning =
+          "A rectangle or a box of equal cells, instead of a file; its sides are left right bottom top back "
+          "front",
+      .inside =
+          {
+              {.name = "cells",
+               .kind = list,
+               .meaning = "Cells along x, y and, in space, z",
+               .fewest = 2,
+               .most = 3,
+               .inside = {axis_cells}},
+              {.name = "dofs",
+               .kind = whole,
+               .meaning = "About how many degrees of freedom, whatever the degree, instead of cells",
+               .rule = whole_from(1, largest_int)},
+              {.name = "size",
+               .kind = list,
+               .meaning = "Lengths of the edges; default 1 each",
+               .most = 3,
+               .inside = {axis_size}},
+              {.name = "cell",
+               .kind = word,
+               .meaning = "Shape of the cells; default quadrilateral, in space hexahedron",
+               .words = cell_names()},
+              {.name = "distort",
+               .kind = number,
+               .meaning = "Moves inner vertices at random by up to that fraction of a cell, 0.2 at most in space",
+               .default_value = "0",
+               .rule = distortion},
+          },
+      .one_of = {{"cells"}, {"dofs"}},
+  };
+}
+
+KeyDescription groups() {
+  const KeyDescription tag{"", whole, "Tag of an entity", {}, {}, whole_from(1, largest_int)};
+  const KeyDescription coordinate{"", number, "Along x, y, z", {}, of_lengths};
+  const KeyDescription group{
+      .name = "",
+      .kind = map,
+      .meaning = "The entities of one dimension that have this name",
+      .inside =
+          {
+              {.name = "dimension",
+               .kind = whole,
+               .meaning = "3 solids, 2 surfaces, 1 curves",
+               .rule = whole_from(1, 3)},
+              {.name = "tags", .kind = list, .meaning = "Numbers of the entities in the file", .inside = {tag}},
+              {.name = "where",
+               .kind = expression,
+               .meaning = "A condition on x, y, z that holds at all nodes of an entity, such as \"abs(z) < 1e-6\""},
+              {.name = "near",
+               .kind = list,
+               .meaning = "A point that no other entity is as near to",
+               .fewest = 2,
+               .most = 3,
+               .inside = {coordinate}},
+              {.name = "name", .kind = text, .meaning = "A name that the file gives, as solids have in STEP files"},
+          },
+      .required = {"dimension"},
+      .one_of = {{"tags"}, {"where"}, {"near"}, {"name"}},
+  };
+  return {.name = "groups",
+          .kind = names,
+          .meaning = "Names for geometry that has none, for equation and boundary to refer to",
+          .fewest = 0,
+          .inside = {group}};
+}
+
+std::vector<std::string> unit_names() {
+  std::vector<std::string> names{"auto"};
+  for (const mesh::LengthUnit& unit : mesh::length_units) names.emplace_back(unit.name);
+  return names;
+}
+
+KeyDescription mesh_keys() {
+  const KeyDescription size_at_group{"", number, "Size of a cell", {}, of_lengths, positive_number};
+  return {
+      .name = "mesh",
+      .kind = map,
+      .meaning = "The geometry and its cells: a file or a box",
+      .inside =
+          {
+              {.name = "file",
+               .kind = text,
+               .meaning =
+                   "A mesh (.msh, .inp, .bdf, .nas, .unv) or a geometry (.geo, .step, .stp, .brep, .iges, .igs), "
+                   "relative to the case file"},
+              {.name = "unit",
+               .kind = word,
+               .meaning = "Of the file's lengths, which become metres; auto: what the file states, else metres",
+               .default_value = "auto",
+               .words = unit_names()},
+              {.name = "scale",
+               .kind = number,
+               .meaning = "Times which the file's lengths are taken, beside their unit",
+               .default_value = "1",
+               .rule = positive_number},
+              {.name = "size",
+               .kind = number,
+               .meaning = "Size of a cell, for geometry; default what Gmsh chooses",
+               .unit = of_lengths,
+               .rule = positive_number},
+              {.name = "sizes",
+               .kind = names,
+               .meaning = "Size of a cell at groups, for geometry, such as bore: 0.001",
+               .inside = {size_at_group}},
+              {.name = "order",
+               .kind = whole,
+               .meaning = "Geometric order of the cells, for geometry: above 1 they bend with it",
+               .default_value = "1",
+               .rule = whole_from(1, mesh::max_degree)},
+              {.name = "cells",
+               .kind = word,
+               .meaning = "For geometry: triangles and tetrahedra, or quadrilaterals and hexahedra",
+               .default_value = "simplex",
+               .words = {"simplex", "tensor"}},
+              {.name = "refine",
+               .kind = whole,
+               .meaning = "How often every cell is divided uniformly",
+               .default_value = "0",
+               .rule = whole_from(0, 12)},
+              groups(),
+              box(),
+          },
+      .one_of = {{"file"}, {"box"}},
+  };
+}
+
+KeyDescription equation() {
+  return {
+      .name = "equation",
+      .kind = map,
+      .meaning = "-div(diffusion grad u) = source",
+      .inside =
+          {
+              {.name = "diffusion",
+               .kind = field,
+               .meaning = "Positive: a number, an expression in x y z, or one for each region",
+               .default_value = "1",
+               .unit = "such as W/(m K) for heat"},
+              {.name = "source",
+               .kind = field,
+               .meaning = "A number, an expression in x y z, or one for each region",
+               .default_value = "0",
+               .unit = "such as W/m^3 for heat"},
+          },
+  };
+}
+
+KeyDescription prescribed_value() {
+  return {.name = "value", .kind = expression, .meaning = "u on the boundary (Dirichlet)", .unit = of_solution};
+}
+KeyDescription prescribed_flux() {
+  return {.name = "flux",
+          .kind = expression,
+          .meaning = "diffusion du/dn with the outward normal, positive for what flows in (Neumann)",
+          .unit = "such as W/m^2 for heat"};
+}
+KeyDescription ambient() {
+  return {.name = "ambient",
+          .kind = expression,
+          .meaning = "u outside, where diffusion du/dn = transfer (ambient - u)",
+          .unit = of_solution};
+}
+
+KeyDescription boundary() {
+  const KeyDescription condition{
+      .name = "",
+      .kind = map,
+      .meaning = "What holds on this group or side of a box: value, flux, or transfer and ambient",
+      .inside = {prescribed_value(),
+                 prescribed_flux(),
+                 {.name = "transfer",
+                  .kind = expression,
+                  .meaning = "Not negative, in diffusion du/dn = transfer (ambient - u) (Robin)",
+                  .unit = "such as W/(m^2 K) for heat"},
+                 ambient()},
+      .one_of = {{"value"}, {"flux"}, {"transfer", "ambient"}},
+  };
+  return {.name = "boundary",
+          .kind = names,
+          .meaning = "Conditions by group or box side; `all` where no other holds; what is not named is insulated",
+          .fewest = 0,
+          .inside = {condition}};
+}
+
+KeyDescription loads() {
+  const KeyDescription condition{
+      .name = "",
+      .kind = map,
+      .meaning = "Another number for the condition that `boundary` has on this group, of the same kind",
+      .inside = {prescribed_value(), prescribed_flux(), ambient()},
+      .one_of = {{"value"}, {"flux"}, {"ambient"}},
+  };
+  const KeyDescription load{
+      .name = "",
+      .kind = map,
+      .meaning = "The case with another source, other values of conditions, or both",
+      .inside =
+          {
+              {.name = "source",
+               .kind = field,
+               .meaning = "The whole source; default that of the case",
+               .unit = "such as W/m^3 for heat"},
+              {.name = "boundary",
+               .kind = names,
+               .meaning = "What differs, by group of the case's `boundary`",
+               .fewest = 0,
+               .inside = {condition}},
+          },
+  };
+  return {.name = "loads",
+          .kind = names,
+          .meaning = "Several right-hand sides for one matrix, solved in one run",
+          .inside = {load}};
+}
+
+KeyDescription ordering() {
+  return {
+      .name = "ordering",
+      .kind = map,
+      .meaning = "How cells and unknowns are numbered",
+      .inside =
+          {
+              {.name = "cells",
+               .kind = word,
+               .meaning = "As generated, or along a Hilbert curve; auto: as generated for a box, else the curve",
+               .default_value = "auto",
+               .words = {"auto", "natural", "curve"}},
+              {.name = "unknowns",
+               .kind = word,
+               .meaning = "As the cells meet them, or so that the matrix has a small bandwidth",
+               .default_value = "first-touch",
+               .words = {"first-touch", "reverse-cuthill-mckee"}},
+          },
+  };
+}
+
+KeyDescription solver_keys() {
+  const NumberRule tolerance{"a number above 0 and below 1", 0, 1, true, true};
+  return {
+      .name = "solver",
+      .kind = map,
+      .meaning = "Conjugate gradients, and the operator that they multiply with",
+      .inside =
+          {
+              {.name = "operator",
+               .kind = operator_,
+               .meaning = "How y = A x is computed; femcg list operators describes each",
+               .default_value = "csr"},
+              {.name = "preconditioner",
+               .kind = preconditioner,
+               .meaning = "What is near the inverse of A and easy to apply",
+               .default_value = "jacobi"},
+              {.name = "precision",
+               .kind = word,
+               .meaning = "Of matrix and vectors",
+               .default_value = "double",
+               .words = {"double", "single"}},
+              {.name = "device",
+               .kind = device,
+               .meaning = "Where the loop runs; auto: on a GPU if there is one, cuda:1 a GPU by its number",
+               .default_value = "auto"},
+              {.name = "tolerance",
+               .kind = number,
+               .meaning = "Of the relative residual |b - A u| / |b|",
+               .default_value = "1e-8",
+               .rule = tolerance},
+              {.name = "max_iterations",
+               .kind = whole,
+               .meaning = "After which the loop gives up",
+               .default_value = "10000",
+               .rule = whole_from(0, 1'000'000'000)},
+              {.name = "cg",
+               .kind = word,
+               .meaning = "Recurrence: classic, or with one sum an iteration (Chronopoulos & Gear 1989); of all loads "
+                          "at once: batched, block",
+               .default_value = "auto",
+               .words = {"auto", "classic", "single-reduction", "batched", "block"}},
+              {.name = "loop",
+               .kind = word,
+               .meaning = "Kernels launched one after the other, or the whole loop inside one, on a GPU",
+               .default_value = "auto",
+               .words = {"auto", "launched", "resident"}},
+          },
+  };
+}
+
+KeyDescription output() {
+  const KeyDescription file_field{
+      "", text, "u, also by its own name, or a vector field of the cells", {}, {}, any_number, field_names()};
+  const KeyDescription coordinate{"", number, "A coordinate", {}, of_lengths};
+  const KeyDescription probe{.name = "",
+                             .kind = list,
+                             .meaning = "A point at which u is reported",
+                             .fewest = 2,
+                             .most = 3,
+                             .inside = {coordinate}};
+  return {
+      .name = "output",
+      .kind = map,
+      .meaning = "What femcg run writes, and where",
+      .inside =
+          {
+              {.name = "directory",
+               .kind = text,
+               .meaning = "Folder, relative to the current one; default results/<name of the case file>"},
+              {.name = "vtu", .kind = flag, .meaning = "Whether there is solution.vtu", .default_value = "true"},
+              {.name = "fields",
+               .kind = list,
+               .meaning = "What solution.vtu has; flux is -diffusion grad u; default [u]",
+               .inside = {file_field}},
+              {.name = "boundary",
+               .kind = flag,
+               .meaning = "Whether there is boundary.vtu: u and what flows out, on the boundary alone",
+               .default_value = "false"},
+              {.name = "probes",
+               .kind = names,
+               .meaning = "Points at which u is reported, by names",
+               .fewest = 0,
+               .inside = {probe}},
+          },
+  };
+}
+
+KeyDescription compare() {
+  const KeyDescription chosen{"", operator_, "An operator, or one with options"};
+  const KeyDescription where{"", device, "auto, cpu, cuda, or cuda:1"};
+  const KeyDescription columns{"", whole, "Vectors at once", {}, {}, whole_from(1, operators::Columns<double>::most)};
+  return {
+      .name = "compare",
+      .kind = map,
+      .meaning = "What femcg compare does",
+      .inside =
+          {
+              {.name = "operators",
+               .kind = list,
+               .meaning = "Operators to compare; default all",
+               .words = {"all"},
+               .inside = {chosen}},
+              {.name = "devices",
+               .kind = list,
+               .meaning = "Where they run; default [solver.device]",
+               .inside = {where}},
+              {.name = "sweep",
+               .kind = sweep,
+               .meaning = "Values by key of the case or option of operators; every combination is compared"},
+              {.name = "iterations",
+               .kind = whole,
+               .meaning = "CG iterations per repetition, with no test of convergence",
+               .default_value = "200",
+               .rule = whole_from(1, largest_int)},
+              {.name = "repetitions",
+               .kind = whole,
+               .meaning = "How often each is measured, in turn",
+               .default_value = "5",
+               .rule = whole_from(1, 1000)},
+              {.name = "right_hand_sides",
+               .kind = list,
+               .meaning = "How many vectors at once are measured; 1 is always among them; default [1]",
+               .inside = {columns}},
+          },
+  };
+}
+
+void add_keys(const KeyDescription& of, const std::string& prefix, std::vector<KeyPath>& to) {
+  for (const KeyDescription& key : of.inside) {
+    const std::string path = prefix + std::string(key.name);
+    if (!key.name.empty()) to.push_back({path, &key});
+    if (key.kind == map || key.kind == names) add_keys(key, path + ".", to);
+  }
+}
+
+}  // namespace
+
+const KeyDescription* KeyDescription::find(std::string_view key) const {
+  const auto found = std::ranges::find(inside, key, &KeyDescription::name);
+  return kind == map && found != inside.end() ? &*found : nullptr;
+}
+
+const KeyDescription& KeyDescription::at(std::string_view key) const {
+  if (const KeyDescription* found = find(key)) return *found;
+  throw std::logic_error(fmt::format("the table of keys of the case file has no '{}' in '{}'", key, name));
+}
+
+std::vector<std::string> KeyDescription::key_names() const {
+  std::vector<std::string> all;
+  for (const KeyDescription& key : inside) all.emplace_back(key.name);
+  return all;
+}
+
+const KeyDescription& case_keys() {
+  static const KeyDescription top{
+      .name = "",
+      .kind = map,
+      .meaning = "A case of femcg: -div(diffusion grad u) = source on a mesh",
+      .inside =
+          {
+              {.name = "title",
+               .kind = text,
+               .meaning = "Heads the summary and the report; default the name of the file"},
+              {.name = "name",
+               .kind = text,
+               .meaning = "Of the solution, in the summary and the files, such as temperature",
+               .default_value = "u"},
+              {.name = "unit",
+               .kind = text,
+               .meaning = "Of the solution, as it is printed, such as degC; default none"},
+              mesh_keys(),
+              {.name = "degree",
+               .kind = whole,
+               .meaning = "Of the polynomials",
+               .default_value = "1",
+               .rule = whole_from(1, mesh::max_degree)},
+              {.name = "quadrature",
+               .kind = whole,
+               .meaning = "n Gauss points per direction, exact to degree 2(n-1) on simplices; default and least "
+                          "degree + 1",
+               .rule = whole_from(2, 16)},
+              equation(),
+              boundary(),
+              loads(),
+              {.name = "exact",
+               .kind = field,
+               .meaning = "A known solution; errors in L2 and H1 are reported",
+               .unit = of_solution},
+              ordering(),
+              solver_keys(),
+              output(),
+              compare(),
+          },
+      .required = {"mesh"},
+  };
+  return top;
+}
+
+std::vector<KeyPath> all_case_keys() {
+  std::vector<KeyPath> all;
+  add_keys(case_keys(), "", all);
+  return all;
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace femcg::solver {
+
+/// What a number must be: the words for it, and its interval, whose ends may be left out of it.
+struct NumberRule {
+  std::string_view words;
+  double least = -std::numeric_limits<double>::infinity(), largest = std::numeric_limits<double>::infinity();
+  bool least_left_out = false, largest_left_out = false;
+
+  constexpr bool holds(double a) const {
+    return (least_left_out ? a > least : a >= least) && (largest_left_out ? a < largest : a <= largest);
+  }
+};
+inline constexpr NumberRule any_number{.words = "a number"};
+inline constexpr NumberRule positive_number{.words = "a positive number", .least = 0, .least_left_out = true};
+inline constexpr NumberRule not_negative{.words = "a number that is not negative", .least = 0};
+
+inline constexpr std::int64_t largest_int = std::numeric_limits<std::int32_t>::max();
+
+enum class ValueKind {
+  text,
+  flag,            ///< true or false
+  whole,           ///< a whole number of `rule`
+  number,          ///< a number of `rule`, or an expression without x, y, z
+  word,            ///< one of `words`
+  device,          ///< auto, cpu, cuda, or cuda:1
+  expression,      ///< in x, y, z
+  field,           ///< an expression, or a map of them by region
+  list,            ///< `inside` has one description, of every item
+  map,             ///< `inside` has its keys
+  names,           ///< a map with names of the user's choice; `inside` has one description, of what stands at each
+  operator_,       ///< a name of the catalogue, or a map of it and options
+  preconditioner,  ///< the same
+  sweep            ///< lists of values by keys of the case, or options of operators
+};
+
+/// A key of case files: the reader takes from here which keys there are, what their values may be and what they are by
+/// default; the schema, shells that complete --set and the documentation tell the same.
+struct KeyDescription {
+  std::string_view name;  ///< empty where it is the user's, and for items of a list
+  ValueKind kind;
+  std::string_view meaning;             ///< a phrase, without a full stop; says a default that is no fixed value
+  std::string_view default_value = {};  ///< as in YAML; empty: none, or none that is fixed
+  std::string_view unit = {};           ///< in words: whose unit it has
+  NumberRule rule = any_number;
+  std::vector<std::string> words = {};  ///< of a list: what may stand for it; of a text: such as these
+  std::size_t fewest = 1, most = 0;     ///< items of a list, entries of a map; most 0: any number
+  std::vector<KeyDescription> inside = {};
+  std::vector<std::string_view> required = {};             ///< keys of a map
+  std::vector<std::vector<std::string_view>> one_of = {};  ///< exactly one of these sets of keys must be there
+
+  /// The description of a key of this map. Throws std::logic_error where there is none: whoever asks for a key adds it
+  /// to the table.
+  const KeyDescription& at(std::string_view key) const;
+  /// The same; null where there is none.
+  const KeyDescription* find(std::string_view key) const;
+  /// What describes the items of a list, or what stands at names of the user's; null where there is none.
+  const KeyDescription* each() const { return inside.empty() ? nullptr : &inside.front(); }
+  std::vector<std::string> key_names() const;
+};
+
+/// The whole case file: a map.
+const KeyDescription& case_keys();
+
+/// A key by its path. A part of it that is the user's to choose has no name: boundary..value.
+struct KeyPath {
+  std::string path;
+  const KeyDescription* key;
+};
+
+/// Every key of the case file, a map before its keys.
+std::vector<KeyPath> all_case_keys();
+
+}  // namespace femcg::solver

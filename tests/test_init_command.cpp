@@ -1,0 +1,78 @@
+// femcg init: what it writes checks, solves, and checks with its examples too; what is there stays.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "mesh/gmsh/gmsh_reader.hpp"
+#include "solver/case/case_schema.hpp"
+#include "tests/gmsh.hpp"
+#include "tests/program.hpp"
+
+using namespace femcg::tests;
+
+namespace {
+
+/// Shell that makes keys of the lines that are examples.
+const std::string with_examples =
+    "sed -E 's/^( *)# ( *[a-z_]+: *[^ #].*)$/\\1\\2/; s/^( *)# (groups: )/\\1\\2/; s/^  #   /    /' ";
+
+}  // namespace
+
+TEST_CASE("init writes a case that checks, solves and says how") {
+  const Result made =
+      shell("$femcg init && $femcg check --quiet case.yaml && $femcg run --quiet case.yaml && ls results");
+  CHECK(made.status == 0);
+  CHECK(made.err.empty());
+  CHECK(made.out ==
+        "case.yaml is a case to change, case.schema.json what editors complete it with; next: femcg check "
+        "case.yaml\ncase\n");
+  const Result text = shell("$femcg init 'a b' > /dev/null && cat 'a b.yaml' && cmp case.schema.json <($femcg schema)");
+  CHECK(text.status == 0);
+  CHECK(text.out.starts_with("# yaml-language-server: $schema=case.schema.json\n"));
+  CHECK(contains(text.out, "#   femcg run 'a b.yaml'\n"));
+  CHECK(contains(text.out, "\ntitle: 'a b' "));
+}
+
+TEST_CASE("the examples of init are right as well") {
+  const Result box = shell("$femcg init > o && " + with_examples + "case.yaml > all.yaml && $femcg check all.yaml");
+  CHECK(box.status == 0);
+  CHECK(box.err.empty());
+  for (const char* key : {"refine: 1", "name: temperature", "unit: degC", "left: {flux: 5}", "device: cpu",
+                          "right: {transfer: 10, ambient: 20}", "fields: [u, flux]", "centre: [0.5, 0.5]"})
+    CHECK_MESSAGE(contains(box.out, key), key, " is not in ", box.out);
+}
+
+TEST_CASE("init of a geometry names the file and says how its groups are found" * needs_gmsh()) {
+  const std::string copy = "cp $cases/../../cases/meshes/heat_sink.step 'my part.step'\n";
+  const Result made =
+      shell(copy + "$femcg init 'my part.step' > o && $femcg check --quiet 'my part.yaml' && cat 'my part.yaml'");
+  CHECK(made.status == 0);
+  CHECK(contains(made.out, "\n  file: 'my part.step' "));
+  CHECK(contains(made.out, "What there is, by tag, and a draft of groups: femcg mesh "));
+  const Result all = shell(copy + "$femcg init 'my part.step' > o && " + with_examples +
+                           "'my part.yaml' > all.yaml && $femcg check all.yaml");
+  INFO(all.err);
+  CHECK(all.status == 0);
+  CHECK(contains(all.out, "bottom: {dimension: 2, where: abs(z) < 1e-6}"));
+  CHECK(contains(all.out, "bore: {dimension: 2, tags: [3, 4]}"));
+  const Result msh =
+      shell("mkdir a && cp $cases/../meshes/*.msh a && cd a && $femcg init $(ls | head -1) && cat *.yaml");
+  CHECK(contains(msh.out, "physical groups"));
+  CHECK_FALSE(contains(msh.out, "order: 2"));
+}
+
+TEST_CASE("init leaves alone what is there, and refuses what it cannot write in one sentence") {
+  check_refused("init", "'case.yaml' is there already and stays as it is; give another name: femcg init NAME",
+                "echo mine > case.yaml");
+  CHECK(shell("echo mine > a.yaml; $femcg init a.yaml; cat a.yaml; ls | grep -c schema").out == "mine\n0\n");
+  CHECK(shell("echo mine > case.schema.json; $femcg init > o; cat case.schema.json").out == "mine\n");
+  check_refused("init part.step", "there is no such file: 'part.step'");
+  check_refused("init no/such", "there is no such folder: 'no'");
+  check_refused("init notes.txt", "'notes.txt' is there, and neither a mesh nor a geometry", "echo > notes.txt");
+  check_refused("init a b", "one argument too many: 'b'");
+  check_refused("init --size 1", "unknown option '--size'");
+  check_refused("init $'a\\nb'", "is no name for a case");
+  const Result nowhere = shell("$femcg init /proc/x");
+  CHECK(nowhere.status == 3);
+  CHECK(lines(nowhere.err) == 1);
+}

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mesh/atomic_file.hpp"
+#include "mesh/gmsh/file_kinds.hpp"
+#include "solver/case/case_keys.hpp"
+#include "solver/case/case_reader.hpp"
+#include "solver/case/case_schema.hpp"
+#include "solver/case/case_tree.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+#include "tools/commands.hpp"
+
+namespace femcg::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using solver::InputError;
+
+constexpr std::string_view schema_file = "case.schema.json";
+
+/// A line of the case, and the key whose meaning stands behind it; none for a line on its own.
+struct Line {
+  std::string text;
+  std::string_view key = {};
+};
+
+/// What the table of keys says of a key, as a comment behind it.
+std::string comment_on(std::string_view path) {
+  const auto keys = solver::all_case_keys();
+  const auto found = std::ranges::find(keys, path, &solver::KeyPath::path);
+  if (found == keys.end()) throw std::logic_error(fmt::format("femcg init knows no key {}", path));
+  std::string text(found->key->meaning);
+  if (!found->key->unit.empty()) text += fmt::format(" ({})", found->key->unit);
+  text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::string text_of(const std::vector<Line>& lines) {
+  constexpr std::size_t column = 38;
+  std::string text;
+  for (const Line& line : lines)
+    text += line.key.empty() ? line.text + "\n" : fmt::format("{:<{}} # {}\n", line.text, column, comment_on(line.key));
+  return text;
+}
+
+/// A text as a value of YAML.
+std::string in_yaml(const std::string& text) {
+  solver::CaseNode node;
+  node.kind = solver::CaseNode::Kind::scalar;
+  node.text = text;
+  return solver::flow_text(node);
+}
+
+std::vector<Line> box_lines() {
+  return {{"mesh:", "mesh"}, {"  box: {cells: [32, 32]}", "mesh.box"}, {"  # refine: 1", "mesh.refine"}};
+}
+
+/// How names come to the solids and faces of a file.
+std::vector<Line> group_lines(const fs::path& file) {
+  if (mesh::has_mesh_ending(file) || mesh::ending_of(file) == ".geo")
+    return {
+        {"  # The names of the physical groups in the file are those of regions and boundaries. One that is not there"},
+        {"  # has femcg check list those that are. Entities without one, by tags or by a condition:"}};
+  return {
+      {"  # Names for solids (dimension 3) and surfaces (2), by a condition that holds at all their nodes or by their "
+       "tags."},
+      {fmt::format("  # What there is, by tag, and a draft of groups: femcg mesh {}", file.string())}};
+}
+
+std::vector<Line> file_lines(const fs::path& file) {
+  std::vector<Line> lines{{"mesh:", "mesh"}, {"  file: " + in_yaml(file.string()), "mesh.file"}};
+  if (!mesh::has_mesh_ending(file)) {
+    lines.push_back({"  # size: 0.005", "mesh.size"});
+    lines.push_back({"  order: 2", "mesh.order"});
+  }
+  lines.push_back({"  # refine: 1", "mesh.refine"});
+  const std::vector<Line> groups = group_lines(file);
+  lines.insert(lines.end(), groups.begin(), groups.end());
+  lines.push_back({"  # groups:", "mesh.groups"});
+  lines.push_back({"  #   bottom: {dimension: 2, where: \"abs(z) < 1e-6\"}", "mesh.groups..where"});
+  lines.push_back({"  #   bore: {dimension: 2, tags: [3, 4]}", "mesh.groups..tags"});
+  return lines;
+}
+
+std::string case_text(const fs::path& case_file, const fs::path& mesh_file) {
+  const std::string name = case_file.filename().string();
+  std::vector<Line> lines{
+      {fmt::format("# yaml-language-server: $schema={}", schema_file)},
+      {"# -div(diffusion grad u) = source. Keys behind '#' are examples of more."},
+      {"#"},
+      {fmt::format("#   femcg check {}", in_yaml(name))},
+      {fmt::format("#   femcg run {}", in_yaml(name))},
+      {"#"},
+      {"# Any units that fit together, such as m, W and degrees Celsius: nothing is converted."},
+      {"title: " + in_yaml(case_file.stem().string()), "title"},
+      {"# name: temperature", "name"},
+      {"# unit: degC", "unit"},
+  };
+  const std::vector<Line> mesh = mesh_file.empty() ? box_lines() : file_lines(mesh_file);
+  lines.insert(lines.end(), mesh.begin(), mesh.end());
+  const std::string_view side = mesh_file.empty() ? "right" : "bore";
+  const std::vector<Line> rest{
+      {"degree: 2", "degree"},
+      {"equation:", "equation"},
+      {"  diffusion: 1", "equation.diffusion"},
+      {"  source: 1", "equation.source"},
+      {"boundary:", "boundary"},
+      {"  all: {value: 0}", "boundary..value"},
+      {fmt::format("  # {}: {{flux: 5}}", mesh_file.empty() ? "left" : "bottom"), "boundary..flux"},
+      {fmt::format("  # {}: {{transfer: 10, ambient: 20}}", side), "boundary..transfer"},
+      {"solver:", "solver"},
+      {"  operator: csr", "solver.operator"},
+      {"  preconditioner: jacobi", "solver.preconditioner"},
+      {"  tolerance: 1.0e-8", "solver.tolerance"},
+      {"  # device: cpu", "solver.device"},
+      {"output:", "output"},
+      {"  vtu: true", "output.vtu"},
+      {"  # fields: [u, flux]", "output.fields"},
+      {mesh_file.empty() ? "  # probes: {centre: [0.5, 0.5]}" : "  # probes: {tip: [0, 0, 0]}", "output.probes"},
+  };
+  lines.insert(lines.end(), rest.begin(), rest.end());
+  return text_of(lines);
+}
+
+/// The file to write for what the user named: a case, or geometry, whose case lies in the current folder.
+fs::path case_file_for(const fs::path& named, bool of_mesh) {
+  if (named.empty()) return "case.yaml";
+  if (of_mesh) return named.stem().concat(".yaml");
+  if (named.extension() == ".yaml" || named.extension() == ".yml") return named;
+  if (std::error_code error; fs::exists(named, error))
+    throw InputError(
+        fmt::format("{} is there, and neither a mesh nor a geometry; give a name for the case, or a file "
+                    "that mesh.file may name (.step, .geo, .msh, ...)",
+                    solver::in_quotes(named.string())));
+  return fs::path(named).concat(".yaml");
+}
+
+}  // namespace
+
+std::string init(const std::string& argument) {
+  const fs::path named(argument);
+  const bool of_mesh = mesh::has_known_ending(named);
+  std::error_code error;
+  if (!argument.empty() && !solver::is_name(argument))
+    throw InputError(solver::in_quotes(argument) + " is no name for a case; take one without control characters");
+  if (of_mesh && !fs::is_regular_file(named, error))
+    throw InputError("there is no such file: " + solver::in_quotes(argument));
+  const fs::path file = case_file_for(named, of_mesh);
+  const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
+  if (file.stem().empty() || !fs::is_directory(folder, error))
+    throw InputError("there is no such folder: " + solver::in_quotes(folder.string()));
+  if (fs::exists(fs::symlink_status(file, error)))
+    throw InputError(solver::in_quotes(file.string()) +
+                     " is there already and stays as it is; give another name: femcg init NAME");
+  // Editors look for the schema beside the case. One that is there may be of cases with other operators: it stays.
+  const fs::path schema = folder / schema_file;
+  if (!fs::exists(fs::symlink_status(schema, error))) mesh::write_atomically(schema, solver::case_schema());
+  mesh::write_atomically(file, case_text(file, of_mesh ? named : fs::path()));
+  return fmt::format("{} is a case to change, {} what editors complete it with; next: femcg check {}\n", file.string(),
+                     schema.lexically_normal().string(), file.string());
+}
+
+}  // namespace femcg::tools
