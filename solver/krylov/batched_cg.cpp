@@ -1,7 +1,9 @@
 #include "solver/krylov/batched_cg.hpp"
 
 #include <cmath>
+#include <deque>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "operators/backend/column_operations.hpp"
@@ -47,8 +49,8 @@ class ColumnRecurrences {
     operators::clear(numbers_);
     operators::clear(running_);
     if (a.device() == Device::host) return;
-    iterate();  // kernels are loaded at their first launch, which must not be recorded
-    recorded_.emplace(a.device(), [this] { iterate(); });
+    iterate(batch_);  // kernels are loaded at their first launch, which must not be recorded
+    recorded_.emplace(a.device(), [this] { iterate(batch_); });
   }
 
   int stride() const { return x_.stride(); }
@@ -76,27 +78,27 @@ class ColumnRecurrences {
     operators::copy_bytes(numbers.data(), Device::host, of_.back().rz.data(), a_.device(), numbers.bytes());
   }
 
-  /// Gives the device a batch of iterations, and has their numbers sent.
-  void send() {
-    recorded_ ? recorded_->run() : iterate();
+  /// Gives the device so many iterations, a batch or, at the very end, less; and has their numbers sent.
+  void send(std::int64_t iterations) {
+    recorded_&& iterations == batch_ ? recorded_->run() : iterate(iterations);
     mailboxes_[sent_++ % 2]->post(numbers_);
   }
   /// The numbers (numbers_) of the batch that was sent `in_flight` - 1 batches before the last.
   std::span<const double> receive(int in_flight) const { return mailboxes_[(sent_ - in_flight) % 2]->receive(); }
 
  private:
-  void iterate() {
+  void iterate(std::int64_t iterations) {
     operators::copy_bytes(of_.back().rz.data(), a_.device(), of_.front().rz.data(), a_.device(),
                           CgColumnScalars::count * x_.stride() * std::int64_t{sizeof(double)});
     std::int64_t i = 0;
-    for (; i + 1 < batch_; i += 2) {
+    for (; i + 1 < iterations; i += 2) {
       move_residuals(p_, i);
       operations_.defer(of_[i], of_[i + 1], run_, residuals_for_directions(), inverse_diagonal_, p_, second_p_);
       move_residuals(second_p_, i + 1);
       operations_.catch_up(of_[i], of_[i + 1], of_[i + 2], run_, residuals_for_directions(), inverse_diagonal_,
                            second_p_, p_, x_);
     }
-    for (; i < batch_; ++i) {
+    for (; i < iterations; ++i) {
       move_residuals(p_, i);
       operations_.direction(of_[i], of_[i + 1], run_, residuals_for_directions(), inverse_diagonal_, p_, x_);
     }
@@ -149,7 +151,7 @@ class BatchedLoop final : public SeveralSystems<T> {
   std::int64_t batch_;
   // Of a round:
   std::unique_ptr<ColumnRecurrences<T>> recurrences_;
-  int in_flight_ = 0;  ///< batches that were sent and not yet looked at
+  std::deque<std::int64_t> in_flight_;  ///< iterations of the batches that were sent and not yet looked at
 };
 
 /// The recurrences of these systems, at their beginning.
@@ -177,13 +179,15 @@ void BatchedLoop<T>::set_running() {
 /// Looks at one iteration after the other of the oldest batch in flight.
 template <std::floating_point T>
 void BatchedLoop<T>::examine() {
-  const std::span<const double> numbers = recurrences_->receive(in_flight_--);
+  const std::span<const double> numbers = recurrences_->receive(static_cast<int>(in_flight_.size()));
+  const std::int64_t sent = in_flight_.front();
+  in_flight_.pop_front();
   const int stride = recurrences_->stride();
   const auto number = [&](std::int64_t iteration, int which, int column) {
     return numbers[(iteration * CgColumnScalars::count + which) * stride + column];
   };
   enum { rz, rr, energy };
-  for (std::int64_t i = 0; i<batch_&& this->running_count()> 0; ++i) {
+  for (std::int64_t i = 0; i != sent && this->running_count() > 0; ++i) {
     SystemsIteration iteration = this->begin_iteration();
     for (int column = 0; column < this->columns(); ++column) {
       if (!this->is_running(column)) continue;
@@ -245,8 +249,13 @@ void BatchedLoop<T>::iterate(const std::vector<std::size_t>& members) {
   this->start_clock();
   while (this->running_count() > 0) {
     // A GPU has the next batch before the host looks at the one before.
-    for (; in_flight_ < (device == Device::host ? 1 : 2) && in_flight_ * batch_ < this->iterations_left(); ++in_flight_)
-      recurrences_->send();
+    while (in_flight_.size() < (device == Device::host ? 1 : 2)) {
+      const std::int64_t left =
+          this->iterations_left() - std::accumulate(in_flight_.begin(), in_flight_.end(), std::int64_t{0});
+      if (left <= 0) break;
+      in_flight_.push_back(std::min(batch_, left));
+      recurrences_->send(in_flight_.back());
+    }
     const int before = this->running_count();
     examine();
     const int running = this->running_count();
@@ -256,9 +265,9 @@ void BatchedLoop<T>::iterate(const std::vector<std::size_t>& members) {
       continue;
     }
     // What is in flight is of these columns too.
-    while (in_flight_ > 0 && this->running_count() > 0) examine();
+    while (!in_flight_.empty() && this->running_count() > 0) examine();
     operators::synchronize(device);
-    in_flight_ = 0;
+    in_flight_.clear();
     for (int column = 0; column < this->columns(); ++column)
       if (!this->is_running(column)) this->add_correction(recurrences_->x(), column, 1);
     if (this->running_count() > 0) drop_frozen();
