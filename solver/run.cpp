@@ -225,13 +225,15 @@ Solutions solve_at_once(CgMethod method, const Case& resolved, const Problem& pr
   return solutions;
 }
 
-/// The CG that solves all loads at once; automatic where they are solved in turn, which a loop inside one kernel does.
+/// The CG that solves all loads at once; automatic where they are solved in turn, which a loop inside one kernel does
+/// for small systems.
 template <std::floating_point T>
 CgMethod method_at_once(const MemoryUser& user, const operators::Operator<T>& a,
                         const Preconditioner<T>& preconditioner) {
-  const CgMethod method = user.method_at_once();
+  const CgMethod method = user.method_at_once(a.size());
+  if (takes_several(user.method) || method == CgMethod::block) return method;
   const bool resident = user.loop != CgLoop::launched && preconditioner.is_fused() && operators::persistent_cg(a);
-  return resident && !takes_several(user.method) ? CgMethod::automatic : method;
+  return resident ? CgMethod::automatic : method;
 }
 
 /// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before

@@ -189,37 +189,33 @@ TEST_CASE("a lane's way along its row, with several masks and a few slots at a t
 namespace {
 
 /// The rows of a matrix with several vectors, by tiles of dense matrices.
-template <int tiles, int stride, class Rows>
+template <int stride, class Rows>
 std::vector<double> multiply_by_tiles(const Rows& a, const std::vector<double>& x) {
   std::vector<double> y(static_cast<std::size_t>(a.rows * stride), -1);
   for (std::int64_t number = 0; number < a.slice_count(); ++number)
-    for (int first = 0; first < rows_per_slice; first += tiles * cuda::tile_rows)
+    for (int first = 0; first < rows_per_slice; first += cuda::tile_rows)
       cuda::run_block(cuda::threads_per_warp, [&] {
-        cuda::DenseSums<tiles, stride> sums{};
-        cuda::add_tiles<tiles, stride>(a, a.slices[number], first, x.data(), sums);
+        cuda::DenseSums<stride> sums{};
+        cuda::add_tile<stride>(a, a.slices[number], first, x.data(), sums);
         const auto lane = static_cast<int>(threadIdx.x);
-        for (int t = 0; t < tiles; ++t) {
-          const std::int64_t position = number * rows_per_slice + first + t * cuda::tile_rows + lane / 4;
-          if (position >= a.rows) continue;
-          using Share = cuda::DenseShare<stride>;
-          for (int n = 0; n < Share::numbers; ++n)
-            y[static_cast<std::size_t>(a.row_at(position) * stride + Share::column(lane, n))] =
-                sums.of[t][Share::factor(n)][Share::half(n)];
-        }
+        const std::int64_t position = number * rows_per_slice + first + lane / 4;
+        if (position >= a.rows) return;
+        using Share = cuda::DenseShare<stride>;
+        for (int n = 0; n < Share::numbers; ++n)
+          y[static_cast<std::size_t>(a.row_at(position) * stride + Share::column(lane, n))] =
+              sums.of[Share::factor(n)][Share::half(n)];
       });
   return y;
 }
 
-template <int tiles, int stride>
+template <int stride>
 void check_tiles() {
-  CAPTURE(tiles);
   CAPTURE(stride);
   const tests::Rows<double> rows = rows_of_groups();
   std::vector<double> x(static_cast<std::size_t>(rows.size()) * stride);
   for (std::size_t j = 0; j < x.size(); ++j) x[j] = 1 + 0.01 * static_cast<double>(j % 331);
   const GroupedMatrix<double> a = grouped(*tests::compress(rows), stride == 8 ? "16" : "32");
-  const std::vector<double> y =
-      a.with_pointers([&](const auto& of) { return multiply_by_tiles<tiles, stride>(of, x); });
+  const std::vector<double> y = a.with_pointers([&](const auto& of) { return multiply_by_tiles<stride>(of, x); });
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (int c = 0; c < stride; ++c) {
       double expected = 0;
@@ -230,9 +226,8 @@ void check_tiles() {
 
 }  // namespace
 
-TEST_CASE("several vectors: what a warp multiplies as dense matrices, a tile of eight rows or two at a time") {
-  check_tiles<1, 8>();
-  check_tiles<2, 8>();
-  check_tiles<2, 16>();
-  check_tiles<1, 32>();
+TEST_CASE("several vectors: what a warp multiplies as dense matrices, a tile of eight rows") {
+  check_tiles<8>();
+  check_tiles<16>();
+  check_tiles<32>();
 }

@@ -155,6 +155,25 @@ TEST_CASE("a run gives back what the operator was made from, a comparison keeps 
   CHECK(solver::need_of_operator(chebyshev, &small.form, &rows.offsets()).host_bytes == vectors + 3 * 8 * unknowns);
 }
 
+TEST_CASE("several systems: block CG, on a GPU where its small matrices are a small part of an iteration") {
+  const operators::Options none;
+  const auto chosen = [&](const char* name, Device device, std::int64_t systems, std::int64_t unknowns,
+                          solver::CgMethod method = solver::CgMethod::automatic) {
+    return solver::MemoryUser{find_operator(name),       &none,  device, solver::find_preconditioner("none"), method,
+                              solver::CgLoop::automatic, systems}
+        .method_at_once(unknowns);
+  };
+  using enum solver::CgMethod;
+  CHECK(chosen("csr", Device::host, 2, 10) == block);
+  CHECK(chosen("csr", Device::host, 1, 10) == automatic);
+  CHECK(chosen("csr", Device::cuda, 8, 15'625) == block);
+  CHECK(chosen("csr", Device::cuda, 8, 15'624) == batched);
+  CHECK(chosen("lma-atomic", Device::cuda, 8, 15'625) == block);
+  CHECK(chosen("lma-atomic", Device::cuda, 8, 15'624) == automatic);
+  CHECK(chosen("csr", Device::cuda, 8, 1'000'000, batched) == batched);
+  CHECK(chosen("csr", Device::cuda, 8, 1'000'000, classic) == automatic);
+}
+
 TEST_CASE("on a GPU CG may choose the single-reduction method by itself, for small systems") {
   const auto small = tests::make_form(CellShape::quadrilateral, 2, {30, 30, 1});
   const MatrixRows<double> rows(small.form);

@@ -1,9 +1,9 @@
 #pragma once
 
-// Groups of rows as small dense matrices, times rows of X. A warp has eight rows of a slice, or sixteen, and all
-// columns of X and Y, eight by eight: four slots of eight rows are a left factor, four rows of X a right one
-// (small_matrices.cuh). Each list that rows of these follow takes its rows of X once, for all of them; rows of other
-// lists count as zero meanwhile. So an entry of X that is not finite reaches all of the eight rows.
+// Groups of rows as small dense matrices, times rows of X. A warp has eight rows of a slice and all columns of X and
+// Y, eight by eight: four slots of the rows are a left factor, four rows of X a right one (small_matrices.cuh). Each
+// list that rows of these follow takes its rows of X once, for all of them; rows of other lists count as zero
+// meanwhile. So an entry of X that is not finite reaches all of the eight rows.
 //
 // The values of 32 slots are in registers while list after list goes over them. The columns of a list are found by all
 // lanes together, a slot each.
@@ -43,40 +43,34 @@ struct DenseShare {
   }
 };
 
-/// What a lane has of the rows of Y: of row lane / 4 of each tile.
-template <int tiles, int stride>
+/// What a lane has of a tile of Y: of its row lane / 4.
+template <int stride>
 struct DenseSums {
-  double of[tiles][DenseShare<stride>::factors][2];
+  double of[DenseShare<stride>::factors][2];
 };
 
-/// The lists that the rows of one or more tiles follow, numbered from the first of them, and their columns.
-template <int tiles, class Rows>
-class ListsOfTiles {
+/// The lists that the rows of a tile follow, numbered from the first of them, and their columns.
+template <class Rows>
+class ListsOfTile {
  public:
   /// Of the rows from a lane of the slice on.
-  __device__ ListsOfTiles(const Rows& a, const GroupedSlice& slice, int first_row, int lane)
+  __device__ ListsOfTile(const Rows& a, const GroupedSlice& slice, int first_row, int lane)
       : lane_(lane), base_(slice.base) {
     const auto [first, of_slice] = list_of_lane(slice, first_row);
     of_slice_ = of_slice;
-#pragma unroll
-    for (int t = 0; t < tiles; ++t) {
-      const int row = first_row + t * tile_rows;
-      first_[t] = list_of_lane(slice, row).list - first;
-      last_[t] = list_of_lane(slice, row + tile_rows - 1).list - first;
-      of_row_[t] = list_of_lane(slice, row + lane / tile_slots).list - first;
-    }
+    count_ = list_of_lane(slice, first_row + tile_rows - 1).list - first + 1;
+    of_row_ = list_of_lane(slice, first_row + lane / tile_slots).list - first;
     masks_ = a.masks + slice.first_mask + first;
     starts_ = a.starts + slice.first_start + first;
   }
-  __device__ int count() const { return last_[tiles - 1] + 1; }
-  __device__ bool has(int tile, int list) const { return list >= first_[tile] && list <= last_[tile]; }
-  /// Whether the lane's row of a tile follows a list.
-  __device__ bool follows(int tile, int list) const { return of_row_[tile] == list; }
+  __device__ int count() const { return count_; }
+  /// Whether the lane's row follows a list.
+  __device__ bool follows(int list) const { return of_row_ == list; }
 
   /// Goes on to the next mask: lane l has that of list l.
   __device__ void next_masks() {
     runs_ += __popc(mask_);
-    mask_ = lane_ < count() ? __ldg(masks_ + lane_) : 0;
+    mask_ = lane_ < count_ ? __ldg(masks_ + lane_) : 0;
     masks_ += of_slice_;
   }
   /// The column at slot `first` + lane of a list, or at the last of `slots` from there on.
@@ -89,37 +83,33 @@ class ListsOfTiles {
   }
 
  private:
-  int lane_, of_slice_;
+  int lane_, of_slice_, count_, of_row_;
   std::int32_t base_;
-  int first_[tiles], last_[tiles], of_row_[tiles];
   const std::uint32_t* masks_;
   const typename Rows::Start* starts_;
   std::uint32_t mask_ = 0;
   std::int32_t runs_ = 0;  ///< of list `lane`, in the masks before
 };
 
-/// sums += the rows of `tiles` tiles from a lane of the slice on, times X. All lanes of a warp call it.
-template <int tiles, int stride, class Rows>
-__device__ void add_tiles(const Rows& a, const GroupedSlice& slice, int first_row, const double* x,
-                          DenseSums<tiles, stride>& sums) {
+/// sums += the tile from a lane of the slice on, times X. All lanes of a warp call it.
+template <int stride, class Rows>
+__device__ void add_tile(const Rows& a, const GroupedSlice& slice, int first_row, const double* x,
+                         DenseSums<stride>& sums) {
   using Share = DenseShare<stride>;
   using Value = typename Rows::Value;
-  constexpr int steps = slots_per_mask / tile_slots, together = 4;
+  constexpr int steps = slots_per_mask / tile_slots, together = stride == 8 ? steps : 4;
   const int lane = static_cast<int>(threadIdx.x) % threads_per_warp, slot = lane % tile_slots;
   const Value* values =
       a.values + (slice.first_slot + slot) * rows_per_slice + first_row + lane / tile_slots;  // of the lane
-  ListsOfTiles<tiles, Rows> lists(a, slice, first_row, lane);
+  ListsOfTile<Rows> lists(a, slice, first_row, lane);
 #pragma unroll 1
   for (int first = 0; first < slice.slots; first += slots_per_mask, values += slots_per_mask * rows_per_slice) {
     const int slots = min(slots_per_mask, slice.slots - first);
     lists.next_masks();
-    Value value[tiles][steps];
+    Value value[steps];
 #pragma unroll
     for (int k = 0; k < steps; ++k)
-#pragma unroll
-      for (int t = 0; t < tiles; ++t)
-        value[t][k] =
-            k * tile_slots + slot < slots ? __ldcs(values + k * tile_slots * rows_per_slice + t * tile_rows) : Value(0);
+      value[k] = k * tile_slots + slot < slots ? __ldcs(values + k * tile_slots * rows_per_slice) : Value(0);
     std::int32_t next = lists.column(0, first, slots);
 #pragma unroll 1
     for (int list = 0; list < lists.count(); ++list) {
@@ -135,14 +125,10 @@ __device__ void add_tiles(const Rows& a, const GroupedSlice& slice, int first_ro
           Share::load(x + std::int64_t{row} * stride, lane / tile_slots, of_x[k]);
         }
 #pragma unroll
-        for (int t = 0; t < tiles; ++t) {
-          if (!lists.has(t, list)) continue;
+        for (int k = 0; k < together; ++k) {
+          const double left = lists.follows(list) ? static_cast<double>(value[begin + k]) : 0.0;
 #pragma unroll
-          for (int k = 0; k < together; ++k) {
-            const double left = lists.follows(t, list) ? static_cast<double>(value[t][begin + k]) : 0.0;
-#pragma unroll
-            for (int f = 0; f < Share::factors; ++f) multiply_add(left, of_x[k][f], sums.of[t][f]);
-          }
+          for (int f = 0; f < Share::factors; ++f) multiply_add(left, of_x[k][f], sums.of[f]);
         }
       }
     }

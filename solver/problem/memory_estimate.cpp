@@ -49,7 +49,7 @@ VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, cons
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
   const std::int64_t at_once = std::min<std::int64_t>(user.systems, operators::Columns<T>::most);
   const auto stride = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(at_once)));
-  const bool block = user.method_at_once() == CgMethod::block;
+  const bool block = user.method_at_once(unknowns) == CgMethod::block;
   const std::int64_t of_column =
       (user.device == Device::cuda && !block ? 5 : 4) + (user.preconditioner->diagonal ? 0 : held);
   const std::int64_t moved = block ? 0 : of_column * (stride / 2),
@@ -62,7 +62,7 @@ VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, cons
 
 template <std::floating_point T>
 VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
-  if (user.takes_all()) return bytes_of_columns<T>(user, unknowns, form);
+  if (user.takes_all(unknowns)) return bytes_of_columns<T>(user, unknowns, form);
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
   const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::resident;
   const bool perhaps = !single_reduction && may_reside(user, unknowns);

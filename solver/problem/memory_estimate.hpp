@@ -37,15 +37,17 @@ struct MemoryUser {
   CgLoop loop = CgLoop::automatic;
   std::int64_t systems = 1;  ///< right-hand sides that there are
 
-  /// The CG that takes all of them at once; automatic where they are solved one after the other. On the host block CG
-  /// is faster whatever the operator is; on a GPU its small matrices go through the host in every iteration.
-  CgMethod method_at_once() const {
+  /// The CG that takes all of them at once; automatic where they are solved one after the other. Block CG takes fewer
+  /// iterations the more systems there are. On the host it is faster whatever the operator is; on a GPU its small
+  /// matrices go through the host in every iteration, which pays where a system, or their number, is large enough.
+  CgMethod method_at_once(std::int64_t unknowns) const {
+    constexpr std::int64_t pays_on_gpu = 1'000'000;  // of an H200
     if (takes_several(method)) return method;
     if (method != CgMethod::automatic || loop == CgLoop::resident || systems < 2) return CgMethod::automatic;
-    if (device == operators::Device::host) return CgMethod::block;
+    if (device == operators::Device::host || unknowns * systems * systems >= pays_on_gpu) return CgMethod::block;
     return row->gains_from_columns(device) ? CgMethod::batched : CgMethod::automatic;
   }
-  bool takes_all() const { return method_at_once() != CgMethod::automatic; }
+  bool takes_all(std::int64_t unknowns) const { return method_at_once(unknowns) != CgMethod::automatic; }
 };
 
 /// Of `femcg run`, which gives back what the operator was made from. Element matrices, then the matrix assembled from
