@@ -54,12 +54,12 @@ VectorDescription described(const Vector<T>& vector) {
   return VectorDescription(made);
 }
 
-/// Interleaved vectors are a dense matrix that lies row by row.
+/// Several vectors: a dense matrix that lies row by row, as they are interleaved, or column by column.
 template <std::floating_point T>
-DenseDescription described(const Columns<T>& columns) {
+DenseDescription described(const T* numbers, std::int64_t rows, int count, cusparseOrder_t order) {
   cusparseDnMatDescr_t made{};
-  check(cusparseCreateDnMat(&made, columns.rows(), columns.stride(), columns.stride(), const_cast<T*>(columns.data()),
-                            value_type<T>, CUSPARSE_ORDER_ROW),
+  check(cusparseCreateDnMat(&made, rows, count, order == CUSPARSE_ORDER_ROW ? count : rows, const_cast<T*>(numbers),
+                            value_type<T>, order),
         "describing vectors");
   return DenseDescription(made);
 }
@@ -88,6 +88,17 @@ void launch_strided(void (*kernel)(Parameters...), std::int64_t threads, Argumen
   const std::int64_t blocks = (threads + block_threads - 1) / block_threads;
   cuda::launch(kernel, std::min(blocks, cuda::resident_blocks(kernel, block_threads)), block_threads, 0,
                std::forward<Arguments>(arguments)...);
+}
+
+/// Interleaved vectors one after the other, or back. A warp's numbers lie side by side in each vector.
+template <class T, bool back>
+__global__ void turn_kernel(std::int64_t rows, int stride, const T* from, T* to) {
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows; i += threads)
+    for (int c = 0; c < stride; ++c) {
+      const std::int64_t by_row = i * stride + c, by_column = c * rows + i;
+      to[back ? by_row : by_column] = from[back ? by_column : by_row];
+    }
 }
 
 template <class From, class To>
@@ -205,54 +216,85 @@ class CusparseCsr final : public CusparseOperator<T> {
   std::map<std::string, std::string> chosen() const override { return {{"index", std::to_string(bits_)}}; }
 
  private:
-  /// By the fastest of cuSPARSE's algorithms for vectors that lie row by row, which the first product of each number of
-  /// vectors finds out.
+  /// How several vectors are multiplied.
+  struct Way {
+    cusparseOrder_t order;
+    cusparseSpMMAlg_t algorithm;
+  };
+
+  /// By the fastest of cuSPARSE's algorithms, with the vectors as they lie or turned to lie one after the other and
+  /// back; the first product of each number of vectors finds out which.
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
     if (this->size() > 0) {
-      if (x.stride() != stride_) choose_algorithm(x, y);
-      multiply_with(algorithm_, x, y);
+      if (x.stride() != stride_) choose_way(x, y);
+      multiply_by(way_, x, y);
     }
     if (energies == nullptr) return;
     ColumnScalars of(energies, x.stride(), Device::cuda);
     column_operations<T>(Device::cuda).dot(x, y, of);
   }
-  void choose_algorithm(const Columns<T>& x, Columns<T>& y) const {
+  void choose_way(const Columns<T>& x, Columns<T>& y) const {
     double least = std::numeric_limits<double>::infinity();
-    for (const cusparseSpMMAlg_t algorithm : {CUSPARSE_SPMM_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG2, CUSPARSE_SPMM_CSR_ALG3}) {
-      if (!prepare(algorithm, x, y)) continue;
-      const double seconds = seconds_of_product([&] { multiply_with(algorithm, x, y); });
-      if (seconds >= least) continue;
-      least = seconds;
-      algorithm_ = algorithm;
-    }
-    if (!prepare(algorithm_, x, y)) throw std::runtime_error("cuSPARSE has no product with several vectors");
+    for (const cusparseOrder_t order : {CUSPARSE_ORDER_ROW, CUSPARSE_ORDER_COL})
+      for (const cusparseSpMMAlg_t algorithm :
+           {CUSPARSE_SPMM_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG2, CUSPARSE_SPMM_CSR_ALG3}) {
+        const Way way{order, algorithm};
+        if (!prepare(way, x, y)) continue;
+        const double seconds = seconds_of_product([&] { multiply_by(way, x, y); });
+        if (seconds >= least) continue;
+        least = seconds;
+        way_ = way;
+      }
+    if (!prepare(way_, x, y)) throw std::runtime_error("cuSPARSE has no product with several vectors");
     stride_ = x.stride();
   }
-  /// Whether cuSPARSE has it for such indices.
-  bool prepare(cusparseSpMMAlg_t algorithm, const Columns<T>& x, Columns<T>& y) const {
-    std::size_t bytes = 0;
-    if (cusparseSpMM_bufferSize(this->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                &this->one_, this->matrix(), described(x).get(), &this->zero_, described(y).get(),
-                                value_type<T>, algorithm, &bytes) != CUSPARSE_STATUS_SUCCESS)
+  /// Whether cuSPARSE has it for such indices, and there is memory for it.
+  bool prepare(const Way& way, const Columns<T>& x, const Columns<T>& y) const {
+    const std::int64_t turned = way.order == CUSPARSE_ORDER_COL ? x.rows() * x.stride() : 0;
+    turned_x_ = {};
+    turned_y_ = {};
+    columns_buffer_ = {};
+    try {
+      turned_x_ = Vector<T>(turned, Device::cuda);
+      turned_y_ = Vector<T>(turned, Device::cuda);
+      const auto [from, to] = descriptions(way, x, y);
+      std::size_t bytes = 0;
+      if (cusparseSpMM_bufferSize(this->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                  &this->one_, this->matrix(), from.get(), &this->zero_, to.get(), value_type<T>,
+                                  way.algorithm, &bytes) != CUSPARSE_STATUS_SUCCESS)
+        return false;
+      columns_buffer_ = Vector<char>(static_cast<std::int64_t>(bytes), Device::cuda);
+      return cusparseSpMM_preprocess(this->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                     &this->one_, this->matrix(), from.get(), &this->zero_, to.get(), value_type<T>,
+                                     way.algorithm, columns_buffer_.data()) == CUSPARSE_STATUS_SUCCESS;
+    } catch (const OutOfMemory&) {
       return false;
-    columns_buffer_ = Vector<char>(static_cast<std::int64_t>(bytes), Device::cuda);
-    return cusparseSpMM_preprocess(this->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                   &this->one_, this->matrix(), described(x).get(), &this->zero_, described(y).get(),
-                                   value_type<T>, algorithm, columns_buffer_.data()) == CUSPARSE_STATUS_SUCCESS;
+    }
   }
-  void multiply_with(cusparseSpMMAlg_t algorithm, const Columns<T>& x, Columns<T>& y) const {
+  std::pair<DenseDescription, DenseDescription> descriptions(const Way& way, const Columns<T>& x,
+                                                             const Columns<T>& y) const {
+    const bool turned = way.order == CUSPARSE_ORDER_COL;
+    return {described(turned ? turned_x_.data() : x.data(), x.rows(), x.stride(), way.order),
+            described(turned ? turned_y_.data() : y.data(), y.rows(), y.stride(), way.order)};
+  }
+  void multiply_by(const Way& way, const Columns<T>& x, Columns<T>& y) const {
+    const bool turned = way.order == CUSPARSE_ORDER_COL;
+    if (turned) launch_strided(turn_kernel<T, false>, x.rows(), x.rows(), x.stride(), x.data(), turned_x_.data());
+    const auto [from, to] = descriptions(way, x, y);
     check(cusparseSpMM(this->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &this->one_,
-                       this->matrix(), described(x).get(), &this->zero_, described(y).get(), value_type<T>, algorithm,
+                       this->matrix(), from.get(), &this->zero_, to.get(), value_type<T>, way.algorithm,
                        columns_buffer_.data()),
           "a product with several vectors in cuSPARSE");
+    if (turned) launch_strided(turn_kernel<T, true>, y.rows(), y.rows(), y.stride(), turned_y_.data(), y.data());
   }
 
   int bits_;
   Vector<char> offsets_, columns_;
   Vector<T> values_;
-  mutable int stride_ = 0;  ///< for which the algorithm was chosen
-  mutable cusparseSpMMAlg_t algorithm_ = CUSPARSE_SPMM_CSR_ALG2;
+  mutable int stride_ = 0;  ///< for which the way was chosen
+  mutable Way way_{CUSPARSE_ORDER_ROW, CUSPARSE_SPMM_CSR_ALG2};
   mutable Vector<char> columns_buffer_;
+  mutable Vector<T> turned_x_, turned_y_;  ///< one vector after the other
 };
 
 template <class T, class Index>
