@@ -31,6 +31,7 @@ struct Ingredients {
   const BilinearForm* form = nullptr;
   const ElementMatrices* element_matrices = nullptr;
   std::shared_ptr<const CsrMatrix<T>> matrix;  ///< csr keeps it, the others convert it
+  std::int64_t reserved_bytes = 0;             ///< of the device, for what there will be beside the operator
 };
 
 /// The size of a problem: what an operator's memory is estimated from before the matrix and the operator are there.
@@ -39,6 +40,7 @@ struct Extent {
   Device device = Device::host;
   const BilinearForm* form = nullptr;    ///< null for a matrix from a file
   const CsrMatrix<T>* matrix = nullptr;  ///< its row offsets are looked at, and nothing else; null where none is needed
+  std::int64_t reserved_bytes = 0;       ///< as in Ingredients
 };
 
 /// A function for each precision. (clang 14 fails on a template of a template with a constraint.)

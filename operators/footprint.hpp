@@ -14,8 +14,10 @@ struct Footprint {
   std::int64_t moved_bytes = 0;   ///< the least a product moves: stored data, x and y once (Reguly & Giles 2012, eq. 4)
   std::int64_t effective_bytes = 0;  ///< without reuse of x (Reguly & Giles 2012, eq. 2)
   std::int64_t flops = 0;
-  std::int64_t nonzeros = 0;  ///< of the matrix represented; 0 where it is never formed
-  double padding_ratio = 1;   ///< stored entries over nonzeros, 1 where nothing is padded
+  std::int64_t nonzeros = 0;    ///< of the matrix represented; 0 where it is never formed
+  std::int64_t host_bytes = 0;  ///< of what a GPU's operator holds, those in the host's memory
+  std::int64_t link_bytes = 0;  ///< that come from the host with each product
+  double padding_ratio = 1;     ///< stored entries over nonzeros, 1 where nothing is padded
 
   /// Of a product with so many vectors at once, where one takes `vector_bytes`: what is stored moves once for all.
   Footprint of_columns(int count, std::int64_t vector_bytes) const {
@@ -46,6 +48,8 @@ struct StorageEstimate {
   std::int64_t making = 0;          ///< bytes of its device for a moment more, while it is made
   std::int64_t making_on_host = 0;  ///< of the host for that moment, where its device is another
   std::int64_t slack = 0;           ///< how much less than the arrays it may be: that depends on columns or on geometry
+  std::int64_t on_host = 0;         ///< of the host for as long as the operator is there, where its device is another
+  std::int64_t slack_on_host = 0;   ///< how much less that may be
   std::int64_t persistent = 0;      ///< of its device, while CG has a loop inside one kernel with it
   bool keeps_matrix = false;        ///< what it stores is the assembled matrix itself
 

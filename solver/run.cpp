@@ -111,6 +111,7 @@ std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, cons
   auto rows = timed(record.seconds.assembly, [&] { return count_rows<T>(row, problem); });
   record.memory = need_of<T>(resolved, problem, record.device, rows);
   require_memory(record.memory, fmt::format("operator '{}'", row.name));
+  ingredients.reserved_bytes = record.memory.reserved_bytes;
   operators::ElementMatrices element_matrices;
   if (row.needs_on(record.device) != operators::Needs::form) {
     progress.step("assembling element matrices");
@@ -352,6 +353,11 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   const CopyBandwidth copies = copy_bandwidth_of(record.device);
   record.machine.copy_bandwidth = copies.bytes_per_second;
   if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
+  if (record.footprint.link_bytes > 0) {
+    const CopyBandwidth link = measure_link_bandwidth();
+    record.machine.link_bandwidth = link.bytes_per_second;
+    if (!link.remark.empty()) record.remarks.push_back(link.remark);
+  }
 
   progress.step("writing the results");
   write_results(resolved, problem, solutions, file, record);

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <concepts>
 #include <cstdint>
+#include <utility>
 
 #include "operators/backend/vector.hpp"
 
@@ -26,6 +27,13 @@ class Columns {
         stride_(static_cast<int>(std::bit_ceil(static_cast<unsigned>(count)))),
         entries_(rows * stride_, device) {
     assert(count >= 1 && count <= most);
+  }
+
+  /// Rows that somebody else keeps, as many as `entries` has, of `count` vectors.
+  Columns(Vector<T>&& entries, int count)
+      : count_(count), stride_(static_cast<int>(std::bit_ceil(static_cast<unsigned>(count)))) {
+    entries_ = std::move(entries);
+    rows_ = entries_.size() / stride_;
   }
 
   std::int64_t rows() const { return rows_; }

@@ -127,25 +127,52 @@ std::optional<int> cuda_device_in_use(std::string* reason) {
   return in_use;
 }
 
-double cuda_copy_bandwidth(std::int64_t bytes) {
+namespace {
+
+/// Bytes a second of copying `bytes` to `to`, the best of several.
+double best_rate(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind) {
   constexpr int repetitions = 12;
-  Vector<char> from(bytes, Device::cuda), to(bytes, Device::cuda);
   const Event begin, end;
-  check(cudaMemsetAsync(from.data(), 1, static_cast<std::size_t>(bytes), cuda::stream()), "filling device memory");
   double best = 0;
   for (int r = 0; r < repetitions; ++r) {
     check(cudaEventRecord(begin.event, cuda::stream()), "recording an event");
-    check(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice,
-                          cuda::stream()),
-          "copying on the device");
+    check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind, cuda::stream()), "copying to the device");
     check(cudaEventRecord(end.event, cuda::stream()), "recording an event");
-    check(cudaEventSynchronize(end.event), "copying on the device");
+    check(cudaEventSynchronize(end.event), "copying to the device");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, begin.event, end.event), "reading an event");
-    best = std::max(best, 2 * static_cast<double>(bytes) / (1e-3 * milliseconds));
+    best = std::max(best, static_cast<double>(bytes) / (1e-3 * milliseconds));
   }
   return best;
 }
+
+}  // namespace
+
+double cuda_copy_bandwidth(std::int64_t bytes) {
+  Vector<char> from(bytes, Device::cuda), to(bytes, Device::cuda);
+  check(cudaMemsetAsync(from.data(), 1, static_cast<std::size_t>(bytes), cuda::stream()), "filling device memory");
+  return 2 * best_rate(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice);
+}
+
+double cuda_link_bandwidth(std::int64_t bytes) {
+  PageLocked from(bytes);
+  Vector<char> to(bytes, Device::cuda);
+  std::memset(from.data(), 1, static_cast<std::size_t>(bytes));
+  return best_rate(to.data(), from.data(), bytes, cudaMemcpyHostToDevice);
+}
+
+void* cuda_allocate_page_locked(std::int64_t bytes) {
+  void* memory = nullptr;
+  const cudaError_t status = cudaMallocHost(&memory, static_cast<std::size_t>(bytes));
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // it is not sticky, and has been dealt with
+    return nullptr;
+  }
+  check(status, "allocating page-locked memory");
+  return memory;
+}
+
+void cuda_release_page_locked(void* memory) noexcept { cudaFreeHost(memory); }
 
 void* cuda_allocate(std::int64_t bytes) {
   void* memory = nullptr;

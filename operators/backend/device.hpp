@@ -37,12 +37,21 @@ std::optional<int> cuda_device_in_use(std::string* reason = nullptr);
 /// several, by device events. Throws std::runtime_error where there is no GPU or not enough memory.
 double cuda_copy_bandwidth(std::int64_t bytes);
 
+/// Bytes a second of copying page-locked memory of the host, `bytes` of it, to the GPU in use: the best of several, by
+/// device events. Throws std::runtime_error where there is no GPU or not enough memory.
+double cuda_link_bandwidth(std::int64_t bytes);
+
 /// Multiprocessors of the GPU in use; 0 where there is none.
 int cuda_multiprocessors();
 
 /// Memory of the GPU in use; null where it has not that much left. Throws std::runtime_error where there is no GPU.
 void* cuda_allocate(std::int64_t bytes);
 void cuda_release(void* memory) noexcept;
+/// Memory of the host that is page-locked, so that the GPU in use copies from it by itself; null where the host does
+/// not grant as much. Throws std::runtime_error where there is no GPU.
+void* cuda_allocate_page_locked(std::int64_t bytes);
+/// Waits for nothing: no copy may be on its way.
+void cuda_release_page_locked(void* memory) noexcept;
 /// Sets bytes of its memory to zero, in order with the other work of it.
 void cuda_clear(void* memory, std::int64_t bytes);
 /// Bytes that the GPU in use has left; 0 where there is none.

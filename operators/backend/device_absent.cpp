@@ -27,6 +27,9 @@ std::optional<int> cuda_device_in_use(std::string* reason) {
 double cuda_copy_bandwidth(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }
 void* cuda_allocate(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }
 void cuda_release(void*) noexcept {}
+double cuda_link_bandwidth(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }
+void* cuda_allocate_page_locked(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }
+void cuda_release_page_locked(void*) noexcept {}
 void cuda_clear(void*, std::int64_t) {}
 std::int64_t cuda_available_bytes() { return 0; }
 int cuda_multiprocessors() { return 0; }

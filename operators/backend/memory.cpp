@@ -56,4 +56,17 @@ void free_bytes(void* memory, std::int64_t, Device device) noexcept {
     cuda_release(memory);
 }
 
+PageLocked::PageLocked(std::int64_t bytes) {
+  // More than what is available the kernel would find by killing somebody.
+  if (const std::int64_t available = mesh::free_memory(); bytes > available)
+    throw OutOfMemory(bytes, available, Device::host);
+  data_ = static_cast<char*>(cuda_allocate_page_locked(bytes));
+  if (data_ == nullptr)
+    throw OutOfMemory(fmt::format("the host grants no {:.3g} GB of page-locked memory, from which a GPU copies",
+                                  1e-9 * static_cast<double>(bytes)));
+}
+PageLocked::~PageLocked() {
+  if (data_ != nullptr) cuda_release_page_locked(data_);
+}
+
 }  // namespace femcg::operators

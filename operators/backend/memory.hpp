@@ -30,4 +30,23 @@ std::int64_t available_bytes(Device device);
 void* allocate_bytes(std::int64_t bytes, Device device);
 void free_bytes(void* memory, std::int64_t bytes, Device device) noexcept;
 
+/// Memory of the host from which a GPU copies by itself while it and the host do other work: page-locked. Uninitialised
+/// when made. Throws OutOfMemory where the host has not as much. Whoever has copies on their way waits for them before
+/// it goes.
+class PageLocked {
+ public:
+  explicit PageLocked(std::int64_t bytes);
+  PageLocked(PageLocked&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  PageLocked& operator=(PageLocked&& other) noexcept {
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~PageLocked();
+  char* data() { return data_; }
+  const char* data() const { return data_; }
+
+ private:
+  char* data_;
+};
+
 }  // namespace femcg::operators

@@ -21,13 +21,17 @@ class Vector {
       : data_(static_cast<T*>(allocate_bytes(size * static_cast<std::int64_t>(sizeof(T)), device))),
         size_(size),
         device_(device) {}
+  /// Numbers that somebody else keeps, and for longer.
+  Vector(T* data, std::int64_t size, Device device) : data_(data), size_(size), device_(device), is_kept_here_(false) {}
   Vector(Vector&& other) noexcept { swap(other); }
   Vector& operator=(Vector&& other) noexcept {
     Vector taken(std::move(other));
     swap(taken);
     return *this;
   }
-  ~Vector() { free_bytes(data_, bytes(), device_); }
+  ~Vector() {
+    if (is_kept_here_) free_bytes(data_, bytes(), device_);
+  }
 
   std::int64_t size() const { return size_; }
   std::int64_t bytes() const { return size_ * static_cast<std::int64_t>(sizeof(T)); }
@@ -46,11 +50,13 @@ class Vector {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(device_, other.device_);
+    std::swap(is_kept_here_, other.is_kept_here_);
   }
 
   T* data_ = nullptr;
   std::int64_t size_ = 0;
   Device device_ = Device::host;
+  bool is_kept_here_ = true;
 };
 
 /// Sets every number of a vector, in parallel. On a GPU through the host: not for loops.

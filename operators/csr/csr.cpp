@@ -16,6 +16,7 @@
 
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/csr/csr_launch.hpp"
+#include "operators/csr/tiled_rows.hpp"
 #include "operators/options.hpp"
 #include "operators/persistent/row_layout.hpp"
 #include "operators/sparse/columns_by_rows.hpp"
@@ -136,6 +137,8 @@ constexpr std::array options{
     OptionDescription{"columns", "auto, own or shared", "auto",
                       "GPU: stored for each row, or once for rows that have the same", is_sharing},
     values_option,
+    resident_option,
+    gpu_memory_option,
 };
 
 std::string_view given_or_default(int option, const Options& given) { return value_of(options[option], "csr", given); }
@@ -175,7 +178,10 @@ CsrLaunch shared_columns_launch(const Options& given) {
 /// Throws std::invalid_argument where the CPU has no such option.
 void check_on_host(const Options& given) {
   for (const OptionDescription& option : options)
-    if (option.name != values_option.name) require_default(option, "csr", given, "it has values only");
+    if (option.name != values_option.name && option.name != resident_option.name &&
+        option.name != gpu_memory_option.name)
+      require_default(option, "csr", given, "it has values only");
+  chosen_residence("csr", Device::host, given);
 }
 
 template <std::floating_point T>
@@ -198,9 +204,10 @@ StorageEstimate with_shared_columns(std::int64_t rows, const StoredArray& column
           .slack = columns.bytes + groups.bytes - least};
 }
 
-/// On a GPU rows are streamed unless something else is asked for: an end of 16 bits per row, and tiles.
+/// Of the matrix as a whole. On a GPU rows are streamed unless something else is asked for: an end of 16 bits per row,
+/// and tiles.
 template <std::floating_point T>
-StorageEstimate estimate(const Extent<T>& of, const Options& given) {
+StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
   const CsrMatrix<T>& matrix = *of.matrix;
   const std::int64_t nonzeros = matrix.nonzeros(), value_bytes = has_single_values<T>(given) ? 4 : sizeof(T);
   const StoredArray columns{"columns", nonzeros, 4 * nonzeros}, values{"values", nonzeros, value_bytes * nonzeros};
@@ -229,7 +236,52 @@ StorageEstimate estimate(const Extent<T>& of, const Options& given) {
           .persistent = persistent_bytes(matrix.rows, nonzeros, value_bytes)};
 }
 
+/// Of a matrix with values of Value.
+template <std::floating_point T, std::floating_point Value>
+StorageEstimate estimate_chunks(const CsrMatrix<Value>& lengths, const Options& given, const ChunkBudget& budget) {
+  StorageEstimate estimate = estimate_of(RowChunks<TiledRows<T, Value>>(lengths, given, budget));
+  if (value_of(options[index_option], "csr", given) != "auto") return estimate;
+  Options narrow = given;
+  narrow["index"] = "16";
+  const StorageEstimate least = estimate_of(RowChunks<TiledRows<T, Value>>(lengths, narrow, budget));
+  estimate.slack_on_host = estimate.on_host - least.on_host;
+  return estimate;
+}
+
+template <std::floating_point T>
+StorageEstimate estimate(const Extent<T>& of, const Options& given) {
+  const std::optional<ChunkBudget> budget =
+      of.device == Device::cuda ? chosen_csr_budget(of, given) : std::optional<ChunkBudget>();
+  if (!budget) return estimate_whole(of, given);
+  if (!has_single_values<T>(given)) return estimate_chunks<T>(*of.matrix, given, *budget);
+  const CsrMatrix<float> lengths = lengths_in<float>(*of.matrix);
+  StorageEstimate estimate = estimate_chunks<T>(lengths, given, *budget);
+  estimate.making_on_host += bytes_of_rows(lengths);  // the rounded matrix
+  return estimate;
+}
+
 }  // namespace
+
+template <std::floating_point T>
+std::optional<ChunkBudget> chosen_csr_budget(const Extent<T>& of, const Options& given) {
+  const CsrMatrix<T>& matrix = *of.matrix;
+  const Residence residence = chosen_residence("csr", Device::cuda, given);
+  const CsrProduct product = chosen_csr_launch(matrix.rows, matrix.nonzeros(), given).product;
+  const bool can_be_cut = product == CsrProduct::streamed || product == CsrProduct::automatic;
+  if (!can_be_cut && residence.where == Residence::Where::streamed)
+    throw std::invalid_argument(
+        "operator 'csr' has rows of the host's memory (resident: streamed) only with rule: 2026 and each row's own "
+        "columns");
+  if (!can_be_cut && residence.limit)
+    throw std::invalid_argument("operator 'csr' takes 'gpu_memory' only with rule: 2026 and each row's own columns");
+  if (!can_be_cut || matrix.rows == 0 ||
+      (residence.where != Residence::Where::streamed &&
+       stays_whole(residence, estimate_whole(of, given), of.reserved_bytes)))
+    return std::nullopt;
+  return chunk_budget(residence, of.reserved_bytes);
+}
+template std::optional<ChunkBudget> chosen_csr_budget(const Extent<double>&, const Options&);
+template std::optional<ChunkBudget> chosen_csr_budget(const Extent<float>&, const Options&);
 
 /// Rows are streamed unless something is said of groups of threads, or many have the same columns.
 CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 
 #include "operators/csr/csr.hpp"
 #include "operators/csr/csr_launch.hpp"
+#include "operators/csr/tiled_rows.hpp"
 #include "operators/persistent/persistent_rows.cuh"
+#include "operators/sparse/chunked_operator.cuh"
 #include "operators/sparse/conversion.cuh"
 #include "operators/sparse/shared_columns.hpp"
 #include "operators/sparse/single_values.hpp"
@@ -24,19 +27,10 @@ namespace {
 
 using namespace streamed;
 
-template <class T, class Value>
-Vector<std::uint16_t> ends_of_rows(const CsrMatrix<Value>& matrix, const std::vector<Tile>& tiles) {
-  Vector<std::uint16_t> ends(matrix.rows);
-  for (std::size_t t = 0; t + 1 < tiles.size(); ++t)
-    for (std::int32_t row = tiles[t].first_row; row < tiles[t + 1].first_row; ++row)
-      ends[row] = static_cast<std::uint16_t>(matrix.row_offsets[row + 1] - run_begin<T>(tiles[t].first_entry));
-  return ends;  // that of a row which is longer than a tile is not read
-}
-
 /// How often the threads of a warp that add up rows meet in a bank, when each reads its first product: the mean over
 /// some tiles of the most that do.
 template <class T, bool gaps>
-double meetings_in_banks(const std::vector<Tile>& tiles, const Vector<std::uint16_t>& ends) {
+double meetings_in_banks(std::span<const Tile> tiles, const Vector<std::uint16_t>& ends) {
   constexpr int banks = 128 / sizeof(T), looked_at = 64;  // so many threads are served at once
   const std::size_t step = std::max<std::size_t>((tiles.size() - 1) / looked_at, 1);
   std::int64_t most = 0, groups = 0;
@@ -58,7 +52,7 @@ double meetings_in_banks(const std::vector<Tile>& tiles, const Vector<std::uint1
 /// Whether gaps between products are worth the instructions that they cost. In double precision, with its wider
 /// products, these are hidden.
 template <class T>
-bool gaps_pay(const std::vector<Tile>& tiles, const Vector<std::uint16_t>& ends) {
+bool gaps_pay(std::span<const Tile> tiles, const Vector<std::uint16_t>& ends) {
   constexpr double cost = 1.5;
   return sizeof(T) == 8 || cost * meetings_in_banks<T, true>(tiles, ends) < meetings_in_banks<T, false>(tiles, ends);
 }
@@ -66,9 +60,8 @@ bool gaps_pay(const std::vector<Tile>& tiles, const Vector<std::uint16_t>& ends)
 /// On the GPU, with zeros at the end, so that whole runs can be read.
 template <class Value>
 Vector<Value> padded(const Vector<Value>& from) {
-  constexpr std::int64_t longest_run = 4;
-  Vector<Value> to(from.size() + longest_run, Device::cuda);
-  cuda_clear(to.data() + from.size(), longest_run * static_cast<std::int64_t>(sizeof(Value)));
+  Vector<Value> to(from.size() + run_padding, Device::cuda);
+  cuda_clear(to.data() + from.size(), run_padding * static_cast<std::int64_t>(sizeof(Value)));
   copy_bytes(from.data(), Device::host, to.data(), Device::cuda, from.bytes());
   return to;
 }
@@ -103,6 +96,34 @@ struct CsrByRows {
   __device__ Value value(const Row& row, std::int32_t k) const { return entries.values[row.begin + k]; }
 };
 
+template <class T, class Value, class Column>
+auto kernel_of_tiles(bool gaps, bool with_energy) {
+  if (gaps)
+    return with_energy ? streamed_kernel<T, Value, Column, true, true> : streamed_kernel<T, Value, Column, true, false>;
+  return with_energy ? streamed_kernel<T, Value, Column, false, true> : streamed_kernel<T, Value, Column, false, false>;
+}
+/// That the GPU holds at once of any of these.
+template <class T, class Value>
+std::int64_t most_blocks_of_tiles() {
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const bool gaps : {false, true})
+    most = std::min({most, cuda::resident_blocks(kernel_of_tiles<T, Value, std::uint16_t>(gaps, true), stream_threads),
+                     cuda::resident_blocks(kernel_of_tiles<T, Value, std::int32_t>(gaps, true), stream_threads)});
+  return most;
+}
+
+/// Y = A X; `parts_of(resident)` is asked for where the energies of a grid of so many blocks are added up.
+template <class T, class Value, class Column, class PartsOf>
+void multiply_tiles_by_columns(const Rows<Value>& rows, const Column* columns, std::int64_t tiles, const Tile* of_tile,
+                               const Columns<T>& x, Columns<T>& y, double* energies, const PartsOf& parts_of) {
+  with_stride(x.stride(), [&]<int stride>() {
+    constexpr auto kernel = streamed_columns_kernel<T, stride, Value, Column>;
+    static const std::int64_t resident = cuda::resident_blocks(kernel, stream_threads);
+    cuda::launch(kernel, std::min(tiles, resident), stream_threads, 0, rows, columns, tiles, of_tile, x.data(),
+                 y.data(), energies, parts_of(resident));
+  });
+}
+
 /// T: of the vectors, Value: of the matrix.
 template <std::floating_point T, std::floating_point Value>
 class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
@@ -130,7 +151,7 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
         nonzeros_(matrix.nonzeros()),
         values_(padded(matrix.values)),
         diagonal_(std::move(diagonal)),
-        blocks_(std::min(static_cast<std::int64_t>(tiles.size()) - 1, most_blocks())),
+        blocks_(std::min(static_cast<std::int64_t>(tiles.size()) - 1, most_blocks_of_tiles<T, Value>())),
         parts_(blocks_) {
     const Vector<std::uint16_t> ends = ends_of_rows<T>(matrix, tiles);
     gaps_ = gaps_pay<T>(tiles, ends);
@@ -175,40 +196,21 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   }
   template <class Column>
   void multiply_with(const Column* columns, const Columns<T>& x, Columns<T>& y, double* energies) const {
-    with_stride(x.stride(), [&]<int stride>() {
-      constexpr auto kernel = streamed_columns_kernel<T, stride, Value, Column>;
-      static const std::int64_t resident = cuda::resident_blocks(kernel, stream_threads);
-      if (stride != columns_stride_) {
-        column_parts_ = cuda::ColumnPartsStorage(resident, stride);
-        columns_stride_ = stride;
-      }
-      const std::int64_t tiles = tiles_.size() - 1;
-      cuda::launch(kernel, std::min(tiles, resident), stream_threads, 0, rows(), columns, tiles, tiles_.data(),
-                   x.data(), y.data(), energies, column_parts_.parts());
-    });
+    multiply_tiles_by_columns(rows(), columns, tiles_.size() - 1, tiles_.data(), x, y, energies,
+                              [&](std::int64_t resident) {
+                                if (x.stride() != columns_stride_) {
+                                  column_parts_ = cuda::ColumnPartsStorage(resident, x.stride());
+                                  columns_stride_ = x.stride();
+                                }
+                                return column_parts_.parts();
+                              });
   }
   template <class Column>
   void launch_with(const Column* columns, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-    cuda::launch(kernel<Column>(gaps_, energy != nullptr), blocks_, stream_threads, 0, rows(), columns,
-                 tiles_.size() - 1, tiles_.data(), x.data(), y.data(), energy != nullptr ? energy->data() : nullptr,
-                 parts_.parts());
+    cuda::launch(kernel_of_tiles<T, Value, Column>(gaps_, energy != nullptr), blocks_, stream_threads, 0, rows(),
+                 columns, tiles_.size() - 1, tiles_.data(), x.data(), y.data(),
+                 energy != nullptr ? energy->data() : nullptr, parts_.parts());
   }
-  template <class Column>
-  static auto kernel(bool gaps, bool with_energy) {
-    if (gaps)
-      return with_energy ? streamed_kernel<T, Value, Column, true, true>
-                         : streamed_kernel<T, Value, Column, true, false>;
-    return with_energy ? streamed_kernel<T, Value, Column, false, true>
-                       : streamed_kernel<T, Value, Column, false, false>;
-  }
-  static std::int64_t most_blocks() {
-    std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    for (const bool gaps : {false, true})
-      most = std::min({most, cuda::resident_blocks(kernel<std::uint16_t>(gaps, true), stream_threads),
-                       cuda::resident_blocks(kernel<std::int32_t>(gaps, true), stream_threads)});
-    return most;
-  }
-
   std::int64_t nonzeros_;
   bool gaps_ = false;  ///< between products
   Vector<std::uint16_t> ends_;
@@ -221,6 +223,40 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   mutable cuda::PartsStorage<1> parts_;
   mutable int columns_stride_ = 0;  ///< of the last product with several vectors
   mutable cuda::ColumnPartsStorage column_parts_;
+};
+
+/// The launches of its chunks (chunked_operator.cuh).
+template <std::floating_point T, std::floating_point Value>
+class LaunchesOfTiles {
+ public:
+  using Format = TiledRows<T, Value>;
+
+  explicit LaunchesOfTiles(const Format& any)
+      : gaps_(gaps_pay<T>(any.tiles.span(), any.ends)), most_blocks_(most_blocks_of_tiles<T, Value>()) {}
+
+  void multiply(const Format& chunk, const Vector<T>& x, Vector<T>& y) const {
+    with_columns(chunk, [&]<class Column>(const Column* columns) {
+      cuda::launch(kernel_of_tiles<T, Value, Column>(gaps_, false), std::min(chunk.tile_count, most_blocks_),
+                   stream_threads, 0, rows(chunk), columns, chunk.tile_count, chunk.tiles.data(), x.data(), y.data(),
+                   static_cast<double*>(nullptr), cuda::Parts<1>{});
+    });
+  }
+  void multiply_columns(const Format& chunk, const Columns<T>& x, Columns<T>& y) const {
+    with_columns(chunk, [&](const auto* columns) {
+      multiply_tiles_by_columns(rows(chunk), columns, chunk.tile_count, chunk.tiles.data(), x, y, nullptr,
+                                [](std::int64_t) { return cuda::ColumnParts{}; });
+    });
+  }
+
+ private:
+  static Rows<Value> rows(const Format& chunk) { return {chunk.values.data(), chunk.ends.data()}; }
+  template <class Launch>
+  static void with_columns(const Format& chunk, const Launch& launch) {
+    chunk.is_narrow ? launch(chunk.narrow_columns.data()) : launch(chunk.columns.data());
+  }
+
+  bool gaps_;
+  std::int64_t most_blocks_;
 };
 
 /// Whether columns that rows share make up for what a group of rows costs. On an H200 they do on hexahedra of degree 4
@@ -238,7 +274,11 @@ template <std::floating_point T>
 std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
   const CsrMatrix<T>& matrix = *from.matrix;
   const CsrLaunch launch = chosen_csr_launch(matrix.rows, matrix.nonzeros(), given);
+  const auto budget = chosen_csr_budget<T>({Device::cuda, from.form, &matrix, from.reserved_bytes}, given);
   const auto make = [&]<class Value>(const CsrMatrix<Value>& stored) -> std::unique_ptr<Operator<T>> {
+    if (budget)
+      return std::make_unique<cuda::ChunkedOnGpu<T, TiledRows<T, Value>, LaunchesOfTiles<T, Value>>>(
+          stored, diagonal_of(matrix), given, *budget);
     if (launch.product == CsrProduct::cooperative) return make_cooperative_csr(stored, diagonal_of(matrix), launch);
     if (launch.product == CsrProduct::shared_columns ||
         (launch.product == CsrProduct::automatic && sharing_pays(stored)))

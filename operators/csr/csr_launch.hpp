@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "operators/catalogue.hpp"
+#include "operators/sparse/row_chunks.hpp"
 
 namespace femcg::operators {
 
@@ -26,6 +27,11 @@ struct CsrLaunch {
 
 /// What the options ask for. Throws std::invalid_argument where they contradict each other.
 CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given);
+
+/// What rows in chunks may take of the GPU; nothing where it has the matrix as a whole. Throws std::invalid_argument
+/// where the options contradict each other.
+template <std::floating_point T>
+std::optional<ChunkBudget> chosen_csr_budget(const Extent<T>& of, const Options& given);
 
 /// The product on the GPU by groups of threads, of a matrix on the host. Values are of T, or of single precision in a
 /// loop of double precision.
@@ -49,6 +55,11 @@ struct Tile {
 /// Entries that a thread reads at once, one behind the other.
 template <class T>
 constexpr int run_length = sizeof(T) == 8 ? 4 : 2;
+/// The first entry of the run that holds an entry.
+template <class T>
+constexpr std::int64_t run_begin(std::int64_t entry) {
+  return entry / run_length<T> * run_length<T>;
+}
 /// Nonzeros of a tile: 8 KiB of products, even where a tile does not begin at a run.
 template <class T>
 constexpr int tile = 8192 / sizeof(T) - run_length<T>;

@@ -77,12 +77,6 @@ __host__ __device__ constexpr unsigned place(unsigned k) {
 template <class T>
 constexpr int shared_places = place<T, true>(tile<T> + run_length<T>);
 
-/// The first entry of the run that holds an entry.
-template <class T>
-__host__ __device__ inline std::int64_t run_begin(std::int64_t entry) {
-  return entry / run_length<T> * run_length<T>;
-}
-
 /// Leaves products in shared memory: that of entry k, counted from the run with the tile's first one, at its place.
 /// Those of the other entries of the first and the last run are not asked for; their columns are some columns of x too
 /// (see `narrow`, `padded`).

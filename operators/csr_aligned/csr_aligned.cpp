@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "operators/backend/simd.hpp"
+#include "operators/sparse/stored_description.hpp"
 
 namespace femcg::operators {
 
@@ -63,7 +64,7 @@ double AlignedRows<T>::multiply_rows(const T* x, T* y, std::int64_t first, std::
 }
 
 OperatorDescription csr_aligned() {
-  return describe_stored<AlignedRows>("csr-aligned", "compressed rows that begin at multiples of 16 entries",
+  return describe_stored<AlignedRows>("compressed rows that begin at multiples of 16 entries",
                                       "Baskaran & Bordawekar 2009");
 }
 

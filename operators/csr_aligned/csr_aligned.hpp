@@ -9,6 +9,7 @@ namespace femcg::operators {
 template <std::floating_point T>
 struct AlignedRows {
   using Value = T;
+  static constexpr std::string_view name = "csr-aligned";
   static constexpr std::int64_t alignment = 16;
 
   /// Throws std::invalid_argument where there are too many entries.

@@ -14,6 +14,7 @@
 
 #include "operators/backend/simd.hpp"
 #include "operators/sparse/padding.hpp"
+#include "operators/sparse/stored_description.hpp"
 
 namespace femcg::operators {
 
@@ -95,10 +96,10 @@ double EllpackFormat<T, padding>::multiply_rows(const T* x, T* y, std::int64_t f
 }
 
 OperatorDescription ellpack() {
-  return describe_stored<Ellpack>("ellpack", "rows padded to the longest, column by column", "Bell & Garland 2009");
+  return describe_stored<Ellpack>("rows padded to the longest, column by column", "Bell & Garland 2009");
 }
 OperatorDescription ellpack_r() {
-  return describe_stored<EllpackR>("ellpack-r", "ELLPACK that skips the padding", "Kreutzer et al. 2012");
+  return describe_stored<EllpackR>("ELLPACK that skips the padding", "Kreutzer et al. 2012");
 }
 
 // For the GPU.

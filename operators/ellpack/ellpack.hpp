@@ -12,6 +12,7 @@ enum class Padding { multiplied, skipped };
 template <std::floating_point T, Padding padding>
 struct EllpackFormat {
   using Value = T;
+  static constexpr std::string_view name = padding == Padding::skipped ? "ellpack-r" : "ellpack";
   static constexpr std::int64_t group_rows = 8;
 
   /// Throws std::invalid_argument where padding takes more than 1 GiB and four times the matrix itself.

@@ -11,6 +11,7 @@
 
 #include "operators/sparse/column_products.hpp"
 #include "operators/sparse/padding.hpp"
+#include "operators/sparse/stored_description.hpp"
 
 namespace femcg::operators {
 
@@ -28,6 +29,8 @@ constexpr std::array options{
     OptionDescription{"T", "auto, 1, 2, 4, 8, 16 or 32", "auto",
                       "threads per row; auto: one, or up to 8 where the GPU reads less with them", is_thread_count},
     OptionDescription{"block_size", "a multiple of 32 up to 1024", "256", "GPU: threads per block", is_block_size},
+    resident_option,
+    gpu_memory_option,
 };
 
 template <std::floating_point T>
@@ -128,6 +131,12 @@ EllrT<T>::EllrT(const CsrMatrix<T>& matrix, Device device, const Options& given)
 }
 
 template <std::floating_point T>
+Options EllrT<T>::options_of_chunks(const CsrMatrix<T>& matrix, Options given) {
+  given["T"] = std::to_string(chosen_threads(matrix, given));
+  return given;
+}
+
+template <std::floating_point T>
 double EllrT<T>::multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const {
   std::array<T, slots_at_once> sums;
   const std::int64_t rows_at_once = slots_at_once / threads;
@@ -141,7 +150,7 @@ double EllrT<T>::multiply_rows(const T* x, T* y, std::int64_t first, std::int64_
 }
 
 OperatorDescription ellr_t() {
-  return describe_stored<EllrT>("ellr-t", "ELLPACK-R for T threads per row, rows padded to a multiple of T",
+  return describe_stored<EllrT>("ELLPACK-R for T threads per row, rows padded to a multiple of T",
                                 "Vazquez et al. 2012; Ortega et al. 2013", options);
 }
 

@@ -12,9 +12,13 @@ namespace femcg::operators {
 template <std::floating_point T>
 struct EllrT {
   using Value = T;
+  static constexpr std::string_view name = "ellr-t";
 
   /// Options T, and of the GPU block_size. Throws std::invalid_argument where padding takes too much.
   EllrT(const CsrMatrix<T>& matrix, Device device, const Options& given);
+
+  /// Those of every chunk of the matrix, which have as many threads per row.
+  static Options options_of_chunks(const CsrMatrix<T>& matrix, Options given);
 
   static void arrays(auto& self, auto&& visit) {
     visit("steps of rows", self.steps, self.slots / self.threads);

@@ -12,6 +12,7 @@
 #include "operators/backend/simd.hpp"
 #include "operators/sparse/column_products.hpp"
 #include "operators/sparse/padding.hpp"
+#include "operators/sparse/stored_description.hpp"
 
 namespace femcg::operators {
 
@@ -22,6 +23,8 @@ bool is_width(std::string_view text) { return text == "auto" || text == "0" || p
 constexpr std::array options{
     OptionDescription{"width", "auto, or a number of entries", "auto",
                       "entries per row in the padded part; auto: what a third of the rows, and 4096, have", is_width},
+    resident_option,
+    gpu_memory_option,
 };
 
 template <std::floating_point T>
@@ -118,6 +121,12 @@ Hyb<T>::Hyb(const CsrMatrix<T>& matrix, Device, const Options& given)
 }
 
 template <std::floating_point T>
+Options Hyb<T>::options_of_chunks(const CsrMatrix<T>& matrix, Options given) {
+  given["width"] = std::to_string(chosen_width(matrix, given));
+  return given;
+}
+
+template <std::floating_point T>
 double Hyb<T>::multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const {
   std::array<T, rows_per_block> sums;
   multiply_block(*this, x, sums.data(), first, last);
@@ -126,8 +135,7 @@ double Hyb<T>::multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t 
 }
 
 OperatorDescription hyb() {
-  return describe_stored<Hyb>("hyb", "ELLPACK for the typical row, coordinates for the rest", "Bell & Garland 2009",
-                              options);
+  return describe_stored<Hyb>("ELLPACK for the typical row, coordinates for the rest", "Bell & Garland 2009", options);
 }
 
 // For the GPU.

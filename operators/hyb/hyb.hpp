@@ -11,10 +11,14 @@ namespace femcg::operators {
 template <std::floating_point T>
 struct Hyb {
   using Value = T;
+  static constexpr std::string_view name = "hyb";
   static constexpr std::int64_t slice_rows = 32;
 
   /// Option width. Throws std::invalid_argument where padding takes too much.
   Hyb(const CsrMatrix<T>& matrix, Device device, const Options& given);
+
+  /// Those of every chunk of the matrix, whose padded parts are as wide.
+  static Options options_of_chunks(const CsrMatrix<T>& matrix, Options given);
 
   static void arrays(auto& self, auto&& visit) {
     visit("row lengths", self.lengths, self.stride);

@@ -11,6 +11,7 @@
 
 #include "operators/sparse/column_products.hpp"
 #include "operators/sparse/padding.hpp"
+#include "operators/sparse/stored_description.hpp"
 
 namespace femcg::operators {
 
@@ -105,8 +106,7 @@ double JaggedDiagonals<T>::multiply_rows(const T* x, T* y, std::int64_t first, s
 }
 
 OperatorDescription jad() {
-  return describe_stored<JaggedDiagonals>("jad",
-                                          "jagged diagonals: rows sorted by length, column by column, no padding",
+  return describe_stored<JaggedDiagonals>("jagged diagonals: rows sorted by length, column by column, no padding",
                                           "Li & Saad 2013; Wang et al. 2017");
 }
 

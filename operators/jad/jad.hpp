@@ -10,6 +10,7 @@ namespace femcg::operators {
 template <std::floating_point T>
 struct JaggedDiagonals {
   using Value = T;
+  static constexpr std::string_view name = "jad";
 
   JaggedDiagonals(const CsrMatrix<T>& matrix, Device device, const Options& given);
 

@@ -16,6 +16,7 @@
 #include "operators/options.hpp"
 #include "operators/persistent/row_layout.hpp"
 #include "operators/sell/sell_matrix.hpp"
+#include "operators/sell/sell_rows.hpp"
 #include "operators/sell/sell_shape.hpp"
 #include "operators/sparse/narrow_columns.hpp"
 #include "operators/sparse/single_values.hpp"
@@ -39,6 +40,8 @@ constexpr std::array options{
         is_sorting_window},
     OptionDescription{"index", "auto, 16 or 32", "auto", "GPU: bits of a stored column", is_index},
     values_option,
+    resident_option,
+    gpu_memory_option,
 };
 constexpr const OptionDescription& pjds_index = options[2];
 
@@ -178,6 +181,7 @@ std::string_view chosen_index(Device device, const OptionDescription& option, st
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given) {
+  chosen_residence("sell", Device::host, given);
   const SellShape shape = chosen_sell_shape(*from.matrix, Device::host, given);
   Vector<T> diagonal = diagonal_of(*from.matrix);
   if constexpr (std::is_same_v<T, double>)
@@ -197,8 +201,8 @@ std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options
 }
 
 /// The arrays of a matrix, with values of so many bytes and columns of 16 bits where these are insisted on.
-template <std::floating_point T>
-StorageEstimate estimate_chunks(const Extent<T>& of, const SellMatrix<T>& lists, std::string_view index,
+template <std::floating_point T, std::floating_point Value>
+StorageEstimate estimate_slices(const Extent<T>& of, const SellMatrix<Value>& lists, std::string_view index,
                                 std::int64_t value_bytes) {
   StorageEstimate estimate{.arrays = arrays_of(lists)};
   StoredArray &columns = estimate.arrays[0], &values = estimate.arrays[1];
@@ -217,17 +221,42 @@ StorageEstimate estimate_chunks(const Extent<T>& of, const SellMatrix<T>& lists,
   return estimate;
 }
 
+/// Of a matrix that does not lie on the GPU as a whole.
+template <std::floating_point Value>
+StorageEstimate estimate_chunks(const CsrMatrix<Value>& lengths, const Options& given, const ChunkBudget& budget) {
+  StorageEstimate estimate = estimate_of(RowChunks<SellRows<Value>>(lengths, given, budget));
+  if (value_of(options[2], "sell", given) != "auto") return estimate;
+  Options narrow = given;
+  narrow["index"] = "16";
+  const StorageEstimate least = estimate_of(RowChunks<SellRows<Value>>(lengths, narrow, budget));
+  estimate.slack_on_host = estimate.on_host - least.on_host;
+  return estimate;
+}
+
 template <std::floating_point T>
 StorageEstimate estimate_sell(const Extent<T>& of, const Options& given) {
   const SellShape shape = chosen_sell_shape(*of.matrix, of.device, given);
-  return estimate_chunks(of, lists_of_sell(*of.matrix, shape.chunk_rows, shape.sigma), shape.index,
-                         has_single_values<T>(given) ? sizeof(float) : sizeof(T));
+  const Residence residence = chosen_residence("sell", of.device, given);
+  const bool single = has_single_values<T>(given);
+  std::optional<ChunkBudget> budget;
+  if (residence.where == Residence::Where::streamed && of.matrix->rows > 0) {
+    budget = chunk_budget(residence, of.reserved_bytes);
+  } else {
+    const SellMatrix<T> lists = lists_of_sell(*of.matrix, shape.chunk_rows, shape.sigma);
+    if (of.device == Device::cuda) budget = chosen_sell_budget(of, given, lists);
+    if (!budget) return estimate_slices(of, lists, shape.index, single ? sizeof(float) : sizeof(T));
+  }
+  if (!single) return estimate_chunks(*of.matrix, given, *budget);
+  const CsrMatrix<float> lengths = lengths_in<float>(*of.matrix);
+  StorageEstimate estimate = estimate_chunks(lengths, given, *budget);
+  estimate.making_on_host += bytes_of_rows(lengths);  // the rounded matrix
+  return estimate;
 }
 
 template <std::floating_point T>
 StorageEstimate estimate_pjds(const Extent<T>& of, const Options& given) {
   const SellShape shape = chosen_pjds_shape(of.matrix->rows, of.device, given);
-  return estimate_chunks(of, lists_of_sell(*of.matrix, shape.chunk_rows, shape.sigma), shape.index, sizeof(T));
+  return estimate_slices(of, lists_of_sell(*of.matrix, shape.chunk_rows, shape.sigma), shape.index, sizeof(T));
 }
 
 }  // namespace
@@ -253,6 +282,19 @@ SellShape chosen_pjds_shape(std::int64_t rows, Device device, const Options& giv
   constexpr std::int64_t chunk_rows = 32;
   return {chunk_rows, rounded_up(rows, chunk_rows), chosen_index(device, pjds_index, "pjds", given)};
 }
+
+template <std::floating_point T, std::floating_point Value>
+std::optional<ChunkBudget> chosen_sell_budget(const Extent<T>& of, const Options& given,
+                                              const SellMatrix<Value>& lists) {
+  const Residence residence = chosen_residence("sell", Device::cuda, given);
+  const StorageEstimate whole = estimate_slices(of, lists, value_of(options[2], "sell", given), sizeof(Value));
+  if (lists.rows == 0 || stays_whole(residence, whole, of.reserved_bytes)) return std::nullopt;
+  return chunk_budget(residence, of.reserved_bytes);
+}
+template std::optional<ChunkBudget> chosen_sell_budget(const Extent<double>&, const Options&,
+                                                       const SellMatrix<double>&);
+template std::optional<ChunkBudget> chosen_sell_budget(const Extent<double>&, const Options&, const SellMatrix<float>&);
+template std::optional<ChunkBudget> chosen_sell_budget(const Extent<float>&, const Options&, const SellMatrix<float>&);
 
 template SellShape chosen_sell_shape(const CsrMatrix<double>&, Device, const Options&);
 template SellShape chosen_sell_shape(const CsrMatrix<float>&, Device, const Options&);

@@ -9,7 +9,9 @@
 #include "operators/persistent/persistent_rows.cuh"
 #include "operators/sell/sell.hpp"
 #include "operators/sell/sell_matrix.hpp"
+#include "operators/sell/sell_rows.hpp"
 #include "operators/sell/sell_shape.hpp"
+#include "operators/sparse/chunked_operator.cuh"
 #include "operators/sparse/columns_by_rows.cuh"
 #include "operators/sparse/conversion.cuh"
 #include "operators/sparse/single_values.hpp"
@@ -168,6 +170,46 @@ SellProduct<T, Column, Value> sell_product_of(int chunk_rows, double mean_length
           sell_kernel_of<T, Column, Value, many, true>(chunk_rows), block_threads};
 }
 
+/// `columns` and `bases` where they are not the matrix's own; null where columns are whole.
+template <class T, class Column, class Value>
+Chunks<T, Column, Value> slices_of(const SellMatrix<Value>& a, const Column* columns, const std::int32_t* bases) {
+  return {a.rows, a.offsets.data(), columns, a.values.data(), a.places.size() > 0 ? a.places.data() : nullptr, bases};
+}
+
+/// The launches of chunks of a matrix (chunked_operator.cuh).
+template <std::floating_point T, std::floating_point Value>
+class LaunchesOfSell {
+ public:
+  using Format = SellRows<Value>;
+
+  explicit LaunchesOfSell(const Format& any)
+      : mean_length_(static_cast<double>(any.nonzeros) / std::max(1, any.rows)),
+        narrow_product_(sell_product_of<T, std::uint16_t, Value>(static_cast<int>(any.a.chunk_rows), mean_length_)),
+        product_(sell_product_of<T, std::int32_t, Value>(static_cast<int>(any.a.chunk_rows), mean_length_)) {}
+
+  void multiply(const Format& chunk, const Vector<T>& x, Vector<T>& y) const {
+    if (chunk.is_narrow)
+      narrow_product_(slices_of<T>(chunk.a, chunk.narrow_columns.data(), chunk.bases.data()), chunk.rows, x, y,
+                      nullptr);
+    else
+      product_(slices_of<T>(chunk.a, chunk.a.columns.data(), nullptr), chunk.rows, x, y, nullptr);
+  }
+  void multiply_columns(const Format& chunk, const Columns<T>& x, Columns<T>& y) const {
+    const auto multiply_with = [&](const auto* columns, const std::int32_t* bases) {
+      columns_product_.multiply<cuda::Neighbours::of_column>(sell_by_rows(chunk.a, columns, bases), mean_length_, x, y,
+                                                             nullptr);
+    };
+    chunk.is_narrow ? multiply_with(chunk.narrow_columns.data(), chunk.bases.data())
+                    : multiply_with(chunk.a.columns.data(), nullptr);
+  }
+
+ private:
+  double mean_length_;
+  SellProduct<T, std::uint16_t, Value> narrow_product_;
+  SellProduct<T, std::int32_t, Value> product_;
+  cuda::ColumnsProduct columns_product_;
+};
+
 template <class Column>
 __global__ void renumber_kernel(std::int64_t entries, const std::int32_t* positions, Column* columns) {
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
@@ -240,9 +282,9 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
   }
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     if (bases_.size() > 0)
-      narrow_product_(chunks(narrow_columns_.data(), bases_.data()), this->size(), x, y, energy);
+      narrow_product_(slices_of<T>(a_, narrow_columns_.data(), bases_.data()), this->size(), x, y, energy);
     else
-      product_(chunks(a_.columns.data(), nullptr), this->size(), x, y, energy);
+      product_(slices_of<T>(a_, a_.columns.data(), nullptr), this->size(), x, y, energy);
   }
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
     const double mean_length = static_cast<double>(a_.nonzeros) / std::max(1, this->size());
@@ -252,12 +294,6 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
     };
     bases_.size() > 0 ? multiply_with(narrow_columns_.data(), bases_.data())
                       : multiply_with(a_.columns.data(), nullptr);
-  }
-  template <class Column>
-  Chunks<T, Column, Value> chunks(const Column* columns, const std::int32_t* bases) const {
-    return {
-        this->size(), a_.offsets.data(), columns, a_.values.data(), a_.places.size() > 0 ? a_.places.data() : nullptr,
-        bases};
   }
   template <class Column>
   std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns, const std::int32_t* bases) const {
@@ -278,9 +314,19 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_sell(const Ingredients<T>& from, const Options& given) {
   const SellShape shape = chosen_sell_shape(*from.matrix, Device::cuda, given);
-  const auto make = [&]<class Value>(const CsrMatrix<Value>& matrix) {
-    return std::make_unique<CudaSell<T, Value>>(lists_of_sell(matrix, shape.chunk_rows, shape.sigma), matrix,
-                                                diagonal_of(*from.matrix), shape.index);
+  const Residence residence = chosen_residence("sell", Device::cuda, given);
+  const auto make = [&]<class Value>(const CsrMatrix<Value>& matrix) -> std::unique_ptr<Operator<T>> {
+    std::optional<ChunkBudget> budget;
+    if (residence.where == Residence::Where::streamed && matrix.rows > 0) {
+      budget = chunk_budget(residence, from.reserved_bytes);
+    } else {
+      SellMatrix<Value> lists = lists_of_sell(matrix, shape.chunk_rows, shape.sigma);
+      budget = chosen_sell_budget<T>({Device::cuda, from.form, from.matrix.get(), from.reserved_bytes}, given, lists);
+      if (!budget)
+        return std::make_unique<CudaSell<T, Value>>(std::move(lists), matrix, diagonal_of(*from.matrix), shape.index);
+    }
+    return std::make_unique<cuda::ChunkedOnGpu<T, SellRows<Value>, LaunchesOfSell<T, Value>>>(
+        matrix, diagonal_of(*from.matrix), given, *budget);
   };
   if constexpr (std::is_same_v<T, double>)
     if (has_single_values<T>(given)) return make(to_single(*from.matrix));

@@ -9,6 +9,7 @@
 //     void move_entries(const Entries<T>& from, auto&& move);   // move(threads, map, columns, values)
 //     std::int64_t read_bytes(Device device) const;   // of its arrays, by one product
 //     std::int32_t rows;  std::int64_t nonzeros, entries;       // entries: with padding
+//     static constexpr std::string_view name;                   // of the operator
 //     std::map<std::string, std::string> chosen() const;
 //     auto work() const;                              // on the host: the work before a row, see parallel_rows.hpp
 //     double multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const;
@@ -166,31 +167,5 @@ class StoredOnHost final : public StoredOperator<Format> {
     multiply_columns_by_rows(this->format().by_rows(), this->format().work(), x, y, energies);
   }
 };
-
-template <template <class> class Format, std::floating_point T>
-std::unique_ptr<Operator<T>> make_stored(const Ingredients<T>& from, const Options& given) {
-  return std::make_unique<StoredOnHost<Format<T>>>(Format<T>(*from.matrix, Device::host, given), *from.matrix);
-}
-
-/// On a GPU the assembled matrix is there too while its entries are moved.
-template <template <class> class Format, std::floating_point T>
-StorageEstimate estimate_stored(const Extent<T>& of, const Options& given) {
-  const Format<T> format(*of.matrix, of.device, given);
-  return {.arrays = arrays_of(format), .making = of.device == Device::cuda ? bytes_of_rows(*of.matrix) : 0};
-}
-
-/// The row of the catalogue of a format that has a version for the GPU too.
-template <template <class> class Format>
-OperatorDescription describe_stored(std::string_view name, std::string_view stores, std::string_view source,
-                                    std::span<const OptionDescription> options = {}) {
-  return {.name = name,
-          .stores = stores,
-          .source = source,
-          .needs = Needs::matrix,
-          .cuda = true,
-          .options = options,
-          .on_host = {make_stored<Format, double>, make_stored<Format, float>},
-          .estimates = {estimate_stored<Format, double>, estimate_stored<Format, float>}};
-}
 
 }  // namespace femcg::operators

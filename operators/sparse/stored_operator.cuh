@@ -4,11 +4,18 @@
 // their places here, at the GPU's bandwidth, which takes the source's memory beside the target's for a moment.
 
 #include "operators/backend/cuda/product.cuh"
+#include "operators/sparse/chunked_operator.cuh"
 #include "operators/sparse/columns_by_rows.cuh"
 #include "operators/sparse/conversion.cuh"
 #include "operators/sparse/stored_format.hpp"
 
 namespace femcg::operators::cuda {
+
+/// Of a format's rows.
+template <class Format>
+double mean_length(const Format& a) {
+  return static_cast<double>(a.nonzeros) / std::max(1, a.rows);
+}
 
 /// `Gpu` says how the product goes:
 ///   using Matrix = the format as plain pointers;
@@ -21,6 +28,7 @@ class StoredOnGpu final : public StoredOperator<Format> {
  public:
   using T = typename Format::Value;
 
+  /// `format` has its lists.
   StoredOnGpu(Format format, const CsrMatrix<T>& matrix)
       : StoredOperator<Format>(std::move(format), matrix, Device::cuda), product_(Gpu::product(this->format())) {
     const EntriesOnGpu<T> source(matrix);
@@ -36,17 +44,45 @@ class StoredOnGpu final : public StoredOperator<Format> {
   }
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
     const Format& a = this->format();
-    const double mean_length = static_cast<double>(a.nonzeros) / std::max(1, a.rows);
-    columns_product_.template multiply<Gpu::neighbours>(a.by_rows(), mean_length, x, y, energies);
+    columns_product_.template multiply<Gpu::neighbours>(a.by_rows(), mean_length(a), x, y, energies);
   }
 
   Product<T, typename Gpu::Matrix> product_;
   ColumnsProduct columns_product_;
 };
 
+/// The launches of a format's chunks (chunked_operator.cuh), whose options and so kernels are the same.
+template <class Format, class Gpu>
+class LaunchesOfChunks {
+ public:
+  using T = typename Format::Value;
+
+  explicit LaunchesOfChunks(const Format& any) : product_(Gpu::product(any)), mean_length_(mean_length(any)) {}
+  void multiply(const Format& chunk, const Vector<T>& x, Vector<T>& y) const {
+    product_(Gpu::pointers(chunk), Gpu::threads(chunk), x, y, nullptr);
+  }
+  void multiply_columns(const Format& chunk, const Columns<T>& x, Columns<T>& y) const {
+    columns_product_.template multiply<Gpu::neighbours>(chunk.by_rows(), mean_length_, x, y, nullptr);
+  }
+
+ private:
+  Product<T, typename Gpu::Matrix> product_;
+  double mean_length_;
+  ColumnsProduct columns_product_;
+};
+
 template <template <class> class Format, template <class> class Gpu, std::floating_point T>
 std::unique_ptr<Operator<T>> make_stored_on_gpu(const Ingredients<T>& from, const Options& given) {
-  return std::make_unique<StoredOnGpu<Format<T>, Gpu<T>>>(Format<T>(*from.matrix, Device::cuda, given), *from.matrix);
+  const CsrMatrix<T>& matrix = *from.matrix;
+  const Residence residence = chosen_residence(Format<T>::name, Device::cuda, given);
+  if (residence.where != Residence::Where::streamed || matrix.rows == 0) {
+    Format<T> format(matrix, Device::cuda, given);
+    const StorageEstimate whole{.arrays = arrays_of(format), .making = bytes_of_rows(matrix)};
+    if (matrix.rows == 0 || stays_whole(residence, whole, from.reserved_bytes))
+      return std::make_unique<StoredOnGpu<Format<T>, Gpu<T>>>(std::move(format), matrix);
+  }
+  return std::make_unique<ChunkedOnGpu<T, Format<T>, LaunchesOfChunks<Format<T>, Gpu<T>>>>(
+      matrix, diagonal_of(matrix), given, chunk_budget(residence, from.reserved_bytes));
 }
 
 template <template <class> class Format, template <class> class Gpu>

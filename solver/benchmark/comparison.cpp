@@ -86,6 +86,7 @@ class Comparing {
   }
   const ReferenceProduct& reference();
   const CopyBandwidth& copy_bandwidth(Device device);
+  const CopyBandwidth& link_bandwidth();
   void fill_in(BenchmarkResult& row, const operators::OperatorDescription& of, const operators::Operator<T>& a);
 
   const System& system_;
@@ -101,6 +102,7 @@ class Comparing {
   std::optional<ReferenceProduct> reference_;
   std::map<Device, std::vector<operators::Vector<T>>> loads_;
   std::map<Device, CopyBandwidth> copy_bandwidth_;
+  std::optional<CopyBandwidth> link_bandwidth_;
   std::vector<Made> group_;
   int steps_ = 1, steps_done_ = 0;
   bool interrupted_ = false;
@@ -182,6 +184,12 @@ const CopyBandwidth& Comparing<T>::copy_bandwidth(Device device) {
   return found->second;
 }
 
+template <std::floating_point T>
+const CopyBandwidth& Comparing<T>::link_bandwidth() {
+  if (!link_bandwidth_) link_bandwidth_ = measure_link_bandwidth();
+  return *link_bandwidth_;
+}
+
 /// The right-hand sides on a device: the system's, and for the others its entries weighted by 1 + sin(c i) / 2, so that
 /// no two are alike.
 template <std::floating_point T>
@@ -238,17 +246,20 @@ void Comparing<T>::fill_in(BenchmarkResult& row, const operators::OperatorDescri
 template <std::floating_point T>
 void Comparing<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResult& row) const {
   const bool several = row.right_hand_sides > 1;
-  const MemoryUser user{&row_of(entry),
-                        &entry.op.options,
-                        entry.device,
-                        find_preconditioner(system_.preconditioner.name),
-                        method_for(row.right_hand_sides),
-                        system_.loop,
-                        row.right_hand_sides};
+  const MemoryUser user{
+      &row_of(entry),
+      &entry.op.options,
+      entry.device,
+      find_preconditioner(system_.preconditioner.name),
+      method_for(row.right_hand_sides),
+      system_.loop,
+      row.right_hand_sides,
+      system_.load != nullptr ? settings_.right_hand_sides.back() * std::int64_t{sizeof(T)} * system_.unknowns() : 0};
   row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
   if (system_.load != nullptr) require_loop(row.record.memory, user);
-  require_memory(row.record.memory,
-                 several ? fmt::format("CG for {} right-hand sides", row.right_hand_sides) : "it");
+  if (row.record.memory.streamed_bytes > 0 && !group_.empty())
+    throw operators::OutOfMemory("what is streamed takes all memory that others leave: they are timed first");
+  require_memory(row.record.memory, several ? fmt::format("CG for {} right-hand sides", row.right_hand_sides) : "it");
 }
 
 /// Holds the product of a row's right-hand sides against the reference.
@@ -290,7 +301,13 @@ void Comparing<T>::make(const BenchmarkEntry& entry, Rows rows) {
       fail(row, error);
     }
   if (std::ranges::none_of(rows, is_open)) return;
+  bool streamed = false;
+  for (const BenchmarkResult& row : rows | std::views::filter(is_open)) {
+    from.reserved_bytes = std::max(from.reserved_bytes, row.record.memory.reserved_bytes);
+    streamed = streamed || row.record.memory.streamed_bytes > 0;
+  }
   const CopyBandwidth& copies = copy_bandwidth(entry.device);  // first, while there is room for its arrays
+  const CopyBandwidth link = streamed ? link_bandwidth() : CopyBandwidth();
   Made made{rows, nullptr, nullptr};
   double conversion = 0;
   timed(conversion, [&] {
@@ -305,7 +322,9 @@ void Comparing<T>::make(const BenchmarkEntry& entry, Rows rows) {
   for (BenchmarkResult& row : rows | std::views::filter(is_open)) try {
       row.record.machine.copy_bandwidth = copies.bytes_per_second;
       row.record.remarks = common_.remarks;
-      if (!copies.remark.empty()) row.record.remarks.push_back(copies.remark);
+      row.record.machine.link_bandwidth = link.bytes_per_second;
+      for (const std::string& remark : {copies.remark, link.remark})
+        if (!remark.empty()) row.record.remarks.push_back(remark);
       row.record.seconds.conversion = conversion;
       if (made.preconditioner) row.record.preconditioner_chosen = made.preconditioner->chosen();
       fill_in(row, of, *made.a);
@@ -346,10 +365,15 @@ std::int64_t words_of_two_iterations(const CgResult& result, const Preconditione
   return right_hand_sides * ((block ? 22 : result.deferred ? 15 : 16) + applied) + (diagonal ? 4 : 0);
 }
 
+template <std::floating_point T>
+std::int64_t products_of_iteration(const Preconditioner<T>& preconditioner) {
+  return 1 + (preconditioner.is_fused() ? 0 : preconditioner.cost().products);
+}
+
 /// The least that one iteration moves, of all right-hand sides.
 template <std::floating_point T>
 std::int64_t bytes_of_iteration(const BenchmarkResult& row, const Preconditioner<T>& preconditioner) {
-  const std::int64_t products = 1 + (preconditioner.is_fused() ? 0 : preconditioner.cost().products);
+  const std::int64_t products = products_of_iteration(preconditioner);
   const std::int64_t words = words_of_two_iterations(row.record.solve, preconditioner, row.right_hand_sides);
   return products * row.record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * preconditioner.size() / 2;
 }
@@ -400,7 +424,10 @@ void Comparing<T>::time_group() {
     row.record.solve.method = entries[i].method;
     row.record.solve.loop = entries[i].loop;
     row.record.solve.deferred = entries[i].deferred;
-    if (turns[i].made->preconditioner) row.iteration_bytes = bytes_of_iteration(row, *turns[i].made->preconditioner);
+    if (const Preconditioner<T>* preconditioner = turns[i].made->preconditioner.get()) {
+      row.iteration_bytes = bytes_of_iteration(row, *preconditioner);
+      row.iteration_link_bytes = products_of_iteration(*preconditioner) * row.record.footprint.link_bytes;
+    }
     row.record.solve.iterations = row.iteration.empty() ? 0 : settings_.iterations * row.right_hand_sides;
     row.record.solve.seconds = row.iteration.median() * static_cast<double>(row.record.solve.iterations);
     row.record.seconds.solve = row.record.solve.seconds;

@@ -7,6 +7,7 @@
 
 #include "operators/backend/columns.hpp"
 #include "operators/backend/memory.hpp"
+#include "operators/sparse/residence.hpp"
 #include "operators/sparse/stored_footprint.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/units.hpp"
@@ -80,6 +81,30 @@ void add(MemoryEstimate& need, std::string what, Device device, std::int64_t byt
   if (bytes > 0) need.parts.push_back({std::move(what), device, bytes, slack});
 }
 
+/// What takes less of a GPU than this.
+std::string way_out(const MemoryUser& user, const operators::BilinearForm* form, bool is_streamed) {
+  const bool may_stream = std::ranges::any_of(user.row->options, [](const operators::OptionDescription& option) {
+    return option.name == operators::resident_option.name;
+  });
+  const bool has_matrix = user.row->name != "matrix-free" && form != nullptr;
+  std::string ways;
+  if (user.row->needs == Needs::matrix && !is_streamed)
+    ways = may_stream ? "resident: streamed takes rows from the host's memory"
+                      : "operator 'csr' takes rows from the host's memory (resident: streamed)";
+  if (has_matrix) ways += fmt::format("{}operator 'matrix-free' stores no matrix", ways.empty() ? "" : ", ");
+  return ways;
+}
+
+/// Of the operator; a GPU's may take what the run leaves.
+template <std::floating_point T>
+operators::StorageEstimate bytes_of_operator(const MemoryUser& user, const operators::Extent<T>& of) try {
+  return user.row->estimate(of, *user.options);
+} catch (const operators::OutOfMemory& error) {
+  const std::string ways = way_out(user, of.form, true);
+  throw operators::OutOfMemory(
+      fmt::format("operator '{}': {}{}{}", user.row->name, error.what(), ways.empty() ? "" : "; ", ways));
+}
+
 /// What the operator is made from: bytes on the host, and whether they stay when the operator is there.
 struct Source {
   std::int64_t bytes;
@@ -88,12 +113,16 @@ struct Source {
 
 /// The operator and the vectors.
 template <std::floating_point T>
-void add_operator(MemoryEstimate& need, const MemoryUser& user, const operators::Extent<T>& of, Source source) {
-  const operators::StorageEstimate bytes = user.row->estimate(of, *user.options);
-  const std::int64_t stored = bytes.stored();
+void add_operator(MemoryEstimate& need, const MemoryUser& user, operators::Extent<T> of, Source source) {
   const std::int64_t unknowns = of.form != nullptr ? of.form->unknowns : of.matrix->rows;
   const VectorBytes vectors = bytes_of_vectors<T>(user, unknowns, of.form);
+  if (user.device == Device::cuda) need.reserved_bytes = of.reserved_bytes = vectors.device + user.also_on_device;
+  const operators::StorageEstimate bytes = bytes_of_operator(user, of);
+  const std::int64_t stored = bytes.stored();
+  need.streamed_bytes = bytes.on_host;
+  need.way_out = way_out(user, of.form, bytes.on_host > 0);
   if (!bytes.keeps_matrix) add(need, fmt::format("operator {}", user.row->name), user.device, stored, bytes.slack);
+  add(need, "its rows that are streamed", Device::host, bytes.on_host, bytes.slack_on_host);
   add(need, "its conversion, for a moment", user.device, bytes.making);
   add(need, "its conversion, for a moment", Device::host, bytes.making_on_host);
   add(need, "vectors of CG", user.device, vectors.device, vectors.slack);
@@ -103,12 +132,13 @@ void add_operator(MemoryEstimate& need, const MemoryUser& user, const operators:
   add(need, "its loop inside one kernel", user.device, resident, perhaps);
   add(need, "load, solution and residual", Device::host, vectors.host);
   const std::int64_t counted = source.stays ? 0 : source.bytes;
-  std::int64_t making = counted + bytes.making_on_host, solving = vectors.host;
+  std::int64_t making = counted + bytes.making_on_host + bytes.on_host, solving = vectors.host + bytes.on_host;
   if (user.device == Device::host) {
     making += bytes.making + (bytes.keeps_matrix ? 0 : stored);
     solving += vectors.device + (bytes.keeps_matrix && source.stays ? 0 : stored);
     need.slack_host_bytes = bytes.slack;
   } else {
+    need.slack_host_bytes = bytes.slack_on_host;
     const std::int64_t loop = vectors.device + resident, sure_loop = loop - vectors.slack - perhaps;
     need.device_bytes = stored + std::max(bytes.making, loop);
     need.slack_device_bytes = need.device_bytes - (stored - bytes.slack + std::max(bytes.making, sure_loop));
@@ -166,9 +196,10 @@ void require_memory(const MemoryEstimate& need, const std::string& who) {
   const auto require = [&](Device device, std::int64_t bytes, std::string_view whose) {
     const std::int64_t available = bytes > 0 ? operators::available_bytes(device) : 0;
     if (bytes <= available) return;
-    throw operators::OutOfMemory(fmt::format("{} needs about {} of the {}'s memory, and {} are free", who,
-                                             scaled(static_cast<double>(bytes), "B"), whose,
-                                             scaled(static_cast<double>(available), "B")));
+    const bool has_way = !need.way_out.empty() && (device == Device::cuda || need.streamed_bytes > 0);
+    throw operators::OutOfMemory(fmt::format(
+        "{} needs about {} of the {}'s memory, and {} are free{}{}", who, scaled(static_cast<double>(bytes), "B"),
+        whose, scaled(static_cast<double>(available), "B"), has_way ? "; " : "", has_way ? need.way_out : ""));
   };
   require(Device::host, need.host_bytes - need.slack_host_bytes, "host");
   require(Device::cuda, need.device_bytes - need.slack_device_bytes, "GPU");

@@ -25,6 +25,9 @@ struct MemoryEstimate {
   std::int64_t host_bytes = 0, device_bytes = 0;  ///< the most that is there at one time, of the host and of the GPU
   std::int64_t slack_host_bytes = 0, slack_device_bytes = 0;  ///< how much less may do
   std::int64_t loop_bytes = 0;                                ///< of a loop inside one kernel; 0: surely there is none
+  std::int64_t reserved_bytes = 0;  ///< of the GPU, what is needed beside the operator: operators::Ingredients
+  std::int64_t streamed_bytes = 0;  ///< of the host, what goes to the GPU with each product
+  std::string way_out = {};         ///< what to do where the GPU has too little; empty where nothing is known
 };
 
 /// Who needs memory: an operator of the catalogue with its options, on a device, in a CG.
@@ -35,7 +38,8 @@ struct MemoryUser {
   const PreconditionerDescription* preconditioner;
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
-  std::int64_t systems = 1;  ///< right-hand sides that there are
+  std::int64_t systems = 1;         ///< right-hand sides that there are
+  std::int64_t also_on_device = 0;  ///< bytes that the caller has there meanwhile
 
   /// The CG that takes all of them at once; automatic where they are solved one after the other. Block CG takes fewer
   /// iterations the more systems there are. On the host it is faster whatever the operator is; on a GPU its small

@@ -90,6 +90,13 @@ CopyBandwidth measure_copy_bandwidth(operators::Device device) try {
   return {0, fmt::format("the copy bandwidth was not measured: {}", reason_of(error))};
 }
 
+CopyBandwidth measure_link_bandwidth() try {
+  constexpr std::int64_t bytes = std::int64_t{256} << 20;
+  return {operators::cuda_link_bandwidth(bytes), ""};
+} catch (const std::exception& error) {
+  return {0, fmt::format("the bandwidth of the host's link was not measured: {}", reason_of(error))};
+}
+
 std::string reason_of(const std::exception& error) {
   const bool nameless = dynamic_cast<const std::bad_alloc*>(&error) != nullptr &&
                         dynamic_cast<const operators::OutOfMemory*>(&error) == nullptr;

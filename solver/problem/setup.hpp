@@ -39,6 +39,9 @@ struct CopyBandwidth {
 /// Never fails, since nobody would give up a solution for it.
 CopyBandwidth measure_copy_bandwidth(operators::Device device);
 
+/// Likewise what comes a second from the host's memory to the GPU.
+CopyBandwidth measure_link_bandwidth();
+
 /// What an exception says; of those that are thrown without a sentence for want of memory, that.
 std::string reason_of(const std::exception& error);
 /// Whether it says that what was asked for does not fit the problem, and not that the machine failed.

@@ -74,28 +74,33 @@ ordered_json operator_json(const Record& r) {
   for (const auto& [option, value] : r.op.options) options[option] = option_value(value);
   ordered_json chosen = ordered_json::object();
   for (const auto& [option, value] : r.chosen) chosen[option] = option_value(value);
-  return {{"name", r.op.name},
-          {"options", options},
-          {"chosen", chosen},
-          {"precision", name(r.precision)},
-          {"device", name(r.device)},
-          {"nonzeros", r.footprint.nonzeros},
-          {"stored_bytes", r.footprint.stored_bytes},
-          {"moved_bytes", r.footprint.moved_bytes},
-          {"flops", r.footprint.flops},
-          {"padding_ratio", r.footprint.padding_ratio}};
+  ordered_json json{{"name", r.op.name},
+                    {"options", options},
+                    {"chosen", chosen},
+                    {"precision", name(r.precision)},
+                    {"device", name(r.device)},
+                    {"nonzeros", r.footprint.nonzeros},
+                    {"stored_bytes", r.footprint.stored_bytes},
+                    {"moved_bytes", r.footprint.moved_bytes},
+                    {"flops", r.footprint.flops},
+                    {"padding_ratio", r.footprint.padding_ratio}};
+  if (r.footprint.link_bytes > 0)
+    json.update({{"host_bytes", r.footprint.host_bytes}, {"link_bytes", r.footprint.link_bytes}});
+  return json;
 }
 
 ordered_json apply_json(const Record& r) {
   const double seconds = r.apply.median();
   const auto a_second = [&](std::int64_t count) { return seconds > 0 ? static_cast<double>(count) / seconds : 0.0; };
-  return {{"median_seconds", seconds},
-          {"minimum_seconds", r.apply.minimum()},
-          {"maximum_seconds", r.apply.maximum()},
-          {"gflops", 1e-9 * a_second(r.footprint.flops)},
-          {"effective_bandwidth", a_second(r.footprint.effective_bytes)},
-          {"minimum_bandwidth", r.minimum_bandwidth()},
-          {"bandwidth_fraction", r.bandwidth_fraction()}};
+  ordered_json json{{"median_seconds", seconds},
+                    {"minimum_seconds", r.apply.minimum()},
+                    {"maximum_seconds", r.apply.maximum()},
+                    {"gflops", 1e-9 * a_second(r.footprint.flops)},
+                    {"effective_bandwidth", a_second(r.footprint.effective_bytes)},
+                    {"minimum_bandwidth", r.minimum_bandwidth()},
+                    {"bandwidth_fraction", r.bandwidth_fraction()}};
+  if (r.footprint.link_bytes > 0) json["link_rate"] = r.link_rate();
+  return json;
 }
 
 ordered_json solve_json(const CgResult& solve, std::int32_t unknowns) {
@@ -188,6 +193,7 @@ ordered_json to_json(const Record& r) {
                       {"solve", r.seconds.solve}}},
                     {"solve", solve},
                     {"apply", apply_json(r)}};
+  if (r.machine.link_bandwidth > 0) json["machine"]["link_bandwidth"] = r.machine.link_bandwidth;
   if (r.solution.name != SolutionLabel().name || !r.solution.unit.empty())
     json["solution"] = {{"name", r.solution.name}, {"unit", r.solution.unit}};
   if (r.quantities) json["quantities"] = quantities_json(*r.quantities);

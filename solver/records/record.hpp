@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -19,6 +20,15 @@ struct Machine {
   int threads = 1;
   std::string device;         ///< the GPU, or the processor
   double copy_bandwidth = 0;  ///< bytes per second, read plus written
+  double link_bandwidth = 0;  ///< bytes per second from the host to the GPU; 0 where nothing is streamed
+
+  /// The least seconds in which a device moves `bytes` while `link_bytes` come from the host; 0 where a bandwidth that
+  /// it takes is not known.
+  double least_seconds(std::int64_t bytes, std::int64_t link_bytes) const {
+    if (copy_bandwidth <= 0 || (link_bytes > 0 && link_bandwidth <= 0)) return 0;
+    const double moving = static_cast<double>(bytes) / copy_bandwidth;
+    return link_bytes > 0 ? std::max(moving, static_cast<double>(link_bytes) / link_bandwidth) : moving;
+  }
 };
 
 /// The processor's name and the number of threads; device and bandwidth are the caller's.
@@ -68,8 +78,13 @@ struct Record {
   double minimum_bandwidth() const {
     return apply.median() > 0 ? static_cast<double>(footprint.moved_bytes) / apply.median() : 0;
   }
+  /// Of the least time that the copy bandwidth allows; where rows are streamed, that the host's link allows.
   double bandwidth_fraction() const {
-    return machine.copy_bandwidth > 0 ? minimum_bandwidth() / machine.copy_bandwidth : 0;
+    return apply.median() > 0 ? machine.least_seconds(footprint.moved_bytes, footprint.link_bytes) / apply.median() : 0;
+  }
+  /// Bytes a second that come from the host while products are computed one after the other.
+  double link_rate() const {
+    return apply.median() > 0 ? static_cast<double>(footprint.link_bytes) / apply.median() : 0;
   }
 };
 
@@ -104,6 +119,8 @@ std::string residuals_csv(const Record& record);
 /// The remark on times that say little of femcg.
 constexpr std::string_view refused_time =
     "other programs took the processor: the threads received less than half of the time that they asked for";
+/// What comes from the host's memory with each product, and how fast, as a person reads it; its product is timed.
+std::string streaming(const Record& record);
 /// The summary that a person reads.
 std::string summary(const Record& record);
 

@@ -33,6 +33,7 @@ struct BenchmarkResult {
   std::optional<double> agreement, agreement_bound;  ///< an Agreement, once it was checked
   Samples iteration;                 ///< seconds of a CG iteration and right-hand side; empty where CG was not timed
   std::int64_t iteration_bytes = 0;  ///< the least that one CG iteration moves: the product's and the vector passes'
+  std::int64_t iteration_link_bytes = 0;               ///< that come from the host with it
   std::optional<double> product_gain, iteration_gain;  ///< speed for each right-hand side over that with one alone
   std::int64_t caching_bytes = 0;        ///< moved by a product if caches live for one block of rows; 0: unknown
   std::optional<double> break_even;      ///< CG iterations (products without CG) that pay for the conversion from csr
@@ -40,12 +41,10 @@ struct BenchmarkResult {
   std::shared_ptr<const operators::MatrixStatistics> matrix;  ///< of the assembled one; null where there is none
   std::shared_ptr<const MatrixSource> source;                 ///< of a matrix from a file
 
-  /// CG iterations per second that the copy bandwidth allows, of all right-hand sides added up; 0 where CG was not
-  /// timed.
+  /// CG iterations per second that the bandwidths allow, of all right-hand sides added up; 0 where CG was not timed.
   double roof() const {
-    return iteration.empty() || iteration_bytes == 0
-               ? 0
-               : right_hand_sides * record.machine.copy_bandwidth / static_cast<double>(iteration_bytes);
+    const double least = record.machine.least_seconds(iteration_bytes, iteration_link_bytes);
+    return iteration.empty() || least == 0 ? 0 : right_hand_sides / least;
   }
   /// What entries are ranked by: seconds of a CG iteration and right-hand side, of a product where CG was not timed.
   const Samples& ranked() const { return iteration.empty() ? record.apply : iteration; }

@@ -183,6 +183,9 @@ std::string one_table(Rows rows) {
   if (std::any_of(rows.begin(), timed_end,
                   [](const BenchmarkResult* row) { return row->record.bandwidth_fraction() > clearly_above; }))
     text += "  (above 100% of the copies: the data come from caches)\n";
+  for (auto row = rows.begin(); row != timed_end; ++row)
+    if ((*row)->record.footprint.link_bytes > 0)
+      text += wrapped(fmt::format("  ({}: {})", label(**row), streaming((*row)->record)));
   text += refused({rows.begin(), timed_end});
   for (auto row = timed_end; row != rows.end(); ++row)
     text += wrapped(fmt::format("  {:<{}} {}: {}", label(**row), name_width, name((*row)->outcome), (*row)->reason));

@@ -73,9 +73,10 @@ void describe_cost(std::string& text, const Record& r) {
     line(text, "product",
          fmt::format("{} (median), moves {} at {}{}", duration(r.apply.median()),
                      scaled(static_cast<double>(r.footprint.moved_bytes), "B"), scaled(r.minimum_bandwidth(), "B/s"),
-                     r.machine.copy_bandwidth > 0
+                     r.machine.copy_bandwidth > 0 && r.footprint.link_bytes == 0
                          ? fmt::format(", {:.0f}% of the copy bandwidth", 100 * r.bandwidth_fraction())
                          : ""));
+  if (!r.apply.empty() && r.footprint.link_bytes > 0) line(text, "", streaming(r));
   line(text, "CG",
        fmt::format("{} in {} iterations{}, {}{}, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
                    r.loads.size() < 2 ? "" : fmt::format(" for {} loads", r.loads.size()), name(r.solve.method),
@@ -190,6 +191,15 @@ void describe_loads(std::string& text, const Record& r) {
 }
 
 }  // namespace
+
+std::string streaming(const Record& r) {
+  const std::string of_link = r.machine.link_bandwidth > 0 ? fmt::format(", {:.0f}% of what its link has",
+                                                                         100 * r.link_rate() / r.machine.link_bandwidth)
+                                                           : "";
+  return fmt::format("{} of {} come from the host each time, {}{}",
+                     scaled(static_cast<double>(r.footprint.link_bytes), "B"),
+                     scaled(static_cast<double>(r.footprint.stored_bytes), "B"), scaled(r.link_rate(), "B/s"), of_link);
+}
 
 std::string_view plural(mesh::CellShape shape) {
   constexpr std::array<std::string_view, 4> names{"quadrilaterals", "triangles", "hexahedra", "tetrahedra"};

@@ -1,0 +1,84 @@
+#pragma once
+
+// Chunks of data that come from the host one after the other while the GPU works with the chunk before (Ortega et
+// al. 2013).
+
+#include <array>
+
+#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/vector.hpp"
+
+namespace femcg::operators::cuda {
+
+/// Copies from page-locked memory of the host into buffers that take turns, on a stream of their own. A pass over all
+/// chunks, number 0, 1, ..., each of which uses buffer number % buffers:
+///
+///   begin();  send(0); ... send(buffers - 1);
+///   for each chunk:  await(chunk);  kernels on stream() that read its buffer;  release(chunk);  send(chunk + buffers);
+///
+/// A copy waits for the kernels that read its buffer last, a kernel for the copy of its chunk; both on the device. The
+/// host waits for nothing, so that a pass can be recorded into a graph: it waits for no event from before its begin(),
+/// and leaves nothing on its way that stream() has not waited for.
+class ChunkCopies {
+ public:
+  static constexpr int buffers = 2;  ///< a copy takes much longer than the work with a chunk
+
+  explicit ChunkCopies(std::int64_t buffer_bytes)
+      : buffer_bytes_(buffer_bytes), memory_(buffers * buffer_bytes, Device::cuda) {}
+  /// Waits for what is on its way, from memory that may go next.
+  ~ChunkCopies() {
+    cudaStreamSynchronize(copies_.of);
+    cudaStreamSynchronize(stream());
+  }
+  ChunkCopies(const ChunkCopies&) = delete;
+  ChunkCopies& operator=(const ChunkCopies&) = delete;
+
+  char* buffer(std::int64_t chunk) { return memory_.data() + chunk % buffers * buffer_bytes_; }
+
+  /// The copies of a pass come after all work that the device has.
+  void begin() {
+    record(begun_, stream());
+    wait(copies_.of, begun_);
+  }
+  /// The next chunk, of `bytes` up to a buffer's.
+  void send(std::int64_t chunk, const char* from, std::int64_t bytes) {
+    if (chunk >= buffers) wait(copies_.of, released_[chunk % buffers]);
+    check(cudaMemcpyAsync(buffer(chunk), from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, copies_.of),
+          "copying from the host");
+    record(arrived_[chunk % buffers], copies_.of);
+  }
+  /// Kernels that are launched from now on find the chunk in its buffer.
+  void await(std::int64_t chunk) { wait(stream(), arrived_[chunk % buffers]); }
+  /// Those that were launched so far were the last to read it.
+  void release(std::int64_t chunk) { record(released_[chunk % buffers], stream()); }
+
+ private:
+  struct Event {
+    Event() { check(cudaEventCreateWithFlags(&of, cudaEventDisableTiming), "making an event"); }
+    ~Event() { cudaEventDestroy(of); }
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    cudaEvent_t of{};
+  };
+  struct Stream {
+    Stream() { check(cudaStreamCreateWithFlags(&of, cudaStreamNonBlocking), "making a stream"); }
+    ~Stream() { cudaStreamDestroy(of); }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+    cudaStream_t of{};
+  };
+  static void record(const Event& event, cudaStream_t on) {
+    check(cudaEventRecord(event.of, on), "recording an event");
+  }
+  static void wait(cudaStream_t waiting, const Event& event) {
+    check(cudaStreamWaitEvent(waiting, event.of, 0), "waiting for an event");
+  }
+
+  std::int64_t buffer_bytes_;
+  Vector<char> memory_;
+  Stream copies_;
+  Event begun_;
+  std::array<Event, buffers> arrived_, released_;
+};
+
+}  // namespace femcg::operators::cuda
