@@ -52,6 +52,7 @@ struct StorageEstimate {
   std::int64_t slack_on_host = 0;   ///< how much less that may be
   std::int64_t persistent = 0;      ///< of its device, while CG has a loop inside one kernel with it
   bool keeps_matrix = false;        ///< what it stores is the assembled matrix itself
+  bool in_chunks = false;           ///< it fits itself into the memory that its device has left
 
   std::int64_t stored() const { return total_bytes(arrays); }
 };

@@ -1,15 +1,18 @@
 // A stored matrix in chunks of rows: which rows, how many bytes, what lies where. All of it is host work, although only
-// a GPU multiplies with it; here each chunk's numbers are multiplied as they lie there.
+// a GPU multiplies with it; without one each chunk's numbers are multiplied as they lie there.
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
-#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "operators/backend/recorded_work.hpp"
 #include "operators/csr/tiled_rows.hpp"
 #include "operators/csr_aligned/csr_aligned.hpp"
 #include "operators/ellpack/ellpack.hpp"
@@ -18,11 +21,13 @@
 #include "operators/jad/jad.hpp"
 #include "operators/sell/sell_rows.hpp"
 #include "operators/sparse/row_chunks.hpp"
-#include "solver/messages/error.hpp"
+#include "solver/krylov/batched_cg.hpp"
+#include "solver/krylov/cg.hpp"
 #include "solver/problem/memory_estimate.hpp"
 #include "solver/records/record.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
+#include "tests/program.hpp"
 #include "tests/stored_formats.hpp"
 
 namespace {
@@ -364,4 +369,259 @@ TEST_CASE("the least time of a product with streamed rows is that of the link or
   CHECK(machine.least_seconds(100, 0) == doctest::Approx(0.1));
   CHECK(machine.least_seconds(100, 50) == doctest::Approx(2.5));
   CHECK(machine.least_seconds(100, 1) == doctest::Approx(0.1));
+}
+
+namespace {
+
+/// Formats that a GPU has in chunks, with what their options choose between.
+std::vector<tests::Format> formats_in_chunks() {
+  std::vector<tests::Format> all;
+  for (const char* name : {"csr", "sell", "ellpack", "ellpack-r", "ellr-t", "jad", "hyb", "csr-aligned"})
+    all.push_back({name, {}});
+  for (const char* name : {"csr", "sell"}) {
+    all.push_back({name, {{"index", "32"}}});
+    all.push_back({name, {{"values", "single"}}});
+  }
+  all.push_back({"sell", {{"sigma", "all"}, {"C", "8"}}});
+  all.push_back({"ellr-t", {{"T", "8"}, {"block_size", "96"}}});
+  all.push_back({"hyb", {{"width", "3"}}});
+  return all;
+}
+
+/// A number of bytes as an option has it.
+std::string text_of(std::int64_t bytes) { return std::to_string(bytes); }
+
+/// Bytes of a format's chunks, wherever they lie.
+template <class T>
+std::int64_t bytes_of_chunks(const tests::Format& format, const CsrMatrix<T>& matrix) {
+  Options options = format.options;
+  options["resident"] = "streamed";
+  const StorageEstimate bytes = find_operator(format.name)->estimate<T>({Device::cuda, nullptr, &matrix}, options);
+  return bytes.arrays[0].bytes + bytes.on_host;
+}
+
+/// A x in exact numbers.
+template <class T>
+Vector<T> exact_product(const CsrMatrix<T>& matrix, const Vector<T>& x) {
+  Vector<T> y(matrix.rows);
+  for (std::int32_t row = 0; row < matrix.rows; ++row) {
+    y[row] = 0;
+    for (std::int64_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k)
+      y[row] += matrix.values[k] * x[matrix.columns[k]];
+  }
+  return y;
+}
+
+template <class T>
+std::int64_t differences(const Vector<T>& found, const Vector<T>& expected) {
+  const Vector<T> here = copied(found, Device::host);
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < expected.size(); ++i) count += here[i] == expected[i] ? 0 : 1;
+  return count;
+}
+
+/// One product after the other with nothing in between, so that buffers are overwritten as soon as they may be; then
+/// several in recorded work, which runs more than once.
+template <class T>
+void check_products_in_a_row(const Operator<T>& a, const CsrMatrix<T>& matrix) {
+  constexpr int products = 12;
+  std::vector<Vector<T>> x, y, expected;
+  for (int i = 0; i < products; ++i) {
+    Vector<T> numbers = small_numbers<T>(matrix.rows);
+    for (T& number : numbers.span()) number = i % 3 == 0 ? number : number * T(i % 2 == 0 ? 1 : -1) + T(i % 4 - 1);
+    expected.push_back(exact_product(matrix, numbers));
+    x.push_back(copied(numbers, Device::cuda));
+    y.push_back(copied(tests::poisoned<T>(matrix.rows), Device::cuda));
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) a.apply(x[i], y[i]);
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(differences(y[i], expected[i]) == 0);
+
+  Scalar energy(Device::cuda);
+  a.apply(x[0], y[0], &energy);  // kernels are loaded before they are recorded
+  const RecordedWork recorded(Device::cuda, [&] {
+    for (std::size_t i = 0; i < 4; ++i) a.apply(x[i], y[i], &energy);
+  });
+  for (int times = 0; times < 3; ++times) {
+    for (std::size_t i = 0; i < 4; ++i) copy(tests::poisoned<T>(matrix.rows), y[i]);
+    recorded.run();
+    recorded.run();
+    for (std::size_t i = 0; i < 4; ++i) CHECK(differences(y[i], expected[i]) == 0);
+    double sum = 0;
+    const Vector<T> last = copied(x[3], Device::host);
+    for (std::int64_t i = 0; i < last.size(); ++i)
+      sum += static_cast<double>(last[i]) * static_cast<double>(expected[3][i]);
+    CHECK(energy.value() == sum);
+  }
+}
+
+template <class T>
+void check_columns(const Operator<T>& a, const CsrMatrix<T>& matrix) {
+  const Vector<T> first = small_numbers<T>(matrix.rows);
+  Vector<T> second(matrix.rows);
+  std::reverse_copy(first.span().begin(), first.span().end(), second.data());
+  const Vector<T> expected[] = {exact_product(matrix, first), exact_product(matrix, second)};
+  for (const int count : tests::column_counts) {
+    CAPTURE(count);
+    const auto written = tests::apply_to_columns(a, first, second, count, true);
+    for (int c = 0; c < count; ++c) {
+      const Vector<T>& x = c % 2 == 0 ? first : second;
+      double sum = 0;
+      for (std::int64_t i = 0; i < x.size(); ++i)
+        sum += static_cast<double>(x[i]) * static_cast<double>(expected[c % 2][i]);
+      CHECK(differences(written[static_cast<std::size_t>(c)].y, expected[c % 2]) == 0);
+      CHECK(written[static_cast<std::size_t>(c)].energy == sum);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("a GPU with room for half of a matrix, and for hardly any, has all of its products" *
+                       tests::needs_gpu(),
+                   T, double, float) {
+  for (const auto& matrix : {whole_numbers<T>(70001, 20000, 300), whole_numbers<T>(70001, 20000, 200000)})
+    for (const tests::Format& format : formats_in_chunks()) {
+      if (std::is_same_v<T, float> && format.has("values", "single")) continue;
+      CAPTURE(format.text());
+      const std::int64_t all = bytes_of_chunks(format, *matrix);
+      for (const std::int64_t limit : {all / 2, all / 8}) {
+        CAPTURE(limit);
+        tests::Format limited = format;
+        limited.options["gpu_memory"] = text_of(limit);
+        const StorageEstimate estimate =
+            find_operator(format.name)->estimate<T>({Device::cuda, nullptr, matrix.get()}, limited.options);
+        const auto a = limited(matrix, Device::cuda);
+        const Footprint footprint = a->footprint();
+        CHECK(a->chosen().at("resident") == "streamed");
+        CHECK(std::stoi(a->chosen().at("chunks")) >= 8);
+        CHECK(footprint.nonzeros == matrix->nonzeros());
+        CHECK(footprint.link_bytes == footprint.host_bytes);
+        CHECK(footprint.stored_bytes - footprint.host_bytes <= limit);
+        CHECK(footprint.host_bytes <= estimate.on_host);
+        CHECK(footprint.host_bytes >= (all - limit) / 4);
+        if (estimate.slack_on_host == 0 && format.name != "csr" && format.name != "sell") {
+          CHECK(footprint.host_bytes == estimate.on_host);
+          CHECK(footprint.stored_bytes - footprint.host_bytes == estimate.stored());
+        }
+        check_products_in_a_row(*a, *matrix);
+        check_columns(*a, *matrix);
+        const Vector<T> d = tests::diagonal(*a);
+        CHECK(std::ranges::count_if(d.span(), [](T entry) { return entry == 5; }) == 70001 - 70001 / 7);
+      }
+    }
+}
+
+TEST_CASE("a GPU has the matrix as a whole where it fits beside what the run needs, else in chunks" *
+          tests::needs_gpu()) {
+  const auto matrix = whole_numbers<double>(30000, 0, 300);
+  for (const char* name : {"csr", "sell", "jad"}) {
+    CAPTURE(std::string(name));
+    const auto chunks = [&](Options options, std::int64_t reserved) {
+      Ingredients<double> from;
+      from.device = Device::cuda;
+      from.matrix = matrix;
+      from.reserved_bytes = reserved;
+      const auto chosen = find_operator(name)->make<double>(from, options)->chosen();
+      const auto found = chosen.find("resident");
+      return found == chosen.end() ? std::string("whole") : found->second;
+    };
+    CHECK(chunks({}, 0) == "whole");
+    CHECK(chunks({{"gpu_memory", "1e8"}}, 0) == "whole");
+    CHECK(chunks({{"gpu_memory", "1e8"}}, 98000000) == "streamed");
+    CHECK(chunks({{"resident", "streamed"}}, 0) == "streamed");
+    // Room for the matrix and not for making it from another.
+    const std::int64_t stored = bytes_of_chunks<double>({name, {}}, *matrix);
+    CHECK(chunks({{"gpu_memory", text_of(stored + (1 << 20))}}, 0) == "all");
+    CHECK_THROWS_WITH_AS(chunks({{"gpu_memory", "1000"}}, 0), doctest::Contains("are left of option 'gpu_memory'"),
+                         std::invalid_argument);
+  }
+}
+
+TEST_CASE_TEMPLATE("CG with streamed rows takes the steps that it takes with the whole matrix: one load, and eight" *
+                       tests::needs_gpu(),
+                   T, double, float) {
+  const auto small = tests::make_form(mesh::CellShape::quadrilateral, 2, {120, 110, 1});
+  const auto matrix = std::make_shared<CsrMatrix<T>>(assemble<T>(small.form, assemble_element_matrices(small.form)));
+  std::vector<Vector<T>> loads;
+  for (int c = 0; c < 8; ++c) {
+    Vector<T> load = small_numbers<T>(matrix->rows);
+    for (std::int64_t i = 0; i < load.size(); ++i) load[i] += static_cast<T>(i % (c + 2));
+    loads.push_back(copied(load, Device::cuda));
+  }
+  for (const char* name : {"csr", "sell", "ellr-t"}) {
+    CAPTURE(std::string(name));
+    const std::int64_t all = bytes_of_chunks<T>({name, {}}, *matrix);
+    const auto whole = tests::Format{name, {}}(tests::SharedMatrix<T>(matrix), Device::cuda);
+    const auto streamed =
+        tests::Format{name, {{"gpu_memory", text_of(all / 2)}}}(tests::SharedMatrix<T>(matrix), Device::cuda);
+    solver::CgOptions<T> options;
+    options.tolerance = std::is_same_v<T, double> ? 1e-9 : 1e-4;
+    options.loop = solver::CgLoop::launched;
+    std::vector<double> x, y;
+    const solver::CgResult a = solver::conjugate_gradients(*whole, loads[0], x, options);
+    const solver::CgResult b = solver::conjugate_gradients(*streamed, loads[0], y, options);
+    CHECK(a.reason == solver::StopReason::converged);
+    CHECK(b.reason == solver::StopReason::converged);
+    CHECK(static_cast<double>(b.iterations) == doctest::Approx(static_cast<double>(a.iterations)).epsilon(0.03));
+    solver::SystemsCgOptions<T> of_all;
+    of_all.tolerance = options.tolerance;
+    std::vector<std::vector<double>> xs, ys;
+    const auto as = solver::batched_conjugate_gradients<T>(*whole, loads, xs, of_all);
+    const auto bs = solver::batched_conjugate_gradients<T>(*streamed, loads, ys, of_all);
+    for (std::size_t c = 0; c < loads.size(); ++c) {
+      CAPTURE(c);
+      CHECK(bs[c].reason == solver::StopReason::converged);
+      CHECK(static_cast<double>(bs[c].iterations) ==
+            doctest::Approx(static_cast<double>(as[c].iterations)).epsilon(0.03));
+    }
+  }
+}
+
+TEST_CASE("a run streams what does not fit, and says so" * tests::needs_gpu()) {
+  const tests::Result run = tests::shell(
+      "$femcg run $cases/minimal.yaml --device cuda --set mesh.box.cells=[300,300] --set degree=2 --set "
+      "equation.source=1 --set 'solver.operator={name: csr, gpu_memory: 40e6}' && cat results/minimal/result.json >&2");
+  INFO(run.err);
+  REQUIRE(run.status == 0);
+  CHECK(tests::contains(run.out, " come from the host each time, "));
+  const auto result = nlohmann::json::parse(run.err);
+  const auto& op = result["operator"];
+  CHECK(op["chosen"]["resident"] == "streamed");
+  CHECK(op["link_bytes"].get<double>() > 20e6);
+  CHECK(op["stored_bytes"].get<double>() - op["host_bytes"].get<double>() < 40e6);
+  CHECK(result["memory"]["estimated_device_bytes"].get<double>() <= 40e6);
+  CHECK(result["machine"]["link_bandwidth"].get<double>() > 1e9);
+  CHECK(result["apply"]["bandwidth_fraction"].get<double>() > 0);
+  CHECK(result["apply"]["bandwidth_fraction"].get<double>() < 1.1);
+  CHECK(result["solve"]["reason"] == "converged");
+  const tests::Result too_little = tests::shell(
+      "$femcg run $cases/minimal.yaml --device cuda --set mesh.box.cells=[300,300] --set degree=2 "
+      "--set equation.source=1 --set 'solver.operator={name: csr, gpu_memory: 5e6}'");
+  CHECK(too_little.status == 2);
+  CHECK(tests::lines(too_little.err) == 1);
+  CHECK(tests::contains(too_little.err, "are left of option 'gpu_memory'"));
+  const tests::Result resident = tests::shell(
+      "$femcg run $cases/minimal.yaml --device cuda --set mesh.box.cells=[300,300] --set degree=2 --set "
+      "equation.source=1 --set solver.loop=resident --set 'solver.operator={name: csr, resident: streamed}'");
+  CHECK(resident.status == 2);
+  CHECK(tests::contains(resident.err, "has no loop inside one kernel; use solver.loop: launched"));
+}
+
+TEST_CASE("a comparison times streamed rows beside the whole matrix, against the link" * tests::needs_gpu()) {
+  const tests::Result compare = tests::shell(
+      "$femcg compare $cases/minimal.yaml --device cuda --set mesh.box.cells=[300,300] --set degree=2 --set "
+      "equation.source=1 --set 'compare.operators=[csr, {name: csr, gpu_memory: 230e6}, {name: sell, resident: "
+      "streamed}]' "
+      "--iterations 20 --repetitions 3 --right-hand-sides 1,8 && cat results/minimal/compare.json >&2");
+  INFO(compare.err);
+  REQUIRE(compare.status == 0);
+  const auto records = nlohmann::json::parse(compare.err);
+  REQUIRE(records.size() == 6);
+  for (const auto& record : records) {
+    CHECK(record["comparison"]["status"] == "timed");
+    const bool streamed = record["operator"]["options"].size() > 0;
+    CHECK(record["operator"].contains("link_bytes") == streamed);
+    CHECK(record["machine"].contains("link_bandwidth") == streamed);
+    if (streamed) CHECK(record["apply"]["bandwidth_fraction"].get<double>() < 1.1);
+  }
 }

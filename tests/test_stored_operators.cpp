@@ -42,6 +42,19 @@ std::vector<Format> with_narrow_columns() {
   return all;
 }
 
+/// Those whose rows, or some of them, come from the host with each product.
+std::vector<Format> streamed() {
+  std::vector<Format> all;
+  for (const char* name : {"csr", "sell", "ellpack", "ellpack-r", "ellr-t", "jad", "hyb", "csr-aligned"})
+    all.push_back({name, {{"resident", "streamed"}}});
+  for (const char* name : {"csr", "sell"}) {
+    all.push_back({name, {{"resident", "streamed"}, {"index", "32"}}});
+    all.push_back({name, {{"resident", "streamed"}, {"values", "single"}}});
+  }
+  all.push_back({"sell", {{"resident", "streamed"}, {"sigma", "all"}}});
+  return all;
+}
+
 /// Those that only a GPU has: how threads share the work, and the libraries.
 std::vector<Format> of_gpu() {
   std::vector<Format> all{{"csr", {{"rule", "2012"}}}, {"csr", {{"rule", "2012"}, {"values", "single"}}}};
@@ -76,7 +89,7 @@ std::vector<Format> formats() {
   for (const char* chunk_rows : {"4", "8", "16", "32", "64", "128"})
     for (const char* sigma : {"1", "128", "all"}) all.push_back({"sell", {{"C", chunk_rows}, {"sigma", sigma}}});
   if (tests::device() == Device::cuda)
-    for (Format& format : of_gpu()) all.push_back(std::move(format));
+    for (const auto& more : {of_gpu(), streamed()}) all.insert(all.end(), more.begin(), more.end());
   std::erase_if(all, [](const Format& format) { return !tests::runs_here(*find_operator(format.name)); });
   return all;
 }

@@ -373,7 +373,9 @@ ExitStatus guarded(int argc, char** argv) {
   } catch (const femcg::solver::MachineError& error) {
     complain(std::string("femcg: ") + error.what());
   } catch (const femcg::operators::OutOfMemory& error) {
-    complain(fmt::format("femcg: {}; {}", error.what(), less_memory));
+    const bool names_one = std::string_view(error.what()).find("matrix-free") != std::string_view::npos;
+    complain(fmt::format("femcg: {}; {}", error.what(),
+                         names_one ? "or take a smaller mesh or degree, or single precision" : less_memory));
   } catch (const std::bad_alloc&) {
     complain(fmt::format("femcg: out of memory; {}", less_memory));
   } catch (const std::system_error& error) {

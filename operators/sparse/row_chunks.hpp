@@ -222,6 +222,7 @@ StorageEstimate estimate_of(const RowChunks<Format>& chunks) {
       {"chunks on the GPU", static_cast<std::int64_t>(chunks.count() - chunks.streamed()), plan.gpu_bytes}};
   if (plan.buffer_bytes > 0) estimate.arrays.push_back({"buffers", chunk_buffers, chunk_buffers * plan.buffer_bytes});
   estimate.on_host = plan.host_bytes;
+  estimate.in_chunks = true;
   estimate.making_on_host = plan.gpu_bytes > 0 ? plan.largest : 0;
   return estimate;
 }

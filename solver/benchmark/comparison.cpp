@@ -75,7 +75,8 @@ class Comparing {
   void copy_loads(Device device);
   void enter(const BenchmarkEntry& entry, Rows rows);
   void make(const BenchmarkEntry& entry, Rows rows);
-  void require_memory_of(const BenchmarkEntry& entry, BenchmarkResult& row) const;
+  void require_memory_of(const BenchmarkEntry& entry, BenchmarkResult& row, std::int64_t reserved) const;
+  std::int64_t require_memory_of(const BenchmarkEntry& entry, Rows rows) const;
   void check(const BenchmarkEntry& entry, const operators::Operator<T>& a, BenchmarkResult& row);
   void time_group();
   /// Of so many right-hand sides.
@@ -244,7 +245,7 @@ void Comparing<T>::fill_in(BenchmarkResult& row, const operators::OperatorDescri
 
 /// Throws where a row's operator and CG do not fit.
 template <std::floating_point T>
-void Comparing<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResult& row) const {
+void Comparing<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResult& row, std::int64_t reserved) const {
   const bool several = row.right_hand_sides > 1;
   const MemoryUser user{
       &row_of(entry),
@@ -254,12 +255,36 @@ void Comparing<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResul
       method_for(row.right_hand_sides),
       system_.loop,
       row.right_hand_sides,
-      system_.load != nullptr ? settings_.right_hand_sides.back() * std::int64_t{sizeof(T)} * system_.unknowns() : 0};
+      system_.load != nullptr ? settings_.right_hand_sides.back() * std::int64_t{sizeof(T)} * system_.unknowns() : 0,
+      reserved};
   row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
   if (system_.load != nullptr) require_loop(row.record.memory, user);
-  if (row.record.memory.streamed_bytes > 0 && !group_.empty())
-    throw operators::OutOfMemory("what is streamed takes all memory that others leave: they are timed first");
+  // It would make do with what the others leave, and takes all of that.
+  if (row.record.memory.in_chunks && !group_.empty())
+    throw operators::OutOfMemory("a matrix in chunks has the GPU for itself");
   require_memory(row.record.memory, several ? fmt::format("CG for {} right-hand sides", row.right_hand_sides) : "it");
+}
+
+/// Of all rows of an entry, which have one operator: it leaves what the most right-hand sides need that are not too
+/// many by themselves. Returns that.
+template <std::floating_point T>
+std::int64_t Comparing<T>::require_memory_of(const BenchmarkEntry& entry, Rows rows) const {
+  std::int64_t most = 0;
+  const auto require = [&](BenchmarkResult& row, std::int64_t reserved) {
+    try {
+      require_memory_of(entry, row, reserved);
+      most = std::max(most, row.record.memory.reserved_bytes);
+    } catch (const std::bad_alloc& error) {
+      if (!group_.empty()) throw;
+      fail(row, error);
+    } catch (const std::invalid_argument& error) {
+      fail(row, error);
+    }
+  };
+  for (BenchmarkResult& row : rows) require(row, 0);
+  for (BenchmarkResult& row : rows | std::views::filter(is_open))
+    if (row.record.memory.reserved_bytes < most) require(row, most);
+  return most;
 }
 
 /// Holds the product of a row's right-hand sides against the reference.
@@ -294,18 +319,10 @@ void Comparing<T>::make(const BenchmarkEntry& entry, Rows rows) {
   from.form = system_.form;
   if (needs == Needs::element_matrices) from.element_matrices = &element_matrices_;
   if (needs == Needs::matrix) from.matrix = matrix_;
-  for (BenchmarkResult& row : rows) try {
-      require_memory_of(entry, row);
-    } catch (const std::bad_alloc& error) {
-      if (!group_.empty()) throw;
-      fail(row, error);
-    }
+  from.reserved_bytes = require_memory_of(entry, rows);
   if (std::ranges::none_of(rows, is_open)) return;
-  bool streamed = false;
-  for (const BenchmarkResult& row : rows | std::views::filter(is_open)) {
-    from.reserved_bytes = std::max(from.reserved_bytes, row.record.memory.reserved_bytes);
-    streamed = streamed || row.record.memory.streamed_bytes > 0;
-  }
+  const bool streamed =
+      std::ranges::any_of(rows, [](const BenchmarkResult& row) { return row.record.memory.streamed_bytes > 0; });
   const CopyBandwidth& copies = copy_bandwidth(entry.device);  // first, while there is room for its arrays
   const CopyBandwidth link = streamed ? link_bandwidth() : CopyBandwidth();
   Made made{rows, nullptr, nullptr};

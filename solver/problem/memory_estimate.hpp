@@ -27,6 +27,7 @@ struct MemoryEstimate {
   std::int64_t loop_bytes = 0;                                ///< of a loop inside one kernel; 0: surely there is none
   std::int64_t reserved_bytes = 0;  ///< of the GPU, what is needed beside the operator: operators::Ingredients
   std::int64_t streamed_bytes = 0;  ///< of the host, what goes to the GPU with each product
+  bool in_chunks = false;           ///< operators::StorageEstimate
   std::string way_out = {};         ///< what to do where the GPU has too little; empty where nothing is known
 };
 
@@ -40,6 +41,7 @@ struct MemoryUser {
   CgLoop loop = CgLoop::automatic;
   std::int64_t systems = 1;         ///< right-hand sides that there are
   std::int64_t also_on_device = 0;  ///< bytes that the caller has there meanwhile
+  std::int64_t least_reserved = 0;  ///< of the device, for others with the same operator
 
   /// The CG that takes all of them at once; automatic where they are solved one after the other. Block CG takes fewer
   /// iterations the more systems there are. On the host it is faster whatever the operator is; on a GPU its small
