@@ -45,9 +45,9 @@ std::vector<Format> with_narrow_columns() {
 /// Those whose rows, or some of them, come from the host with each product.
 std::vector<Format> streamed() {
   std::vector<Format> all;
-  for (const char* name : {"csr", "sell", "ellpack", "ellpack-r", "ellr-t", "jad", "hyb", "csr-aligned"})
+  for (const char* name : {"csr", "sell", "ellpack", "ellpack-r", "ellr-t", "jad", "hyb", "csr-aligned", "csr-grouped"})
     all.push_back({name, {{"resident", "streamed"}}});
-  for (const char* name : {"csr", "sell"}) {
+  for (const char* name : {"csr", "sell", "csr-grouped"}) {
     all.push_back({name, {{"resident", "streamed"}, {"index", "32"}}});
     all.push_back({name, {{"resident", "streamed"}, {"values", "single"}}});
   }

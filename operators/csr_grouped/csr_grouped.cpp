@@ -17,6 +17,7 @@
 
 #include "operators/backend/columns.hpp"
 #include "operators/backend/parallel_rows.hpp"
+#include "operators/csr_grouped/grouped_chunk.hpp"
 #include "operators/csr_grouped/grouped_matrix.hpp"
 #include "operators/csr_grouped/grouped_options.hpp"
 #include "operators/sparse/columns_by_rows.hpp"
@@ -252,10 +253,13 @@ class CsrGrouped final : public Operator<T> {
 constexpr std::array options{
     OptionDescription{"index", "auto, 16 or 32", "auto", "bits of a stored column", is_index},
     values_option,
+    resident_option,
+    gpu_memory_option,
 };
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
+  chosen_residence("csr-grouped", Device::host, given);
   const std::string_view index = index_of_groups(given);
   Vector<T> diagonal = diagonal_of(*from.matrix);
   if constexpr (std::is_same_v<T, double>)
@@ -266,7 +270,7 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
 
 /// How many rows and columns share is known from the columns alone: at least a list a slice, of one run.
 template <std::floating_point T>
-StorageEstimate estimate(const Extent<T>& of, const Options& given) {
+StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
   const CsrMatrix<T>& matrix = *of.matrix;
   const GroupedMatrix<T> bound = bound_of_groups(matrix, index_of_groups(given));
   StorageEstimate estimate{.arrays = arrays_of(bound)};
@@ -288,7 +292,44 @@ StorageEstimate estimate(const Extent<T>& of, const Options& given) {
   return estimate;
 }
 
+/// Of a matrix with values of Value. What rows share may be known to be nothing less than this before.
+template <std::floating_point Value>
+StorageEstimate estimate_chunks(const CsrMatrix<Value>& lengths, const Options& given, const ChunkBudget& budget) {
+  const RowChunks<GroupedChunk<Value>> chunks(lengths, given, budget);
+  StorageEstimate estimate = estimate_of(chunks);
+  for (std::size_t i = 0; i < chunks.count(); ++i)
+    for (const StoredArray& array : arrays_of(chunks.format(i)))
+      if (array.name.starts_with("masks") || array.name.starts_with("starts")) estimate.slack_on_host += array.bytes;
+  estimate.slack_on_host = std::min(estimate.slack_on_host, estimate.on_host);
+  estimate.making_on_host += 20 * std::int64_t{lengths.rows};  // as of the whole
+  return estimate;
+}
+
+template <std::floating_point T>
+StorageEstimate estimate(const Extent<T>& of, const Options& given) {
+  chosen_residence("csr-grouped", of.device, given);
+  const std::optional<ChunkBudget> budget =
+      of.device == Device::cuda ? chosen_grouped_budget(of, given) : std::optional<ChunkBudget>();
+  if (!budget) return estimate_whole(of, given);
+  if (!has_single_values<T>(given)) return estimate_chunks(*of.matrix, given, *budget);
+  const CsrMatrix<float> lengths = lengths_in<float>(*of.matrix);
+  StorageEstimate estimate = estimate_chunks(lengths, given, *budget);
+  estimate.making_on_host += bytes_of_rows(lengths);  // the rounded matrix
+  return estimate;
+}
+
 }  // namespace
+
+template <std::floating_point T>
+std::optional<ChunkBudget> chosen_grouped_budget(const Extent<T>& of, const Options& given) {
+  const Residence residence = chosen_residence("csr-grouped", Device::cuda, given);
+  const bool streamed = residence.where == Residence::Where::streamed;
+  if (of.matrix->rows == 0 || (!streamed && stays_whole(residence, estimate_whole(of, given), of.reserved_bytes)))
+    return std::nullopt;
+  return chunk_budget(residence, of.reserved_bytes);
+}
+template std::optional<ChunkBudget> chosen_grouped_budget(const Extent<double>&, const Options&);
+template std::optional<ChunkBudget> chosen_grouped_budget(const Extent<float>&, const Options&);
 
 std::string_view index_of_groups(const Options& given) { return value_of(options[0], "csr-grouped", given); }
 

@@ -9,9 +9,11 @@
 
 #include "operators/backend/cuda/product.cuh"
 #include "operators/csr_grouped/csr_grouped.hpp"
+#include "operators/csr_grouped/grouped_chunk.hpp"
 #include "operators/csr_grouped/grouped_columns.cuh"
 #include "operators/csr_grouped/grouped_options.hpp"
 #include "operators/csr_grouped/grouped_rows.cuh"
+#include "operators/sparse/chunked_operator.cuh"
 #include "operators/sparse/conversion.cuh"
 #include "operators/sparse/single_values.hpp"
 #include "operators/sparse/stored_diagonal.hpp"
@@ -67,6 +69,46 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<T, typename Row
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
+/// The launches of y = A x, with 16-bit and with whole starts.
+template <std::floating_point T, std::floating_point Value>
+class GroupedProduct {
+ public:
+  void operator()(const GroupedMatrix<Value>& matrix, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
+    matrix.with_pointers([&]<class Rows>(const Rows& a) {
+      if constexpr (std::is_same_v<typename Rows::Start, std::uint16_t>)
+        narrow_(a, a.rows, x, y, energy);
+      else
+        wide_(a, a.rows, x, y, energy);
+    });
+  }
+
+ private:
+  template <class Rows>
+  static cuda::Product<T, Rows> product_of() {
+    return {grouped_kernel<T, Rows, false>, grouped_kernel<T, Rows, true>, block_threads};
+  }
+  cuda::Product<T, GroupedRows<std::uint16_t, Value>> narrow_ = product_of<GroupedRows<std::uint16_t, Value>>();
+  cuda::Product<T, GroupedRows<std::int32_t, Value>> wide_ = product_of<GroupedRows<std::int32_t, Value>>();
+};
+
+/// The launches of chunks of a matrix (chunked_operator.cuh).
+template <std::floating_point T, std::floating_point Value>
+class LaunchesOfGroups {
+ public:
+  using Format = GroupedChunk<Value>;
+
+  explicit LaunchesOfGroups(const Format& any) : rows_per_list_(rows_per_list(any.a)) {}
+  void multiply(const Format& chunk, const Vector<T>& x, Vector<T>& y) const { product_(chunk.a, x, y, nullptr); }
+  void multiply_columns(const Format& chunk, const Columns<T>& x, Columns<T>& y) const {
+    chunk.a.with_pointers([&](const auto& a) { columns_product_.multiply(a, rows_per_list_, x, y, nullptr); });
+  }
+
+ private:
+  double rows_per_list_;
+  GroupedProduct<T, Value> product_;
+  cuda::GroupedColumnsProduct columns_product_;
+};
+
 template <std::floating_point T, std::floating_point Value>
 class CudaCsrGrouped final : public Operator<T> {
  public:
@@ -84,37 +126,32 @@ class CudaCsrGrouped final : public Operator<T> {
   std::map<std::string, std::string> chosen() const override { return choice_of_groups(a_); }
 
  private:
-  template <class Rows>
-  static cuda::Product<T, Rows> product_of() {
-    return {grouped_kernel<T, Rows, false>, grouped_kernel<T, Rows, true>, block_threads};
-  }
-  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    a_.with_pointers([&]<class Rows>(const Rows& a) {
-      if constexpr (std::is_same_v<typename Rows::Start, std::uint16_t>)
-        narrow_product_(a, a.rows, x, y, energy);
-      else
-        product_(a, a.rows, x, y, energy);
-    });
-  }
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override { product_(a_, x, y, energy); }
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
     a_.with_pointers([&](const auto& a) { columns_product_.multiply(a, rows_per_list(a_), x, y, energies); });
   }
 
   GroupedMatrix<Value> a_;  ///< on the GPU
   Vector<T> diagonal_;      ///< on the host
-  cuda::Product<T, GroupedRows<std::uint16_t, Value>> narrow_product_ = product_of<GroupedRows<std::uint16_t, Value>>();
-  cuda::Product<T, GroupedRows<std::int32_t, Value>> product_ = product_of<GroupedRows<std::int32_t, Value>>();
+  GroupedProduct<T, Value> product_;
   cuda::GroupedColumnsProduct columns_product_;
 };
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
   const std::string_view index = index_of_groups(given);
-  Vector<T> diagonal = diagonal_of(*from.matrix);
+  const auto budget =
+      chosen_grouped_budget<T>({Device::cuda, from.form, from.matrix.get(), from.reserved_bytes}, given);
+  const auto make = [&]<class Value>(const CsrMatrix<Value>& matrix) -> std::unique_ptr<Operator<T>> {
+    Vector<T> diagonal = diagonal_of(*from.matrix);
+    if (budget)
+      return std::make_unique<cuda::ChunkedOnGpu<T, GroupedChunk<Value>, LaunchesOfGroups<T, Value>>>(
+          matrix, std::move(diagonal), given, *budget);
+    return std::make_unique<CudaCsrGrouped<T, Value>>(matrix, std::move(diagonal), index);
+  };
   if constexpr (std::is_same_v<T, double>)
-    if (has_single_values<T>(given))
-      return std::make_unique<CudaCsrGrouped<T, float>>(to_single(*from.matrix), std::move(diagonal), index);
-  return std::make_unique<CudaCsrGrouped<T, T>>(*from.matrix, std::move(diagonal), index);
+    if (has_single_values<T>(given)) return make(to_single(*from.matrix));
+  return make(*from.matrix);
 }
 
 }  // namespace
