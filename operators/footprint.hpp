@@ -53,6 +53,9 @@ struct StorageEstimate {
   std::int64_t persistent = 0;      ///< of its device, while CG has a loop inside one kernel with it
   bool keeps_matrix = false;        ///< what it stores is the assembled matrix itself
   bool in_chunks = false;           ///< it fits itself into the memory that its device has left
+  /// What a product will cost, with columns of 32 bits: exact for stored formats, for cells as near as the form tells.
+  Footprint product = {};
+  std::int64_t narrow_saves = 0;  ///< bytes that a product moves less where columns of 16 bits fit
 
   std::int64_t stored() const { return total_bytes(arrays); }
 };

@@ -1,6 +1,9 @@
 #include "operators/cell_loops/patch_bytes.hpp"
 
+#include "operators/cell_loops/dedup_option.hpp"
 #include "operators/forms/bilinear_form.hpp"
+#include "operators/forms/cell_diffusion.hpp"
+#include "operators/forms/identical_cells.hpp"
 
 namespace femcg::operators {
 
@@ -32,6 +35,16 @@ PatchBytes bytes_of_patches(const BilinearForm& form, PlaceLayout layout, Confli
   const std::int64_t contributions = resolution == ConflictResolution::gather ? 2 * form.unknowns * value_bytes : 0;
   const std::int64_t told = 2 * form.unknowns * (2 * value_bytes + number);  // numbers with the round that they are of
   return {slots, of_slots, of_rim + contributions, told, bytes_of_geometry(form)};
+}
+
+std::int64_t expected_interface(const BilinearForm& form) {
+  return form.unknowns * std::int64_t{form.space->mesh().dimension() == 2 ? 4 : 11};
+}
+
+bool has_identical_cells(const BilinearForm& form) {
+  const CellDiffusion diffusion = diffusion_of_cells(form);
+  return diffusion.constant_in_cells &&
+         find_identical_cells(form, diffusion.values, most_kinds(form.cells())).has_value();
 }
 
 }  // namespace femcg::operators

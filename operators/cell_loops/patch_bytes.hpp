@@ -39,4 +39,31 @@ std::vector<StoredArray> arrays_of_cells(const BilinearForm& form, std::string_v
           {"unknowns of blocks", listed, listed * static_cast<std::int64_t>(sizeof(std::int32_t))}};
 }
 
+/// Cells with those that fill the last register.
+template <std::floating_point T>
+std::int64_t padded_cells(const BilinearForm& form) {
+  constexpr std::int64_t lanes = mesh::register_bytes / sizeof(T);
+  return (form.cells() + lanes - 1) / lanes * lanes;
+}
+
+/// Bytes that patches of cells really take for what they share, about: 4 an unknown in the plane, 11 in space, as they
+/// came out on the cases of cases/h200.
+std::int64_t expected_interface(const BilinearForm& form);
+
+/// Whether so many cells are identical that what they have in common is stored once (Dedup::automatic).
+bool has_identical_cells(const BilinearForm& form);
+
+/// What a product costs that reads so many bytes beside x and y, with so many multiply-adds in each of `cells`.
+template <std::floating_point T>
+Footprint footprint_of_cells(const BilinearForm& form, std::int64_t cells, std::int64_t read_bytes,
+                             std::int64_t operations) {
+  constexpr std::int64_t word = sizeof(T);
+  Footprint footprint;
+  footprint.stored_bytes = read_bytes;
+  footprint.moved_bytes = read_bytes + 2 * word * form.unknowns;
+  footprint.effective_bytes = read_bytes + 3 * cells * form.dofs_per_cell() * word;  // x read, y read and written
+  footprint.flops = 2 * cells * operations;
+  return footprint;
+}
+
 }  // namespace femcg::operators

@@ -17,6 +17,7 @@
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/csr/csr_launch.hpp"
 #include "operators/csr/tiled_rows.hpp"
+#include "operators/forms/bilinear_form.hpp"
 #include "operators/options.hpp"
 #include "operators/persistent/row_layout.hpp"
 #include "operators/sparse/columns_by_rows.hpp"
@@ -193,6 +194,26 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
   return std::make_unique<Csr<T>>(from.matrix);
 }
 
+/// The cost of a product that reads so many bytes beside x and y.
+template <std::floating_point T>
+Footprint footprint_of_rows(std::int64_t rows, std::int64_t nonzeros, std::int64_t read_bytes, const Options& given) {
+  if (has_single_values<T>(given))
+    return with_vectors_of<T, float>(stored_footprint<float>(rows, nonzeros, nonzeros, read_bytes, read_bytes), rows);
+  return stored_footprint<T>(rows, nonzeros, nonzeros, read_bytes, read_bytes);
+}
+
+/// Rows that share a list of columns, in the mean over entries: on hexahedra of degree p the (p - 1)^k dofs inside an
+/// edge, a face or a cell couple with the same dofs. 1 where that is not known.
+double expected_sharing(const BilinearForm* form) {
+  if (form == nullptr || form->space->mesh().shape != mesh::CellShape::hexahedron) return 1;
+  const double p = form->space->degree(), inside = p - 1, near = p + 1, far = 2 * p + 1;
+  const double edge = 3 * near * far * far, face = 3 * near * near * far, cell = near * near * near;  // lists a cell
+  const double vertex = far * far * far;
+  if (inside == 0) return 1;
+  return (vertex + edge * inside + face * inside * inside + cell * inside * inside * inside) /
+         (vertex + edge + face + cell);
+}
+
 /// At most as many groups as rows, at least one for each RowGroup::most_rows.
 StorageEstimate with_shared_columns(std::int64_t rows, const StoredArray& columns, const StoredArray& values,
                                     std::int64_t rounded_on_host) {
@@ -212,20 +233,37 @@ StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
   const std::int64_t nonzeros = matrix.nonzeros(), value_bytes = has_single_values<T>(given) ? 4 : sizeof(T);
   const StoredArray columns{"columns", nonzeros, 4 * nonzeros}, values{"values", nonzeros, value_bytes * nonzeros};
   const StoredArray offsets{"row offsets", matrix.row_offsets.size(), matrix.row_offsets.bytes()};
+  const auto product_reading = [&](std::int64_t bytes) {
+    return footprint_of_rows<T>(matrix.rows, nonzeros, bytes, given);
+  };
   if (of.device == Device::host) {
     check_on_host(given);
-    return {.arrays = {offsets, columns, values}, .keeps_matrix = !has_single_values<T>(given)};
+    return {.arrays = {offsets, columns, values},
+            .keeps_matrix = !has_single_values<T>(given),
+            .product = product_reading(offsets.bytes + columns.bytes + values.bytes)};
   }
   const std::int64_t rounded_on_host = has_single_values<T>(given) ? offsets.bytes + columns.bytes + values.bytes : 0;
   const CsrLaunch launch = chosen_csr_launch(matrix.rows, nonzeros, given);
   if (launch.product == CsrProduct::cooperative)
-    return {.arrays = {offsets, columns, values}, .making_on_host = rounded_on_host};
-  if (launch.product == CsrProduct::shared_columns)
-    return with_shared_columns(matrix.rows, columns, values, rounded_on_host);
+    return {.arrays = {offsets, columns, values},
+            .making_on_host = rounded_on_host,
+            .product = product_reading(offsets.bytes + columns.bytes + values.bytes)};
+  const double sharing = expected_sharing(of.form);
+  // As the GPU's version decides where nothing is asked for (csr.cu, sharing_pays).
+  const bool shares = launch.product == CsrProduct::automatic && nonzeros >= 100 * std::int64_t{matrix.rows} &&
+                      sharing >= (value_bytes == 8 ? 2 : 4);
+  const Footprint of_shared = product_reading(
+      values.bytes + static_cast<std::int64_t>(static_cast<double>(columns.bytes) / sharing) + 16 * matrix.rows);
+  if (launch.product == CsrProduct::shared_columns) {
+    StorageEstimate shared = with_shared_columns(matrix.rows, columns, values, rounded_on_host);
+    shared.product = of_shared;
+    return shared;
+  }
   const bool perhaps_shared = launch.product == CsrProduct::automatic;
   const auto tiles = static_cast<std::int64_t>(streamed::cut_into_tiles<T>(matrix).size());
+  const std::int64_t tile_bytes = tiles * std::int64_t{sizeof(streamed::Tile)};
   return {.arrays = {{"row ends", matrix.rows, 2 * std::int64_t{matrix.rows}},
-                     {"tiles", tiles, tiles * std::int64_t{sizeof(streamed::Tile)}},
+                     {"tiles", tiles, tile_bytes},
                      launch.wide ? columns : StoredArray{"columns", nonzeros, 2 * nonzeros},
                      values},
           .making = launch.narrow ? 4 * nonzeros : 0,  // the columns that are narrowed there
@@ -233,7 +271,9 @@ StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
           .slack = perhaps_shared                 ? 4 * nonzeros
                    : launch.narrow && launch.wide ? 2 * nonzeros
                                                   : 0,
-          .persistent = persistent_bytes(matrix.rows, nonzeros, value_bytes)};
+          .persistent = persistent_bytes(matrix.rows, nonzeros, value_bytes),
+          .product = shares ? of_shared : product_reading(2 * matrix.rows + tile_bytes + columns.bytes + values.bytes),
+          .narrow_saves = launch.narrow && !shares ? 2 * nonzeros : 0};
 }
 
 /// Of a matrix with values of Value.

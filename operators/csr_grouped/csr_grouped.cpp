@@ -20,6 +20,7 @@
 #include "operators/csr_grouped/grouped_chunk.hpp"
 #include "operators/csr_grouped/grouped_matrix.hpp"
 #include "operators/csr_grouped/grouped_options.hpp"
+#include "operators/forms/bilinear_form.hpp"
 #include "operators/sparse/columns_by_rows.hpp"
 #include "operators/sparse/narrow_columns.hpp"
 #include "operators/sparse/single_values.hpp"
@@ -280,6 +281,13 @@ StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
     if (array.name == "values") array.bytes = value_bytes * bound.entries;
   const std::int64_t start_bytes = bound.narrow ? sizeof(std::uint16_t) : sizeof(std::int32_t);
   estimate.slack = std::int64_t{sizeof(std::uint32_t)} * bound.mask_count + start_bytes * bound.start_count;
+  // Of a form a run is about the dofs of a cell along a line, and a list serves as many rows; of a file half a guess.
+  const std::int64_t per_entry = of.form != nullptr ? of.form->space->degree() + 1 : 2;
+  const std::int64_t read = estimate.stored() - estimate.slack + estimate.slack / per_entry;
+  estimate.product =
+      rounded ? with_vectors_of<T, float>(
+                    stored_footprint<float>(matrix.rows, matrix.nonzeros(), bound.entries, read, read), matrix.rows)
+              : stored_footprint<T>(matrix.rows, matrix.nonzeros(), bound.entries, read, read);
   // The rows of groups, their first entries, and the order of both; the matrix with its values rounded.
   const std::int64_t lists = 20 * std::int64_t{matrix.rows};
   const std::int64_t rounded_matrix = rounded ? bytes_of_rows(matrix) - 4 * matrix.nonzeros() : 0;

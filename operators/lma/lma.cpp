@@ -107,9 +107,14 @@ template <std::floating_point T>
 StorageEstimate estimate_on_host(const BilinearForm& form, ConflictResolution resolution) {
   const std::int64_t n = form.dofs_per_cell();
   StorageEstimate estimate{.arrays = arrays_of_cells<T>(form, "element matrices", n * (n + 1) / 2)};
+  estimate.product = footprint_of_cells<T>(form, padded_cells<T>(form), estimate.stored(), n * n);
   if (resolution != ConflictResolution::gather) return estimate;
   estimate.slack = most_bytes_of_gather<T>(form);
   estimate.arrays.push_back({"gathered contributions", form.unknowns, estimate.slack});
+  // On large meshes about a quarter of it in the plane, and half in space.
+  const std::int64_t gathered = estimate.slack / (form.space->mesh().dimension() == 2 ? 4 : 2);
+  const std::int64_t read = estimate.stored() - estimate.slack + gathered;
+  estimate.product = footprint_of_cells<T>(form, padded_cells<T>(form), read, n * n);
   return estimate;
 }
 
@@ -122,7 +127,7 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, ConflictResolution res
       bytes_of_patches(form, in_runs ? PlaceLayout::interleaved : PlaceLayout::cell_major, resolution, sizeof(T));
   const std::int64_t matrices = in_runs ? patches.slots * ((packed_bytes + run_bytes - 1) / run_bytes * run_bytes)
                                         : patches.slots * packed_bytes + run_bytes;
-  const bool perhaps_once = dedup != Dedup::off;
+  const bool perhaps_once = dedup != Dedup::off, once = perhaps_once && has_identical_cells(form);
   StorageEstimate estimate;
   estimate.arrays = {{"element matrices", patches.slots, matrices},
                      {"places of dofs", patches.slots, patches.lists},
@@ -133,6 +138,8 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, ConflictResolution res
   estimate.making = patches.geometry + patches.lists + patches.interface + patches.slots * number;
   estimate.making_on_host = estimate.making;
   if (resolution == ConflictResolution::gather) estimate.persistent = patches.resident;
+  const std::int64_t read = (once ? patches.slots * number : matrices) + patches.lists + expected_interface(form);
+  estimate.product = footprint_of_cells<T>(form, form.cells(), read, n * n);
   return estimate;
 }
 

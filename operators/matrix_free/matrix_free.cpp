@@ -174,6 +174,69 @@ StoredArray robin_factors(const BilinearForm& form) {
   return {"factors of Robin facets", points, 2 * points * std::int64_t{sizeof(T)}};
 }
 
+/// Multiply-adds a cell on a GPU, as the operators there count them (matrix_free_tensor.cuh, matrix_free_simplices.cu).
+std::int64_t operations_on_gpu(const BilinearForm& form, CellGeometry geometry) {
+  const mesh::CellShape shape = form.space->mesh().shape;
+  const std::int64_t d = form.space->mesh().dimension(), degree = form.space->degree(), n = degree + 1;
+  const std::int64_t m = form.quadrature, dofs = form.dofs_per_cell();
+  if (!mesh::is_tensor(shape)) {
+    // Affine cells have a table for each polynomial of degree - 1, which is what the gradients are.
+    const std::int64_t tables = geometry != CellGeometry::affine ? mesh::cell_quadrature(shape, form.quadrature).size()
+                                : d == 2                         ? degree * (degree + 1) / 2
+                                                                 : degree * (degree + 1) * (degree + 2) / 6;
+    return tables * (2 * d * dofs + d * d);
+  }
+  if (any_points(form))
+    return d == 2 ? 4 * m * n * (n + m) + 4 * m * m
+                  : 4 * m * n * n * n + 6 * m * m * n * n + 6 * m * m * m * n + 9 * m * m * m;
+  if (geometry == CellGeometry::boxes) return (3 * d - 2) * n * dofs;
+  return 4 * d * n * dofs + (geometry == CellGeometry::vertices ? 3 : 1) * d * d * dofs;
+}
+
+/// Numbers a cell on a GPU.
+std::int64_t words_on_gpu(const BilinearForm& form, CellGeometry geometry) {
+  const mesh::Mesh& mesh = form.space->mesh();
+  const std::int64_t d = mesh.dimension();
+  if (geometry == CellGeometry::boxes) return d;
+  if (geometry == CellGeometry::vertices) return d == 2 ? straight_words<2> : straight_words<3>;
+  const std::int64_t of_point = d * (d + 1) / 2;
+  return geometry == CellGeometry::affine ? of_point
+                                          : of_point * mesh::cell_quadrature(mesh.shape, form.quadrature).size();
+}
+
+template <std::floating_point T>
+Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoice& choice, const PatchBytes& patches) {
+  const CellGeometry geometry = expected_geometry(form, choice.dedup == Dedup::on ? "vertices" : choice.geometry);
+  const bool once = geometry != CellGeometry::stored &&
+                    (choice.dedup == Dedup::on || (choice.dedup == Dedup::automatic && has_identical_cells(form)));
+  const std::int64_t of_cell =
+      once ? std::int64_t{sizeof(std::uint16_t)} : words_on_gpu(form, geometry) * static_cast<std::int64_t>(sizeof(T));
+  return footprint_of_cells<T>(
+      form, form.cells(),
+      patches.slots * of_cell + patches.lists + expected_interface(form) + robin_factors<T>(form).bytes,
+      operations_on_gpu(form, geometry));
+}
+
+/// On the host the cells that are affine with one diffusion need the factors of one point: all or none, which is what
+/// meshes have.
+template <std::floating_point T>
+Footprint expected_product_on_host(const BilinearForm& form, const MatrixFreeChoice& choice,
+                                   const StorageEstimate& estimate) {
+  const mesh::CellShape shape = form.space->mesh().shape;
+  const bool once = choice.geometry != "stored" && has_constant_factors(form);
+  const std::int64_t d = form.space->mesh().dimension(), n = form.space->degree() + 1, q = form.quadrature;
+  const std::int64_t points = mesh::cell_quadrature(shape, form.quadrature).size(), dofs = form.dofs_per_cell();
+  std::int64_t operations = 0;  // as TensorKernel and SimplexKernel count them
+  if (mesh::is_tensor(shape)) {
+    const std::int64_t interpolation = d == 2 ? q * n * n + q * q * n : q * n * n * n + q * q * n * n + q * q * q * n;
+    operations = 2 * interpolation + 2 * d * q * points + d * d * points;
+  } else {
+    operations = once ? dofs * (dofs + 1) / 2 * (d * (d + 1) / 2) + dofs * dofs : points * (2 * d * dofs + d * d);
+  }
+  return footprint_of_cells<T>(form, padded_cells<T>(form), estimate.stored() - (once ? estimate.slack : 0),
+                               operations);
+}
+
 template <std::floating_point T>
 StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice& choice) {
   const PlaceLayout layout = matrix_free_patches(form, CellGeometry::stored, sizeof(T)).layout;
@@ -192,6 +255,7 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice
   estimate.making = patches.geometry + patches.slots * std::int64_t{sizeof(std::int32_t)};
   estimate.making_on_host = estimate.making + patches.lists + patches.interface;
   if (form.robin.empty()) estimate.persistent = patches.resident;
+  estimate.product = expected_product_on_gpu<T>(form, choice, patches);
   return estimate;
 }
 
@@ -206,6 +270,7 @@ StorageEstimate estimate(const Extent<T>& of, const Options& given) {
   if (choice.geometry != "stored")
     estimate.slack = estimate.stored() - total_bytes(arrays_of_cells<T>(form, "factors", entries));
   estimate.arrays.push_back(robin_factors<T>(form));
+  estimate.product = expected_product_on_host<T>(form, choice, estimate);
   return estimate;
 }
 

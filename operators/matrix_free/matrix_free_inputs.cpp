@@ -84,11 +84,11 @@ void check_vertices(const BilinearForm& form, const std::string& asked, const st
     throw std::invalid_argument(asked + ", but the diffusion varies inside cells; use " + instead);
 }
 
-CellGeometry choose_geometry(const BilinearForm& form, const FactorInputs& factors, std::string_view asked) {
+/// `constant`: the diffusion is, in each cell.
+CellGeometry choose_geometry(const BilinearForm& form, bool constant, std::string_view asked) {
   const mesh::Mesh& mesh = form.space->mesh();
   if (any_points(form) || asked == "stored") return CellGeometry::stored;
-  const bool constant = factors.diffusion_per_point == 0, straight = mesh.order == 1;
-  if (constant && straight) {
+  if (constant && mesh.order == 1) {
     if (all_affine(mesh)) return all_boxes(mesh) ? CellGeometry::boxes : CellGeometry::affine;
     // The factors of hexahedra of degree 1 are read in less time than they are computed in: on an H200 8.1 against 4.4
     // billion unknowns x iterations of CG a second.
@@ -241,6 +241,14 @@ MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, con
   return choice;
 }
 
+CellGeometry expected_geometry(const BilinearForm& form, std::string_view asked) {
+  return choose_geometry(form, diffusion_of_cells(form).constant_in_cells, asked);
+}
+
+bool has_constant_factors(const BilinearForm& form) {
+  return all_affine(form.space->mesh()) && diffusion_of_cells(form).constant_in_cells;
+}
+
 bool any_points(const BilinearForm& form) {
   return mesh::is_tensor(form.space->mesh().shape) && form.quadrature != form.space->degree() + 1;
 }
@@ -284,7 +292,8 @@ MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeCh
   inputs.degree = form.space->degree();
   inputs.form = &form;
   inputs.factors = factor_inputs(form, Device::cuda);
-  inputs.geometry = choose_geometry(form, inputs.factors, choice.dedup == Dedup::on ? "vertices" : choice.geometry);
+  inputs.geometry = choose_geometry(form, inputs.factors.diffusion_per_point == 0,
+                                    choice.dedup == Dedup::on ? "vertices" : choice.geometry);
   PatchOptions options = matrix_free_patches(form, inputs.geometry, value_bytes);
   if (choice.patch > 0) options.cells = choice.patch;
   inputs.patches = make_cell_patches(form, options);

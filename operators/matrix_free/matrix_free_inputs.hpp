@@ -11,7 +11,8 @@ namespace femcg::operators {
 
 inline constexpr OptionDescription geometry_option{
     "geometry", "auto|stored|vertices", "auto",
-    "the factors of all quadrature points or, on a GPU, from the cells' vertices where these tell them; auto: as few as "
+    "the factors of all quadrature points or, on a GPU, from the cells' vertices where these tell them; auto: as few "
+    "as "
     "tell them",
     [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }};
 
@@ -25,6 +26,12 @@ struct MatrixFreeChoice {
 /// Throws std::invalid_argument where the CPU has no such option, the vertices do not tell all, or a kernel takes no
 /// such patches.
 MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, const Options& given);
+
+/// Where a GPU's product takes the factors from, known before anything is made.
+CellGeometry expected_geometry(const BilinearForm& form, std::string_view asked);
+
+/// Whether all cells are affine, with a diffusion that is constant in each.
+bool has_constant_factors(const BilinearForm& form);
 
 /// Whether the Gauss points of quadrilaterals or hexahedra are not as many as their nodes.
 bool any_points(const BilinearForm& form);

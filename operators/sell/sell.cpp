@@ -203,10 +203,17 @@ std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options
 /// The arrays of a matrix, with values of so many bytes and columns of 16 bits where these are insisted on.
 template <std::floating_point T, std::floating_point Value>
 StorageEstimate estimate_slices(const Extent<T>& of, const SellMatrix<Value>& lists, std::string_view index,
-                                std::int64_t value_bytes) {
+                                std::int64_t value_bytes, bool own_ordering = false) {
   StorageEstimate estimate{.arrays = arrays_of(lists)};
   StoredArray &columns = estimate.arrays[0], &values = estimate.arrays[1];
   values.bytes = value_bytes * lists.entries;
+  const std::int64_t order = own_ordering ? lists.places.bytes() : 0;  // of x and y, and not read
+  const std::int64_t stored = estimate.stored(), read = stored - order;
+  estimate.product =
+      value_bytes < std::int64_t{sizeof(T)}
+          ? with_vectors_of<T, float>(stored_footprint<float>(lists.rows, lists.nonzeros, lists.entries, stored, read),
+                                      lists.rows)
+          : stored_footprint<T>(lists.rows, lists.nonzeros, lists.entries, stored, read);
   const std::int64_t rounded =
       value_bytes < std::int64_t{sizeof(T)} ? bytes_of_rows(*of.matrix) - 4 * lists.nonzeros : 0;
   (of.device == Device::host ? estimate.making : estimate.making_on_host) = rounded;
@@ -217,6 +224,8 @@ StorageEstimate estimate_slices(const Extent<T>& of, const SellMatrix<Value>& li
   const std::int64_t saved = std::max<std::int64_t>(0, columns.bytes - narrow_bytes);
   if (index == "16") columns.bytes = narrow_bytes;
   if (index == "auto") estimate.slack = saved;
+  if (index == "16") estimate.product.moved_bytes -= saved;
+  if (index == "auto") estimate.narrow_saves = saved;
   if (index != "32") estimate.making += 2 * lists.entries;  // both columns are there while they are narrowed
   return estimate;
 }
@@ -256,7 +265,7 @@ StorageEstimate estimate_sell(const Extent<T>& of, const Options& given) {
 template <std::floating_point T>
 StorageEstimate estimate_pjds(const Extent<T>& of, const Options& given) {
   const SellShape shape = chosen_pjds_shape(of.matrix->rows, of.device, given);
-  return estimate_slices(of, lists_of_sell(*of.matrix, shape.chunk_rows, shape.sigma), shape.index, sizeof(T));
+  return estimate_slices(of, lists_of_sell(*of.matrix, shape.chunk_rows, shape.sigma), shape.index, sizeof(T), true);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ StorageEstimate estimate_stored(const Extent<T>& of, const Options& given) {
   const Residence residence = chosen_residence(Format<T>::name, of.device, given);
   if (residence.where != Residence::Where::streamed || of.matrix->rows == 0) {
     const Format<T> format(*of.matrix, of.device, given);
-    StorageEstimate whole{.arrays = arrays_of(format)};
+    StorageEstimate whole{.arrays = arrays_of(format), .product = footprint_of(format, of.device)};
     if (of.device == Device::host) return whole;
     whole.making = bytes_of_rows(*of.matrix);
     if (of.matrix->rows == 0 || stays_whole(residence, whole, of.reserved_bytes)) return whole;

@@ -174,10 +174,13 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
 
 template <std::floating_point T>
 StorageEstimate estimate(const Extent<T>& of, const Options& given) {
-  const std::int64_t index = bits_of(*of.matrix, given) / 8, rows = of.matrix->rows, nonzeros = of.matrix->nonzeros();
+  const int bits = bits_of(*of.matrix, given);
+  const std::int64_t index = bits / 8, rows = of.matrix->rows, nonzeros = of.matrix->nonzeros();
+  const std::int64_t bytes = bytes_of_rows(*of.matrix, bits);
   return {.arrays = {{"row offsets", rows + 1, (rows + 1) * index},
                      {"columns", nonzeros, nonzeros * index},
-                     {"values", nonzeros, nonzeros * std::int64_t{sizeof(T)}}}};
+                     {"values", nonzeros, nonzeros * std::int64_t{sizeof(T)}}},
+          .product = library_footprint<T>(rows, nonzeros, nonzeros, bytes, bytes, bits)};
 }
 
 }  // namespace
