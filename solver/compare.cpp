@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "solver/benchmark/entries.hpp"
+#include "solver/compare_auto.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
@@ -154,6 +155,7 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
                                       },
                                       stop};
     std::vector<BenchmarkResult> rows = compare_operators(system, entries[i], settings, common_record(resolved, *made));
+    add_predictions(rows, system, resolved.solver.precision, resolved.solver.tolerance);
     for (BenchmarkResult& row : rows) row.sweep.insert(point.values.begin(), point.values.end());
     progress.clear();
     files.add(std::move(rows));

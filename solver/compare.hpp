@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "operators/sparse/csr_matrix.hpp"
 #include "solver/case/sweep.hpp"
 #include "solver/report/comparison_report.hpp"
 #include "solver/run.hpp"
@@ -15,6 +16,9 @@ namespace femcg::solver {
 /// report.html into the results folder. What was measured is kept when the user interrupts.
 ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Baseline>& baseline,
                    const Console& console, const StopRequested& stop);
+
+/// A matrix from a file in the Matrix Market format. Throws InputError that names file and line.
+operators::CsrMatrix<double> read_matrix(const std::filesystem::path& file);
 
 /// What `femcg matrix` is asked for.
 struct MatrixChoice {

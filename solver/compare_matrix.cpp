@@ -8,6 +8,7 @@
 #include "operators/sparse/io/reorder.hpp"
 #include "solver/benchmark/entries.hpp"
 #include "solver/compare.hpp"
+#include "solver/compare_auto.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
@@ -16,13 +17,13 @@
 
 namespace femcg::solver {
 
-namespace {
-
-operators::CsrMatrix<double> read(const std::filesystem::path& file) try {
+operators::CsrMatrix<double> read_matrix(const std::filesystem::path& file) try {
   return operators::read_matrix_market(file).matrix;
 } catch (const operators::MatrixMarketError& error) {
   throw InputError(fmt::format("{}:{}{}", file.string(), error.line() > 0 ? "" : " ", error.what()));
 }
+
+namespace {
 
 /// b = A times ones, so that ones solve A x = b.
 std::vector<double> row_sums(const operators::CsrMatrix<double>& matrix) {
@@ -54,7 +55,7 @@ ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseli
   common.title = choice.file.filename().string();
   common.started = timestamp();
   common.machine = this_machine();
-  auto matrix = timed(common.seconds.mesh, [&] { return read(choice.file); });
+  auto matrix = timed(common.seconds.mesh, [&] { return read_matrix(choice.file); });
   auto source = std::make_shared<MatrixSource>();
   source->name = choice.file.filename().string();
   if (choice.reorder) {
@@ -93,6 +94,7 @@ ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseli
         },
         stop};
     std::vector<BenchmarkResult> rows = compare_operators(system, entries, settings, common);
+    add_predictions(rows, system, precision, SolverChoice().tolerance);
     progress.clear();
     files.add(std::move(rows));
   }

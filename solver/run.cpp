@@ -8,7 +8,6 @@
 
 #include "mesh/atomic_file.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/forms/element_matrices.hpp"
 #include "operators/persistent/persistent_cg.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
@@ -24,114 +23,24 @@
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/prediction/trial.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/number_range.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/problem/scaled_load.hpp"
 #include "solver/problem/setup.hpp"
 #include "solver/records/record.hpp"
+#include "solver/run_operator.hpp"
 
 namespace femcg::solver {
 
 namespace {
-
-/// The lengths of the matrix's rows, where the operator needs a matrix.
-template <std::floating_point T>
-std::optional<operators::MatrixRows<T>> count_rows(const operators::OperatorDescription& row, const Problem& problem) {
-  if (row.needs != operators::Needs::matrix) return std::nullopt;
-  return operators::MatrixRows<T>(problem.form());
-}
-
-/// Does what may find that an option does not fit the problem, and says so at the place of that option.
-template <class Work>
-auto placed(const Place& place, Work work) {
-  try {
-    return work();
-  } catch (const std::exception& error) {
-    if (!is_refusal(error)) throw;
-    throw InputError(at_place(place, error.what()));
-  }
-}
-
-/// What the loads of a case take each: the load of all dofs and of the unknowns, the boundary values and the solution.
-std::int64_t bytes_of_loads(std::size_t loads, const mesh::FunctionSpace& space) {
-  constexpr std::int64_t vectors = 4;
-  return static_cast<std::int64_t>(loads) * vectors * space.dof_count() * std::int64_t{sizeof(double)};
-}
 
 /// Throws operators::OutOfMemory where there are more loads than memory for them.
 void require_memory_of_loads(const ProblemData& data, const mesh::FunctionSpace& space) {
   MemoryEstimate need;
   need.host_bytes = bytes_of_loads(data.loads.size(), space);
   if (!data.loads.empty()) require_memory(need, fmt::format("a case of {} loads", data.loads.size()));
-}
-
-MemoryUser user_of(const Case& resolved, const Problem& problem, operators::Device device) {
-  const SolverChoice& solver = resolved.solver;
-  return {operators::find_operator(solver.op.name),         &solver.op.options, device,
-          find_preconditioner(solver.preconditioner.name),  solver.method,      solver.loop,
-          static_cast<std::int64_t>(problem.loads().size())};
-}
-
-/// Throws InputError where the operator's options, or the loop, are not to be had for the problem.
-template <std::floating_point T>
-MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device,
-                       const std::optional<operators::MatrixRows<T>>& rows) {
-  const SolverChoice& solver = resolved.solver;
-  const MemoryUser user = user_of(resolved, problem, device);
-  MemoryEstimate need =
-      placed(solver.op.place, [&] { return need_of_run<T>(user, problem.form(), rows ? &*rows : nullptr); });
-  placed(solver.loop_place, [&] { require_loop(need, user); });
-  if (const std::size_t loads = resolved.problem.loads.size(); loads > 0) {
-    const std::int64_t solutions = bytes_of_loads(loads, *problem.form().space) / 4;  // the rest is there already
-    need.parts.push_back(
-        {fmt::format("solutions of {} load{}", loads, loads == 1 ? "" : "s"), operators::Device::host, solutions});
-    need.host_bytes += solutions;
-  }
-  return need;
-}
-
-/// The same where nothing is made.
-template <std::floating_point T>
-MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device) {
-  return need_of<T>(resolved, problem, device,
-                    count_rows<T>(*operators::find_operator(resolved.solver.op.name), problem));
-}
-
-/// The operator, and what it was made from as far as it is still needed. Throws operators::OutOfMemory before anything
-/// large is allocated where it would not fit.
-template <std::floating_point T>
-std::unique_ptr<operators::Operator<T>> make_operator(const Case& resolved, const Problem& problem, Progress& progress,
-                                                      Record& record) {
-  const operators::OperatorDescription& row = *operators::find_operator(resolved.solver.op.name);
-  operators::Ingredients<T> ingredients;
-  ingredients.device = record.device;
-  ingredients.form = &problem.form();
-  progress.step("estimating the memory");
-  auto rows = timed(record.seconds.assembly, [&] { return count_rows<T>(row, problem); });
-  record.memory = need_of<T>(resolved, problem, record.device, rows);
-  require_memory(record.memory, fmt::format("operator '{}'", row.name));
-  ingredients.reserved_bytes = record.memory.reserved_bytes;
-  operators::ElementMatrices element_matrices;
-  if (row.needs_on(record.device) != operators::Needs::form) {
-    progress.step("assembling element matrices");
-    element_matrices =
-        timed(record.seconds.assembly, [&] { return operators::assemble_element_matrices(problem.form()); });
-    ingredients.element_matrices = &element_matrices;
-  }
-  if (rows) {
-    progress.step("assembling the matrix");
-    ingredients.matrix = timed(record.seconds.assembly, [&] {
-      return std::make_shared<operators::CsrMatrix<T>>(operators::assemble(std::move(*rows), element_matrices));
-    });
-    rows.reset();
-    element_matrices = {};
-    ingredients.element_matrices = nullptr;
-  }
-  progress.step(fmt::format("making {}", row.name));
-  return placed(resolved.solver.op.place, [&] {
-    return timed(record.seconds.conversion, [&] { return row.make(ingredients, resolved.solver.op.options); });
-  });
 }
 
 /// How far CG is; `which` ends with a comma and a space where it is not empty.
@@ -156,11 +65,56 @@ struct Solutions {
   std::vector<CgResult> results;
 };
 
-/// Solves A x = b for one load after the other.
+/// What CG came to on the first load while two operators were tried.
+template <std::floating_point T>
+struct Begun {
+  CgState<T> state;
+  std::vector<double> x;
+
+  /// Whether there are iterations left for the operator that was chosen.
+  bool goes_on(std::int64_t max_iterations) const {
+    return state.result.reason == StopReason::max_iterations && state.result.iterations < max_iterations;
+  }
+};
+
+/// Lets two operators that were made multiply within the first iterations of CG on the first load, and keeps the
+/// faster.
+template <std::floating_point T>
+Begun<T> choose_by_products(const Case& resolved, const Problem& problem, MadeOperators<T>& made, Progress& progress,
+                            const StopRequested& stop, Record& record) {
+  progress.step(fmt::format("trying {} and {}", made.op.name, made.rival_op.name));
+  const PreconditionerChoice& choice = resolved.solver.preconditioner;
+  const auto preconditioner =
+      timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *made.a, choice.options); });
+  const ScaledLoad scaled = scaled_load(problem.loads().front().values());
+  const operators::Vector<T> b = operators::copied(rounded<T>(scaled.values), record.device);
+  CgOptions<T> options;
+  options.tolerance = resolved.solver.tolerance;
+  options.max_iterations = resolved.solver.max_iterations;
+  options.method = resolved.solver.method;
+  options.preconditioner = preconditioner.get();
+  options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x, scaled.values); };
+  options.monitor = [&](const Iteration&) { return !stop(); };
+  Begun<T> begun;
+  Trial<T> trial = timed(record.seconds.solve, [&] {
+    return try_both<T>(*made.a, made.op.name, *made.rival, made.rival_op.name, b, begun.x, options);
+  });
+  begun.state = std::move(trial.state);
+  record.why = trial.verdict.why;
+  if (trial.verdict.rival) {
+    std::swap(made.a, made.rival);
+    std::swap(made.op, made.rival_op);
+    record.op = made.op;
+  }
+  made.rival.reset();
+  return begun;
+}
+
+/// Solves A x = b for one load after the other; the first from where it was begun, if it was.
 template <std::floating_point T>
 Solutions solve_in_turn(const Case& resolved, const Problem& problem, const operators::Operator<T>& a,
-                        const Preconditioner<T>& preconditioner, Progress& progress, const StopRequested& stop,
-                        Record& record) {
+                        const Preconditioner<T>& preconditioner, std::optional<Begun<T>> begun, Progress& progress,
+                        const StopRequested& stop, Record& record) {
   CgOptions<T> options;
   options.tolerance = resolved.solver.tolerance;
   options.max_iterations = resolved.solver.max_iterations;
@@ -179,12 +133,17 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const oper
         timed(record.seconds.transfer, [&] { return operators::copied(rounded<T>(scaled.values), record.device); });
     options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x, scaled.values); };
     std::vector<double> solution;
+    if (begun) solution = std::move(begun->x);
+    const bool over = begun && !begun->goes_on(options.max_iterations);
+    options.before = begun ? &begun->state : nullptr;
     try {
-      solutions.results.push_back(
-          timed(record.seconds.solve, [&] { return conjugate_gradients(a, b, solution, options); }));
+      solutions.results.push_back(over ? begun->state.result : timed(record.seconds.solve, [&] {
+        return conjugate_gradients(a, b, solution, options);
+      }));
     } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
       throw InputError(at_place(resolved.solver.loop_place, error.what()));
     }
+    if (begun) begun.reset();
     scale(solution, -scaled.exponent);
     solutions.unknowns.push_back(std::move(solution));
     if (solutions.results.back().reason == StopReason::interrupted) break;
@@ -242,7 +201,10 @@ CgMethod method_at_once(const MemoryUser& user, const operators::Operator<T>& a,
 template <std::floating_point T>
 std::vector<std::vector<double>> solve(const Case& resolved, const Problem& problem, Progress& progress,
                                        const StopRequested& stop, Record& record) {
-  const auto a = make_operator<T>(resolved, problem, progress, record);
+  MadeOperators<T> made = make_operators<T>(resolved, problem, progress, record);
+  std::optional<Begun<T>> begun;
+  if (made.rival) begun = choose_by_products(resolved, problem, made, progress, stop, record);
+  const auto& a = made.a;
   record.footprint = a->footprint();
   record.chosen = a->chosen();
   placed(resolved.solver.precision_place, [&] { require_range(*a); });
@@ -251,19 +213,20 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
       timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
   record.preconditioner_chosen = preconditioner->chosen();
   const ProcessorTime before = processor_time();
-  const CgMethod method = method_at_once(user_of(resolved, problem, record.device), *a, *preconditioner);
-  Solutions found = method != CgMethod::automatic
-                        ? solve_at_once(method, resolved, problem, *a, *preconditioner, progress, stop, record)
-                        : solve_in_turn(resolved, problem, *a, *preconditioner, progress, stop, record);
+  const CgMethod method = method_at_once(user_of(resolved, problem, record.device, record.op), *a, *preconditioner);
+  Solutions found =
+      method != CgMethod::automatic
+          ? solve_at_once(method, resolved, problem, *a, *preconditioner, progress, stop, record)
+          : solve_in_turn(resolved, problem, *a, *preconditioner, std::move(begun), progress, stop, record);
   std::vector<std::vector<double>> solutions;
   const bool interrupted = std::ranges::any_of(
       found.results, [](const CgResult& result) { return result.reason == StopReason::interrupted; });
   for (std::size_t i = 0; i < problem.loads().size(); ++i) {
     const Load& load = problem.loads()[i];
-    const bool begun = i < found.results.size();
+    const bool started = i < found.results.size();
     CgResult result;
     result.reason = StopReason::interrupted;
-    if (begun) {
+    if (started) {
       result = std::move(found.results[i]);
       solutions.push_back(problem.to_dofs(found.unknowns[i], load));
       found.unknowns[i] = {};
@@ -271,7 +234,7 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
     if (load.name().empty())
       record.solve = std::move(result);
     else
-      record.loads.push_back({load.name(), std::move(result), begun, {}});
+      record.loads.push_back({load.name(), std::move(result), started, {}});
   }
   if (!record.loads.empty()) record.solve = all_of(record.loads);
   if (record.device == operators::Device::host && was_refused(processor_time() - before, record.machine.threads))
@@ -307,6 +270,28 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
   files.put_in_place();
 }
 
+/// What memory a run needs, and what operators are expected to take, as comments.
+template <std::floating_point T>
+std::string expectation(const Case& resolved, const Problem& problem, operators::Device device) {
+  std::optional<operators::MatrixRows<T>> rows;
+  const Expectation expected = expect<T>(resolved, problem, device, rows);
+  OperatorChoice op = resolved.solver.op;
+  std::string automatic;
+  if (is_automatic(op)) {
+    const OperatorDecision decision = decide_for(resolved, problem, device, expected);
+    op = expected.predictions[decision.first].op;
+    op.place = resolved.solver.op.place;
+    automatic = fmt::format(
+        "# operator auto: {}\n",
+        !decision.rival ? decision.why : fmt::format("{}; products of both within CG decide", decision.expected));
+  }
+  const MemoryEstimate need = need_of<T>(resolved, problem, device, op, rows);
+  return fmt::format("# Memory that femcg run needs beside the mesh{}:\n",
+                     automatic.empty() ? "" : ", with " + op.name) +
+         to_text(need, "#   ") + "# What operators are expected to take, by the bandwidth model:\n" +
+         to_text(expected.predictions, "#   ") + automatic;
+}
+
 }  // namespace
 
 ExitStatus run(const Case& resolved, const Console& console, const StopRequested& stop) {
@@ -320,6 +305,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.started = timestamp();
   record.machine = this_machine();
   record.op = resolved.solver.op;
+  record.automatic_op = is_automatic(resolved.solver.op);
   record.precision = resolved.solver.precision;
   record.preconditioner = resolved.solver.preconditioner;
   record.device = choose_device(resolved, resolved.solver.op);
@@ -349,10 +335,12 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   if (resolved.output.fields != OutputChoice().fields) progress.step("computing fields");
   file.prepare(solutions);
   record.peak_memory_bytes = peak_memory();
-  progress.step("measuring the copy bandwidth");
-  const CopyBandwidth copies = copy_bandwidth_of(record.device);
-  record.machine.copy_bandwidth = copies.bytes_per_second;
-  if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
+  if (record.machine.copy_bandwidth == 0) {  // else it was needed before
+    progress.step("measuring the copy bandwidth");
+    const CopyBandwidth copies = copy_bandwidth_of(record.device);
+    record.machine.copy_bandwidth = copies.bytes_per_second;
+    if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
+  }
   if (record.footprint.link_bytes > 0) {
     const CopyBandwidth link = measure_link_bandwidth();
     record.machine.link_bandwidth = link.bytes_per_second;
@@ -381,13 +369,13 @@ std::string check(const Case& resolved, const Console& console) {
   if (resolved.problem.exact) interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
   SolutionFile(resolved, problem);
   progress.step("estimating the memory");
-  const MemoryEstimate need = resolved.solver.precision == Precision::double_
-                                  ? need_of<double>(resolved, problem, device)
-                                  : need_of<float>(resolved, problem, device);
+  const std::string expected = resolved.solver.precision == Precision::double_
+                                   ? expectation<double>(resolved, problem, device)
+                                   : expectation<float>(resolved, problem, device);
   progress.clear();
   for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
     for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);
-  return "# Memory that femcg run needs beside the mesh:\n" + to_text(need, "#   ");
+  return expected;
 }
 
 }  // namespace femcg::solver

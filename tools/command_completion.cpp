@@ -10,6 +10,7 @@
 #include "mesh/gmsh/file_kinds.hpp"
 #include "mesh/gmsh/length_unit.hpp"
 #include "operators/catalogue.hpp"
+#include "solver/case/case.hpp"
 #include "solver/case/case_keys.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
@@ -63,13 +64,18 @@ Values values_of(const std::string& command, const OptionReference& option) {
   if (option.name == "TOPIC") return {.words = list_topics()};
   if (option.name == "SHELL") return {.words = shells()};
   if (option.name == "FILE" && command == "matrix") return {.suffixes = {"mtx"}};
+  if (option.name == "FILE" && command == "predict") return {.suffixes = {"yaml", "yml", "mtx"}};
   if (option.name == "FILE" && command == "report") return {.suffixes = {"json"}};
   if (option.name == "FILE") return {.suffixes = with(suffixes_of_meshes(), "yaml")};
   if (option.is_argument) return {.suffixes = suffixes_of_meshes()};
   if (option.name == "--set") return {.keys = true};
-  if (option.name == "--operator") return {.words = names_of(operators::catalogue())};
+  if (option.name == "--operator")
+    return {.words = command == "compare"
+                         ? names_of(operators::catalogue())
+                         : with(names_of(operators::catalogue()), std::string(solver::automatic_operator))};
   if (option.name == "--operators") return {.words = with(names_of(operators::catalogue()), "all")};
   if (option.name == "--device") return {.words = devices()};
+  if (option.name == "--precision" && command == "predict") return {.words = {"double", "single"}};
   if (option.name == "--precision") return {.words = {"double", "single", "single,double"}};
   if (option.name == "--order" && command == "mesh") return {.words = {"1", "2", "3", "4"}};
   if (option.name == "--order") return {.words = {"given", "reverse-cuthill-mckee"}};
@@ -88,8 +94,11 @@ Words settings_of(const KeyDescription& key) {
       return key.words;
     case ValueKind::device:
       return devices();
-    case ValueKind::operator_:
-      return names_of(operators::catalogue());
+    case ValueKind::operator_: {
+      Words names = names_of(operators::catalogue());
+      names.insert(names.end(), key.words.begin(), key.words.end());
+      return names;
+    }
     case ValueKind::preconditioner:
       return names_of(solver::preconditioners());
     case ValueKind::whole:

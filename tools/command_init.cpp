@@ -118,7 +118,7 @@ std::string case_text(const fs::path& case_file, const fs::path& mesh_file) {
       {fmt::format("  # {}: {{flux: 5}}", mesh_file.empty() ? "left" : "bottom"), "boundary..flux"},
       {fmt::format("  # {}: {{transfer: 10, ambient: 20}}", side), "boundary..transfer"},
       {"solver:", "solver"},
-      {"  operator: csr", "solver.operator"},
+      {"  operator: auto", "solver.operator"},
       {"  preconditioner: jacobi", "solver.preconditioner"},
       {"  tolerance: 1.0e-8", "solver.tolerance"},
       {"  # device: cpu", "solver.device"},

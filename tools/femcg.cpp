@@ -20,6 +20,7 @@
 #include "solver/inspect.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/predict.hpp"
 #include "solver/report/stored_report.hpp"
 #include "solver/run.hpp"
 #include "tools/command_reference.hpp"
@@ -61,6 +62,8 @@ struct CommandLine {
   std::string mesh_file;                                                                      // mesh
   std::optional<std::string> size, order_of_cells, unit;                                      // mesh
   std::vector<std::string> comparison_files;                                                  // report
+  std::string predicted_file;                                                                 // predict
+  std::optional<std::string> predicted_precision;
   bool quiet = false, no_progress = false, measure = false;
 };
 
@@ -127,6 +130,20 @@ void add_mesh_options(CLI::App& command, CommandLine& line) {
       ->type_name("NAME");
   add_set_option(command, line);
   add_common_options(command, line);
+}
+
+void add_predict_options(CLI::App& command, CommandLine& line) {
+  command.add_option("FILE", line.predicted_file, "case (.yaml), or matrix in the Matrix Market format (.mtx)");
+  add_set_option(command, line);
+  command.add_option("--operator", line.op, "one operator (default all); see femcg list operators")->type_name("NAME");
+  command.add_option("--device", line.device, "auto, cpu, cuda, or cuda:1 for a GPU by its number")->type_name("NAME");
+  command.add_option("--precision", line.predicted_precision, "of a matrix: double or single (default double)")
+      ->type_name("NAME");
+  command.add_option("--right-hand-sides", line.right_hand_sides, "that many at once, 32 at most (default 1)")
+      ->type_name("K");
+  command.add_flag("--measure", line.measure, "measure too, and show how far each prediction is off");
+  command.add_option("--threads", line.threads, "threads on the CPU (default: as many as it has)")->type_name("N");
+  command.add_flag("--no-progress", line.no_progress, "no live line on standard error");
 }
 
 void add_report_options(CLI::App& command, CommandLine& line) {
@@ -264,6 +281,43 @@ ExitStatus compare_matrix(const CommandLine& line) {
   return femcg::solver::compare_matrix(choice, baseline_of(line), console_of(line), stop_requested);
 }
 
+/// What predict shares for cases and matrices, read as the options of a comparison.
+femcg::solver::PredictChoice predict_choice(const CommandLine& line) {
+  CommandLine asked;
+  asked.op = line.op == std::string(femcg::solver::automatic_operator) ? std::nullopt : line.op;
+  asked.device = line.device;
+  asked.right_hand_sides = line.right_hand_sides;
+  const femcg::solver::CompareChoice read = femcg::solver::read_compare_choice(comparison_overrides(asked));
+  if (read.devices.size() != 1 || read.right_hand_sides.size() > 2)
+    throw InputError("femcg predict takes one device and one number of right-hand sides");
+  femcg::solver::PredictChoice choice;
+  if (asked.op) choice.operators = read.operators;
+  choice.device = read.devices.front();
+  choice.right_hand_sides = read.right_hand_sides.back();
+  choice.measure = line.measure;
+  return choice;
+}
+
+ExitStatus predict(const CommandLine& line) {
+  if (line.predicted_file.empty())
+    throw InputError("a file is missing, such as femcg predict CASE.yaml or femcg predict FILE.mtx");
+  femcg::solver::PredictChoice choice = predict_choice(line);
+  const fs::path suffix = fs::path(line.predicted_file).extension();
+  if (suffix != ".yaml" && suffix != ".yml") {
+    if (!line.sets.empty()) throw InputError("--set is for cases, and " + line.predicted_file + " is a matrix");
+    const auto precisions = precisions_of(line.predicted_precision.value_or("double"));
+    if (precisions.size() != 1) throw InputError("--precision must be double or single for femcg predict");
+    return femcg::solver::predict_matrix(line.predicted_file, precisions.front(), choice, console_of(line),
+                                         stop_requested);
+  }
+  if (line.predicted_precision)
+    throw InputError("--precision is for matrices; for a case use --set solver.precision=single");
+  const femcg::solver::Case resolved = femcg::solver::read_case(line.predicted_file, case_overrides(line, false));
+  choice.device = resolved.solver.device;
+  if (line.op && !is_automatic(resolved.solver.op)) choice.operators = {resolved.solver.op};
+  return femcg::solver::predict(resolved, choice, console_of(line), stop_requested);
+}
+
 ExitStatus report(const CommandLine& line) {
   if (line.comparison_files.empty()) throw InputError("a comparison is missing, such as femcg report compare.json");
   femcg::solver::report({line.comparison_files.begin(), line.comparison_files.end()}, line.output.value_or(""),
@@ -283,6 +337,8 @@ ExitStatus execute(int argc, char** argv) {
       "compare", "check and time operators against each other on one case; write tables and a report");
   CLI::App& matrix = *app.add_subcommand(
       "matrix", "check and time operators against each other on a matrix from a file, with no mesh");
+  CLI::App& predict_times = *app.add_subcommand(
+      "predict", "show what operators are expected to take, without trying, or beside measurements");
   CLI::App& report_page = *app.add_subcommand("report", "make the page of comparisons from their compare.json");
   CLI::App& mesh = *app.add_subcommand("mesh", "show what is in a mesh or geometry: regions, faces, quality, groups");
   CLI::App& check = *app.add_subcommand("check", "validate a case without solving; print it with every default");
@@ -296,6 +352,7 @@ ExitStatus execute(int argc, char** argv) {
   add_case_options(compare_case, line);
   add_comparison_options(compare_case, line);
   add_matrix_options(matrix, line);
+  add_predict_options(predict_times, line);
   add_report_options(report_page, line);
   add_mesh_options(mesh, line);
   add_case_options(check, line);
@@ -306,8 +363,8 @@ ExitStatus execute(int argc, char** argv) {
   list.add_option("TOPIC", line.topic, femcg::solver::alternatives(femcg::tools::list_topics()) + "; default all");
   init.add_option("NAME", line.case_name, "of the case, or a geometry or mesh that it is to be of; default case");
   completion.add_option("SHELL", line.shell, femcg::solver::alternatives(femcg::tools::completion_shells()));
-  for (CLI::App* each : {&app, &run, &compare_case, &matrix, &report_page, &mesh, &check, &list, &info, &init, &schema,
-                         &completion, &manual}) {
+  for (CLI::App* each : {&app, &run, &compare_case, &matrix, &predict_times, &report_page, &mesh, &check, &list, &info,
+                         &init, &schema, &completion, &manual}) {
     each->set_version_flag("--version", femcg::tools::version(), "print the version");
     each->allow_extras();  // ours to report, with the nearest known name
   }
@@ -325,9 +382,10 @@ ExitStatus execute(int argc, char** argv) {
   }
   check_leftovers(app);
   femcg::tools::choose_threads(line.threads);
-  if (run || compare_case || matrix) femcg::tools::spin_briefly(argv);
+  if (run || compare_case || matrix || predict_times) femcg::tools::spin_briefly(argv);
   if (compare_case) return compare(line);
   if (matrix) return compare_matrix(line);
+  if (predict_times) return predict(line);
   if (report_page) return report(line);
   if (mesh) return inspect_mesh(line);
   if (info) print(femcg::tools::info(line.measure));

@@ -9,6 +9,7 @@
 
 #include "mesh/atomic_file.hpp"
 #include "solver/benchmark/processor_time.hpp"
+#include "solver/messages/sentence.hpp"
 
 namespace femcg::solver {
 
@@ -32,14 +33,28 @@ json kept() try {
   return json::object();
 }
 
-void keep(operators::Device device, double bytes_per_second) try {
+std::optional<double> kept_number(const std::string& key) {
+  const json all = kept();
+  const auto found = all.find(key);
+  if (found == all.end() || !found->is_number()) return std::nullopt;
+  const double number = found->get<double>();
+  return std::isfinite(number) && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+/// A sentence where it cannot be kept: then the next run measures it again.
+std::string keep(const std::string& key, double number) {
   const fs::path file = bandwidth_file();
-  if (file.empty()) return;
-  json all = kept();
-  all[key_of(device)] = bytes_per_second;
-  fs::create_directories(file.parent_path());
-  mesh::write_atomically(file, all.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
-} catch (const std::exception&) {  // then the next run measures it again
+  if (file.empty()) return "speeds of the machine are measured in every run: there is no home folder to keep them in";
+  try {
+    json all = kept();
+    all[key] = number;
+    fs::create_directories(file.parent_path());
+    mesh::write_atomically(file, all.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    return "";
+  } catch (const std::exception&) {
+    return fmt::format("speeds of the machine are measured in every run: {} cannot be written",
+                       in_quotes(file.string()));
+  }
 }
 
 }  // namespace
@@ -55,12 +70,14 @@ fs::path bandwidth_file() {
   return folder.empty() ? folder : folder / "femcg" / "copy_bandwidth.json";
 }
 
-std::optional<double> kept_copy_bandwidth(operators::Device device) {
-  const json all = kept();
-  const auto found = all.find(key_of(device));
-  if (found == all.end() || !found->is_number()) return std::nullopt;
-  const double bytes_per_second = found->get<double>();
-  return std::isfinite(bytes_per_second) && bytes_per_second > 0 ? std::optional(bytes_per_second) : std::nullopt;
+std::optional<double> kept_copy_bandwidth(operators::Device device) { return kept_number(key_of(device)); }
+
+std::optional<double> kept_rate(const std::string& what, operators::Device device) {
+  return kept_number(key_of(device) + ", " + what);
+}
+
+std::string keep_rate(const std::string& what, operators::Device device, double rate) {
+  return keep(key_of(device) + ", " + what, rate);
 }
 
 CopyBandwidth renewed_copy_bandwidth(operators::Device device, bool asked_for) {
@@ -68,7 +85,8 @@ CopyBandwidth renewed_copy_bandwidth(operators::Device device, bool asked_for) {
   CopyBandwidth measured = measure_copy_bandwidth(device);
   const bool refused =
       device == operators::Device::host && was_refused(processor_time() - before, this_machine().threads);
-  if (measured.bytes_per_second > 0 && (asked_for || !refused)) keep(device, measured.bytes_per_second);
+  if (measured.bytes_per_second > 0 && (asked_for || !refused))
+    measured.remark = keep(key_of(device), measured.bytes_per_second);
   return measured;
 }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "solver/problem/setup.hpp"
 #include "solver/records/record.hpp"
@@ -19,6 +20,11 @@ std::optional<double> kept_copy_bandwidth(operators::Device device);
 /// Measures it, and keeps it where that can be done; not where other programs took the processor meanwhile, unless it
 /// is what the user asked for.
 CopyBandwidth renewed_copy_bandwidth(operators::Device device, bool asked_for = false);
+
+/// Another rate of a device by its name, kept in the same file.
+std::optional<double> kept_rate(const std::string& what, operators::Device device);
+/// Keeps it. A sentence where that cannot be done, else empty.
+std::string keep_rate(const std::string& what, operators::Device device, double rate);
 
 /// What was kept, else measured now.
 CopyBandwidth copy_bandwidth_of(operators::Device device);

@@ -140,7 +140,7 @@ struct Catalogue {
   std::span<const Row> rows;
 };
 Catalogue<operators::OperatorDescription> operator_catalogue() {
-  return {"operator", "operators", "csr", "{name: csr, coop: 8}", operators::catalogue()};
+  return {"operator", "operators", operator_of_options, "{name: csr, coop: 8}", operators::catalogue()};
 }
 Catalogue<PreconditionerDescription> preconditioner_catalogue() {
   return {"preconditioner", "preconditioners", "jacobi", "{name: chebyshev, degree: 4}", preconditioners()};
@@ -210,6 +210,22 @@ std::optional<std::string> read_device(const ValueReader& value) {
 std::optional<OperatorChoice> read_operator(const ValueReader& value) {
   return read_choice(value, operator_catalogue());
 }
+/// The same, or auto, which has no options.
+std::optional<OperatorChoice> read_operator_or_auto(const ValueReader& value) {
+  const CaseNode& node = value.node();
+  const auto is_auto = [](const CaseNode& name) {
+    return name.kind == Kind::scalar && name.text == automatic_operator;
+  };
+  const auto name = std::ranges::find(node.children, "name", &CaseNode::key);
+  const bool by_map = value.is(Kind::map) && name != node.children.end() && is_auto(*name);
+  if (!is_auto(node) && !by_map) return read_operator(value);
+  for (const CaseNode& option : node.children)
+    if (option.key != "name")
+      value.problems().add(
+          option.key_place,
+          fmt::format("operator auto takes no options; name the operator that {} is of", in_quotes(option.key)));
+  return OperatorChoice{std::string(automatic_operator), {}, value.place()};
+}
 std::optional<PreconditionerChoice> read_preconditioner(const ValueReader& value) {
   return read_choice(value, preconditioner_catalogue());
 }
@@ -250,7 +266,8 @@ void check_recurrence(const SolverChoice& choice, Problems& problems) {
 
 void read_solver(const MapReader& top, Case& to) {
   const MapReader solver(top, "solver");
-  to.solver.op = solver.read("operator", OperatorChoice{"csr", {}, solver.place()}, read_operator);
+  to.solver.op = solver.read("operator", OperatorChoice{std::string(automatic_operator), {}, solver.place()},
+                             read_operator_or_auto);
   to.solver.preconditioner =
       solver.read("preconditioner", PreconditionerChoice{"jacobi", {}, solver.place()}, read_preconditioner);
   to.solver.precision = solver.choice("precision") == "single" ? Precision::single : Precision::double_;

@@ -28,6 +28,10 @@ struct NamedChoice {
 using OperatorChoice = NamedChoice;
 using PreconditionerChoice = NamedChoice;
 
+/// Stands for the operator that is expected to be the fastest.
+constexpr std::string_view automatic_operator = "auto";
+inline bool is_automatic(const OperatorChoice& op) { return op.name == automatic_operator; }
+
 enum class Precision { single, double_ };
 enum class CellOrder { automatic, natural, curve };
 
@@ -41,7 +45,7 @@ struct MeshChoice {
 };
 
 struct SolverChoice {
-  OperatorChoice op{"csr", {}, {}};
+  OperatorChoice op{std::string(automatic_operator), {}, {}};
   PreconditionerChoice preconditioner{"jacobi", {}, {}};
   Precision precision = Precision::double_;
   std::string device = "auto";  ///< auto, cpu, cuda, or cuda:1 by the number of a GPU

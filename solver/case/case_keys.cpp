@@ -292,8 +292,9 @@ KeyDescription solver_keys() {
           {
               {.name = "operator",
                .kind = operator_,
-               .meaning = "How y = A x is computed; femcg list operators describes each",
-               .default_value = "csr"},
+               .meaning = "How y = A x is computed, see femcg list operators; auto: as is expected to be the fastest",
+               .default_value = "auto",
+               .words = {"auto"}},
               {.name = "preconditioner",
                .kind = preconditioner,
                .meaning = "What is near the inverse of A and easy to apply",

@@ -24,6 +24,9 @@ inline constexpr NumberRule any_number{.words = "a number"};
 inline constexpr NumberRule positive_number{.words = "a positive number", .least = 0, .least_left_out = true};
 inline constexpr NumberRule not_negative{.words = "a number that is not negative", .least = 0};
 
+/// Whose options a map without a name has, under a key that takes an operator.
+inline constexpr std::string_view operator_of_options = "csr";
+
 inline constexpr std::int64_t largest_int = std::numeric_limits<std::int32_t>::max();
 
 enum class ValueKind {
@@ -38,7 +41,7 @@ enum class ValueKind {
   list,            ///< `inside` has one description, of every item
   map,             ///< `inside` has its keys
   names,           ///< a map with names of the user's choice; `inside` has one description, of what stands at each
-  operator_,       ///< a name of the catalogue, or a map of it and options
+  operator_,       ///< a name of the catalogue, or a map of it and options; or one of `words`
   preconditioner,  ///< the same
   sweep            ///< lists of values by keys of the case, or options of operators
 };

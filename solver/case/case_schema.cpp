@@ -115,6 +115,7 @@ Json schema_of_kind(const KeyDescription& key) {
     case ValueKind::names:
       return names_schema(key);
     case ValueKind::operator_:
+      if (!key.words.empty()) return {{"anyOf", {{{"enum", key.words}}, reference("operator")}}};
       return reference("operator");
     case ValueKind::preconditioner:
       return reference("preconditioner");
@@ -214,7 +215,7 @@ Json definitions() {
   return {{"expression", expression},
           {"field", field},
           {"device", {{"anyOf", {devices, {{"type", "string"}, {"pattern", "^cuda:[0-9]{1,3}$"}}}}}},
-          {"operator", choice_schema(operators::catalogue(), solver.at("operator").default_value,
+          {"operator", choice_schema(operators::catalogue(), operator_of_options,
                                      [](const operators::OperatorDescription& row) { return row.stores; })},
           {"preconditioner", choice_schema(preconditioners(), solver.at("preconditioner").default_value,
                                            [](const PreconditionerDescription& row) { return row.meaning; })},

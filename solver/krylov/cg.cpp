@@ -117,6 +117,13 @@ class Loop {
   bool examine();
   void collect();
   std::vector<double> true_residual();
+  void restart_from_total();
+  void resume(const CgState<T>& before);
+  void leave(CgState<T>& after);
+  bool hands_over() const {
+    return plan_.method == CgMethod::classic && plan_.loop == CgLoop::launched &&
+           (options_.preconditioner == nullptr || options_.preconditioner->is_fused());
+  }
   bool finished();
 
   const Operator<T>& a_;
@@ -213,12 +220,36 @@ std::vector<double> Loop<T>::true_residual() {
   return r;
 }
 
-/// Whether the loop is over: checks the tolerance against the residual recomputed, and restarts from it.
+/// Goes on from the total, and from the numbers of the loop that came to it.
 template <std::floating_point T>
-bool Loop<T>::finished() {
-  operators::synchronize(a_.device());  // the batch in flight is the loop's
-  const auto before = std::chrono::steady_clock::now();
-  collect();
+void Loop<T>::resume(const CgState<T>& before) {
+  result_.iterations = before.result.iterations;
+  result_.history = before.result.history;
+  if (hands_over() && before.p.size() == a_.size()) {
+    operators::copy(operators::to_ordering(a_, before.r), recurrence_.r());
+    recurrence_.restart(scalars_);  // r'z is that of r
+    operators::copy(operators::to_ordering(a_, before.p), recurrence_.p());
+    sent_iterations_ = result_.iterations;
+    result_.relative_residual = before.result.relative_residual;
+    operators::synchronize(a_.device());
+  } else {
+    restart_from_total();
+    result_.relative_residual = result_.true_relative_residual;
+  }
+  begin_ = std::chrono::steady_clock::now() - std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                  std::chrono::duration<double>(before.result.seconds));
+}
+
+template <std::floating_point T>
+void Loop<T>::leave(CgState<T>& after) {
+  if (result_.reason != StopReason::max_iterations || !hands_over()) return;
+  after.r = operators::from_ordering(a_, recurrence_.r());
+  after.p = operators::from_ordering(a_, recurrence_.p());
+}
+
+/// The recurrence begins anew from the residual of the total, recomputed.
+template <std::floating_point T>
+void Loop<T>::restart_from_total() {
   const std::vector<double> residual = true_residual();
   Vector<T> r(a_.size());
   std::copy(residual.begin(), residual.end(), r.data());
@@ -228,6 +259,15 @@ bool Loop<T>::finished() {
   recurrence_.restart(scalars_);
   result_.true_relative_residual = norm(residual) / norm_b_;
   operators::synchronize(a_.device());
+}
+
+/// Whether the loop is over: checks the tolerance against the residual recomputed, and restarts from it.
+template <std::floating_point T>
+bool Loop<T>::finished() {
+  operators::synchronize(a_.device());  // the batch in flight is the loop's
+  const auto before = std::chrono::steady_clock::now();
+  collect();
+  restart_from_total();
   begin_ += std::chrono::steady_clock::now() - before;
   if (result_.true_relative_residual <= options_.tolerance) {
     result_.reason = StopReason::converged;
@@ -242,8 +282,9 @@ template <std::floating_point T>
 CgResult Loop<T>::run() {
   // Kernels are loaded at their first launch, which must be neither a recorded nor a timed one.
   if (!on_host_) iterate(std::min<std::int64_t>(3, plan_.batch));  // a pair and one more
-  if (!on_host_ && plan_.loop == CgLoop::launched) recorded_.emplace(a_.device(), [this] { iterate(plan_.batch); });
-  total_.assign(static_cast<std::size_t>(a_.size()), 0.0);
+  if (!on_host_ && plan_.loop == CgLoop::launched && options_.recorded)
+    recorded_.emplace(a_.device(), [this] { iterate(plan_.batch); });
+  if (options_.before == nullptr) total_.assign(static_cast<std::size_t>(a_.size()), 0.0);
   operators::copy(operators::to_ordering(a_, b_), recurrence_.r());
   recurrence_.restart(scalars_);
   const double bb = scalars_.last().rr.value();
@@ -259,7 +300,9 @@ CgResult Loop<T>::run() {
     result_.reason = zero ? StopReason::converged : StopReason::not_finite;
     return result_;
   }
-  if (!record(bb)) {
+  if (options_.before != nullptr) {
+    resume(*options_.before);
+  } else if (!record(bb)) {
     result_.reason = StopReason::interrupted;
     result_.true_relative_residual = 1;  // of x = 0
     return result_;
@@ -273,6 +316,7 @@ CgResult Loop<T>::run() {
   }
   operators::synchronize(a_.device());
   result_.seconds = seconds();
+  if (options_.after != nullptr) leave(*options_.after);
   const bool collected = result_.reason == StopReason::converged || result_.reason == StopReason::stagnated;
   if (!collected) {
     collect();
@@ -287,7 +331,9 @@ CgResult Loop<T>::run() {
 template <std::floating_point T>
 CgResult conjugate_gradients(const Operator<T>& a, const Vector<T>& b, std::vector<double>& x,
                              const CgOptions<T>& options) {
-  return Loop<T>(a, b, x, options).run();
+  CgResult result = Loop<T>(a, b, x, options).run();
+  if (options.after != nullptr) options.after->result = result;
+  return result;
 }
 
 template CgResult conjugate_gradients(const Operator<double>&, const Vector<double>&, std::vector<double>&,

@@ -21,6 +21,26 @@ struct Iteration {
   double seconds;  ///< since the loop began
 };
 
+struct CgResult {
+  CgMethod method = CgMethod::classic;  ///< what was chosen
+  CgLoop loop = CgLoop::launched;
+  bool deferred = false;  ///< whether x moved in every second iteration (operators::DeferredUpdate)
+  StopReason reason = StopReason::max_iterations;
+  std::int64_t iterations = 0;
+  double relative_residual = 0;       ///< of the recurrence, |r| / |b|
+  double true_relative_residual = 0;  ///< of b - A x; where it is not converged, if it can be recomputed
+  double seconds = 0;                 ///< the loop alone
+  std::vector<Iteration> history;     ///< number 0 is the start
+};
+
+/// Where a loop came to, beside x: its result, its residual and its direction in the natural order of the unknowns, on
+/// the operator's device, which are empty where another loop cannot take them up.
+template <std::floating_point T>
+struct CgState {
+  CgResult result;
+  operators::Vector<T> r, p;
+};
+
 template <std::floating_point T>
 struct CgOptions {
   double tolerance = 1e-8;  ///< on |r| / |b|
@@ -36,21 +56,17 @@ struct CgOptions {
   std::function<std::vector<double>(const std::vector<double>& x)> true_residual;
   /// Told of every iteration; false ends the loop as interrupted.
   std::function<bool(const Iteration&)> monitor;
+  /// Where an earlier loop on the same system, perhaps with another operator, came to: this one goes on from its x, and
+  /// numbers, times and history begin where that one's end. Where both are classic and the preconditioner is diagonal,
+  /// the recurrence goes on as if it had been one loop; else it restarts from the residual recomputed.
+  const CgState<T>* before = nullptr;
+  /// Filled where the loop ends for its number of iterations.
+  CgState<T>* after = nullptr;
+  bool recorded = true;  ///< a GPU is given batches as recorded work; not where the operator waits for it
 };
 
-struct CgResult {
-  CgMethod method = CgMethod::classic;  ///< what was chosen
-  CgLoop loop = CgLoop::launched;
-  bool deferred = false;  ///< whether x moved in every second iteration (operators::DeferredUpdate)
-  StopReason reason = StopReason::max_iterations;
-  std::int64_t iterations = 0;
-  double relative_residual = 0;       ///< of the recurrence, |r| / |b|
-  double true_relative_residual = 0;  ///< of b - A x; where it is not converged, if it can be recomputed
-  double seconds = 0;                 ///< the loop alone
-  std::vector<Iteration> history;     ///< number 0 is the start
-};
-
-/// Preconditioned conjugate gradients for A x = b from x = 0. b and x are in the natural order of the unknowns.
+/// Preconditioned conjugate gradients for A x = b from x = 0, or from where an earlier loop came to, whose x then goes
+/// in. b and x are in the natural order of the unknowns.
 ///
 /// Where M is the identity or diagonal, the passes over vectors make M^-1 r by themselves; else it is one more vector,
 /// and the recurrence the classic one with launched passes.

@@ -70,6 +70,10 @@ void require_gpu(std::string_view device) {
 }
 
 operators::Device choose_device(const Case& resolved, const OperatorChoice& choice) {
+  if (is_automatic(choice)) {
+    const std::string& device = resolved.solver.device;
+    return is_gpu(device) || (device == "auto" && has_gpu()) ? operators::Device::cuda : operators::Device::host;
+  }
   const operators::OperatorDescription& row = *operators::find_operator(choice.name);
   const auto missing = [&](std::string_view version, std::string_view other) {
     return InputError(at_place(

@@ -34,7 +34,7 @@ operators::Device choose_device(const Case& resolved, const OperatorChoice& choi
 /// What copying one large array to another moves a second on a device.
 struct CopyBandwidth {
   double bytes_per_second = 0;  ///< 0: it could not be measured
-  std::string remark;           ///< why it could not
+  std::string remark;           ///< why it could not, or why it cannot be kept
 };
 /// Never fails, since nobody would give up a solution for it.
 CopyBandwidth measure_copy_bandwidth(operators::Device device);

@@ -74,16 +74,17 @@ ordered_json operator_json(const Record& r) {
   for (const auto& [option, value] : r.op.options) options[option] = option_value(value);
   ordered_json chosen = ordered_json::object();
   for (const auto& [option, value] : r.chosen) chosen[option] = option_value(value);
-  ordered_json json{{"name", r.op.name},
-                    {"options", options},
-                    {"chosen", chosen},
-                    {"precision", name(r.precision)},
-                    {"device", name(r.device)},
-                    {"nonzeros", r.footprint.nonzeros},
-                    {"stored_bytes", r.footprint.stored_bytes},
-                    {"moved_bytes", r.footprint.moved_bytes},
-                    {"flops", r.footprint.flops},
-                    {"padding_ratio", r.footprint.padding_ratio}};
+  ordered_json json{{"name", r.op.name}};
+  if (r.automatic_op) json.update({{"requested", automatic_operator}, {"why", r.why}});
+  json.update({{"options", options},
+               {"chosen", chosen},
+               {"precision", name(r.precision)},
+               {"device", name(r.device)},
+               {"nonzeros", r.footprint.nonzeros},
+               {"stored_bytes", r.footprint.stored_bytes},
+               {"moved_bytes", r.footprint.moved_bytes},
+               {"flops", r.footprint.flops},
+               {"padding_ratio", r.footprint.padding_ratio}});
   if (r.footprint.link_bytes > 0)
     json.update({{"host_bytes", r.footprint.host_bytes}, {"link_bytes", r.footprint.link_bytes}});
   return json;

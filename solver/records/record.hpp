@@ -54,7 +54,9 @@ struct Record {
   std::vector<std::pair<std::string, std::string>> set;  ///< Case::set
   Machine machine;
   ProblemSize problem;
-  OperatorChoice op;
+  OperatorChoice op;          ///< what ran
+  bool automatic_op = false;  ///< where auto was asked for
+  std::string why;            ///< one sentence on why auto took it
   Precision precision = Precision::double_;
   operators::Device device = operators::Device::host;
   operators::Footprint footprint;

@@ -22,6 +22,15 @@ struct MatrixSource {
 enum class Outcome { timed, disagrees, failed, not_applicable, interrupted };
 std::string_view name(Outcome outcome);
 
+/// That `operator: auto` would take this row, and how that turns out.
+struct AutomaticChoice {
+  std::string why;          ///< one sentence
+  std::string best;         ///< the operator that was measured to be the fastest
+  double regret = 0;        ///< seconds over those of the best, less 1
+  bool of_solution = true;  ///< of set-up and so many iterations, or of a product
+  double iterations = 0;
+};
+
 /// What came out for one entry: one row of the table, one item of compare.json.
 struct BenchmarkResult {
   Record record;
@@ -35,8 +44,10 @@ struct BenchmarkResult {
   std::int64_t iteration_bytes = 0;  ///< the least that one CG iteration moves: the product's and the vector passes'
   std::int64_t iteration_link_bytes = 0;               ///< that come from the host with it
   std::optional<double> product_gain, iteration_gain;  ///< speed for each right-hand side over that with one alone
-  std::int64_t caching_bytes = 0;        ///< moved by a product if caches live for one block of rows; 0: unknown
-  std::optional<double> break_even;      ///< CG iterations (products without CG) that pay for the conversion from csr
+  std::int64_t caching_bytes = 0;    ///< moved by a product if caches live for one block of rows; 0: unknown
+  std::optional<double> break_even;  ///< CG iterations (products without CG) that pay for the conversion from csr
+  std::optional<double> predicted_product, predicted_iteration;  ///< seconds, by the bandwidth model
+  std::optional<AutomaticChoice> automatic;
   std::optional<double> data_reduction;  ///< 1 - stored bytes / those of ellpack (Kreutzer et al. 2012, table 1)
   std::shared_ptr<const operators::MatrixStatistics> matrix;  ///< of the assembled one; null where there is none
   std::shared_ptr<const MatrixSource> source;                 ///< of a matrix from a file

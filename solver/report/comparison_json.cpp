@@ -47,6 +47,14 @@ ordered_json comparison_json(const BenchmarkResult& row, const Baseline* baselin
                     {"break_even_iterations", number_or_null(row.break_even)}};
   if (row.product_gain) json["product_gain"] = *row.product_gain;
   if (row.iteration_gain) json["iteration_gain"] = *row.iteration_gain;
+  if (row.predicted_product) json["predicted_product_seconds"] = *row.predicted_product;
+  if (row.predicted_iteration) json["predicted_iteration_seconds"] = *row.predicted_iteration;
+  if (row.automatic)
+    json["auto"] = {{"why", row.automatic->why},
+                    {"best", row.automatic->best},
+                    {"regret", row.automatic->regret},
+                    {"of", row.automatic->of_solution ? "solution" : "product"},
+                    {"iterations", row.automatic->iterations}};
   const auto change = baseline != nullptr ? baseline->change(row) : std::nullopt;
   if (change) {
     json["baseline_ratio"] = change->ratio;

@@ -170,6 +170,19 @@ std::string refused(const Rows& timed) {
   return names.empty() ? "" : wrapped(fmt::format("  (less than half of the processor time asked for: {})", names));
 }
 
+/// What auto would take, and how much longer that is than the best.
+std::string automatic(const Rows& timed) {
+  const auto found = std::ranges::find_if(timed, [](const BenchmarkResult* row) { return row->automatic.has_value(); });
+  if (found == timed.end()) return "";
+  const AutomaticChoice& choice = *(*found)->automatic;
+  const std::string until = choice.of_solution
+                                ? fmt::format("to a solution in {:.0f} iterations, set-up included", choice.iterations)
+                                : std::string("by product");
+  const std::string outcome =
+      choice.regret <= 0 ? "the fastest" : fmt::format("{:.1f}% behind {}", 100 * choice.regret, choice.best);
+  return wrapped(fmt::format("  auto takes {}, {} {}: {}", label(**found), outcome, until, choice.why));
+}
+
 std::string one_table(Rows rows) {
   const auto timed_end = std::stable_partition(
       rows.begin(), rows.end(), [](const BenchmarkResult* row) { return row->outcome == Outcome::timed; });
@@ -186,6 +199,7 @@ std::string one_table(Rows rows) {
   for (auto row = rows.begin(); row != timed_end; ++row)
     if ((*row)->record.footprint.link_bytes > 0)
       text += wrapped(fmt::format("  ({}: {})", label(**row), streaming((*row)->record)));
+  text += automatic({rows.begin(), timed_end});
   text += refused({rows.begin(), timed_end});
   for (auto row = timed_end; row != rows.end(); ++row)
     text += wrapped(fmt::format("  {:<{}} {}: {}", label(**row), name_width, name((*row)->outcome), (*row)->reason));

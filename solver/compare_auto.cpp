@@ -1,0 +1,79 @@
+#include "solver/compare_auto.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "operators/backend/memory.hpp"
+#include "operators/catalogue.hpp"
+#include "operators/sparse/single_values.hpp"
+#include "solver/prediction/bandwidth_model.hpp"
+#include "solver/prediction/choice.hpp"
+
+namespace femcg::solver {
+
+using operators::Device;
+
+namespace {
+
+template <std::floating_point T>
+std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const System& system, Device device,
+                                       double tolerance) {
+  const std::int64_t most = SolverChoice().max_iterations;
+  Situation of;
+  of.device = device;
+  of.form = system.form;
+  of.preconditioner = find_preconditioner(system.preconditioner.name);
+  of.method = takes_several(system.method) ? CgMethod::automatic : system.method;
+  of.loop = system.loop;
+  of.iterations = system.form != nullptr ? expected_iterations(*system.form, tolerance, most)
+                                         : expected_iterations(system.unknowns(), most);
+  of.available = operators::available_bytes;
+  std::vector<OperatorChoice> chosen;
+  for (const BenchmarkResult* row : rows) chosen.push_back(row->record.op);
+  const auto needs_matrix = [](const OperatorChoice& op) {
+    return operators::find_operator(op.name)->needs == operators::Needs::matrix;
+  };
+  std::optional<operators::MatrixRows<T>> counted;
+  if (system.form != nullptr && std::ranges::any_of(chosen, needs_matrix)) counted.emplace(*system.form);
+  const Rates rates = rates_of(device);
+  const BandwidthModel model(rates);
+  if (system.form != nullptr) return predict<T>(of, chosen, counted ? &*counted : nullptr, nullptr, model, rates);
+  if constexpr (std::is_same_v<T, double>) {
+    return predict<T>(of, chosen, nullptr, system.matrix.get(), model, rates);
+  } else {
+    const operators::CsrMatrix<T> rounded = operators::to_single(*system.matrix);
+    return predict<T>(of, chosen, nullptr, &rounded, model, rates);
+  }
+}
+
+}  // namespace
+
+void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double tolerance) {
+  for (const Device device : {Device::host, Device::cuda}) {
+    std::vector<BenchmarkResult*> timed;
+    for (BenchmarkResult& row : rows)
+      if (row.record.device == device && row.outcome == Outcome::timed && row.right_hand_sides == 1 &&
+          row.record.op.options.empty())
+        timed.push_back(&row);
+    if (timed.empty()) continue;
+    const std::vector<Prediction> predictions = precision == Precision::double_
+                                                    ? predictions_of<double>(timed, system, device, tolerance)
+                                                    : predictions_of<float>(timed, system, device, tolerance);
+    std::vector<Measured> measured;
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+      const Record& record = timed[i]->record;
+      measured.push_back({record.op.name, record.apply.median(), record.seconds.assembly + record.seconds.conversion,
+                          timed[i]->iteration.median()});
+      if (!predictions[i].possible()) continue;
+      timed[i]->predicted_product = predictions[i].product;
+      if (!timed[i]->iteration.empty()) timed[i]->predicted_iteration = predictions[i].iteration;
+    }
+    const auto regret = regret_of_auto(predictions, measured);
+    if (!regret) continue;
+    timed[regret->chosen]->automatic = AutomaticChoice{regret->why, measured[regret->best].name, regret->regret,
+                                                       regret->of_solution, predictions[regret->chosen].loops};
+  }
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,202 @@
+#include "solver/predict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "operators/backend/memory.hpp"
+#include "operators/sparse/single_values.hpp"
+#include "solver/benchmark/comparison.hpp"
+#include "solver/compare.hpp"
+#include "solver/messages/progress.hpp"
+#include "solver/messages/sentence.hpp"
+#include "solver/messages/units.hpp"
+#include "solver/prediction/bandwidth_model.hpp"
+#include "solver/prediction/choice.hpp"
+#include "solver/problem/problem.hpp"
+#include "solver/problem/setup.hpp"
+
+namespace femcg::solver {
+
+using operators::Device;
+
+namespace {
+
+Device device_of(const std::string& device) {
+  if (is_gpu(device)) require_gpu(device);
+  return is_gpu(device) || (device == "auto" && has_gpu()) ? Device::cuda : Device::host;
+}
+
+std::vector<OperatorChoice> operators_of(const PredictChoice& choice, Device device) {
+  if (choice.operators.empty()) return all_operators_of(device);
+  std::vector<OperatorChoice> chosen;
+  for (const OperatorChoice& op : choice.operators) {
+    const operators::OperatorDescription& row = *operators::find_operator(op.name);
+    if (device == Device::host ? !row.host() : !row.cuda)
+      throw InputError(at_place(op.place, fmt::format("operator '{}' has no version for the {}; leave it out", op.name,
+                                                      device == Device::host ? "CPU" : "GPU")));
+    chosen.push_back(op);
+  }
+  return chosen;
+}
+
+/// |predicted - measured| / measured.
+double difference_rate(double predicted, double measured) { return std::abs(predicted - measured) / measured; }
+
+/// Predicted and measured times side by side.
+std::string side_by_side(const std::vector<Prediction>& predictions, const std::vector<BenchmarkResult>& measured) {
+  std::string text = fmt::format("  {:<16} {:>9} {:>9} {:>6}   {:>9} {:>9} {:>6}\n", "operator", "product", "measured",
+                                 "off by", "iteration", "measured", "off by");
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    const Prediction& expected = predictions[i];
+    const BenchmarkResult& row = measured[i];
+    if (!expected.possible() || row.outcome != Outcome::timed) {
+      text += fmt::format("  {:<16} cannot be had: {}\n", expected.op.name,
+                          expected.possible() ? row.reason : expected.not_possible);
+      continue;
+    }
+    const double product = row.record.apply.median();
+    rates.push_back(difference_rate(expected.product, product));
+    text += fmt::format("  {:<16} {:>9} {:>9} {:>5.1f}%", expected.op.name, duration(expected.product),
+                        duration(product), 100 * rates.back());
+    if (!row.iteration.empty()) {
+      // Of a result with several right-hand sides the seconds are those of one of them.
+      const double iteration = row.iteration.median() * row.right_hand_sides;
+      text += fmt::format("   {:>9} {:>9} {:>5.1f}%", duration(expected.iteration), duration(iteration),
+                          100 * difference_rate(expected.iteration, iteration));
+    }
+    text += "\n";
+  }
+  if (rates.empty()) return text;
+  std::ranges::sort(rates);
+  double sum = 0;
+  for (const double rate : rates) sum += rate;
+  return text + fmt::format("  difference rate of the products: mean {:.1f}%, median {:.1f}%, worst {:.1f}%\n",
+                            100 * sum / static_cast<double>(rates.size()), 100 * rates[rates.size() / 2],
+                            100 * rates.back());
+}
+
+/// The measured times of the operators, place by place.
+std::vector<BenchmarkResult> measure_all(const System& system, const std::vector<Prediction>& predictions,
+                                         Device device, Precision precision, const PredictChoice& choice,
+                                         Progress& progress, const StopRequested& stop) {
+  std::vector<BenchmarkEntry> entries;
+  for (const Prediction& each : predictions) entries.push_back({each.op, device, {}, each.not_possible});
+  ComparisonSettings settings;
+  settings.precision = precision;
+  settings.iterations = 20;
+  settings.repetitions = 3;
+  if (choice.right_hand_sides > 1) settings.right_hand_sides = {1, choice.right_hand_sides};
+  settings.go_on = [&](double, const std::string& next) {
+    progress.step(next);
+    return !stop();
+  };
+  settings.stop = stop;
+  Record common;
+  common.command = "predict";
+  common.machine = this_machine();
+  std::vector<BenchmarkResult> rows = compare_operators(system, entries, settings, common);
+  std::erase_if(rows, [&](const BenchmarkResult& row) { return row.right_hand_sides != choice.right_hand_sides; });
+  return rows;
+}
+
+/// Predicts, measures where asked for, and prints.
+template <std::floating_point T>
+ExitStatus show(const std::string& heading, const Situation& of, const operators::CsrMatrix<T>* matrix,
+                const System& system, Precision precision, const PredictChoice& choice, Progress& progress,
+                const StopRequested& stop) {
+  const Rates rates = rates_of(of.device);
+  const BandwidthModel model(rates);
+  const std::vector<OperatorChoice> chosen = operators_of(choice, of.device);
+  std::optional<operators::MatrixRows<T>> rows;
+  const auto needs_rows = [](const OperatorChoice& op) {
+    return operators::find_operator(op.name)->needs == operators::Needs::matrix;
+  };
+  if (of.form != nullptr && std::ranges::any_of(chosen, needs_rows)) rows.emplace(*of.form);
+  const std::vector<Prediction> predictions = predict<T>(of, chosen, rows ? &*rows : nullptr, matrix, model, rates);
+  if (predictions.empty())
+    throw InputError("none of the operators is made from a matrix alone; name another, or give a case");
+  rows.reset();
+  std::vector<BenchmarkResult> measured;
+  if (choice.measure) measured = measure_all(system, predictions, of.device, precision, choice, progress, stop);
+  progress.clear();
+  std::string text = heading;
+  if (rates.copy_bandwidth > 0) text += fmt::format(", copies {}", scaled(rates.copy_bandwidth, "B/s"));
+  if (choice.right_hand_sides > 1) text += fmt::format(", {} right-hand sides at once", choice.right_hand_sides);
+  text += choice.measure ? "\n" + side_by_side(predictions, measured)
+                         : fmt::format(", {:.0f} iterations\n", of.iterations) + to_text(predictions, "  ");
+  if (predictions.size() > 1) {
+    const OperatorDecision decision = decide(predictions);
+    text += fmt::format("  auto: {}\n", decision.rival ? decision.expected + "; products of " +
+                                                             predictions[decision.first].op.name + " and " +
+                                                             predictions[*decision.rival].op.name + " within CG decide"
+                                                       : decision.why);
+  }
+  fmt::print("{}", text);
+  for (const std::string& remark : rates.remarks) fmt::print(stderr, "note: {}\n", remark);
+  return stop() ? ExitStatus::not_converged : ExitStatus::done;
+}
+
+Situation situation_of(const PredictChoice& choice, Device device) {
+  Situation of;
+  of.device = device;
+  of.systems = choice.right_hand_sides;
+  of.method = choice.right_hand_sides > 1 ? CgMethod::batched : CgMethod::automatic;
+  of.available = operators::available_bytes;
+  return of;
+}
+
+}  // namespace
+
+ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Console& console,
+                   const StopRequested& stop) {
+  Progress progress(console.progress);
+  Situation of = situation_of(choice, device_of(choice.device));
+  progress.step("meshing");
+  const mesh::Mesh mesh = make_mesh(resolved);
+  const mesh::FunctionSpace space = make_space(resolved, mesh);
+  const Problem problem(resolved.problem, space);
+  progress.step("predicting");
+  of.form = &problem.form();
+  of.preconditioner = find_preconditioner(resolved.solver.preconditioner.name);
+  of.loop = resolved.solver.loop;
+  if (choice.right_hand_sides == 1) of.method = resolved.solver.method;
+  of.iterations = expected_iterations(problem.form(), resolved.solver.tolerance, resolved.solver.max_iterations);
+  const bool loaded = std::ranges::any_of(problem.load(), [](double value) { return value != 0; });
+  System system;
+  system.form = &problem.form();
+  system.load = loaded ? &problem.load() : nullptr;
+  system.preconditioner = resolved.solver.preconditioner;
+  system.method = of.method;
+  system.loop = of.loop;
+  const Precision precision = resolved.solver.precision;
+  const ProblemSize size = size_of(problem);
+  const std::string heading =
+      fmt::format("{}: {} {} of degree {}, {} unknowns; {} precision, {}", resolved.title, grouped(size.cells),
+                  plural(size.shape), size.degree, grouped(size.unknowns), name(precision), name(of.device));
+  return precision == Precision::double_ ? show<double>(heading, of, nullptr, system, precision, choice, progress, stop)
+                                         : show<float>(heading, of, nullptr, system, precision, choice, progress, stop);
+}
+
+ExitStatus predict_matrix(const std::filesystem::path& file, Precision precision, const PredictChoice& choice,
+                          const Console& console, const StopRequested& stop) {
+  Progress progress(console.progress);
+  Situation of = situation_of(choice, device_of(choice.device));
+  progress.step("reading " + file.filename().string());
+  const auto matrix = std::make_shared<const operators::CsrMatrix<double>>(read_matrix(file));
+  of.preconditioner = find_preconditioner("none");
+  of.iterations = expected_iterations(matrix->rows, SolverChoice().max_iterations);
+  System system;  // products alone: nothing says that the matrix is positive definite
+  system.matrix = matrix;
+  const std::string heading =
+      fmt::format("{}: {} x {}, {} nonzeros; {} precision, {}", file.filename().string(), grouped(matrix->rows),
+                  grouped(matrix->rows), grouped(matrix->nonzeros()), name(precision), name(of.device));
+  if (precision == Precision::double_)
+    return show<double>(heading, of, matrix.get(), system, precision, choice, progress, stop);
+  const operators::CsrMatrix<float> rounded = operators::to_single(*matrix);
+  return show<float>(heading, of, &rounded, system, precision, choice, progress, stop);
+}
+
+}  // namespace femcg::solver

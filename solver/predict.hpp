@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "solver/case/case.hpp"
+#include "solver/messages/console.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/run.hpp"
+
+namespace femcg::solver {
+
+/// What `femcg predict` is asked for, beside the problem.
+struct PredictChoice {
+  std::vector<OperatorChoice> operators;  ///< empty: all
+  std::string device = "auto";
+  int right_hand_sides = 1;  ///< at once
+  bool measure = false;      ///< beside what is predicted
+};
+
+/// `femcg predict CASE.yaml`: what operators are expected to take for a case, by the bandwidth model: a product, a CG
+/// iteration, the set-up, and all until the solution; what auto would take; where asked for, beside the measured times
+/// and the difference rate |predicted - measured| / measured (Wang, Gu & Li 2017, eq. 7). Prints a table, writes
+/// nothing.
+ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Console& console,
+                   const StopRequested& stop);
+
+/// The same for a matrix from a file, in one precision; nothing is expected of CG's set-up there.
+ExitStatus predict_matrix(const std::filesystem::path& file, Precision precision, const PredictChoice& choice,
+                          const Console& console, const StopRequested& stop);
+
+}  // namespace femcg::solver

@@ -1,0 +1,175 @@
+// Where the constants come from. On the GPU: least squares of the relative error over the records of cases/h200 with
+// default options (one NVIDIA H200, copies of 4.23 TB/s): 429 products with problems of 0.1 to 100 million unknowns. On
+// another GPU speeds are taken to go with its copy bandwidth. On the processor: the same over `femcg compare` on boxes
+// of 0.1 to 0.25 million unknowns of all shapes, degrees and precisions, with two threads of a Xeon.
+
+#include "solver/prediction/bandwidth_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace femcg::solver {
+
+using operators::Device;
+using operators::Footprint;
+
+namespace {
+
+/// What a product takes, as multiples of what the device's speeds say.
+struct Share {
+  std::string_view name;
+  double bytes;        ///< of the time to move all bytes
+  double word_flops;   ///< of the time of all operations, in single precision half of it: on words, in registers
+  double flops;        ///< of the time of all operations whatever the precision: on their addresses
+  double rows;         ///< on the processor nanoseconds, on the GPU picoseconds a row
+  double latency = 0;  ///< microseconds, on the GPU
+};
+
+/// Of the processor; operations against Rates::flops, bytes against Rates::reading.
+constexpr std::array host_shares{
+    Share{"csr", 0.482, 0, 0.667, 0.357},        Share{"ellpack", 0.779, 0, 0.197, 0.052},
+    Share{"ellpack-r", 0.779, 0, 0.197, 0.052},  Share{"sell", 0.479, 0, 0.641, 0.274},
+    Share{"pjds", 0.466, 0, 0.876, 0.192},       Share{"csr-grouped", 0.093, 2.6, 2.094, 4.374},
+    Share{"csr-aligned", 0.63, 0, 0.154, 1.429}, Share{"ellr-t", 0.779, 0, 0.197, 0.052},
+    Share{"jad", 0.565, 0, 0.952, 0.073},        Share{"hyb", 0.608, 0, 0.635, 0},
+    Share{"eigen", 1.235, 0, 0.459, 0},          Share{"lma-atomic", 0.811, 0.555, 0, 0},
+    Share{"lma-coloured", 0.811, 0.555, 0, 0},   Share{"lma-gather", 0.811, 0.555, 0, 0},
+    Share{"matrix-free", 0.659, 0.79, 0, 0},
+};
+/// Nanoseconds of the processor for each dof of each cell, which is picked and added.
+constexpr double host_cell_dof = 0.8, host_cell_dof_of_tensor_cells = 0.5;
+constexpr Share simplices_on_host{"matrix-free", 0.203, 0.49, 0, 0};
+
+/// Of the GPU; operations against gpu_flops at the copy bandwidth that they were fitted at.
+constexpr double fitted_bandwidth = 4.23e12, gpu_flops = 1e13;
+constexpr std::array gpu_shares{
+    Share{"csr", 0.93, 3.3, 0, 3.1, 5},
+    Share{"ellpack", 1.145, 0, 0, 0, 5},
+    Share{"ellpack-r", 1.1, 0, 0, 0, 5},
+    Share{"sell", 1.03, 0.28, 0, 0.9, 5},
+    Share{"pjds", 1.044, 0.33, 0, 0, 5},
+    Share{"csr-grouped", 1.03, 3.3, 0, 3.1, 5},
+    Share{"csr-aligned", 1.189, 0, 0, 24.3, 5},
+    Share{"ellr-t", 1.21, 0, 0, 0, 5},
+    Share{"jad", 0.866, 4.2, 0, 0.27, 5},
+    Share{"hyb", 0.226, 21.2, 0, 0.11, 5},
+    Share{"cusparse-csr", 0.814, 7.3, 0, 8.9, 20},
+    Share{"cusparse-sell", 0.985, 0.06, 0, 4.3, 20},
+};
+constexpr double cells_latency = 8;  // microseconds
+
+const Share* find(std::span<const Share> shares, std::string_view name) {
+  const auto found = std::ranges::find(shares, name, &Share::name);
+  return found != shares.end() ? &*found : nullptr;
+}
+
+/// Element matrices on the GPU against the time to move all bytes. Few dofs a cell leave most of the work to their
+/// places; cells of 35, 64 and 125 dofs have kernels that wait for shared memory (cases/h200).
+double lma_on_gpu(int dofs) {
+  if (dofs == 35) return 2.8;
+  if (dofs == 64) return 1.75;
+  if (dofs == 125) return 1.4;
+  return 1.13 + 0.4 / dofs;
+}
+
+/// Without a matrix on the GPU: by what the factors come from, which the numbers a cell tell.
+Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
+  const bool tensor = mesh::is_tensor(product.form->space->mesh().shape);
+  const double operations = static_cast<double>(cost.flops) / 2 / product.form->cells();
+  const double degree = product.form->space->degree(), n = product.form->dofs_per_cell();
+  const int d = product.form->space->mesh().dimension();
+  const double of_points =
+      static_cast<double>(mesh::cell_quadrature(product.form->space->mesh().shape, product.form->quadrature).size()) *
+      d * (d + 1) / 2 * product.word_bytes * product.form->cells();
+  const bool stored = static_cast<double>(cost.stored_bytes) > of_points;
+  if (!tensor) return stored ? Share{"", 0.881, 0.73, 0, 0} : Share{"", 1.534, 0.755, 0, 0};
+  if (stored) return {"", 0.713, 0.959, 0, 0};
+  if (operations <= (3.0 * d - 2) * (degree + 1) * n) return {"", 1.589, 0.672, 0, 0};  // boxes
+  const bool vertices = operations > 4.0 * d * (degree + 1) * n + 2.0 * d * d * n;
+  return vertices ? Share{"", 1.5, 1.1, 0, 0} : Share{"", 1.2, 0.75, 0, 0};
+}
+
+bool multiplies_cells(const Product& product) { return product.row->needs != operators::Needs::matrix; }
+
+}  // namespace
+
+double fetched_by_ellpack_r(std::span<const std::int64_t> row_offsets, int word_bytes) {
+  constexpr std::int64_t line = 64;
+  const std::int64_t rows = std::ssize(row_offsets) - 1;
+  const auto fetched = [&](std::int64_t size) {
+    const std::int64_t together = line / size;
+    std::int64_t entries = 0;
+    for (std::int64_t first = 0; first < rows; first += together) {
+      std::int64_t longest = 0;
+      for (std::int64_t row = first; row < std::min(rows, first + together); ++row)
+        longest = std::max(longest, row_offsets[row + 1] - row_offsets[row]);
+      entries += longest * together;
+    }
+    return static_cast<double>(entries * size);
+  };
+  return fetched(word_bytes) + fetched(4) + 4.0 * static_cast<double>(rows);
+}
+
+double BandwidthModel::host_seconds(const Product& product, const Footprint& cost) const {
+  const bool cells = multiplies_cells(product);
+  const bool tensor = cells && mesh::is_tensor(product.form->space->mesh().shape);
+  const Share* share = find(host_shares, product.row->name);
+  if (cells && product.row->needs == operators::Needs::form && !tensor) share = &simplices_on_host;
+  // A short row goes along with its neighbours to the end of the longest.
+  const bool pads = product.row->name == "ellpack-r" || product.row->name == "ellr-t";
+  const double vectors = 2.0 * product.word_bytes * static_cast<double>(product.unknowns());
+  const double bytes = pads ? static_cast<double>(cost.stored_bytes) + vectors : static_cast<double>(cost.moved_bytes);
+  const double flops = static_cast<double>(cost.flops);
+  double seconds = together_on_host(rates_.threads) + share->bytes * bytes / rates_.reading(bytes) +
+                   (share->word_flops * product.word_bytes / 8 + share->flops) * flops / rates_.flops +
+                   1e-9 * share->rows * static_cast<double>(product.unknowns()) * 2 / rates_.threads;
+  if (cells) {
+    const double dofs = static_cast<double>(product.form->cells()) * product.form->dofs_per_cell();
+    const bool sums = product.row->needs == operators::Needs::form && tensor;
+    seconds += 1e-9 * (sums ? host_cell_dof_of_tensor_cells : host_cell_dof) * dofs * 2 / rates_.threads;
+  }
+  return seconds;
+}
+
+double BandwidthModel::gpu_seconds(const Product& product, const Footprint& cost) const {
+  const double faster = rates_.copy_bandwidth / fitted_bandwidth;
+  double bytes = static_cast<double>(cost.moved_bytes);
+  Share share;
+  if (product.row->needs == operators::Needs::element_matrices) {
+    const double coloured = product.row->name == "lma-coloured" ? 1.12 : 1;  // a launch a colour
+    share = {"", coloured * lma_on_gpu(product.form->dofs_per_cell()), 0, 0, 0, cells_latency};
+  } else if (multiplies_cells(product)) {
+    share = matrix_free_on_gpu(product, cost);
+    share.latency = cells_latency;
+  } else {
+    share = *find(gpu_shares, product.row->name);
+    if (product.row->name == "ellpack-r")
+      bytes += fetched_by_ellpack_r(product.row_offsets, product.word_bytes) -
+               static_cast<double>(cost.nonzeros * (product.word_bytes + 4));
+  }
+  return 1e-6 * share.latency + share.bytes * bytes / rates_.copy_bandwidth +
+         (share.word_flops * product.word_bytes / 8 + share.flops) * static_cast<double>(cost.flops) /
+             (gpu_flops * faster) +
+         1e-12 * share.rows * static_cast<double>(product.unknowns()) / faster;
+}
+
+std::optional<double> BandwidthModel::seconds(const Product& product) const {
+  const bool on_host = product.device == Device::host;
+  if (rates_.copy_bandwidth <= 0 || product.device != rates_.device) return std::nullopt;
+  const bool known = multiplies_cells(product) ||
+                     find(on_host ? std::span<const Share>(host_shares) : gpu_shares, product.row->name) != nullptr;
+  if (!known) return std::nullopt;
+  Footprint cost = product.estimate->product;
+  if (product.narrow) cost.moved_bytes -= product.estimate->narrow_saves;
+  const std::int64_t a_vector = product.unknowns() * product.word_bytes;
+  cost.moved_bytes += std::max<std::int64_t>(0, static_cast<std::int64_t>(product.input_bytes) - a_vector);
+  int times = 1;
+  if (product.right_hand_sides > 1 && product.row->gains_from_columns(product.device))
+    cost = cost.of_columns(product.right_hand_sides, a_vector);
+  else
+    times = product.right_hand_sides;
+  return times * (on_host ? host_seconds(product, cost) : gpu_seconds(product, cost));
+}
+
+}  // namespace femcg::solver

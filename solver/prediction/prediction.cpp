@@ -1,0 +1,255 @@
+#include "solver/prediction/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "operators/catalogue.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/units.hpp"
+#include "solver/prediction/bandwidth_model.hpp"
+#include "solver/prediction/input_bytes.hpp"
+#include "solver/problem/setup.hpp"
+
+namespace femcg::solver {
+
+using operators::BilinearForm;
+using operators::CsrMatrix;
+using operators::Device;
+using operators::MatrixRows;
+using operators::Needs;
+using operators::OperatorDescription;
+
+namespace {
+
+/// The longest extent of the mesh over the mean size of its cells, each measured along the axes.
+double cells_across(const mesh::Mesh& mesh) {
+  const int d = mesh.dimension();
+  std::array<double, 3> least{}, most{};
+  double sizes = 0;
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    std::array<double, 3> low{}, high{};
+    for (bool first = true; const std::int32_t node : mesh.nodes(cell)) {
+      for (int axis = 0; axis < d; ++axis) {
+        const double x = mesh.point(node)[axis];
+        low[axis] = first ? x : std::min(low[axis], x);
+        high[axis] = first ? x : std::max(high[axis], x);
+      }
+      first = false;
+    }
+    double size = 0;
+    for (int axis = 0; axis < d; ++axis) {
+      size = std::max(size, high[axis] - low[axis]);
+      least[axis] = cell == 0 ? low[axis] : std::min(least[axis], low[axis]);
+      most[axis] = cell == 0 ? high[axis] : std::max(most[axis], high[axis]);
+    }
+    sizes += size;
+  }
+  double extent = 0;
+  for (int axis = 0; axis < d; ++axis) extent = std::max(extent, most[axis] - least[axis]);
+  return extent * mesh.cell_count() / sizes;
+}
+
+// Seconds of one thread until what operators are made from is there, as they came out on processors with 2 and 32
+// threads; what only one thread does does not get faster with more of them.
+constexpr double a_cell = 0.8e-6;            // an element matrix, whatever its size
+constexpr double a_multiply_add = 1 / 11e9;  // of its entries
+constexpr double a_contribution = 20e-9;     // of an entry of an element matrix to the matrix
+constexpr double a_listed_dof = 35e-9;       // of each cell, while the matrix's rows are counted; one thread
+constexpr double a_byte_stored = 2e-9;       // of a format, pages that are touched first included
+constexpr double a_byte_to_gpu = 1 / 6.5e9;  // of the matrix, and of what is made from it there
+constexpr double a_placed_dof = 160e-9;      // of each cell, in blocks of cells of the host
+constexpr double a_patched_dof = 30e-9;      // of each cell, in patches of the GPU; one thread
+
+double cell_dofs(const BilinearForm& form) { return static_cast<double>(form.cells()) * form.dofs_per_cell(); }
+
+double seconds_of_element_matrices(const BilinearForm& form, int threads) {
+  const mesh::Mesh& mesh = form.space->mesh();
+  const double n = form.dofs_per_cell(), points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
+  const double multiply_adds = points * n * (n + 1) / 2 * mesh.dimension();
+  return form.cells() * (a_cell + multiply_adds * a_multiply_add) / threads;
+}
+
+double seconds_of_assembly(const Needs needs, const BilinearForm& form, int threads) {
+  if (needs == Needs::form) return 0;
+  double seconds = seconds_of_element_matrices(form, threads);
+  if (needs == Needs::matrix)
+    seconds += cell_dofs(form) * (a_listed_dof + form.dofs_per_cell() * a_contribution / threads);
+  return seconds;
+}
+
+double seconds_of_conversion(const OperatorDescription& row, const Situation& of,
+                             const operators::StorageEstimate& estimate, int threads) {
+  const auto stored = static_cast<double>(estimate.product.stored_bytes);
+  if (of.device == Device::cuda)
+    return row.needs == Needs::matrix ? (stored + static_cast<double>(estimate.making)) * a_byte_to_gpu
+                                      : cell_dofs(*of.form) * a_patched_dof + stored * a_byte_to_gpu;
+  if (estimate.keeps_matrix) return 0;
+  return (stored * a_byte_stored + (row.needs == Needs::matrix ? 0 : cell_dofs(*of.form) * a_placed_dof)) / threads;
+}
+
+/// Whether the vector passes are a library's, one after the other.
+bool is_library(const OperatorDescription& row) { return row.name.starts_with("cusparse") || row.name == "eigen"; }
+
+/// Of one iteration, of all systems where they are solved at once. Words per unknown as in
+/// operators::VectorOperations: three passes, and M^-1.
+double seconds_of_iteration(const Situation& of, const MemoryUser& user, double product, std::int64_t unknowns,
+                            int word_bytes, bool resident, const Rates& rates) {
+  constexpr double on_gpu_launches = 6e-6, resident_rows = 4e-6, resident_cells = 8e-6, of_product = 0.7;
+  const double at_once = user.takes_all() ? static_cast<double>(of.systems) : 1;
+  const double words = is_library(*user.row) ? 16 : user.takes_all() ? 11 : of.device == Device::host ? 10 : 9.5;
+  const double bytes = at_once * words * word_bytes * static_cast<double>(unknowns);
+  const bool cells = user.row->needs != Needs::matrix;
+  if (resident) {
+    const double latency = cells ? 8e-6 : 5e-6;  // of the product as a launch of its own
+    return (cells ? resident_cells : resident_rows) + of_product * std::max(0.0, product - latency);
+  }
+  return product + bytes / rates.reading(bytes) +
+         (of.device == Device::cuda ? on_gpu_launches : 3 * together_on_host(rates.threads));
+}
+
+std::string why_no_memory(const Situation& of, const MemoryEstimate& need) {
+  const auto lacks = [&](Device device, std::int64_t bytes) { return bytes > 0 && bytes > of.available(device); };
+  for (const auto& [device, bytes] : {std::pair{Device::host, need.host_bytes - need.slack_host_bytes},
+                                      std::pair{Device::cuda, need.device_bytes - need.slack_device_bytes}})
+    if (lacks(device, bytes))
+      return fmt::format("{}{}, and {} are free", lacks_memory, scaled(static_cast<double>(bytes), "B"),
+                         scaled(static_cast<double>(of.available(device)), "B"));
+  return "";
+}
+
+}  // namespace
+
+double expected_iterations(const BilinearForm& form, double tolerance, std::int64_t most) {
+  constexpr std::array constants{1.35, 1.85, 1.45, 2.5};  // quadrilaterals, triangles, hexahedra, tetrahedra
+  const mesh::Mesh& mesh = form.space->mesh();
+  const double p = form.space->degree(), across = p * cells_across(mesh);
+  const double of_tolerance = std::log(2 / tolerance) / std::log(2e8);
+  const double iterations = constants[static_cast<std::size_t>(mesh.shape)] * std::pow(p, 0.4) * across * of_tolerance;
+  return std::clamp(iterations, 1.0, std::max(1.0, static_cast<double>(most)));
+}
+
+double expected_iterations(std::int64_t rows, std::int64_t most) {
+  return std::clamp(2 * std::sqrt(static_cast<double>(rows)), 1.0, std::max(1.0, static_cast<double>(most)));
+}
+
+std::vector<OperatorChoice> all_operators_of(Device device) {
+  std::vector<OperatorChoice> all;
+  for (const OperatorDescription& row : operators::catalogue())
+    if (device == Device::host ? row.host() : row.cuda) all.push_back({std::string(row.name), {}, {}});
+  return all;
+}
+
+bool may_assemble(const Situation& of, int word_bytes, const std::vector<Prediction>& without, const Rates& rates) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Prediction& each : without)
+    if (each.possible()) best = std::min(best, each.seconds());
+  // Every unknown couples with the dofs of one cell at least; no reader is faster than twice the copies.
+  const double least_bytes = static_cast<double>(of.form->unknowns) * of.form->dofs_per_cell() * word_bytes;
+  const double reading = 2 * std::max(rates.copy_bandwidth, rates.reading(least_bytes));
+  const double least = seconds_of_assembly(Needs::matrix, *of.form, rates.threads) +
+                       static_cast<double>(of.systems) * of.iterations * least_bytes / reading;
+  constexpr double doubt = 2;  // of the seconds of assembling
+  return least < doubt * best;
+}
+
+template <std::floating_point T>
+std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorChoice>& operators,
+                                const MatrixRows<T>* rows, const CsrMatrix<T>* matrix, const Model& model,
+                                const Rates& rates) {
+  const CsrMatrix<T>* offsets = rows != nullptr ? &rows->offsets() : matrix;
+  std::optional<Locality> of_rows, of_cells;
+  std::vector<Prediction> all;
+  for (const OperatorChoice& op : operators) {
+    const OperatorDescription& row = *operators::find_operator(op.name);
+    if (row.needs == Needs::matrix ? offsets == nullptr : of.form == nullptr) continue;
+    Prediction& made = all.emplace_back();
+    made.op = op;
+    made.needs = row.needs_on(of.device);
+    const MemoryUser user{&row, &op.options, of.device, of.preconditioner, of.method, of.loop, of.systems};
+    MemoryEstimate need;
+    operators::StorageEstimate estimate;
+    try {
+      check_options(row, op.options);
+      estimate = row.estimate<T>({of.device, of.form, row.needs == Needs::matrix ? offsets : nullptr}, op.options);
+      need = of.form != nullptr ? need_of_run<T>(user, *of.form, row.needs == Needs::matrix ? rows : nullptr)
+                                : need_of_operator<T>(user, nullptr, matrix);
+      require_loop(need, user);
+    } catch (const std::exception& error) {
+      if (!is_refusal(error)) throw;
+      made.not_possible = error.what();
+      continue;
+    }
+    made.stored_bytes = estimate.product.stored_bytes;
+    made.not_possible = why_no_memory(of, need);
+    if (!made.possible()) continue;
+    const auto passing = static_cast<double>(estimate.product.moved_bytes);
+    std::optional<Locality>& known = row.needs == Needs::matrix ? of_rows : of_cells;
+    if (!known)
+      known = of.form != nullptr ? locality(*of.form, sizeof(T), passing, cache_bytes(of.device))
+                                 : locality(matrix->row_offsets.span(), matrix->columns.span(), sizeof(T), passing,
+                                            cache_bytes(of.device));
+    Product product{.row = &row,
+                    .options = &op.options,
+                    .device = of.device,
+                    .word_bytes = sizeof(T),
+                    .estimate = &estimate,
+                    .form = of.form,
+                    .input_bytes = known->input_bytes,
+                    .narrow = known->narrow};
+    if (row.needs == Needs::matrix) product.row_offsets = offsets->row_offsets.span();
+    if (user.takes_all()) product.right_hand_sides = static_cast<int>(of.systems);
+    const auto seconds = model.seconds(product);
+    if (!seconds) {
+      made.not_possible = "the model knows nothing of it";
+      continue;
+    }
+    made.product = *seconds;
+    made.iteration =
+        seconds_of_iteration(of, user, *seconds, product.unknowns(), sizeof(T), need.loop_bytes > 0, rates);
+    made.loops = of.iterations * (user.takes_all() ? 1 : static_cast<double>(of.systems));
+    if (of.form != nullptr) made.assembly = seconds_of_assembly(made.needs, *of.form, rates.threads);
+    made.conversion = seconds_of_conversion(row, of, estimate, rates.threads);
+  }
+  return all;
+}
+
+template <std::floating_point T>
+std::vector<Prediction> predict_all(const Situation& of, const Model& model, const Rates& rates,
+                                    std::optional<MatrixRows<T>>& rows) {
+  const std::vector<OperatorChoice> all = all_operators_of(of.device);
+  const std::vector<Prediction> without = predict<T>(of, all, nullptr, nullptr, model, rates);
+  if (!may_assemble(of, sizeof(T), without, rates)) return without;
+  if (!rows) rows.emplace(*of.form);
+  return predict<T>(of, all, &*rows, nullptr, model, rates);
+}
+
+std::string to_text(const std::vector<Prediction>& predictions, const std::string& start) {
+  std::vector<const Prediction*> sorted;
+  for (const Prediction& each : predictions) sorted.push_back(&each);
+  std::ranges::stable_sort(sorted, [](const Prediction* a, const Prediction* b) {
+    return std::pair(!a->possible(), a->seconds()) < std::pair(!b->possible(), b->seconds());
+  });
+  std::string text =
+      fmt::format("{}{:<16} {:>9} {:>9} {:>9} {:>9}\n", start, "operator", "product", "iteration", "set-up", "in all");
+  for (const Prediction* each : sorted)
+    text += each->possible()
+                ? fmt::format("{}{:<16} {:>9} {:>9} {:>9} {:>9}\n", start, each->op.name, duration(each->product),
+                              duration(each->iteration), duration(each->set_up()), duration(each->seconds()))
+                : fmt::format("{}{:<16} cannot be had: {}\n", start, each->op.name, each->not_possible);
+  return text;
+}
+
+template std::vector<Prediction> predict(const Situation&, const std::vector<OperatorChoice>&,
+                                         const MatrixRows<double>*, const CsrMatrix<double>*, const Model&,
+                                         const Rates&);
+template std::vector<Prediction> predict(const Situation&, const std::vector<OperatorChoice>&, const MatrixRows<float>*,
+                                         const CsrMatrix<float>*, const Model&, const Rates&);
+template std::vector<Prediction> predict_all(const Situation&, const Model&, const Rates&,
+                                             std::optional<MatrixRows<double>>&);
+template std::vector<Prediction> predict_all(const Situation&, const Model&, const Rates&,
+                                             std::optional<MatrixRows<float>>&);
+
+}  // namespace femcg::solver

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "operators/sparse/csr_matrix.hpp"
+#include "solver/case/case.hpp"
+#include "solver/krylov/preconditioner.hpp"
+#include "solver/prediction/model.hpp"
+#include "solver/prediction/rates.hpp"
+#include "solver/problem/memory_estimate.hpp"
+
+namespace femcg::solver {
+
+/// What a prediction is of: a system, and the CG that is to solve it.
+struct Situation {
+  operators::Device device = operators::Device::host;
+  const operators::BilinearForm* form = nullptr;  ///< null for a matrix from a file
+  const PreconditionerDescription* preconditioner = nullptr;
+  CgMethod method = CgMethod::automatic;
+  CgLoop loop = CgLoop::automatic;
+  std::int64_t systems = 1;  ///< right-hand sides
+  double iterations = 0;     ///< that CG may take for each of them; 0: a product is all that is wanted
+  /// Bytes that there are on a device (operators::available_bytes).
+  std::function<std::int64_t(operators::Device)> available;
+};
+
+/// How a sentence begins that says an operator does not fit into memory.
+constexpr std::string_view lacks_memory = "it needs about ";
+
+/// What an operator is expected to take.
+struct Prediction {
+  OperatorChoice op;
+  operators::Needs needs = operators::Needs::form;
+  std::string not_possible;  ///< why it cannot be had; then there are no seconds
+  double product = 0;        ///< seconds of one product
+  double iteration = 0;      ///< of one CG iteration, of all systems where it takes them at once
+  double loops = 0;          ///< iterations, of all systems that are solved in turn
+  double assembly = 0;       ///< seconds until what it is made from is there
+  double conversion = 0;     ///< seconds to make it from that
+  std::int64_t stored_bytes = 0;
+
+  bool possible() const { return not_possible.empty(); }
+  double set_up() const { return assembly + conversion; }
+  /// Until the solution is there, the mesh and the load apart.
+  double seconds() const { return set_up() + loops * iteration; }
+};
+
+/// About how many iterations CG takes, by a rule: with c for the shape of cells, p the degree, and L / h the longest
+/// extent of the mesh over the mean size of its cells,
+///
+///   c p^0.4 p L / h  ln(2 / tolerance) / ln(2e8),
+///
+/// c = 1.35, 1.85, 1.45, 2.5 for quadrilaterals, triangles, hexahedra, tetrahedra: the square root of the condition
+/// number grows with p L / h where a side of the part is held. The constants are of Poisson's equation on the unit
+/// square and cube, with Jacobi's preconditioner. Parts that are held by little (Robin terms alone), and coefficients
+/// that jump, take several times as many, which makes the set-up matter less than it is taken for here.
+double expected_iterations(const operators::BilinearForm& form, double tolerance, std::int64_t most);
+/// Of a matrix about which nothing is known: twice the square root of its rows.
+double expected_iterations(std::int64_t rows, std::int64_t most);
+
+/// Every operator of the catalogue that has a version for the device, with its defaults.
+std::vector<OperatorChoice> all_operators_of(operators::Device device);
+
+/// Whether a matrix is worth counting: none is where assembling one, and reading it in every iteration, takes longer
+/// than the best that needs none may.
+bool may_assemble(const Situation& of, int word_bytes, const std::vector<Prediction>& without, const Rates& rates);
+
+/// Each of the operators. `rows` are the matrix's where a form's are counted, `matrix` is that of a file; both null:
+/// operators that need a matrix are left out.
+template <std::floating_point T>
+std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorChoice>& operators,
+                                const operators::MatrixRows<T>* rows, const operators::CsrMatrix<T>* matrix,
+                                const Model& model, const Rates& rates);
+
+/// The same for a form and all operators of a device: the rows are counted where they may matter.
+template <std::floating_point T>
+std::vector<Prediction> predict_all(const Situation& of, const Model& model, const Rates& rates,
+                                    std::optional<operators::MatrixRows<T>>& rows);
+
+/// A table for a person: product, iteration, set-up, time to solution, by ascending time. Each line begins with
+/// `start`.
+std::string to_text(const std::vector<Prediction>& predictions, const std::string& start);
+
+}  // namespace femcg::solver

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operators/operator.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/prediction/choice.hpp"
+
+namespace femcg::solver {
+
+/// Two operators of one matrix as one, whose products they make in turn until each has made four, of which the first is
+/// not counted; after that the first makes them all. x and y are in the first's ordering; what the second takes is
+/// brought to its own and back, which is not counted either. On a GPU every product is waited for: its work cannot be
+/// recorded (CgOptions::recorded).
+template <std::floating_point T>
+class TrialOperator final : public operators::Operator<T> {
+ public:
+  /// Both must outlive it. Throws std::invalid_argument where they are not of one size and device.
+  TrialOperator(const operators::Operator<T>& first, const operators::Operator<T>& rival);
+
+  void diagonal(operators::Vector<T>& d) const override { first_.diagonal(d); }
+  operators::Footprint footprint() const override { return first_.footprint(); }
+  const operators::Vector<std::int32_t>& ordering() const override { return first_.ordering(); }
+
+  /// The least seconds of the products of each; 0 where it has made none that counts.
+  double first_seconds() const { return least_[0]; }
+  double rival_seconds() const { return least_[1]; }
+
+  static constexpr int products = 8;  ///< until the verdict
+
+ private:
+  void multiply(const operators::Vector<T>& x, operators::Vector<T>& y, operators::Scalar* energy) const override;
+  void multiply_columns(const operators::Columns<T>& x, operators::Columns<T>& y, double* energies) const override;
+  void multiply_timed(int which, const operators::Vector<T>& x, operators::Vector<T>& y,
+                      operators::Scalar* energy) const;
+
+  const operators::Operator<T>&first_, &rival_;
+  mutable int made_ = 0;
+  mutable double least_[2] = {0, 0};
+};
+
+/// The first iterations of CG, with the products of both in turn: CG goes on with the operator that won from x and the
+/// state (CgOptions::before), as if it had been that operator throughout but for rounding. The options' preconditioner
+/// is the first's; neither `loop` nor `recorded` are taken.
+template <std::floating_point T>
+struct Trial {
+  CgState<T> state;
+  ProductVerdict verdict;
+};
+template <std::floating_point T>
+Trial<T> try_both(const operators::Operator<T>& first, const std::string& first_name,
+                  const operators::Operator<T>& rival, const std::string& rival_name, const operators::Vector<T>& b,
+                  std::vector<double>& x, CgOptions<T> options);
+
+}  // namespace femcg::solver

@@ -1,0 +1,192 @@
+#include "solver/run_operator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "operators/backend/memory.hpp"
+#include "operators/catalogue.hpp"
+#include "operators/forms/element_matrices.hpp"
+#include "solver/prediction/bandwidth_model.hpp"
+
+namespace femcg::solver {
+
+using operators::Device;
+using operators::MatrixRows;
+using operators::Needs;
+using operators::OperatorDescription;
+
+namespace {
+
+const OperatorDescription& row_of(const OperatorChoice& op) { return *operators::find_operator(op.name); }
+
+/// What the operators are made from, from the rows that were counted on.
+template <std::floating_point T>
+operators::Ingredients<T> assemble_for(const std::vector<const OperatorDescription*>& makers, const Problem& problem,
+                                       std::optional<MatrixRows<T>>& rows, operators::ElementMatrices& element_matrices,
+                                       Progress& progress, Record& record) {
+  const auto needed = [&](Needs needs) {
+    return std::ranges::any_of(makers, [&](const auto* row) { return row->needs_on(record.device) == needs; });
+  };
+  operators::Ingredients<T> ingredients;
+  ingredients.device = record.device;
+  ingredients.form = &problem.form();
+  if (needed(Needs::matrix) || needed(Needs::element_matrices)) {
+    progress.step("assembling element matrices");
+    element_matrices =
+        timed(record.seconds.assembly, [&] { return operators::assemble_element_matrices(problem.form()); });
+    ingredients.element_matrices = &element_matrices;
+  }
+  if (needed(Needs::matrix)) {
+    progress.step("assembling the matrix");
+    ingredients.matrix = timed(record.seconds.assembly, [&] {
+      return std::make_shared<operators::CsrMatrix<T>>(operators::assemble(std::move(*rows), element_matrices));
+    });
+  }
+  rows.reset();
+  if (!needed(Needs::element_matrices)) {
+    element_matrices = {};
+    ingredients.element_matrices = nullptr;
+  }
+  return ingredients;
+}
+
+/// Whether what two operators need goes into the memory that there is together.
+bool both_fit(const MemoryEstimate& first, const MemoryEstimate& rival) {
+  const auto fits = [](Device device, std::int64_t bytes) {
+    return bytes == 0 || bytes <= operators::available_bytes(device);
+  };
+  return fits(Device::host, first.host_bytes + rival.host_bytes) &&
+         fits(Device::cuda, first.device_bytes + rival.device_bytes);
+}
+
+Situation situation_of(const Case& resolved, const Problem& problem, Device device) {
+  const SolverChoice& solver = resolved.solver;
+  return {.device = device,
+          .form = &problem.form(),
+          .preconditioner = find_preconditioner(solver.preconditioner.name),
+          .method = solver.method,
+          .loop = solver.loop,
+          .systems = static_cast<std::int64_t>(problem.loads().size()),
+          .iterations = expected_iterations(problem.form(), solver.tolerance, solver.max_iterations),
+          .available = operators::available_bytes};
+}
+
+}  // namespace
+
+std::int64_t bytes_of_loads(std::size_t loads, const mesh::FunctionSpace& space) {
+  constexpr std::int64_t vectors = 4;
+  return static_cast<std::int64_t>(loads) * vectors * space.dof_count() * std::int64_t{sizeof(double)};
+}
+
+MemoryUser user_of(const Case& resolved, const Problem& problem, Device device, const OperatorChoice& op) {
+  const SolverChoice& solver = resolved.solver;
+  return {&row_of(op),
+          &op.options,
+          device,
+          find_preconditioner(solver.preconditioner.name),
+          solver.method,
+          solver.loop,
+          static_cast<std::int64_t>(problem.loads().size())};
+}
+
+template <std::floating_point T>
+MemoryEstimate need_of(const Case& resolved, const Problem& problem, Device device, const OperatorChoice& op,
+                       std::optional<MatrixRows<T>>& rows) {
+  const SolverChoice& solver = resolved.solver;
+  const MemoryUser user = user_of(resolved, problem, device, op);
+  const bool of_matrix = user.row->needs == Needs::matrix;
+  if (of_matrix && !rows) rows.emplace(problem.form());
+  MemoryEstimate need =
+      placed(op.place, [&] { return need_of_run<T>(user, problem.form(), of_matrix ? &*rows : nullptr); });
+  placed(solver.loop_place, [&] { require_loop(need, user); });
+  if (const std::size_t loads = resolved.problem.loads.size(); loads > 0) {
+    const std::int64_t solutions = bytes_of_loads(loads, *problem.form().space) / 4;  // the rest is there already
+    need.parts.push_back(
+        {fmt::format("solutions of {} load{}", loads, loads == 1 ? "" : "s"), operators::Device::host, solutions});
+    need.host_bytes += solutions;
+  }
+  return need;
+}
+
+template <std::floating_point T>
+Expectation expect(const Case& resolved, const Problem& problem, Device device, std::optional<MatrixRows<T>>& rows) {
+  Expectation expected{rates_of(device), {}};
+  const BandwidthModel model(expected.rates);
+  expected.predictions = predict_all<T>(situation_of(resolved, problem, device), model, expected.rates, rows);
+  return expected;
+}
+
+OperatorDecision decide_for(const Case& resolved, const Problem& problem, Device device, const Expectation& expected) {
+  const Place& place = resolved.solver.op.place;
+  return placed(place, [&] {
+    OperatorDecision decision = decide(expected.predictions);
+    const MemoryUser user = user_of(resolved, problem, device, expected.predictions[decision.first].op);
+    if (decision.rival && user.takes_all(problem.form().unknowns)) {
+      decision.rival.reset();
+      decision.why = decision.expected + ", and products of several loads at once are not tried";
+    }
+    return decision;
+  });
+}
+
+template <std::floating_point T>
+MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, Progress& progress, Record& record) {
+  MadeOperators<T> made;
+  made.op = resolved.solver.op;
+  std::optional<MatrixRows<T>> rows;
+  bool with_rival = false;
+  if (is_automatic(made.op)) {
+    progress.step("predicting what operators take");
+    const Expectation expected =
+        timed(record.seconds.assembly, [&] { return expect<T>(resolved, problem, record.device, rows); });
+    record.machine.copy_bandwidth = expected.rates.copy_bandwidth;
+    record.remarks.insert(record.remarks.end(), expected.rates.remarks.begin(), expected.rates.remarks.end());
+    const OperatorDecision decision = decide_for(resolved, problem, record.device, expected);
+    made.op = expected.predictions[decision.first].op;
+    made.op.place = resolved.solver.op.place;
+    record.why = decision.why;
+    if (decision.rival) {
+      made.rival_op = expected.predictions[*decision.rival].op;
+      made.rival_op.place = made.op.place;
+      with_rival = true;
+      const MemoryEstimate first = need_of<T>(resolved, problem, record.device, made.op, rows),
+                           rival = need_of<T>(resolved, problem, record.device, made.rival_op, rows);
+      if (!both_fit(first, rival)) {
+        with_rival = false;
+        record.why = decision.expected + ", and there is no memory to try both";
+      }
+    }
+  }
+  record.op = made.op;
+  progress.step("estimating the memory");
+  record.memory =
+      timed(record.seconds.assembly, [&] { return need_of<T>(resolved, problem, record.device, made.op, rows); });
+  require_memory(record.memory, fmt::format("operator '{}'", made.op.name));
+  std::vector<const OperatorDescription*> makers{&row_of(made.op)};
+  if (with_rival) makers.push_back(&row_of(made.rival_op));
+  operators::ElementMatrices element_matrices;
+  operators::Ingredients<T> ingredients =
+      assemble_for<T>(makers, problem, rows, element_matrices, progress, record);
+  ingredients.reserved_bytes = record.memory.reserved_bytes;
+  const auto make = [&](const OperatorChoice& op) {
+    progress.step(fmt::format("making {}", op.name));
+    return placed(op.place, [&] {
+      return timed(record.seconds.conversion, [&] { return row_of(op).make(ingredients, op.options); });
+    });
+  };
+  made.a = make(made.op);
+  if (with_rival) made.rival = make(made.rival_op);
+  return made;
+}
+
+template MemoryEstimate need_of(const Case&, const Problem&, Device, const OperatorChoice&,
+                                std::optional<MatrixRows<double>>&);
+template MemoryEstimate need_of(const Case&, const Problem&, Device, const OperatorChoice&,
+                                std::optional<MatrixRows<float>>&);
+template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<double>>&);
+template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<float>>&);
+template MadeOperators<double> make_operators(const Case&, const Problem&, Progress&, Record&);
+template MadeOperators<float> make_operators(const Case&, const Problem&, Progress&, Record&);
+
+}  // namespace femcg::solver

@@ -1,0 +1,71 @@
+#pragma once
+
+// The operator of a run: the one that is named, or what `operator: auto` takes; from the estimate of its memory to
+// where it can multiply.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "operators/sparse/csr_matrix.hpp"
+#include "solver/case/case.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/progress.hpp"
+#include "solver/messages/sentence.hpp"
+#include "solver/prediction/choice.hpp"
+#include "solver/problem/problem.hpp"
+#include "solver/problem/setup.hpp"
+#include "solver/records/record.hpp"
+
+namespace femcg::solver {
+
+/// Does what may find that an option does not fit the problem, and says so at the place of that option.
+template <class Work>
+auto placed(const Place& place, Work work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    if (!is_refusal(error)) throw;
+    throw InputError(at_place(place, error.what()));
+  }
+}
+
+/// What the loads of a case take each: the load of all dofs and of the unknowns, the boundary values and the solution.
+std::int64_t bytes_of_loads(std::size_t loads, const mesh::FunctionSpace& space);
+
+MemoryUser user_of(const Case& resolved, const Problem& problem, operators::Device device, const OperatorChoice& op);
+
+/// Throws InputError where the operator's options, or the loop, are not to be had for the problem. The rows of the
+/// matrix are counted where the operator needs one and they are not there.
+template <std::floating_point T>
+MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device, const OperatorChoice& op,
+                       std::optional<operators::MatrixRows<T>>& rows);
+
+/// What every operator of a device is expected to take for a case.
+struct Expectation {
+  Rates rates;
+  std::vector<Prediction> predictions;
+};
+template <std::floating_point T>
+Expectation expect(const Case& resolved, const Problem& problem, operators::Device device,
+                   std::optional<operators::MatrixRows<T>>& rows);
+
+/// The decision of auto, with a rival only where the loads are solved one after the other.
+OperatorDecision decide_for(const Case& resolved, const Problem& problem, operators::Device device,
+                            const Expectation& expected);
+
+/// The operator, and beside it a rival where their products are to decide.
+template <std::floating_point T>
+struct MadeOperators {
+  OperatorChoice op;
+  std::unique_ptr<operators::Operator<T>> a;
+  OperatorChoice rival_op;
+  std::unique_ptr<operators::Operator<T>> rival;
+};
+
+/// Makes them on the record's device, and gives back what they were made from; the record gets memory, times and, for
+/// auto, why. Throws operators::OutOfMemory before anything large is allocated where the operator would not fit.
+template <std::floating_point T>
+MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, Progress& progress, Record& record);
+
+}  // namespace femcg::solver

@@ -1,0 +1,336 @@
+// What operators are expected to take, and what auto makes of that.
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "operators/backend/memory.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/prediction/bandwidth_model.hpp"
+#include "solver/prediction/choice.hpp"
+#include "solver/prediction/input_bytes.hpp"
+#include "solver/prediction/prediction.hpp"
+#include "tests/forms.hpp"
+
+using namespace femcg;
+using namespace femcg::solver;
+namespace tests = femcg::tests;
+using mesh::CellShape;
+using operators::CsrMatrix;
+using operators::Device;
+using operators::MatrixRows;
+
+namespace {
+
+constexpr double gigabyte = 1e9;
+
+/// A machine whose speeds are round numbers.
+Rates round_rates(Device device = Device::host) {
+  Rates rates;
+  rates.device = device;
+  rates.threads = 2;
+  rates.copy_bandwidth = device == Device::host ? 20 * gigabyte : 4230 * gigabyte;
+  if (device == Device::host) {
+    rates.reads = {{1 << 20, 40 * gigabyte}, {64 << 20, 20 * gigabyte}};
+    rates.flops = 20 * gigabyte;
+  }
+  return rates;
+}
+
+Situation situation(const operators::BilinearForm* form, Device device = Device::host) {
+  Situation of;
+  of.device = device;
+  of.form = form;
+  of.preconditioner = find_preconditioner("jacobi");
+  of.iterations = 100;
+  of.available = [](Device) { return std::int64_t{1} << 40; };
+  return of;
+}
+
+/// A matrix of rows of these lengths, on and behind the diagonal, with ones.
+CsrMatrix<double> rows_of(const std::vector<std::int32_t>& lengths) {
+  CsrMatrix<double> matrix;
+  matrix.rows = static_cast<std::int32_t>(lengths.size());
+  matrix.row_offsets = operators::Vector<std::int64_t>(matrix.rows + std::int64_t{1});
+  matrix.row_offsets[0] = 0;
+  for (std::int32_t row = 0; row < matrix.rows; ++row)
+    matrix.row_offsets[row + 1] = matrix.row_offsets[row] + lengths[static_cast<std::size_t>(row)];
+  matrix.columns = operators::Vector<std::int32_t>(matrix.row_offsets[matrix.rows]);
+  matrix.values = operators::Vector<double>(matrix.row_offsets[matrix.rows]);
+  operators::fill(matrix.values, 1.0);
+  for (std::int32_t row = 0; row < matrix.rows; ++row)
+    for (std::int64_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k)
+      matrix.columns[k] = static_cast<std::int32_t>((row + k - matrix.row_offsets[row]) % matrix.rows);
+  return matrix;
+}
+
+const Prediction& of(const std::string& name, const std::vector<Prediction>& all) {
+  const auto found = std::ranges::find_if(all, [&](const Prediction& each) { return each.op.name == name; });
+  REQUIRE(found != all.end());
+  return *found;
+}
+
+Prediction made_up(const std::string& name, double iteration, double loops, double conversion = 0,
+                   double assembly = 0) {
+  Prediction prediction;
+  prediction.op.name = name;
+  prediction.product = prediction.iteration = iteration;
+  prediction.loops = loops;
+  prediction.conversion = conversion;
+  prediction.assembly = assembly;
+  return prediction;
+}
+
+}  // namespace
+
+TEST_CASE("bandwidths between measured sizes are on a line over the logarithm") {
+  const Rates rates = round_rates();
+  CHECK(rates.reading(1000) == doctest::Approx(40 * gigabyte));
+  CHECK(rates.reading(1 << 20) == doctest::Approx(40 * gigabyte));
+  CHECK(rates.reading(8 << 20) == doctest::Approx(30 * gigabyte));  // 3 of 6 doublings
+  CHECK(rates.reading(1e12) == doctest::Approx(20 * gigabyte));
+  CHECK(round_rates(Device::cuda).reading(1000) == doctest::Approx(4230 * gigabyte));
+}
+
+TEST_CASE("x comes from memory once where neighbours are near, and once a block where they are far") {
+  constexpr std::int32_t n = 1 << 14;
+  const auto matrix = [](std::int32_t shift) {
+    CsrMatrix<double> made = rows_of(std::vector<std::int32_t>(n, 2));
+    for (std::int32_t row = 0; row < n; ++row) made.columns[2 * row + 1] = (row + shift) % n;
+    return made;
+  };
+  const CsrMatrix<double> near = matrix(8), far = matrix(n / 2);
+  const double x = 8.0 * n;
+  // Half of the cache holds a sixteenth of what goes by: sixteen blocks. A block of the near rows reads on into the
+  // next by one line of 64 bytes.
+  const auto bytes = [&](const CsrMatrix<double>& of, double cache) {
+    return locality(of.row_offsets.span(), of.columns.span(), 8, 2 * x, cache).input_bytes;
+  };
+  CHECK(bytes(near, x / 4) == x + 16 * 64);
+  CHECK(bytes(far, x / 4) == 2 * x);
+  CHECK(bytes(far, 2 * x) == x);  // all of x stays
+  CHECK(locality(near.row_offsets.span(), near.columns.span(), 8, x, x).narrow);
+  CsrMatrix<double> wide = rows_of(std::vector<std::int32_t>(40000, 2));
+  wide.columns[1] = 39999;
+  CHECK_FALSE(locality(wide.row_offsets.span(), wide.columns.span(), 8, x, x).narrow);
+}
+
+TEST_CASE("a GPU fetches whole groups of 64 bytes of ELLPACK-R") {
+  std::vector<std::int64_t> offsets(33);
+  for (std::int64_t row = 0; row <= 32; ++row) offsets[static_cast<std::size_t>(row)] = 5 * row;
+  CHECK(fetched_by_ellpack_r(offsets, 8) == 32 * 5 * 12 + 4 * 32);  // even rows: nothing more
+  for (std::size_t row = 1; row <= 32; ++row) offsets[row] += 4;    // the first has 9
+  // Eight neighbours share a group of values, sixteen one of columns.
+  CHECK(fetched_by_ellpack_r(offsets, 8) == 32 * 5 * 12 + 4 * 32 + 8 * 4 * 8 + 16 * 4 * 4);
+}
+
+TEST_CASE("twice the bytes over twice the bandwidth take as long") {
+  const CsrMatrix<double> matrix = rows_of(std::vector<std::int32_t>(1 << 20, 9));
+  const auto seconds = [&](const Rates& rates, const char* name) {
+    const BandwidthModel model(rates);
+    return of(name, predict<double>(situation(nullptr, rates.device), {{name, {}, {}}}, nullptr, &matrix, model, rates))
+        .product;
+  };
+  Rates gpu = round_rates(Device::cuda), twice = gpu;
+  twice.copy_bandwidth *= 2;
+  for (const char* name : {"csr", "sell"}) {
+    // On a GPU the latency stays.
+    CHECK(seconds(twice, name) - 5e-6 == doctest::Approx((seconds(gpu, name) - 5e-6) / 2));
+    // As the copies of an H200 would have it, but for what the operator loses.
+    const double least = (9 * 12 + 20) * 1048576.0 / gpu.copy_bandwidth;
+    CHECK(seconds(gpu, name) > 0.7 * least);
+    CHECK(seconds(gpu, name) < 2 * least);
+  }
+}
+
+TEST_CASE("a single long row makes ellpack hopeless, and auto never takes it") {
+  std::vector<std::int32_t> lengths(400000, 3);
+  lengths[7] = 60;
+  const CsrMatrix<double> matrix = rows_of(lengths);
+  for (const Device device : {Device::host, Device::cuda}) {
+    const Rates rates = round_rates(device);
+    const BandwidthModel model(rates);
+    const auto all =
+        predict<double>(situation(nullptr, device), {{"ellpack", {}, {}}, {"csr", {}, {}}, {"sell", {}, {}}}, nullptr,
+                        &matrix, model, rates);
+    if (of("ellpack", all).possible()) CHECK(of("ellpack", all).product > 2 * of("csr", all).product);
+    const OperatorDecision decision = decide(all);
+    CHECK(all[decision.first].op.name != "ellpack");
+    if (decision.rival) CHECK(all[*decision.rival].op.name != "ellpack");
+  }
+  lengths[7] = 300000;  // more padding than it takes at all
+  const CsrMatrix<double> arrow = rows_of(lengths);
+  const Rates rates = round_rates();
+  const auto all = predict<double>(situation(nullptr), {{"ellpack", {}, {}}, {"csr", {}, {}}}, nullptr, &arrow,
+                                   BandwidthModel(rates), rates);
+  CHECK_FALSE(of("ellpack", all).possible());
+  CHECK(of("ellpack", all).not_possible.find("sell") != std::string::npos);
+  CHECK(decide(all).why.starts_with("csr is the only operator that can be had"));
+}
+
+TEST_CASE("where memory is too small for a matrix, auto takes what needs none, and says what was lacking") {
+  const auto small = tests::make_form(CellShape::hexahedron, 3, {6, 6, 6});
+  const Rates rates = round_rates();
+  const BandwidthModel model(rates);
+  const MatrixRows<double> rows(small.form);
+  const auto need = [&](const char* name) {
+    const operators::Options none;
+    const MemoryUser user{operators::find_operator(name), &none, Device::host, find_preconditioner("jacobi")};
+    const bool assembled = user.row->needs == operators::Needs::matrix;
+    return need_of_run<double>(user, small.form, assembled ? &rows : nullptr).host_bytes;
+  };
+  REQUIRE(need("matrix-free") < need("csr") / 2);
+  Situation of_little = situation(&small.form);
+  of_little.available = [bytes = need("matrix-free") + 1000](Device) { return bytes; };
+  const auto all = predict<double>(of_little, all_operators_of(Device::host), &rows, nullptr, model, rates);
+  CHECK_FALSE(of("csr", all).possible());
+  const OperatorDecision decision = decide(all);
+  CHECK(all[decision.first].op.name == "matrix-free");
+  CHECK(decision.why.find("it needs about ") != std::string::npos);
+  CHECK(decision.why.find("free") != std::string::npos);
+  of_little.available = [](Device) { return std::int64_t{1000}; };
+  const auto none = predict<double>(of_little, all_operators_of(Device::host), &rows, nullptr, model, rates);
+  CHECK_THROWS_AS(decide(none), InputError);
+}
+
+TEST_CASE("a matrix is not even counted where that alone takes longer than the answer") {
+  const auto small = tests::make_form(CellShape::hexahedron, 4, {4, 4, 4});
+  Situation few = situation(&small.form);
+  few.iterations = 1;
+  const Rates rates = round_rates();
+  const std::vector<Prediction> fast{made_up("matrix-free", 1e-6, 1)}, slow{made_up("matrix-free", 100, 1)};
+  CHECK_FALSE(may_assemble(few, 8, fast, rates));
+  CHECK(may_assemble(few, 8, slow, rates));
+  CHECK(may_assemble(few, 8, {}, rates));
+}
+
+TEST_CASE("the rival is whoever may gain more than making it costs") {
+  // 1000 iterations of a second, or of 1.1 s: were the model wrong by 15%, 43 s could be gained.
+  const double gain = 1000 * (1 - 1.1 / 1.15), tried = 4 * 1.1;
+  const auto rival = [&](double conversion) {
+    return decide({made_up("a", 1, 1000), made_up("b", 1.1, 1000, conversion), made_up("c", 2, 1000)});
+  };
+  CHECK(rival(gain - tried - 1).rival == std::size_t{1});
+  CHECK(rival(0).first == 0);
+  const OperatorDecision alone = rival(gain - tried + 1);
+  CHECK_FALSE(alone.rival);
+  CHECK(alone.why.find("longer than it can gain") != std::string::npos);
+  CHECK(alone.why.starts_with("a is expected to take "));
+  // Further than 15% nobody looks.
+  const OperatorDecision far = decide({made_up("a", 1, 1000), made_up("b", 1.16, 1000)});
+  CHECK_FALSE(far.rival);
+  CHECK(far.why.find("(16% more)") != std::string::npos);
+  CHECK(far.why.find("gain") == std::string::npos);
+  // What is expected first need not be first in the list; set-up counts.
+  CHECK(decide({made_up("a", 1, 10, 0, 100), made_up("b", 2, 10)}).first == 1);
+  CHECK(decide({made_up("a", 1, 1000, 0, 100), made_up("b", 2, 1000)}).first == 0);
+  CHECK_THROWS_AS(decide({}), InputError);
+}
+
+TEST_CASE("products decide, and a tie is called a tie") {
+  const ProductVerdict won = judge("csr", 1.0, "sell", 0.9);
+  CHECK(won.rival);
+  CHECK(won.why.find("sell takes the place") != std::string::npos);
+  const ProductVerdict lost = judge("csr", 1.0, "sell", 1.2);
+  CHECK_FALSE(lost.rival);
+  CHECK_FALSE(lost.tie);
+  for (const double near : {0.97, 1.0, 1.03}) {
+    const ProductVerdict tie = judge("csr", 1.0, "sell", near);
+    CHECK(tie.tie);
+    CHECK_FALSE(tie.rival);
+    CHECK(tie.why.find("a tie, and csr stays") != std::string::npos);
+  }
+}
+
+TEST_CASE("regret is the time that auto's choice loses against the best that was measured") {
+  const std::vector<Prediction> expected{made_up("a", 1, 100), made_up("b", 1.05, 100), made_up("c", 3, 100)};
+  // b's products are faster, so it takes a's place: 20 + 100 x 0.9 = 110 s, where c had taken 100.
+  const std::vector<Measured> measured{{"a", 1.0, 10, 1.0}, {"b", 0.8, 20, 0.9}, {"c", 0.7, 20, 0.8}};
+  const auto regret = regret_of_auto(expected, measured);
+  REQUIRE(regret);
+  CHECK(regret->chosen == 1);
+  CHECK(regret->best == 2);
+  CHECK(regret->of_solution);
+  CHECK(regret->regret == doctest::Approx(0.1));
+  // Of products where CG was not timed.
+  const auto of_products = regret_of_auto(expected, {{"a", 1.0, 10, 0}, {"b", 1.0, 20, 0}, {"c", 0.5, 20, 0}});
+  REQUIRE(of_products);
+  CHECK(of_products->chosen == 0);
+  CHECK_FALSE(of_products->of_solution);
+  CHECK(of_products->regret == doctest::Approx(1));
+  CHECK_FALSE(regret_of_auto({expected[0]}, {measured[0]}));
+}
+
+TEST_CASE("what is too small for a GPU stays on the processor, and a sentence says so") {
+  CHECK(why_on_host(1.0, 0.1, 0.25).empty());
+  CHECK(why_on_host(0.3, 0.1, 0.25).find("too small to gain from the GPU") != std::string::npos);
+}
+
+TEST_CASE("the rule for iterations is that of CG on the unit square, within 40%") {
+  for (const CellShape shape : {CellShape::quadrilateral, CellShape::triangle})
+    for (const int degree : {1, 2, 4}) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(degree);
+      tests::SmallForm small;
+      small.mesh = std::make_unique<mesh::Mesh>(mesh::make_box({shape, {48 / degree, 48 / degree, 1}, {1, 1, 1}, 0}));
+      small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, degree);
+      small.form.space = small.space.get();
+      small.form.quadrature = degree + 1;
+      small.form.diffusion = [](std::int32_t, std::span<const double>, std::span<double> values) {
+        std::ranges::fill(values, 1.0);
+      };
+      small.form.constant_diffusion = [](std::int32_t) { return std::optional(1.0); };
+      // u = 0 all round.
+      small.form.unknown_of_dof.assign(static_cast<std::size_t>(small.space->dof_count()), -1);
+      const std::vector<double> points = small.space->dof_points();
+      for (std::size_t dof = 0; dof < small.form.unknown_of_dof.size(); ++dof) {
+        const double x = points[2 * dof], y = points[2 * dof + 1];
+        if (x > 1e-9 && x < 1 - 1e-9 && y > 1e-9 && y < 1 - 1e-9)
+          small.form.unknown_of_dof[dof] = small.form.unknowns++;
+      }
+      operators::Ingredients<double> from;
+      from.form = &small.form;
+      const auto a = operators::find_operator("matrix-free")->make<double>(from, {});
+      const auto jacobi = make_preconditioner("jacobi", *a);
+      operators::Vector<double> b(a->size());
+      operators::fill(b, 1.0);
+      CgOptions<double> options;
+      options.preconditioner = jacobi.get();
+      std::vector<double> x;
+      const auto taken = static_cast<double>(conjugate_gradients(*a, b, x, options).iterations);
+      CHECK(expected_iterations(small.form, 1e-8, 10000) == doctest::Approx(taken).epsilon(0.4));
+      CHECK(expected_iterations(small.form, 1e-4, 10000) < 0.6 * expected_iterations(small.form, 1e-8, 10000));
+      CHECK(expected_iterations(small.form, 1e-8, 7) == 7);
+    }
+}
+
+TEST_CASE("every operator of either device is predicted, more with more right-hand sides") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (const int degree : {1, 3})
+      for (const Device device : {Device::host, Device::cuda}) {
+        const bool flat = mesh::dimension(shape) == 2;
+        const auto small = tests::make_form(shape, degree, flat ? std::array{20, 20, 1} : std::array{5, 5, 5});
+        const Rates rates = round_rates(device);
+        const MatrixRows<double> rows(small.form);
+        Situation situation_of_many = situation(&small.form, device);
+        const auto one =
+            predict<double>(situation_of_many, all_operators_of(device), &rows, nullptr, BandwidthModel(rates), rates);
+        situation_of_many.systems = 8;
+        situation_of_many.method = CgMethod::batched;
+        const auto eight =
+            predict<double>(situation_of_many, all_operators_of(device), &rows, nullptr, BandwidthModel(rates), rates);
+        REQUIRE(one.size() == all_operators_of(device).size());
+        for (std::size_t i = 0; i < one.size(); ++i) {
+          CAPTURE(one[i].op.name);
+          CAPTURE(one[i].not_possible);
+          CHECK(one[i].possible());
+          CHECK(one[i].product > 0);
+          CHECK(one[i].iteration > 0);
+          CHECK(std::isfinite(one[i].seconds()));
+          CHECK(eight[i].product >= one[i].product);
+          CHECK(eight[i].product <= 8.001 * one[i].product);
+        }
+      }
+}
