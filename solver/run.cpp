@@ -270,26 +270,40 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
   files.put_in_place();
 }
 
+/// Has a problem that is too small to gain from the GPU stay on the processor. One sentence where it does, else empty.
+std::string leave_gpu(const Case& resolved, const Problem& problem, operators::Device& device) {
+  if (device != operators::Device::cuda || !has_gpu()) return "";
+  std::string why = resolved.solver.precision == Precision::double_ ? why_on_host<double>(resolved, problem)
+                                                                    : why_on_host<float>(resolved, problem);
+  if (!why.empty()) device = operators::Device::host;
+  return why;
+}
+
 /// What memory a run needs, and what operators are expected to take, as comments.
 template <std::floating_point T>
 std::string expectation(const Case& resolved, const Problem& problem, operators::Device device) {
-  std::optional<operators::MatrixRows<T>> rows;
-  const Expectation expected = expect<T>(resolved, problem, device, rows);
   OperatorChoice op = resolved.solver.op;
-  std::string automatic;
-  if (is_automatic(op)) {
-    const OperatorDecision decision = decide_for(resolved, problem, device, expected);
-    op = expected.predictions[decision.first].op;
-    op.place = resolved.solver.op.place;
-    automatic = fmt::format(
-        "# operator auto: {}\n",
-        !decision.rival ? decision.why : fmt::format("{}; products of both within CG decide", decision.expected));
+  const bool known = device == operators::Device::host || has_gpu();  // a GPU that is insisted on may be elsewhere
+  if (!known && is_automatic(op)) return "# operator auto: decided where the GPU is\n";
+  std::optional<operators::MatrixRows<T>> rows;
+  std::string expected;
+  if (known) {
+    const Expectation all = expect<T>(resolved, problem, device, rows);
+    expected = "# What operators are expected to take, by the bandwidth model:\n" + to_text(all.predictions, "#   ");
+    if (is_automatic(op)) {
+      const OperatorDecision decision = decide_for(resolved, problem, device, all);
+      op = all.predictions[decision.first].op;
+      op.place = resolved.solver.op.place;
+      expected +=
+          fmt::format("# operator auto: {}\n",
+                      !decision.rival ? decision.why
+                                      : fmt::format("{}; products of {} and {} within CG decide", decision.expected,
+                                                    op.name, all.predictions[*decision.rival].op.name));
+    }
   }
   const MemoryEstimate need = need_of<T>(resolved, problem, device, op, rows);
-  return fmt::format("# Memory that femcg run needs beside the mesh{}:\n",
-                     automatic.empty() ? "" : ", with " + op.name) +
-         to_text(need, "#   ") + "# What operators are expected to take, by the bandwidth model:\n" +
-         to_text(expected.predictions, "#   ") + automatic;
+  const std::string with = is_automatic(resolved.solver.op) ? ", with " + op.name : "";
+  return fmt::format("# Memory that femcg run needs beside the mesh{}:\n", with) + to_text(need, "#   ") + expected;
 }
 
 }  // namespace
@@ -320,6 +334,8 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   require_memory_of_loads(resolved.problem, space);
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
+  record.why_device = leave_gpu(resolved, problem, record.device);
+  if (!record.why_device.empty()) record.machine.device = device_name(record.device);
   SolutionFile file(resolved, problem);
   prepare_directory(resolved.output.directory,
                     {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu", "result.json"});
@@ -358,7 +374,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
 
 std::string check(const Case& resolved, const Console& console) {
   Progress progress(console.progress);
-  const operators::Device device = choose_device(resolved, resolved.solver.op);
+  operators::Device device = choose_device(resolved, resolved.solver.op);
   progress.step("meshing");
   const mesh::Mesh mesh = make_mesh(resolved);
   const mesh::FunctionSpace space = make_space(resolved, mesh);
@@ -369,13 +385,14 @@ std::string check(const Case& resolved, const Console& console) {
   if (resolved.problem.exact) interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
   SolutionFile(resolved, problem);
   progress.step("estimating the memory");
+  const std::string why_device = leave_gpu(resolved, problem, device);
   const std::string expected = resolved.solver.precision == Precision::double_
                                    ? expectation<double>(resolved, problem, device)
                                    : expectation<float>(resolved, problem, device);
   progress.clear();
   for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
     for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);
-  return expected;
+  return expected + (why_device.empty() ? "" : "# device auto: " + why_device + "\n");
 }
 
 }  // namespace femcg::solver

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
@@ -131,6 +133,33 @@ OperatorDecision decide_for(const Case& resolved, const Problem& problem, Device
 }
 
 template <std::floating_point T>
+std::string why_on_host(const Case& resolved, const Problem& problem) {
+  constexpr std::int32_t most_unknowns = 1 << 19;  // more keep a processor busy for longer than a GPU takes to start
+  const SolverChoice& solver = resolved.solver;
+  if (solver.device != "auto" || solver.loop == CgLoop::resident || problem.form().unknowns > most_unknowns) return "";
+  if (!is_automatic(solver.op) && !row_of(solver.op).host()) return "";
+  std::optional<MatrixRows<T>> rows;
+  const auto least = [&](Device device) {
+    const Rates rates = rates_of(device);
+    const BandwidthModel model(rates);
+    const Situation of = situation_of(resolved, problem, device);
+    std::vector<Prediction> predictions;
+    if (is_automatic(solver.op)) {
+      predictions = predict_all<T>(of, model, rates, rows);
+    } else {
+      if (row_of(solver.op).needs == Needs::matrix && !rows) rows.emplace(problem.form());
+      predictions = predict<T>(of, {solver.op}, rows ? &*rows : nullptr, nullptr, model, rates);
+    }
+    double seconds = std::numeric_limits<double>::infinity();
+    for (const Prediction& each : predictions)
+      if (each.possible()) seconds = std::min(seconds, each.seconds());
+    return seconds;
+  };
+  const double on_host = least(Device::host), on_gpu = least(Device::cuda);
+  return std::isfinite(on_host) ? why_on_host(on_host, on_gpu, gpu_start_up) : "";
+}
+
+template <std::floating_point T>
 MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, Progress& progress, Record& record) {
   MadeOperators<T> made;
   made.op = resolved.solver.op;
@@ -186,6 +215,8 @@ template MemoryEstimate need_of(const Case&, const Problem&, Device, const Opera
                                 std::optional<MatrixRows<float>>&);
 template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<double>>&);
 template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<float>>&);
+template std::string why_on_host<double>(const Case&, const Problem&);
+template std::string why_on_host<float>(const Case&, const Problem&);
 template MadeOperators<double> make_operators(const Case&, const Problem&, Progress&, Record&);
 template MadeOperators<float> make_operators(const Case&, const Problem&, Progress&, Record&);
 

@@ -54,6 +54,11 @@ Expectation expect(const Case& resolved, const Problem& problem, operators::Devi
 OperatorDecision decide_for(const Case& resolved, const Problem& problem, operators::Device device,
                             const Expectation& expected);
 
+/// Why a case that may run on either device is left to the processor although there is a GPU (`device: auto`); empty
+/// where it is not. Only problems are looked at that are small enough for that to be in question.
+template <std::floating_point T>
+std::string why_on_host(const Case& resolved, const Problem& problem);
+
 /// The operator, and beside it a rival where their products are to decide.
 template <std::floating_point T>
 struct MadeOperators {

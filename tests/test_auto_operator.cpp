@@ -285,3 +285,48 @@ TEST_CASE("without a place to keep speeds the run goes on, with one sentence") {
     CHECK(contains(run.out, "converged"));
   }
 }
+
+TEST_CASE("compare says below its table what auto would take, and its regret by what was measured") {
+  const tests::Result run = shell("$femcg compare" + square +
+                                  "--operators csr,sell,matrix-free --iterations 5 --repetitions 2 > table; s=$?; "
+                                  "cat table; cat made/compare.json >&2; exit $s");
+  REQUIRE(run.status == 0);
+  CHECK(contains(run.out, "\n  auto takes "));
+  const auto records = nlohmann::json::parse(run.err);
+  REQUIRE(records.size() == 3);
+  const nlohmann::json* chosen = nullptr;
+  double iterations = 0;
+  for (const auto& record : records) {
+    CHECK(record["comparison"]["predicted_product_seconds"] > 0);
+    CHECK(record["comparison"]["predicted_iteration_seconds"] > 0);
+    if (!record["comparison"].contains("auto")) continue;
+    CHECK(chosen == nullptr);
+    chosen = &record;
+    iterations = record["comparison"]["auto"]["iterations"];
+    CHECK(record["comparison"]["auto"]["of"] == "solution");
+  }
+  REQUIRE(chosen != nullptr);
+  const auto seconds = [&](const nlohmann::json& record) {
+    return record["seconds"]["assembly"].get<double>() + record["seconds"]["conversion"].get<double>() +
+           iterations / record["solve"]["iterations_per_second"].get<double>();
+  };
+  double best = seconds(*chosen);
+  for (const auto& record : records) best = std::min(best, seconds(record));
+  CHECK((*chosen)["comparison"]["auto"]["regret"].get<double>() ==
+        doctest::Approx(seconds(*chosen) / best - 1).epsilon(1e-6));
+  const tests::Result matrix =
+      tests::program_run("matrix $matrices/laplace.mtx --device cpu --iterations 5 --repetitions 2 --output made");
+  CHECK(matrix.status == 0);
+  CHECK(contains(matrix.out, "\n  auto takes "));
+}
+
+TEST_CASE("without a GPU device: auto is no reason for words" * tests::needs_no_gpu()) {
+  const tests::Result run =
+      shell("$femcg run $cases/minimal.yaml --set equation.source=1 && cat results/minimal/result.json");
+  CHECK(run.status == 0);
+  CHECK_FALSE(contains(run.out, "device auto"));
+  CHECK_FALSE(contains(run.out, "GPU"));
+  const tests::Result check = tests::program_run("check $cases/minimal.yaml --device cuda");
+  CHECK(check.status == 0);
+  CHECK(contains(check.out, "# operator auto: decided where the GPU is\n"));
+}

@@ -90,6 +90,13 @@ ordered_json operator_json(const Record& r) {
   return json;
 }
 
+ordered_json machine_json(const Record& r) {
+  ordered_json json{{"processor", r.machine.processor}, {"threads", r.machine.threads}, {"device", r.machine.device}};
+  if (!r.why_device.empty()) json.update({{"requested", "auto"}, {"why", r.why_device}});
+  json["copy_bandwidth"] = r.machine.copy_bandwidth;
+  return json;
+}
+
 ordered_json apply_json(const Record& r) {
   const double seconds = r.apply.median();
   const auto a_second = [&](std::int64_t count) { return seconds > 0 ? static_cast<double>(count) / seconds : 0.0; };
@@ -178,11 +185,7 @@ ordered_json to_json(const Record& r) {
                     {"title", r.title},
                     {"set", set},
                     {"started", r.started},
-                    {"machine",
-                     {{"processor", r.machine.processor},
-                      {"threads", r.machine.threads},
-                      {"device", r.machine.device},
-                      {"copy_bandwidth", r.machine.copy_bandwidth}}},
+                    {"machine", machine_json(r)},
                     {"problem", problem_json(r.problem)},
                     {"operator", operator_json(r)},
                     {"seconds",
