@@ -37,6 +37,7 @@ std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows
   std::optional<operators::MatrixRows<T>> counted;
   if (system.form != nullptr && std::ranges::any_of(chosen, needs_matrix)) counted.emplace(*system.form);
   const Rates rates = rates_of(device);
+  if (!rates.known()) return {};
   const BandwidthModel model(rates);
   if (system.form != nullptr) return predict<T>(of, chosen, counted ? &*counted : nullptr, nullptr, model, rates);
   if constexpr (std::is_same_v<T, double>) {
@@ -60,6 +61,7 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, P
     const std::vector<Prediction> predictions = precision == Precision::double_
                                                     ? predictions_of<double>(timed, system, device, tolerance)
                                                     : predictions_of<float>(timed, system, device, tolerance);
+    if (predictions.empty()) continue;
     std::vector<Measured> measured;
     for (std::size_t i = 0; i < timed.size(); ++i) {
       const Record& record = timed[i]->record;

@@ -108,6 +108,7 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
                 const System& system, Precision precision, const PredictChoice& choice, Progress& progress,
                 const StopRequested& stop) {
   const Rates rates = rates_of(of.device);
+  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
   const BandwidthModel model(rates);
   const std::vector<OperatorChoice> chosen = operators_of(choice, of.device);
   std::optional<operators::MatrixRows<T>> rows;

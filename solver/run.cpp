@@ -292,7 +292,7 @@ std::string expectation(const Case& resolved, const Problem& problem, operators:
     expected = "# What operators are expected to take, by the bandwidth model:\n" + to_text(all.predictions, "#   ");
     if (is_automatic(op)) {
       const OperatorDecision decision = decide_for(resolved, problem, device, all);
-      op = all.predictions[decision.first].op;
+      op = decision.named;
       op.place = resolved.solver.op.place;
       expected +=
           fmt::format("# operator auto: {}\n",
@@ -355,7 +355,8 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
     progress.step("measuring the copy bandwidth");
     const CopyBandwidth copies = copy_bandwidth_of(record.device);
     record.machine.copy_bandwidth = copies.bytes_per_second;
-    if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
+    if (!copies.remark.empty() && std::ranges::find(record.remarks, copies.remark) == record.remarks.end())
+      record.remarks.push_back(copies.remark);
   }
   if (record.footprint.link_bytes > 0) {
     const CopyBandwidth link = measure_link_bandwidth();

@@ -9,6 +9,7 @@
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/forms/element_matrices.hpp"
+#include "solver/case/case_keys.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
 
 namespace femcg::solver {
@@ -114,6 +115,7 @@ MemoryEstimate need_of(const Case& resolved, const Problem& problem, Device devi
 template <std::floating_point T>
 Expectation expect(const Case& resolved, const Problem& problem, Device device, std::optional<MatrixRows<T>>& rows) {
   Expectation expected{rates_of(device), {}};
+  if (!expected.rates.known()) return expected;
   const BandwidthModel model(expected.rates);
   expected.predictions = predict_all<T>(situation_of(resolved, problem, device), model, expected.rates, rows);
   return expected;
@@ -122,8 +124,11 @@ Expectation expect(const Case& resolved, const Problem& problem, Device device, 
 OperatorDecision decide_for(const Case& resolved, const Problem& problem, Device device, const Expectation& expected) {
   const Place& place = resolved.solver.op.place;
   return placed(place, [&] {
+    if (!expected.rates.known())
+      return OperatorDecision{.named = {std::string(operator_of_options), {}, place},
+                              .why = "csr stands for any, since the machine's speeds could not be measured"};
     OperatorDecision decision = decide(expected.predictions);
-    const MemoryUser user = user_of(resolved, problem, device, expected.predictions[decision.first].op);
+    const MemoryUser user = user_of(resolved, problem, device, decision.named);
     if (decision.rival && user.takes_all(problem.form().unknowns)) {
       decision.rival.reset();
       decision.why = decision.expected + ", and products of several loads at once are not tried";
@@ -141,6 +146,7 @@ std::string why_on_host(const Case& resolved, const Problem& problem) {
   std::optional<MatrixRows<T>> rows;
   const auto least = [&](Device device) {
     const Rates rates = rates_of(device);
+    if (!rates.known()) return std::numeric_limits<double>::infinity();
     const BandwidthModel model(rates);
     const Situation of = situation_of(resolved, problem, device);
     std::vector<Prediction> predictions;
@@ -168,11 +174,11 @@ MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, Pr
   if (is_automatic(made.op)) {
     progress.step("predicting what operators take");
     const Expectation expected =
-        timed(record.seconds.assembly, [&] { return expect<T>(resolved, problem, record.device, rows); });
+        timed(record.seconds.prediction, [&] { return expect<T>(resolved, problem, record.device, rows); });
     record.machine.copy_bandwidth = expected.rates.copy_bandwidth;
     record.remarks.insert(record.remarks.end(), expected.rates.remarks.begin(), expected.rates.remarks.end());
     const OperatorDecision decision = decide_for(resolved, problem, record.device, expected);
-    made.op = expected.predictions[decision.first].op;
+    made.op = decision.named;
     made.op.place = resolved.solver.op.place;
     record.why = decision.why;
     if (decision.rival) {

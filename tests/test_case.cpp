@@ -119,7 +119,7 @@ TEST_CASE("a minimal case has the defaults of the contract") {
   CHECK_FALSE(one.problem.exact);
   CHECK(one.mesh.cell_order == CellOrder::automatic);
   CHECK(one.problem.unknown_order == UnknownOrder::first_touch);
-  CHECK(one.solver.op.name == "csr");
+  CHECK(one.solver.op.name == "auto");
   CHECK(one.solver.preconditioner.name == "jacobi");
   CHECK(one.solver.precision == Precision::double_);
   CHECK(one.solver.device == "auto");

@@ -46,9 +46,10 @@ TEST_CASE("--version and --help go to standard output") {
 }
 
 TEST_CASE("a wrong command line is one line and status 2") {
-  check_refused("",
-                "a command is missing: run, compare, matrix, report, mesh, check, list, info, init, schema, completion "
-                "or manual");
+  check_refused(
+      "",
+      "a command is missing: run, compare, matrix, predict, report, mesh, check, list, info, init, schema, completion "
+      "or manual");
   check_refused("rnu case.yaml", "unknown command 'rnu'; did you mean 'run'?");
   check_refused("chek --operator csr", "unknown command 'chek'; did you mean 'check'?");
   check_refused("run", "a case file is missing");
@@ -127,7 +128,7 @@ TEST_CASE("run says by its status whether it converged") {
 }
 
 TEST_CASE("numbers that a precision cannot hold are blamed on it, not on the matrix") {
-  const std::string run = "run $cases/minimal.yaml --set equation.source=1 --set solver.precision=";
+  const std::string run = "run $cases/minimal.yaml --operator csr --set equation.source=1 --set solver.precision=";
   const std::string single = "solver.precision: single precision holds numbers from 1.2e-38 to 3.4e+38, and ";
   for (const char* diffusion : {"1e-60", "1e60", "1e-40", "1e38"})
     check_refused(run + "single --set equation.diffusion=" + diffusion,

@@ -267,7 +267,8 @@ TEST_CASE("what does not fit is one sentence before anything large is allocated"
 }
 
 TEST_CASE("check prints the estimate, run keeps it beside the peak") {
-  const std::string square = " $cases/minimal.yaml --device cpu --set degree=4 --set mesh.box.cells=[60,60] ";
+  const std::string square =
+      " $cases/minimal.yaml --device cpu --operator csr --set degree=4 --set mesh.box.cells=[60,60] ";
   const tests::Result check = tests::program_run("check" + square);
   CHECK(check.status == 0);
   for (const char* part : {"# Memory that femcg run needs", "#   element matrices ", "#   matrix of ",
@@ -291,7 +292,7 @@ TEST_CASE("a run that does not fit ends with status 3; in a comparison the next 
       "--set degree=4 --set quadrature=5 --set equation.source=1 ";
   constexpr double beside_program = 480 * megabyte;
   const std::string limit = fmt::format("ulimit -v {:.0f}\n", (addresses_of_program + beside_program) / 1024);
-  const tests::Result run = tests::shell(limit + "$femcg run" + cube);
+  const tests::Result run = tests::shell(limit + "$femcg run --operator csr" + cube);
   INFO(run.err);
   CHECK(run.status == 3);
   CHECK(tests::lines(run.err) == 1);

@@ -19,7 +19,8 @@ ProcessorTime processor_time();
 
 /// Whether `threads` threads received less than half of the time that they asked for. A thread that sleeps until others
 /// have done their part asks for none. Where the system does not tell how long threads were ready and did not run, they
-/// have been refused if they ran for less than half of the time and were interrupted again and again. A record then says solver::refused_time.
+/// have been refused if they ran for less than half of the time and were interrupted again and again. A record then
+/// says solver::refused_time.
 bool was_refused(const ProcessorTime& during, int threads);
 
 }  // namespace femcg::solver

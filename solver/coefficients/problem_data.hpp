@@ -38,8 +38,8 @@ struct ProblemData {
   Field source;     ///< f
   std::vector<BoundaryCondition> boundary;
   std::vector<LoadData> loads;  ///< none: one load, of source and boundary
-  std::optional<Field> exact;  ///< u, where it is known
-  int quadrature = 2;          ///< mesh::cell_quadrature's n
+  std::optional<Field> exact;   ///< u, where it is known
+  int quadrature = 2;           ///< mesh::cell_quadrature's n
   UnknownOrder unknown_order = UnknownOrder::first_touch;
 };
 

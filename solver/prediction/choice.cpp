@@ -47,7 +47,7 @@ OperatorDecision decide(const std::vector<Prediction>& predictions) {
   std::ranges::stable_sort(
       order, [&](std::size_t a, std::size_t b) { return predictions[a].seconds() < predictions[b].seconds(); });
   const Prediction& first = predictions[order[0]];
-  OperatorDecision decision{order[0], std::nullopt, "", ""};
+  OperatorDecision decision{.named = first.op, .first = order[0]};
   if (order.size() == 1) {
     decision.expected = first.op.name + " is the only operator that can be had";
     decision.why = decision.expected + lacking(predictions);

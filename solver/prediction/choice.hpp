@@ -10,10 +10,11 @@ namespace femcg::solver {
 
 /// What is made for `operator: auto`.
 struct OperatorDecision {
-  std::size_t first = 0;             ///< the place of the one that is expected to be there first
-  std::optional<std::size_t> rival;  ///< of another to be made beside it: the products decide
-  std::string expected;              ///< what the first is expected to take, and the next
-  std::string why;                   ///< one sentence, where there is no rival to wait for
+  OperatorChoice named = {};              ///< the one that is expected to be there first
+  std::size_t first = 0;                  ///< its place among the predictions
+  std::optional<std::size_t> rival = {};  ///< of another to be made beside it: the products decide
+  std::string expected = {};              ///< what the first is expected to take, and the next
+  std::string why = {};                   ///< one sentence, where there is no rival to wait for
 };
 
 /// The operator with the least expected time to solution. Where others are expected to take at most 15% more, the one

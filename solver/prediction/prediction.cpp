@@ -98,8 +98,9 @@ bool is_library(const OperatorDescription& row) { return row.name.starts_with("c
 double seconds_of_iteration(const Situation& of, const MemoryUser& user, double product, std::int64_t unknowns,
                             int word_bytes, bool resident, const Rates& rates) {
   constexpr double on_gpu_launches = 6e-6, resident_rows = 4e-6, resident_cells = 8e-6, of_product = 0.7;
-  const double at_once = user.takes_all() ? static_cast<double>(of.systems) : 1;
-  const double words = is_library(*user.row) ? 16 : user.takes_all() ? 11 : of.device == Device::host ? 10 : 9.5;
+  const bool together = user.takes_all(unknowns);
+  const double at_once = together ? static_cast<double>(of.systems) : 1;
+  const double words = is_library(*user.row) ? 16 : together ? 11 : of.device == Device::host ? 10 : 9.5;
   const double bytes = at_once * words * word_bytes * static_cast<double>(unknowns);
   const bool cells = user.row->needs != Needs::matrix;
   if (resident) {
@@ -182,6 +183,10 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
       made.not_possible = error.what();
       continue;
     }
+    if (need.in_chunks) {
+      made.not_possible = "its rows would come from the host with each product";
+      continue;
+    }
     made.stored_bytes = estimate.product.stored_bytes;
     made.not_possible = why_no_memory(of, need);
     if (!made.possible()) continue;
@@ -200,7 +205,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
                     .input_bytes = known->input_bytes,
                     .narrow = known->narrow};
     if (row.needs == Needs::matrix) product.row_offsets = offsets->row_offsets.span();
-    if (user.takes_all()) product.right_hand_sides = static_cast<int>(of.systems);
+    if (user.takes_all(product.unknowns())) product.right_hand_sides = static_cast<int>(of.systems);
     const auto seconds = model.seconds(product);
     if (!seconds) {
       made.not_possible = "the model knows nothing of it";
@@ -209,7 +214,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
     made.product = *seconds;
     made.iteration =
         seconds_of_iteration(of, user, *seconds, product.unknowns(), sizeof(T), need.loop_bytes > 0, rates);
-    made.loops = of.iterations * (user.takes_all() ? 1 : static_cast<double>(of.systems));
+    made.loops = of.iterations * (user.takes_all(product.unknowns()) ? 1 : static_cast<double>(of.systems));
     if (of.form != nullptr) made.assembly = seconds_of_assembly(made.needs, *of.form, rates.threads);
     made.conversion = seconds_of_conversion(row, of, estimate, rates.threads);
   }

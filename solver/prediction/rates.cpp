@@ -7,9 +7,11 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <new>
 
 #include "operators/backend/vector.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
+#include "solver/benchmark/processor_time.hpp"
 #include "solver/records/record.hpp"
 
 namespace femcg::solver {
@@ -79,11 +81,31 @@ std::string reads_of(std::int64_t mebibytes) { return fmt::format("reads of {} M
 template <class Measure>
 double kept_or(const std::string& what, Device device, Rates& rates, const Measure& measure) {
   if (const auto kept = kept_rate(what, device)) return *kept;
+  const ProcessorTime before = processor_time();
   const double measured = measure();
+  if (was_refused(processor_time() - before, rates.threads)) return measured;
   const std::string failure = keep_rate(what, device, measured);
   if (!failure.empty() && std::ranges::find(rates.remarks, failure) == rates.remarks.end())
     rates.remarks.push_back(failure);
   return measured;
+}
+
+/// Throws std::bad_alloc.
+std::vector<ReadRate> kept_or_measured_reads(Rates& rates) {
+  std::vector<ReadRate> reads;
+  operators::Vector<double> array;
+  for (const std::int64_t mebibytes : measured_mebibytes) {
+    const double rate = kept_or(reads_of(mebibytes), rates.device, rates, [&] {
+      if (array.size() == 0) {
+        array = operators::Vector<double>(measured_mebibytes.back() << 17);
+#pragma omp parallel for schedule(static)
+        for (std::int64_t i = 0; i < array.size(); ++i) array[i] = 1;
+      }
+      return measure_reads(array, mebibytes << 20);
+    });
+    reads.push_back({static_cast<double>(mebibytes << 20), rate});
+  }
+  return reads;
 }
 
 }  // namespace
@@ -107,18 +129,11 @@ Rates rates_of(Device device) {
   const CopyBandwidth copies = copy_bandwidth_of(device);
   rates.copy_bandwidth = copies.bytes_per_second;
   if (!copies.remark.empty()) rates.remarks.push_back(copies.remark);
-  if (device == Device::cuda) return rates;
-  operators::Vector<double> array;
-  for (const std::int64_t mebibytes : measured_mebibytes) {
-    const double rate = kept_or(reads_of(mebibytes), device, rates, [&] {
-      if (array.size() == 0) {
-        array = operators::Vector<double>(measured_mebibytes.back() << 17);
-#pragma omp parallel for schedule(static)
-        for (std::int64_t i = 0; i < array.size(); ++i) array[i] = 1;
-      }
-      return measure_reads(array, mebibytes << 20);
-    });
-    rates.reads.push_back({static_cast<double>(mebibytes << 20), rate});
+  if (device == Device::cuda || !rates.known()) return rates;
+  try {
+    rates.reads = kept_or_measured_reads(rates);
+  } catch (const std::bad_alloc&) {  // then the copies stand for them
+    rates.remarks.emplace_back("how fast memory is read was not measured: out of memory");
   }
   rates.flops = kept_or("multiply-adds", device, rates, measure_flops);
   return rates;

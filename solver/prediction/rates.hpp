@@ -21,6 +21,8 @@ struct Rates {
   double flops = 0;             ///< of the processor: multiply-adds on numbers in the L1 caches, times two; 0 for a GPU
   std::vector<std::string> remarks;  ///< sentences on what could not be measured or kept
 
+  /// Whether there is anything to predict by.
+  bool known() const { return copy_bandwidth > 0; }
   /// Bytes per second of a loop that goes over so many again and again: between measured sizes linear in the logarithm.
   /// Of a GPU the copy bandwidth.
   double reading(double bytes) const;

@@ -90,6 +90,16 @@ ordered_json operator_json(const Record& r) {
   return json;
 }
 
+ordered_json seconds_json(const Record& r) {
+  ordered_json json{{"mesh", r.seconds.mesh}, {"space", r.seconds.space}};
+  if (r.automatic_op) json["prediction"] = r.seconds.prediction;
+  json.update({{"assembly", r.seconds.assembly},
+               {"conversion", r.seconds.conversion},
+               {"transfer", r.seconds.transfer},
+               {"solve", r.seconds.solve}});
+  return json;
+}
+
 ordered_json machine_json(const Record& r) {
   ordered_json json{{"processor", r.machine.processor}, {"threads", r.machine.threads}, {"device", r.machine.device}};
   if (!r.why_device.empty()) json.update({{"requested", "auto"}, {"why", r.why_device}});
@@ -188,13 +198,7 @@ ordered_json to_json(const Record& r) {
                     {"machine", machine_json(r)},
                     {"problem", problem_json(r.problem)},
                     {"operator", operator_json(r)},
-                    {"seconds",
-                     {{"mesh", r.seconds.mesh},
-                      {"space", r.seconds.space},
-                      {"assembly", r.seconds.assembly},
-                      {"conversion", r.seconds.conversion},
-                      {"transfer", r.seconds.transfer},
-                      {"solve", r.seconds.solve}}},
+                    {"seconds", seconds_json(r)},
                     {"solve", solve},
                     {"apply", apply_json(r)}};
   if (r.machine.link_bandwidth > 0) json["machine"]["link_bandwidth"] = r.machine.link_bandwidth;

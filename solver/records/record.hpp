@@ -37,6 +37,7 @@ Machine this_machine();
 /// Wall-clock seconds of the steps of a run.
 struct Seconds {
   double mesh = 0, space = 0, assembly = 0, conversion = 0, transfer = 0, solve = 0;
+  double prediction = 0;  ///< of what operators take, where auto was asked for; speeds that are measured first included
 };
 
 /// What came out for one load of several.

@@ -66,7 +66,8 @@ void describe_problem(std::string& text, const Record& r) {
 
 void describe_cost(std::string& text, const Record& r) {
   line(text, "set-up",
-       fmt::format("mesh {}, space {}, assembly {}, operator {}", duration(r.seconds.mesh), duration(r.seconds.space),
+       fmt::format("mesh {}, space {}, {}assembly {}, operator {}", duration(r.seconds.mesh), duration(r.seconds.space),
+                   r.automatic_op ? fmt::format("prediction {}, ", duration(r.seconds.prediction)) : "",
                    duration(r.seconds.assembly), duration(r.seconds.conversion)));
   line(text, "memory",
        fmt::format("operator {}, peak of the program {}", scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
