@@ -306,7 +306,7 @@ KeyDescription solver_keys() {
                .words = {"double", "single"}},
               {.name = "device",
                .kind = device,
-               .meaning = "Where the loop runs; auto: on a GPU if there is one, cuda:1 a GPU by its number",
+               .meaning = "Where the loop runs; auto: on a GPU if there is one that pays, cuda:1 a GPU by its number",
                .default_value = "auto"},
               {.name = "tolerance",
                .kind = number,
