@@ -120,7 +120,9 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
   if (cells && product.row->needs == operators::Needs::form && !tensor) share = &simplices_on_host;
   // A short row goes along with its neighbours to the end of the longest.
   const bool pads = product.row->name == "ellpack-r" || product.row->name == "ellr-t";
-  const double vectors = 2.0 * product.word_bytes * static_cast<double>(product.unknowns());
+  const bool by_columns = product.row->gains_from_columns(product.device);
+  const double columns = by_columns ? product.right_hand_sides : 1;
+  const double vectors = 2.0 * columns * product.word_bytes * static_cast<double>(product.unknowns());
   const double bytes = pads ? static_cast<double>(cost.stored_bytes) + vectors : static_cast<double>(cost.moved_bytes);
   const double flops = static_cast<double>(cost.flops);
   // With several vectors all formats go through one loop (columns_by_rows.hpp), whose work is that of csr.
@@ -130,7 +132,7 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
                    (share->word_flops * product.word_bytes / 8 + of_addresses) * flops / rates_.flops +
                    1e-9 * share->rows * static_cast<double>(product.unknowns()) * 2 / rates_.threads;
   if (cells) {
-    const double dofs = static_cast<double>(product.form->cells()) * product.form->dofs_per_cell();
+    const double dofs = columns * static_cast<double>(product.form->cells()) * product.form->dofs_per_cell();
     const bool sums = product.row->needs == operators::Needs::form && tensor;
     seconds += 1e-9 * (sums ? host_cell_dof_of_tensor_cells : host_cell_dof) * dofs * 2 / rates_.threads;
   }

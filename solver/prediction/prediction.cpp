@@ -107,7 +107,8 @@ double seconds_of_iteration(const Situation& of, const MemoryUser& user, double 
     const double latency = cells ? 8e-6 : 5e-6;  // of the product as a launch of its own
     return (cells ? resident_cells : resident_rows) + of_product * std::max(0.0, product - latency);
   }
-  return product + bytes / rates.reading(bytes) +
+  // Caches keep what goes by of the vectors, about five.
+  return product + bytes / rates.reading(5 * bytes / words) +
          (of.device == Device::cuda ? on_gpu_launches : 3 * together_on_host(rates.threads));
 }
 
