@@ -201,8 +201,7 @@ MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, Pr
   std::vector<const OperatorDescription*> makers{&row_of(made.op)};
   if (with_rival) makers.push_back(&row_of(made.rival_op));
   operators::ElementMatrices element_matrices;
-  operators::Ingredients<T> ingredients =
-      assemble_for<T>(makers, problem, rows, element_matrices, progress, record);
+  operators::Ingredients<T> ingredients = assemble_for<T>(makers, problem, rows, element_matrices, progress, record);
   ingredients.reserved_bytes = record.memory.reserved_bytes;
   const auto make = [&](const OperatorChoice& op) {
     progress.step(fmt::format("making {}", op.name));
