@@ -133,6 +133,10 @@ OperatorDecision decide_for(const Case& resolved, const Problem& problem, Device
       decision.rival.reset();
       decision.why = decision.expected + ", and products of several loads at once are not tried";
     }
+    if (decision.rival && expected.predictions[decision.first].resident) {
+      decision.rival.reset();
+      decision.why = decision.expected + ", and a loop inside one kernel is not begun with trials";
+    }
     return decision;
   });
 }

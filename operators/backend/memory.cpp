@@ -57,6 +57,7 @@ void free_bytes(void* memory, std::int64_t, Device device) noexcept {
 }
 
 PageLocked::PageLocked(std::int64_t bytes) {
+  if (bytes == 0) return;  // CUDA grants no memory of no size
   // More than what is available the kernel would find by killing somebody.
   if (const std::int64_t available = mesh::free_memory(); bytes > available)
     throw OutOfMemory(bytes, available, Device::host);

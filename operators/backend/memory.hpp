@@ -46,7 +46,7 @@ class PageLocked {
   const char* data() const { return data_; }
 
  private:
-  char* data_;
+  char* data_ = nullptr;
 };
 
 }  // namespace femcg::operators

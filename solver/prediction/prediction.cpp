@@ -213,6 +213,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
       continue;
     }
     made.product = *seconds;
+    made.resident = need.loop_bytes > 0;
     made.iteration =
         seconds_of_iteration(of, user, *seconds, product.unknowns(), sizeof(T), need.loop_bytes > 0, rates);
     made.loops = of.iterations * (user.takes_all(product.unknowns()) ? 1 : static_cast<double>(of.systems));

@@ -41,6 +41,7 @@ struct Prediction {
   double assembly = 0;       ///< seconds until what it is made from is there
   double conversion = 0;     ///< seconds to make it from that
   std::int64_t stored_bytes = 0;
+  bool resident = false;  ///< CG is a loop inside one kernel, which no trial can be a part of
 
   bool possible() const { return not_possible.empty(); }
   double set_up() const { return assembly + conversion; }

@@ -43,8 +43,9 @@ class ChunkCopies {
   /// The next chunk, of `bytes` up to a buffer's.
   void send(std::int64_t chunk, const char* from, std::int64_t bytes) {
     if (chunk >= buffers) wait(copies_.of, released_[chunk % buffers]);
-    check(cudaMemcpyAsync(buffer(chunk), from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, copies_.of),
-          "copying from the host");
+    if (bytes > 0)  // ELLPACK stores nothing of rows without entries
+      check(cudaMemcpyAsync(buffer(chunk), from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, copies_.of),
+            "copying from the host");
     record(arrived_[chunk % buffers], copies_.of);
   }
   /// Kernels that are launched from now on find the chunk in its buffer.
