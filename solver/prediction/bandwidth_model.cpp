@@ -51,7 +51,7 @@ constexpr std::array gpu_shares{
     Share{"ellpack-r", 1.08, 0, 0, 0, 5},
     Share{"sell", 0.939, 1.6, 0, 0, 5},
     Share{"pjds", 0.919, 1.91, 0, 0, 5},
-    Share{"csr-grouped", 0.939, 4.06, 0, 2.19, 5},
+    Share{"csr-grouped", 0.723, 0, 4.34, 2.61, 5},
     Share{"csr-aligned", 1.187, 0, 0, 23.2, 5},
     Share{"ellr-t", 1.179, 0, 0, 0, 5},
     Share{"jad", 0.795, 5.11, 0, 0, 5},
