@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mesh/pages.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/forms/reference.hpp"
 #include "operators/ordering.hpp"
 
@@ -67,8 +68,11 @@ class ProductOfColumns {
     operators::Columns<T> x(a.size(), count, a.device());
     for (operators::Columns<T>* columns : {&x, &y_}) operators::copy(nothing, columns->entries());
     for (int c = 0; c < count; ++c) {
-      std::ranges::transform(from, on_host.data(),
-                             [=](double entry) { return static_cast<T>(entry * weight_of_column(c)); });
+      const double weight = weight_of_column(c);
+      operators::for_row_blocks(a.size(), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i)
+          on_host[i] = static_cast<T>(from[static_cast<std::size_t>(i)] * weight);
+      });
       operators::set_column(operators::copied(on_host, a.device()), a.ordering(), c, x);
     }
     operators::ColumnScalars energies(numbers_, 0, y_.stride());
@@ -79,9 +83,12 @@ class ProductOfColumns {
     operators::Vector<T> y(a_->size(), a_->device());
     operators::get_column(y_, c, a_->ordering(), y);
     operators::Vector<T> on_host = operators::copied(y, operators::Device::host);
-    for (T& entry : on_host.span()) entry /= static_cast<T>(weight_of_column(c));
+    const double weight = weight_of_column(c);
+    operators::for_row_blocks(a_->size(), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) on_host[i] /= static_cast<T>(weight);
+    });
     const double energy = operators::copied(numbers_, operators::Device::host)[c];
-    return {std::move(on_host), energy / (weight_of_column(c) * weight_of_column(c))};
+    return {std::move(on_host), energy / (weight * weight)};
   }
 
  private:

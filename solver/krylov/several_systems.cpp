@@ -3,6 +3,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "mesh/pages.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/ordering.hpp"
 
 namespace femcg::solver {
@@ -11,6 +13,18 @@ using operators::Columns;
 using operators::Device;
 using operators::Operator;
 using operators::Vector;
+
+namespace {
+
+/// body(i) for so many rows, in parallel.
+template <class Body>
+void for_rows(std::int64_t rows, const Body& body) {
+  operators::for_row_blocks(rows, operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) body(i);
+  });
+}
+
+}  // namespace
 
 template <std::floating_point T>
 SeveralSystems<T>::SeveralSystems(const Operator<T>& a, std::span<const Vector<T>> b, std::span<std::vector<double>> x,
@@ -23,20 +37,23 @@ SeveralSystems<T>::SeveralSystems(const Operator<T>& a, std::span<const Vector<T
 template <std::floating_point T>
 void SeveralSystems<T>::begin(System& system, const Vector<T>& b) {
   const Vector<T> on_host = operators::copied(b, Device::host);
-  double bb = 0;
-  bool zero = true;
-  for (const T entry : on_host.span()) {
-    bb += static_cast<double>(entry) * static_cast<double>(entry);
-    zero = zero && entry == 0;
-  }
+  const double bb =
+      operators::sum_over_row_blocks(b.size(), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        double sum = 0;
+        for (std::int64_t i = first; i < last; ++i)
+          sum += static_cast<double>(on_host[i]) * static_cast<double>(on_host[i]);
+        return sum;
+      });
+  const bool zero = bb == 0 && std::ranges::all_of(on_host.span(), [](T entry) { return entry == 0; });
   system.norm_b = std::sqrt(bb);
-  system.total->assign(static_cast<std::size_t>(a_.size()), 0.0);
+  *system.total = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
   system.result.method = method_;
   system.result.loop = CgLoop::launched;
   if (std::isfinite(bb) && bb > 0) {
     system.result.relative_residual = 1;
     system.result.history.push_back({0, 1.0, 0.0});
-    system.residual.assign(on_host.span().begin(), on_host.span().end());
+    system.residual = mesh::filled<double>(static_cast<std::size_t>(b.size()));
+    for_rows(b.size(), [&](std::int64_t i) { system.residual[i] = static_cast<double>(on_host[i]); });
     return;
   }
   system.result.reason = zero ? StopReason::converged : StopReason::not_finite;
@@ -109,7 +126,8 @@ void SeveralSystems<T>::end_iteration(SystemsIteration& iteration) {
 template <std::floating_point T>
 void SeveralSystems<T>::move_residual(int column, double factor, Columns<T>& to) {
   Vector<T> r(a_.size());
-  std::ranges::transform(at(column).residual, r.data(), [=](double entry) { return static_cast<T>(factor * entry); });
+  const std::vector<double>& residual = at(column).residual;
+  for_rows(r.size(), [&](std::int64_t i) { r[i] = static_cast<T>(factor * residual[i]); });
   at(column).residual = {};
   operators::set_column(operators::copied(r, a_.device()), a_.ordering(), column, to);
 }
@@ -120,7 +138,7 @@ void SeveralSystems<T>::add_correction(const Columns<T>& from, int column, doubl
   operators::get_column(from, column, a_.ordering(), x);
   const Vector<T> on_host = operators::copied(x, Device::host);
   std::vector<double>& total = *at(column).total;
-  for (std::int64_t i = 0; i < x.size(); ++i) total[i] += factor * static_cast<double>(on_host[i]);
+  for_rows(x.size(), [&](std::int64_t i) { total[i] += factor * static_cast<double>(on_host[i]); });
 }
 
 template <std::floating_point T>
