@@ -2,7 +2,11 @@
 
 // Systems with several right-hand sides, for the tests of CG on them.
 
+#include <doctest/doctest.h>
+
 #include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <random>
 #include <type_traits>
@@ -12,7 +16,10 @@
 #include "operators/backend/columns.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/sparse/csr_matrix.hpp"
+#include "solver/krylov/preconditioner.hpp"
+#include "solver/krylov/several_systems.hpp"
 #include "tests/device.hpp"
+#include "tests/forms.hpp"
 
 namespace femcg::tests {
 
@@ -98,6 +105,89 @@ auto list_of(Vectors... vectors) {
   std::vector<std::common_type_t<Vectors...>> list;
   (list.push_back(std::move(vectors)), ...);
   return list;
+}
+
+inline double largest(const std::vector<double>& of) {
+  double most = 0;
+  for (const double number : of) most = std::max(most, std::abs(number));
+  return most;
+}
+
+/// What CG came to for one of several systems, against what it comes to alone.
+inline void check_solution(const solver::CgResult& result, const std::vector<double>& x, const solver::CgResult& alone,
+                           const std::vector<double>& expected, double tolerance) {
+  CHECK(result.reason == alone.reason);
+  CHECK(result.true_relative_residual <= tolerance);
+  REQUIRE(x.size() == expected.size());
+  double most = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(x[i] - expected[i]));
+  CHECK(most <= 1e3 * tolerance * largest(expected));
+  CHECK(result.history.size() == static_cast<std::size_t>(result.iterations) + (largest(expected) > 0 ? 1 : 0));
+}
+
+/// check(a, b, preconditioner) for operators of every kind, preconditioners and numbers of systems.
+template <class Check>
+void for_systems(const Check& check) {
+  const SmallForm small = make_form(mesh::CellShape::quadrilateral, 2, {9, 7, 0});
+  const operators::ElementMatrices matrices = assemble_element_matrices(small.form);
+  for (const char* name : {"csr", "sell", "pjds", "lma-coloured", "matrix-free"})
+    for (const char* preconditioner : {"none", "jacobi", "chebyshev"})
+      for (const int count : {1, 3, 8, 33}) {
+        CAPTURE(name);
+        CAPTURE(preconditioner);
+        CAPTURE(count);
+        const auto a = operators::find_operator(name)->make<double>(ingredients<double>(small.form, matrices), {});
+        const auto m = solver::make_preconditioner<double>(preconditioner, *a);
+        std::vector<Vector<double>> b;
+        for (int c = 0; c < count; ++c) b.push_back(random_vector<double>(a->size(), 50 + c));
+        check(*a, b, m.get());
+      }
+}
+
+/// solve(a, b, x, options) in single precision, with residuals in double; five systems, of which so many are distinct.
+template <class Solve>
+void check_refinement(const Solve& solve, int distinct) {
+  const SmallForm small = make_form(mesh::CellShape::triangle, 3, {6, 5, 0});
+  const operators::ElementMatrices matrices = assemble_element_matrices(small.form);
+  const auto a = operators::find_operator("csr")->make<float>(ingredients<float>(small.form, matrices), {});
+  const CsrMatrix<double> exact = operators::assemble<double>(small.form, matrices);
+  std::vector<Vector<float>> b;
+  for (int c = 0; c < 5; ++c) b.push_back(random_vector<float>(a->size(), 80 + c % distinct));
+  solver::SystemsCgOptions<float> options;
+  options.tolerance = 1e-10;
+  options.true_residual = [&](std::size_t c, const std::vector<double>& x) {
+    std::vector<double> r;
+    for (std::int32_t i = 0; i < exact.rows; ++i) {
+      r.push_back(b[c][i]);
+      for (std::int64_t k = exact.row_offsets[i]; k < exact.row_offsets[i + 1]; ++k)
+        r.back() -= exact.values[k] * x[static_cast<std::size_t>(exact.columns[k])];
+    }
+    return r;
+  };
+  std::vector<std::vector<double>> x;
+  for (const solver::CgResult& result : solve(*a, b, x, options)) {
+    CHECK(result.reason == solver::StopReason::converged);
+    CHECK(result.true_relative_residual <= 1e-10);
+  }
+}
+
+/// That solve(a, b, x, options) ends where it may not go on: after so many iterations, or when the user wants it.
+template <class Solve>
+void check_limits(const Solve& solve, const Operator<double>& a, const std::vector<Vector<double>>& b) {
+  std::vector<std::vector<double>> x;
+  solver::SystemsCgOptions<double> options;
+  options.max_iterations = 3;
+  for (const solver::CgResult& result : solve(a, b, x, options)) {
+    CHECK(result.reason == solver::StopReason::max_iterations);
+    CHECK(result.iterations == 3);
+  }
+  int looked = 0;
+  options = {};
+  options.monitor = [&](const solver::SystemsIteration&) { return ++looked < 4; };
+  for (const solver::CgResult& result : solve(a, b, x, options)) {
+    CHECK(result.reason == solver::StopReason::interrupted);
+    CHECK(result.iterations == 3);
+  }
 }
 
 }  // namespace femcg::tests

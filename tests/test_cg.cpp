@@ -14,6 +14,7 @@
 #include "solver/messages/error.hpp"
 #include "tests/device.hpp"
 #include "tests/stored_formats.hpp"
+#include "tests/systems.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
@@ -24,40 +25,11 @@ using solver::StopReason;
 
 namespace {
 
-template <class T>
-std::unique_ptr<Operator<T>> from_dense(const Eigen::MatrixXd& dense) {
-  auto matrix = std::make_shared<CsrMatrix<T>>();
-  const auto n = static_cast<std::int32_t>(dense.rows());
-  matrix->rows = n;
-  matrix->row_offsets = Vector<std::int64_t>(n + 1);
-  matrix->columns = Vector<std::int32_t>(std::int64_t{n} * n);
-  matrix->values = Vector<T>(std::int64_t{n} * n);
-  for (std::int32_t i = 0; i < n; ++i) {
-    matrix->row_offsets[i] = std::int64_t{i} * n;
-    for (std::int32_t j = 0; j < n; ++j) {
-      matrix->columns[std::int64_t{i} * n + j] = j;
-      matrix->values[std::int64_t{i} * n + j] = static_cast<T>(dense(i, j));
-    }
-  }
-  matrix->row_offsets[n] = std::int64_t{n} * n;
-  Ingredients<T> from;
-  from.device = tests::device();
-  from.matrix = matrix;
-  return find_operator("csr")->make<T>(from, {});
-}
-
-Eigen::MatrixXd random_spd(int n, double condition) {
-  std::srand(4);
-  const Eigen::MatrixXd q = Eigen::HouseholderQR<Eigen::MatrixXd>(Eigen::MatrixXd::Random(n, n)).householderQ();
-  const Eigen::VectorXd eigenvalues = Eigen::VectorXd::LinSpaced(n, 1, condition);
-  return q * eigenvalues.asDiagonal() * q.transpose();
-}
+Eigen::MatrixXd random_spd(int n, double condition) { return tests::Spectrum(n, condition).matrix(); }
 
 template <class T>
 Vector<T> from_eigen(const Eigen::VectorXd& values) {
-  Vector<T> vector(values.size());
-  for (Eigen::Index i = 0; i < values.size(); ++i) vector[i] = static_cast<T>(values[i]);
-  return copied(vector, tests::device());
+  return tests::on_device(tests::from_eigen<T>(values));
 }
 
 /// What csr and its kin are made from on the device of the tests.
@@ -123,7 +95,7 @@ TEST_CASE("CG solves what Eigen's Cholesky solves, with and without Jacobi") {
     CAPTURE(n);
     const Eigen::MatrixXd dense = random_spd(n, 50);
     const Eigen::VectorXd rhs = Eigen::VectorXd::Random(n), expected = dense.llt().solve(rhs);
-    const auto a = from_dense<double>(dense);
+    const auto a = tests::dense<double>(dense);
     for (const char* preconditioner : {"none", "jacobi"}) {
       const auto inverse = solver::make_preconditioner<double>(preconditioner, *a);
       const Vector<double> b = from_eigen<double>(rhs);
@@ -206,7 +178,7 @@ TEST_CASE_TEMPLATE("a loop inside one kernel makes the iterations of launched pa
 }
 
 TEST_CASE("a loop inside one kernel is refused where there is none") {
-  const auto a = from_dense<double>(Eigen::Vector2d(1, 4).asDiagonal());
+  const auto a = tests::dense<double>(Eigen::Vector2d(1, 4).asDiagonal());
   const Vector<double> b = from_eigen<double>(Eigen::Vector2d(1, 1));
   std::vector<double> x;
   CgOptions<double> options;
@@ -220,7 +192,7 @@ TEST_CASE("a loop inside one kernel is refused where there is none") {
 
 TEST_CASE("the first iterates are those of the textbook") {
   // A = diag(1, 4), b = (1, 1): alpha_0 = 2/5, x_1 = (2/5, 2/5), r_1 = (3/5, -3/5); two steps give x = (1, 1/4).
-  const auto a = from_dense<double>(Eigen::Vector2d(1, 4).asDiagonal());
+  const auto a = tests::dense<double>(Eigen::Vector2d(1, 4).asDiagonal());
   const Vector<double> b = from_eigen<double>(Eigen::Vector2d(1, 1));
   std::vector<double> x;
   CgOptions<double> options;
@@ -244,7 +216,7 @@ TEST_CASE("every reason to stop is told apart") {
   std::vector<double> x;
   SUBCASE("a zero load is solved by zero") {
     const CgResult result =
-        conjugate_gradients(*from_dense<double>(good), from_eigen<double>(Eigen::VectorXd::Zero(30)), x, {});
+        conjugate_gradients(*tests::dense<double>(good), from_eigen<double>(Eigen::VectorXd::Zero(30)), x, {});
     CHECK(result.reason == StopReason::converged);
     CHECK(result.iterations == 0);
     for (int i = 0; i < 30; ++i) CHECK(x[i] == 0);
@@ -252,22 +224,22 @@ TEST_CASE("every reason to stop is told apart") {
   SUBCASE("indefinite") {
     Eigen::MatrixXd bad = good;
     bad.diagonal().array() -= 5e3;
-    CHECK(conjugate_gradients(*from_dense<double>(bad), b, x, {}).reason == StopReason::indefinite);
-    CHECK(conjugate_gradients(*from_dense<double>(-good), b, x, {}).reason == StopReason::indefinite);
-    CHECK_THROWS_AS(solver::make_preconditioner<double>("jacobi", *from_dense<double>(-good)), solver::InputError);
+    CHECK(conjugate_gradients(*tests::dense<double>(bad), b, x, {}).reason == StopReason::indefinite);
+    CHECK(conjugate_gradients(*tests::dense<double>(-good), b, x, {}).reason == StopReason::indefinite);
+    CHECK_THROWS_AS(solver::make_preconditioner<double>("jacobi", *tests::dense<double>(-good)), solver::InputError);
   }
   SUBCASE("not finite") {
     Eigen::MatrixXd bad = good;
     bad(3, 3) = std::numeric_limits<double>::quiet_NaN();
-    CHECK(conjugate_gradients(*from_dense<double>(bad), b, x, {}).reason == StopReason::not_finite);
-    CHECK(conjugate_gradients(*from_dense<double>(good), from_eigen<double>(Eigen::VectorXd::Constant(30, INFINITY)), x,
-                              {})
+    CHECK(conjugate_gradients(*tests::dense<double>(bad), b, x, {}).reason == StopReason::not_finite);
+    CHECK(conjugate_gradients(*tests::dense<double>(good), from_eigen<double>(Eigen::VectorXd::Constant(30, INFINITY)),
+                              x, {})
               .reason == StopReason::not_finite);
   }
   SUBCASE("stagnated: rounding does not allow the tolerance") {
     CgOptions<double> options;
     options.tolerance = 1e-18;
-    const CgResult result = conjugate_gradients(*from_dense<double>(good), b, x, options);
+    const CgResult result = conjugate_gradients(*tests::dense<double>(good), b, x, options);
     CHECK(result.reason == StopReason::stagnated);
     CHECK(result.true_relative_residual > 1e-18);
     CHECK(result.true_relative_residual < 1e-11);
@@ -277,7 +249,7 @@ TEST_CASE("every reason to stop is told apart") {
     CgOptions<float> options;
     options.tolerance = 1e-9;
     const CgResult result =
-        conjugate_gradients(*from_dense<float>(good), from_eigen<float>(Eigen::VectorXd::Ones(30)), y, options);
+        conjugate_gradients(*tests::dense<float>(good), from_eigen<float>(Eigen::VectorXd::Ones(30)), y, options);
     CHECK(result.reason == StopReason::stagnated);
   }
   SUBCASE("single precision reaches any tolerance when its corrections are measured in double") {
@@ -290,24 +262,24 @@ TEST_CASE("every reason to stop is told apart") {
       return std::vector<double>(residual.data(), residual.data() + 30);
     };
     const CgResult result =
-        conjugate_gradients(*from_dense<float>(good), from_eigen<float>(Eigen::VectorXd::Ones(30)), y, options);
+        conjugate_gradients(*tests::dense<float>(good), from_eigen<float>(Eigen::VectorXd::Ones(30)), y, options);
     CHECK(result.reason == StopReason::converged);
     const Eigen::VectorXd expected = good.llt().solve(Eigen::VectorXd::Ones(30));
     for (int i = 0; i < 30; ++i) CHECK(y[i] == doctest::Approx(expected[i]).epsilon(1e-9));
   }
   SUBCASE("looking every few iterations finds the same, a little later") {
     CgOptions<double> options;
-    const CgResult each = conjugate_gradients(*from_dense<double>(good), b, x, options);
+    const CgResult each = conjugate_gradients(*tests::dense<double>(good), b, x, options);
     options.check_every = 7;
     std::vector<double> y;
-    const CgResult seldom = conjugate_gradients(*from_dense<double>(good), b, y, options);
+    const CgResult seldom = conjugate_gradients(*tests::dense<double>(good), b, y, options);
     CHECK(seldom.reason == StopReason::converged);
     CHECK(seldom.iterations == each.iterations);
     for (std::size_t i = 0; i < each.history.size(); ++i)
       CHECK(seldom.history[i].relative_residual == each.history[i].relative_residual);
   }
   SUBCASE("x is the same after an even and an odd number of iterations, whether it moves in each or in every second") {
-    const auto a = from_dense<double>(good);
+    const auto a = tests::dense<double>(good);
     for (const char* preconditioner : {"none", "jacobi"})
       for (const std::int64_t iterations : {6, 7, 8}) {
         const auto inverse = solver::make_preconditioner<double>(preconditioner, *a);
@@ -327,14 +299,14 @@ TEST_CASE("every reason to stop is told apart") {
   SUBCASE("interrupted, and the iterate so far is kept") {
     CgOptions<double> options;
     options.monitor = [](const solver::Iteration& iteration) { return iteration.number < 3; };
-    const CgResult result = conjugate_gradients(*from_dense<double>(good), b, x, options);
+    const CgResult result = conjugate_gradients(*tests::dense<double>(good), b, x, options);
     CHECK(result.reason == StopReason::interrupted);
     CHECK(result.iterations == 3);
     CHECK(x[0] != 0);
   }
   SUBCASE("a residual that is far from the recurrence's is found out") {
     // The recurrence believes an operator; the truth is another.
-    const auto a = from_dense<double>(good);
+    const auto a = tests::dense<double>(good);
     const Eigen::MatrixXd other = 1.01 * good;
     CgOptions<double> options;
     options.true_residual = [&](const std::vector<double>& at) {
