@@ -31,15 +31,13 @@ std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows
   of.available = operators::available_bytes;
   std::vector<OperatorChoice> chosen;
   for (const BenchmarkResult* row : rows) chosen.push_back(row->record.op);
-  const auto needs_matrix = [](const OperatorChoice& op) {
-    return operators::find_operator(op.name)->needs == operators::Needs::matrix;
-  };
-  std::optional<operators::MatrixRows<T>> counted;
-  if (system.form != nullptr && std::ranges::any_of(chosen, needs_matrix)) counted.emplace(*system.form);
   const Rates rates = rates_of(device);
   if (!rates.known()) return {};
   const BandwidthModel model(rates);
-  if (system.form != nullptr) return predict<T>(of, chosen, counted ? &*counted : nullptr, nullptr, model, rates);
+  if (system.form != nullptr) {
+    std::optional<operators::MatrixRows<T>> counted;
+    return predict<T>(of, chosen, model, rates, counted);
+  }
   if constexpr (std::is_same_v<T, double>) {
     return predict<T>(of, chosen, nullptr, system.matrix.get(), model, rates);
   } else {

@@ -25,7 +25,7 @@ namespace {
 
 Device device_of(const std::string& device) {
   if (is_gpu(device)) require_gpu(device);
-  return is_gpu(device) || (device == "auto" && has_gpu()) ? Device::cuda : Device::host;
+  return device_named(device);
 }
 
 std::vector<OperatorChoice> operators_of(const PredictChoice& choice, Device device) {
@@ -111,15 +111,14 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
   if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
   const BandwidthModel model(rates);
   const std::vector<OperatorChoice> chosen = operators_of(choice, of.device);
-  std::optional<operators::MatrixRows<T>> rows;
-  const auto needs_rows = [](const OperatorChoice& op) {
-    return operators::find_operator(op.name)->needs == operators::Needs::matrix;
+  const auto predicted = [&] {
+    if (of.form == nullptr) return predict<T>(of, chosen, nullptr, matrix, model, rates);
+    std::optional<operators::MatrixRows<T>> rows;
+    return predict<T>(of, chosen, model, rates, rows);
   };
-  if (of.form != nullptr && std::ranges::any_of(chosen, needs_rows)) rows.emplace(*of.form);
-  const std::vector<Prediction> predictions = predict<T>(of, chosen, rows ? &*rows : nullptr, matrix, model, rates);
+  const std::vector<Prediction> predictions = predicted();
   if (predictions.empty())
     throw InputError("none of the operators is made from a matrix alone; name another, or give a case");
-  rows.reset();
   std::vector<BenchmarkResult> measured;
   if (choice.measure) measured = measure_all(system, predictions, of.device, precision, choice, progress, stop);
   progress.clear();

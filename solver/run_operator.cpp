@@ -153,13 +153,9 @@ std::string why_on_host(const Case& resolved, const Problem& problem) {
     if (!rates.known()) return std::numeric_limits<double>::infinity();
     const BandwidthModel model(rates);
     const Situation of = situation_of(resolved, problem, device);
-    std::vector<Prediction> predictions;
-    if (is_automatic(solver.op)) {
-      predictions = predict_all<T>(of, model, rates, rows);
-    } else {
-      if (row_of(solver.op).needs == Needs::matrix && !rows) rows.emplace(problem.form());
-      predictions = predict<T>(of, {solver.op}, rows ? &*rows : nullptr, nullptr, model, rates);
-    }
+    const std::vector<Prediction> predictions = is_automatic(solver.op)
+                                                    ? predict_all<T>(of, model, rates, rows)
+                                                    : predict<T>(of, {solver.op}, model, rates, rows);
     double seconds = std::numeric_limits<double>::infinity();
     for (const Prediction& each : predictions)
       if (each.possible()) seconds = std::min(seconds, each.seconds());

@@ -260,7 +260,7 @@ void Comparing<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResul
   row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
   if (system_.load != nullptr) require_loop(row.record.memory, user);
   // It would make do with what the others leave, and takes all of that.
-  if (row.record.memory.in_chunks && !group_.empty())
+  if (row.record.memory.of_operator.in_chunks && !group_.empty())
     throw operators::OutOfMemory("a matrix in chunks has the GPU for itself");
   require_memory(row.record.memory, several ? fmt::format("CG for {} right-hand sides", row.right_hand_sides) : "it");
 }

@@ -172,10 +172,8 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
     made.needs = row.needs_on(of.device);
     const MemoryUser user{&row, &op.options, of.device, of.preconditioner, of.method, of.loop, of.systems};
     MemoryEstimate need;
-    operators::StorageEstimate estimate;
     try {
       check_options(row, op.options);
-      estimate = row.estimate<T>({of.device, of.form, row.needs == Needs::matrix ? offsets : nullptr}, op.options);
       need = of.form != nullptr ? need_of_run<T>(user, *of.form, row.needs == Needs::matrix ? rows : nullptr)
                                 : need_of_operator<T>(user, nullptr, matrix);
       require_loop(need, user);
@@ -184,7 +182,8 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
       made.not_possible = error.what();
       continue;
     }
-    if (need.in_chunks) {
+    const operators::StorageEstimate& estimate = need.of_operator;
+    if (estimate.in_chunks) {
       made.not_possible = "its rows would come from the host with each product";
       continue;
     }
@@ -214,8 +213,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
     }
     made.product = *seconds;
     made.resident = need.loop_bytes > 0;
-    made.iteration =
-        seconds_of_iteration(of, user, *seconds, product.unknowns(), sizeof(T), need.loop_bytes > 0, rates);
+    made.iteration = seconds_of_iteration(of, user, *seconds, product.unknowns(), sizeof(T), made.resident, rates);
     made.loops = of.iterations * (user.takes_all(product.unknowns()) ? 1 : static_cast<double>(of.systems));
     if (of.form != nullptr) made.assembly = seconds_of_assembly(made.needs, *of.form, rates.threads);
     made.conversion = seconds_of_conversion(row, of, estimate, rates.threads);
@@ -224,13 +222,22 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
 }
 
 template <std::floating_point T>
+std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorChoice>& operators, const Model& model,
+                                const Rates& rates, std::optional<MatrixRows<T>>& rows) {
+  const auto needs_rows = [](const OperatorChoice& op) {
+    return operators::find_operator(op.name)->needs == Needs::matrix;
+  };
+  if (!rows && std::ranges::any_of(operators, needs_rows)) rows.emplace(*of.form);
+  return predict<T>(of, operators, rows ? &*rows : nullptr, nullptr, model, rates);
+}
+
+template <std::floating_point T>
 std::vector<Prediction> predict_all(const Situation& of, const Model& model, const Rates& rates,
                                     std::optional<MatrixRows<T>>& rows) {
   const std::vector<OperatorChoice> all = all_operators_of(of.device);
   const std::vector<Prediction> without = predict<T>(of, all, nullptr, nullptr, model, rates);
   if (!may_assemble(of, sizeof(T), without, rates)) return without;
-  if (!rows) rows.emplace(*of.form);
-  return predict<T>(of, all, &*rows, nullptr, model, rates);
+  return predict<T>(of, all, model, rates, rows);
 }
 
 std::string to_text(const std::vector<Prediction>& predictions, const std::string& start) {
@@ -254,6 +261,10 @@ template std::vector<Prediction> predict(const Situation&, const std::vector<Ope
                                          const Rates&);
 template std::vector<Prediction> predict(const Situation&, const std::vector<OperatorChoice>&, const MatrixRows<float>*,
                                          const CsrMatrix<float>*, const Model&, const Rates&);
+template std::vector<Prediction> predict(const Situation&, const std::vector<OperatorChoice>&, const Model&,
+                                         const Rates&, std::optional<MatrixRows<double>>&);
+template std::vector<Prediction> predict(const Situation&, const std::vector<OperatorChoice>&, const Model&,
+                                         const Rates&, std::optional<MatrixRows<float>>&);
 template std::vector<Prediction> predict_all(const Situation&, const Model&, const Rates&,
                                              std::optional<MatrixRows<double>>&);
 template std::vector<Prediction> predict_all(const Situation&, const Model&, const Rates&,

@@ -76,7 +76,12 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
                                 const operators::MatrixRows<T>* rows, const operators::CsrMatrix<T>* matrix,
                                 const Model& model, const Rates& rates);
 
-/// The same for a form and all operators of a device: the rows are counted where they may matter.
+/// The same for a form: the rows are counted where an operator needs them and they are not there.
+template <std::floating_point T>
+std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorChoice>& operators, const Model& model,
+                                const Rates& rates, std::optional<operators::MatrixRows<T>>& rows);
+
+/// And for all operators of a device: the rows are counted where they may matter.
 template <std::floating_point T>
 std::vector<Prediction> predict_all(const Situation& of, const Model& model, const Rates& rates,
                                     std::optional<operators::MatrixRows<T>>& rows);

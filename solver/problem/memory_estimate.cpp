@@ -118,10 +118,9 @@ void add_operator(MemoryEstimate& need, const MemoryUser& user, operators::Exten
   const VectorBytes vectors = bytes_of_vectors<T>(user, unknowns, of.form);
   if (user.device == Device::cuda)
     need.reserved_bytes = of.reserved_bytes = std::max(vectors.device + user.also_on_device, user.least_reserved);
-  const operators::StorageEstimate bytes = bytes_of_operator(user, of);
+  const operators::StorageEstimate& bytes = need.of_operator = bytes_of_operator(user, of);
   const std::int64_t stored = bytes.stored();
   need.streamed_bytes = bytes.on_host;
-  need.in_chunks = bytes.in_chunks;
   need.way_out = way_out(user, of.form, bytes.on_host > 0);
   if (!bytes.keeps_matrix) add(need, fmt::format("operator {}", user.row->name), user.device, stored, bytes.slack);
   add(need, "its rows that are streamed", Device::host, bytes.on_host, bytes.slack_on_host);

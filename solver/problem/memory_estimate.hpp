@@ -27,8 +27,8 @@ struct MemoryEstimate {
   std::int64_t loop_bytes = 0;                                ///< of a loop inside one kernel; 0: surely there is none
   std::int64_t reserved_bytes = 0;  ///< of the GPU, what is needed beside the operator: operators::Ingredients
   std::int64_t streamed_bytes = 0;  ///< of the host, what goes to the GPU with each product
-  bool in_chunks = false;           ///< operators::StorageEstimate
-  std::string way_out = {};         ///< what to do where the GPU has too little; empty where nothing is known
+  operators::StorageEstimate of_operator = {};
+  std::string way_out = {};  ///< what to do where the GPU has too little; empty where nothing is known
 };
 
 /// Who needs memory: an operator of the catalogue with its options, on a device, in a CG.

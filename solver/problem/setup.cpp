@@ -69,11 +69,12 @@ void require_gpu(std::string_view device) {
     throw MachineError(fmt::format("device cuda was asked for, but there is none: {}", reason));
 }
 
+operators::Device device_named(std::string_view device) {
+  return is_gpu(device) || (device == "auto" && has_gpu()) ? operators::Device::cuda : operators::Device::host;
+}
+
 operators::Device choose_device(const Case& resolved, const OperatorChoice& choice) {
-  if (is_automatic(choice)) {
-    const std::string& device = resolved.solver.device;
-    return is_gpu(device) || (device == "auto" && has_gpu()) ? operators::Device::cuda : operators::Device::host;
-  }
+  if (is_automatic(choice)) return device_named(resolved.solver.device);
   const operators::OperatorDescription& row = *operators::find_operator(choice.name);
   const auto missing = [&](std::string_view version, std::string_view other) {
     return InputError(at_place(

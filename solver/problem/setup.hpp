@@ -27,6 +27,9 @@ bool is_gpu(std::string_view device);
 /// says why, where that cannot be.
 void require_gpu(std::string_view device);
 
+/// The device of a name, where every operator has a version for it: `auto` is the GPU where there is one.
+operators::Device device_named(std::string_view device);
+
 /// The device that a case runs on. A GPU that it insists on may be absent (require_gpu). Throws InputError where the
 /// operator has no version for it.
 operators::Device choose_device(const Case& resolved, const OperatorChoice& choice);
