@@ -10,9 +10,7 @@ namespace {
 template <class Body>
 void for_places(std::int64_t rows, const Vector<std::int32_t>& places, const Body& body) {
   const std::int32_t* at = places.size() > 0 ? places.data() : nullptr;
-  for_row_blocks(rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) body(i, at != nullptr ? at[i] : i);
-  });
+  for_each_row(rows, [&](std::int64_t i) { body(i, at != nullptr ? at[i] : i); });
 }
 
 }  // namespace

@@ -70,6 +70,14 @@ struct EqualRows {
   std::int64_t operator()(std::int64_t row) const { return row; }
 };
 
+/// body(i) for so many rows, in parallel.
+template <class Body>
+void for_each_row(std::int64_t rows, const Body& body) {
+  for_row_blocks(rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) body(i);
+  });
+}
+
 /// sum of a_i b_i over first <= i < last, in double precision.
 ///
 /// A function of plain pointers, like every SIMD loop of femcg: in a lambda, whose variables are members of its

@@ -10,18 +10,14 @@ template <std::floating_point T>
 void gather(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to) {
   assert(from.size() == places.size() && to.size() == places.size() && from.device() == to.device());
   if (to.device() == Device::cuda) return cuda_gather(from, places, to);
-  for_row_blocks(places.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) to[i] = from[places[i]];
-  });
+  for_each_row(places.size(), [&](std::int64_t i) { to[i] = from[places[i]]; });
 }
 
 template <std::floating_point T>
 void scatter(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to) {
   assert(from.size() == places.size() && to.size() == places.size() && from.device() == to.device());
   if (to.device() == Device::cuda) return cuda_scatter(from, places, to);
-  for_row_blocks(places.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) to[places[i]] = from[i];
-  });
+  for_each_row(places.size(), [&](std::int64_t i) { to[places[i]] = from[i]; });
 }
 
 template void gather(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);

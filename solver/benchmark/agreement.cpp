@@ -69,10 +69,8 @@ class ProductOfColumns {
     for (operators::Columns<T>* columns : {&x, &y_}) operators::copy(nothing, columns->entries());
     for (int c = 0; c < count; ++c) {
       const double weight = weight_of_column(c);
-      operators::for_row_blocks(a.size(), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i)
-          on_host[i] = static_cast<T>(from[static_cast<std::size_t>(i)] * weight);
-      });
+      operators::for_each_row(
+          a.size(), [&](std::int64_t i) { on_host[i] = static_cast<T>(from[static_cast<std::size_t>(i)] * weight); });
       operators::set_column(operators::copied(on_host, a.device()), a.ordering(), c, x);
     }
     operators::ColumnScalars energies(numbers_, 0, y_.stride());
@@ -84,9 +82,7 @@ class ProductOfColumns {
     operators::get_column(y_, c, a_->ordering(), y);
     operators::Vector<T> on_host = operators::copied(y, operators::Device::host);
     const double weight = weight_of_column(c);
-    operators::for_row_blocks(a_->size(), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) on_host[i] /= static_cast<T>(weight);
-    });
+    operators::for_each_row(a_->size(), [&](std::int64_t i) { on_host[i] /= static_cast<T>(weight); });
     const double energy = operators::copied(numbers_, operators::Device::host)[c];
     return {std::move(on_host), energy / (weight * weight)};
   }

@@ -41,9 +41,8 @@ class Product {
   Product(const Operator<T>& a, int right_hand_sides)
       : a_(&a), x_(a.size(), right_hand_sides, a.device()), y_(a.size(), right_hand_sides, a.device()) {
     Vector<T> x(x_.entries().size());
-    operators::for_row_blocks(x.size(), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) x[i] = static_cast<T>(1.0 + 0.5 * std::sin(static_cast<double>(i)));
-    });
+    operators::for_each_row(
+        x.size(), [&](std::int64_t i) { x[i] = static_cast<T>(1.0 + 0.5 * std::sin(static_cast<double>(i))); });
     operators::copy(x, x_.entries());
   }
   /// Mean seconds of several in a row.

@@ -14,18 +14,6 @@ using operators::Device;
 using operators::Operator;
 using operators::Vector;
 
-namespace {
-
-/// body(i) for so many rows, in parallel.
-template <class Body>
-void for_rows(std::int64_t rows, const Body& body) {
-  operators::for_row_blocks(rows, operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) body(i);
-  });
-}
-
-}  // namespace
-
 template <std::floating_point T>
 SeveralSystems<T>::SeveralSystems(const Operator<T>& a, std::span<const Vector<T>> b, std::span<std::vector<double>> x,
                                   std::size_t first, const SystemsCgOptions<T>& options, CgMethod method)
@@ -53,7 +41,7 @@ void SeveralSystems<T>::begin(System& system, const Vector<T>& b) {
     system.result.relative_residual = 1;
     system.result.history.push_back({0, 1.0, 0.0});
     system.residual = mesh::filled<double>(static_cast<std::size_t>(b.size()));
-    for_rows(b.size(), [&](std::int64_t i) { system.residual[i] = static_cast<double>(on_host[i]); });
+    operators::for_each_row(b.size(), [&](std::int64_t i) { system.residual[i] = static_cast<double>(on_host[i]); });
     return;
   }
   system.result.reason = zero ? StopReason::converged : StopReason::not_finite;
@@ -127,7 +115,7 @@ template <std::floating_point T>
 void SeveralSystems<T>::move_residual(int column, double factor, Columns<T>& to) {
   Vector<T> r(a_.size());
   const std::vector<double>& residual = at(column).residual;
-  for_rows(r.size(), [&](std::int64_t i) { r[i] = static_cast<T>(factor * residual[i]); });
+  operators::for_each_row(r.size(), [&](std::int64_t i) { r[i] = static_cast<T>(factor * residual[i]); });
   at(column).residual = {};
   operators::set_column(operators::copied(r, a_.device()), a_.ordering(), column, to);
 }
@@ -138,7 +126,7 @@ void SeveralSystems<T>::add_correction(const Columns<T>& from, int column, doubl
   operators::get_column(from, column, a_.ordering(), x);
   const Vector<T> on_host = operators::copied(x, Device::host);
   std::vector<double>& total = *at(column).total;
-  for_rows(x.size(), [&](std::int64_t i) { total[i] += factor * static_cast<double>(on_host[i]); });
+  operators::for_each_row(x.size(), [&](std::int64_t i) { total[i] += factor * static_cast<double>(on_host[i]); });
 }
 
 template <std::floating_point T>
