@@ -51,6 +51,24 @@ std::string reached(const std::string& which, const Iteration& iteration, double
                      static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9));
 }
 
+constexpr std::string_view residual_step = "computing the true residual";
+
+/// Runs CG, whose own seconds are those of its loop, with those of an earlier one that it goes on from: what it does
+/// before and after the loop is a step of its own.
+template <class Work>
+auto iterating(Progress& progress, Record& record, double seconds_before, const Work& work) {
+  const std::string device = name(record.device);
+  progress.step("preparing CG, copying its vectors", device);
+  auto found = timed(record.seconds.solve, work);
+  double seconds = -seconds_before;
+  if constexpr (std::is_same_v<decltype(found), CgResult>)
+    seconds += found.seconds;
+  else
+    for (const CgResult& result : found) seconds += result.seconds;
+  progress.times().divert("iterating", device, seconds);
+  return found;
+}
+
 /// The load as the operator's precision takes it, on the host.
 template <std::floating_point T>
 operators::Vector<T> rounded(const std::vector<double>& values) {
@@ -82,7 +100,7 @@ struct Begun {
 template <std::floating_point T>
 Begun<T> choose_by_products(const Case& resolved, const Problem& problem, MadeOperators<T>& made, Progress& progress,
                             const StopRequested& stop, Record& record) {
-  progress.step(fmt::format("trying {} and {}", made.op.name, made.rival_op.name));
+  progress.step(fmt::format("trying {} and {}", made.op.name, made.rival_op.name), name(record.device));
   const PreconditionerChoice& choice = resolved.solver.preconditioner;
   const auto preconditioner =
       timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *made.a, choice.options); });
@@ -93,7 +111,10 @@ Begun<T> choose_by_products(const Case& resolved, const Problem& problem, MadeOp
   options.max_iterations = resolved.solver.max_iterations;
   options.method = resolved.solver.method;
   options.preconditioner = preconditioner.get();
-  options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x, scaled.values); };
+  options.true_residual = [&](const std::vector<double>& x) {
+    const StepTimes::Within step(progress.times(), residual_step, "cpu");
+    return problem.residual(x, scaled.values);
+  };
   options.monitor = [&](const Iteration&) { return !stop(); };
   Begun<T> begun;
   Trial<T> trial = timed(record.seconds.solve, [&] {
@@ -129,15 +150,20 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const oper
       return !stop();
     };
     const ScaledLoad scaled = scaled_load(load.values());
+    progress.step("copying the load", name(record.device));
     const operators::Vector<T> b =
         timed(record.seconds.transfer, [&] { return operators::copied(rounded<T>(scaled.values), record.device); });
-    options.true_residual = [&](const std::vector<double>& x) { return problem.residual(x, scaled.values); };
+    options.true_residual = [&](const std::vector<double>& x) {
+      const StepTimes::Within step(progress.times(), residual_step, "cpu");
+      return problem.residual(x, scaled.values);
+    };
     std::vector<double> solution;
     if (begun) solution = std::move(begun->x);
     const bool over = begun && !begun->goes_on(options.max_iterations);
     options.before = begun ? &begun->state : nullptr;
+    const double tried = begun ? begun->state.result.seconds : 0;  // counted within the trial
     try {
-      solutions.results.push_back(over ? begun->state.result : timed(record.seconds.solve, [&] {
+      solutions.results.push_back(over ? begun->state.result : iterating(progress, record, tried, [&] {
         return conjugate_gradients(a, b, solution, options);
       }));
     } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
@@ -167,6 +193,7 @@ Solutions solve_at_once(CgMethod method, const Case& resolved, const Problem& pr
   options.max_iterations = resolved.solver.max_iterations;
   options.preconditioner = &preconditioner;
   options.true_residual = [&](std::size_t load, const std::vector<double>& x) {
+    const StepTimes::Within step(progress.times(), residual_step, "cpu");
     return problem.residual(x, scaled[load].values);
   };
   options.monitor = [&](const SystemsIteration& iteration) {
@@ -176,7 +203,7 @@ Solutions solve_at_once(CgMethod method, const Case& resolved, const Problem& pr
     return !stop();
   };
   Solutions solutions;
-  solutions.results = timed(record.seconds.solve, [&] {
+  solutions.results = iterating(progress, record, 0, [&] {
     return method == CgMethod::block ? block_conjugate_gradients<T>(a, b, solutions.unknowns, options)
                                      : batched_conjugate_gradients<T>(a, b, solutions.unknowns, options);
   });
@@ -205,6 +232,7 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   std::optional<Begun<T>> begun;
   if (made.rival) begun = choose_by_products(resolved, problem, made, progress, stop, record);
   const auto& a = made.a;
+  progress.step("making the preconditioner", name(record.device));
   record.footprint = a->footprint();
   record.chosen = a->chosen();
   placed(resolved.solver.precision_place, [&] { require_range(*a); });
@@ -214,10 +242,12 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   record.preconditioner_chosen = preconditioner->chosen();
   const ProcessorTime before = processor_time();
   const CgMethod method = method_at_once(user_of(resolved, problem, record.device, record.op), *a, *preconditioner);
+  progress.step("scaling the load");
   Solutions found =
       method != CgMethod::automatic
           ? solve_at_once(method, resolved, problem, *a, *preconditioner, progress, stop, record)
           : solve_in_turn(resolved, problem, *a, *preconditioner, std::move(begun), progress, stop, record);
+  progress.step("ending CG");
   std::vector<std::vector<double>> solutions;
   const bool interrupted = std::ranges::any_of(
       found.results, [](const CgResult& result) { return result.reason == StopReason::interrupted; });
@@ -239,8 +269,10 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   if (!record.loads.empty()) record.solve = all_of(record.loads);
   if (record.device == operators::Device::host && was_refused(processor_time() - before, record.machine.threads))
     record.remarks.emplace_back(refused_time);
-  progress.step("timing the product");
-  if (!interrupted) record.apply = time_products(*a);
+  progress.step("timing the product", name(record.device));
+  constexpr double share_of_loop = 0.05;
+  if (!interrupted) record.apply = time_products(*a, share_of_loop * record.solve.seconds);
+  progress.step("giving back memory");  // of operator and preconditioner, at the end of this function
   return solutions;
 }
 
@@ -253,8 +285,9 @@ void measure_solutions(const Case& resolved, const Problem& problem, const Probe
   if (resolved.problem.exact) record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front());
 }
 
+/// The record gets the times of all steps but for the writing of its own file.
 void write_results(const Case& resolved, const Problem& problem, const std::vector<std::vector<double>>& solutions,
-                   const SolutionFile& solution, const Record& record) {
+                   const SolutionFile& solution, Progress& progress, Record& record) {
   mesh::FileGroup files(resolved.output.directory);
   files.add("case.yaml", to_yaml(resolved));
   files.add("residuals.csv", residuals_csv(record));
@@ -266,6 +299,7 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
     files.add("boundary.vtu", [&](std::ostream& stream) { BoundaryFile(resolved, problem).write(stream, solutions); });
   else
     files.leave_out("boundary.vtu");
+  record.steps = progress.times().list();
   files.add("result.json", to_text(to_json(record)));
   files.put_in_place();
 }
@@ -322,6 +356,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.automatic_op = is_automatic(resolved.solver.op);
   record.precision = resolved.solver.precision;
   record.preconditioner = resolved.solver.preconditioner;
+  if (resolved.solver.device != "cpu" && operators::built_with_cuda()) progress.step("starting the GPU", "cuda");
   record.device = choose_device(resolved, resolved.solver.op);
   if (record.device == operators::Device::cuda) require_gpu(resolved.solver.device);
   record.machine.device = device_name(record.device);
@@ -330,12 +365,15 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   const mesh::Mesh mesh = timed(record.seconds.mesh, [&] { return make_mesh(resolved); });
   progress.step("numbering the unknowns");
   const mesh::FunctionSpace space = timed(record.seconds.space, [&] { return make_space(resolved, mesh); });
+  if (!resolved.output.probes.empty()) progress.step("locating probes");
   const Probes probes = locate_probes(resolved.output.probes, mesh);
   require_memory_of_loads(resolved.problem, space);
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
+  if (record.device == operators::Device::cuda) progress.step("choosing the device");
   record.why_device = leave_gpu(resolved, problem, record.device);
   if (!record.why_device.empty()) record.machine.device = device_name(record.device);
+  progress.step("preparing the results");
   SolutionFile file(resolved, problem);
   prepare_directory(resolved.output.directory,
                     {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu", "result.json"});
@@ -350,9 +388,9 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   measure_solutions(resolved, problem, probes, solutions, record);
   if (resolved.output.fields != OutputChoice().fields) progress.step("computing fields");
   file.prepare(solutions);
+  progress.step("measuring the copy bandwidth", name(record.device));
   record.peak_memory_bytes = peak_memory();
   if (record.machine.copy_bandwidth == 0) {  // else it was needed before
-    progress.step("measuring the copy bandwidth");
     const CopyBandwidth copies = copy_bandwidth_of(record.device);
     record.machine.copy_bandwidth = copies.bytes_per_second;
     if (!copies.remark.empty() && std::ranges::find(record.remarks, copies.remark) == record.remarks.end())
@@ -365,8 +403,9 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   }
 
   progress.step("writing the results");
-  write_results(resolved, problem, solutions, file, record);
+  write_results(resolved, problem, solutions, file, progress, record);
   progress.clear();
+  record.steps = progress.times().list();
   if (!console.quiet)
     fmt::print("{}\n{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
                "results", resolved.output.directory.string());

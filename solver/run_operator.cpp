@@ -204,7 +204,7 @@ MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, Pr
   operators::Ingredients<T> ingredients = assemble_for<T>(makers, problem, rows, element_matrices, progress, record);
   ingredients.reserved_bytes = record.memory.reserved_bytes;
   const auto make = [&](const OperatorChoice& op) {
-    progress.step(fmt::format("making {}", op.name));
+    progress.step(fmt::format("making {}", op.name), name(record.device));
     return placed(op.place, [&] {
       return timed(record.seconds.conversion, [&] { return row_of(op).make(ingredients, op.options); });
     });

@@ -160,16 +160,15 @@ class Turn {
 }  // namespace
 
 template <std::floating_point T>
-Samples time_products(const Operator<T>& a) {
+Samples time_products(const Operator<T>& a, double seconds) {
   constexpr int least = 5, most = 101;
-  constexpr double enough = 0.5;  // seconds
+  const double enough = std::min(seconds, 0.5);
   Product<T> product(a, 1);
   product.seconds(1);
   Samples samples;
   for (double total = 0; samples.count() < least || (total < enough && samples.count() < most);) {
-    const double seconds = product.seconds(1);
-    samples.add(seconds);
-    total += seconds;
+    samples.add(product.seconds(1));
+    total += samples.last();
   }
   return samples;
 }
@@ -192,8 +191,8 @@ void time_in_turn(std::vector<TimedEntry<T>>& entries, const TimingSettings& set
     }
 }
 
-template Samples time_products(const Operator<double>&);
-template Samples time_products(const Operator<float>&);
+template Samples time_products(const Operator<double>&, double);
+template Samples time_products(const Operator<float>&, double);
 template void time_in_turn(std::vector<TimedEntry<double>>&, const TimingSettings&,
                            const std::function<void(std::size_t, const std::exception&)>&);
 template void time_in_turn(std::vector<TimedEntry<float>>&, const TimingSettings&,

@@ -15,9 +15,9 @@
 namespace femcg::solver {
 
 /// Times products y = A x of one operator, without the x'Ax that CG has from them: after a warm-up, at least 5 of them
-/// and then for about half a second, 101 at most.
+/// and then for about so many seconds, half a second and 101 products at most.
 template <std::floating_point T>
-Samples time_products(const operators::Operator<T>& a);
+Samples time_products(const operators::Operator<T>& a, double seconds);
 
 /// An operator among others that are timed in turn, and what came out.
 template <std::floating_point T>

@@ -20,7 +20,8 @@ std::string fitted(const std::string& text) {
 
 }  // namespace
 
-void Progress::step(const std::string& what) {
+void Progress::step(const std::string& what, std::string_view device) {
+  times_.begin(what, device);
   if (!on_) return;
   next_ = {};
   update(what);

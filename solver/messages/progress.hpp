@@ -2,28 +2,34 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "solver/messages/step_times.hpp"
 
 namespace femcg::solver {
 
-/// One live line on standard error that says what is being done; nothing where it is off.
+/// What a command is doing: one live line on standard error, nothing where it is off; and how long each step took.
 class Progress {
  public:
-  explicit Progress(bool on) : on_(on) {}
+  explicit Progress(bool on) : on_(on), times_("starting", start_of_process()) {}
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Shows a new step at once.
-  void step(const std::string& what);
+  /// Shows a new step at once. Most of its work is on that device, cpu or cuda.
+  void step(const std::string& what, std::string_view device = "cpu");
   /// Shows how far a step is, ten times a second at most.
   void update(const std::string& what);
   /// Whether the next update would be shown: spares making its text.
   bool due() const { return on_ && std::chrono::steady_clock::now() >= next_; }
   void clear();
 
+  StepTimes& times() { return times_; }
+
  private:
   bool on_;
+  StepTimes times_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point next_{};
 };

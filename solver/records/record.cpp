@@ -97,6 +97,11 @@ ordered_json seconds_json(const Record& r) {
                {"conversion", r.seconds.conversion},
                {"transfer", r.seconds.transfer},
                {"solve", r.seconds.solve}});
+  if (r.steps.empty()) return json;
+  json["total"] = total(r.steps);
+  json["steps"] = ordered_json::array();
+  for (const StepSeconds& step : r.steps)
+    json["steps"].push_back({{"step", step.name}, {"device", step.device}, {"seconds", step.seconds}});
   return json;
 }
 

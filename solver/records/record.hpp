@@ -9,6 +9,7 @@
 #include "operators/operator.hpp"
 #include "solver/case/case.hpp"
 #include "solver/krylov/cg.hpp"
+#include "solver/messages/step_times.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/memory_estimate.hpp"
 #include "solver/records/samples.hpp"
@@ -64,6 +65,7 @@ struct Record {
   operators::Footprint footprint;
   std::map<std::string, std::string> chosen;  ///< Operator::chosen()
   Seconds seconds;
+  std::vector<StepSeconds> steps;  ///< of a run: everything since the program was started
   PreconditionerChoice preconditioner;
   std::map<std::string, std::string> preconditioner_chosen;  ///< Preconditioner::chosen()
   CgResult solve;                                            ///< with several loads of all together: see all_of

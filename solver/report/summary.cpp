@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/units.hpp"
@@ -65,10 +66,6 @@ void describe_problem(std::string& text, const Record& r) {
 }
 
 void describe_cost(std::string& text, const Record& r) {
-  line(text, "set-up",
-       fmt::format("mesh {}, space {}, {}assembly {}, operator {}", duration(r.seconds.mesh), duration(r.seconds.space),
-                   r.automatic_op ? fmt::format("prediction {}, ", duration(r.seconds.prediction)) : "",
-                   duration(r.seconds.assembly), duration(r.seconds.conversion)));
   line(text, "memory",
        fmt::format("operator {}, peak of the program {}", scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
                    scaled(static_cast<double>(r.peak_memory_bytes), "B")));
@@ -93,6 +90,29 @@ void describe_cost(std::string& text, const Record& r) {
   line(text, "",
        fmt::format("{} in the loop: {:.1f} iterations/s, {}", duration(r.solve.seconds), r.iterations_per_second(),
                    scaled(r.unknowns_per_second(), "unknowns/s")));
+}
+
+/// Where the wall time went, a line for each step; those too short to matter share one.
+void describe_times(std::string& text, const Record& r) {
+  constexpr double notable = 0.005;
+  const double all = total(r.steps);
+  if (!(all > 0)) return;
+  const auto row = [&](std::string_view label, const std::string& step, double seconds, const std::string& device) {
+    line(text, label,
+         fmt::format("{:<40} {:>9.3f} s {:>6.1f}%{}", on_one_line(step, 40), seconds, 100 * seconds / all,
+                     device.empty() ? "" : "  on " + device));
+  };
+  double rest = 0;
+  std::string_view label = "time";
+  for (const StepSeconds& step : r.steps) {
+    if (step.seconds < notable * all) {
+      rest += step.seconds;
+      continue;
+    }
+    row(std::exchange(label, ""), step.name, step.seconds, step.device);
+  }
+  if (rest > 0) row(label, "other steps", rest, "");
+  row("", "in all", all, "");
 }
 
 /// The direction of kappa du/dn through a boundary.
@@ -215,6 +235,7 @@ std::string summary(const Record& record) {
   describe_cost(text, record);
   describe_solution(text, record);
   describe_loads(text, record);
+  describe_times(text, record);
   for (const std::string& remark : record.remarks) line(text, "note", remark);
   return text;
 }
