@@ -43,12 +43,19 @@ struct CellEvaluator::State {
         values(form->space->basis().values(rule.points)),
         gradients(form->space->basis().gradients(rule.points)),
         reference(reference_matrices(gradients, rule.weights)),
+        inverse_weights(rule.weights.cwiseInverse()),
         diffusion(rule.size()),
         measures(rule.size()),
-        factors(rule.size() * entries) {}
+        factors(rule.size() * entries) {
+    for (const Eigen::MatrixXd& gradient : gradients) gradients_of_points.emplace_back(gradient.transpose());
+    reference_diagonal.resize(n, entries);
+    for (Eigen::Index i = 0; i < n; ++i) reference_diagonal.row(i) = reference.row(i * (i + 1) / 2 + i);
+  }
 
+  void require_factors();
   template <int d>
   void compute_factors();
+  bool is_constant();
   bool factors_constant() const;
   /// The Robin facets of the current cell.
   std::span<const RobinFacet> robin() const;
@@ -65,19 +72,34 @@ struct CellEvaluator::State {
   int d, n, entries;
   Eigen::MatrixXd values;
   std::vector<Eigen::MatrixXd> gradients;
-  Eigen::MatrixXd reference;
+  std::vector<Eigen::MatrixXd> gradients_of_points;  ///< dofs x points
+  Eigen::MatrixXd reference, reference_diagonal;
+  Eigen::VectorXd inverse_weights;
   std::vector<double> diffusion, measures, factors;
-  bool constant = false;
+  bool has_factors = false;      ///< of the current cell
+  std::optional<bool> constant;  ///< likewise, where it is known
   std::int32_t cell = -1;
   Eigen::MatrixXd product, scaled, dense;
 };
+
+void CellEvaluator::State::require_factors() {
+  if (has_factors) return;
+  form->diffusion(cell, geometry.all_points(), diffusion);
+  d == 2 ? compute_factors<2>() : compute_factors<3>();
+  has_factors = true;
+}
+
+bool CellEvaluator::State::is_constant() {
+  require_factors();
+  if (!constant) constant = factors_constant();
+  return *constant;
+}
 
 template <int d>
 void CellEvaluator::State::compute_factors() {
   for (int q = 0; q < rule.size(); ++q) {
     double inverse[9];
     geometry.inverse(q, inverse);
-    measures[q] = rule.weights[q] * geometry.determinant(q);
     double* entry = factors.data() + q * entries;
     for (int a = 0; a < d; ++a)
       for (int b = a; b < d; ++b) {
@@ -90,10 +112,10 @@ void CellEvaluator::State::compute_factors() {
 
 bool CellEvaluator::State::factors_constant() const {
   double largest = 0;
-  for (int e = 0; e < entries; ++e) largest = std::max(largest, std::abs(factors[e] / rule.weights[0]));
+  for (int e = 0; e < entries; ++e) largest = std::max(largest, std::abs(factors[e] * inverse_weights[0]));
   for (int q = 1; q < rule.size(); ++q)
     for (int e = 0; e < entries; ++e)
-      if (std::abs(factors[q * entries + e] / rule.weights[q] - factors[e] / rule.weights[0]) > 1e-13 * largest)
+      if (std::abs(factors[q * entries + e] * inverse_weights[q] - factors[e] * inverse_weights[0]) > 1e-13 * largest)
         return false;
   return true;
 }
@@ -126,16 +148,16 @@ void CellEvaluator::move_to(std::int32_t cell) {
   State& s = *state_;
   s.cell = cell;
   s.geometry.move_to(*s.mesh, cell);
-  s.form->diffusion(cell, s.geometry.all_points(), s.diffusion);
-  if (s.d == 2)
-    s.compute_factors<2>();
-  else
-    s.compute_factors<3>();
-  s.constant = s.factors_constant();
+  for (int q = 0; q < s.rule.size(); ++q) s.measures[q] = s.rule.weights[q] * s.geometry.determinant(q);
+  s.has_factors = false;
+  s.constant.reset();
 }
 
-std::span<const double> CellEvaluator::factors() const { return state_->factors; }
-bool CellEvaluator::constant() const { return state_->constant; }
+std::span<const double> CellEvaluator::factors() const {
+  state_->require_factors();
+  return state_->factors;
+}
+bool CellEvaluator::constant() const { return state_->is_constant(); }
 std::span<const double> CellEvaluator::points_in_space() const { return state_->geometry.all_points(); }
 std::span<const double> CellEvaluator::measures() const { return state_->measures; }
 const Eigen::MatrixXd& CellEvaluator::values() const { return state_->values; }
@@ -143,7 +165,7 @@ const Eigen::MatrixXd& CellEvaluator::values() const { return state_->values; }
 void CellEvaluator::matrix(std::span<double> packed) {
   State& s = *state_;
   Eigen::Map<Eigen::VectorXd> lower(packed.data(), static_cast<Eigen::Index>(packed.size()));
-  if (s.constant) {
+  if (s.is_constant()) {
     const Eigen::Map<const Eigen::VectorXd> first(s.factors.data(), s.entries);
     lower.noalias() = s.reference * (first / s.rule.weights[0]);
   } else {
@@ -191,6 +213,7 @@ void CellEvaluator::State::apply(const Eigen::Map<const Eigen::VectorXd>& x, Eig
 
 void CellEvaluator::apply(std::span<const double> x, std::span<double> y) {
   State& s = *state_;
+  s.require_factors();
   const Eigen::Map<const Eigen::VectorXd> from(x.data(), s.n);
   Eigen::Map<Eigen::VectorXd> to(y.data(), s.n);
   s.apply(from, to);
@@ -201,12 +224,21 @@ void CellEvaluator::apply(std::span<const double> x, std::span<double> y) {
 void CellEvaluator::diagonal(std::span<double> diagonal) {
   State& s = *state_;
   Eigen::Map<Eigen::ArrayXd> d(diagonal.data(), s.n);
-  d.setZero();
-  for (int q = 0; q < s.rule.size(); ++q)
-    for (int a = 0, entry = 0; a < s.d; ++a)
-      for (int b = a; b < s.d; ++b, ++entry)
-        d += (a == b ? 1 : 2) * s.factors[q * s.entries + entry] * s.gradients[a].row(q).transpose().array() *
-             s.gradients[b].row(q).transpose().array();
+  if (s.is_constant()) {
+    const Eigen::Map<const Eigen::VectorXd> first(s.factors.data(), s.entries);
+    d = (s.reference_diagonal * (first * s.inverse_weights[0])).array();
+  } else {
+    d.setZero();
+    for (int q = 0; q < s.rule.size(); ++q) {
+      const double* f = s.factors.data() + q * s.entries;
+      const auto along = [&](int axis) { return s.gradients_of_points[axis].col(q).array(); };
+      if (s.d == 2)
+        d += along(0) * (f[0] * along(0) + 2 * f[1] * along(1)) + f[2] * along(1).square();
+      else
+        d += along(0) * (f[0] * along(0) + 2 * (f[1] * along(1) + f[2] * along(2))) +
+             along(1) * (f[3] * along(1) + 2 * f[4] * along(2)) + f[5] * along(2).square();
+    }
+  }
   s.for_each_robin_point([&](double weight, const auto& phi) { d += weight * phi.transpose().array().square(); });
 }
 

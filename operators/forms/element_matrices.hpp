@@ -25,7 +25,7 @@ class CellEvaluator {
 
   int dofs() const;
   int points() const;
-  /// Goes to a cell: geometry and diffusion at its quadrature points.
+  /// Goes to a cell: geometry at its quadrature points. The diffusion is evaluated where something below needs D_q.
   void move_to(std::int32_t cell);
 
   /// Symmetric D_q, the upper triangle row by row (2D: 00 01 11; 3D: 00 01 02 11 12 22), quadrature points x entries.
@@ -58,6 +58,12 @@ void for_each_cell(const BilinearForm& form, const std::function<void(CellEvalua
 /// over cells, summed in their order.
 std::vector<double> sum_over_cells(const BilinearForm& form,
                                    const std::function<void(CellEvaluator&, std::int32_t, std::span<double>)>& work);
+
+/// Writes the vectors of the cells [first, last), cells x dofs.
+using CellRangeWork = std::function<void(std::int32_t first, std::int32_t last, double* values)>;
+
+/// The same where the vectors of several cells are made at once; `make` is called by each thread.
+std::vector<double> sum_over_cell_ranges(const mesh::FunctionSpace& space, const std::function<CellRangeWork()>& make);
 
 /// Geometry and basis on one boundary facet after the other, at the form's quadrature points. Keeps scratch memory: one
 /// a thread.

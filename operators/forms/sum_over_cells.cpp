@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
+#include <memory>
 
 #include "mesh/first_failure.hpp"
 #include "mesh/pages.hpp"
@@ -37,9 +37,7 @@ class Window {
 
   std::int64_t cells() const { return cells_; }
   const std::vector<Chunk>& chunks() const { return chunks_; }
-  std::span<double> of_cell(std::int32_t cell) {
-    return {values_.data() + (cell - first_) * std::int64_t{dofs_}, static_cast<std::size_t>(dofs_)};
-  }
+  double* of_cell(std::int32_t cell) { return values_.data() + (cell - first_) * std::int64_t{dofs_}; }
 
   void begin_at(std::int64_t first) {
     first_ = first;
@@ -101,17 +99,16 @@ class Window {
 
 }  // namespace
 
-std::vector<double> sum_over_cells(const BilinearForm& form,
-                                   const std::function<void(CellEvaluator&, std::int32_t, std::span<double>)>& work) {
-  std::vector<double> sum = mesh::filled<double>(form.space->dof_count());
-  Window window(*form.space);
+std::vector<double> sum_over_cell_ranges(const mesh::FunctionSpace& space, const std::function<CellRangeWork()>& make) {
+  std::vector<double> sum = mesh::filled<double>(space.dof_count());
+  Window window(space);
   std::vector<std::int32_t> shares{0};  // ends of the parts
   mesh::FirstFailure failure;
 #pragma omp parallel
   {
-    std::optional<CellEvaluator> evaluator;
-    failure.guard(mesh::FirstFailure::preparation, [&] { evaluator.emplace(form); });
-    for (std::int64_t first = 0; first < form.cells(); first += window.cells()) {
+    CellRangeWork work;
+    failure.guard(mesh::FirstFailure::preparation, [&] { work = make(); });
+    for (std::int64_t first = 0; first < space.mesh().cell_count(); first += window.cells()) {
 #pragma omp single
       failure.guard(first, [&] {
         window.begin_at(first);
@@ -121,11 +118,8 @@ std::vector<double> sum_over_cells(const BilinearForm& form,
       for (std::size_t c = 0; c < window.chunks().size(); ++c) {
         const Chunk& chunk = window.chunks()[c];
         window.find_dofs(c);
-        for (std::int32_t cell = chunk.first_cell; cell < chunk.last_cell; ++cell)
-          failure.guard(cell, [&] {
-            evaluator->move_to(cell);
-            work(*evaluator, cell, window.of_cell(cell));
-          });
+        failure.guard(chunk.first_cell,
+                      [&] { work(chunk.first_cell, chunk.last_cell, window.of_cell(chunk.first_cell)); });
       }
 #pragma omp for schedule(static)
       for (std::size_t part = 0; part < shares.size() - 1; ++part)
@@ -134,6 +128,20 @@ std::vector<double> sum_over_cells(const BilinearForm& form,
   }
   failure.rethrow();
   return sum;
+}
+
+std::vector<double> sum_over_cells(const BilinearForm& form,
+                                   const std::function<void(CellEvaluator&, std::int32_t, std::span<double>)>& work) {
+  return sum_over_cell_ranges(*form.space, [&]() -> CellRangeWork {
+    const auto evaluator = std::make_shared<CellEvaluator>(form);
+    const auto dofs = static_cast<std::size_t>(form.dofs_per_cell());
+    return [&work, evaluator, dofs](std::int32_t first, std::int32_t last, double* values) {
+      for (std::int32_t cell = first; cell < last; ++cell, values += dofs) {
+        evaluator->move_to(cell);
+        work(*evaluator, cell, {values, dofs});
+      }
+    };
+  });
 }
 
 }  // namespace femcg::operators

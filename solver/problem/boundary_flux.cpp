@@ -7,8 +7,9 @@
 #include <optional>
 
 #include "mesh/first_failure.hpp"
+#include "mesh/pages.hpp"
 #include "operators/forms/element_matrices.hpp"
-#include "operators/forms/reference.hpp"
+#include "operators/forms/form_product.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/problem/cell_gradient.hpp"
@@ -151,9 +152,7 @@ void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, st
                                     std::span<const double> squares) {
   const mesh::FunctionSpace& space = *problem.form().space;
   const auto& boundary = problem.boundary();
-  std::vector<double> left = operators::ReferenceOperator(problem.form()).apply_to_dofs(dofs);
-  for (std::size_t dof = 0; dof < left.size(); ++dof) left[dof] -= load.of_dofs()[dof];
-  std::vector<double> sums(left.size(), 0.0);  // of the squares
+  std::vector<double> sums = mesh::filled<double>(space.dof_count());  // of the squares
   const auto for_each_node = [&](const auto& work) {
     for (std::size_t f = 0; f < boundary.size(); ++f) {
       if (!has_value(boundary[f])) continue;
@@ -162,12 +161,16 @@ void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, st
       for (std::size_t i = 0; i < nodes.size(); ++i) work(of_cell[nodes[i]], f * nodes_ + i);
     }
   };
+  std::vector<char> reacts = mesh::filled<char>(space.dof_count());
+  for_each_node([&](std::int32_t dof, std::size_t) { reacts[dof] = 1; });
+  std::vector<double> left = operators::FormProduct(problem.form()).apply_to_dofs(dofs, reacts);
   for_each_node([&](std::int32_t dof, std::size_t entry) {
     left[dof] -= moments_[entry];
     sums[dof] += squares[entry];
   });
-  for_each_node(
-      [&](std::int32_t dof, std::size_t entry) { moments_[entry] += left[dof] * squares[entry] / sums[dof]; });
+  for_each_node([&](std::int32_t dof, std::size_t entry) {
+    moments_[entry] += (left[dof] - load.of_dofs()[dof]) * squares[entry] / sums[dof];
+  });
 }
 
 double BoundaryFlux::inflow(std::size_t facet) const {

@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "mesh/pages.hpp"
-#include "operators/forms/reference.hpp"
+#include "operators/forms/element_matrices.hpp"
+#include "operators/forms/form_product.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
@@ -154,7 +155,7 @@ void Load::move_boundary_values(const Problem& problem) {
   values_ = mesh::filled<double>(form.unknowns);
   const bool zero = std::ranges::none_of(boundary_values_, is_given);
   std::vector<double> lift;
-  if (!zero) lift = operators::ReferenceOperator(form).apply_to_dofs(boundary_values_);
+  if (!zero) lift = operators::FormProduct(form).apply_to_dofs(boundary_values_);
 #pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < of_dofs_.size(); ++dof)
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) values_[i] = of_dofs_[dof] - (zero ? 0.0 : lift[dof]);

@@ -10,6 +10,7 @@
 #include "mesh/geometry.hpp"
 #include "mesh/ordering.hpp"
 #include "mesh/pages.hpp"
+#include "operators/forms/form_product.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
@@ -106,7 +107,7 @@ void Problem::check_diffusion() {
   const FieldOnRegions field(data_->diffusion, "equation.diffusion", space_->mesh(), std::nullopt);
   const auto& regions = field.by_region();
   if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant().has_value(); })) return;
-  operators::for_each_cell(form_, [](operators::CellEvaluator&, std::int32_t) {});
+  operators::for_each_cell(form_, [](operators::CellEvaluator& evaluator, std::int32_t) { evaluator.factors(); });
 }
 
 void Problem::constrain() {
@@ -231,10 +232,7 @@ std::vector<double> Problem::to_dofs(std::span<const double> x, const Load& load
 }
 
 std::vector<double> Problem::residual(std::span<const double> x, std::span<const double> b) const {
-  std::vector<double> r = operators::ReferenceOperator(form_).apply(x);
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < r.size(); ++i) r[i] = b[i] - r[i];
-  return r;
+  return operators::FormProduct(form_).residual(x, b);
 }
 
 }  // namespace femcg::solver

@@ -8,7 +8,6 @@
 
 #include "mesh/function_space.hpp"
 #include "operators/forms/element_matrices.hpp"
-#include "operators/forms/reference.hpp"
 #include "solver/coefficients/problem_data.hpp"
 #include "solver/problem/load.hpp"
 
@@ -77,7 +76,7 @@ class Problem {
   /// Dirichlet or Robin condition the mean is set to that of the exact solution where there is one, else to zero.
   std::vector<double> to_dofs(std::span<const double> x, const Load& load) const;
   std::vector<double> to_dofs(std::span<const double> x) const { return to_dofs(x, loads_.front()); }
-  /// r = b - A x with the reference operator. b may be a multiple of a load.
+  /// r = b - A x, computed afresh from the form. b may be a multiple of a load.
   std::vector<double> residual(std::span<const double> x, std::span<const double> b) const;
 
  private:

@@ -1,0 +1,126 @@
+// The product that solutions are checked with: compared with the slow reference and the definition.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <stdexcept>
+
+#include "operators/forms/form_product.hpp"
+#include "operators/forms/reference.hpp"
+#include "tests/forms.hpp"
+#include "tests/threads.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+using femcg::tests::FormOptions;
+using femcg::tests::make_form;
+using femcg::tests::Threads;
+using mesh::CellShape;
+
+namespace {
+
+std::vector<double> random_vector(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> x(n);
+  for (double& value : x) value = uniform(random);
+  return x;
+}
+
+double norm(const std::vector<double>& v) {
+  double sum = 0;
+  for (const double value : v) sum += value * value;
+  return std::sqrt(sum);
+}
+
+std::vector<double> difference(std::vector<double> a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+  return a;
+}
+
+constexpr CellShape shapes[]{CellShape::quadrilateral, CellShape::triangle, CellShape::hexahedron,
+                             CellShape::tetrahedron};
+
+/// Boxes of an odd number of cells, so that lanes are left over.
+std::array<int, 3> cells_of(CellShape shape) {
+  return dimension(shape) == 2 ? std::array{5, 3, 1} : std::array{3, 3, 1};
+}
+
+}  // namespace
+
+TEST_CASE("the residual is that of the slow reference on every shape, degree and geometry") {
+  struct Kind {
+    const char* name;
+    FormOptions options;
+  };
+  const Kind kinds[]{{"varying", {}},
+                     {"constant", {.varying = false, .distort = 0}},
+                     {"curved", {.curved = true}},
+                     {"sheared", {.distort = 0, .sheared = true}},
+                     {"two more points", {.quadrature = 2}}};
+  for (const CellShape shape : shapes)
+    for (int degree = 1; degree <= 4; ++degree)
+      for (Kind kind : kinds) {
+        if (kind.options.quadrature > 0) kind.options.quadrature += degree + 1;
+        if (kind.options.distort > mesh::most_distortion(shape)) kind.options.distort = mesh::most_distortion(shape);
+        const auto small = make_form(shape, degree, cells_of(shape), kind.options);
+        INFO(mesh::name(shape), " degree ", degree, " ", kind.name);
+        const std::vector<double> x = random_vector(small.form.unknowns, 3), b = ReferenceOperator(small.form).apply(x);
+        const std::vector<double> r = FormProduct(small.form).residual(x, b);
+        CHECK(norm(r) <= 1e-12 * norm(b));
+        // Not because it is nothing: of half of x it is half of b.
+        std::vector<double> half = x;
+        for (double& value : half) value *= 0.5;
+        CHECK(norm(FormProduct(small.form).residual(half, b)) == doctest::Approx(0.5 * norm(b)).epsilon(1e-12));
+      }
+}
+
+TEST_CASE("products on all dofs are the reference's, also where most of x is zero or few sums are wanted") {
+  for (const CellShape shape : shapes) {
+    const auto small = make_form(shape, 3, cells_of(shape), {.curved = true});
+    INFO(mesh::name(shape));
+    const auto dofs = static_cast<std::size_t>(small.space->dof_count());
+    std::vector<double> x = random_vector(dofs, 5);
+    const ReferenceOperator reference(small.form);
+    const FormProduct product(small.form);
+    const std::vector<double> all = reference.apply_to_dofs(x);
+    CHECK(norm(difference(product.apply_to_dofs(x), all)) <= 1e-12 * norm(all));
+
+    std::vector<char> wanted(dofs, 0);
+    for (std::size_t dof = 0; dof < dofs; dof += 7) wanted[dof] = 1;
+    const std::vector<double> some = product.apply_to_dofs(x, wanted);
+    for (std::size_t dof = 0; dof < dofs; dof += 7)
+      CHECK(some[dof] == doctest::Approx(all[dof]).epsilon(1e-10).scale(norm(all)));
+    std::ranges::fill(wanted, 0);
+    CHECK(norm(product.apply_to_dofs(x, wanted)) == 0);
+
+    for (std::size_t dof = 0; dof < dofs; ++dof)
+      if (dof % 31 != 0) x[dof] = 0;
+    const std::vector<double> sparse = reference.apply_to_dofs(x);
+    CHECK(norm(difference(product.apply_to_dofs(x), sparse)) <= 1e-12 * norm(sparse));
+  }
+}
+
+TEST_CASE("the product is the same to the bit for any number of threads") {
+  const auto small = make_form(CellShape::hexahedron, 2, {9, 7, 5});
+  const std::vector<double> x = random_vector(small.form.unknowns, 7), b(small.form.unknowns, 0.0);
+  std::vector<std::vector<double>> found;
+  for (const int threads : {1, 2, 5}) {
+    const Threads set(threads);
+    found.push_back(FormProduct(small.form).residual(x, b));
+  }
+  CHECK(found[0] == found[1]);
+  CHECK(found[0] == found[2]);
+}
+
+TEST_CASE("a diffusion that cannot be evaluated is told of") {
+  auto small = make_form(CellShape::triangle, 2, {4, 4, 1});
+  small.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double>) {
+    throw std::runtime_error(fmt::format("cell {}", cell));
+  };
+  const std::vector<double> x = random_vector(small.form.unknowns, 1);
+  CHECK_THROWS_WITH_AS(static_cast<void>(FormProduct(small.form).residual(x, x)), "cell 0", std::runtime_error);
+}
