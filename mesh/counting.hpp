@@ -21,6 +21,14 @@ inline void lower(std::int32_t& least, std::int32_t value) {
   }
 }
 
+/// The greater of itself and `value` becomes `greatest`, at once.
+inline void raise(std::int32_t& greatest, std::int32_t value) {
+  const std::atomic_ref<std::int32_t> shared(greatest);
+  std::int32_t seen = shared.load(std::memory_order_relaxed);
+  while (value > seen && !shared.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
 /// Adds 1 to a counter, at once, and returns what it was.
 template <class T>
 T count_one(T& counter) {

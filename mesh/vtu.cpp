@@ -4,12 +4,15 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <ostream>
 #include <stdexcept>
 
 #include "mesh/atomic_file.hpp"
+#include "mesh/counting.hpp"
 #include "mesh/first_failure.hpp"
+#include "mesh/pages.hpp"
 #include "mesh/vtu_grid.hpp"
 
 namespace femcg::mesh {
@@ -32,9 +35,10 @@ std::vector<int> lattice_nodes_in_vtk_order(const Lattice& lattice) {
 
 /// The first cell of each dof. Only there is the dof evaluated, so that the file does not depend on the threads.
 std::vector<std::int32_t> first_cells(const FunctionSpace& space) {
-  std::vector<std::int32_t> first(space.dof_count());
-  for (std::int32_t cell = space.mesh().cell_count() - 1; cell >= 0; --cell)
-    for (const std::int32_t dof : space.dofs(cell)) first[dof] = cell;
+  std::vector<std::int32_t> first = filled(space.dof_count(), std::numeric_limits<std::int32_t>::max());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
+    for (const std::int32_t dof : space.dofs(cell)) lower(first[dof], cell);
   return first;
 }
 
@@ -43,7 +47,7 @@ std::vector<std::int32_t> first_cells(const FunctionSpace& space) {
 template <class Gather>
 std::vector<double> evaluate(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
                              const Eigen::MatrixXd& basis, int components, const Gather& gather) {
-  std::vector<double> result(std::size_t(space.dof_count()) * components);
+  std::vector<double> result = filled<double>(std::size_t(space.dof_count()) * components);
   FirstFailure failure;
 #pragma omp parallel
   {
@@ -156,7 +160,7 @@ CompressedArray evaluated(const SeparateCells& cells, int components, const std:
 std::vector<double> shared(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
                            const CellwiseField& field) {
   const std::vector<int> order = lattice_nodes_in_vtk_order(space.basis().lattice());
-  std::vector<double> result(std::size_t(space.dof_count()) * field.components);
+  std::vector<double> result = filled<double>(std::size_t(space.dof_count()) * field.components);
   FirstFailure failure;
 #pragma omp parallel
   {

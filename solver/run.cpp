@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mesh/atomic_file.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/persistent/persistent_cg.hpp"
 #include "operators/sparse/csr_matrix.hpp"
@@ -73,7 +74,7 @@ auto iterating(Progress& progress, Record& record, double seconds_before, const 
 template <std::floating_point T>
 operators::Vector<T> rounded(const std::vector<double>& values) {
   operators::Vector<T> load(static_cast<std::int64_t>(values.size()));
-  std::ranges::transform(values, load.data(), [](double value) { return static_cast<T>(value); });
+  operators::for_each_row(load.size(), [&](std::int64_t i) { load[i] = static_cast<T>(values[i]); });
   return load;
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mesh/counting.hpp"
 #include "mesh/first_failure.hpp"
+#include "mesh/pages.hpp"
 #include "operators/forms/element_matrices.hpp"
 
 namespace femcg::operators {
@@ -21,15 +23,23 @@ struct CellsOfUnknowns {
   explicit CellsOfUnknowns(const BilinearForm& form) : begin(form.unknowns + std::int64_t{1}) {
     const int n = form.dofs_per_cell();
     fill(begin, std::int64_t{0});
+#pragma omp parallel for schedule(static)
     for (std::int32_t cell = 0; cell < form.cells(); ++cell)
       for (int a = 0; a < n; ++a)
-        if (const std::int32_t i = form.unknown(cell, a); i >= 0) ++begin[i + 1];
-    std::partial_sum(begin.data(), begin.data() + begin.size(), begin.data());
+        if (const std::int32_t i = form.unknown(cell, a); i >= 0) mesh::count_one(begin[i]);
+    mesh::sum_before(begin.span());
     appearances = Vector<Appearance>(begin[form.unknowns]);
-    std::vector<std::int64_t> next(begin.data(), begin.data() + form.unknowns);
+    std::vector<std::int32_t> met = mesh::filled<std::int32_t>(form.unknowns);
+#pragma omp parallel for schedule(static)
     for (std::int32_t cell = 0; cell < form.cells(); ++cell)
       for (int a = 0; a < n; ++a)
-        if (const std::int32_t i = form.unknown(cell, a); i >= 0) appearances[next[i]++] = {cell, a};
+        if (const std::int32_t i = form.unknown(cell, a); i >= 0)
+          appearances[begin[i] + mesh::count_one(met[i])] = {cell, a};
+          // Whoever came first, the cells of each are in their order.
+#pragma omp parallel for schedule(static)
+    for (std::int32_t i = 0; i < form.unknowns; ++i)
+      std::sort(appearances.data() + begin[i], appearances.data() + begin[i + 1],
+                [](Appearance a, Appearance b) { return a.cell < b.cell; });
   }
   std::span<const Appearance> of(std::int32_t unknown) const {
     return {appearances.data() + begin[unknown], static_cast<std::size_t>(begin[unknown + 1] - begin[unknown])};

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "mesh/counting.hpp"
+#include "mesh/first_failure.hpp"
+#include "mesh/pages.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 
@@ -36,13 +39,31 @@ FieldOnRegions::FieldOnRegions(const Field& field, const std::string& key, const
 std::vector<double> interpolate(const FieldOnRegions& field, const mesh::FunctionSpace& space) {
   const int d = space.mesh().dimension(), n = space.dofs_per_cell();
   const std::vector<double> points = space.dof_points();
-  std::vector<double> values(space.dof_count()), cell_points(3 * n, 0.0), cell_values(n);
-  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell) {
-    const auto dofs = space.dofs(cell);
-    for (int a = 0; a < n; ++a) std::copy_n(points.begin() + std::int64_t{dofs[a]} * d, d, cell_points.begin() + 3 * a);
-    field.of_cell(cell).evaluate(cell_points, cell_values);
-    for (int a = 0; a < n; ++a) values[dofs[a]] = cell_values[a];
+  std::vector<std::int32_t> last = mesh::filled<std::int32_t>(space.dof_count());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
+    for (const std::int32_t dof : space.dofs(cell)) mesh::raise(last[dof], cell);
+  std::vector<double> values = mesh::filled<double>(space.dof_count());
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::vector<double> cell_points, cell_values;
+    failure.guard(mesh::FirstFailure::preparation, [&] {
+      cell_points.assign(3 * static_cast<std::size_t>(n), 0.0);
+      cell_values.resize(n);
+    });
+#pragma omp for schedule(static)
+    for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
+      failure.guard(cell, [&] {
+        const auto dofs = space.dofs(cell);
+        for (int a = 0; a < n; ++a)
+          std::copy_n(points.begin() + std::int64_t{dofs[a]} * d, d, cell_points.begin() + 3 * std::int64_t{a});
+        field.of_cell(cell).evaluate(cell_points, cell_values);
+        for (int a = 0; a < n; ++a)
+          if (last[dofs[a]] == cell) values[dofs[a]] = cell_values[a];
+      });
   }
+  failure.rethrow();
   return values;
 }
 

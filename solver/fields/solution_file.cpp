@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mesh/first_failure.hpp"
+#include "mesh/pages.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/cell_fields.hpp"
@@ -112,7 +113,9 @@ void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
   if (!case_->problem.exact || !wants(OutputField::u)) return;
   const mesh::FunctionSpace& space = *problem_->form().space;
   exact_ = interpolate(FieldOnRegions(*case_->problem.exact, "exact", space.mesh(), std::nullopt), space);
-  for (std::size_t i = 0; i < exact_.size(); ++i) error_.push_back(solutions.front()[i] - exact_[i]);
+  error_ = mesh::filled<double>(exact_.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < exact_.size(); ++i) error_[i] = solutions.front()[i] - exact_[i];
 }
 
 /// Where boundary.vtu has them too.

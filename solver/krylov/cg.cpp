@@ -7,6 +7,8 @@
 #include <deque>
 #include <optional>
 
+#include "mesh/pages.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/recorded_work.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
@@ -117,7 +119,10 @@ class Loop {
   bool examine();
   void collect();
   std::vector<double> true_residual();
-  void restart_from_total();
+  Vector<T> on_host(const Vector<T>& vector) const;
+  void to_recurrence(const std::vector<double>& natural, Vector<T>& vector) const;
+  std::vector<double> judge_total();
+  void restart_from(const std::vector<double>& residual);
   void resume(const CgState<T>& before);
   void leave(CgState<T>& after);
   bool hands_over() const {
@@ -198,25 +203,41 @@ bool Loop<T>::examine() {
   return true;
 }
 
+/// A vector of the recurrence in the natural order of the unknowns.
+template <std::floating_point T>
+Vector<T> Loop<T>::on_host(const Vector<T>& vector) const {
+  if (a_.ordering().size() == 0) return operators::copied(vector, operators::Device::host);
+  return operators::copied(operators::from_ordering(a_, vector), operators::Device::host);
+}
+
+/// The other way, rounded.
+template <std::floating_point T>
+void Loop<T>::to_recurrence(const std::vector<double>& natural, Vector<T>& vector) const {
+  Vector<T> rounded(a_.size());
+  operators::for_each_row(rounded.size(), [&](std::int64_t i) { rounded[i] = static_cast<T>(natural[i]); });
+  if (a_.ordering().size() == 0)
+    operators::copy(rounded, vector);
+  else
+    operators::copy(operators::to_ordering(a_, rounded), vector);
+}
+
 /// Adds the correction that the loop is at to the total. The clock of the loop stands still meanwhile, and while the
 /// residual is recomputed: that is a check of the answer, not part of the method.
 template <std::floating_point T>
 void Loop<T>::collect() {
-  const Vector<T> x = operators::copied(operators::from_ordering(a_, recurrence_.x()), operators::Device::host);
-  for (std::int64_t i = 0; i < x.size(); ++i) total_[i] += static_cast<double>(x[i]);
+  const Vector<T> x = on_host(recurrence_.x());
+  operators::for_each_row(x.size(), [&](std::int64_t i) { total_[i] += static_cast<double>(x[i]); });
 }
 
 template <std::floating_point T>
 std::vector<double> Loop<T>::true_residual() {
   if (options_.true_residual) return options_.true_residual(total_);
-  Vector<T> x(a_.size());
-  std::copy(total_.begin(), total_.end(), x.data());
-  operators::copy(operators::to_ordering(a_, x), recurrence_.p());
+  to_recurrence(total_, recurrence_.p());
   a_.apply(recurrence_.p(), recurrence_.w());
-  const Vector<T> b = operators::copied(b_, operators::Device::host),
-                  q = operators::copied(operators::from_ordering(a_, recurrence_.w()), operators::Device::host);
-  std::vector<double> r(total_.size());
-  for (std::int64_t i = 0; i < b.size(); ++i) r[i] = static_cast<double>(b[i]) - static_cast<double>(q[i]);
+  const Vector<T> b = operators::copied(b_, operators::Device::host), q = on_host(recurrence_.w());
+  std::vector<double> r = mesh::filled<double>(total_.size());
+  operators::for_each_row(b.size(),
+                          [&](std::int64_t i) { r[i] = static_cast<double>(b[i]) - static_cast<double>(q[i]); });
   return r;
 }
 
@@ -233,7 +254,7 @@ void Loop<T>::resume(const CgState<T>& before) {
     result_.relative_residual = before.result.relative_residual;
     operators::synchronize(a_.device());
   } else {
-    restart_from_total();
+    restart_from(judge_total());
     result_.relative_residual = result_.true_relative_residual;
   }
   begin_ = std::chrono::steady_clock::now() - std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -247,17 +268,21 @@ void Loop<T>::leave(CgState<T>& after) {
   after.p = operators::from_ordering(a_, recurrence_.p());
 }
 
-/// The recurrence begins anew from the residual of the total, recomputed.
+/// The residual of the total, recomputed.
 template <std::floating_point T>
-void Loop<T>::restart_from_total() {
-  const std::vector<double> residual = true_residual();
-  Vector<T> r(a_.size());
-  std::copy(residual.begin(), residual.end(), r.data());
-  operators::copy(operators::to_ordering(a_, r), recurrence_.r());
+std::vector<double> Loop<T>::judge_total() {
+  std::vector<double> residual = true_residual();
+  result_.true_relative_residual = norm(residual) / norm_b_;
+  return residual;
+}
+
+/// The recurrence begins anew from this residual.
+template <std::floating_point T>
+void Loop<T>::restart_from(const std::vector<double>& residual) {
+  to_recurrence(residual, recurrence_.r());
   in_flight_.clear();
   sent_iterations_ = result_.iterations;
   recurrence_.restart(scalars_);
-  result_.true_relative_residual = norm(residual) / norm_b_;
   operators::synchronize(a_.device());
 }
 
@@ -267,15 +292,17 @@ bool Loop<T>::finished() {
   operators::synchronize(a_.device());  // the batch in flight is the loop's
   const auto before = std::chrono::steady_clock::now();
   collect();
-  restart_from_total();
-  begin_ += std::chrono::steady_clock::now() - before;
-  if (result_.true_relative_residual <= options_.tolerance) {
+  const std::vector<double> residual = judge_total();
+  bool over = true;
+  if (result_.true_relative_residual <= options_.tolerance)
     result_.reason = StopReason::converged;
-    return true;
-  }
-  if (!restarts_.stagnate(result_.true_relative_residual)) return false;
-  result_.reason = StopReason::stagnated;
-  return true;
+  else if (restarts_.stagnate(result_.true_relative_residual))
+    result_.reason = StopReason::stagnated;
+  else
+    over = false;
+  if (!over) restart_from(residual);
+  begin_ += std::chrono::steady_clock::now() - before;
+  return over;
 }
 
 template <std::floating_point T>
@@ -284,7 +311,7 @@ CgResult Loop<T>::run() {
   if (!on_host_) iterate(std::min<std::int64_t>(3, plan_.batch));  // a pair and one more
   if (!on_host_ && plan_.loop == CgLoop::launched && options_.recorded)
     recorded_.emplace(a_.device(), [this] { iterate(plan_.batch); });
-  if (options_.before == nullptr) total_.assign(static_cast<std::size_t>(a_.size()), 0.0);
+  if (options_.before == nullptr) total_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
   operators::copy(operators::to_ordering(a_, b_), recurrence_.r());
   recurrence_.restart(scalars_);
   const double bb = scalars_.last().rr.value();

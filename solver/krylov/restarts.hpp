@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <limits>
-#include <numeric>
 #include <vector>
+
+#include "operators/backend/parallel_rows.hpp"
 
 namespace femcg::solver {
 
 inline double norm(const std::vector<double>& v) {
-  return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
+  return std::sqrt(operators::sum_over_row_blocks(
+      std::ssize(v), operators::EqualRows{},
+      [&](std::int64_t first, std::int64_t last) { return operators::dot_of_rows(v.data(), v.data(), first, last); }));
 }
 
 /// The restarts of CG on one system from residuals that were recomputed.

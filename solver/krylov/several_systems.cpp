@@ -53,14 +53,15 @@ std::vector<double> SeveralSystems<T>::true_residual(std::size_t c) const {
   const std::vector<double>& total = *systems_[c].total;
   if (options_.true_residual) return options_.true_residual(first_ + c, total);
   Vector<T> x(a_.size());
-  std::copy(total.begin(), total.end(), x.data());
+  operators::for_each_row(x.size(), [&](std::int64_t i) { x[i] = static_cast<T>(total[i]); });
   const Vector<T> ordered = operators::to_ordering(a_, x);
   Vector<T> product(a_.size(), a_.device());
   a_.apply(ordered, product);
   const Vector<T> b = operators::copied(b_[c], Device::host),
                   q = operators::copied(operators::from_ordering(a_, product), Device::host);
-  std::vector<double> r(total.size());
-  for (std::int64_t i = 0; i < b.size(); ++i) r[i] = static_cast<double>(b[i]) - static_cast<double>(q[i]);
+  std::vector<double> r = mesh::filled<double>(total.size());
+  operators::for_each_row(b.size(),
+                          [&](std::int64_t i) { r[i] = static_cast<double>(b[i]) - static_cast<double>(q[i]); });
   return r;
 }
 

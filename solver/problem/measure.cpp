@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
@@ -170,9 +172,14 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh) {
 Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
   Quantities quantities;
-  const auto [least, greatest] = std::minmax_element(dofs.begin(), dofs.end());
-  quantities.minimum = *least;
-  quantities.maximum = *greatest;
+  double least = dofs.front(), greatest = dofs.front();
+#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : greatest)
+  for (std::size_t i = 0; i < dofs.size(); ++i) {
+    least = std::min(least, dofs[i]);
+    greatest = std::max(greatest, dofs[i]);
+  }
+  quantities.minimum = least;
+  quantities.maximum = greatest;
   measure_cells(problem, load, dofs, quantities);
   measure_boundary(problem, load, dofs, quantities);
   for (const auto& [name, location] : probes)
@@ -187,11 +194,22 @@ Errors measure_errors(const Field& exact, const Problem& problem, std::span<cons
   const FieldOnRegions field(exact, "exact", mesh, std::nullopt);
   const ErrorTables tables(space, problem.form().quadrature + 2);
   std::vector<Errors> parts(mesh.cell_count());
-  operators::for_each_cell(problem.form(), [&](operators::CellEvaluator&, std::int32_t cell) {
-    mesh::CellGeometry at_points(tables.at_points), at_nodes(tables.at_nodes);
-    parts[cell] =
-        cell_errors(tables, field.of_cell(cell), mesh, cell, cell_values(space, cell, dofs), at_points, at_nodes);
-  });
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<mesh::CellGeometry> at_points, at_nodes;
+    failure.guard(mesh::FirstFailure::preparation, [&] {
+      at_points.emplace(tables.at_points);
+      at_nodes.emplace(tables.at_nodes);
+    });
+#pragma omp for schedule(static)
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+      failure.guard(cell, [&] {
+        parts[cell] =
+            cell_errors(tables, field.of_cell(cell), mesh, cell, cell_values(space, cell, dofs), *at_points, *at_nodes);
+      });
+  }
+  failure.rethrow();
   Errors squares;
   for (const Errors& part : parts) {
     squares.l2 += part.l2;

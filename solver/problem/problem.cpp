@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "mesh/counting.hpp"
 #include "mesh/geometry.hpp"
 #include "mesh/ordering.hpp"
 #include "mesh/pages.hpp"
@@ -136,8 +137,14 @@ void Problem::constrain() {
 }
 
 void Problem::number_unknowns() {
-  form_.unknowns = 0;
-  for (std::int32_t& unknown : form_.unknown_of_dof) unknown = unknown >= 0 ? form_.unknowns++ : -1;
+  std::vector<std::int32_t>& unknown_of_dof = form_.unknown_of_dof;
+  std::vector<std::int32_t> free_before = mesh::filled<std::int32_t>(unknown_of_dof.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t dof = 0; dof < unknown_of_dof.size(); ++dof) free_before[dof] = unknown_of_dof[dof] >= 0 ? 1 : 0;
+  form_.unknowns = mesh::sum_before(std::span(free_before));
+#pragma omp parallel for schedule(static)
+  for (std::size_t dof = 0; dof < unknown_of_dof.size(); ++dof)
+    unknown_of_dof[dof] = unknown_of_dof[dof] >= 0 ? free_before[dof] : -1;
   if (data_->unknown_order != UnknownOrder::reverse_cuthill_mckee || form_.unknowns == 0) return;
   const operators::CsrMatrix<double> pattern = operators::sparsity_pattern(form_);
   const std::vector<std::int32_t> order =
@@ -205,10 +212,12 @@ std::string Problem::part_text(const std::vector<std::int32_t>& cells) const {
 }
 
 std::vector<double> Problem::to_dofs(std::span<const double> x, const Load& load) const {
-  std::vector<double> dofs = load.boundary_values();
+  std::vector<double> dofs = mesh::filled<double>(load.boundary_values().size());
 #pragma omp parallel for schedule(static)
-  for (std::size_t dof = 0; dof < dofs.size(); ++dof)
-    if (const std::int32_t i = form_.unknown_of_dof[dof]; i >= 0) dofs[dof] = x[i];
+  for (std::size_t dof = 0; dof < dofs.size(); ++dof) {
+    const std::int32_t i = form_.unknown_of_dof[dof];
+    dofs[dof] = i >= 0 ? x[i] : load.boundary_values()[dof];
+  }
   if (floating_.empty()) return dofs;
   std::optional<FieldOnRegions> exact;
   if (data_->exact) exact.emplace(*data_->exact, "exact", space_->mesh(), std::nullopt);

@@ -4,17 +4,22 @@
 #include <cmath>
 #include <limits>
 
+#include "mesh/pages.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {
 
 ScaledLoad scaled_load(std::span<const double> load) {
-  ScaledLoad scaled{{load.begin(), load.end()}};
+  ScaledLoad scaled{mesh::filled<double>(load.size())};
   double most = 0;
-  for (const double value : load) {
-    if (!std::isfinite(value)) throw InputError("the load overflows: scale the units of equation and boundary");
-    most = std::max(most, std::abs(value));
+  bool finite = true;
+#pragma omp parallel for schedule(static) reduction(max : most) reduction(&& : finite)
+  for (std::size_t i = 0; i < load.size(); ++i) {
+    finite = finite && std::isfinite(load[i]);
+    most = std::max(most, std::abs(load[i]));
+    scaled.values[i] = load[i];
   }
+  if (!finite) throw InputError("the load overflows: scale the units of equation and boundary");
   if (most == 0) return scaled;
   if (most < std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon())
     throw InputError("the load underflows: scale the units of equation and boundary");
