@@ -16,18 +16,22 @@ using operators::Device;
 
 namespace {
 
+double iterations_until_solution(const System& system, double tolerance) {
+  const std::int64_t most = SolverChoice().max_iterations;
+  return system.form != nullptr ? expected_iterations(*system.form, tolerance, most)
+                                : expected_iterations(system.unknowns(), most);
+}
+
 template <std::floating_point T>
 std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const System& system, Device device,
                                        double tolerance) {
-  const std::int64_t most = SolverChoice().max_iterations;
   Situation of;
   of.device = device;
   of.form = system.form;
   of.preconditioner = find_preconditioner(system.preconditioner.name);
   of.method = takes_several(system.method) ? CgMethod::automatic : system.method;
   of.loop = system.loop;
-  of.iterations = system.form != nullptr ? expected_iterations(*system.form, tolerance, most)
-                                         : expected_iterations(system.unknowns(), most);
+  of.iterations = iterations_until_solution(system, tolerance);
   of.available = operators::available_bytes;
   std::vector<OperatorChoice> chosen;
   for (const BenchmarkResult* row : rows) chosen.push_back(row->record.op);
@@ -49,6 +53,9 @@ std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows
 }  // namespace
 
 void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double tolerance) {
+  const double iterations = iterations_until_solution(system, tolerance);
+  for (BenchmarkResult& row : rows)
+    if (!row.iteration.empty()) row.expected_iterations = iterations;
   for (const Device device : {Device::host, Device::cuda}) {
     std::vector<BenchmarkResult*> timed;
     for (BenchmarkResult& row : rows)

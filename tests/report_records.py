@@ -166,6 +166,10 @@ def devices():
             ratio = {"sell": 1.12, "ellpack": 0.91}.get(name, 1.003)
             verdict = {"sell": "faster", "ellpack": "slower"}.get(name, "same")
             made["comparison"].update(baseline_ratio=ratio, baseline_verdict=verdict)
+            made["comparison"]["predicted_product_seconds"] = made["apply"]["median_seconds"] * (0.8 if name == "sell" else 1.1)
+            if name == "sell":
+                made["comparison"]["recommendation"] = f"To solve often, use sell on the {device}."
+                made["comparison"]["auto"] = {"why": "sell is expected to win", "best": "sell", "regret": 0.125, "of": "solution", "iterations": 300}
             records.append(made)
     return records
 

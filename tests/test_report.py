@@ -21,7 +21,7 @@ ASSEMBLED = PLOTS | {"row-lengths", "reduction", "break-even"}
 # What a reader must find: sections; panels of bars and the bars in them (the best of a sweep counts once); lines; roofs.
 EXPECTED = {
     "sweep": {"sections": ASSEMBLED | {"degree", "sweep-0", "numbers", "trouble", "aside"}, "panels": 8, "bars": 8 * 12 - 5, "lines": 2 * 12, "roofs": 8 * 12 - 5},
-    "devices": {"sections": ASSEMBLED | {"baseline", "numbers"}, "panels": 2, "bars": 12, "roofs": 12},
+    "devices": {"sections": ASSEMBLED | {"baseline", "prediction", "numbers"}, "panels": 2, "bars": 12, "roofs": 12},
     "variants": {"sections": ASSEMBLED | {"sweep-problem-0", "numbers"}, "panels": 3, "bars": 9, "roofs": 9},
     "columns": {"sections": ASSEMBLED | {"degree", "right-hand-sides", "numbers"}, "panels": 8, "bars": 24, "lines": 12, "side_lines": 12, "roofs": 24},
     "matrices": {"sections": ASSEMBLED | {"numbers"}, "panels": 2, "bars": 8, "roofs": 8},
@@ -191,6 +191,26 @@ class ReportPage(unittest.TestCase):
         )
         self.assertEqual(len(pairs), 3 * 12)
         self.assertEqual(len({tuple(pair) for pair in pairs}), 6)
+
+    def test_it_says_which_operator_to_use(self):
+        self.open("devices")
+        texts = self.evaluate("[...document.querySelectorAll('.recommendation li')].map((e) => e.textContent)")
+        self.assertEqual([text.split(". ", 1)[1] for text in texts], [f"To solve often, use sell on the {device}." for device in ("cpu", "cuda")])
+        first_chart = "document.querySelector('figure').getBoundingClientRect().top"
+        self.assertLess(self.evaluate("document.querySelector('.recommendation').getBoundingClientRect().bottom"), self.evaluate(first_chart))
+
+    def test_predictions_stand_against_measurements(self):
+        self.open("devices")
+        self.assertEqual(self.number("#prediction figure"), 2)
+        self.assertEqual(self.number("#prediction figure:first-child [aria-label=dot] > *"), 6)
+        # One of six is 20% too low, the others 10% too high.
+        self.assertEqual(
+            self.evaluate("document.querySelector('#prediction .note').textContent"),
+            "Difference rate: mean 12\u00a0%, median 10\u00a0%, worst 20\u00a0%.",
+        )
+        column = "[...document.querySelectorAll('#numbers thead tr:last-child th')].findIndex((e) => e.textContent === 'Regret of auto')"
+        shown = self.evaluate(f"[...document.querySelectorAll('#numbers tbody tr')].map((row) => row.children[{column}].textContent)")
+        self.assertEqual([text for text in shown if text != "–"], ["13\u00a0%"] * 2)
 
     def test_failures_say_why(self):
         self.open("sweep")

@@ -74,7 +74,10 @@ TEST_CASE("the page that is kept beside the records of a GPU has them all") {
   INFO("to make it anew: build/release/femcg report cases/h200/*.json");
   const std::string page = femcg::tests::contents(kept_page());
   CHECK(records.size() > 300);
-  CHECK(nlohmann::json::parse(embedded(page)) == records);
+  nlohmann::json shown = nlohmann::json::parse(embedded(page));
+  for (nlohmann::json* list : {&records, &shown})  // which the page adds where they are not there
+    for (nlohmann::json& record : *list) record["comparison"].erase("recommendation");
+  CHECK(shown == records);
 }
 
 TEST_CASE("the page that is kept is what this program makes of them" * doctest::skip(!has_report_page())) {

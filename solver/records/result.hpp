@@ -47,6 +47,7 @@ struct BenchmarkResult {
   std::int64_t caching_bytes = 0;    ///< moved by a product if caches live for one block of rows; 0: unknown
   std::optional<double> break_even;  ///< CG iterations (products without CG) that pay for the conversion from csr
   std::optional<double> predicted_product, predicted_iteration;  ///< seconds, by the bandwidth model
+  std::optional<double> expected_iterations;  ///< of CG, until the solution
   std::optional<AutomaticChoice> automatic;
   std::optional<double> data_reduction;  ///< 1 - stored bytes / those of ellpack (Kreutzer et al. 2012, table 1)
   std::shared_ptr<const operators::MatrixStatistics> matrix;  ///< of the assembled one; null where there is none

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "solver/report/comparison_report.hpp"
+#include "solver/report/recommendation.hpp"
 
 namespace femcg::solver {
 
@@ -49,6 +50,7 @@ ordered_json comparison_json(const BenchmarkResult& row, const Baseline* baselin
   if (row.iteration_gain) json["iteration_gain"] = *row.iteration_gain;
   if (row.predicted_product) json["predicted_product_seconds"] = *row.predicted_product;
   if (row.predicted_iteration) json["predicted_iteration_seconds"] = *row.predicted_iteration;
+  if (row.expected_iterations) json["expected_iterations"] = *row.expected_iterations;
   if (row.automatic)
     json["auto"] = {{"why", row.automatic->why},
                     {"best", row.automatic->best},
@@ -153,6 +155,7 @@ constexpr std::pair<const char*, const char*> columns[] = {
 ordered_json to_json(const std::vector<BenchmarkResult>& rows, const Baseline* baseline) {
   ordered_json json = ordered_json::array();
   for (const BenchmarkResult& row : rows) json.push_back(to_json(row, baseline));
+  add_recommendations(json);
   return json;
 }
 

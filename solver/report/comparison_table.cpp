@@ -7,6 +7,7 @@
 
 #include "solver/messages/units.hpp"
 #include "solver/report/comparison_report.hpp"
+#include "solver/report/recommendation.hpp"
 
 namespace femcg::solver {
 
@@ -199,6 +200,8 @@ std::string one_table(Rows rows) {
   for (auto row = rows.begin(); row != timed_end; ++row)
     if ((*row)->record.footprint.link_bytes > 0)
       text += wrapped(fmt::format("  ({}: {})", label(**row), streaming((*row)->record)));
+  if (const std::string advice = recommendation({rows.begin(), timed_end}); !advice.empty())
+    text += wrapped("  " + advice);
   text += automatic({rows.begin(), timed_end});
   text += refused({rows.begin(), timed_end});
   for (auto row = timed_end; row != rows.end(); ++row)

@@ -7,6 +7,7 @@
 #include "mesh/atomic_file.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/report/comparison_report.hpp"
+#include "solver/report/recommendation.hpp"
 #include "solver/report/report_page.hpp"
 
 namespace femcg::solver {
@@ -15,6 +16,7 @@ void report(const std::vector<std::filesystem::path>& files, std::filesystem::pa
   nlohmann::ordered_json records = nlohmann::ordered_json::array();
   for (const std::filesystem::path& file : files)
     for (nlohmann::ordered_json& record : read_comparison(file)) records.push_back(std::move(record));
+  add_recommendations(records);
   if (!has_report_page()) throw MachineError(std::string(report_page_absent()));
   if (page.empty()) page = files.front().parent_path() / "report.html";
   mesh::prepare_for_files(page.parent_path(), {page.filename().string()});

@@ -63,6 +63,7 @@ function showChapter(chapters, chosen) {
     rowLengthSection(report),
     reductionSection(report),
     breakEvenSection(report),
+    predictionSection(report),
   ].filter((section) => section.panels.length > 0);
   const tables = [baselineTable(report), numbersTable(report)].filter((section) => section);
   const links = [...sections, ...tables].map(({ id, heading }) => ({ id, text: heading }));
@@ -74,6 +75,7 @@ function showChapter(chapters, chosen) {
       troubleTable(report),
       asideTable(report),
       problemTable(report),
+      recommendations(report),
     ].filter((part) => part),
     contents("Contents", links),
     ...sections.map(plotSection),

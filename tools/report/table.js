@@ -84,6 +84,17 @@ function numberColumns(report) {
       { label: "Repetitions", kind: "count", of: measured((entry) => entry.comparison.repetitions) },
     ],
     [
+      "Prediction",
+      { label: "Product", kind: "s", of: measured((entry) => entry.comparison.predicted_product_seconds) },
+      { label: "Off by", kind: "percent", of: (entry) => (entry.status === "timed" ? differenceRate(entry) : undefined) },
+      {
+        label: "Regret of auto",
+        kind: "percent",
+        of: (entry) => entry.comparison.auto?.regret ?? undefined,
+      },
+      { label: "Why auto takes it", kind: "reason", of: (entry) => entry.comparison.auto?.why ?? undefined },
+    ],
+    [
       "Baseline",
       { label: "Ratio", kind: "ratio", of: (entry) => entry.comparison.baseline_ratio ?? undefined },
       { label: "Verdict", kind: "word", of: (entry) => entry.comparison.baseline_verdict ?? undefined },

@@ -1,0 +1,206 @@
+#include "solver/report/recommendation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "solver/messages/units.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double tie = 0.03;
+
+/// One who takes part, by what is to be least.
+struct Ranked {
+  const Candidate* of;
+  double seconds, spread;  ///< half of what lies between the fastest and the slowest repetition
+};
+
+std::vector<Ranked> ranked(const std::vector<Candidate>& candidates, double iterations, bool with_set_up) {
+  std::vector<Ranked> all;
+  for (const Candidate& each : candidates)
+    all.push_back({&each, (with_set_up ? each.set_up : 0) + iterations * each.median,
+                   iterations * (each.maximum - each.minimum) / 2});
+  std::ranges::stable_sort(all, {}, &Ranked::seconds);
+  return all;
+}
+
+/// How many, from the best on, cannot be told from it.
+std::size_t tied(const std::vector<Ranked>& all) {
+  const auto differs = [&](const Ranked& other) {
+    const Ranked& best = all.front();
+    return other.seconds - best.seconds > std::max(tie * best.seconds, best.spread + other.spread);
+  };
+  return static_cast<std::size_t>(std::ranges::find_if(all, differs) - all.begin());
+}
+
+std::string names(const std::vector<Ranked>& all, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : i + 1 == count ? " and " : ", ") + all[i].of->label;
+  return text;
+}
+
+std::string more(const Ranked& than, const Ranked& other) {
+  return fmt::format("{} {} ({:.0f}% more)", other.of->label, duration(other.seconds),
+                     100 * (other.seconds / than.seconds - 1));
+}
+
+std::string bytes(double number) { return scaled(number, "B"); }
+
+/// Why one product takes less than another.
+std::string why(const Candidate& best, const Candidate& next) {
+  constexpr double clearly = 0.97;
+  if (best.moved_bytes <= 0 || next.moved_bytes <= 0) return "";
+  if (best.moved_bytes < clearly * next.moved_bytes)
+    return fmt::format(", since its product moves {} and not {}", bytes(best.moved_bytes), bytes(next.moved_bytes));
+  if (best.bandwidth_fraction > 0 && next.bandwidth_fraction < clearly * best.bandwidth_fraction)
+    return fmt::format(", since its product comes to {:.0f}% of the speed of a copy and not {:.0f}%",
+                       100 * best.bandwidth_fraction, 100 * next.bandwidth_fraction);
+  return "";
+}
+
+std::string to_solve_once(const std::vector<Ranked>& all, double iterations) {
+  const std::size_t alike = tied(all);
+  const std::string what = fmt::format("set-up and the {:.0f} iterations that are expected", iterations);
+  if (alike > 1)
+    return fmt::format("To solve once, {} tie: {} to {} with {}.", names(all, alike), duration(all.front().seconds),
+                       duration(all[alike - 1].seconds), what);
+  return fmt::format("To solve once, use {}: {} take {}, {} of them to set it up; with {}.", all[0].of->label, what,
+                     duration(all[0].seconds), duration(all[0].of->set_up), more(all[0], all[1]));
+}
+
+std::string to_solve_often(const std::vector<Ranked>& all, const Candidate* once, bool of_products) {
+  const std::size_t alike = tied(all);
+  const std::string purpose = of_products ? "For many products" : "To solve often";
+  const std::string of_one = of_products ? "a product" : "an iteration";
+  if (alike > 1)
+    return fmt::format("{}, {} tie: {} to {} for {}.", purpose, names(all, alike), duration(all.front().seconds),
+                       duration(all[alike - 1].seconds), of_one);
+  const Candidate& best = *all[0].of;
+  std::string text = fmt::format("{}, use {}: {} takes {}, with {}{}.", purpose, best.label, of_one,
+                                 duration(all[0].seconds), more(all[0], all[1]), why(best, *all[1].of));
+  if (once != nullptr && once != &best && best.set_up > once->set_up)
+    text += fmt::format(" Its set-up takes {} more than that of {}, which {:.0f} iterations pay for.",
+                        duration(best.set_up - once->set_up), once->label,
+                        (best.set_up - once->set_up) / (once->median - best.median));
+  return text;
+}
+
+double number(const ordered_json& record, const char* pointer) {
+  const ordered_json::json_pointer at(pointer);
+  return record.contains(at) && record.at(at).is_number() ? record.at(at).get<double>() : 0;
+}
+
+std::string text(const ordered_json& record, const char* pointer) {
+  const ordered_json::json_pointer at(pointer);
+  return record.contains(at) ? to_line(record.at(at)) : "";
+}
+
+std::string with_options(const std::string& name, const std::map<std::string, std::string>& options) {
+  std::string all;
+  for (const auto& [option, value] : options) all += fmt::format("{}{} {}", all.empty() ? " (" : ", ", option, value);
+  return name + all + (all.empty() ? "" : ")");
+}
+
+/// What the records share that are measured against each other.
+std::string group_of(const ordered_json& record) {
+  std::string group;
+  for (const char* pointer : {"/case", "/set", "/problem", "/operator/precision", "/operator/device", "/machine/device",
+                              "/machine/threads", "/comparison/right_hand_sides"})
+    group += text(record, pointer) + "\n";
+  for (const auto& [key, value] : record.at("sweep").items())
+    if (!record.contains(ordered_json::json_pointer("/operator/options/" + key))) group += key + to_line(value) + "\n";
+  return group;
+}
+
+Candidate candidate_of(const ordered_json& record, bool of_products) {
+  Candidate candidate;
+  std::map<std::string, std::string> options;
+  if (record["operator"].contains("options"))
+    for (const auto& [key, value] : record["operator"]["options"].items())
+      options[key] = value.is_string() ? value.get<std::string>() : to_line(value);
+  candidate.label = with_options(record["operator"].value("name", "?"), options);
+  const double sides = std::max(1.0, number(record, "/comparison/right_hand_sides"));
+  const auto seconds = [&](const char* rate) { return number(record, rate) > 0 ? sides / number(record, rate) : 0; };
+  if (of_products) {
+    candidate.median = number(record, "/apply/median_seconds");
+    candidate.minimum = number(record, "/apply/minimum_seconds");
+    candidate.maximum = number(record, "/apply/maximum_seconds");
+  } else {
+    candidate.median = seconds("/solve/iterations_per_second");
+    candidate.minimum = seconds("/comparison/iterations_per_second_maximum");
+    candidate.maximum = seconds("/comparison/iterations_per_second_minimum");
+  }
+  candidate.set_up = number(record, "/seconds/assembly") + number(record, "/seconds/conversion");
+  candidate.moved_bytes = number(record, "/operator/moved_bytes");
+  candidate.bandwidth_fraction = number(record, "/apply/bandwidth_fraction");
+  return candidate;
+}
+
+/// To the record of the fastest of a group.
+void recommend(std::vector<ordered_json*>& group) {
+  const bool of_products = std::ranges::none_of(
+      group, [](const ordered_json* record) { return number(*record, "/solve/iterations_per_second") > 0; });
+  std::vector<Candidate> candidates;
+  std::vector<ordered_json*> records;
+  double iterations = 0;
+  for (ordered_json* record : group) {
+    Candidate candidate = candidate_of(*record, of_products);
+    if (candidate.median <= 0) continue;
+    candidates.push_back(std::move(candidate));
+    records.push_back(record);
+    iterations = std::max({iterations, number(*record, "/comparison/expected_iterations"),
+                           number(*record, "/comparison/auto/iterations")});
+  }
+  const std::string sentences = recommendation(candidates, iterations, of_products);
+  if (sentences.empty()) return;
+  const auto fastest = std::ranges::min_element(candidates, {}, &Candidate::median) - candidates.begin();
+  (*records[static_cast<std::size_t>(fastest)])["comparison"]["recommendation"] = sentences;
+}
+
+}  // namespace
+
+std::string recommendation(const std::vector<Candidate>& candidates, double iterations, bool of_products) {
+  if (candidates.size() < 2) return "";
+  std::string text;
+  const Candidate* once = nullptr;
+  if (iterations > 0 && !of_products) {
+    const std::vector<Ranked> all = ranked(candidates, iterations, true);
+    once = all.front().of;
+    text = to_solve_once(all, iterations) + " ";
+  }
+  return text + to_solve_often(ranked(candidates, 1, false), once, of_products);
+}
+
+std::string recommendation(const std::vector<const BenchmarkResult*>& timed) {
+  const bool of_products =
+      std::ranges::all_of(timed, [](const BenchmarkResult* row) { return row->iteration.empty(); });
+  std::vector<Candidate> candidates;
+  double iterations = 0;
+  for (const BenchmarkResult* row : timed) {
+    if (row->iteration.empty() && !of_products) continue;
+    const Record& r = row->record;
+    const Samples& samples = row->ranked();
+    const double sides = of_products ? 1 : row->right_hand_sides;
+    candidates.push_back({with_options(r.op.name, r.op.options), sides * samples.median(), sides * samples.minimum(),
+                          sides * samples.maximum(), r.seconds.assembly + r.seconds.conversion,
+                          static_cast<double>(r.footprint.moved_bytes), r.bandwidth_fraction()});
+    iterations = std::max(iterations, row->expected_iterations.value_or(0));
+  }
+  return recommendation(candidates, iterations, of_products);
+}
+
+void add_recommendations(ordered_json& records) {
+  std::map<std::string, std::vector<ordered_json*>> groups;
+  for (ordered_json& record : records)
+    if (text(record, "/comparison/status") == "\"timed\"") groups[group_of(record)].push_back(&record);
+  for (auto& [key, group] : groups) recommend(group);
+}
+
+}  // namespace femcg::solver
