@@ -14,6 +14,8 @@
 #include "solver/messages/units.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
 #include "solver/prediction/choice.hpp"
+#include "solver/prediction/kept_model.hpp"
+#include "solver/prediction/training.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/problem/setup.hpp"
 
@@ -102,6 +104,55 @@ std::vector<BenchmarkResult> measure_all(const System& system, const std::vector
   return rows;
 }
 
+std::string label(const OperatorChoice& op) {
+  std::string text = op.name;
+  for (const auto& [option, value] : op.options) text += fmt::format(", {} {}", option, value);
+  return text;
+}
+
+/// What the trained model expects of its operators, beside the bandwidth model and, where there are any, measured
+/// times. `trained` and `expected` are of the same operators, place by place, and so is `measured`.
+std::string trained_beside(const std::vector<Prediction>& trained, const std::vector<Prediction>& expected,
+                           const std::vector<BenchmarkResult>& measured) {
+  std::string text = fmt::format("  {:<16} {:>9} {:>9}", "product", "trained", "bandwidth");
+  text += measured.empty() ? "\n" : fmt::format(" {:>9} {:>7} {:>9}\n", "measured", "trained", "bandwidth");
+  double of_trained = 0, of_bandwidth = 0;
+  int count = 0;
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    if (!trained[i].possible()) {
+      text += fmt::format("  {:<16} cannot be had: {}\n", label(trained[i].op), trained[i].not_possible);
+      continue;
+    }
+    text += fmt::format("  {:<16} {:>9} {:>9}", label(trained[i].op), duration(trained[i].product),
+                        duration(expected[i].product));
+    if (!measured.empty() && measured[i].outcome == Outcome::timed) {
+      const double seconds = measured[i].record.apply.median();
+      const double rate = difference_rate(trained[i].product, seconds);
+      const double bandwidth_rate = difference_rate(expected[i].product, seconds);
+      text += fmt::format(" {:>9} {:>6.1f}% {:>8.1f}%", duration(seconds), 100 * rate, 100 * bandwidth_rate);
+      of_trained += rate;
+      of_bandwidth += bandwidth_rate;
+      ++count;
+    }
+    text += "\n";
+  }
+  if (count > 0)
+    text += fmt::format("  mean difference rate: {:.1f}% by the trained model, {:.1f}% by the bandwidth model\n",
+                        100 * of_trained / count, 100 * of_bandwidth / count);
+  return text;
+}
+
+/// The operators that a trained model knows, of those that were asked for.
+std::vector<OperatorChoice> known_to(const TrainedModel& model, const PredictChoice& choice) {
+  std::vector<OperatorChoice> known;
+  for (const TrainedTimes& each : model.operators())
+    if (choice.operators.empty() || std::ranges::any_of(choice.operators, [&](const OperatorChoice& op) {
+          return op.name == each.name && (op.options.empty() || op.options == each.options);
+        }))
+      known.push_back({each.name, each.options, {}});
+  return known;
+}
+
 /// Predicts, measures where asked for, and prints.
 template <std::floating_point T>
 ExitStatus show(const std::string& heading, const Situation& of, const operators::CsrMatrix<T>* matrix,
@@ -111,16 +162,26 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
   if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
   const BandwidthModel model(rates);
   const std::vector<OperatorChoice> chosen = operators_of(choice, of.device);
-  const auto predicted = [&] {
-    if (of.form == nullptr) return predict<T>(of, chosen, nullptr, matrix, model, rates);
-    std::optional<operators::MatrixRows<T>> rows;
-    return predict<T>(of, chosen, model, rates, rows);
+  std::optional<operators::MatrixRows<T>> rows;
+  const auto predicted = [&](const std::vector<OperatorChoice>& operators, const Model& by) {
+    return of.form == nullptr ? predict<T>(of, operators, nullptr, matrix, by, rates)
+                              : predict<T>(of, operators, by, rates, rows);
   };
-  const std::vector<Prediction> predictions = predicted();
+  const std::vector<Prediction> predictions = predicted(chosen, model);
   if (predictions.empty())
     throw InputError("none of the operators is made from a matrix alone; name another, or give a case");
   std::vector<BenchmarkResult> measured;
   if (choice.measure) measured = measure_all(system, predictions, of.device, precision, choice, progress, stop);
+  const KeptModel kept = choice.right_hand_sides == 1 ? kept_model(of.device, precision) : KeptModel();
+  std::string by_training;
+  if (kept.model)
+    if (const std::vector<OperatorChoice> known = known_to(*kept.model, choice); !known.empty()) {
+      const std::vector<Prediction> trained = predicted(known, *kept.model);
+      by_training =
+          trained_beside(trained, predicted(known, model),
+                         choice.measure ? measure_all(system, trained, of.device, precision, choice, progress, stop)
+                                        : std::vector<BenchmarkResult>());
+    }
   progress.clear();
   std::string text = heading;
   if (rates.copy_bandwidth > 0) text += fmt::format(", copies {}", scaled(rates.copy_bandwidth, "B/s"));
@@ -134,7 +195,8 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
                                                              predictions[*decision.rival].op.name + " within CG decide"
                                                        : decision.why);
   }
-  fmt::print("{}", text);
+  fmt::print("{}{}", text, by_training);
+  if (!kept.remark.empty()) fmt::print(stderr, "note: {}\n", kept.remark);
   for (const std::string& remark : rates.remarks) fmt::print(stderr, "note: {}\n", remark);
   return stop() ? ExitStatus::not_converged : ExitStatus::done;
 }
@@ -197,6 +259,40 @@ ExitStatus predict_matrix(const std::filesystem::path& file, Precision precision
     return show<double>(heading, of, matrix.get(), system, precision, choice, progress, stop);
   const operators::CsrMatrix<float> rounded = operators::to_single(*matrix);
   return show<float>(heading, of, &rounded, system, precision, choice, progress, stop);
+}
+
+ExitStatus train(const TrainChoice& choice, const Console& console, const StopRequested& stop) {
+  Progress progress(console.progress);
+  const Device device = device_of(choice.device);
+  progress.step("measuring the speeds of the machine");
+  const Rates rates = rates_of(device);
+  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
+  const std::vector<Trained> trained = train({.device = device,
+                                              .seconds = choice.seconds,
+                                              .precisions = choice.precisions,
+                                              .go_on =
+                                                  [&](const std::string& next) {
+                                                    progress.step(next);
+                                                    return !stop();
+                                                  }},
+                                             rates);
+  progress.clear();
+  if (stop()) {
+    fmt::print(stderr, "note: interrupted; no model was kept\n");
+    return ExitStatus::not_converged;
+  }
+  for (const Trained& each : trained) {
+    fmt::print("{}, {} precision: trained on {} matrices; each, predicted by the others, is off by\n",
+               device_name(device), name(each.precision), each.matrices);
+    for (const TrainedTimes& times : each.model.operators())
+      fmt::print("  {:<16} {:>5.1f}%\n", label({times.name, times.options, {}}), 100 * times.left_out_error);
+    if (each.refused > 0)
+      fmt::print(stderr, "note: {} measurements were left out, since other programs took the processor\n",
+                 each.refused);
+    if (const std::string failure = keep_model(each.model, device, each.precision); !failure.empty())
+      fmt::print(stderr, "note: {}\n", failure);
+  }
+  return ExitStatus::done;
 }
 
 }  // namespace femcg::solver

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "solver/case/case.hpp"
 #include "solver/case/case_schema.hpp"
 #include "solver/compare.hpp"
+#include "solver/evaluate.hpp"
 #include "solver/inspect.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
@@ -62,9 +64,11 @@ struct CommandLine {
   std::string mesh_file;                                                                      // mesh
   std::optional<std::string> size, order_of_cells, unit;                                      // mesh
   std::vector<std::string> comparison_files;                                                  // report
-  std::string predicted_file;                                                                 // predict
+  std::vector<std::string> predicted_files;                                                   // predict
+  std::optional<std::string> evaluation;                                                      // predict
   std::optional<std::string> predicted_precision;
-  bool quiet = false, no_progress = false, measure = false;
+  std::optional<std::string> training_seconds;
+  bool quiet = false, no_progress = false, measure = false, train = false;
 };
 
 /// The options of every command that works for a while.
@@ -133,7 +137,7 @@ void add_mesh_options(CLI::App& command, CommandLine& line) {
 }
 
 void add_predict_options(CLI::App& command, CommandLine& line) {
-  command.add_option("FILE", line.predicted_file, "case (.yaml), or matrix in the Matrix Market format (.mtx)");
+  command.add_option("FILE", line.predicted_files, "case (.yaml), or matrix in the Matrix Market format (.mtx)");
   add_set_option(command, line);
   command.add_option("--operator", line.op, "one operator (default all); see femcg list operators")->type_name("NAME");
   command.add_option("--device", line.device, "auto, cpu, cuda, or cuda:1 for a GPU by its number")->type_name("NAME");
@@ -142,6 +146,14 @@ void add_predict_options(CLI::App& command, CommandLine& line) {
   command.add_option("--right-hand-sides", line.right_hand_sides, "that many at once, 32 at most (default 1)")
       ->type_name("K");
   command.add_flag("--measure", line.measure, "measure too, and show how far each prediction is off");
+  command.add_flag("--train", line.train,
+                   "measure benchmark matrices first and keep a model of this device; FILE may be left out");
+  command
+      .add_option("--evaluate", line.evaluation,
+                  "predict and measure matrices that no model was trained on, and each FILE; writes all numbers there")
+      ->type_name("OUT.json");
+  command.add_option("--training-seconds", line.training_seconds, "that measuring them may take (default 75)")
+      ->type_name("S");
   command.add_option("--threads", line.threads, "threads on the CPU (default: as many as it has)")->type_name("N");
   command.add_flag("--no-progress", line.no_progress, "no live line on standard error");
 }
@@ -298,21 +310,58 @@ femcg::solver::PredictChoice predict_choice(const CommandLine& line) {
   return choice;
 }
 
+ExitStatus train(const CommandLine& line, const std::string& device) {
+  femcg::solver::TrainChoice choice;
+  choice.device = device;
+  if (line.predicted_precision) choice.precisions = precisions_of(*line.predicted_precision);
+  if (line.training_seconds) {
+    double seconds = 0;
+    const char* end = line.training_seconds->data() + line.training_seconds->size();
+    const auto [rest, error] = std::from_chars(line.training_seconds->data(), end, seconds);
+    if (error != std::errc() || rest != end || !(seconds > 0 && seconds <= 3600))
+      throw InputError("--training-seconds must be a number from 0 to 3600, not " +
+                       femcg::solver::in_quotes(*line.training_seconds));
+    choice.seconds = seconds;
+  }
+  return femcg::solver::train(choice, console_of(line), stop_requested);
+}
+
+ExitStatus evaluate(const CommandLine& line, const std::string& device) {
+  if (!line.sets.empty() || line.op || line.right_hand_sides)
+    throw InputError("--evaluate takes no --set, no --operator and no --right-hand-sides");
+  femcg::solver::EvaluationChoice choice;
+  choice.file = *line.evaluation;
+  choice.more.assign(line.predicted_files.begin(), line.predicted_files.end());
+  choice.device = device;
+  const auto precisions = precisions_of(line.predicted_precision.value_or("double"));
+  if (precisions.size() != 1) throw InputError("--precision must be double or single for --evaluate");
+  choice.precision = precisions.front();
+  return femcg::solver::evaluate(choice, console_of(line), stop_requested);
+}
+
 ExitStatus predict(const CommandLine& line) {
-  if (line.predicted_file.empty())
+  const bool needs_no_file = line.train || line.evaluation;
+  if (line.predicted_files.empty() && !needs_no_file)
     throw InputError("a file is missing, such as femcg predict CASE.yaml or femcg predict FILE.mtx");
+  if (line.training_seconds && !line.train) throw InputError("--training-seconds goes with --train");
+  if (line.predicted_files.size() > 1 && !line.evaluation)
+    throw InputError("one argument too many: " + femcg::solver::in_quotes(line.predicted_files[1]));
   femcg::solver::PredictChoice choice = predict_choice(line);
-  const fs::path suffix = fs::path(line.predicted_file).extension();
+  if (line.train)
+    if (const ExitStatus status = train(line, choice.device); status != ExitStatus::done) return status;
+  if (line.evaluation) return evaluate(line, choice.device);
+  if (line.predicted_files.empty()) return ExitStatus::done;
+  const std::string& file = line.predicted_files.front();
+  const fs::path suffix = fs::path(file).extension();
   if (suffix != ".yaml" && suffix != ".yml") {
-    if (!line.sets.empty()) throw InputError("--set is for cases, and " + line.predicted_file + " is a matrix");
+    if (!line.sets.empty()) throw InputError("--set is for cases, and " + file + " is a matrix");
     const auto precisions = precisions_of(line.predicted_precision.value_or("double"));
     if (precisions.size() != 1) throw InputError("--precision must be double or single for femcg predict");
-    return femcg::solver::predict_matrix(line.predicted_file, precisions.front(), choice, console_of(line),
-                                         stop_requested);
+    return femcg::solver::predict_matrix(file, precisions.front(), choice, console_of(line), stop_requested);
   }
   if (line.predicted_precision)
     throw InputError("--precision is for matrices; for a case use --set solver.precision=single");
-  const femcg::solver::Case resolved = femcg::solver::read_case(line.predicted_file, case_overrides(line, false));
+  const femcg::solver::Case resolved = femcg::solver::read_case(file, case_overrides(line, false));
   choice.device = resolved.solver.device;
   if (line.op && !is_automatic(resolved.solver.op)) choice.operators = {resolved.solver.op};
   return femcg::solver::predict(resolved, choice, console_of(line), stop_requested);

@@ -18,12 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string key_of(operators::Device device) {
-  const int threads = this_machine().threads;
-  return fmt::format("femcg {}, {}, {}", FEMCG_VERSION, device_name(device),
-                     device == operators::Device::host ? fmt::format("{} threads", threads) : "GPU");
-}
-
 /// {"<version, device, threads>": bytes per second, ...}; an empty object where there is no such file.
 json kept() try {
   std::ifstream file(bandwidth_file());
@@ -58,6 +52,12 @@ std::string keep(const std::string& key, double number) {
 }
 
 }  // namespace
+
+std::string key_of(operators::Device device) {
+  const int threads = this_machine().threads;
+  return fmt::format("femcg {}, {}, {}", FEMCG_VERSION, device_name(device),
+                     device == operators::Device::host ? fmt::format("{} threads", threads) : "GPU");
+}
 
 fs::path bandwidth_file() {
   const auto absolute = [](const char* variable) {

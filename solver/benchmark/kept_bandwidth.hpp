@@ -9,6 +9,9 @@
 
 namespace femcg::solver {
 
+/// The version, a device and its threads: what is measured of one is kept under this name.
+std::string key_of(operators::Device device);
+
 /// Where copy bandwidths are kept from one run to the next: $XDG_CACHE_HOME/femcg, else ~/.cache/femcg; empty where
 /// the user has neither.
 std::filesystem::path bandwidth_file();

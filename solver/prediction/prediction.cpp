@@ -205,6 +205,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
                     .input_bytes = known->input_bytes,
                     .narrow = known->narrow};
     if (row.needs == Needs::matrix) product.row_offsets = offsets->row_offsets.span();
+    if (row.needs == Needs::matrix && matrix != nullptr) product.columns = matrix->columns.span();
     if (user.takes_all(product.unknowns())) product.right_hand_sides = static_cast<int>(of.systems);
     const auto seconds = model.seconds(product);
     if (!seconds) {

@@ -1,0 +1,139 @@
+#include "solver/prediction/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <optional>
+
+#include "operators/backend/memory.hpp"
+#include "operators/sparse/single_values.hpp"
+#include "solver/benchmark/processor_time.hpp"
+#include "solver/benchmark/timing.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/prediction/benchmark_matrices.hpp"
+#include "solver/records/record.hpp"
+
+namespace femcg::solver {
+
+using operators::CsrMatrix;
+using operators::Device;
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// Stands in for a model, and keeps what a trained one would see.
+class FeaturesKept final : public Model {
+ public:
+  std::optional<double> seconds(const Product& product) const override {
+    seen.push_back(features_of(product, steps_of(std::string(product.row->name), *product.options, product.device)));
+    return 1;
+  }
+  mutable std::vector<ProductFeatures> seen;
+};
+
+/// The points of one precision, by the operator.
+struct Points {
+  std::vector<std::vector<TrainingPoint>> of_operator;
+  int matrices = 0, refused = 0;
+};
+
+template <std::floating_point T>
+void measure_matrix(const std::shared_ptr<const CsrMatrix<T>>& matrix, const std::vector<OperatorChoice>& operators,
+                    Device device, const Rates& rates, Points& points) {
+  constexpr int repetitions = 3;
+  Situation of;
+  of.device = device;
+  of.preconditioner = find_preconditioner("none");
+  of.available = operators::available_bytes;
+  const FeaturesKept features;
+  const std::vector<Prediction> possible = predict<T>(of, operators, nullptr, matrix.get(), features, rates);
+  const std::vector<MeasuredProduct> measured = measure_products<T>(matrix, possible, device, repetitions);
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < possible.size(); ++i) {
+    if (!possible[i].possible()) continue;
+    const ProductFeatures& of_product = features.seen[seen++];
+    points.refused += measured[i].refused ? 1 : 0;
+    if (measured[i].seconds > 0 && !measured[i].refused)
+      points.of_operator[i].push_back({of_product, measured[i].seconds});
+  }
+  ++points.matrices;
+}
+
+}  // namespace
+
+double most_training_bytes(Device device) { return device == Device::cuda ? 400e6 : 150e6; }
+
+template <std::floating_point T>
+std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const CsrMatrix<T>>& matrix,
+                                              const std::vector<Prediction>& operators, Device device,
+                                              int repetitions) {
+  std::vector<MeasuredProduct> measured(operators.size());
+  std::vector<std::unique_ptr<operators::Operator<T>>> made;
+  std::vector<TimedEntry<T>> entries;
+  std::vector<std::size_t> places;
+  operators::Ingredients<T> from;
+  from.device = device;
+  from.matrix = matrix;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    if (!operators[i].possible()) continue;
+    try {
+      made.push_back(operators::find_operator(operators[i].op.name)->make(from, operators[i].op.options));
+    } catch (const std::bad_alloc&) {  // beside the others
+      continue;
+    }
+    entries.push_back({.a = made.back().get()});
+    places.push_back(i);
+  }
+  time_in_turn<T>(entries, {.iterations = 0, .repetitions = repetitions, .go_on = {}, .stop = {}},
+                  [](std::size_t, const std::exception&) {});
+  for (std::size_t k = 0; k < entries.size(); ++k)
+    measured[places[k]] = {entries[k].product.median(),
+                           device == Device::host && was_refused(entries[k].processor, this_machine().threads)};
+  return measured;
+}
+
+std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates) {
+  constexpr int most_matrices = 160, least_matrices = 12;
+  const Device device = settings.device;
+  const std::vector<OperatorChoice> operators = trained_operators(device);
+  std::vector<Points> points(settings.precisions.size());
+  for (Points& each : points) each.of_operator.resize(operators.size());
+  const double begin = now(), most_bytes = most_training_bytes(device);
+  for (int number = 0; number < most_matrices && now() - begin < settings.seconds; ++number) {
+    if (!settings.go_on(fmt::format("training: benchmark matrix {}, {:.0f} of at most {:.0f} s", number + 1,
+                                    now() - begin, settings.seconds)))
+      break;
+    const auto matrix = std::make_shared<const CsrMatrix<double>>(generate(training_recipe(number, most_bytes)));
+    for (std::size_t p = 0; p < points.size(); ++p)
+      if (settings.precisions[p] == Precision::double_)
+        measure_matrix<double>(matrix, operators, device, rates, points[p]);
+      else
+        measure_matrix<float>(std::make_shared<const CsrMatrix<float>>(operators::to_single(*matrix)), operators,
+                              device, rates, points[p]);
+  }
+  std::vector<Trained> trained;
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    const Precision precision = settings.precisions[p];
+    settings.go_on("training: fitting");
+    Trained made{precision, TrainedModel(device, precision == Precision::double_ ? 8 : 4), points[p].matrices,
+                 points[p].refused};
+    for (std::size_t i = 0; i < operators.size(); ++i)
+      if (points[p].of_operator[i].size() >= least_matrices) made.model.add(operators[i], points[p].of_operator[i]);
+    if (made.model.operators().empty())
+      throw MachineError(
+          fmt::format("no model was trained: only {} benchmark matrices were measured, {} at least are needed",
+                      points[p].matrices, least_matrices));
+    trained.push_back(std::move(made));
+  }
+  return trained;
+}
+
+template std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const CsrMatrix<double>>&,
+                                                       const std::vector<Prediction>&, Device, int);
+template std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const CsrMatrix<float>>&,
+                                                       const std::vector<Prediction>&, Device, int);
+
+}  // namespace femcg::solver
