@@ -75,6 +75,13 @@ ProductFeatures features_of(const Product& product, const RowSteps& by) {
                         2.0 * product.word_bytes * static_cast<double>(rows);
   found.input_bytes = product.input_bytes;
 
+  const auto length = [&](std::int64_t row) { return offsets[row + 1] - offsets[row]; };
+  for (std::int64_t row = 4; row < rows; ++row) {
+    const std::int64_t own = length(row);
+    if (own != length(row - 1) && own != length(row - 2) && own != length(row - 3) && own != length(row - 4))
+      ++found.irregular;
+  }
+
   const std::vector<std::int32_t> order = by.sorted ? by_length(offsets) : std::vector<std::int32_t>();
   const auto row_at = [&](std::int64_t position) {
     return by.sorted ? std::int64_t{order[static_cast<std::size_t>(position)]} : position;
@@ -82,7 +89,7 @@ ProductFeatures features_of(const Product& product, const RowSteps& by) {
   for (std::int64_t group = 0; group < groups; ++group) {
     std::int64_t longest = 0;
     for (std::int64_t p = group * by.rows; p < std::min(rows, (group + 1) * by.rows); ++p)
-      longest = std::max(longest, offsets[row_at(p) + 1] - offsets[row_at(p)]);
+      longest = std::max(longest, length(row_at(p)));
     const auto steps = static_cast<double>((longest + by.entries - 1) / by.entries);
     found.steps += steps;
     found.longest_steps = std::max(found.longest_steps, steps);
@@ -107,12 +114,12 @@ ProductFeatures features_of(const Product& product, const RowSteps& by) {
   for (std::int64_t i = 0; i < count; ++i) {
     group.clear();
     each_row(i, [&](std::int32_t row) {
-      const auto length = static_cast<std::size_t>(offsets[row + 1] - offsets[row]);
+      const auto own = static_cast<std::size_t>(length(row));
       if (columns.empty())
-        group.push_back(product.columns.subspan(static_cast<std::size_t>(offsets[row]), length));
+        group.push_back(product.columns.subspan(static_cast<std::size_t>(offsets[row]), own));
       else
         group.emplace_back(columns[static_cast<std::size_t>(std::ranges::lower_bound(sampled, row) - sampled.begin())]);
-      entries += static_cast<std::int64_t>(length);
+      entries += static_cast<std::int64_t>(own);
     });
     lines += lines_of_group(group, by.entries, by.line_bytes / product.word_bytes, room);
   }

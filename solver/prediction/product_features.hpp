@@ -25,6 +25,7 @@ struct ProductFeatures {
   double steps = 0;          ///< of all groups
   double longest_steps = 0;  ///< of the group with the longest row
   double lines = 0;          ///< of x that are fetched, each group's steps by themselves
+  double irregular = 0;      ///< rows as long as none of the four before them, which processors do not foresee
 };
 
 /// Counts them: steps of all rows, lines of some groups of rows that are spread evenly over the matrix. The product is

@@ -114,6 +114,7 @@ Kriging fit_kriging(const Rows& points, const std::vector<double>& values, std::
   made.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
   std::vector<double> centred;
   for (const double value : values) centred.push_back(value - made.mean);
+  constexpr double least_deviation = 0.1;
   std::vector<double> deviations;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     double sum = 0, squares = 0;
@@ -121,7 +122,9 @@ Kriging fit_kriging(const Rows& points, const std::vector<double>& values, std::
       sum += point[axis];
       squares += point[axis] * point[axis];
     }
-    deviations.push_back(std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count))) + 1e-9);
+    // An axis along which the points hardly differ says little of others that do.
+    deviations.push_back(
+        std::max(least_deviation, std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)))));
   }
   constexpr std::array factors{0.5, 1.0, 2.0, 4.0, 8.0, 16.0};
   constexpr std::array noises{0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0};

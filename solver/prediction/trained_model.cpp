@@ -19,11 +19,19 @@ constexpr std::size_t least_points = 8;
 std::vector<double> terms(const ProductFeatures& f, Device device, int word_bytes) {
   const double cached = std::min(1.0, cache_bytes(device) / f.working_bytes);
   const double again = std::max(0.0, f.input_bytes - f.rows * word_bytes);  // x, more than once
-  return {1, (1 - cached) * f.moved_bytes + again, cached * f.moved_bytes, f.lines, f.steps, f.rows, f.longest_steps};
+  return {1,
+          (1 - cached) * f.moved_bytes + again,
+          cached * f.moved_bytes,
+          f.lines,
+          f.steps,
+          f.rows,
+          f.longest_steps,
+          f.irregular};
 }
 
 /// Where the matrix lies among the others: its size, the length of rows, what is fetched of x with each entry, how full
-/// steps are, how far the longest row stands out from the others and from all, and how often x comes from memory.
+/// steps are, how far the longest row stands out from the others and from all, how often x comes from memory, and how
+/// irregular rows are.
 std::vector<double> point_of(const ProductFeatures& f, int word_bytes) {
   const auto ratio = [](double a, double b) { return std::log2(std::max(a, 1e-6) / std::max(b, 1e-6)); };
   return {ratio(f.working_bytes, 1),
@@ -32,17 +40,18 @@ std::vector<double> point_of(const ProductFeatures& f, int word_bytes) {
           ratio(f.steps, f.nonzeros),
           ratio(f.longest_steps * f.rows, f.steps),
           ratio(f.longest_steps, f.steps),
-          ratio(f.input_bytes, f.rows * word_bytes)};
+          ratio(f.input_bytes, f.rows * word_bytes),
+          f.irregular / std::max(f.rows, 1.0)};
 }
 
 /// A training point as a line of numbers, and back.
 std::vector<double> line_of(const TrainingPoint& point) {
   const ProductFeatures& f = point.features;
   return {f.rows,  f.nonzeros,      f.moved_bytes, f.working_bytes, f.input_bytes,
-          f.steps, f.longest_steps, f.lines,       point.seconds};
+          f.steps, f.longest_steps, f.lines,       f.irregular,     point.seconds};
 }
 TrainingPoint point_from(const std::vector<double>& line) {
-  return {{line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7]}, line[8]};
+  return {{line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7], line[8]}, line[9]};
 }
 
 double first_estimate(const std::vector<double>& coefficients, const std::vector<double>& terms) {

@@ -25,7 +25,8 @@ struct TrainingPoint {
 /// of rows I and their length P: products of both, each, and a constant. Here the same terms are sums over the rows as
 /// they are,
 ///
-///   T0 = c0 + c1 bytes from memory + c2 bytes from caches + c3 lines of x + c4 steps + c5 rows + c6 longest row
+///   T0 = c0 + c1 bytes from memory + c2 bytes from caches + c3 lines of x + c4 steps + c5 rows + c6 longest row + c7
+///   irregular rows
 ///
 /// with c >= 0 by least squares of the relative error, and what remains, log(T / T0), is interpolated between the
 /// benchmark matrices (Kriging): their caches, and the ways in which rows and columns differ, bend the straight lines.

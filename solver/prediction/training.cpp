@@ -96,13 +96,14 @@ std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const CsrMat
 }
 
 std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates) {
-  constexpr int most_matrices = 160, least_matrices = 12;
+  constexpr int most_matrices = 160, least_matrices = 16, least_points = 12;
   const Device device = settings.device;
   const std::vector<OperatorChoice> operators = trained_operators(device);
   std::vector<Points> points(settings.precisions.size());
   for (Points& each : points) each.of_operator.resize(operators.size());
   const double begin = now(), most_bytes = most_training_bytes(device);
-  for (int number = 0; number < most_matrices && now() - begin < settings.seconds; ++number) {
+  for (int number = 0; number < least_matrices || (number < most_matrices && now() - begin < settings.seconds);
+       ++number) {
     if (!settings.go_on(fmt::format("training: benchmark matrix {}, {:.0f} of at most {:.0f} s", number + 1,
                                     now() - begin, settings.seconds)))
       break;
@@ -121,7 +122,7 @@ std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates)
     Trained made{precision, TrainedModel(device, precision == Precision::double_ ? 8 : 4), points[p].matrices,
                  points[p].refused};
     for (std::size_t i = 0; i < operators.size(); ++i)
-      if (points[p].of_operator[i].size() >= least_matrices) made.model.add(operators[i], points[p].of_operator[i]);
+      if (points[p].of_operator[i].size() >= least_points) made.model.add(operators[i], points[p].of_operator[i]);
     if (made.model.operators().empty())
       throw MachineError(
           fmt::format("no model was trained: only {} benchmark matrices were measured, {} at least are needed",
