@@ -19,6 +19,7 @@ std::vector<OperatorChoice> trained_operators(operators::Device device);
 struct TrainingPoint {
   ProductFeatures features;
   double seconds = 0;
+  bool refused = false;  ///< other programs took the processor meanwhile
 };
 
 /// The fitted times of one operator. Wang, Gu & Li (2017, section 3.2) have T = (A I + B) P + (C I + D), of the number

@@ -37,7 +37,7 @@ class FeaturesKept final : public Model {
 /// The points of one precision, by the operator.
 struct Points {
   std::vector<std::vector<TrainingPoint>> of_operator;
-  int matrices = 0, refused = 0;
+  int matrices = 0;
 };
 
 template <std::floating_point T>
@@ -55,9 +55,8 @@ void measure_matrix(const std::shared_ptr<const CsrMatrix<T>>& matrix, const std
   for (std::size_t i = 0; i < possible.size(); ++i) {
     if (!possible[i].possible()) continue;
     const ProductFeatures& of_product = features.seen[seen++];
-    points.refused += measured[i].refused ? 1 : 0;
-    if (measured[i].seconds > 0 && !measured[i].refused)
-      points.of_operator[i].push_back({of_product, measured[i].seconds});
+    if (measured[i].seconds > 0)
+      points.of_operator[i].push_back({of_product, measured[i].seconds, measured[i].refused});
   }
   ++points.matrices;
 }
@@ -96,7 +95,8 @@ std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const CsrMat
 }
 
 std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates) {
-  constexpr int most_matrices = 160, least_matrices = 16, least_points = 12;
+  constexpr int most_matrices = 160, least_matrices = 16;
+  constexpr std::size_t least_points = 12;
   const Device device = settings.device;
   const std::vector<OperatorChoice> operators = trained_operators(device);
   std::vector<Points> points(settings.precisions.size());
@@ -119,14 +119,18 @@ std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates)
   for (std::size_t p = 0; p < points.size(); ++p) {
     const Precision precision = settings.precisions[p];
     settings.go_on("training: fitting");
-    Trained made{precision, TrainedModel(device, precision == Precision::double_ ? 8 : 4), points[p].matrices,
-                 points[p].refused};
-    for (std::size_t i = 0; i < operators.size(); ++i)
-      if (points[p].of_operator[i].size() >= least_points) made.model.add(operators[i], points[p].of_operator[i]);
+    Trained made{precision, TrainedModel(device, precision == Precision::double_ ? 8 : 4), points[p].matrices};
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      std::vector<TrainingPoint>& all = points[p].of_operator[i];
+      const auto disturbed = std::ranges::partition(all, [](const TrainingPoint& each) { return !each.refused; });
+      if (all.size() - disturbed.size() >= least_points) {
+        made.refused += static_cast<int>(disturbed.size());
+        all.erase(disturbed.begin(), disturbed.end());
+      }
+      if (all.size() >= least_points) made.model.add(operators[i], all);
+    }
     if (made.model.operators().empty())
-      throw MachineError(
-          fmt::format("no model was trained: only {} benchmark matrices were measured, {} at least are needed",
-                      points[p].matrices, least_matrices));
+      throw MachineError(fmt::format("no model was trained: {} benchmark matrices are too few", points[p].matrices));
     trained.push_back(std::move(made));
   }
   return trained;
