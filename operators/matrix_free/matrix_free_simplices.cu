@@ -13,7 +13,7 @@ std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
   CellData<T> data(inputs, Cells::laid_out(inputs.gradients, inputs.tables));
   const Cells cells{data.gradients.data(), inputs.tables, data.factors.data(), data.kind_of_slot()};
   const std::int64_t operations = std::int64_t{inputs.tables} * (2 * d * n + d * d);
-  return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, 0, operations);
+  return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size, operations);
 }
 template <class T, int d, int n>
 std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {

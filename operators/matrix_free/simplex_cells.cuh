@@ -23,7 +23,7 @@ template <class T, int d, int n, CellGeometry kind>
 struct SimplexCells {
   static_assert(kind != CellGeometry::vertices);
   static constexpr int threads = 128, blocks_per_multiprocessor = simplex_blocks<T, n>;
-  static constexpr int entries = d * (d + 1) / 2;
+  static constexpr int entries = d * (d + 1) / 2, scratch_size = 0;
 
   const T* gradients;  ///< tables x axes x dofs
   int tables;

@@ -6,6 +6,8 @@
 // Columns of B, and rows of B', are put in such an order that a lane's numbers of G are those that it needs of F, and
 // those of Y belong to the dofs whose x it has (cuda_small_products.cuh).
 
+#include <cuda_pipeline_primitives.h>
+
 #include <vector>
 
 #include "operators/backend/cuda/small_matrices.cuh"
@@ -18,8 +20,21 @@ template <int d, int n, CellGeometry kind>
 struct WarpSimplices {
   static_assert(kind != CellGeometry::vertices);
   static constexpr int threads = 128, cells_per_warp = 16, wave = threads / threads_per_warp * cells_per_warp;
-  static constexpr int blocks_per_multiprocessor = n <= 20 ? 4 : 3;
+  /// Registers for all that is at hand are worth more than warps, as measured on an H200.
+  static constexpr int blocks_per_multiprocessor = n <= 15 ? 4 : n <= 20 ? 3 : 2;
   static constexpr int entries = d * (d + 1) / 2;
+
+ private:
+  static constexpr int steps = (n + 3) / 4;  ///< of four dofs
+  static constexpr int gradient_tiles = (d + 1) / 2, dof_tiles = (steps + 1) / 2;
+  static constexpr int of_gradients = gradient_tiles * steps, a_group = of_gradients + d * dof_tiles;  ///< factors
+  static constexpr int table_numbers = a_group * threads_per_warp;
+  /// Whether the tables come to shared memory once for all warps, four at a time, while the four before are worked on.
+  /// Few of them, and nothing else to read, stay in the L1 cache.
+  static constexpr bool staged = n >= 20 || kind == CellGeometry::stored;
+
+ public:
+  static constexpr int scratch_size = staged ? 2 * table_numbers : 0;
 
   const double* gradients;  ///< laid_out()
   int tables;
@@ -47,7 +62,8 @@ struct WarpSimplices {
     return factors;
   }
 
-  __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y, double*) const {
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y,
+                             double* scratch) const {
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
     const int row = static_cast<int>(threadIdx.x) / threads_per_warp * cells_per_warp + lane / 4;
     for (int first = 0; first < patch.slots; first += wave) {
@@ -63,7 +79,7 @@ struct WarpSimplices {
       }
       const WaveColours colours(all, patch, first, first + wave);
       const int mine[2] = {colour_of(all, patch, slot[0]), colour_of(all, patch, slot[1])};
-      multiply(patch, slot, lane, of_x, of_y);
+      multiply(patch, slot, lane, of_x, of_y, scratch);
       colours.one_by_one([&](int colour) {
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
@@ -78,10 +94,6 @@ struct WarpSimplices {
   }
 
  private:
-  static constexpr int steps = (n + 3) / 4;  ///< of four dofs
-  static constexpr int gradient_tiles = (d + 1) / 2, dof_tiles = (steps + 1) / 2;
-  static constexpr int of_gradients = gradient_tiles * steps, a_group = of_gradients + d * dof_tiles;  ///< factors
-
   /// As CellPatches::place_index has it; of what is not there, where x is zero.
   static __device__ std::uint32_t place_of(const Patches& all, const CellPatch& patch, int slot, int dof) {
     constexpr int group = CellPatches::group;
@@ -107,8 +119,25 @@ struct WarpSimplices {
                         : 0.0;
   }
 
+  /// Begins to bring four tables to shared memory, and has the L2 cache fetch D at their points. `slot` is that of the
+  /// warp's first cell.
+  __device__ void begin_tables(const CellPatch& patch, int slot, int first, double* to) const {
+    const double* from = gradients + first / 4 * table_numbers;
+    for (int i = 2 * static_cast<int>(threadIdx.x); i < table_numbers; i += 2 * threads)
+      __pipeline_memcpy_async(to + i, from + i, 2 * sizeof(double));
+    __pipeline_commit();
+    if (kind != CellGeometry::stored) return;
+    // D of 16 cells are a line of memory, one for each of a point's numbers.
+    constexpr int group = CellPatches::group, lines = 4 * entries;
+    const int line = static_cast<int>(threadIdx.x) % threads_per_warp;
+    const std::int64_t at = patch.first_slot + slot;
+    if (line < lines && first + line / entries < tables && slot < patch.slots)
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(factors + at / group * (std::int64_t{tables} * entries * group) +
+                                                    (first * entries + line) * group + at % group));
+  }
+
   __device__ void multiply(const CellPatch& patch, const int (&slot)[2], int lane, const double (&of_x)[steps][2],
-                           double (&of_y)[dof_tiles][4]) const {
+                           double (&of_y)[dof_tiles][4], double* scratch) const {
     double factor[2][entries];
     if (kind == CellGeometry::affine)
 #pragma unroll
@@ -117,9 +146,21 @@ struct WarpSimplices {
     for (auto& sums : of_y)
 #pragma unroll
       for (double& sum : sums) sum = 0;
+    const int first_slot = slot[0] - lane / 4;
+    if (staged) begin_tables(patch, first_slot, 0, scratch);
     const double* next = gradients + lane;
 #pragma unroll 1
-    for (int first = 0; first < tables; first += 4, next += a_group * threads_per_warp) {
+    for (int first = 0; first < tables; first += 4, next += table_numbers) {
+      const double* here = scratch + first / 4 % 2 * table_numbers + lane;
+      if (staged) {
+        __pipeline_wait_prior(0);
+        __syncthreads();  // these are there for all, and those before are done with
+        if (first + 4 < tables)
+          begin_tables(patch, first_slot, first + 4, scratch + (first / 4 + 1) % 2 * table_numbers);
+      }
+      const auto of_table = [&](int number) {
+        return staged ? here[number * threads_per_warp] : __ldg(next + number * threads_per_warp);
+      };
       if (kind == CellGeometry::stored)
 #pragma unroll
         for (int c = 0; c < 2; ++c) load_factor(patch, slot[c], first + lane % 4, factor[c]);
@@ -128,7 +169,7 @@ struct WarpSimplices {
       for (int step = 0; step < steps; ++step)
 #pragma unroll
         for (int tile = 0; tile < gradient_tiles; ++tile)
-          multiply_add(of_x[step], __ldg(next + (tile * steps + step) * threads_per_warp), sums[tile]);
+          multiply_add(of_x[step], of_table(tile * steps + step), sums[tile]);
       double flux[d][2];
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
@@ -143,8 +184,7 @@ struct WarpSimplices {
       for (int axis = 0; axis < d; ++axis)
 #pragma unroll
         for (int tile = 0; tile < dof_tiles; ++tile)
-          multiply_add(flux[axis], __ldg(next + (of_gradients + axis * dof_tiles + tile) * threads_per_warp),
-                       of_y[tile]);
+          multiply_add(flux[axis], of_table(of_gradients + axis * dof_tiles + tile), of_y[tile]);
     }
   }
 };
