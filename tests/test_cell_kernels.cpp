@@ -147,7 +147,7 @@ void check_cells(std::array<int, 3> count, int cells_per_patch) {
   CAPTURE(n);
   CAPTURE(static_cast<int>(kind));
   using Cells = cuda::TensorCells<T, d, n, kind>;
-  const bool interleaved = d == 2 || thread_per_hexahedron(n, kind);
+  const bool interleaved = d == 2 || thread_per_hexahedron(n);
   const tests::SmallForm small =
       tests::make_form(d == 2 ? CellShape::quadrilateral : CellShape::hexahedron, n - 1, count,
                        {.robin = false,

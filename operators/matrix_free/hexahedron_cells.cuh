@@ -7,7 +7,8 @@
 
 namespace femcg::operators::cuda {
 
-/// A thread per hexahedron, all of it in registers.
+/// A thread per hexahedron, all of it in registers but the numbers of a straight-sided one, which wait in shared
+/// memory.
 template <class T, int n, CellGeometry kind>
 struct ThreadHexahedra {
   static constexpr int threads = cells_per_wave, points = n * n * n;
@@ -18,9 +19,10 @@ struct ThreadHexahedra {
                                                                       : 4)
                                                    : boxes ? (small ? 5 : 3)
                                                            : (small ? 4 : 2);
-  static constexpr int scratch_size = 0;
   using Geometry = TensorGeometry<T, 3, n, kind>;
   using Ahead = CellsAhead<threads, 1, T, points, Geometry>;
+  static constexpr bool keeps_words = kind == CellGeometry::vertices && n > 2;
+  static constexpr int scratch_size = keeps_words ? threads * Geometry::words : 0;
 
   TablesOf<T, n, kind> tables;
   Geometry geometry;
@@ -30,13 +32,17 @@ struct ThreadHexahedra {
     of.load(all, patch, 0, geometry);
     return of;
   }
-  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*,
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch,
                              const Ahead& ahead) const {
-    thread_cells<n>(all, patch, x, y, geometry, *this, ahead);
+    if constexpr (keeps_words)
+      thread_cells<n>(all, patch, x, y, geometry, WithWords{*this, scratch + threadIdx.x}, ahead);
+    else
+      thread_cells<n>(all, patch, x, y, geometry, *this, ahead);
   }
 
   __device__ void multiply(const Box<T, 3>& box, T (&u)[points]) const { multiply_box<T, n>(tables, box, u); }
-  /// Plane by plane of the points, so that the derivatives of one plane at a time are at hand.
+  /// Plane by plane of the points, so that the derivatives of one plane at a time are at hand. Where D takes registers
+  /// too, the planes are turns of a loop: the compiler would have numbers of several in registers, and spill.
   template <class Cell>
   __device__ void multiply(const Cell& cell, T (&u)[points]) const {
     along<1, false>(tables.interpolate, u);
@@ -45,39 +51,19 @@ struct ThreadHexahedra {
     T sum[points];
 #pragma unroll
     for (int q = 0; q < points; ++q) sum[q] = T(0);
-#pragma unroll
-    for (int t = 0; t < n; ++t) {
-      T of_x[plane], of_y[plane], of_z[plane];
-#pragma unroll
-      for (int p = 0; p < plane; ++p) {
-        of_x[p] = of_y[p] = u[t * plane + p];
-        of_z[p] = T(0);
-#pragma unroll
-        for (int m = 0; m < n; ++m) of_z[p] += tables.differentiate[t][m] * u[m * plane + p];
+    if constexpr (n > 2 && !affine) {
+#pragma unroll 1
+      for (int t = 0; t < n; ++t) {
+        add_plane(
+            cell, t, 0, [t](int k) { return t + k < n ? t + k : t + k - n; }, u, sum);
+        to_the_end(u);
+        to_the_end(sum);
       }
-      along<1, false>(tables.differentiate, of_x);
-      along<n, false>(tables.differentiate, of_y);
+    } else {
 #pragma unroll
-      for (int s = 0; s < n; ++s) {
-        const auto line = geometry.line_of(cell, s, t);
-#pragma unroll
-        for (int i = 0; i < n; ++i) {
-          const int p = s * n + i;
-          T gradient[3] = {of_x[p], of_y[p], of_z[p]};
-          geometry.apply(line, {i, s, t}, gradient);
-          of_x[p] = gradient[0];
-          of_y[p] = gradient[1];
-          of_z[p] = gradient[2];
-        }
-      }
-      along<1, true>(tables.differentiate, of_x);
-      along<n, true>(tables.differentiate, of_y);
-#pragma unroll
-      for (int p = 0; p < plane; ++p) {
-        sum[t * plane + p] += of_x[p] + of_y[p];
-#pragma unroll
-        for (int m = 0; m < n; ++m) sum[m * plane + p] += tables.differentiate[t][m] * of_z[p];
-      }
+      for (int t = 0; t < n; ++t)
+        add_plane(
+            cell, t, t, [](int k) { return k; }, u, sum);
     }
     along<plane, true>(tables.interpolate, sum);
     along<n, true>(tables.interpolate, sum);
@@ -88,6 +74,70 @@ struct ThreadHexahedra {
 
  private:
   static constexpr int plane = n * n;
+
+  /// A thread's words in shared memory, where neighbouring threads have neighbouring numbers.
+  struct Words {
+    const T* first;
+    __device__ T operator[](int k) const { return first[k * threads]; }
+  };
+  /// The cell's product from those.
+  struct WithWords {
+    const ThreadHexahedra& cells;
+    T* words;
+    template <class Cell>
+    __device__ void multiply(const Cell& cell, T (&u)[points]) const {
+#pragma unroll
+      for (int k = 0; k < Geometry::words; ++k) words[k * threads] = cell.words[k];
+      cells.multiply(Words{words}, u);
+    }
+  };
+
+  /// The first plane of numbers goes behind the last one.
+  static __device__ void to_the_end(T (&u)[points]) {
+    T first[plane];
+#pragma unroll
+    for (int p = 0; p < plane; ++p) first[p] = u[p];
+#pragma unroll
+    for (int q = 0; q < points; ++q) u[q] = q + plane < points ? u[q + plane] : first[q + plane - points];
+  }
+
+  /// sum += what the points of plane t give. Plane `own` of u and of the sum is t, and each plane k is number(k).
+  template <class Cell, class Number>
+  __device__ void add_plane(const Cell& cell, int t, int own, const Number& number, const T (&u)[points],
+                            T (&sum)[points]) const {
+    T of_x[plane], of_y[plane], of_z[plane];
+#pragma unroll
+    for (int p = 0; p < plane; ++p) {
+      of_x[p] = of_y[p] = u[own * plane + p];
+      of_z[p] = T(0);
+#pragma unroll
+      for (int k = 0; k < n; ++k) of_z[p] += tables.differentiate[t][number(k)] * u[k * plane + p];
+    }
+    along<1, false>(tables.differentiate, of_x);
+    along<n, false>(tables.differentiate, of_y);
+#pragma unroll
+    for (int s = 0; s < n; ++s) {
+      if constexpr (keeps_words) asm volatile("" ::: "memory");  // keeps the words of a line out of those before
+      const auto line = geometry.line_of(cell, s, t);
+#pragma unroll
+      for (int i = 0; i < n; ++i) {
+        const int p = s * n + i;
+        T gradient[3] = {of_x[p], of_y[p], of_z[p]};
+        geometry.apply(line, {i, s, t}, gradient);
+        of_x[p] = gradient[0];
+        of_y[p] = gradient[1];
+        of_z[p] = gradient[2];
+      }
+    }
+    along<1, true>(tables.differentiate, of_x);
+    along<n, true>(tables.differentiate, of_y);
+#pragma unroll
+    for (int p = 0; p < plane; ++p) {
+      sum[own * plane + p] += of_x[p] + of_y[p];
+#pragma unroll
+      for (int k = 0; k < n; ++k) sum[k * plane + p] += tables.differentiate[t][number(k)] * of_z[p];
+    }
+  }
 
   /// Applies a table to the lines along the axis in which neighbours are `step` apart.
   template <int step, bool transposed, int size>
@@ -351,7 +401,7 @@ struct TeamHexahedra {
 template <class T, int n, CellGeometry kind>
 using Hexahedra = std::conditional_t<
     warp_per_hexahedron(sizeof(T), n, kind), WarpHexahedra<kind>,
-    std::conditional_t<thread_per_hexahedron(n, kind), ThreadHexahedra<T, n, kind>, TeamHexahedra<T, n, kind>>>;
+    std::conditional_t<thread_per_hexahedron(n), ThreadHexahedra<T, n, kind>, TeamHexahedra<T, n, kind>>>;
 template <class T, int d, int n, CellGeometry kind>
 using TensorCells = std::conditional_t<d == 2, QuadrilateralCells<T, n, kind>, Hexahedra<T, n, kind>>;
 

@@ -25,7 +25,7 @@ constexpr bool is_affine(CellGeometry geometry) {
 
 /// Whether a thread works on a hexahedron with n nodes per direction alone, and not a team of them: with all it needs
 /// in registers.
-constexpr bool thread_per_hexahedron(int n, CellGeometry geometry) { return n == 2 || (n == 3 && is_affine(geometry)); }
+constexpr bool thread_per_hexahedron(int n) { return n <= 3; }
 
 /// Whether a warp works on a hexahedron with n nodes per direction, by the instructions that multiply small matrices:
 /// of double precision and four rows. Where D_q is computed from a few numbers per cell, a team has less to compute.

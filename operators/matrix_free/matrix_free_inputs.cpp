@@ -260,13 +260,13 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
   const int n = form.dofs_per_cell();
   const int nodes = form.space->degree() + 1;  // a direction
   const bool waves = shape == mesh::CellShape::hexahedron && any_points(form);
-  const bool teams = waves || (shape == mesh::CellShape::hexahedron && !thread_per_hexahedron(nodes, geometry));
+  const bool teams = waves || (shape == mesh::CellShape::hexahedron && !thread_per_hexahedron(nodes));
   PatchOptions options;
   options.layout = teams ? PlaceLayout::cell_major : PlaceLayout::interleaved;
   const bool small = value_bytes == 4;
   int most = 128;  // as measured on an H200
   if (teams)
-    most = nodes <= 3 ? 128 : nodes == 5 ? 32 : warp_per_hexahedron(value_bytes, nodes, geometry) ? 96 : 64;
+    most = nodes == 5 ? 32 : warp_per_hexahedron(value_bytes, nodes, geometry) ? 96 : 64;
   else if (shape == mesh::CellShape::hexahedron)
     most = nodes == 3 ? 384 : is_affine(geometry) ? 2048 : 1024;
   else if (shape == mesh::CellShape::quadrilateral && !is_one_wave(n))

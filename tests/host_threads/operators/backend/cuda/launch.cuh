@@ -38,8 +38,6 @@ T __ldg(const T* from) {
   return *from;
 }
 inline int __popc(unsigned bits) { return std::popcount(bits); }
-inline double __drcp_rn(double a) { return 1 / a; }
-inline float __frcp_rn(float a) { return 1 / a; }
 using std::min;
 
 namespace femcg::operators::cuda {
