@@ -114,7 +114,7 @@ operators::CsrMatrix<double> generate(const MatrixRecipe& recipe) {
 }
 
 MatrixRecipe training_recipe(int number, double most_bytes) {
-  // The additive sequence of the root of x^7 = x + 1 (Roberts 2018): in every range of numbers about evenly spread.
+  // The additive sequence of the root of x^7 = x + 1: however many are taken, they are about evenly spread.
   constexpr double root = 1.1127756842787055;
   std::array<double, 6> u;
   for (std::size_t axis = 0; axis < u.size(); ++axis)
