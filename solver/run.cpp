@@ -89,6 +89,7 @@ template <std::floating_point T>
 struct Begun {
   CgState<T> state;
   std::vector<double> x;
+  std::unique_ptr<Preconditioner<T>> preconditioner;  ///< of the operator that goes on, where it is the first
 
   /// Whether there are iterations left for the operator that was chosen.
   bool goes_on(std::int64_t max_iterations) const {
@@ -103,7 +104,7 @@ Begun<T> choose_by_products(const Case& resolved, const Problem& problem, MadeOp
                             const StopRequested& stop, Record& record) {
   progress.step(fmt::format("trying {} and {}", made.op.name, made.rival_op.name), name(record.device));
   const PreconditionerChoice& choice = resolved.solver.preconditioner;
-  const auto preconditioner =
+  auto preconditioner =
       timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *made.a, choice.options); });
   const ScaledLoad scaled = scaled_load(problem.loads().front().values());
   const operators::Vector<T> b = operators::copied(rounded<T>(scaled.values), record.device);
@@ -127,6 +128,8 @@ Begun<T> choose_by_products(const Case& resolved, const Problem& problem, MadeOp
     std::swap(made.a, made.rival);
     std::swap(made.op, made.rival_op);
     record.op = made.op;
+  } else {
+    begun.preconditioner = std::move(preconditioner);
   }
   made.rival.reset();
   return begun;
@@ -227,9 +230,10 @@ CgMethod method_at_once(const MemoryUser& user, const operators::Operator<T>& a,
 /// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before
 /// the user wanted an end.
 template <std::floating_point T>
-std::vector<std::vector<double>> solve(const Case& resolved, const Problem& problem, Progress& progress,
+std::vector<std::vector<double>> solve(const Case& resolved, const Problem& problem,
+                                       std::optional<Expectation> expected, Progress& progress,
                                        const StopRequested& stop, Record& record) {
-  MadeOperators<T> made = make_operators<T>(resolved, problem, progress, record);
+  MadeOperators<T> made = make_operators<T>(resolved, problem, std::move(expected), progress, record);
   std::optional<Begun<T>> begun;
   if (made.rival) begun = choose_by_products(resolved, problem, made, progress, stop, record);
   const auto& a = made.a;
@@ -239,7 +243,9 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   placed(resolved.solver.precision_place, [&] { require_range(*a); });
   const PreconditionerChoice& choice = resolved.solver.preconditioner;
   const auto preconditioner =
-      timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
+      begun && begun->preconditioner
+          ? std::move(begun->preconditioner)
+          : timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
   record.preconditioner_chosen = preconditioner->chosen();
   const ProcessorTime before = processor_time();
   const CgMethod method = method_at_once(user_of(resolved, problem, record.device, record.op), *a, *preconditioner);
@@ -305,25 +311,26 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
   files.put_in_place();
 }
 
-/// Has a problem that is too small to gain from the GPU stay on the processor. One sentence where it does, else empty.
-std::string leave_gpu(const Case& resolved, const Problem& problem, operators::Device& device) {
-  if (device != operators::Device::cuda || !has_gpu()) return "";
-  std::string why = resolved.solver.precision == Precision::double_ ? why_on_host<double>(resolved, problem)
-                                                                    : why_on_host<float>(resolved, problem);
-  if (!why.empty()) device = operators::Device::host;
-  return why;
+/// Has a problem that is too small to gain from the GPU stay on the processor.
+DeviceDecision leave_gpu(const Case& resolved, const Problem& problem, operators::Device& device) {
+  if (device != operators::Device::cuda || !has_gpu()) return {};
+  DeviceDecision decision = resolved.solver.precision == Precision::double_ ? decide_device<double>(resolved, problem)
+                                                                            : decide_device<float>(resolved, problem);
+  if (!decision.why_on_host.empty()) device = operators::Device::host;
+  return decision;
 }
 
 /// What memory a run needs, and what operators are expected to take, as comments.
 template <std::floating_point T>
-std::string expectation(const Case& resolved, const Problem& problem, operators::Device device) {
+std::string expectation(const Case& resolved, const Problem& problem, operators::Device device,
+                        std::optional<Expectation> expected_there) {
   OperatorChoice op = resolved.solver.op;
   const bool known = device == operators::Device::host || has_gpu();  // a GPU that is insisted on may be elsewhere
   if (!known && is_automatic(op)) return "# operator auto: decided where the GPU is\n";
   std::optional<operators::MatrixRows<T>> rows;
   std::string expected;
   if (known) {
-    const Expectation all = expect<T>(resolved, problem, device, rows);
+    const Expectation all = expected_there ? std::move(*expected_there) : expect<T>(resolved, problem, device, rows);
     expected = "# What operators are expected to take, by the bandwidth model:\n" + to_text(all.predictions, "#   ");
     if (is_automatic(op)) {
       const OperatorDecision decision = decide_for(resolved, problem, device, all);
@@ -372,7 +379,9 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
   if (record.device == operators::Device::cuda) progress.step("choosing the device");
-  record.why_device = leave_gpu(resolved, problem, record.device);
+  DeviceDecision on_device =
+      timed(record.seconds.prediction, [&] { return leave_gpu(resolved, problem, record.device); });
+  record.why_device = on_device.why_on_host;
   if (!record.why_device.empty()) record.machine.device = device_name(record.device);
   progress.step("preparing the results");
   SolutionFile file(resolved, problem);
@@ -382,9 +391,10 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
 
-  const std::vector<std::vector<double>> solutions = resolved.solver.precision == Precision::double_
-                                                         ? solve<double>(resolved, problem, progress, stop, record)
-                                                         : solve<float>(resolved, problem, progress, stop, record);
+  const std::vector<std::vector<double>> solutions =
+      resolved.solver.precision == Precision::double_
+          ? solve<double>(resolved, problem, std::move(on_device.expected), progress, stop, record)
+          : solve<float>(resolved, problem, std::move(on_device.expected), progress, stop, record);
   progress.step("measuring the solution");
   measure_solutions(resolved, problem, probes, solutions, record);
   if (resolved.output.fields != OutputChoice().fields) progress.step("computing fields");
@@ -426,14 +436,14 @@ std::string check(const Case& resolved, const Console& console) {
   if (resolved.problem.exact) interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
   SolutionFile(resolved, problem);
   progress.step("estimating the memory");
-  const std::string why_device = leave_gpu(resolved, problem, device);
+  DeviceDecision on_device = leave_gpu(resolved, problem, device);
   const std::string expected = resolved.solver.precision == Precision::double_
-                                   ? expectation<double>(resolved, problem, device)
-                                   : expectation<float>(resolved, problem, device);
+                                   ? expectation<double>(resolved, problem, device, std::move(on_device.expected))
+                                   : expectation<float>(resolved, problem, device, std::move(on_device.expected));
   progress.clear();
   for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
     for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);
-  return expected + (why_device.empty() ? "" : "# device auto: " + why_device + "\n");
+  return expected + (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
 }
 
 }  // namespace femcg::solver

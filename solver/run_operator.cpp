@@ -11,6 +11,7 @@
 #include "operators/forms/element_matrices.hpp"
 #include "solver/case/case_keys.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
+#include "solver/problem/number_range.hpp"
 
 namespace femcg::solver {
 
@@ -142,39 +143,73 @@ OperatorDecision decide_for(const Case& resolved, const Problem& problem, Device
 }
 
 template <std::floating_point T>
-std::string why_on_host(const Case& resolved, const Problem& problem) {
+DeviceDecision decide_device(const Case& resolved, const Problem& problem) {
   constexpr std::int32_t most_unknowns = 1 << 19;  // more keep a processor busy for longer than a GPU takes to start
   const SolverChoice& solver = resolved.solver;
-  if (solver.device != "auto" || solver.loop == CgLoop::resident || problem.form().unknowns > most_unknowns) return "";
-  if (!is_automatic(solver.op) && !row_of(solver.op).host()) return "";
+  if (solver.device != "auto" || solver.loop == CgLoop::resident || problem.form().unknowns > most_unknowns) return {};
+  if (!is_automatic(solver.op) && !row_of(solver.op).host()) return {};
   std::optional<MatrixRows<T>> rows;
-  const auto least = [&](Device device) {
-    const Rates rates = rates_of(device);
-    if (!rates.known()) return std::numeric_limits<double>::infinity();
-    const BandwidthModel model(rates);
-    const Situation of = situation_of(resolved, problem, device);
-    const std::vector<Prediction> predictions = is_automatic(solver.op)
-                                                    ? predict_all<T>(of, model, rates, rows)
-                                                    : predict<T>(of, {solver.op}, model, rates, rows);
+  const auto expectation = [&](Device device) {
+    if (is_automatic(solver.op)) return expect<T>(resolved, problem, device, rows);
+    Expectation expected{rates_of(device), {}};
+    if (expected.rates.known())
+      expected.predictions = predict<T>(situation_of(resolved, problem, device), {solver.op},
+                                        BandwidthModel(expected.rates), expected.rates, rows);
+    return expected;
+  };
+  const auto least = [](const Expectation& expected) {
     double seconds = std::numeric_limits<double>::infinity();
-    for (const Prediction& each : predictions)
+    for (const Prediction& each : expected.predictions)
       if (each.possible()) seconds = std::min(seconds, each.seconds());
     return seconds;
   };
-  const double on_host = least(Device::host), on_gpu = least(Device::cuda);
-  return std::isfinite(on_host) ? why_on_host(on_host, on_gpu, gpu_start_up) : "";
+  Expectation host = expectation(Device::host), gpu = expectation(Device::cuda);
+  DeviceDecision decision;
+  if (std::isfinite(least(host))) decision.why_on_host = why_on_host(least(host), least(gpu), gpu_start_up);
+  if (is_automatic(solver.op)) decision.expected = std::move(decision.why_on_host.empty() ? gpu : host);
+  return decision;
 }
 
+namespace {
+
+/// Auto has csr take the place of operators that multiply cells where these lose what CG adds up of them.
 template <std::floating_point T>
-MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, Progress& progress, Record& record) {
+void leave_cells_where_they_lose_energies(const Case& resolved, const Problem& problem, MadeOperators<T>& made,
+                                          Progress& progress, Record& record) {
+  const auto loses = [&](const OperatorChoice& op, const std::unique_ptr<operators::Operator<T>>& a) {
+    return a && std::is_same_v<T, float> && row_of(op).needs != Needs::matrix &&
+           loses_energies(*a, resolved.solver.tolerance);
+  };
+  constexpr std::string_view why =
+      "since operators that multiply cell by cell add up numbers of this problem that single precision cannot tell "
+      "from "
+      "0; take double, or scale the units of equation and boundary";
+  if (loses(made.op, made.a)) {
+    Case of_matrix = resolved;
+    of_matrix.solver.op = {std::string(operator_of_options), {}, resolved.solver.op.place};
+    made = {};
+    made = make_operators<T>(of_matrix, problem, std::nullopt, progress, record);
+    record.why = fmt::format("{}, {}", made.op.name, why);
+  } else if (loses(made.rival_op, made.rival)) {
+    made.rival.reset();
+    record.why = fmt::format("{}, {}", made.op.name, why);
+  }
+}
+
+}  // namespace
+
+template <std::floating_point T>
+MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, std::optional<Expectation> known,
+                                Progress& progress, Record& record) {
   MadeOperators<T> made;
   made.op = resolved.solver.op;
   std::optional<MatrixRows<T>> rows;
   bool with_rival = false;
   if (is_automatic(made.op)) {
     progress.step("predicting what operators take");
-    const Expectation expected =
-        timed(record.seconds.prediction, [&] { return expect<T>(resolved, problem, record.device, rows); });
+    const Expectation expected = timed(record.seconds.prediction, [&] {
+      return known ? std::move(*known) : expect<T>(resolved, problem, record.device, rows);
+    });
     record.machine.copy_bandwidth = expected.rates.copy_bandwidth;
     record.remarks.insert(record.remarks.end(), expected.rates.remarks.begin(), expected.rates.remarks.end());
     const OperatorDecision decision = decide_for(resolved, problem, record.device, expected);
@@ -211,6 +246,7 @@ MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, Pr
   };
   made.a = make(made.op);
   if (with_rival) made.rival = make(made.rival_op);
+  if (is_automatic(resolved.solver.op)) leave_cells_where_they_lose_energies(resolved, problem, made, progress, record);
   return made;
 }
 
@@ -220,9 +256,11 @@ template MemoryEstimate need_of(const Case&, const Problem&, Device, const Opera
                                 std::optional<MatrixRows<float>>&);
 template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<double>>&);
 template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<float>>&);
-template std::string why_on_host<double>(const Case&, const Problem&);
-template std::string why_on_host<float>(const Case&, const Problem&);
-template MadeOperators<double> make_operators(const Case&, const Problem&, Progress&, Record&);
-template MadeOperators<float> make_operators(const Case&, const Problem&, Progress&, Record&);
+template DeviceDecision decide_device<double>(const Case&, const Problem&);
+template DeviceDecision decide_device<float>(const Case&, const Problem&);
+template MadeOperators<double> make_operators(const Case&, const Problem&, std::optional<Expectation>, Progress&,
+                                              Record&);
+template MadeOperators<float> make_operators(const Case&, const Problem&, std::optional<Expectation>, Progress&,
+                                             Record&);
 
 }  // namespace femcg::solver

@@ -54,10 +54,14 @@ Expectation expect(const Case& resolved, const Problem& problem, operators::Devi
 OperatorDecision decide_for(const Case& resolved, const Problem& problem, operators::Device device,
                             const Expectation& expected);
 
-/// Why a case that may run on either device is left to the processor although there is a GPU (`device: auto`); empty
-/// where it is not. Only problems are looked at that are small enough for that to be in question.
+/// Whether a case that may run on either device is left to the processor although there is a GPU (`device: auto`). Only
+/// problems are looked at that are small enough for that to be in question.
+struct DeviceDecision {
+  std::string why_on_host;              ///< empty where it is not
+  std::optional<Expectation> expected;  ///< of all operators of the device that was decided on, where they were asked
+};
 template <std::floating_point T>
-std::string why_on_host(const Case& resolved, const Problem& problem);
+DeviceDecision decide_device(const Case& resolved, const Problem& problem);
 
 /// The operator, and beside it a rival where their products are to decide.
 template <std::floating_point T>
@@ -70,7 +74,9 @@ struct MadeOperators {
 
 /// Makes them on the record's device, and gives back what they were made from; the record gets memory, times and, for
 /// auto, why. Throws operators::OutOfMemory before anything large is allocated where the operator would not fit.
+/// `expected`: where that of the record's device is known already.
 template <std::floating_point T>
-MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, Progress& progress, Record& record);
+MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, std::optional<Expectation> expected,
+                                Progress& progress, Record& record);
 
 }  // namespace femcg::solver

@@ -226,6 +226,19 @@ TEST_CASE("auto solves several loads, in turn or at once, and in single precisio
   }
 }
 
+TEST_CASE("auto takes a matrix where cells would lose numbers that single precision cannot tell from 0") {
+  const std::string run =
+      "run $cases/minimal.yaml --device cpu --set mesh.box.cells=[40,40] --set equation.source=1 --set "
+      "solver.precision=single --output results --set equation.diffusion=";
+  const tests::Result extreme = tests::program_run(run + "1e30");
+  CHECK(extreme.status == 0);
+  CHECK(contains(extreme.out, "add up numbers of this problem that"));
+  CHECK(contains(extreme.out, "CG          converged"));
+  const tests::Result usual = tests::program_run(run + "1e10");
+  CHECK(usual.status == 0);
+  CHECK_FALSE(contains(usual.out, "add up numbers"));
+}
+
 TEST_CASE("check says what auto would take and what all operators are expected to take, and solves nothing") {
   const tests::Result check = shell("$femcg check" + square + "; test -e made && echo written");
   CHECK(contains(check.out, "  operator: auto\n"));

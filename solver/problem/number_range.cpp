@@ -13,6 +13,13 @@ namespace femcg::solver {
 namespace {
 
 template <std::floating_point T>
+operators::Vector<T> diagonal_on_host(const operators::Operator<T>& a) {
+  operators::Vector<T> on_device(a.size(), a.device());
+  a.diagonal(on_device);
+  return operators::copied(on_device, operators::Device::host);
+}
+
+template <std::floating_point T>
 [[noreturn]] void refuse() {
   const bool single = std::is_same_v<T, float>;
   throw InputError(fmt::format(
@@ -28,14 +35,22 @@ template <std::floating_point T>
 void require_range(const operators::Operator<T>& a) {
   constexpr double margin = 1e3;  // for the sums of a product
   constexpr double least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max() / margin;
-  operators::Vector<T> on_device(a.size(), a.device());
-  a.diagonal(on_device);
-  const operators::Vector<T> diagonal = operators::copied(on_device, operators::Device::host);
+  const operators::Vector<T> diagonal = diagonal_on_host(a);
   // What is negative is no matter of precision.
   if (std::ranges::any_of(diagonal.span(), [&](T value) { return !(value < 0) && !(value >= least && value <= most); }))
     refuse<T>();
 }
 
+template <std::floating_point T>
+bool loses_energies(const operators::Operator<T>& a, double tolerance) {
+  if (a.size() == 0) return false;
+  const operators::Vector<T> diagonal = diagonal_on_host(a);
+  const double largest = *std::ranges::max_element(diagonal.span());
+  return tolerance * tolerance / largest < double{std::numeric_limits<T>::min()};
+}
+
+template bool loses_energies(const operators::Operator<double>&, double);
+template bool loses_energies(const operators::Operator<float>&, double);
 template void require_range(const operators::Operator<double>&);
 template void require_range(const operators::Operator<float>&);
 

@@ -11,6 +11,14 @@ namespace femcg::solver {
 template <std::floating_point T>
 void require_range(const operators::Operator<T>& a);
 
+/// Whether what cells contribute to p'Ap becomes too small for T to be told from 0 before CG comes to the tolerance:
+/// directions have tolerance / a_ii, for a right-hand side of about 1, and products with them the tolerance. Operators
+/// that multiply cells add these up in T; those of a matrix do so in double precision.
+template <std::floating_point T>
+bool loses_energies(const operators::Operator<T>& a, double tolerance);
+
+extern template bool loses_energies(const operators::Operator<double>&, double);
+extern template bool loses_energies(const operators::Operator<float>&, double);
 extern template void require_range(const operators::Operator<double>&);
 extern template void require_range(const operators::Operator<float>&);
 
