@@ -137,13 +137,13 @@ TEST_CASE("columns of benchmark matrices ascend within their window, in runs, th
 
 TEST_CASE("no matrix of the evaluation is one of those trained on, and there are enough of both") {
   std::set<std::uint64_t> seeds;
-  for (int number = 0; number < 160; ++number) {
+  for (int number = 0; number < 400; ++number) {
     const MatrixRecipe recipe = training_recipe(number, 150e6);
     CHECK(recipe.rows >= 64);
     CHECK(12 * recipe.mean * recipe.rows < 300e6);
     seeds.insert(recipe.seed);
   }
-  CHECK(seeds.size() == 160);
+  CHECK(seeds.size() == 400);
   const auto evaluated = evaluation_recipes(150e6);
   CHECK(evaluated.size() >= 24);
   for (const MatrixRecipe& recipe : evaluated) CHECK_FALSE(seeds.contains(recipe.seed));

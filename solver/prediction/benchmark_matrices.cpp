@@ -124,7 +124,7 @@ MatrixRecipe training_recipe(int number, double most_bytes) {
   recipe.name = fmt::format("training {}", number);
   recipe.seed = 1000 + static_cast<std::uint64_t>(number);
   recipe.mean = between(2, 600, u[1]);
-  const double entries = between(20e3, most_bytes, u[0]) / bytes_of_entry;
+  const double entries = between(60e3, most_bytes, u[0]) / bytes_of_entry;
   recipe.rows = static_cast<std::int32_t>(std::clamp(entries / recipe.mean, 64.0, 2e7));
   recipe.mean = std::min(recipe.mean, recipe.rows / 2.0);
   recipe.spread = 0.1 + 0.8 * u[2];

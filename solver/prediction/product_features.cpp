@@ -7,8 +7,6 @@ namespace femcg::solver {
 
 namespace {
 
-constexpr std::int64_t sampled_groups = 192;
-
 /// The rows by descending length; those of one length in their order.
 std::vector<std::int32_t> by_length(std::span<const std::int64_t> offsets) {
   const auto length = [&](std::int64_t row) { return offsets[row + 1] - offsets[row]; };
@@ -96,34 +94,43 @@ ProductFeatures features_of(const Product& product, const RowSteps& by) {
   }
   if (by.to_longest) found.steps = found.longest_steps * static_cast<double>(groups);
 
-  // Groups that are spread evenly, and their rows.
+  // Runs of rows that are spread evenly, in the order of the threads.
+  constexpr std::int64_t rows_of_block = 128, sampled_blocks = 20;
   std::vector<std::int32_t> sampled;
-  const std::int64_t count = std::min(groups, sampled_groups);
-  const auto group_at = [&](std::int64_t i) { return groups * i / std::max<std::int64_t>(count, 1); };
-  const auto each_row = [&](std::int64_t i, const auto& visit) {
-    for (std::int64_t p = group_at(i) * by.rows; p < std::min(rows, (group_at(i) + 1) * by.rows); ++p)
-      visit(static_cast<std::int32_t>(row_at(p)));
-  };
-  for (std::int64_t i = 0; i < count; ++i) each_row(i, [&](std::int32_t row) { sampled.push_back(row); });
+  const std::int64_t blocks = (rows + rows_of_block - 1) / rows_of_block, count = std::min(blocks, sampled_blocks);
+  const auto first_at = [&](std::int64_t i) { return blocks * i / std::max<std::int64_t>(count, 1) * rows_of_block; };
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t p = first_at(i); p < std::min(rows, first_at(i) + rows_of_block); ++p)
+      sampled.push_back(static_cast<std::int32_t>(row_at(p)));
   std::ranges::sort(sampled);
   const auto columns = product.columns.empty() && product.form != nullptr ? columns_of_rows(*product.form, sampled)
                                                                           : std::vector<std::vector<std::int32_t>>();
+  const auto columns_of = [&](std::int64_t row) -> std::span<const std::int32_t> {
+    if (columns.empty())
+      return product.columns.subspan(static_cast<std::size_t>(offsets[row]), static_cast<std::size_t>(length(row)));
+    return columns[static_cast<std::size_t>(std::ranges::lower_bound(sampled, row) - sampled.begin())];
+  };
   std::vector<std::span<const std::int32_t>> group;
   std::vector<std::int64_t> room;
-  std::int64_t lines = 0, entries = 0;
+  std::int64_t lines = 0, lines_of_blocks = 0, entries = 0;
+  const std::int64_t words = by.line_bytes / product.word_bytes;
   for (std::int64_t i = 0; i < count; ++i) {
-    group.clear();
-    each_row(i, [&](std::int32_t row) {
-      const auto own = static_cast<std::size_t>(length(row));
-      if (columns.empty())
-        group.push_back(product.columns.subspan(static_cast<std::size_t>(offsets[row]), own));
-      else
-        group.emplace_back(columns[static_cast<std::size_t>(std::ranges::lower_bound(sampled, row) - sampled.begin())]);
-      entries += static_cast<std::int64_t>(own);
-    });
-    lines += lines_of_group(group, by.entries, by.line_bytes / product.word_bytes, room);
+    std::vector<std::int64_t> of_block;
+    for (std::int64_t p = first_at(i); p < std::min(rows, first_at(i) + rows_of_block);) {
+      group.clear();
+      for (int k = 0; k < by.rows && p < rows; ++k, ++p) {
+        group.push_back(columns_of(row_at(p)));
+        for (const std::int32_t column : group.back()) of_block.push_back(column / words);
+      }
+      lines += lines_of_group(group, by.entries, words, room);
+    }
+    entries += std::ssize(of_block);
+    std::ranges::sort(of_block);
+    lines_of_blocks += std::ranges::unique(of_block).begin() - of_block.begin();
   }
-  found.lines = entries > 0 ? static_cast<double>(lines) * found.nonzeros / static_cast<double>(entries) : 0;
+  const double share = entries > 0 ? found.nonzeros / static_cast<double>(entries) : 0;
+  found.lines = static_cast<double>(lines) * share;
+  found.lines_of_blocks = static_cast<double>(lines_of_blocks) * share;
   return found;
 }
 

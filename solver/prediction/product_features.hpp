@@ -25,10 +25,12 @@ struct ProductFeatures {
   double steps = 0;          ///< of all groups
   double longest_steps = 0;  ///< of the group with the longest row
   double lines = 0;          ///< of x that are fetched, each group's steps by themselves
-  double irregular = 0;      ///< rows as long as none of the four before them, which processors do not foresee
+  double lines_of_blocks =
+      0;                 ///< of x that 128 rows fetch which are next to each other in the order of the threads, once
+  double irregular = 0;  ///< rows as long as none of the four before them, which processors do not foresee
 };
 
-/// Counts them: steps of all rows, lines of some groups of rows that are spread evenly over the matrix. The product is
+/// Counts them: steps of all rows, lines of some runs of rows that are spread evenly over the matrix. The product is
 /// of a form, or has columns.
 ProductFeatures features_of(const Product& product, const RowSteps& by);
 

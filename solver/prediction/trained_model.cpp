@@ -17,30 +17,26 @@ constexpr std::size_t least_points = 8;
 
 /// The terms of T0.
 std::vector<double> terms(const ProductFeatures& f, Device device, int word_bytes) {
-  const double cached = std::min(1.0, cache_bytes(device) / f.working_bytes);
+  // What goes round and round in a cache is replaced before it is used again long before it fills all of it.
+  const double cached = std::min(1.0, cache_bytes(device) / 3 / f.working_bytes), fetched = 1 - cached;
   const double again = std::max(0.0, f.input_bytes - f.rows * word_bytes);  // x, more than once
-  return {1,
-          (1 - cached) * f.moved_bytes + again,
-          cached * f.moved_bytes,
-          f.lines,
-          f.steps,
-          f.rows,
-          f.longest_steps,
-          f.irregular};
+  std::vector<double> all{1, f.rows, f.irregular, again};
+  for (const double term : {f.moved_bytes, f.lines, f.lines_of_blocks, f.steps, f.longest_steps}) {
+    all.push_back(fetched * term);
+    all.push_back(cached * term);
+  }
+  return all;
 }
 
-/// Where the matrix lies among the others: its size, the length of rows, what is fetched of x with each entry, how full
-/// steps are, how far the longest row stands out from the others and from all, how often x comes from memory, and how
-/// irregular rows are.
+/// Where the matrix lies among the others: its size, the length of rows, what is fetched of x with each entry and by
+/// each block, how full steps are, how far the longest row stands out from the others and from all, how often x comes
+/// from memory, and how irregular rows are.
 std::vector<double> point_of(const ProductFeatures& f, int word_bytes) {
   const auto ratio = [](double a, double b) { return std::log2(std::max(a, 1e-6) / std::max(b, 1e-6)); };
-  return {ratio(f.working_bytes, 1),
-          ratio(f.nonzeros, f.rows),
-          ratio(f.lines, f.nonzeros),
-          ratio(f.steps, f.nonzeros),
-          ratio(f.longest_steps * f.rows, f.steps),
-          ratio(f.longest_steps, f.steps),
-          ratio(f.input_bytes, f.rows * word_bytes),
+  return {ratio(f.working_bytes, 1),          ratio(f.nonzeros, f.rows),
+          ratio(f.lines, f.nonzeros),         ratio(f.lines_of_blocks, f.nonzeros),
+          ratio(f.steps, f.nonzeros),         ratio(f.longest_steps * f.rows, f.steps),
+          ratio(f.longest_steps, f.steps),    ratio(f.input_bytes, f.rows * word_bytes),
           f.irregular / std::max(f.rows, 1.0)};
 }
 
@@ -51,7 +47,7 @@ std::vector<double> line_of(const TrainingPoint& point) {
           f.steps, f.longest_steps, f.lines,       f.irregular,     point.seconds};
 }
 TrainingPoint point_from(const std::vector<double>& line) {
-  return {{line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7], line[8]}, line[9]};
+  return {{line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7], line[8], line[9]}, line[10]};
 }
 
 double first_estimate(const std::vector<double>& coefficients, const std::vector<double>& terms) {

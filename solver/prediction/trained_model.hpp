@@ -26,11 +26,12 @@ struct TrainingPoint {
 /// of rows I and their length P: products of both, each, and a constant. Here the same terms are sums over the rows as
 /// they are,
 ///
-///   T0 = c0 + c1 bytes from memory + c2 bytes from caches + c3 lines of x + c4 steps + c5 rows + c6 longest row + c7
-///   irregular rows
+///   T0 = c0 + c1 rows + c2 irregular rows + c3 repeated x + sum of c_j terms
 ///
-/// with c >= 0 by least squares of the relative error, and what remains, log(T / T0), is interpolated between the
-/// benchmark matrices (Kriging): their caches, and the ways in which rows and columns differ, bend the straight lines.
+/// of bytes, lines of x by steps and by blocks, steps, and steps of the longest row, each with a coefficient for the
+/// part that comes from memory and one for that from caches, with c >= 0 by least squares of the relative error, and
+/// what remains, log(T / T0), is interpolated between the benchmark matrices (Kriging): their caches, and the ways in
+/// which rows and columns differ, bend the straight lines.
 struct TrainedTimes {
   std::string name;
   operators::Options options;

@@ -95,7 +95,7 @@ std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const CsrMat
 }
 
 std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates) {
-  constexpr int most_matrices = 160, least_matrices = 16;
+  constexpr int most_matrices = 400, least_matrices = 16;
   constexpr std::size_t least_points = 12;
   const Device device = settings.device;
   const std::vector<OperatorChoice> operators = trained_operators(device);
