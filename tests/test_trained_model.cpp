@@ -262,5 +262,9 @@ TEST_CASE("what does not go with training or evaluating is refused") {
                  "--training-seconds must be a number from 0 to 3600, not 'soon'"));
   CHECK(contains(says("a.yaml --training-seconds 3"), "--training-seconds goes with --train"));
   CHECK(contains(says("a.mtx b.mtx"), "one argument too many: 'b.mtx'"));
+  const tests::Result untrained =
+      shell("export XDG_CACHE_HOME=$PWD/cache; $femcg predict --evaluate x.json --device cpu; ls");
+  CHECK(contains(untrained.err, "there is no trained model to evaluate; femcg predict --train makes one\n"));
+  CHECK_FALSE(contains(untrained.out, "x.json"));
   CHECK(contains(says("--evaluate x.json --operator csr"), "--evaluate takes no --set"));
 }
