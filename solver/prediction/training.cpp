@@ -43,7 +43,7 @@ struct Points {
 template <std::floating_point T>
 void measure_matrix(const std::shared_ptr<const CsrMatrix<T>>& matrix, const std::vector<OperatorChoice>& operators,
                     Device device, const Rates& rates, Points& points) {
-  constexpr int repetitions = 3;
+  constexpr int repetitions = 5;
   Situation of;
   of.device = device;
   of.preconditioner = find_preconditioner("none");
@@ -89,7 +89,7 @@ std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const CsrMat
   time_in_turn<T>(entries, {.iterations = 0, .repetitions = repetitions, .go_on = {}, .stop = {}},
                   [](std::size_t, const std::exception&) {});
   for (std::size_t k = 0; k < entries.size(); ++k)
-    measured[places[k]] = {entries[k].product.median(),
+    measured[places[k]] = {entries[k].product.minimum(),
                            device == Device::host && was_refused(entries[k].processor, this_machine().threads)};
   return measured;
 }

@@ -13,7 +13,9 @@ namespace femcg::solver {
 
 /// A product of one operator that was measured.
 struct MeasuredProduct {
-  double seconds = 0;    ///< the median of the repetitions, each of some products; 0 where it cannot be had
+  /// The least of the repetitions, each the mean of some products in a row, since what other programs take of the
+  /// machine is only ever added; 0 where it cannot be had.
+  double seconds = 0;
   bool refused = false;  ///< other programs took the processor
 };
 
