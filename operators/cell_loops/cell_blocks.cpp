@@ -1,10 +1,14 @@
 #include "operators/cell_loops/cell_blocks.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
+#include "mesh/counting.hpp"
 #include "mesh/first_failure.hpp"
+#include "mesh/pages.hpp"
 
 namespace femcg::operators {
 
@@ -59,18 +63,24 @@ std::vector<std::vector<std::int32_t>> CellBlocks<T>::unknowns_of_blocks(const B
 template <std::floating_point T>
 void CellBlocks<T>::number_blocks(const BilinearForm& form) {
   std::vector<std::vector<std::int32_t>> lists = unknowns_of_blocks(form);
-  std::vector<std::uint8_t> uses(form.unknowns, 0);
+  std::vector<std::uint8_t> uses = mesh::filled<std::uint8_t>(form.unknowns);  // 2 or a few more: shared
   std::int64_t total = 0;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     blocks_[b].first_unknown = total;
     blocks_[b].unknown_count = static_cast<std::int32_t>(lists[b].size());
     largest_block_ = std::max(largest_block_, blocks_[b].unknown_count);
     total += blocks_[b].unknown_count;
-    for (const std::int32_t i : lists[b]) uses[i] = static_cast<std::uint8_t>(std::min(uses[i] + 1, 2));
   }
-  shared_ = Vector<std::int32_t>(std::count(uses.begin(), uses.end(), 2));
-  for (std::int32_t i = 0, k = 0; i < form.unknowns; ++i)
-    if (uses[i] == 2) shared_[k++] = i;
+#pragma omp parallel for schedule(static)
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    for (const std::int32_t i : lists[b])
+      if (std::atomic_ref(uses[i]).load(std::memory_order_relaxed) < 2) mesh::count_one(uses[i]);
+  const auto is_shared = [&](std::int64_t i, std::vector<std::int32_t>& found) {
+    if (uses[i] > 1) found.push_back(static_cast<std::int32_t>(i));
+  };
+  const std::vector<std::int32_t> shared_unknowns = mesh::collect<std::int32_t>(form.unknowns, is_shared);
+  shared_ = Vector<std::int32_t>(std::ssize(shared_unknowns));
+  std::ranges::copy(shared_unknowns, shared_.data());
 
   unknowns_ = Vector<std::int32_t>(total);
   places_ = Vector<std::uint16_t>(std::int64_t{batches_} * dofs_ * lanes);
