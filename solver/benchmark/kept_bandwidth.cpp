@@ -10,6 +10,7 @@
 #include "mesh/atomic_file.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/problem/cache_folder.hpp"
 
 namespace femcg::solver {
 
@@ -60,14 +61,8 @@ std::string key_of(operators::Device device) {
 }
 
 fs::path bandwidth_file() {
-  const auto absolute = [](const char* variable) {
-    const char* value = std::getenv(variable);
-    const fs::path path = value != nullptr ? value : "";
-    return path.is_absolute() ? path : fs::path();
-  };
-  fs::path folder = absolute("XDG_CACHE_HOME");
-  if (folder.empty() && !absolute("HOME").empty()) folder = absolute("HOME") / ".cache";
-  return folder.empty() ? folder : folder / "femcg" / "copy_bandwidth.json";
+  const fs::path folder = cache_folder();
+  return folder.empty() ? folder : folder / "copy_bandwidth.json";
 }
 
 std::optional<double> kept_copy_bandwidth(operators::Device device) { return kept_number(key_of(device)); }

@@ -40,6 +40,7 @@ struct MeshChoice {
   std::optional<std::int64_t> box_dofs;          ///< what a box was given by, where not by its cells
   int refine = 0;                                ///< uniform refinements; GmshOptions::refine is the same number
   std::map<std::string, Expression> conditions;  ///< of the groups of a file that have one (GroupRule::where), as text
+  bool cache = true;                             ///< whether the mesh of a geometry file is kept for later runs
   CellOrder cell_order = CellOrder::automatic;  ///< automatic: as generated for a box, along a Hilbert curve for a file
   Place place;
 };
@@ -132,5 +133,7 @@ CompareChoice read_compare_choice(const std::vector<Override>& overrides);
 
 /// The case as YAML with every default written out; read_case of it gives the same case.
 std::string to_yaml(const Case& resolved);
+/// The same of what the mesh of a file is made by, but for the file's name: its ending alone.
+std::string mesh_options_text(const MeshChoice& mesh);
 
 }  // namespace femcg::solver

@@ -120,10 +120,11 @@ MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& f
   if (mesh.has("file")) {
     mesh::GmshOptions file = read_mesh_file(mesh, folder, choice.conditions);
     file.refine = choice.refine;
+    choice.cache = mesh.flag("cache");
     choice.source = std::move(file);
     return choice;
   }
-  for (const char* key : {"unit", "scale", "size", "sizes", "order", "cells", "groups"})
+  for (const char* key : {"unit", "scale", "size", "sizes", "order", "cells", "cache", "groups"})
     if (const auto value = mesh.find(key))
       top.problems().add(value->key_place(),
                          fmt::format("mesh.{} goes with mesh.file, not with a box{}", key,

@@ -92,7 +92,7 @@ mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::p
   options.order = static_cast<int>(mesh.whole("order"));
   options.tensor_cells = mesh.choice("cells") == "tensor";
   if (mesh::has_mesh_ending(options.file))
-    for (const char* key : {"size", "sizes", "order", "cells"})
+    for (const char* key : {"size", "sizes", "order", "cells", "cache"})
       if (const auto value = mesh.find(key))
         value->note(fmt::format("mesh.{} is for geometry files; a {} file is meshed already", key,
                                 mesh::ending_of(options.file)));

@@ -91,6 +91,7 @@ void emit(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshChoice& m
     }
     out << Key << "order" << Value << file.order;
     out << Key << "cells" << Value << (file.tensor_cells ? "tensor" : "simplex");
+    out << Key << "cache" << Value << mesh.cache;
   }
   if (!file.groups.empty()) emit_groups(out, file, mesh);
 }
@@ -212,6 +213,17 @@ void emit(YAML::Emitter& out, const CompareChoice& compare) {
 }
 
 }  // namespace
+
+std::string mesh_options_text(const MeshChoice& mesh) {
+  MeshChoice nameless = mesh;
+  mesh::GmshOptions& file = std::get<mesh::GmshOptions>(nameless.source);
+  file.file = "/geometry" + mesh::ending_of(file.file);
+  YAML::Emitter out;
+  out << BeginMap;
+  emit(out, nameless);
+  out << EndMap;
+  return out.c_str();
+}
 
 std::string to_yaml(const Case& resolved) {
   const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source);

@@ -2,16 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
 
 #include "mesh/atomic_file.hpp"
+#include "mesh/gmsh/file_kinds.hpp"
 #include "mesh/ordering.hpp"
 #include "operators/backend/copy_bandwidth.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/problem/cache_folder.hpp"
+#include "solver/problem/kept_mesh.hpp"
 
 namespace femcg::solver {
 
@@ -27,16 +33,43 @@ mesh::Mesh generate(const Case& resolved) {
   return mesh::read_gmsh(std::get<mesh::GmshOptions>(resolved.mesh.source));
 }
 
+/// With its cells in the order that the case asks for.
+mesh::Mesh generate_in_order(const Case& resolved) {
+  mesh::Mesh mesh = generate(resolved);
+  const bool from_file = std::holds_alternative<mesh::GmshOptions>(resolved.mesh.source);
+  const bool curve =
+      resolved.mesh.cell_order == CellOrder::curve || (resolved.mesh.cell_order == CellOrder::automatic && from_file);
+  if (curve) mesh::order_cells_along_curve(mesh);
+  return mesh;
+}
+
+/// The mesh of a geometry file, which is made once.
+mesh::Mesh keep(const Case& resolved, const mesh::GmshOptions& options) {
+  const std::filesystem::path folder = cache_folder();
+  std::ifstream stream(options.file, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(stream), {}};
+  if (folder.empty() || !stream) return generate_in_order(resolved);  // Gmsh says what is wrong with the file
+  if (std::string why = why_not_kept(options.file, content); !why.empty()) {
+    mesh::Mesh mesh = generate_in_order(resolved);
+    mesh.remarks.push_back(std::move(why));
+    return mesh;
+  }
+  const std::string made_by = fmt::format("femcg {}, Gmsh {}, order of cells {}\n", FEMCG_VERSION, mesh::gmsh_version(),
+                                          static_cast<int>(resolved.mesh.cell_order));
+  return kept_or_made(folder / "meshes", {made_by + mesh_options_text(resolved.mesh), content},
+                      [&] { return generate_in_order(resolved); });
+}
+
 }  // namespace
 
 mesh::Mesh make_mesh(const Case& resolved) {
   try {
-    mesh::Mesh mesh = generate(resolved);
-    const bool from_file = std::holds_alternative<mesh::GmshOptions>(resolved.mesh.source);
-    const bool curve =
-        resolved.mesh.cell_order == CellOrder::curve || (resolved.mesh.cell_order == CellOrder::automatic && from_file);
-    if (curve) mesh::order_cells_along_curve(mesh);
-    return mesh;
+    const auto* file = std::get_if<mesh::GmshOptions>(&resolved.mesh.source);
+    const bool kept = file != nullptr && resolved.mesh.cache && !mesh::has_mesh_ending(file->file) &&
+                      std::ranges::all_of(file->groups, [&](const auto& group) {  // its condition is known as text
+                        return !group.second.where || resolved.mesh.conditions.contains(group.first);
+                      });
+    return kept ? keep(resolved, *file) : generate_in_order(resolved);
   } catch (const InputError&) {
     throw;
   } catch (const std::bad_alloc&) {
