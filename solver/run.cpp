@@ -91,10 +91,8 @@ struct Begun {
   std::vector<double> x;
   std::unique_ptr<Preconditioner<T>> preconditioner;  ///< of the operator that goes on, where it is the first
 
-  /// Whether there are iterations left for the operator that was chosen.
-  bool goes_on(std::int64_t max_iterations) const {
-    return state.result.reason == StopReason::max_iterations && state.result.iterations < max_iterations;
-  }
+  /// Whether there is something left for the operator that was chosen, if only to complete x.
+  bool goes_on() const { return state.result.reason == StopReason::max_iterations; }
 };
 
 /// Lets two operators that were made multiply within the first iterations of CG on the first load, and keeps the
@@ -163,7 +161,7 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const oper
     };
     std::vector<double> solution;
     if (begun) solution = std::move(begun->x);
-    const bool over = begun && !begun->goes_on(options.max_iterations);
+    const bool over = begun && !begun->goes_on();
     options.before = begun ? &begun->state : nullptr;
     const double tried = begun ? begun->state.result.seconds : 0;  // counted within the trial
     try {

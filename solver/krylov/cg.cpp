@@ -18,6 +18,7 @@
 namespace femcg::solver {
 
 using operators::CgScalars;
+using operators::Device;
 using operators::Operator;
 using operators::Vector;
 
@@ -60,6 +61,8 @@ std::string_view name(StopReason reason) {
 
 namespace {
 
+constexpr std::int64_t scalar_bytes = CgScalars::count * std::int64_t{sizeof(double)};
+
 /// How a loop goes: what was asked for, or what fits the operator.
 template <std::floating_point T>
 struct Plan {
@@ -79,10 +82,10 @@ struct Plan {
                 "solver.loop: launched");
     if (resident != nullptr) loop = CgLoop::resident;
     if (method == CgMethod::automatic) method = resident != nullptr ? CgMethod::single_reduction : CgMethod::classic;
-    batch = options.check_every > 0                 ? options.check_every
-            : a.device() == operators::Device::host ? 1
-            : resident != nullptr                   ? 64
-                                                    : 16;
+    batch = options.check_every > 0      ? options.check_every
+            : a.device() == Device::host ? 1
+            : resident != nullptr        ? 64
+                                         : 16;
   }
   CgMethod method;
   CgLoop loop;
@@ -99,7 +102,7 @@ class Loop {
         b_(b),
         total_(x),
         options_(options),
-        on_host_(a.device() == operators::Device::host),
+        on_host_(a.device() == Device::host),
         plan_(a, options),
         recurrence_(a, options.preconditioner, plan_.method, plan_.batch),
         scalars_(plan_.batch, a.device()) {
@@ -112,19 +115,24 @@ class Loop {
   CgResult run();
 
  private:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+  double seconds() const {
+    const double all = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    return options_.aside != nullptr ? all - *options_.aside : all;
+  }
   void iterate(std::int64_t iterations) { recurrence_.iterate(iterations, scalars_, plan_.resident.get()); }
   void send_batch();
   bool record(double rr);
   bool examine();
   void collect();
+  void add_to_total(const Vector<T>& correction);  // on the host
   std::vector<double> true_residual();
   Vector<T> on_host(const Vector<T>& vector) const;
   void to_recurrence(const std::vector<double>& natural, Vector<T>& vector) const;
   std::vector<double> judge_total();
   void restart_from(const std::vector<double>& residual);
   void resume(const CgState<T>& before);
-  void leave(CgState<T>& after);
+  bool leave(CgState<T>& after);
+  /// Whether another loop can take up where this one ends.
   bool hands_over() const {
     return plan_.method == CgMethod::classic && plan_.loop == CgLoop::launched &&
            (options_.preconditioner == nullptr || options_.preconditioner->is_fused());
@@ -144,6 +152,7 @@ class Loop {
   std::deque<std::int64_t> in_flight_;  ///< iterations of the batches that were sent and not yet looked at
   std::int64_t sent_ = 0;               ///< batches
   std::int64_t sent_iterations_ = 0;
+  std::int64_t last_batch_ = plan_.batch;  ///< iterations of it
   double norm_b_ = 0;
   Restarts restarts_;
   std::chrono::steady_clock::time_point begin_;
@@ -167,6 +176,7 @@ void Loop<T>::send_batch() {
     iterate(iterations);
   mailboxes_[sent_++ % 2].post(scalars_.numbers());
   in_flight_.push_back(iterations);
+  last_batch_ = iterations;
   sent_iterations_ += iterations;
 }
 
@@ -225,8 +235,13 @@ void Loop<T>::to_recurrence(const std::vector<double>& natural, Vector<T>& vecto
 /// residual is recomputed: that is a check of the answer, not part of the method.
 template <std::floating_point T>
 void Loop<T>::collect() {
-  const Vector<T> x = on_host(recurrence_.x());
-  operators::for_each_row(x.size(), [&](std::int64_t i) { total_[i] += static_cast<double>(x[i]); });
+  add_to_total(on_host(recurrence_.x()));
+}
+
+template <std::floating_point T>
+void Loop<T>::add_to_total(const Vector<T>& correction) {
+  operators::for_each_row(correction.size(),
+                          [&](std::int64_t i) { total_[i] += static_cast<double>(correction[i]); });
 }
 
 template <std::floating_point T>
@@ -248,12 +263,15 @@ void Loop<T>::resume(const CgState<T>& before) {
   result_.history = before.result.history;
   if (hands_over() && before.p.size() == a_.size()) {
     operators::copy(operators::to_ordering(a_, before.r), recurrence_.r());
-    recurrence_.restart(scalars_);  // r'z is that of r
+    recurrence_.restart(scalars_);
     operators::copy(operators::to_ordering(a_, before.p), recurrence_.p());
+    operators::copy(operators::to_ordering(a_, before.x), recurrence_.x());
+    operators::copy_bytes(before.scalars.data(), Device::host, scalars_.last().rz.data(), a_.device(), scalar_bytes);
     sent_iterations_ = result_.iterations;
     result_.relative_residual = before.result.relative_residual;
     operators::synchronize(a_.device());
   } else {
+    if (before.x.size() == a_.size()) add_to_total(operators::copied(before.x, Device::host));
     restart_from(judge_total());
     result_.relative_residual = result_.true_relative_residual;
   }
@@ -262,10 +280,15 @@ void Loop<T>::resume(const CgState<T>& before) {
 }
 
 template <std::floating_point T>
-void Loop<T>::leave(CgState<T>& after) {
-  if (result_.reason != StopReason::max_iterations || !hands_over()) return;
+bool Loop<T>::leave(CgState<T>& after) {
+  if (result_.reason != StopReason::max_iterations || !hands_over()) return false;
   after.r = operators::from_ordering(a_, recurrence_.r());
   after.p = operators::from_ordering(a_, recurrence_.p());
+  after.x = operators::from_ordering(a_, recurrence_.x());
+  after.scalars.resize(CgScalars::count);
+  operators::copy_bytes(scalars_.of(last_batch_).rz.data(), a_.device(), after.scalars.data(), Device::host,
+                        scalar_bytes);
+  return true;
 }
 
 /// The residual of the total, recomputed.
@@ -323,7 +346,7 @@ CgResult Loop<T>::run() {
   }
   if (norm_b_ == 0) {
     const bool zero =
-        std::ranges::all_of(operators::copied(b_, operators::Device::host).span(), [](T entry) { return entry == 0; });
+        std::ranges::all_of(operators::copied(b_, Device::host).span(), [](T entry) { return entry == 0; });
     result_.reason = zero ? StopReason::converged : StopReason::not_finite;
     return result_;
   }
@@ -337,15 +360,17 @@ CgResult Loop<T>::run() {
   result_.reason = StopReason::max_iterations;
   for (bool go_on = true; go_on;) {
     // A GPU has the next batch before the host looks at the one before.
-    while (in_flight_.size() < (on_host_ ? 1 : 2) && sent_iterations_ < options_.max_iterations) send_batch();
+    while (in_flight_.size() < (on_host_ ? 1 : 2) && sent_iterations_ < options_.max_iterations &&
+           !(options_.enough && options_.enough()))
+      send_batch();
     if (in_flight_.empty()) break;
     go_on = examine();
   }
   operators::synchronize(a_.device());
   result_.seconds = seconds();
-  if (options_.after != nullptr) leave(*options_.after);
   const bool collected = result_.reason == StopReason::converged || result_.reason == StopReason::stagnated;
-  if (!collected) {
+  const bool handed_over = options_.after != nullptr && leave(*options_.after);
+  if (!collected && !handed_over) {
     collect();
     if (options_.true_residual) result_.true_relative_residual = norm(true_residual()) / norm_b_;
   }

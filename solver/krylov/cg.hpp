@@ -33,12 +33,14 @@ struct CgResult {
   std::vector<Iteration> history;     ///< number 0 is the start
 };
 
-/// Where a loop came to, beside x: its result, its residual and its direction in the natural order of the unknowns, on
-/// the operator's device, which are empty where another loop cannot take them up.
+/// Where a loop came to: its result; and its residual, its direction and what is to be added to x, in the natural order
+/// of the unknowns, on the operator's device, with the numbers of its last iteration. These are empty where another
+/// loop cannot take them up; x is then complete, and its residual recomputed.
 template <std::floating_point T>
 struct CgState {
   CgResult result;
-  operators::Vector<T> r, p;
+  operators::Vector<T> r, p, x;
+  std::vector<double> scalars;  ///< operators::CgScalars
 };
 
 template <std::floating_point T>
@@ -56,13 +58,17 @@ struct CgOptions {
   std::function<std::vector<double>(const std::vector<double>& x)> true_residual;
   /// Told of every iteration; false ends the loop as interrupted.
   std::function<bool(const Iteration&)> monitor;
+  /// Asked before every batch: true ends the loop as its number of iterations does.
+  std::function<bool()> enough;
   /// Where an earlier loop on the same system, perhaps with another operator, came to: this one goes on from its x, and
   /// numbers, times and history begin where that one's end. Where both are classic and the preconditioner is diagonal,
-  /// the recurrence goes on as if it had been one loop; else it restarts from the residual recomputed.
+  /// the recurrence goes on as if it had been one loop, on the host to the bit; else it restarts from the residual
+  /// recomputed.
   const CgState<T>* before = nullptr;
   /// Filled where the loop ends for its number of iterations.
   CgState<T>* after = nullptr;
-  bool recorded = true;  ///< a GPU is given batches as recorded work; not where the operator waits for it
+  bool recorded = true;           ///< a GPU is given batches as recorded work; not where the operator waits for it
+  const double* aside = nullptr;  ///< seconds that the operator took for something else, which the clock leaves out
 };
 
 /// Preconditioned conjugate gradients for A x = b from x = 0, or from where an earlier loop came to, whose x then goes

@@ -14,6 +14,39 @@ using operators::Scalar;
 using operators::Vector;
 
 template <std::floating_point T>
+double timed_product(const Operator<T>& a, const Operator<T>& ordered_as, const Vector<T>& x, Vector<T>& y,
+                     Scalar* energy) {
+  const auto timed = [&](const Vector<T>& from, Vector<T>& to) {
+    operators::synchronize(a.device());
+    const auto begin = std::chrono::steady_clock::now();
+    a.apply(from, to, energy);
+    operators::synchronize(a.device());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  if (&a == &ordered_as || (a.ordering().size() == 0 && ordered_as.ordering().size() == 0)) return timed(x, y);
+  const Vector<T> from = operators::to_ordering(a, operators::from_ordering(ordered_as, x));
+  Vector<T> to(a.size(), a.device());
+  const double seconds = timed(from, to);
+  operators::copy(operators::to_ordering(ordered_as, operators::from_ordering(a, to)), y);
+  return seconds;
+}
+
+template <std::floating_point T>
+CgState<T> iterate_with_trials(const Operator<T>& trials, std::int64_t iterations, const Vector<T>& b,
+                               std::vector<double>& x, CgOptions<T> options) {
+  options.loop = CgLoop::launched;
+  options.recorded = false;
+  options.check_every = 1;
+  const std::int64_t begun = options.before != nullptr ? options.before->result.iterations : 0;
+  options.max_iterations = std::min(options.max_iterations, begun + iterations);
+  if (options.method == CgMethod::automatic) options.method = CgMethod::classic;
+  CgState<T> state;
+  options.after = &state;
+  conjugate_gradients<T>(trials, b, x, options);
+  return state;
+}
+
+template <std::floating_point T>
 TrialOperator<T>::TrialOperator(const Operator<T>& first, const Operator<T>& rival)
     : Operator<T>(first.size(), first.device()), first_(first), rival_(rival) {
   if (first.size() != rival.size() || first.device() != rival.device())
@@ -22,34 +55,13 @@ TrialOperator<T>::TrialOperator(const Operator<T>& first, const Operator<T>& riv
 
 template <std::floating_point T>
 void TrialOperator<T>::multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-  const int product = made_++, which = product < products ? product % 2 : 0;
-  if (which == 0) {
-    multiply_timed(0, x, y, energy);
+  const int product = made_++, which = product % 2;
+  if (product >= products) {
+    first_.apply(x, y, energy);
     return;
   }
-  if (first_.ordering().size() == 0 && rival_.ordering().size() == 0) {
-    multiply_timed(1, x, y, energy);
-    return;
-  }
-  const Vector<T> from = operators::to_ordering(rival_, operators::from_ordering(first_, x));
-  Vector<T> to(this->size(), this->device());
-  multiply_timed(1, from, to, energy);
-  operators::copy(operators::to_ordering(first_, operators::from_ordering(rival_, to)), y);
-}
-
-template <std::floating_point T>
-void TrialOperator<T>::multiply_timed(int which, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-  const Operator<T>& a = which == 0 ? first_ : rival_;
-  if (made_ > products) {
-    a.apply(x, y, energy);
-    return;
-  }
-  operators::synchronize(this->device());
-  const auto begin = std::chrono::steady_clock::now();
-  a.apply(x, y, energy);
-  operators::synchronize(this->device());
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const bool counts = made_ > 2;  // the first of each brings pages and kernels
+  const double seconds = timed_product(which == 0 ? first_ : rival_, first_, x, y, energy);
+  const bool counts = product >= 2;  // the first of each brings pages and kernels
   if (counts) least_[which] = least_[which] == 0 ? seconds : std::min(least_[which], seconds);
 }
 
@@ -62,14 +74,8 @@ template <std::floating_point T>
 Trial<T> try_both(const Operator<T>& first, const std::string& first_name, const Operator<T>& rival,
                   const std::string& rival_name, const Vector<T>& b, std::vector<double>& x, CgOptions<T> options) {
   const TrialOperator<T> both(first, rival);
-  options.loop = CgLoop::launched;
-  options.recorded = false;
-  options.check_every = 1;
-  options.max_iterations = std::min<std::int64_t>(options.max_iterations, TrialOperator<T>::products);
-  if (options.method == CgMethod::automatic) options.method = CgMethod::classic;
   Trial<T> trial;
-  options.after = &trial.state;
-  conjugate_gradients<T>(both, b, x, options);
+  trial.state = iterate_with_trials<T>(both, TrialOperator<T>::products, b, x, std::move(options));
   if (both.first_seconds() > 0 && both.rival_seconds() > 0)
     trial.verdict = judge(first_name, both.first_seconds(), rival_name, both.rival_seconds());
   else
@@ -77,6 +83,14 @@ Trial<T> try_both(const Operator<T>& first, const std::string& first_name, const
   return trial;
 }
 
+template double timed_product(const Operator<double>&, const Operator<double>&, const Vector<double>&, Vector<double>&,
+                              Scalar*);
+template double timed_product(const Operator<float>&, const Operator<float>&, const Vector<float>&, Vector<float>&,
+                              Scalar*);
+template CgState<double> iterate_with_trials(const Operator<double>&, std::int64_t, const Vector<double>&,
+                                             std::vector<double>&, CgOptions<double>);
+template CgState<float> iterate_with_trials(const Operator<float>&, std::int64_t, const Vector<float>&,
+                                            std::vector<double>&, CgOptions<float>);
 template class TrialOperator<double>;
 template class TrialOperator<float>;
 template Trial<double> try_both(const Operator<double>&, const std::string&, const Operator<double>&,

@@ -9,10 +9,22 @@
 
 namespace femcg::solver {
 
+/// y = A x, and where `energy` is not null x'Ax, with vectors in the ordering of another operator of the same matrix
+/// and device. Returns the seconds of the product, which is waited for: what it takes is brought to A's own ordering
+/// and back, which is not counted.
+template <std::floating_point T>
+double timed_product(const operators::Operator<T>& a, const operators::Operator<T>& ordered_as,
+                     const operators::Vector<T>& x, operators::Vector<T>& y, operators::Scalar* energy);
+
+/// So many iterations of CG with an operator whose products are trials, launch by launch, and where they came to; CG
+/// goes on from there with another operator (CgOptions::before). Neither `loop` nor `recorded` are taken.
+template <std::floating_point T>
+CgState<T> iterate_with_trials(const operators::Operator<T>& trials, std::int64_t iterations,
+                               const operators::Vector<T>& b, std::vector<double>& x, CgOptions<T> options);
+
 /// Two operators of one matrix as one, whose products they make in turn until each has made four, of which the first is
-/// not counted; after that the first makes them all. x and y are in the first's ordering; what the second takes is
-/// brought to its own and back, which is not counted either. On a GPU every product is waited for: its work cannot be
-/// recorded (CgOptions::recorded).
+/// not counted; after that the first makes them all. x and y are in the first's ordering. On a GPU every product is
+/// waited for: its work cannot be recorded (CgOptions::recorded).
 template <std::floating_point T>
 class TrialOperator final : public operators::Operator<T> {
  public:
@@ -32,8 +44,6 @@ class TrialOperator final : public operators::Operator<T> {
  private:
   void multiply(const operators::Vector<T>& x, operators::Vector<T>& y, operators::Scalar* energy) const override;
   void multiply_columns(const operators::Columns<T>& x, operators::Columns<T>& y, double* energies) const override;
-  void multiply_timed(int which, const operators::Vector<T>& x, operators::Vector<T>& y,
-                      operators::Scalar* energy) const;
 
   const operators::Operator<T>&first_, &rival_;
   mutable int made_ = 0;
