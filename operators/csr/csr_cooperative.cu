@@ -4,6 +4,7 @@
 
 #include "operators/backend/cuda/product.cuh"
 #include "operators/csr/csr_launch.hpp"
+#include "operators/launch.hpp"
 #include "operators/sparse/columns_by_rows.cuh"
 #include "operators/sparse/columns_by_rows.hpp"
 #include "operators/sparse/stored_footprint.hpp"
@@ -64,7 +65,7 @@ cuda::Product<T, Rows<Value>> product_of(std::int32_t rows, const CsrLaunch& lau
 }
 
 template <std::floating_point T, std::floating_point Value>
-class CooperativeCsr final : public Operator<T> {
+class CooperativeCsr final : public Operator<T>, public WithLaunch {
  public:
   CooperativeCsr(const CsrMatrix<Value>& matrix, Vector<T> diagonal, const CsrLaunch& launch)
       : Operator<T>(matrix.rows, Device::cuda),
@@ -80,6 +81,10 @@ class CooperativeCsr final : public Operator<T> {
     return {{"coop", std::to_string(launch_.coop)},
             {"repeat", std::to_string(launch_.repeat)},
             {"block_size", std::to_string(launch_.block_size)}};
+  }
+  void launch_as(const Options& given) override {
+    launch_ = chosen_csr_launch(this->size(), values_.size(), given);
+    product_ = product_of<T, Value>(this->size(), launch_);
   }
   Footprint footprint() const override {
     const std::int64_t bytes = offsets_.bytes() + columns_.bytes() + values_.bytes();

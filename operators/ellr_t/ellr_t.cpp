@@ -131,6 +131,11 @@ EllrT<T>::EllrT(const CsrMatrix<T>& matrix, Device device, const Options& given)
 }
 
 template <std::floating_point T>
+void EllrT<T>::launch_as(const Options& given) {
+  block_size = chosen_block_size(Device::cuda, given);
+}
+
+template <std::floating_point T>
 Options EllrT<T>::options_of_chunks(const CsrMatrix<T>& matrix, Options given) {
   given["T"] = std::to_string(chosen_threads(matrix, given));
   return given;

@@ -40,6 +40,9 @@ struct EllrT {
     move(slots, Slots{source, threads, most_steps, slots}, columns, values);
   }
 
+  /// Of the GPU: block_size.
+  void launch_as(const Options& given);
+
   std::int64_t read_bytes(Device) const {
     return steps_in_all * threads * std::int64_t{sizeof(T) + sizeof(std::int32_t)} + steps.bytes();
   }

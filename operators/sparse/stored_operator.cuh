@@ -4,6 +4,7 @@
 // their places here, at the GPU's bandwidth, which takes the source's memory beside the target's for a moment.
 
 #include "operators/backend/cuda/product.cuh"
+#include "operators/launch.hpp"
 #include "operators/sparse/chunked_operator.cuh"
 #include "operators/sparse/columns_by_rows.cuh"
 #include "operators/sparse/conversion.cuh"
@@ -23,8 +24,9 @@ double mean_length(const Format& a) {
 ///   static Product<T, Matrix> product(const Format&);
 ///   static std::int64_t threads(const Format&);   // how many could work at once
 ///   static constexpr Neighbours neighbours;       // in memory
+/// A format with options of its launch has a function launch_as(const Options&), which reads them.
 template <class Format, class Gpu>
-class StoredOnGpu final : public StoredOperator<Format> {
+class StoredOnGpu final : public StoredOperator<Format>, public WithLaunch {
  public:
   using T = typename Format::Value;
 
@@ -36,6 +38,13 @@ class StoredOnGpu final : public StoredOperator<Format> {
                                 [&](std::int64_t threads, const auto& map, auto& columns, auto& values) {
                                   move_on_gpu(threads, map, source.pointers(), columns, values);
                                 });
+  }
+
+  void launch_as(const Options& given) override {
+    if constexpr (requires(Format & format) { format.launch_as(given); }) {
+      this->format().launch_as(given);
+      product_ = Gpu::product(this->format());
+    }
   }
 
  private:
