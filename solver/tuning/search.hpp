@@ -1,0 +1,114 @@
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace femcg::solver {
+
+/// An option whose values are tried, in an order in which neighbours are alike.
+struct TunedOption {
+  std::string name;
+  std::vector<std::string> values;
+  std::size_t start = 0;   ///< place of the value that the search begins with
+  bool converts = false;   ///< another value needs another conversion of the matrix, not only another launch
+  bool up_first = true;    ///< which neighbour is tried first
+  bool same_bits = false;  ///< products, and x'Ax, are the same to the bit whatever the value
+};
+
+/// A place in the values of each option.
+using Setting = std::vector<std::size_t>;
+
+/// What a search may cost.
+struct SearchLimits {
+  /// Seconds that products may take longer than with the best setting known, conversions included.
+  double lost = std::numeric_limits<double>::infinity();
+  double conversion = 0;     ///< seconds that another conversion is expected to take
+  double products_left = 0;  ///< of the solve; 0: conversions need not pay
+  double of_waiting = 0;     ///< seconds that every product loses since it is waited for
+  int products = 64;         ///< after these no further setting is tried
+};
+
+/// A setting that was tried.
+struct Tried {
+  Setting setting;
+  std::vector<double> seconds = {};  ///< of each product
+  double conversion = 0;             ///< seconds until it could multiply
+  std::string refused = {};          ///< why it cannot be had, else empty
+
+  double least() const;
+};
+
+/// Run-time tuning after Reguly & Giles 2012, section 6: from a setting to its neighbours, option by option, as long as
+/// these are faster. The caller makes one product after the other with next() and says what it took.
+///
+/// Noise makes products slower, never faster: a setting is as fast as the least of its products. One that is half as
+/// slow again at its first product, or slower at its second too, is left; one that is ahead makes products in turn with
+/// the best until each has three more, and takes its place where the gain is beyond 2% and beyond the spread of both
+/// (the median of the three over the least). Where it is ahead by more than a tenth it takes the place at once. At the
+/// end the best and the setting of the beginning, which may have met a device that was not yet at its clock, multiply
+/// in turn, and that of the beginning stays unless the gain is beyond the spread again.
+class Search {
+ public:
+  explicit Search(std::vector<TunedOption> options);
+
+  /// May be set while the first products are made, by what these take.
+  void set_limits(const SearchLimits& limits) { limits_ = limits; }
+
+  bool over() const { return phase_ == Phase::over; }
+  /// The setting of the next product; after the search the best.
+  const Setting& next() const { return over() ? best() : tried_[now_].setting; }
+  void took(double seconds);
+  /// Of making what next() multiplies with.
+  void converted(double seconds);
+  void refuse_next(std::string reason);
+  /// CG is over before the search: what was not confirmed does not count.
+  void end();
+
+  const Setting& best() const { return tried_[best_].setting; }
+  const Setting& start() const { return tried_.front().setting; }
+  const std::vector<TunedOption>& options() const { return options_; }
+  /// The first is the start, and best_tried() the place of the best.
+  const std::vector<Tried>& tried() const { return tried_; }
+  std::size_t best_tried() const { return best_; }
+  /// Seconds that products took longer than with the best setting known, waiting and conversions included.
+  double lost() const { return lost_; }
+  /// Whether no neighbour of the best was left out for its cost.
+  bool complete() const { return complete_; }
+  /// Which of those tried made each product.
+  const std::vector<std::size_t>& products() const { return products_; }
+  /// After each product: how fast the setting is that was the fastest until then, of the fastest that was found.
+  std::vector<double> fractions() const;
+
+  static constexpr int first_products = 3;  ///< with the start
+
+ private:
+  enum class Phase { begin, look, in_turn, at_last, over };
+
+  void look();
+  void take_turns(std::size_t first, std::size_t second, Phase phase);
+  void turn_taken();
+  void accept();
+  void dismiss();
+  void next_direction();
+  void propose();
+  bool pays() const;
+  void finish();
+
+  std::vector<TunedOption> options_;
+  SearchLimits limits_;
+  std::vector<Tried> tried_;
+  std::size_t best_ = 0, now_ = 0, candidate_ = 0;
+  Phase phase_ = Phase::begin;
+  std::size_t option_ = 0;
+  bool up_ = true, moved_ = false, turned_ = false;
+  bool changed_ = false,
+       again_ = false;  ///< whether this round over the options found something; whether it is the second
+  std::size_t turn_[2] = {0, 0};
+  std::vector<double> turns_[2];
+  double lost_ = 0;
+  bool complete_ = true;
+  std::vector<std::size_t> products_;
+};
+
+}  // namespace femcg::solver

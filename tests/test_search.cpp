@@ -1,0 +1,179 @@
+// The search of run-time tuning, with products whose times are made up.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "solver/tuning/search.hpp"
+
+using namespace femcg::solver;
+
+namespace {
+
+using Seconds = std::function<double(const Setting&)>;
+
+/// So many values that are their own places.
+TunedOption option(const std::string& name, std::size_t values, std::size_t start, bool converts = false) {
+  TunedOption made{.name = name, .start = start, .converts = converts};
+  for (std::size_t i = 0; i < values; ++i) made.values.push_back(std::to_string(i));
+  return made;
+}
+
+/// Products until the search is over.
+void search_on(Search& search, const Seconds& seconds) {
+  for (int product = 0; !search.over(); ++product) {
+    REQUIRE(product < 200);
+    search.took(seconds(search.next()));
+  }
+}
+
+/// Times with noise as a busy machine has it: never faster, by about `noise` slower, and now and then by far.
+Seconds with_noise(Seconds exact, double noise, unsigned seed) {
+  return [exact = std::move(exact), noise, random = std::mt19937(seed)](const Setting& setting) mutable {
+    std::exponential_distribution<double> slower(1 / noise);
+    const bool far = std::uniform_real_distribution<double>()(random) < 0.03;
+    return exact(setting) * (1 + slower(random)) * (far ? 3 : 1);
+  };
+}
+
+double distance(std::size_t a, double b) { return std::abs(static_cast<double>(a) - b); }
+
+/// The least at (4, 1, 3); the options depend on one another a little.
+double valley(const Setting& at) {
+  return 1e-3 * (1 + 0.2 * distance(at[0], 4) + 0.15 * distance(at[1], 1) + 0.1 * distance(at[2], 3) +
+                 0.05 * distance(at[0] + at[1], 5));
+}
+std::vector<TunedOption> three_options() { return {option("a", 6, 1), option("b", 6, 3), option("c", 7, 2)}; }
+
+}  // namespace
+
+TEST_CASE("without noise the search comes to the fastest setting, one step at a time") {
+  Search search(three_options());
+  CHECK(search.next() == Setting{1, 3, 2});
+  search_on(search, valley);
+  CHECK(search.best() == Setting{4, 1, 3});
+  CHECK(search.complete());
+  CHECK(search.products().size() <= 64 + 2 * 6);
+  const std::vector<double> fractions = search.fractions();
+  REQUIRE(fractions.size() == search.products().size());
+  CHECK(fractions.front() == doctest::Approx(valley({4, 1, 3}) / valley({1, 3, 2})));
+  CHECK(fractions.back() == doctest::Approx(1));
+  CHECK(std::ranges::is_sorted(fractions));
+  // Every setting but the first is a step from another that was tried.
+  for (std::size_t i = 1; i < search.tried().size(); ++i) {
+    const auto steps_to = [&](const Tried& other) {
+      double steps = 0;
+      for (std::size_t k = 0; k < 3; ++k)
+        steps += distance(search.tried()[i].setting[k], static_cast<double>(other.setting[k]));
+      return steps;
+    };
+    CHECK(std::any_of(search.tried().begin(), search.tried().begin() + static_cast<std::ptrdiff_t>(i),
+                      [&](const Tried& other) { return steps_to(other) == 1; }));
+  }
+}
+
+TEST_CASE("where the start is the fastest it stays, for few products") {
+  Search search({option("a", 6, 4), option("b", 6, 1), option("c", 7, 3)});
+  search_on(search, valley);
+  CHECK(search.best() == Setting{4, 1, 3});
+  CHECK(search.products().size() <= 3 + 6 * 2);
+}
+
+TEST_CASE("with noise it comes near the fastest setting, and never keeps one that is slower than the start") {
+  for (const double noise : {0.005, 0.03, 0.1}) {
+    CAPTURE(noise);
+    double sum = 0;
+    constexpr int searches = 300;
+    for (unsigned seed = 0; seed < searches; ++seed) {
+      Search search(three_options());
+      search_on(search, with_noise(valley, noise, seed));
+      CHECK(valley(search.best()) <= valley(search.start()));
+      sum += valley({4, 1, 3}) / valley(search.best());
+    }
+    CHECK(sum / searches > (noise < 0.01 ? 0.97 : noise < 0.05 ? 0.93 : 0.75));
+  }
+}
+
+TEST_CASE("settings that are alike, or slower by little, do not take the start's place, however often one looks") {
+  int changed = 0, slower = 0;
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    // Those above the start's take 3% more, those below the same.
+    const auto flat = [](const Setting& at) { return at[0] > 3 ? 1.03e-3 : 1e-3; };
+    Search search({option("a", 7, 3)});
+    search_on(search, with_noise(flat, 0.05, seed));
+    changed += search.best() != search.start();
+    slower += flat(search.best()) > 1e-3;
+  }
+  CHECK(slower == 0);
+  CHECK(changed < 10);
+}
+
+TEST_CASE("a device that is slow at first makes no other setting look faster") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    int product = 0;
+    const auto warming_up = [&](const Setting& at) {
+      return (at[0] == 2 ? 1e-3 : 1.05e-3) * (++product < 8 ? 1.5 : 1);
+    };
+    Search search({option("a", 5, 2)});
+    search_on(search, with_noise(warming_up, 0.005, seed));
+    CHECK(search.best() == Setting{2});
+  }
+}
+
+TEST_CASE("a search ends where it has cost what it may") {
+  const SearchLimits little{.lost = 0.5e-3};
+  Search search(three_options());
+  search.set_limits(little);
+  search_on(search, [](const Setting& at) { return at == Setting{1, 3, 2} ? 1e-3 : 3e-3; });
+  CHECK(search.best() == search.start());
+  CHECK_FALSE(search.complete());
+  CHECK(search.lost() < 0.5e-3 + 2e-3);  // that of the product which went beyond it
+  CHECK(search.tried().size() == 2);
+  // Waiting for products costs too.
+  Search waited(three_options());
+  waited.set_limits({.lost = 0.5e-3, .of_waiting = 0.2e-3});
+  search_on(waited, [](const Setting&) { return 1e-3; });
+  CHECK(waited.products().size() <= 5);
+}
+
+TEST_CASE("a conversion is made where what it may gain over the products that are left is more than it costs") {
+  const auto tried_with = [](double products_left, double conversion) {
+    Search search({option("launch", 3, 1), option("conversion", 3, 1, true)});
+    search.set_limits({.lost = 1, .conversion = conversion, .products_left = products_left});
+    for (; !search.over(); search.took(1e-3))
+      if (search.next()[1] != 1 && search.tried().back().seconds.empty()) search.converted(conversion);
+    return search.tried().size();
+  };
+  CHECK(tried_with(1000, 0.05) == 5);  // a tenth of 1000 ms is more than 50 ms
+  CHECK(tried_with(400, 0.05) == 3);   // a tenth of 400 ms is not
+  CHECK(tried_with(1e6, 0.6) == 4);    // a second one costs more than is allowed
+  CHECK(tried_with(0, 0.05) == 5);     // whatever it gains
+}
+
+TEST_CASE("what cannot be had is left, and a search without options is over") {
+  Search search({option("a", 5, 2)});
+  for (; !search.over();) {
+    if (search.next()[0] > 2)
+      search.refuse_next("too large");
+    else
+      search.took(search.next()[0] == 1 ? 0.8e-3 : 1e-3);
+  }
+  CHECK(search.best() == Setting{1});
+  CHECK(search.tried()[1].refused == "too large");
+  CHECK(search.tried()[1].seconds.empty());
+  CHECK(Search({}).over());
+}
+
+TEST_CASE("a search that CG ends keeps the start") {
+  Search search({option("a", 5, 2)});
+  for (int product = 0; product < 7; ++product) search.took(search.next()[0] == 2 ? 1e-3 : 0.5e-3);
+  CHECK_FALSE(search.over());
+  search.end();
+  CHECK(search.over());
+  CHECK(search.best() == search.start());
+}
