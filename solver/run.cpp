@@ -32,6 +32,7 @@
 #include "solver/problem/setup.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run_operator.hpp"
+#include "solver/run_tuning.hpp"
 
 namespace femcg::solver {
 
@@ -52,7 +53,6 @@ std::string reached(const std::string& which, const Iteration& iteration, double
                      static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9));
 }
 
-constexpr std::string_view residual_step = "computing the true residual";
 
 /// Runs CG, whose own seconds are those of its loop, with those of an earlier one that it goes on from: what it does
 /// before and after the loop is a step of its own.
@@ -70,29 +70,10 @@ auto iterating(Progress& progress, Record& record, double seconds_before, const 
   return found;
 }
 
-/// The load as the operator's precision takes it, on the host.
-template <std::floating_point T>
-operators::Vector<T> rounded(const std::vector<double>& values) {
-  operators::Vector<T> load(static_cast<std::int64_t>(values.size()));
-  operators::for_each_row(load.size(), [&](std::int64_t i) { load[i] = static_cast<T>(values[i]); });
-  return load;
-}
-
 /// The unknowns of each load, and how CG ended; of the loads that were begun.
 struct Solutions {
   std::vector<std::vector<double>> unknowns;
   std::vector<CgResult> results;
-};
-
-/// What CG came to on the first load while two operators were tried.
-template <std::floating_point T>
-struct Begun {
-  CgState<T> state;
-  std::vector<double> x;
-  std::unique_ptr<Preconditioner<T>> preconditioner;  ///< of the operator that goes on, where it is the first
-
-  /// Whether there is something left for the operator that was chosen, if only to complete x.
-  bool goes_on() const { return state.result.reason == StopReason::max_iterations; }
 };
 
 /// Lets two operators that were made multiply within the first iterations of CG on the first load, and keeps the
@@ -104,27 +85,17 @@ Begun<T> choose_by_products(const Case& resolved, const Problem& problem, MadeOp
   const PreconditionerChoice& choice = resolved.solver.preconditioner;
   auto preconditioner =
       timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *made.a, choice.options); });
-  const ScaledLoad scaled = scaled_load(problem.loads().front().values());
-  const operators::Vector<T> b = operators::copied(rounded<T>(scaled.values), record.device);
-  CgOptions<T> options;
-  options.tolerance = resolved.solver.tolerance;
-  options.max_iterations = resolved.solver.max_iterations;
-  options.method = resolved.solver.method;
-  options.preconditioner = preconditioner.get();
-  options.true_residual = [&](const std::vector<double>& x) {
-    const StepTimes::Within step(progress.times(), residual_step, "cpu");
-    return problem.residual(x, scaled.values);
-  };
-  options.monitor = [&](const Iteration&) { return !stop(); };
+  const FirstLoad<T> first(resolved, problem, *preconditioner, record.device, progress, stop);
   Begun<T> begun;
   Trial<T> trial = timed(record.seconds.solve, [&] {
-    return try_both<T>(*made.a, made.op.name, *made.rival, made.rival_op.name, b, begun.x, options);
+    return try_both<T>(*made.a, made.op.name, *made.rival, made.rival_op.name, first.b(), begun.x, first.options());
   });
   begun.state = std::move(trial.state);
   record.why = trial.verdict.why;
   if (trial.verdict.rival) {
     std::swap(made.a, made.rival);
     std::swap(made.op, made.rival_op);
+    std::swap(made.kept, made.rival_kept);
     record.op = made.op;
   } else {
     begun.preconditioner = std::move(preconditioner);
@@ -234,6 +205,7 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   MadeOperators<T> made = make_operators<T>(resolved, problem, std::move(expected), progress, record);
   std::optional<Begun<T>> begun;
   if (made.rival) begun = choose_by_products(resolved, problem, made, progress, stop, record);
+  tune(resolved, problem, made, begun, progress, stop, record);
   const auto& a = made.a;
   progress.step("making the preconditioner", name(record.device));
   record.footprint = a->footprint();

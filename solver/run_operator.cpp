@@ -12,6 +12,7 @@
 #include "solver/case/case_keys.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
 #include "solver/problem/number_range.hpp"
+#include "solver/tuning/tunable.hpp"
 
 namespace femcg::solver {
 
@@ -62,6 +63,27 @@ bool both_fit(const MemoryEstimate& first, const MemoryEstimate& rival) {
   };
   return fits(Device::host, first.host_bytes + rival.host_bytes) &&
          fits(Device::cuda, first.device_bytes + rival.device_bytes);
+}
+
+/// An operator with the options that tuning has kept for it, where it can be had with them.
+template <std::floating_point T>
+OperatorChoice with_kept_tuning(const Case& resolved, const Problem& problem, const OperatorChoice& op,
+                                std::optional<MatrixRows<T>>& rows, std::optional<KeptTuning>& kept, Record& record) {
+  if (resolved.solver.tune == Tune::off || !is_tunable(op.name, record.device)) return op;
+  FoundTuning found = kept_tuning(tuning_key(resolved, op, problem.form().space->mesh().shape, record.device));
+  if (!found.remark.empty()) record.remarks.push_back(std::move(found.remark));
+  if (!found.kept) return op;
+  OperatorChoice with = op;
+  with.options.insert(found.kept->options.begin(), found.kept->options.end());  // what is given stays
+  try {
+    timed(record.seconds.assembly, [&] { return need_of<T>(resolved, problem, record.device, with, rows); });
+  } catch (const InputError& error) {
+    record.remarks.push_back(
+        fmt::format("tuning that was kept of {} is ignored, since it does not fit: {}", op.name, error.what()));
+    return op;
+  }
+  kept = std::move(found.kept);
+  return with;
 }
 
 Situation situation_of(const Case& resolved, const Problem& problem, Device device) {
@@ -230,9 +252,12 @@ MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, st
   }
   record.op = made.op;
   progress.step("estimating the memory");
+  const OperatorChoice tuned = with_kept_tuning<T>(resolved, problem, made.op, rows, made.kept, record);
   record.memory =
-      timed(record.seconds.assembly, [&] { return need_of<T>(resolved, problem, record.device, made.op, rows); });
+      timed(record.seconds.assembly, [&] { return need_of<T>(resolved, problem, record.device, tuned, rows); });
   require_memory(record.memory, fmt::format("operator '{}'", made.op.name));
+  OperatorChoice tuned_rival;
+  if (with_rival) tuned_rival = with_kept_tuning<T>(resolved, problem, made.rival_op, rows, made.rival_kept, record);
   std::vector<const OperatorDescription*> makers{&row_of(made.op)};
   if (with_rival) makers.push_back(&row_of(made.rival_op));
   operators::ElementMatrices element_matrices;
@@ -244,8 +269,16 @@ MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, st
       return timed(record.seconds.conversion, [&] { return row_of(op).make(ingredients, op.options); });
     });
   };
-  made.a = make(made.op);
-  if (with_rival) made.rival = make(made.rival_op);
+  made.a = make(tuned);
+  if (with_rival) made.rival = make(tuned_rival);
+  constexpr std::int64_t vectors = 16;  // of CG, while the matrix is there
+  const bool may_be_tuned =
+      resolved.solver.tune != Tune::off &&
+      (is_tunable(made.op.name, record.device) || (with_rival && is_tunable(made.rival_op.name, record.device)));
+  if (may_be_tuned &&
+      operators::available_bytes(Device::host) > vectors * std::int64_t{sizeof(double)} * problem.form().unknowns)
+    made.matrix = std::move(ingredients.matrix);
+  made.reserved_bytes = ingredients.reserved_bytes;
   if (is_automatic(resolved.solver.op)) leave_cells_where_they_lose_energies(resolved, problem, made, progress, record);
   return made;
 }

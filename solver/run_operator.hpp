@@ -16,6 +16,7 @@
 #include "solver/problem/problem.hpp"
 #include "solver/problem/setup.hpp"
 #include "solver/records/record.hpp"
+#include "solver/tuning/kept_tuning.hpp"
 
 namespace femcg::solver {
 
@@ -70,10 +71,14 @@ struct MadeOperators {
   std::unique_ptr<operators::Operator<T>> a;
   OperatorChoice rival_op;
   std::unique_ptr<operators::Operator<T>> rival;
+  std::optional<KeptTuning> kept, rival_kept;             ///< tuning by an earlier run that each has
+  std::shared_ptr<const operators::CsrMatrix<T>> matrix;  ///< while `a` may be made with other options
+  std::int64_t reserved_bytes = 0;                        ///< operators::Ingredients
 };
 
-/// Makes them on the record's device, and gives back what they were made from; the record gets memory, times and, for
-/// auto, why. Throws operators::OutOfMemory before anything large is allocated where the operator would not fit.
+/// Makes them on the record's device, with what tuning has kept for them, and gives back what they were made from, but
+/// a matrix that tuning may need; the record gets memory, times and, for auto, why. Throws operators::OutOfMemory
+/// before anything large is allocated where the operator would not fit.
 /// `expected`: where that of the record's device is known already.
 template <std::floating_point T>
 MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, std::optional<Expectation> expected,

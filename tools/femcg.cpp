@@ -25,6 +25,7 @@
 #include "solver/predict.hpp"
 #include "solver/report/stored_report.hpp"
 #include "solver/run.hpp"
+#include "solver/tuning/kept_tuning.hpp"
 #include "tools/command_reference.hpp"
 #include "tools/commands.hpp"
 #include "tools/threads.hpp"
@@ -68,7 +69,7 @@ struct CommandLine {
   std::optional<std::string> evaluation;                                                      // predict
   std::optional<std::string> predicted_precision;
   std::optional<std::string> training_seconds;
-  bool quiet = false, no_progress = false, measure = false, train = false;
+  bool quiet = false, no_progress = false, measure = false, train = false, tuning = false;
 };
 
 /// The options of every command that works for a while.
@@ -406,6 +407,7 @@ ExitStatus execute(int argc, char** argv) {
   add_mesh_options(mesh, line);
   add_case_options(check, line);
   info.add_flag("--measure", line.measure, "measure the copy bandwidth, and keep it for later runs");
+  info.add_flag("--tuning", line.tuning, "show the options of operators that tuning found and keeps (solver.tune)");
   for (CLI::App* each : {&run, &check})
     each->add_option("--device", line.device, "solver.device: auto, cpu, cuda, or cuda:1 for a GPU by its number")
         ->type_name("NAME");
@@ -437,7 +439,7 @@ ExitStatus execute(int argc, char** argv) {
   if (predict_times) return predict(line);
   if (report_page) return report(line);
   if (mesh) return inspect_mesh(line);
-  if (info) print(femcg::tools::info(line.measure));
+  if (info) print(line.tuning ? femcg::solver::kept_tuning_text() : femcg::tools::info(line.measure));
   if (init) print(femcg::tools::init(line.case_name));
   if (completion) print(femcg::tools::completion(femcg::tools::command_reference(app), line.shell));
   if (manual) print(femcg::tools::manual_page(femcg::tools::command_reference(app)));

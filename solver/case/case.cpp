@@ -280,6 +280,8 @@ void read_solver(const MapReader& top, Case& to) {
     if (method == name(known)) to.solver.method = known;
   for (const CgLoop known : {CgLoop::launched, CgLoop::resident})
     if (loop == name(known)) to.solver.loop = known;
+  const std::string tune = solver.choice("tune");
+  to.solver.tune = tune == "on" ? Tune::on : tune == "off" ? Tune::off : Tune::automatic;
   const auto place_of = [&](const char* key) { return solver.find(key) ? solver.find(key)->place() : solver.place(); };
   to.solver.precision_place = place_of("precision");
   to.solver.method_place = place_of("cg");

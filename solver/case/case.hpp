@@ -34,6 +34,9 @@ inline bool is_automatic(const OperatorChoice& op) { return op.name == automatic
 
 enum class Precision { single, double_ };
 enum class CellOrder { automatic, natural, curve };
+/// Whether the first products of a run try other options of its operator.
+enum class Tune { automatic, on, off };
+std::string_view name(Tune tune);
 
 struct MeshChoice {
   std::variant<mesh::BoxOptions, mesh::GmshOptions> source;
@@ -54,6 +57,7 @@ struct SolverChoice {
   std::int64_t max_iterations = 10000;
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
+  Tune tune = Tune::automatic;
   Place precision_place, method_place, loop_place;
 };
 

@@ -333,6 +333,13 @@ KeyDescription solver_keys() {
                .meaning = "Kernels launched one after the other, or the whole loop inside one, on a GPU",
                .default_value = "auto",
                .words = {"auto", "launched", "resident"}},
+              {.name = "tune",
+               .kind = word,
+               .meaning =
+                   "Whether the first products of a run try other options of the operator; auto: where that costs "
+                   "little of the solve",
+               .default_value = "auto",
+               .words = {"auto", "on", "off"}},
           },
   };
 }

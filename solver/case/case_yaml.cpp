@@ -168,7 +168,8 @@ void emit(YAML::Emitter& out, const SolverChoice& solver) {
   out << Key << "tolerance" << Value << number(solver.tolerance);
   out << Key << "max_iterations" << Value << solver.max_iterations;
   out << Key << "cg" << Value << std::string(name(solver.method));
-  out << Key << "loop" << Value << std::string(name(solver.loop)) << EndMap;
+  out << Key << "loop" << Value << std::string(name(solver.loop));
+  out << Key << "tune" << Value << std::string(name(solver.tune)) << EndMap;
 }
 
 void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
@@ -224,6 +225,8 @@ std::string mesh_options_text(const MeshChoice& mesh) {
   out << EndMap;
   return out.c_str();
 }
+
+std::string_view name(Tune tune) { return tune == Tune::automatic ? "auto" : tune == Tune::on ? "on" : "off"; }
 
 std::string to_yaml(const Case& resolved) {
   const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source);

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <concepts>
 #include <span>
 #include <vector>
+
+#include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/vector.hpp"
 
 namespace femcg::solver {
 
@@ -13,6 +17,14 @@ struct ScaledLoad {
 };
 /// Throws InputError where an entry is not finite, or the largest is so small that its last digits are lost.
 ScaledLoad scaled_load(std::span<const double> load);
+
+/// The load as an operator's precision takes it, on the host.
+template <std::floating_point T>
+operators::Vector<T> rounded(const std::vector<double>& values) {
+  operators::Vector<T> load(static_cast<std::int64_t>(values.size()));
+  operators::for_each_row(load.size(), [&](std::int64_t i) { load[i] = static_cast<T>(values[i]); });
+  return load;
+}
 
 /// x 2^exponent, entry by entry.
 void scale(std::span<double> x, int exponent);

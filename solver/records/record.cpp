@@ -70,14 +70,10 @@ ordered_json problem_json(const ProblemSize& problem) {
 }
 
 ordered_json operator_json(const Record& r) {
-  ordered_json options = ordered_json::object();
-  for (const auto& [option, value] : r.op.options) options[option] = option_value(value);
-  ordered_json chosen = ordered_json::object();
-  for (const auto& [option, value] : r.chosen) chosen[option] = option_value(value);
   ordered_json json{{"name", r.op.name}};
   if (r.automatic_op) json.update({{"requested", automatic_operator}, {"why", r.why}});
-  json.update({{"options", options},
-               {"chosen", chosen},
+  json.update({{"options", options_json(r.op.options)},
+               {"chosen", options_json(r.chosen)},
                {"precision", name(r.precision)},
                {"device", name(r.device)},
                {"nonzeros", r.footprint.nonzeros},
@@ -171,6 +167,12 @@ std::string csv_lines(const std::vector<Iteration>& history, const std::string& 
 
 }  // namespace
 
+ordered_json options_json(const std::map<std::string, std::string>& options) {
+  ordered_json json = ordered_json::object();
+  for (const auto& [option, value] : options) json[option] = option_value(value);
+  return json;
+}
+
 ordered_json preconditioner_json(const Record& r) {
   const auto numbers = [](const std::map<std::string, std::string>& texts) {
     ordered_json json = ordered_json::object();
@@ -216,6 +218,7 @@ ordered_json to_json(const Record& r) {
     if (load.quantities) entry["quantities"] = quantities_json(*load.quantities);
     json["loads"].push_back(std::move(entry));
   }
+  if (r.tuning) json["tuning"] = to_json(*r.tuning);
   if (r.errors) json["error"] = {{"l2", r.errors->l2}, {"h1", r.errors->h1}};
   json["memory"] = {{"estimated_host_bytes", r.memory.host_bytes}, {"estimated_device_bytes", r.memory.device_bytes}};
   json["peak_memory_bytes"] = r.peak_memory_bytes;

@@ -13,6 +13,7 @@
 #include "solver/problem/measure.hpp"
 #include "solver/problem/memory_estimate.hpp"
 #include "solver/records/samples.hpp"
+#include "solver/records/tuning_record.hpp"
 
 namespace femcg::solver {
 
@@ -64,6 +65,7 @@ struct Record {
   operators::Device device = operators::Device::host;
   operators::Footprint footprint;
   std::map<std::string, std::string> chosen;  ///< Operator::chosen()
+  std::optional<TuningRecord> tuning;         ///< where options of the operator were tuned, or that was asked for
   Seconds seconds;
   std::vector<StepSeconds> steps;  ///< of a run: everything since the program was started
   PreconditionerChoice preconditioner;
@@ -110,6 +112,8 @@ std::string timestamp();
 std::int64_t peak_memory();
 
 nlohmann::ordered_json to_json(const Record& record);
+/// Options with whole numbers as numbers, everything else as text.
+nlohmann::ordered_json options_json(const std::map<std::string, std::string>& options);
 /// The preconditioner's part of a record's "solve".
 nlohmann::ordered_json preconditioner_json(const Record& record);
 /// What is written to a file. Names that are not UTF-8, which JSON cannot hold, get a replacement character.

@@ -1,0 +1,60 @@
+#pragma once
+
+// The first iterations of a run's CG, with products that try something.
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "solver/case/case.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/messages/console.hpp"
+#include "solver/messages/progress.hpp"
+#include "solver/problem/problem.hpp"
+#include "solver/problem/scaled_load.hpp"
+#include "solver/records/record.hpp"
+#include "solver/run_operator.hpp"
+
+namespace femcg::solver {
+
+/// The step that a residual is for which the user waits.
+inline constexpr std::string_view residual_step = "computing the true residual";
+
+/// What CG came to on the first load while something was tried.
+template <std::floating_point T>
+struct Begun {
+  CgState<T> state;
+  std::vector<double> x;
+  std::unique_ptr<Preconditioner<T>> preconditioner;  ///< of the operator that goes on, where there is one already
+
+  /// Whether there is something left for the operator that was chosen, if only to complete x.
+  bool goes_on() const { return state.result.reason == StopReason::max_iterations; }
+};
+
+/// The system of the first load, and how CG is to solve it.
+template <std::floating_point T>
+class FirstLoad {
+ public:
+  /// All of these must outlive it.
+  FirstLoad(const Case& resolved, const Problem& problem, const Preconditioner<T>& preconditioner,
+            operators::Device device, Progress& progress, const StopRequested& stop);
+  FirstLoad(const FirstLoad&) = delete;
+  FirstLoad& operator=(const FirstLoad&) = delete;
+
+  const operators::Vector<T>& b() const { return b_; }
+  const CgOptions<T>& options() const { return options_; }
+
+ private:
+  ScaledLoad scaled_;
+  operators::Vector<T> b_;
+  CgOptions<T> options_;
+};
+
+/// Run-time tuning of the operator's open options (Search), where the case asks for it and the solve allows it: the
+/// first products of CG on the first load, or the next ones where it was begun, each with a setting. What is found
+/// takes the place of the operator, and is kept for later runs; the record says what was tried.
+template <std::floating_point T>
+void tune(const Case& resolved, const Problem& problem, MadeOperators<T>& made, std::optional<Begun<T>>& begun,
+          Progress& progress, const StopRequested& stop, Record& record);
+
+}  // namespace femcg::solver

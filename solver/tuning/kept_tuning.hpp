@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mesh/cell_shape.hpp"
+#include "operators/options.hpp"
+#include "solver/case/case.hpp"
+
+namespace femcg::solver {
+
+/// What tuning holds for.
+struct TuningKey {
+  std::string device;  ///< its name
+  int threads = 0;     ///< of the processor; 0: a GPU
+  std::string op;
+  int degree = 1;
+  mesh::CellShape cell = mesh::CellShape::quadrilateral;
+  Precision precision = Precision::double_;
+  operators::Options given = {};  ///< options that the case states, which others are tuned beside
+
+  bool operator==(const TuningKey&) const = default;
+};
+/// That of a case's operator on a device, which is used now.
+TuningKey tuning_key(const Case& resolved, const OperatorChoice& op, mesh::CellShape cell, operators::Device device);
+
+/// What was found: the options to take beside those that are given; none where the defaults were the fastest.
+struct KeptTuning {
+  TuningKey key;
+  operators::Options options = {};
+  double seconds = 0, before = 0;  ///< of a product, with these options and with the defaults
+  std::int64_t unknowns = 0;       ///< of the problem
+};
+
+/// Where they are kept from one run to the next, beside the copy bandwidth; empty where the user has no home.
+std::filesystem::path tuning_file();
+
+/// Everything that is kept, and one sentence where the file is damaged, which is then as good as none.
+struct AllKept {
+  std::vector<KeptTuning> all;
+  std::string remark;
+};
+AllKept all_kept_tuning();
+
+/// What is kept for a key; one sentence where the file is damaged, or what it has is of another device.
+struct FoundTuning {
+  std::optional<KeptTuning> kept;
+  std::string remark;
+};
+FoundTuning kept_tuning(const TuningKey& key);
+
+/// Keeps it in the place of what was kept for its key. One sentence where that cannot be done, else empty.
+std::string keep_tuning(const KeptTuning& found);
+
+/// A table for a person, or one sentence where nothing is kept.
+std::string kept_tuning_text();
+
+}  // namespace femcg::solver

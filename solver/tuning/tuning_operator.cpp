@@ -1,0 +1,99 @@
+#include "solver/tuning/tuning_operator.hpp"
+
+#include <stdexcept>
+
+#include "operators/launch.hpp"
+#include "solver/prediction/trial.hpp"
+#include "solver/problem/setup.hpp"
+
+namespace femcg::solver {
+
+using operators::Columns;
+using operators::Operator;
+using operators::Scalar;
+using operators::Vector;
+
+template <std::floating_point T>
+TuningOperator<T>::TuningOperator(Operator<T>& start, Search& search, TuningMeans<T> means)
+    : Operator<T>(start.size(), start.device()), start_(start), search_(search), means_(std::move(means)) {
+  launched_[&start] = search.start();
+}
+
+template <std::floating_point T>
+auto TuningOperator<T>::conversion_of(const Setting& setting) const -> Conversion {
+  Conversion conversion;
+  for (std::size_t i = 0; i < setting.size(); ++i)
+    if (search_.options()[i].converts) conversion.push_back(setting[i]);
+  return conversion;
+}
+
+/// The operator with a setting's conversion; null where it cannot be had, which the search is then told.
+template <std::floating_point T>
+Operator<T>* TuningOperator<T>::made_for(const Setting& setting) const {
+  const Conversion wanted = conversion_of(setting);
+  if (wanted == conversion_of(search_.start())) return &start_;
+  if (const auto found = made_.find(wanted); found != made_.end()) return found->second.get();
+  const Conversion best = conversion_of(search_.best());
+  for (auto each = made_.begin(); each != made_.end();) {  // at most three are there at a time
+    if (each->first != best) launched_.erase(each->second.get());
+    each = each->first == best ? std::next(each) : made_.erase(each);
+  }
+  double seconds = 0;
+  try {
+    if (!means_.make) throw std::invalid_argument("what the operator was made from is no longer there");
+    std::unique_ptr<Operator<T>>& made = made_[wanted];
+    made = timed(seconds, [&] { return means_.make(options_of(setting, search_.options(), means_.given)); });
+    launched_[made.get()] = setting;
+  } catch (const std::exception& error) {
+    made_.erase(wanted);
+    const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+    if (!no_memory && !is_refusal(error) && dynamic_cast<const std::length_error*>(&error) == nullptr) throw;
+    conversions_ += seconds;
+    search_.converted(seconds);
+    search_.refuse_next(reason_of(error));
+    return nullptr;
+  }
+  conversions_ += seconds;
+  search_.converted(seconds);
+  return made_[wanted].get();
+}
+
+template <std::floating_point T>
+Operator<T>* TuningOperator<T>::with(const Setting& setting) const {
+  Operator<T>* a = made_for(setting);
+  if (a == nullptr || launched_[a] == setting) return a;
+  dynamic_cast<operators::WithLaunch&>(*a).launch_as(options_of(setting, search_.options(), means_.given));
+  launched_[a] = setting;
+  return a;
+}
+
+template <std::floating_point T>
+void TuningOperator<T>::multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
+  Operator<T>* a = nullptr;
+  while (a == nullptr) a = with(Setting(search_.next()));  // a copy: what is refused is no longer the next
+  const auto begin = std::chrono::steady_clock::now();
+  const double seconds = timed_product(*a, start_, x, y, energy);
+  if (search_.over()) return;
+  if (means_.limits && search_.products().size() + 1 == Search::first_products)
+    search_.set_limits(means_.limits(std::chrono::duration<double>(begin - *last_).count(), seconds));
+  last_ = begin;
+  search_.took(means_.clock ? means_.clock(options_of(search_.next(), search_.options(), means_.given)) : seconds);
+}
+
+template <std::floating_point T>
+void TuningOperator<T>::multiply_columns(const Columns<T>&, Columns<T>&, double*) const {
+  throw std::logic_error("settings are tried with one vector at a time");
+}
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> TuningOperator<T>::finish() {
+  search_.end();
+  const Operator<T>* best = with(search_.best());
+  if (best == &start_) return nullptr;
+  return std::move(made_.at(conversion_of(search_.best())));
+}
+
+template class TuningOperator<double>;
+template class TuningOperator<float>;
+
+}  // namespace femcg::solver
