@@ -53,7 +53,6 @@ std::string reached(const std::string& which, const Iteration& iteration, double
                      static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9));
 }
 
-
 /// Runs CG, whose own seconds are those of its loop, with those of an earlier one that it goes on from: what it does
 /// before and after the loop is a step of its own.
 template <class Work>

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/persistent/persistent_cg.hpp"
+#include "solver/benchmark/kept_bandwidth.hpp"
+#include "solver/benchmark/processor_time.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/prediction.hpp"
@@ -45,34 +48,44 @@ constexpr std::int64_t most_products = 200;                      // of a search 
 
 /// Why CG of this run cannot begin with trials; empty where it can.
 template <std::floating_point T>
-std::string why_not(const Case& resolved, const Problem& problem, const MadeOperators<T>& made,
-                    const Preconditioner<T>& preconditioner, const Record& record) {
+std::string why_not(const Case& resolved, const Problem& problem, const MadeOperators<T>& made, Device device) {
   const SolverChoice& solver = resolved.solver;
-  const MemoryUser user = user_of(resolved, problem, record.device, made.op);
-  const bool may_reside = solver.loop != CgLoop::launched && solver.method != CgMethod::classic;
-  if (may_reside && preconditioner.is_fused() && operators::persistent_cg(*made.a))
-    return "a loop inside one kernel is not begun with trials";
-  if (user.takes_all(problem.form().unknowns)) return "products of several loads at once are not tried";
-  const bool restarts = !preconditioner.is_fused() || solver.method == CgMethod::single_reduction;
-  if (restarts && solver.tune != Tune::on)
-    return preconditioner.is_fused() ? "single-reduction CG would restart after trials"
-                                     : "CG with a preconditioner that is not diagonal would restart after trials";
-  return "";
+  const bool fused = find_preconditioner(solver.preconditioner.name)->diagonal;
+  const bool may_reside = solver.loop != CgLoop::launched && solver.method != CgMethod::classic && fused;
+  if (may_reside && operators::persistent_cg(*made.a)) return "a loop inside one kernel is not begun with trials";
+  if (user_of(resolved, problem, device, made.op).takes_all(problem.form().unknowns))
+    return "products of several loads at once are not tried";
+  if (solver.tune == Tune::on) return "";
+  if (!fused) return "CG with a preconditioner that is not diagonal would restart after trials";
+  return solver.method == CgMethod::single_reduction ? "single-reduction CG would restart after trials" : "";
+}
+
+double iterations_of(const Case& resolved, const Problem& problem) {
+  return expected_iterations(problem.form(), resolved.solver.tolerance, resolved.solver.max_iterations) *
+         static_cast<double>(problem.loads().size());
 }
 
 /// What a search may cost where the case leaves it to femcg: 1% of the solve or 5 ms, whichever is more, but no more
 /// than there is to gain.
-SearchLimits limits_of(const Case& resolved, const Problem& problem, double conversion, Device device, double iteration,
+SearchLimits limits_of(Tune asked, double iterations, double conversion, Device device, double iteration,
                        double product) {
-  const SolverChoice& solver = resolved.solver;
-  const double iterations = expected_iterations(problem.form(), solver.tolerance, solver.max_iterations) *
-                            static_cast<double>(problem.loads().size());
   SearchLimits limits{.conversion = conversion, .of_waiting = device == Device::cuda ? of_waiting_on_gpu : 0};
-  if (solver.tune == Tune::on) return limits;
+  if (asked == Tune::on) return limits;
   limits.lost =
       std::min(std::max(part_of_solve * iterations * iteration, seconds_at_least), hoped_for * iterations * product);
   limits.products_left = iterations;
   return limits;
+}
+
+/// Whether another conversion may be within these limits, by what a product moves and the copy bandwidth, if that is
+/// kept.
+bool may_convert(double iterations, double conversion, const operators::Footprint& footprint, Device device) {
+  constexpr double doubt = 4;  // of the seconds of a product, and of an iteration
+  const std::optional<double> bandwidth = kept_copy_bandwidth(device);
+  if (!bandwidth) return true;
+  const double product = doubt * static_cast<double>(footprint.moved_bytes) / *bandwidth;
+  const SearchLimits limits = limits_of(Tune::automatic, iterations, conversion, device, doubt * product, product);
+  return conversion < limits.lost;
 }
 
 /// Another conversion of the operator, where there is memory for it beside the first.
@@ -98,6 +111,7 @@ std::string verdict(const Search& search, const operators::Options& best) {
   const Tried &start = search.tried().front(), &found = search.tried()[search.best_tried()];
   const std::string so_many =
       fmt::format("{} products of CG with {} settings", search.products().size(), search.tried().size());
+  if (!search.decided()) return "CG was over before anything was decided";
   if (search.tried().size() == 1)
     return fmt::format("nothing was tried: no other setting was worth its cost beside {} a product",
                        duration(start.least()));
@@ -118,6 +132,7 @@ TuningRecord record_of(const Case& resolved, const Search& search) {
   record.products = search.products();
   record.fractions = search.fractions();
   record.lost = search.lost();
+  record.why = verdict(search, record.taken);
   return record;
 }
 
@@ -143,44 +158,36 @@ void begin_with_kept(const Case& resolved, const KeptTuning& kept, Record& recor
                                                   listed(kept.options), duration(kept.seconds), duration(kept.before));
 }
 
-}  // namespace
-
+/// The options that may be tuned in this run. `conversion`: seconds that making the operator took.
 template <std::floating_point T>
-void tune(const Case& resolved, const Problem& problem, MadeOperators<T>& made, std::optional<Begun<T>>& begun,
-          Progress& progress, const StopRequested& stop, Record& record) {
-  const Tune asked = resolved.solver.tune;
-  const auto last = [&] { made.matrix.reset(); };
-  if (made.kept) begin_with_kept(resolved, *made.kept, record);
-  const bool wanted = asked == Tune::on || (asked == Tune::automatic && !made.kept);
-  if (!wanted || !is_tunable(made.op.name, record.device) || (begun && !begun->goes_on())) return last();
-  const double conversion = record.seconds.conversion;
-  std::unique_ptr<Preconditioner<T>> preconditioner;
-  if (begun) preconditioner = std::move(begun->preconditioner);
-  if (!preconditioner)
-    preconditioner = timed(record.seconds.conversion, [&] {
-      return make_preconditioner(resolved.solver.preconditioner.name, *made.a, resolved.solver.preconditioner.options);
-    });
+std::vector<TunedOption> options_to_tune(const Case& resolved, const Problem& problem, const MadeOperators<T>& made,
+                                         double conversion, Device device) {
   std::vector<TunedOption> open = open_options(made.op.name, *made.a, made.op.options);
   const bool of_matrix = operators::find_operator(made.op.name)->needs == operators::Needs::matrix;
-  if (of_matrix && made.matrix == nullptr)  // there is no memory for it
+  const bool converts = !of_matrix || made.matrix != nullptr;  // else there is no memory for it
+  const bool limited = resolved.solver.tune == Tune::automatic;
+  if (!converts || (limited && !may_convert(iterations_of(resolved, problem), conversion, made.a->footprint(), device)))
     std::erase_if(open, &TunedOption::converts);
-  std::string why = open.empty() ? "nothing is open: the case states the options, or the operator's way has none"
-                                 : why_not(resolved, problem, made, *preconditioner, record);
-  if (!why.empty()) {
-    if (asked == Tune::on && !record.tuning)
-      record.tuning.emplace() = {.requested = std::string(name(asked)), .why = why};
-    if (begun) begun->preconditioner = std::move(preconditioner);
-    return last();
-  }
-  progress.step(fmt::format("tuning {}", made.op.name), name(record.device));
+  return open;
+}
+
+/// CG on the first load, from where it was begun if it was, until the search is over. The best takes the operator's
+/// place, and `begun` is what CG came to. Returns whether other programs took the processor meanwhile.
+template <std::floating_point T>
+bool iterate_with_settings(const Case& resolved, const Problem& problem, MadeOperators<T>& made, Search& search,
+                           double conversion, std::optional<Begun<T>>& begun, Progress& progress,
+                           const StopRequested& stop, Record& record) {
+  const PreconditionerChoice& choice = resolved.solver.preconditioner;
+  std::unique_ptr<Preconditioner<T>> preconditioner =
+      begun && begun->preconditioner
+          ? std::move(begun->preconditioner)
+          : timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *made.a, choice.options); });
   const FirstLoad<T> first(resolved, problem, *preconditioner, record.device, progress, stop);
-  Search search(open);
-  operators::Options kept = made.kept ? made.kept->options : operators::Options();
   TuningMeans<T> means;
   means.given = made.op.options;
   means.make = [&](const operators::Options& options) { return convert(problem, made, options, record.device); };
-  means.limits = [&](double iteration, double product) {
-    return limits_of(resolved, problem, conversion, record.device, iteration, product);
+  means.limits = [&, iterations = iterations_of(resolved, problem)](double iteration, double product) {
+    return limits_of(resolved.solver.tune, iterations, conversion, record.device, iteration, product);
   };
   TuningOperator<T> tuning(*made.a, search, std::move(means));
   CgOptions<T> options = first.options();
@@ -189,35 +196,61 @@ void tune(const Case& resolved, const Problem& problem, MadeOperators<T>& made, 
   options.before = begun ? &begun->state : nullptr;
   Begun<T> next;
   if (begun) next.x = std::move(begun->x);
+  const ProcessorTime before = processor_time();
   timed(record.seconds.solve,
         [&] { next.state = iterate_with_trials<T>(tuning, most_products, first.b(), next.x, options); });
+  const bool refused = record.device == Device::host && was_refused(processor_time() - before, record.machine.threads);
   record.seconds.solve -= tuning.conversions();
   record.seconds.conversion += tuning.conversions();
-  const bool found = search.over();
-  std::unique_ptr<Operator<T>> best = tuning.finish();
-  if (best)
+  if (std::unique_ptr<Operator<T>> best = tuning.finish())
     made.a = std::move(best);
   else
     next.preconditioner = std::move(preconditioner);
-  const bool alone = !begun && record.device == Device::host && next.state.x.size() > 0;
   begun = std::move(next);
-  record.tuning = record_of(resolved, search);
-  record.tuning->to_the_bit = alone && same_bits(search);
-  record.tuning->kept = std::move(kept);
-  record.tuning->why = found ? verdict(search, record.tuning->taken) : "CG was over before anything was decided";
-  if (asked == Tune::automatic && search.tried().size() == 1) record.tuning.reset();  // nothing came of it
-  if (!record.tuning) return last();
-  if (search.best_tried() == 0) record.tuning->taken = record.tuning->kept;
-  if (!found || (search.best_tried() == 0 && !search.complete())) return last();
-  const Tried &start = search.tried().front(), &fastest = search.tried()[search.best_tried()];
+  return refused;
+}
+
+}  // namespace
+
+template <std::floating_point T>
+void tune(const Case& resolved, const Problem& problem, MadeOperators<T>& made, std::optional<Begun<T>>& begun,
+          Progress& progress, const StopRequested& stop, Record& record) {
+  const std::shared_ptr<const operators::CsrMatrix<T>> matrix = std::exchange(made.matrix, nullptr);
+  if (made.kept) begin_with_kept(resolved, *made.kept, record);
+  const bool insisted = resolved.solver.tune == Tune::on;
+  const bool wanted = insisted || (resolved.solver.tune == Tune::automatic && !made.kept);
+  if (!wanted || !is_tunable(made.op.name, record.device) || (begun && !begun->goes_on())) return;
+  made.matrix = matrix;
+  const double conversion = record.seconds.conversion;
+  Search search(options_to_tune(resolved, problem, made, conversion, record.device));
+  const std::string why = search.over() ? "nothing is open: the case states the options, or the operator's way has none"
+                                        : why_not(resolved, problem, made, record.device);
+  if (!why.empty()) {
+    made.matrix.reset();
+    if (insisted && !record.tuning)
+      record.tuning.emplace() = {.requested = std::string(name(resolved.solver.tune)), .why = why};
+    return;
+  }
+  progress.step(fmt::format("tuning {}", made.op.name), name(record.device));
+  const bool alone = !begun && record.device == Device::host;
+  const bool refused =
+      iterate_with_settings(resolved, problem, made, search, conversion, begun, progress, stop, record);
+  made.matrix.reset();
+  if (!insisted && search.tried().size() == 1) return;  // nothing was worth its cost
+  const bool changed = search.best_tried() != 0;
+  TuningRecord& tuning = record.tuning.emplace(record_of(resolved, search));
+  if (made.kept) tuning.kept = made.kept->options;
+  if (!changed) tuning.taken = tuning.kept;
+  tuning.to_the_bit = alone && begun->state.x.size() > 0 && same_bits(search);
+  if (!search.decided() || (refused && !insisted) || (!changed && !search.complete())) return;
+  const double seconds = search.tried()[search.best_tried()].least();
   const std::string failure =
       keep_tuning({.key = tuning_key(resolved, made.op, problem.form().space->mesh().shape, record.device),
-                   .options = record.tuning->taken,
-                   .seconds = fastest.least(),
-                   .before = made.kept ? made.kept->before : start.least(),
+                   .options = tuning.taken,
+                   .seconds = seconds,
+                   .before = made.kept ? made.kept->before : search.tried().front().least(),
                    .unknowns = problem.form().unknowns});
   if (!failure.empty()) record.remarks.push_back(failure);
-  last();
 }
 
 template class FirstLoad<double>;

@@ -2,6 +2,7 @@
 
 // The first iterations of a run's CG, with products that try something.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string_view>

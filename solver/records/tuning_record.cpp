@@ -37,14 +37,24 @@ std::string listed(const std::map<std::string, std::string>& options) {
   return text;
 }
 
-std::string tried_settings(const TuningRecord& tuning) {
-  std::string text;
-  for (const TuningRecord::Setting& setting : tuning.tried)
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", listed(setting.options),
-                        !setting.refused.empty() ? "cannot be had"
-                        : setting.seconds > 0    ? duration(setting.seconds)
-                                                 : "not tried");
-  return text;
+std::vector<std::string> tried_settings(const TuningRecord& tuning) {
+  constexpr std::size_t longest = 100;
+  std::vector<std::string> lines;
+  for (const TuningRecord::Setting& setting : tuning.tried) {
+    std::map<std::string, std::string> options = setting.options;
+    if (&setting != tuning.tried.data())
+      std::erase_if(options,
+                    [&](const auto& option) { return tuning.tried.front().options.at(option.first) == option.second; });
+    const std::string text = fmt::format("{}: {}", listed(options),
+                                         !setting.refused.empty() ? "cannot be had"
+                                         : setting.seconds > 0    ? duration(setting.seconds)
+                                                                  : "not tried");
+    if (lines.empty() || lines.back().size() + text.size() > longest)
+      lines.push_back(text);
+    else
+      lines.back() += "; " + text;
+  }
+  return lines;
 }
 
 }  // namespace femcg::solver

@@ -30,8 +30,9 @@ struct TuningRecord {
 };
 
 nlohmann::ordered_json to_json(const TuningRecord& tuning);
-/// The settings that were tried as a person reads them, with their times; empty where there were none.
-std::string tried_settings(const TuningRecord& tuning);
+/// The settings that were tried as a person reads them, with their times, in lines: the first with all options, the
+/// others with those that differ.
+std::vector<std::string> tried_settings(const TuningRecord& tuning);
 /// "C 16, sigma 512".
 std::string listed(const std::map<std::string, std::string>& options);
 

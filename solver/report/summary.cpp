@@ -63,8 +63,12 @@ void describe_problem(std::string& text, const Record& r) {
   for (const auto& [option, value] : r.chosen)
     if (!r.op.options.contains(option)) chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", option, value);
   if (!chosen.empty()) line(text, "", "chosen: " + chosen);
-  if (r.tuning) line(text, "tuning", r.tuning->why);
-  if (r.tuning && !r.tuning->tried.empty()) line(text, "", "tried: " + tried_settings(*r.tuning));
+  if (!r.tuning) return;
+  line(text, "tuning", r.tuning->why);
+  for (bool first = true; const std::string& settings : tried_settings(*r.tuning)) {
+    line(text, "", (first ? "tried: " : "       ") + settings);
+    first = false;
+  }
 }
 
 void describe_cost(std::string& text, const Record& r) {

@@ -167,6 +167,7 @@ void Search::refuse_next(std::string reason) {
 void Search::end() {
   if (over()) return;
   best_ = 0;
+  decided_ = false;
   phase_ = Phase::over;
 }
 

@@ -8,8 +8,8 @@ namespace femcg::solver {
 
 /// An option whose values are tried, in an order in which neighbours are alike.
 struct TunedOption {
-  std::string name;
-  std::vector<std::string> values;
+  std::string name = {};
+  std::vector<std::string> values = {};
   std::size_t start = 0;   ///< place of the value that the search begins with
   bool converts = false;   ///< another value needs another conversion of the matrix, not only another launch
   bool up_first = true;    ///< which neighbour is tried first
@@ -73,6 +73,8 @@ class Search {
   std::size_t best_tried() const { return best_; }
   /// Seconds that products took longer than with the best setting known, waiting and conversions included.
   double lost() const { return lost_; }
+  /// Whether it came to its end before CG did.
+  bool decided() const { return decided_; }
   /// Whether no neighbour of the best was left out for its cost.
   bool complete() const { return complete_; }
   /// Which of those tried made each product.
@@ -107,7 +109,7 @@ class Search {
   std::size_t turn_[2] = {0, 0};
   std::vector<double> turns_[2];
   double lost_ = 0;
-  bool complete_ = true;
+  bool complete_ = true, decided_ = true;
   std::vector<std::size_t> products_;
 };
 
