@@ -55,6 +55,9 @@ std::string why_not(const Case& resolved, const Problem& problem, const MadeOper
   if (may_reside && operators::persistent_cg(*made.a)) return "a loop inside one kernel is not begun with trials";
   if (user_of(resolved, problem, device, made.op).takes_all(problem.form().unknowns))
     return "products of several loads at once are not tried";
+  constexpr std::int64_t vectors = 12;  // of CG, and of the state that one loop leaves the next
+  if (operators::available_bytes(device) < vectors * std::int64_t{sizeof(T)} * problem.form().unknowns)
+    return "there is no memory for what trials hand over";
   if (solver.tune == Tune::on) return "";
   if (!fused) return "CG with a preconditioner that is not diagonal would restart after trials";
   return solver.method == CgMethod::single_reduction ? "single-reduction CG would restart after trials" : "";

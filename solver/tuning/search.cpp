@@ -118,9 +118,11 @@ void Search::next_direction() {
 }
 
 bool Search::pays() const {
-  if (!options_[option_].converts) return lost_ < limits_.lost;
-  const double saved = hoped_for * limits_.products_left * tried_[best_].least();
-  return lost_ + limits_.conversion < limits_.lost && (limits_.products_left == 0 || saved > limits_.conversion);
+  const double of_best = tried_[best_].least();  // a product of another setting may take as long again
+  const double conversion = options_[option_].converts ? limits_.conversion : 0;
+  const double saved = hoped_for * limits_.products_left * of_best;
+  return lost_ + of_best + conversion < limits_.lost &&
+         (conversion == 0 || limits_.products_left == 0 || saved > conversion);
 }
 
 void Search::propose() {
