@@ -68,14 +68,13 @@ double iterations_of(const Case& resolved, const Problem& problem) {
          static_cast<double>(problem.loads().size());
 }
 
-/// What a search may cost where the case leaves it to femcg: 1% of the solve or 5 ms, whichever is more, but no more
-/// than there is to gain.
-SearchLimits limits_of(Tune asked, double iterations, double conversion, Device device, double iteration,
-                       double product) {
+/// What a search may cost where the case leaves it to femcg: 1% of the solve, of which only products are counted, or 5
+/// ms, whichever is more, but no more than there is to gain.
+SearchLimits limits_of(Tune asked, double iterations, double conversion, Device device, double product) {
   SearchLimits limits{.conversion = conversion, .of_waiting = device == Device::cuda ? of_waiting_on_gpu : 0};
   if (asked == Tune::on) return limits;
   limits.lost =
-      std::min(std::max(part_of_solve * iterations * iteration, seconds_at_least), hoped_for * iterations * product);
+      std::min(std::max(part_of_solve * iterations * product, seconds_at_least), hoped_for * iterations * product);
   limits.products_left = iterations;
   return limits;
 }
@@ -83,11 +82,11 @@ SearchLimits limits_of(Tune asked, double iterations, double conversion, Device 
 /// Whether another conversion may be within these limits, by what a product moves and the copy bandwidth, if that is
 /// kept.
 bool may_convert(double iterations, double conversion, const operators::Footprint& footprint, Device device) {
-  constexpr double doubt = 4;  // of the seconds of a product, and of an iteration
+  constexpr double doubt = 4;  // of the seconds of a product
   const std::optional<double> bandwidth = kept_copy_bandwidth(device);
   if (!bandwidth) return true;
   const double product = doubt * static_cast<double>(footprint.moved_bytes) / *bandwidth;
-  const SearchLimits limits = limits_of(Tune::automatic, iterations, conversion, device, doubt * product, product);
+  const SearchLimits limits = limits_of(Tune::automatic, iterations, conversion, device, product);
   return conversion < limits.lost;
 }
 
@@ -189,8 +188,8 @@ bool iterate_with_settings(const Case& resolved, const Problem& problem, MadeOpe
   TuningMeans<T> means;
   means.given = made.op.options;
   means.make = [&](const operators::Options& options) { return convert(problem, made, options, record.device); };
-  means.limits = [&, iterations = iterations_of(resolved, problem)](double iteration, double product) {
-    return limits_of(resolved.solver.tune, iterations, conversion, record.device, iteration, product);
+  means.limits = [&, iterations = iterations_of(resolved, problem)](double product) {
+    return limits_of(resolved.solver.tune, iterations, conversion, record.device, product);
   };
   TuningOperator<T> tuning(*made.a, search, std::move(means));
   CgOptions<T> options = first.options();

@@ -81,7 +81,7 @@ TEST_CASE("where the start is the fastest it stays, for few products") {
   Search search({option("a", 6, 4), option("b", 6, 1), option("c", 7, 3)});
   search_on(search, valley);
   CHECK(search.best() == Setting{4, 1, 3});
-  CHECK(search.products().size() <= 3 + 6 * 2);
+  CHECK(search.products().size() <= 2 + 6 * 2);
 }
 
 TEST_CASE("with noise it comes near the fastest setting, and never keeps one that is slower than the start") {
@@ -125,6 +125,64 @@ TEST_CASE("a device that is slow at first makes no other setting look faster") {
   }
 }
 
+TEST_CASE(
+    "on an H200's times of compressed rows 95% of the optimum are known by the fifth product, 98% by the eighth") {
+  // Microseconds of a product by groups of threads, with degree 1 to 4 in double and single precision on four million
+  // unknowns (cases/h200/papers_figure_4.json, 5 and 6); an option is taken to make the same difference whatever the
+  // others are.
+  struct Times {
+    double coop[6], repeat[4], block_size[6];  // 1 to 32; 1, 4, 16, 32; 64, 128, 192, 256, 384, 512
+    std::size_t rule;                          // place of the rule's threads per row
+  };
+  const std::vector<Times> all{
+      {{640, 199, 210, 293, 456, 814}, {309, 224, 210, 230}, {241, 224, 218, 216, 214, 215}, 2},
+      {{158, 133, 169, 264, 432, 769}, {271, 185, 165, 182}, {200, 185, 182, 180, 180, 181}, 2},
+      {{1521, 712, 369, 422, 514, 842}, {470, 374, 380, 432}, {414, 375, 370, 365, 366, 366}, 2},
+      {{561, 440, 263, 358, 466, 790}, {369, 279, 262, 287}, {300, 278, 274, 271, 270, 271}, 2},
+      {{2722, 854, 551, 559, 614, 863}, {754, 583, 556, 559}, {623, 582, 579, 568, 572, 583}, 3},
+      {{853, 485, 406, 425, 543, 821}, {666, 462, 413, 410}, {504, 462, 462, 450, 453, 454}, 3},
+      {{4492, 1517, 1032, 860, 755, 1014}, {1002, 870, 872, 892}, {801, 868, 760, 868, 878, 877}, 3},
+      {{1499, 956, 748, 649, 643, 936}, {855, 678, 653, 658}, {628, 678, 577, 663, 663, 661}, 3}};
+  double by_fifth = 0, by_eighth = 0, at_end = 0;
+  int searches = 0;
+  for (const Times& times : all)
+    for (unsigned seed = 0; seed < 20; ++seed, ++searches) {
+      const auto seconds = [&](const Setting& at) {
+        return 1e-6 * times.coop[at[0]] * times.repeat[at[1]] * times.block_size[at[2]] / times.repeat[2] /
+               times.block_size[1];
+      };
+      double optimum = 1;
+      for (std::size_t c = 0; c < 6; ++c)
+        for (std::size_t r = 0; r < 4; ++r)
+          for (std::size_t b = 0; b < 6; ++b) optimum = std::min(optimum, seconds({c, r, b}));
+      TunedOption repeat = option("repeat", 4, 3), coop = option("coop", 6, times.rule);
+      repeat.up_first = coop.up_first = false;  // as solver/tuning/tunable.cpp has them
+      Search search({coop, repeat, option("block_size", 6, 1)});
+      search_on(search, with_noise(seconds, 0.005, seed));
+      REQUIRE(search.products().size() >= 9);
+      // The setting that was the fastest so far, by its exact time.
+      const auto known_by = [&](std::size_t products) {
+        std::vector<std::size_t> made(search.tried().size(), 0);
+        double least = 1, exact = 1;
+        for (std::size_t i = 0; i < products; ++i) {
+          const std::size_t which = search.products()[i];
+          const double took = search.tried()[which].seconds[made[which]++];
+          if (took < least) exact = seconds(search.tried()[which].setting);
+          least = std::min(least, took);
+        }
+        return optimum / exact;
+      };
+      constexpr std::size_t before = 1;  // that a GPU makes to load its kernels, before CG's first
+      by_fifth += known_by(before + 5);
+      by_eighth += known_by(before + 8);
+      at_end += optimum / seconds(search.best());
+      CHECK(seconds(search.best()) <= seconds(search.start()));
+    }
+  CHECK(by_fifth / searches >= 0.95);
+  CHECK(by_eighth / searches >= 0.98);
+  CHECK(at_end / searches >= 0.98);
+}
+
 TEST_CASE("a search ends where it has cost what it may") {
   const SearchLimits little{.lost = 1.5e-3};
   Search search(three_options());
@@ -136,9 +194,9 @@ TEST_CASE("a search ends where it has cost what it may") {
   CHECK(search.tried().size() == 2);
   // Waiting for products costs too.
   Search waited(three_options());
-  waited.set_limits({.lost = 1.9e-3, .of_waiting = 0.2e-3});
+  waited.set_limits({.lost = 1.7e-3, .of_waiting = 0.2e-3});
   search_on(waited, [](const Setting&) { return 1e-3; });
-  CHECK(waited.products().size() == 5);
+  CHECK(waited.products().size() == 4);
   // And nothing is tried where a product alone may cost too much.
   Search none(three_options());
   none.set_limits({.lost = 0.9e-3});

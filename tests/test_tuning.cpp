@@ -280,7 +280,7 @@ TEST_CASE("what is given is not open, and nothing is where an operator has nothi
   CHECK(open("csr", {}).empty());
   CHECK(open("ellpack", {}).empty());
   if (tests::device() == Device::cuda) {
-    CHECK(open("csr", {{"rule", "2012"}}) == std::vector<std::string>{"repeat", "coop", "block_size"});
+    CHECK(open("csr", {{"rule", "2012"}}) == std::vector<std::string>{"coop", "repeat", "block_size"});
     CHECK(open("csr", {{"coop", "8"}}) == std::vector<std::string>{"repeat", "block_size"});
     CHECK(open("ellr-t", {}) == std::vector<std::string>{"block_size", "T"});
   }

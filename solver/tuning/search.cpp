@@ -6,8 +6,7 @@ namespace femcg::solver {
 
 namespace {
 
-constexpr double hopeless = 1.5, far_ahead = 0.9;  // of the seconds of the best
-constexpr double least_gain = 0.02;
+constexpr double ahead = 0.99, hopeless = 1.05, least_gain = 0.02;  // of the seconds of the best
 constexpr double hoped_for = 0.1;  // of the seconds of a product, by another conversion
 constexpr std::size_t turns = 3;
 
@@ -33,6 +32,7 @@ Search::Search(std::vector<TunedOption> options) : options_(std::move(options)) 
   Setting start;
   for (const TunedOption& option : options_) start.push_back(option.start);
   tried_.push_back({.setting = std::move(start)});
+  begin_round();
   if (options_.empty()) phase_ = Phase::over;
 }
 
@@ -45,14 +45,13 @@ void Search::took(double seconds) {
   switch (phase_) {
     case Phase::begin:
       if (tried_.front().seconds.size() < first_products) return;
-      up_ = options_.front().up_first;
       propose();
       return;
     case Phase::look:
       look();
       return;
     default:
-      turns_[now_ == turn_[0] ? 0 : 1].push_back(seconds);
+      turns_[now_ == 0 ? 0 : 1].push_back(seconds);
       turn_taken();
   }
 }
@@ -60,61 +59,47 @@ void Search::took(double seconds) {
 void Search::look() {
   const Tried& tried = tried_[candidate_];
   const double of_best = tried_[best_].least();
-  if (tried.seconds.size() == 1 && tried.least() < hopeless * of_best) return;  // once more
-  if (tried.least() >= of_best)
-    dismiss();
-  else if (tried.least() < far_ahead * of_best)
+  if (tried.least() < ahead * of_best)
     accept();
-  else
-    take_turns(best_, candidate_, Phase::in_turn);
-}
-
-void Search::take_turns(std::size_t first, std::size_t second, Phase phase) {
-  phase_ = phase;
-  turn_[0] = first;
-  turn_[1] = second;
-  for (std::vector<double>& seconds : turns_) seconds.clear();
-  now_ = first;
+  else if (tried.seconds.size() > 1 || tried.least() > hopeless * of_best)
+    dismiss();
 }
 
 void Search::turn_taken() {
   if (turns_[1].size() < turns) {
-    now_ = now_ == turn_[0] ? turn_[1] : turn_[0];
+    now_ = now_ == 0 ? best_ : 0;
     return;
   }
-  const bool faster = is_faster(turns_[0], turns_[1]);
-  if (phase_ == Phase::at_last) {
-    if (!faster) best_ = 0;
-    phase_ = Phase::over;
-  } else {
-    faster ? accept() : dismiss();
-  }
+  if (!is_faster(turns_[0], turns_[1])) best_ = 0;
+  phase_ = Phase::over;
 }
 
 void Search::accept() {
   best_ = candidate_;
-  moved_ = changed_ = true;
+  ways_[option_].moved = changed_ = true;
+  option_ = (option_ + 1) % options_.size();
   propose();
 }
 
 void Search::dismiss() {
-  next_direction();
+  turn_back();
   propose();
 }
 
-void Search::next_direction() {
-  if (!moved_ && !turned_) {
-    turned_ = true;
-    up_ = !up_;
-    return;
-  }
-  ++option_;
-  if (option_ == options_.size() && changed_ && !again_ && options_.size() > 1) {
-    option_ = 0;  // what one option is best at may depend on the others
-    again_ = true;
-  }
-  moved_ = turned_ = false;
-  if (option_ < options_.size()) up_ = options_[option_].up_first;
+void Search::begin_round() {
+  ways_.clear();
+  for (const TunedOption& option : options_) ways_.push_back({.up = option.up_first});
+  option_ = 0;
+  changed_ = false;
+}
+
+/// There is nothing more to find on this way.
+void Search::turn_back() {
+  Way& way = ways_[option_];
+  way.done = way.moved || way.turned;
+  way.turned = true;
+  way.up = !way.up;
+  if (way.done) option_ = (option_ + 1) % options_.size();
 }
 
 bool Search::pays() const {
@@ -125,32 +110,45 @@ bool Search::pays() const {
          (conversion == 0 || limits_.products_left == 0 || saved > conversion);
 }
 
-void Search::propose() {
-  for (; option_ < options_.size() && products_.size() < static_cast<std::size_t>(limits_.products); next_direction()) {
-    Setting setting = best();
-    std::size_t& place = setting[option_];
-    const bool at_end = up_ ? place + 1 == options_[option_].values.size() : place == 0;
-    if (at_end) continue;
-    if (!pays()) {
-      complete_ = false;
-      continue;
-    }
-    place = up_ ? place + 1 : place - 1;
-    if (std::ranges::find(tried_, setting, &Tried::setting) != tried_.end()) continue;
-    phase_ = Phase::look;
-    now_ = candidate_ = tried_.size();
-    tried_.push_back({.setting = std::move(setting)});
-    return;
+/// Whether there is another setting a step on.
+bool Search::step() {
+  const Way& way = ways_[option_];
+  Setting setting = best();
+  std::size_t& place = setting[option_];
+  if (way.up ? place + 1 == options_[option_].values.size() : place == 0) return false;
+  place = way.up ? place + 1 : place - 1;
+  if (std::ranges::find(tried_, setting, &Tried::setting) != tried_.end()) return false;
+  if (!pays()) {
+    complete_ = false;
+    return false;
   }
-  if (option_ < options_.size()) complete_ = false;
+  phase_ = Phase::look;
+  now_ = candidate_ = tried_.size();
+  tried_.push_back({.setting = std::move(setting)});
+  return true;
+}
+
+void Search::propose() {
+  while (products_.size() < static_cast<std::size_t>(limits_.products)) {
+    if (std::ranges::all_of(ways_, &Way::done)) {
+      if (!changed_ || again_ || options_.size() == 1) break;
+      again_ = true;  // what one option is best at may depend on the others
+      begin_round();
+    }
+    if (ways_[option_].done)
+      option_ = (option_ + 1) % options_.size();
+    else if (step())
+      return;
+    else
+      turn_back();
+  }
+  if (products_.size() >= static_cast<std::size_t>(limits_.products)) complete_ = false;
   finish();
 }
 
 void Search::finish() {
-  if (best_ != 0)
-    take_turns(0, best_, Phase::at_last);
-  else
-    phase_ = Phase::over;
+  phase_ = best_ != 0 ? Phase::in_turn : Phase::over;
+  now_ = 0;
 }
 
 void Search::converted(double seconds) {

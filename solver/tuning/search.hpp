@@ -39,15 +39,15 @@ struct Tried {
   double least() const;
 };
 
-/// Run-time tuning after Reguly & Giles 2012, section 6: from a setting to its neighbours, option by option, as long as
-/// these are faster. The caller makes one product after the other with next() and says what it took.
+/// Run-time tuning after Reguly & Giles 2012, section 6: from a setting to its neighbours, the options in turn, as long
+/// as these are faster. The caller makes one product after the other with next() and says what it took.
 ///
-/// Noise makes products slower, never faster: a setting is as fast as the least of its products. One that is half as
-/// slow again at its first product, or slower at its second too, is left; one that is ahead makes products in turn with
-/// the best until each has three more, and takes its place where the gain is beyond 2% and beyond the spread of both
-/// (the median of the three over the least). Where it is ahead by more than a tenth it takes the place at once. At the
-/// end the best and the setting of the beginning, which may have met a device that was not yet at its clock, multiply
-/// in turn, and that of the beginning stays unless the gain is beyond the spread again.
+/// Noise makes products slower, never faster: a setting is as fast as the least of its products. One that is ahead of
+/// the best by more than 1% takes its place at once, one that is behind by more than 5% is left, and any other makes a
+/// second product. Such haste finds much in few products, and may be wrong: at the end the best and the setting of the
+/// beginning, which may have met a device that was not yet at its clock, multiply in turn, three products each, and
+/// that of the beginning stays unless the gain is beyond 2% and beyond the spread of both (the median of the three over
+/// the least).
 class Search {
  public:
   explicit Search(std::vector<TunedOption> options);
@@ -82,17 +82,22 @@ class Search {
   /// After each product: how fast the setting is that was the fastest until then, of the fastest that was found.
   std::vector<double> fractions() const;
 
-  static constexpr int first_products = 3;  ///< with the start
+  static constexpr int first_products = 2;  ///< with the start
 
  private:
-  enum class Phase { begin, look, in_turn, at_last, over };
+  enum class Phase { begin, look, in_turn, over };
+  /// Where the search is with one option.
+  struct Way {
+    bool up = true, moved = false, turned = false, done = false;
+  };
 
   void look();
-  void take_turns(std::size_t first, std::size_t second, Phase phase);
   void turn_taken();
   void accept();
   void dismiss();
-  void next_direction();
+  void begin_round();
+  void turn_back();
+  bool step();
   void propose();
   bool pays() const;
   void finish();
@@ -102,12 +107,11 @@ class Search {
   std::vector<Tried> tried_;
   std::size_t best_ = 0, now_ = 0, candidate_ = 0;
   Phase phase_ = Phase::begin;
+  std::vector<Way> ways_;
   std::size_t option_ = 0;
-  bool up_ = true, moved_ = false, turned_ = false;
   bool changed_ = false,
-       again_ = false;  ///< whether this round over the options found something; whether it is the second
-  std::size_t turn_[2] = {0, 0};
-  std::vector<double> turns_[2];
+       again_ = false;            ///< whether this round over the options found something; whether it is the second
+  std::vector<double> turns_[2];  ///< of the start and of the best, at the end
   double lost_ = 0;
   bool complete_ = true, decided_ = true;
   std::vector<std::size_t> products_;

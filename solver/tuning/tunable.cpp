@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "operators/catalogue.hpp"
 #include "operators/launch.hpp"
@@ -15,17 +16,18 @@ using operators::Options;
 namespace {
 
 constexpr std::array<std::string_view, 6> up_to_32{"1", "2", "4", "8", "16", "32"};
-constexpr std::array<std::string_view, 8> repeats{"1", "2", "4", "8", "16", "32", "64", "128"};
+constexpr std::array<std::string_view, 5> repeats{"1", "4", "16", "64", "256"};  // flat around the best
 constexpr std::array<std::string_view, 7> block_sizes{"64", "96", "128", "192", "256", "384", "512"};
 constexpr std::array<std::string_view, 6> chunk_rows{"4", "8", "16", "32", "64", "128"};
 constexpr std::array<std::string_view, 5> windows{"1", "128", "512", "4608", "32768"};  // multiples of all chunks
 
 constexpr bool host = true, gpu = true, converts = true, up = true, same_bits = true;
 
-// The order of csr is that of Reguly & Giles 2012, section 6: fewer rows a group, more threads a row, larger blocks.
+// On an H200 products of csr change most with the threads a row, of which the rule has rather too many, then with the
+// rows a group takes, also too many, and little with the threads of a block.
 constexpr std::array options{
+    TunableOption{"csr", "coop", !host, gpu, !converts, !up, !same_bits, up_to_32},
     TunableOption{"csr", "repeat", !host, gpu, !converts, !up, !same_bits, repeats},
-    TunableOption{"csr", "coop", !host, gpu, !converts, up, !same_bits, up_to_32},
     TunableOption{"csr", "block_size", !host, gpu, !converts, up, !same_bits, block_sizes},
     TunableOption{"ellr-t", "block_size", !host, gpu, !converts, up, !same_bits, block_sizes},
     TunableOption{"ellr-t", "T", host, gpu, converts, up, !same_bits, up_to_32},
@@ -48,6 +50,14 @@ std::vector<std::string> patches_around(std::int64_t chosen) {
     if (values.empty() || values.back() != text) values.push_back(text);
   }
   return values;
+}
+
+/// Of the value that is nearest to a number by its ratio.
+std::size_t place_of(std::int64_t number, const std::vector<std::string>& values) {
+  const auto distance = [&](const std::string& value) {
+    return std::abs(std::log(std::stod(value) / static_cast<double>(number)));
+  };
+  return static_cast<std::size_t>(std::ranges::min_element(values, {}, distance) - values.begin());
 }
 
 /// The value that an operator has of an option: as it was chosen, or else the default.
@@ -74,6 +84,7 @@ std::vector<TunedOption> open_options(std::string_view op, const Operator<T>& a,
   const Options chosen = a.chosen();
   const bool in_order = chosen.contains("sigma") && chosen.at("sigma") == "1";  // else x'Ax is added up slice by slice
   std::vector<TunedOption> open;
+  if (a.size() == 0) return open;
   for (const TunableOption& option : options) {
     if (option.op != op || !(on_host ? option.on_host : option.on_gpu)) continue;
     if (given.contains(std::string(option.name)) || (!option.converts && !launches)) continue;
@@ -88,13 +99,8 @@ std::vector<TunedOption> open_options(std::string_view op, const Operator<T>& a,
     // A window of more rows than there are is as good as any other that long.
     if (tuned.name == "sigma")
       std::erase_if(tuned.values, [&](const std::string& value) { return std::stoll(value) > a.size(); });
-    const auto place =
-        std::ranges::find_if(tuned.values, [&](const std::string& value) { return std::stoll(value) >= *now; });
-    tuned.start = static_cast<std::size_t>(place - tuned.values.begin());
-    if (option.values.empty())
-      tuned.start = std::min(tuned.start, tuned.values.size() - 1);
-    else if (place == tuned.values.end() || std::stoll(*place) != *now)
-      tuned.values.insert(place, std::to_string(*now));
+    tuned.start = place_of(*now, tuned.values);
+    if (!option.values.empty()) tuned.values[tuned.start] = std::to_string(*now);
     if (tuned.values.size() > 1) open.push_back(std::move(tuned));
   }
   return open;

@@ -1,6 +1,7 @@
 #include "solver/tuning/tuning_operator.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 #include "operators/launch.hpp"
 #include "solver/prediction/trial.hpp"
@@ -55,6 +56,7 @@ Operator<T>* TuningOperator<T>::made_for(const Setting& setting) const {
   }
   conversions_ += seconds;
   search_.converted(seconds);
+  cold_ = made_[wanted].get();
   return made_[wanted].get();
 }
 
@@ -71,12 +73,10 @@ template <std::floating_point T>
 void TuningOperator<T>::multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
   Operator<T>* a = nullptr;
   while (a == nullptr) a = with(Setting(search_.next()));  // a copy: what is refused is no longer the next
-  const auto begin = std::chrono::steady_clock::now();
   const double seconds = timed_product(*a, start_, x, y, energy);
-  if (search_.over()) return;
+  if (search_.over() || std::exchange(cold_, nullptr) == a) return;
   if (means_.limits && search_.products().size() + 1 == Search::first_products)
-    search_.set_limits(means_.limits(std::chrono::duration<double>(begin - *last_).count(), seconds));
-  last_ = begin;
+    search_.set_limits(means_.limits(seconds));
   search_.took(means_.clock ? means_.clock(options_of(search_.next(), search_.options(), means_.given)) : seconds);
 }
 

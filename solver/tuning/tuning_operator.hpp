@@ -1,10 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "operators/operator.hpp"
 #include "solver/tuning/search.hpp"
@@ -18,15 +16,16 @@ struct TuningMeans {
   operators::Options given;  ///< what the case states
   /// Another conversion with these options; may throw, which refuses the setting. Null: there are launches only.
   std::function<std::unique_ptr<operators::Operator<T>>(const operators::Options&)> make;
-  /// Asked once, with the seconds of an iteration, and of the product in it. Null: no limits.
-  std::function<SearchLimits(double iteration, double product)> limits;
+  /// Asked once, with the seconds of a product. Null: no limits.
+  std::function<SearchLimits(double product)> limits;
   /// The clock; null: the products' own wall-clock seconds. With the options of the product. For tests.
   std::function<double(const operators::Options&)> clock;
 };
 
 /// An operator that tries settings of its options while it multiplies: every product is made with the setting that the
-/// search asks for, and timed; after the search with the best. x and y are in the ordering of the operator that it
-/// begins with. On a GPU every product is waited for, so that its work cannot be recorded (CgOptions::recorded).
+/// search asks for, and timed, but for the first after a conversion; after the search with the best. x and y are in the
+/// ordering of the operator that it begins with. On a GPU every product is waited for, so that its work cannot be
+/// recorded (CgOptions::recorded).
 template <std::floating_point T>
 class TuningOperator final : public operators::Operator<T> {
  public:
@@ -58,8 +57,8 @@ class TuningOperator final : public operators::Operator<T> {
   TuningMeans<T> means_;
   mutable std::map<Conversion, std::unique_ptr<operators::Operator<T>>> made_;  ///< all but the start
   mutable std::map<const operators::Operator<T>*, Setting> launched_;           ///< as what each is launched now
+  mutable const operators::Operator<T>* cold_ = nullptr;  ///< just made: its first product brings pages and kernels
   mutable double conversions_ = 0;
-  mutable std::optional<std::chrono::steady_clock::time_point> last_;  ///< when the last product began
 };
 
 }  // namespace femcg::solver

@@ -45,6 +45,13 @@ std::int64_t resident_blocks(void (*kernel)(Parameters...), int threads, std::si
   return std::int64_t{multiprocessors()} * blocks;
 }
 
+/// Has the GPU load a kernel now, and not at its first launch, which would take longer than others.
+template <class... Parameters>
+void load(void (*kernel)(Parameters...)) {
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
+}
+
 /// Launches a kernel, if there is anything to do, and checks that it could be launched.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,

@@ -109,7 +109,9 @@ class Product {
         threads_(threads),
         blocks_without_(blocks_without),
         blocks_with_(blocks_with),
-        parts_(blocks_with) {}
+        parts_(blocks_with) {
+    for (const Kernel kernel : {without_energy, with_energy}) load(kernel);
+  }
 
   Kernel without_energy_, with_energy_;
   int threads_;
