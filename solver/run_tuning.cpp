@@ -225,7 +225,8 @@ void tune(const Case& resolved, const Problem& problem, MadeOperators<T>& made, 
   made.matrix = matrix;
   const double conversion = record.seconds.conversion;
   Search search(options_to_tune(resolved, problem, made, conversion, record.device));
-  const std::string why = search.over() ? "nothing is open: the case states the options, or the operator's way has none"
+  const std::string why = search.over() ? "nothing is open: the case states the options, the operator has none here, "
+                                          "or there is no memory to try others"
                                         : why_not(resolved, problem, made, record.device);
   if (!why.empty()) {
     made.matrix.reset();
