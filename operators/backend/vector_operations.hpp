@@ -3,6 +3,7 @@
 #include <concepts>
 
 #include "operators/backend/vector.hpp"
+#include "operators/backend/vector_share.hpp"
 
 namespace femcg::operators {
 
@@ -80,9 +81,15 @@ class VectorOperations {
                        const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const = 0;
   /// result = a'b.
   virtual void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const = 0;
+  /// What the vectors are of those of a whole system.
+  virtual const VectorShare& share() const {
+    static const VectorShare all;
+    return all;
+  }
 };
 
-/// What an operator of a library is besides: CG with it makes its passes with that library too.
+/// What an operator is besides whose vectors need passes of their own: those of a library, with which CG makes its
+/// passes too, and those of which each process has a share.
 template <std::floating_point T>
 class WithVectorOperations {
  public:

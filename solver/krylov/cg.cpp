@@ -240,8 +240,7 @@ void Loop<T>::collect() {
 
 template <std::floating_point T>
 void Loop<T>::add_to_total(const Vector<T>& correction) {
-  operators::for_each_row(correction.size(),
-                          [&](std::int64_t i) { total_[i] += static_cast<double>(correction[i]); });
+  operators::for_each_row(correction.size(), [&](std::int64_t i) { total_[i] += static_cast<double>(correction[i]); });
 }
 
 template <std::floating_point T>
@@ -295,7 +294,7 @@ bool Loop<T>::leave(CgState<T>& after) {
 template <std::floating_point T>
 std::vector<double> Loop<T>::judge_total() {
   std::vector<double> residual = true_residual();
-  result_.true_relative_residual = norm(residual) / norm_b_;
+  result_.true_relative_residual = norm(residual, recurrence_.share()) / norm_b_;
   return residual;
 }
 
@@ -372,7 +371,7 @@ CgResult Loop<T>::run() {
   const bool handed_over = options_.after != nullptr && leave(*options_.after);
   if (!collected && !handed_over) {
     collect();
-    if (options_.true_residual) result_.true_relative_residual = norm(true_residual()) / norm_b_;
+    if (options_.true_residual) result_.true_relative_residual = norm(true_residual(), recurrence_.share()) / norm_b_;
   }
   assert(result_.reason != StopReason::converged || result_.true_relative_residual <= options_.tolerance);
   return result_;

@@ -8,11 +8,13 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "operators/backend/column_operations.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "operators/ordering.hpp"
+#include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {
@@ -69,9 +71,10 @@ double start_number(std::int64_t place) {
 template <std::floating_point T>
 Vector<T> start_residual(const Operator<T>& a, const Vector<T>& inverse_diagonal) {
   Vector<T> r = operators::copied(operators::from_ordering(a, inverse_diagonal), Device::host);
+  const std::span<const std::int32_t> numbers = operations_for(a).share().numbers();
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < r.size(); ++i)
-    r[i] = static_cast<T>(start_number(i) / std::sqrt(static_cast<double>(r[i])));
+    r[i] = static_cast<T>(start_number(numbers.empty() ? i : numbers[i]) / std::sqrt(static_cast<double>(r[i])));
   return operators::to_ordering(a, r);
 }
 
@@ -82,7 +85,7 @@ struct CgCoefficients {
 
 template <std::floating_point T>
 CgCoefficients coefficients_of_cg(const Operator<T>& a, const Vector<T>& inverse_diagonal, int steps) {
-  const operators::VectorOperations<T>& operations = operators::vector_operations<T>(a.device());
+  const operators::VectorOperations<T>& operations = operations_for(a);
   Vector<T> r = start_residual(a, inverse_diagonal);
   Vector<T> p(a.size(), a.device()), w(a.size(), a.device()), x(a.size(), a.device());
   Vector<double> numbers(CgScalars::count * (std::int64_t{steps} + 1), a.device());
@@ -167,7 +170,7 @@ class Chebyshev final : public Preconditioner<T> {
 
 template <std::floating_point T>
 double largest_eigenvalue(const Operator<T>& a, const Vector<T>& inverse_diagonal, int steps) {
-  if (a.size() == 0) return 1;
+  if (operations_for(a).share().sum(a.size()) == 0) return 1;
   const CgCoefficients of = coefficients_of_cg(a, inverse_diagonal, steps);
   if (!(of.energy[0] > 0))
     throw InputError(

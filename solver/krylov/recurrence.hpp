@@ -11,7 +11,7 @@
 
 namespace femcg::solver {
 
-/// The passes of a library where the operator is a library's, else femcg's own.
+/// The passes that the operator brings with it, else femcg's own.
 template <std::floating_point T>
 const operators::VectorOperations<T>& operations_for(const operators::Operator<T>& a) {
   const auto* with = dynamic_cast<const operators::WithVectorOperations<T>*>(&a);
@@ -72,6 +72,8 @@ class Recurrence {
 
   /// Whether x moves in every second iteration.
   bool deferred() const { return deferred_ != nullptr; }
+  /// What its vectors are of those of the whole system.
+  const operators::VectorShare& share() const { return operations_.share(); }
   operators::Vector<T>& x() { return x_; }
   operators::Vector<T>& r() { return r_; }
   /// Two vectors for whoever needs them before a restart.

@@ -8,13 +8,20 @@
 #include <vector>
 
 #include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/vector_share.hpp"
 
 namespace femcg::solver {
 
-inline double norm(const std::vector<double>& v) {
-  return std::sqrt(operators::sum_over_row_blocks(
-      std::ssize(v), operators::EqualRows{},
-      [&](std::int64_t first, std::int64_t last) { return operators::dot_of_rows(v.data(), v.data(), first, last); }));
+/// v'v over the first rows.
+inline double square(const std::vector<double>& v, std::int64_t rows) {
+  return operators::sum_over_row_blocks(rows, operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    return operators::dot_of_rows(v.data(), v.data(), first, last);
+  });
+}
+inline double norm(const std::vector<double>& v) { return std::sqrt(square(v, std::ssize(v))); }
+/// The same over all processes that have a share of the vector.
+inline double norm(const std::vector<double>& v, const operators::VectorShare& share) {
+  return std::sqrt(share.sum(square(v, share.counted(std::ssize(v)))));
 }
 
 /// The restarts of CG on one system from residuals that were recomputed.
