@@ -30,6 +30,24 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+/// What an array is, but for its values.
+std::string array_attributes(const std::string& type, const std::string& name, int components) {
+  return "type=\"" + type + "\" Name=\"" + escaped(name) + "\" NumberOfComponents=\"" + std::to_string(components) +
+         "\"";
+}
+
+std::string unit_key(const std::string& unit) {
+  return "          <InformationKey name=\"UNITS_LABEL\" location=\"vtkDataArray\">" + escaped(unit) +
+         "</InformationKey>\n";
+}
+
+/// Below version 2.1 VTK 9 takes the nodes of hexahedra to be in an older order.
+std::string opening(const std::string& type) {
+  const char* byte_order = std::endian::native == std::endian::little ? "LittleEndian" : "BigEndian";
+  return "<?xml version=\"1.0\"?>\n<VTKFile type=\"" + type + "\" version=\"2.2\" byte_order=\"" + byte_order +
+         "\" header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n";
+}
+
 }  // namespace
 
 void VtuGrid::add_texts(const std::string& name, std::span<const std::string> texts) {
@@ -50,27 +68,42 @@ void VtuGrid::close(const std::string& section) { xml_ += "      </" + section +
 
 void VtuGrid::add(const std::string& type, const std::string& name, int components, CompressedArray array,
                   const std::string& unit) {
-  xml_ += "        <DataArray type=\"" + type + "\" Name=\"" + escaped(name) + "\" NumberOfComponents=\"" +
-          std::to_string(components) + "\" format=\"appended\" offset=\"" + std::to_string(offset_) + "\"";
-  if (unit.empty())
-    xml_ += "/>\n";
-  else
-    xml_ += ">\n          <InformationKey name=\"UNITS_LABEL\" location=\"vtkDataArray\">" + escaped(unit) +
-            "</InformationKey>\n        </DataArray>\n";
+  xml_ += "        <DataArray " + array_attributes(type, name, components) + " format=\"appended\" offset=\"" +
+          std::to_string(offset_) + "\"";
+  xml_ += unit.empty() ? "/>\n" : ">\n" + unit_key(unit) + "        </DataArray>\n";
   offset_ += array.size();
   arrays_.push_back(std::move(array));
 }
 
 void VtuGrid::write(std::ostream& stream) const {
-  const char* byte_order = std::endian::native == std::endian::little ? "LittleEndian" : "BigEndian";
-  // Below version 2.1 VTK 9 takes the nodes of hexahedra to be in an older order.
-  stream << "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"2.2\" byte_order=\"" << byte_order
-         << "\" header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n  <UnstructuredGrid>\n";
+  stream << opening("UnstructuredGrid") << "  <UnstructuredGrid>\n";
   if (!texts_.empty()) stream << "    <FieldData>\n" << texts_ << "    </FieldData>\n";
   stream << "    <Piece NumberOfPoints=\"" << points_ << "\" NumberOfCells=\"" << cells_ << "\">\n"
          << xml_ << "    </Piece>\n  </UnstructuredGrid>\n  <AppendedData encoding=\"raw\">\n_";
   for (const CompressedArray& array : arrays_) array.write(stream);
   stream << "\n  </AppendedData>\n</VTKFile>\n";
+}
+
+void write_pieces(std::ostream& stream, std::span<const PieceArray> of_points, std::span<const PieceArray> of_cells,
+                  std::span<const std::string> pieces) {
+  const auto write = [&](const PieceArray& array) {
+    stream << "      <PDataArray " << array_attributes(array.type, array.name, array.components);
+    if (array.unit.empty())
+      stream << "/>\n";
+    else
+      stream << ">\n" << unit_key(array.unit) << "      </PDataArray>\n";
+  };
+  stream << opening("PUnstructuredGrid") << "  <PUnstructuredGrid GhostLevel=\"0\">\n    <PPoints>\n";
+  write({"Float64", "Points", 3});
+  stream << "    </PPoints>\n    <PPointData";
+  if (!of_points.empty()) stream << " Scalars=\"" << escaped(of_points.front().name) << "\"";
+  stream << ">\n";
+  for (const PieceArray& array : of_points) write(array);
+  stream << "    </PPointData>\n    <PCellData>\n";
+  for (const PieceArray& array : of_cells) write(array);
+  stream << "    </PCellData>\n";
+  for (const std::string& piece : pieces) stream << "    <Piece Source=\"" << escaped(piece) << "\"/>\n";
+  stream << "  </PUnstructuredGrid>\n</VTKFile>\n";
 }
 
 }  // namespace femcg::mesh

@@ -106,4 +106,15 @@ class VtuGrid {
   std::vector<CompressedArray> arrays_;
 };
 
+/// An array of the pieces of a grid: its type, name, components and unit as VtuGrid::add gets them.
+struct PieceArray {
+  std::string type, name;
+  int components = 1;
+  std::string unit = {};
+};
+
+/// A .pvtu file: .vtu files beside it as one grid.
+void write_pieces(std::ostream& stream, std::span<const PieceArray> of_points, std::span<const PieceArray> of_cells,
+                  std::span<const std::string> pieces);
+
 }  // namespace femcg::mesh
