@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace femcg::operators {
+
+/// The processes that were started together (mpirun -n 4 femcg ...). One object a program, from the first call that
+/// needs the others until its end. MPI is behind it and nowhere else; a build without MPI has mpi_absent.cpp, where
+/// there is one process.
+///
+/// All processes call what is marked "together", in the same order.
+class Communicator {
+ public:
+  /// How many processes were started together, by what mpirun or srun left in the environment; 1 without them.
+  static int started();
+  /// The rank of this one among them, known before it joins.
+  static int started_rank();
+  /// Whether this build has MPI.
+  static bool available();
+
+  /// Joins the other processes, together. Throws std::invalid_argument in a build without MPI.
+  Communicator();
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// Whether this process is the one that speaks and writes.
+  bool is_first() const { return rank_ == 0; }
+  /// Whether another thread than the main one may send and receive (while the main one does not).
+  bool takes_threads() const { return takes_threads_; }
+
+  /// Replaces each number by its sum over all processes, together. Added in the order of their ranks, so that all have
+  /// the same bits, and from run to run.
+  void sum(std::span<double> numbers) const;
+  double sum(double number) const {
+    sum(std::span(&number, 1));
+    return number;
+  }
+
+  /// Gives all processes what one of them has, together; all know its size.
+  template <class T>
+  void broadcast(std::span<T> values, int from) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    broadcast_bytes(values.data(), static_cast<std::int64_t>(values.size_bytes()), from);
+  }
+  /// The same of what only that process knows the size of: a vector or a text.
+  template <class Container>
+  void broadcast_all(Container& values, int from) const {
+    auto size = static_cast<std::int64_t>(values.size());
+    broadcast(std::span(&size, 1), from);
+    values.resize(static_cast<std::size_t>(size));
+    broadcast(std::span(values), from);
+  }
+  /// What each process has, by rank, together.
+  template <class Container>
+  std::vector<Container> gathered(const Container& mine) const {
+    std::vector<Container> all(size_);
+    for (int from = 0; from < size_; ++from) {
+      if (from == rank_) all[from] = mine;
+      broadcast_all(all[from], from);
+    }
+    return all;
+  }
+
+  /// A text to the first process, which asks for it with text_from.
+  void send_to_first(const std::string& text) const;
+  std::string text_from(int rank) const;
+
+  /// Called by a process that goes no further: waits a second for all others to call it as well. True where they did:
+  /// what is wrong is wrong everywhere, and the first process says it.
+  bool all_fail() const;
+  /// Ends all processes with this exit status, whatever they are doing.
+  [[noreturn]] void end_all(int status) const;
+
+ private:
+  friend class NeighbourMessages;
+  struct State;
+  void broadcast_bytes(void* data, std::int64_t bytes, int from) const;
+
+  std::unique_ptr<State> state_;
+  int rank_ = 0, size_ = 1;
+  bool takes_threads_ = false;
+};
+
+/// As many numbers as these to a process, from a place on in what is sent, and as many from it to the same place in
+/// what is received.
+struct Message {
+  int rank;
+  std::int64_t first, count;
+};
+
+/// Messages between neighbours that are sent again and again, always from and to the same memory.
+class NeighbourMessages {
+ public:
+  template <class T>
+  NeighbourMessages(const Communicator& communicator, std::span<const Message> messages, const T* sent, T* received)
+      : NeighbourMessages(communicator, messages, sent, received, sizeof(T)) {}
+  ~NeighbourMessages();
+  NeighbourMessages(const NeighbourMessages&) = delete;
+  NeighbourMessages& operator=(const NeighbourMessages&) = delete;
+
+  /// Sends what is there now, and returns at once.
+  void start();
+  /// Waits until all has arrived, and what is sent may change again.
+  void finish();
+
+ private:
+  NeighbourMessages(const Communicator& communicator, std::span<const Message> messages, const void* sent,
+                    void* received, std::size_t size_of_number);
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace femcg::operators

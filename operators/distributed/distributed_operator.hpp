@@ -1,0 +1,75 @@
+#pragma once
+
+// A product over several processes, after Kreutzer et al. 2012, section III-A, of which the modes have their names.
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "operators/distributed/companion_thread.hpp"
+#include "operators/distributed/distributed_vectors.hpp"
+#include "operators/distributed/exchange_mode.hpp"
+#include "operators/distributed/index_map.hpp"
+#include "operators/distributed/interface_sum.hpp"
+#include "operators/operator.hpp"
+
+namespace femcg::operators {
+
+/// What a process did in products.
+struct ExchangeRecord {
+  std::int64_t products = 0, messages = 0, sent_bytes = 0;
+  double multiplying = 0, waiting = 0;  ///< seconds: with its own cells; for the others
+};
+
+/// y = A x, A being the sum of what the cells of all processes contribute. Each process has two operators of the
+/// catalogue, of any kind, made from its own cells as from a small problem of their own: of those at the interface to
+/// others, whose part of y is sent, and of the interior ones. x and y are as IndexMap says. Every mode computes the
+/// same sums in the same order: the results have the same bits.
+template <std::floating_point T>
+class DistributedOperator final : public Operator<T>, public WithVectorOperations<T> {
+ public:
+  /// The operators of the share's two parts, null where a part has no unknown. Communicator and share must outlive it.
+  /// `stop`: see DistributedVectors. Together. Throws std::invalid_argument where `mode` is task and the library of
+  /// messages takes no threads.
+  DistributedOperator(const Communicator& communicator, const FormShare& share, std::unique_ptr<Operator<T>> interior,
+                      std::unique_ptr<Operator<T>> interface, ExchangeMode mode, std::function<bool()> stop = {});
+  ~DistributedOperator() override;
+
+  const DistributedVectors<T>& vector_operations() const override { return vectors_; }
+  void diagonal(Vector<T>& d) const override;
+  /// Of this process.
+  Footprint footprint() const override;
+  std::map<std::string, std::string> chosen() const override;
+  /// The mode that is used, or was found.
+  ExchangeMode mode() const { return mode_; }
+  const ExchangeRecord& record() const { return record_; }
+
+ private:
+  struct Part;
+  class Trial;
+
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override;
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override;
+  void multiply_interleaved(const T* x, T* y, int count, int stride, double* energies) const;
+  void exchange(InterfaceSum<T>& sum, ExchangeMode mode, const std::function<void()>& meanwhile) const;
+  InterfaceSum<T>& interface_sum(int stride) const;
+
+  const Communicator& communicator_;
+  const FormShare& share_;
+  std::unique_ptr<Part> interior_, interface_;
+  DistributedVectors<T> vectors_;
+  mutable ExchangeMode mode_;
+  mutable std::unique_ptr<Trial> trial_;  ///< while the mode is sought
+  mutable std::unique_ptr<CompanionThread> companion_;
+  mutable std::map<int, std::unique_ptr<InterfaceSum<T>>> sums_;  ///< by stride
+  mutable Vector<T> at_interface_;  ///< what interface cells contribute, while they are not the only ones
+  mutable ExchangeRecord record_;
+};
+
+extern template class DistributedOperator<double>;
+extern template class DistributedOperator<float>;
+
+}  // namespace femcg::operators

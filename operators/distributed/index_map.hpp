@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mesh/function_space.hpp"
+#include "operators/forms/bilinear_form.hpp"
+
+namespace femcg::operators {
+
+/// The unknowns that a process has a number for: those of its cells. Each is owned by the lowest of the processes that
+/// have it; those that another process owns, its ghosts, are numbered last (as in DOLFINx's IndexMap).
+///
+/// In vectors that go with it all copies of an unknown have the same value: passes over vectors compute the ghosts as
+/// their owners do, so that nothing need be sent for them, and a product adds up what the cells of all processes
+/// contribute (InterfaceSum), which is the one exchange that it takes.
+struct IndexMap {
+  /// Another process, and the unknowns that both have, in the order of `unknowns`, which is the same for both.
+  struct Neighbour {
+    int rank;
+    std::vector<std::int32_t> shared;
+  };
+
+  std::int32_t size() const { return static_cast<std::int32_t>(unknowns.size()); }
+  std::int32_t ghosts() const { return size() - owned; }
+
+  std::int32_t owned = 0;              ///< of the numbers from 0 on
+  std::int32_t first_shared = 0;       ///< from here on other processes have them as well
+  std::vector<std::int32_t> unknowns;  ///< their numbers in the whole system
+  std::vector<int> owners;             ///< of the ghosts
+  std::vector<Neighbour> neighbours;   ///< by ascending rank
+};
+
+/// Some cells of a form as a form of its own, on unknowns of its own.
+struct FormPart {
+  std::vector<std::int32_t> cells;  ///< their numbers in the whole mesh, ascending
+  std::unique_ptr<mesh::Mesh> mesh;
+  std::unique_ptr<mesh::FunctionSpace> space;
+  BilinearForm form;
+
+  bool empty() const { return form.unknowns == 0; }
+};
+
+/// What one process has of a form: the unknowns, and its cells in two parts. Interface cells are those with an unknown
+/// that another process has, too. What is worked on first comes last: the unknowns of interior cells are the first of
+/// the map, those of interface cells the last, and some are of both.
+struct FormShare {
+  IndexMap map;
+  FormPart interior;   ///< its unknowns are 0 <= i < interior.form.unknowns of the map
+  FormPart interface;  ///< its unknown i is first_interface + i
+  std::int32_t first_interface = 0;
+
+  std::int64_t cells() const { return std::ssize(interior.cells) + std::ssize(interface.cells); }
+};
+
+/// The share of a process in a form, whose cell c is of process process_of[c]. Diffusion and transfer are asked from
+/// the whole form, which must outlive the share.
+FormShare share_of(const BilinearForm& whole, std::span<const std::int32_t> process_of, int rank);
+
+}  // namespace femcg::operators
