@@ -17,6 +17,7 @@
 #include "solver/coefficients/field.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/solution_file.hpp"
+#include "solver/fields/solution_pieces.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
@@ -271,6 +272,8 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
     files.add("solution.vtu", [&](std::ostream& stream) { solution.write(stream); });
   else
     files.leave_out("solution.vtu");
+  files.leave_out(pieces_file);
+  leave_out_pieces(resolved.output.directory, {}, files);
   if (resolved.output.boundary)
     files.add("boundary.vtu", [&](std::ostream& stream) { BoundaryFile(resolved, problem).write(stream, solutions); });
   else

@@ -3,6 +3,7 @@
 
 #include "mesh/gmsh/gmsh_reader.hpp"
 #include "operators/backend/device.hpp"
+#include "operators/distributed/communicator.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
 #include "tools/commands.hpp"
 
@@ -33,6 +34,7 @@ std::string info(bool measure) {
   text += line("compiler", FEMCG_COMPILER ", " FEMCG_BUILD_TYPE);
   text += line("architecture", FEMCG_ARCHITECTURE);
   text += line("Gmsh", mesh::gmsh_available() ? mesh::gmsh_version() : "no (meshes: box only)");
+  text += line("MPI", operators::Communicator::available() ? "yes" : "no (one process)");
   text += line("CUDA", operators::built_with_cuda() ? "yes" : "no");
   text += line("threads", fmt::format("{} of {}", omp_get_max_threads(), omp_get_num_procs()));
   text += line("cpu copies", bandwidth_text(operators::Device::host, measure));

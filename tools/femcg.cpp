@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "operators/backend/memory.hpp"
+#include "operators/distributed/communicator.hpp"
 #include "solver/case/case.hpp"
 #include "solver/case/case_schema.hpp"
 #include "solver/compare.hpp"
@@ -25,6 +26,7 @@
 #include "solver/predict.hpp"
 #include "solver/report/stored_report.hpp"
 #include "solver/run.hpp"
+#include "solver/run_distributed.hpp"
 #include "solver/tuning/kept_tuning.hpp"
 #include "tools/command_reference.hpp"
 #include "tools/commands.hpp"
@@ -34,6 +36,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using femcg::operators::Communicator;
 using femcg::solver::ExitStatus;
 using femcg::solver::InputError;
 using femcg::solver::Override;
@@ -244,9 +247,12 @@ void require_case(const CommandLine& line, std::string_view command) {
     throw InputError(fmt::format("a case file is missing, such as femcg {} CASE.yaml", command));
 }
 
-ExitStatus run_or_check(bool solve, const CommandLine& line) {
+/// `processes` is null where this one is alone.
+ExitStatus run_or_check(bool solve, const CommandLine& line, const Communicator* processes) {
   require_case(line, solve ? "run" : "check");
   const femcg::solver::Case resolved = femcg::solver::read_case(line.case_file, case_overrides(line, false));
+  if (solve && processes != nullptr)
+    return femcg::solver::run_distributed(resolved, console_of(line), stop_requested, *processes);
   if (solve) return femcg::solver::run(resolved, console_of(line), stop_requested);
   const std::string memory = femcg::solver::check(resolved, console_of(line));
   if (!line.quiet) print(femcg::solver::to_yaml(resolved) + memory);
@@ -375,7 +381,16 @@ ExitStatus report(const CommandLine& line) {
   return ExitStatus::done;
 }
 
-ExitStatus execute(int argc, char** argv) {
+/// Several processes are for run; they join here, where nothing starts the program anew any more.
+void join_processes(bool running, std::optional<Communicator>& processes) {
+  if (Communicator::started() == 1) return;
+  if (Communicator::available()) processes.emplace();
+  if (!Communicator::available() || !running)
+    throw InputError(fmt::format("{} processes were started together, and {}: start one", Communicator::started(),
+                                 running ? "this femcg was built without MPI" : "only femcg run takes several"));
+}
+
+ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes) {
   CommandLine line;
   CLI::App app(
       "Conjugate gradients for finite elements, with a pluggable operator.\n\n"
@@ -434,6 +449,7 @@ ExitStatus execute(int argc, char** argv) {
   check_leftovers(app);
   femcg::tools::choose_threads(line.threads);
   if (run || compare_case || matrix || predict_times) femcg::tools::spin_briefly(argv);
+  join_processes(static_cast<bool>(run), processes);
   if (compare_case) return compare(line);
   if (matrix) return compare_matrix(line);
   if (predict_times) return predict(line);
@@ -445,14 +461,25 @@ ExitStatus execute(int argc, char** argv) {
   if (manual) print(femcg::tools::manual_page(femcg::tools::command_reference(app)));
   if (schema) print(femcg::solver::case_schema());
   if (list) print(femcg::tools::list(line.topic));
-  return run || check ? run_or_check(static_cast<bool>(run), line) : ExitStatus::done;
+  return run || check ? run_or_check(static_cast<bool>(run), line, processes ? &*processes : nullptr)
+                      : ExitStatus::done;
 }
 
-/// One line on standard error.
-void complain(std::string sentence) {
-  std::ranges::replace(sentence, '\n', ' ');
-  std::fputs((sentence + "\n").c_str(), stderr);
-}
+/// What goes to standard error in the end, a line each.
+class Complaints {
+ public:
+  void add(std::string sentence) {
+    std::ranges::replace(sentence, '\n', ' ');
+    lines_.push_back(std::move(sentence));
+  }
+  bool empty() const { return lines_.empty(); }
+  void print(const std::string& before = "") const {
+    for (const std::string& line : lines_) std::fputs((before + line + "\n").c_str(), stderr);
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
 
 /// Whether nobody reads standard output any more (femcg list | head -1), which is the reader's choice and no failure.
 bool reader_left() {
@@ -461,41 +488,56 @@ bool reader_left() {
 }
 
 /// Everything printed has arrived, or the status says so.
-ExitStatus flushed(ExitStatus status) {
+ExitStatus flushed(ExitStatus status, Complaints& complaints) {
   const bool failed = std::fflush(stdout) != 0;
   const int why = failed ? errno : EIO;
   if ((!failed && !std::ferror(stdout)) || status == ExitStatus::machine_failed || reader_left()) return status;
-  complain("femcg: standard output cannot be written: " + std::generic_category().message(why));
+  complaints.add("femcg: standard output cannot be written: " + std::generic_category().message(why));
   return ExitStatus::machine_failed;
 }
 
 constexpr std::string_view less_memory =
     "take a smaller mesh or degree, single precision, or an operator that stores less, such as matrix-free";
 
-/// Runs the program; whatever goes wrong becomes lines on standard error and a status.
-ExitStatus guarded(int argc, char** argv) {
+/// Runs the program; whatever goes wrong becomes complaints and a status.
+ExitStatus guarded(int argc, char** argv, std::optional<Communicator>& processes, Complaints& complaints) {
   try {
-    return execute(argc, argv);
+    return execute(argc, argv, processes);
   } catch (const InputError& error) {
-    for (const std::string& sentence : error.sentences()) complain(sentence);
+    for (const std::string& sentence : error.sentences()) complaints.add(sentence);
     return ExitStatus::wrong_input;
   } catch (const femcg::solver::MachineError& error) {
-    complain(std::string("femcg: ") + error.what());
+    complaints.add(std::string("femcg: ") + error.what());
   } catch (const femcg::operators::OutOfMemory& error) {
     const bool names_one = std::string_view(error.what()).find("matrix-free") != std::string_view::npos;
-    complain(fmt::format("femcg: {}; {}", error.what(),
-                         names_one ? "or take a smaller mesh or degree, or single precision" : less_memory));
+    complaints.add(fmt::format("femcg: {}; {}", error.what(),
+                               names_one ? "or take a smaller mesh or degree, or single precision" : less_memory));
   } catch (const std::bad_alloc&) {
-    complain(fmt::format("femcg: out of memory; {}", less_memory));
+    complaints.add(fmt::format("femcg: out of memory; {}", less_memory));
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe && reader_left()) return ExitStatus::done;
-    complain(std::string("femcg: ") + error.what());
+    complaints.add(std::string("femcg: ") + error.what());
   } catch (const std::exception& error) {
-    complain(std::string("femcg: ") + error.what());
+    complaints.add(std::string("femcg: ") + error.what());
   } catch (...) {
-    complain("femcg: an unknown failure");
+    complaints.add("femcg: an unknown failure");
   }
   return ExitStatus::machine_failed;
+}
+
+/// Of several processes the first one speaks where all complain; one that fails alone speaks for itself, and ends all.
+void say(const Complaints& complaints, ExitStatus status, std::optional<Communicator>& processes) {
+  if (complaints.empty()) return;
+  if (Communicator::started() == 1 || !Communicator::available()) {
+    if (Communicator::started_rank() == 0) complaints.print();
+    return;
+  }
+  if (!processes) processes.emplace();
+  const bool all_fail = processes->all_fail();
+  if (!all_fail) complaints.print(fmt::format("process {}: ", processes->rank()));
+  if (all_fail && processes->is_first()) complaints.print();
+  std::fflush(stderr);
+  if (!all_fail) processes->end_all(static_cast<int>(status));
 }
 
 }  // namespace
@@ -504,5 +546,9 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a write that nobody reads fails, and is answered there
   std::signal(SIGXFSZ, SIG_IGN);  // as is one beyond the size that a file may have
   stop_on_request();
-  return static_cast<int>(flushed(guarded(argc, argv)));
+  std::optional<Communicator> processes;
+  Complaints complaints;
+  const ExitStatus status = flushed(guarded(argc, argv, processes, complaints), complaints);
+  say(complaints, status, processes);
+  return static_cast<int>(status);
 }

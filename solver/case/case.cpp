@@ -302,6 +302,21 @@ void read_ordering(const MapReader& top, Case& to) {
       unknowns == "first-touch" ? UnknownOrder::first_touch : UnknownOrder::reverse_cuthill_mckee;
 }
 
+void read_distribution(const MapReader& top, Case& to) {
+  using enum operators::ExchangeMode;
+  const MapReader distribution(top, "distribution");
+  const std::string partition = distribution.choice("partition");
+  const std::string mode = distribution.choice("mode");
+  if (partition == name(Partition::metis)) to.distribution.partition = Partition::metis;
+  for (const operators::ExchangeMode known : {vector, overlap, task})
+    if (mode == operators::name(known)) to.distribution.mode = known;
+  const auto place_of = [&](const char* key) {
+    return distribution.find(key) ? distribution.find(key)->place() : distribution.place();
+  };
+  to.distribution.partition_place = place_of("partition");
+  to.distribution.mode_place = place_of("mode");
+}
+
 /// One key of compare.sweep. What the key and its values mean is found out where the sweep is expanded.
 void read_sweep_axis(const ValueReader& axis, CompareChoice& to) {
   const auto items = axis.items("a list of values");
@@ -364,6 +379,7 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   read_loads(top, to);
   read_ordering(top, to);
   read_solver(top, to);
+  read_distribution(top, to);
   to.solution = read_solution_label(top);
   to.output = read_output_choice(top, to);
   read_compare(top, to);
@@ -379,6 +395,8 @@ void apply(const std::vector<Override>& overrides, CaseNode& tree, Problems& pro
 }
 
 }  // namespace
+
+std::string_view name(Partition partition) { return partition == Partition::curve ? "curve" : "metis"; }
 
 Case read_case(const std::filesystem::path& file, const std::vector<Override>& overrides) {
   CaseNode tree = read_tree(file);

@@ -14,6 +14,7 @@
 #include "mesh/box.hpp"
 #include "mesh/gmsh/gmsh_reader.hpp"
 #include "operators/backend/device.hpp"
+#include "operators/distributed/exchange_mode.hpp"
 #include "solver/coefficients/problem_data.hpp"
 #include "solver/krylov/cg_choice.hpp"
 
@@ -59,6 +60,16 @@ struct SolverChoice {
   CgLoop loop = CgLoop::automatic;
   Tune tune = Tune::automatic;
   Place precision_place, method_place, loop_place;
+};
+
+enum class Partition { curve, metis };
+std::string_view name(Partition partition);
+
+/// How several processes share a case (mpirun); of no effect with one.
+struct DistributionChoice {
+  Partition partition = Partition::curve;
+  operators::ExchangeMode mode = operators::ExchangeMode::automatic;
+  Place partition_place, mode_place;
 };
 
 /// What the solution is called where people read it.
@@ -112,6 +123,7 @@ struct Case {
   int degree = 1;
   ProblemData problem;
   SolverChoice solver;
+  DistributionChoice distribution;
   OutputChoice output;
   CompareChoice compare;
 };

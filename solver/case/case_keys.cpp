@@ -344,6 +344,28 @@ KeyDescription solver_keys() {
   };
 }
 
+KeyDescription distribution() {
+  return {
+      .name = "distribution",
+      .kind = map,
+      .meaning = "How several processes (mpirun -n 4 femcg run ...) share the case; of no effect with one",
+      .inside =
+          {
+              {.name = "partition",
+               .kind = word,
+               .meaning = "Of the cells: pieces of a Hilbert curve through them, or by METIS, with less surface",
+               .default_value = "curve",
+               .words = {"curve", "metis"}},
+              {.name = "mode",
+               .kind = word,
+               .meaning = "Values at interfaces travel after the product, meanwhile, or by a thread of their own "
+                          "(Kreutzer et al. 2012); auto: as the first products tell",
+               .default_value = "auto",
+               .words = {"auto", "vector", "overlap", "task"}},
+          },
+  };
+}
+
 KeyDescription output() {
   const KeyDescription file_field{
       "", text, "u, also by its own name, or a vector field of the cells", {}, {}, any_number, field_names()};
@@ -484,6 +506,7 @@ const KeyDescription& case_keys() {
                .unit = of_solution},
               ordering(),
               solver_keys(),
+              distribution(),
               output(),
               compare(),
           },

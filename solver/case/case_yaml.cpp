@@ -158,6 +158,13 @@ void emit_ordering(YAML::Emitter& out, const Case& from) {
   out << Key << "unknowns" << Value << (first_touch ? "first-touch" : "reverse-cuthill-mckee") << EndMap;
 }
 
+void emit(YAML::Emitter& out, const DistributionChoice& distribution) {
+  out << Key << "distribution" << Value << BeginMap;
+  out << Key << "partition" << Value << std::string(name(distribution.partition));
+  out << Key << "mode" << Value << std::string(operators::name(distribution.mode));
+  out << EndMap;
+}
+
 void emit(YAML::Emitter& out, const SolverChoice& solver) {
   out << Key << "solver" << Value << BeginMap << Key << "operator" << Value;
   emit(out, solver.op);
@@ -248,6 +255,7 @@ std::string to_yaml(const Case& resolved) {
   }
   emit_ordering(out, resolved);
   emit(out, resolved.solver);
+  emit(out, resolved.distribution);
   emit(out, resolved.output, box ? mesh::dimension(box->shape) : 3);
   emit(out, resolved.compare);
   out << EndMap;

@@ -220,6 +220,7 @@ ordered_json to_json(const Record& r) {
   }
   if (r.tuning) json["tuning"] = to_json(*r.tuning);
   if (r.errors) json["error"] = {{"l2", r.errors->l2}, {"h1", r.errors->h1}};
+  if (r.distribution) add_json(*r.distribution, json);
   json["memory"] = {{"estimated_host_bytes", r.memory.host_bytes}, {"estimated_device_bytes", r.memory.device_bytes}};
   json["peak_memory_bytes"] = r.peak_memory_bytes;
   json["remarks"] = r.remarks;

@@ -12,6 +12,7 @@
 #include "solver/messages/step_times.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/memory_estimate.hpp"
+#include "solver/records/distribution_record.hpp"
 #include "solver/records/samples.hpp"
 #include "solver/records/tuning_record.hpp"
 
@@ -76,6 +77,7 @@ struct Record {
   std::optional<Quantities> quantities;
   std::optional<Errors> errors;
   std::vector<std::string> remarks;
+  std::optional<DistributionRecord> distribution;  ///< where several processes ran
   MemoryEstimate memory;  ///< as it was estimated before anything large was allocated
   std::int64_t peak_memory_bytes = 0;
 

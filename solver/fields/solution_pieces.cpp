@@ -1,0 +1,97 @@
+#include "solver/fields/solution_pieces.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <system_error>
+
+#include "mesh/partition.hpp"
+#include "mesh/vtu.hpp"
+#include "mesh/vtu_grid.hpp"
+#include "solver/case/case_output.hpp"
+#include "solver/coefficients/field.hpp"
+#include "solver/fields/boundary_file.hpp"
+#include "solver/problem/load.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+constexpr std::string_view piece_start = "solution_", piece_end = ".vtu";
+
+/// The rank of a piece's file; none of another.
+std::optional<int> rank_of_piece(const std::string& name) {
+  if (!name.starts_with(piece_start) || !name.ends_with(piece_end)) return std::nullopt;
+  int rank = 0;
+  const char* end = name.data() + name.size() - piece_end.size();
+  const auto [last, error] = std::from_chars(name.data() + piece_start.size(), end, rank);
+  return error == std::errc() && last == end && name == piece_name(rank) ? std::optional(rank) : std::nullopt;
+}
+
+/// The name of u of a load.
+std::string solution_name(const Case& resolved, std::size_t load) {
+  const std::vector<LoadData>& loads = resolved.problem.loads;
+  return name_in_file(OutputField::u, false, resolved.solution, loads.empty() ? "" : loads[load].name);
+}
+
+}  // namespace
+
+std::string piece_name(int rank) { return fmt::format("{}{}{}", piece_start, rank, piece_end); }
+
+std::string piece_text(const Case& resolved, const Problem& problem, const std::vector<std::int32_t>& cells, int rank,
+                       const std::vector<std::vector<double>>& solutions) {
+  const mesh::FunctionSpace& whole = *problem.form().space;
+  const mesh::Mesh mesh = mesh::mesh_of_cells(whole.mesh(), cells);
+  const mesh::FunctionSpace space(mesh, whole.degree());
+  std::vector<std::vector<double>> values;
+  for (const std::vector<double>& solution : solutions) {
+    std::vector<double>& of_piece = values.emplace_back(space.dof_count());
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+      for (int a = 0; a < space.dofs_per_cell(); ++a)
+        of_piece[space.dofs(cell)[a]] = solution[whole.dofs(cells[cell])[a]];
+  }
+  std::vector<mesh::PointField> fields;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    fields.push_back({solution_name(resolved, i), values[i], resolved.solution.unit});
+  std::vector<double> exact, error;
+  if (resolved.problem.exact) {
+    exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
+    for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(values.front()[i] - exact[i]);
+    fields.push_back({"exact", exact, resolved.solution.unit});
+    fields.push_back({"error", error, resolved.solution.unit});
+  }
+  const std::vector<std::int32_t> process(cells.size(), rank);
+  const std::vector<mesh::CellField> of_cells{{"region", mesh.cell_regions}, {"process", process}};
+  const std::vector<mesh::TextField> texts =
+      resolved.output.boundary ? names_of_parts(whole.mesh()) : std::vector<mesh::TextField>();
+  std::ostringstream stream;
+  mesh::write_vtu(stream, space, fields, of_cells, texts);
+  return std::move(stream).str();
+}
+
+std::string pieces_text(const Case& resolved, const std::vector<int>& ranks, std::size_t solutions) {
+  std::vector<mesh::PieceArray> of_points;
+  for (std::size_t i = 0; i < solutions; ++i)
+    of_points.push_back({"Float64", solution_name(resolved, i), 1, resolved.solution.unit});
+  if (resolved.problem.exact)
+    for (const char* name : {"exact", "error"}) of_points.push_back({"Float64", name, 1, resolved.solution.unit});
+  const std::vector<mesh::PieceArray> of_cells{{"Int32", "region"}, {"Int32", "process"}};
+  std::vector<std::string> pieces;
+  for (const int rank : ranks) pieces.push_back(piece_name(rank));
+  std::ostringstream stream;
+  mesh::write_pieces(stream, of_points, of_cells, pieces);
+  return std::move(stream).str();
+}
+
+void leave_out_pieces(const std::filesystem::path& directory, const std::vector<int>& written, mesh::FileGroup& files) {
+  std::error_code unreadable;  // a folder that cannot be listed has nothing that could be removed
+  for (const auto& entry : std::filesystem::directory_iterator(directory, unreadable)) {
+    const std::string name = entry.path().filename().string();
+    const std::optional<int> rank = rank_of_piece(name);
+    if (rank && std::ranges::find(written, *rank) == written.end()) files.leave_out(name);
+  }
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,252 @@
+// What test_distributed starts on several processes: every operator of the host, on every cell shape, in every mode and
+// both precisions, against the whole assembled matrix, which each process multiplies with alone in long double.
+//
+//     mpirun -n 3 distributed_products
+//
+// Each process prints what is wrong, and ends with status 1 where anything is.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mesh/partition.hpp"
+#include "operators/catalogue.hpp"
+#include "operators/distributed/distributed_operator.hpp"
+#include "operators/distributed/distributed_reference.hpp"
+#include "operators/sparse/csr_matrix.hpp"
+#include "solver/krylov/cg.hpp"
+#include "tests/forms.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+using femcg::tests::make_form;
+using femcg::tests::SmallForm;
+using mesh::CellShape;
+
+namespace {
+
+int failures = 0;
+
+void require(bool holds, const Communicator& communicator, const std::string& what) {
+  if (holds) return;
+  ++failures;
+  fmt::print("process {} of {}: {}\n", communicator.rank(), communicator.size(), what);
+}
+
+/// A form, its matrix, and y = A x of an x.
+struct Whole {
+  explicit Whole(SmallForm form) : small(std::move(form)) {
+    const CsrMatrix<double> a = assemble<double>(small.form, assemble_element_matrices(small.form));
+    diagonal.assign(a.rows, 0);
+    for (std::int32_t i = 0; i < a.rows; ++i) x.push_back(static_cast<float>(std::sin(1.0 + 3 * i)));
+    for (std::int32_t i = 0; i < a.rows; ++i) {
+      long double sum = 0, size = 0;
+      for (std::int64_t k = a.row_offsets[i]; k < a.row_offsets[i + 1]; ++k) {
+        sum += static_cast<long double>(a.values[k]) * x[a.columns[k]];
+        size += std::abs(a.values[k] * x[a.columns[k]]);
+        if (a.columns[k] == i) diagonal[i] = a.values[k];
+      }
+      y.push_back(static_cast<double>(sum));
+      largest = std::max(largest, static_cast<double>(size));
+      energy += static_cast<double>(sum) * x[i];
+      energy_size += static_cast<double>(size) * std::abs(x[i]);
+    }
+  }
+  SmallForm small;
+  std::vector<double> x, y, diagonal;
+  double energy = 0, energy_size = 0, largest = 0;
+};
+
+template <class T>
+std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const FormPart& part) {
+  if (part.empty()) return nullptr;
+  const ElementMatrices element_matrices = assemble_element_matrices(part.form);
+  Ingredients<T> from;
+  from.form = &part.form;
+  from.element_matrices = &element_matrices;
+  from.matrix = std::make_shared<CsrMatrix<T>>(assemble<T>(part.form, element_matrices));
+  return row.make<T>(from, {});
+}
+
+/// Whether all copies of each unknown have the same bits on all processes.
+template <class T>
+bool copies_agree(const Communicator& communicator, const IndexMap& map, const Vector<T>& y, std::int32_t unknowns) {
+  std::vector<T> of_owners(unknowns, T(0));
+  const auto numbers = communicator.gathered(std::vector(map.unknowns.begin(), map.unknowns.begin() + map.owned));
+  const auto values = communicator.gathered(std::vector<T>(y.data(), y.data() + map.owned));
+  for (std::size_t rank = 0; rank < numbers.size(); ++rank)
+    for (std::size_t i = 0; i < numbers[rank].size(); ++i) of_owners[numbers[rank][i]] = values[rank][i];
+  bool agree = true;
+  for (std::int32_t i = 0; i < map.size(); ++i)
+    agree = agree && std::memcmp(&y[i], &of_owners[map.unknowns[i]], sizeof(T)) == 0;
+  return agree;
+}
+
+/// The bits of y of a mode, which those of the others must be.
+template <class T>
+std::vector<T> check_product(const Communicator& communicator, const OperatorDescription& row, const Whole& whole,
+                             const FormShare& share, ExchangeMode mode, const std::string& of) {
+  const IndexMap& map = share.map;
+  const DistributedOperator<T> a(communicator, share, make<T>(row, share.interior), make<T>(row, share.interface),
+                                 mode);
+  const std::string what = fmt::format("{} {} {} {}", of, row.name, sizeof(T) == 4 ? "single" : "double", name(mode));
+  // Sums of a few hundred terms, at most: K_e, the matrix and its parts each round once a term.
+  const double bound = 500 * std::numeric_limits<T>::epsilon();
+  Vector<T> x(map.size()), y(map.size()), d(map.size());
+  for (std::int32_t i = 0; i < map.size(); ++i) x[i] = static_cast<T>(whole.x[map.unknowns[i]]);
+  Scalar energy;
+  a.apply(x, y, &energy);
+  a.diagonal(d);
+  bool right = true, right_diagonal = true;
+  for (std::int32_t i = 0; i < map.size(); ++i) {
+    const std::int32_t unknown = map.unknowns[i];
+    right = right && std::abs(y[i] - whole.y[unknown]) <= bound * whole.largest;
+    right_diagonal = right_diagonal && std::abs(d[i] - whole.diagonal[unknown]) <= bound * whole.diagonal[unknown];
+  }
+  require(right, communicator, what + ": y is wrong");
+  require(right_diagonal, communicator, what + ": the diagonal is wrong");
+  require(std::abs(energy.value() - whole.energy) <= bound * whole.energy_size, communicator,
+          what + fmt::format(": x'Ax is {}, not {}", energy.value(), whole.energy));
+  require(copies_agree(communicator, map, y, whole.small.form.unknowns), communicator, what + ": copies differ");
+  constexpr int count = 3;
+  Columns<T> many(map.size(), count), products(map.size(), count);
+  for (std::int32_t i = 0; i < map.size(); ++i)
+    for (int c = 0; c < many.stride(); ++c)
+      many.data()[i * many.stride() + c] = static_cast<T>(c < count ? (c + 1) * x[i] : 0);
+  a.apply(many, products);
+  right = true;
+  for (std::int32_t i = 0; i < map.size(); ++i)
+    for (int c = 0; c < count; ++c)
+      right = right && std::abs(products.data()[i * many.stride() + c] - (c + 1) * whole.y[map.unknowns[i]]) <=
+                           bound * (c + 1) * whole.largest;
+  require(right, communicator, what + ": columns are wrong");
+  return {y.data(), y.data() + y.size()};
+}
+
+template <class T>
+void check_operator(const Communicator& communicator, const OperatorDescription& row, const Whole& whole,
+                    const FormShare& share, const std::string& of) {
+  std::vector<std::vector<T>> found;
+  for (const ExchangeMode mode : {ExchangeMode::vector, ExchangeMode::overlap, ExchangeMode::task})
+    found.push_back(check_product<T>(communicator, row, whole, share, mode, of));
+  // Atomic sums have no order, but where a thread is alone.
+  if (row.name == "lma-atomic") return;
+  const std::size_t bytes = found[0].size() * sizeof(T);
+  for (std::size_t mode = 1; mode < found.size(); ++mode)
+    require(bytes == 0 || std::memcmp(found[0].data(), found[mode].data(), bytes) == 0, communicator,
+            fmt::format("{} {}: modes differ", of, row.name));
+}
+
+/// CG comes to the solution of the whole, with both recurrences, and copies agree in the end.
+void check_cg(const Communicator& communicator, const Whole& whole, const FormShare& share, const std::string& of) {
+  const IndexMap& map = share.map;
+  const OperatorDescription& row = *find_operator("csr");
+  const DistributedOperator<double> a(communicator, share, make<double>(row, share.interior),
+                                      make<double>(row, share.interface), ExchangeMode::automatic);
+  for (const solver::CgMethod method : {solver::CgMethod::classic, solver::CgMethod::single_reduction})
+    for (const char* preconditioner_name : {"jacobi", "chebyshev"}) {
+      const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a);
+      if (method == solver::CgMethod::single_reduction && !preconditioner->is_fused()) continue;
+      Vector<double> b(map.size());
+      for (std::int32_t i = 0; i < map.size(); ++i) b[i] = whole.y[map.unknowns[i]];
+      solver::CgOptions<double> options;
+      options.tolerance = 1e-12;
+      options.method = method;
+      options.preconditioner = preconditioner.get();
+      std::vector<double> x;
+      const solver::CgResult result = solver::conjugate_gradients<double>(a, b, x, options);
+      const std::string what = fmt::format("{} CG {} {}", of, solver::name(method), preconditioner_name);
+      require(result.reason == solver::StopReason::converged, communicator, what + " does not converge");
+      bool right = true;
+      for (std::int32_t i = 0; i < map.size(); ++i) right = right && std::abs(x[i] - whole.x[map.unknowns[i]]) < 1e-8;
+      require(right, communicator, what + ": x is wrong");
+      Vector<double> copy(map.size());
+      std::copy(x.begin(), x.end(), copy.data());
+      require(copies_agree(communicator, map, copy, whole.small.form.unknowns), communicator, what + ": copies differ");
+    }
+}
+
+void check_reference(const Communicator& communicator, const Whole& whole, const FormShare& share,
+                     const std::string& of) {
+  std::vector<double> x;
+  for (const std::int32_t unknown : share.map.unknowns) x.push_back(whole.x[unknown]);
+  const std::vector<double> y = DistributedReference(communicator, share).apply(x);
+  bool right = true;
+  for (std::size_t i = 0; i < y.size(); ++i)
+    right = right && std::abs(y[i] - whole.y[share.map.unknowns[i]]) <= 1e-13 * whole.largest;
+  require(right, communicator, of + ": the reference is wrong");
+}
+
+/// Every unknown is owned once, by a process whose cell it is on, and neighbours agree on what they share.
+void check_map(const Communicator& communicator, const Whole& whole, const IndexMap& map, const std::string& of) {
+  std::vector<int> owners(whole.small.form.unknowns, 0);
+  for (const auto& owned : communicator.gathered(std::vector(map.unknowns.begin(), map.unknowns.begin() + map.owned)))
+    for (const std::int32_t unknown : owned) ++owners[unknown];
+  require(std::ranges::all_of(owners, [](int count) { return count == 1; }), communicator, of + ": owners are wrong");
+  std::vector<std::int32_t> shared_counts(communicator.size(), 0);
+  for (const IndexMap::Neighbour& neighbour : map.neighbours)
+    shared_counts[neighbour.rank] = static_cast<std::int32_t>(neighbour.shared.size());
+  const auto all = communicator.gathered(shared_counts);
+  bool agree = true;
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    agree = agree && all[rank][communicator.rank()] == shared_counts[rank];
+  require(agree, communicator, of + ": neighbours disagree");
+}
+
+FormShare share_along_curve(const Communicator& communicator, const Whole& whole) {
+  return share_of(whole.small.form, mesh::partition_along_curve(*whole.small.mesh, communicator.size()),
+                  communicator.rank());
+}
+
+void check_everything_of(const Communicator& communicator, const Whole& whole, const FormShare& share,
+                         const std::string& of, bool all_operators) {
+  check_map(communicator, whole, share.map, of);
+  check_reference(communicator, whole, share, of);
+  check_cg(communicator, whole, share, of);
+  for (const OperatorDescription& row : catalogue()) {
+    if (!row.host() || (!all_operators && row.name != "csr" && row.name != "pjds" && row.name != "matrix-free"))
+      continue;
+    check_operator<double>(communicator, row, whole, share, of);
+    if (all_operators) check_operator<float>(communicator, row, whole, share, of);
+  }
+}
+
+}  // namespace
+
+int main() {
+  const Communicator communicator;
+  for (const CellShape shape : mesh::all_cell_shapes) {
+    const int n = mesh::dimension(shape) == 2 ? 6 : 3;
+    for (const int degree : {1, 3}) {
+      const Whole whole(make_form(shape, degree, {n, n - 1, n}));
+      check_everything_of(communicator, whole, share_along_curve(communicator, whole),
+                          fmt::format("{} of degree {}", mesh::name(shape), degree), true);
+    }
+  }
+  {  // fewer cells than processes, and one cell each, so that all is interface
+    const Whole two(make_form(CellShape::quadrilateral, 2, {2, 1, 1}));
+    check_everything_of(communicator, two, share_along_curve(communicator, two), "two cells", false);
+  }
+  {  // a process without cells in between, and the last one without
+    const Whole whole(make_form(CellShape::quadrilateral, 2, {5, 4, 1}));
+    std::vector<std::int32_t> process_of(whole.small.form.cells(), 0);
+    for (std::size_t cell = 10; cell < process_of.size(); ++cell) process_of[cell] = communicator.size() > 2 ? 2 : 0;
+    check_everything_of(communicator, whole, share_of(whole.small.form, process_of, communicator.rank()),
+                        "empty processes", false);
+  }
+  {  // cells dealt out like cards: every process touches every other, most unknowns have many copies
+    const Whole whole(make_form(CellShape::triangle, 2, {4, 4, 1}));
+    std::vector<std::int32_t> process_of(whole.small.form.cells());
+    for (std::size_t cell = 0; cell < process_of.size(); ++cell)
+      process_of[cell] = static_cast<std::int32_t>(cell) % communicator.size();
+    check_everything_of(communicator, whole, share_of(whole.small.form, process_of, communicator.rank()), "dealt cells",
+                        false);
+  }
+  communicator.sum(0.0);
+  return failures > 0 ? 1 : 0;
+}

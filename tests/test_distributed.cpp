@@ -1,0 +1,211 @@
+// Several processes, as mpirun starts them: products and CG in distributed_products.cpp; here whole runs of the program
+// against runs of one process, and what happens when a process fails.
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/program.hpp"
+
+namespace tests = femcg::tests;
+using femcg::tests::contains;
+using femcg::tests::lines;
+using femcg::tests::Result;
+using femcg::tests::shell;
+
+namespace {
+
+bool without_mpi() { return *FEMCG_MPIRUN == '\0'; }
+/// For cases that take several processes: skipped where the build has no MPI.
+doctest::skip needs_mpi() { return doctest::skip(without_mpi()); }
+
+/// Shell that makes `$mpirun N` start N processes on a machine of few cores, whoever the user is.
+const std::string prepare = fmt::format(
+    "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1\n"
+    "export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1\n"
+    "mpirun='{} -n'\n",
+    FEMCG_MPIRUN);
+
+const std::string square =
+    "mesh: {box: {cells: [7, 6], cell: quadrilateral, distort: 0.2}}\n"
+    "degree: 2\n"
+    "equation: {diffusion: \"1 + x\", source: \"sin(pi*x)\"}\n"
+    "boundary: {left: {value: \"y\"}, right: {transfer: 2, ambient: 1}}\n"
+    "solver: {operator: csr, tolerance: 1e-10}\n"
+    "exact: \"x*y\"\n"
+    "output: {probes: {middle: [0.5, 0.5]}, boundary: true}\n";
+
+/// What a run printed into result.json, between marks.
+nlohmann::json record_of(const Result& result, const std::string& name) {
+  const std::string begin = "<" + name + ">", end = "</" + name + ">";
+  const std::size_t from = result.out.find(begin), to = result.out.find(end);
+  REQUIRE(from != std::string::npos);
+  return nlohmann::json::parse(result.out.substr(from + begin.size(), to - from - begin.size()));
+}
+std::string show(const std::string& name) {
+  return fmt::format("echo '<{0}>'; cat {0}/result.json; echo '</{0}>'\n", name);
+}
+
+double number(const nlohmann::json& record, const std::string& path) {
+  return record.at(nlohmann::json::json_pointer(path)).get<double>();
+}
+
+}  // namespace
+
+TEST_CASE("products, diagonals and CG on one to four processes are those of the whole matrix" * needs_mpi()) {
+  for (const int processes : {1, 2, 3, 4}) {
+    CAPTURE(processes);
+    const Result result = shell(prepare + fmt::format("$mpirun {} {}", processes, FEMCG_DISTRIBUTED_PRODUCTS));
+    INFO(result.out.substr(0, 2000), result.err.substr(0, 2000));
+    CHECK(result.status == 0);
+    CHECK(result.out.empty());
+  }
+}
+
+TEST_CASE("several processes come to the result of one, the same to the bit from run to run" * needs_mpi()) {
+  const std::string run = " $femcg run square.yaml --quiet --output ";
+  const Result result =
+      shell(prepare + tests::file("square.yaml", square) + "$femcg run square.yaml --quiet --output one\n" +
+            "$mpirun 3" + run + "three && $mpirun 3" + run + "again && $mpirun 4" + run +
+            "metis --set distribution.partition=metis --set distribution.mode=task\n" +
+            "for i in 0 1 2; do cmp three/solution_$i.vtu again/solution_$i.vtu || exit 9; done\n" +
+            "cut -d, -f1,2 three/residuals.csv > first; cut -d, -f1,2 again/residuals.csv | cmp - first || exit 9\n" +
+            "ls three metis; $mpirun 2" + run + "three --set output.vtu=false; ls three\n" + show("one") +
+            show("again") + show("metis"));
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  const nlohmann::json one = record_of(result, "one");
+  for (const char* name : {"again", "metis"}) {
+    const nlohmann::json several = record_of(result, name);
+    CAPTURE(name);
+    CHECK(std::abs(number(one, "/solve/iterations") - number(several, "/solve/iterations")) <= 1);
+    CHECK(several["solve"]["reason"] == "converged");
+    CHECK(number(several, "/solve/true_relative_residual") <= 1e-10);
+    CHECK(several["problem"] == one["problem"]);
+    for (const char* path : {"/quantities/integral", "/quantities/maximum", "/quantities/probes/middle",
+                             "/quantities/flux/left", "/error/l2", "/error/h1"}) {
+      CAPTURE(path);
+      CHECK(number(several, path) == doctest::Approx(number(one, path)).epsilon(1e-8));
+    }
+    double unknowns = 0, cells = 0;
+    for (const nlohmann::json& process : several["processes"]) {
+      unknowns += number(process, "/unknowns");
+      cells += number(process, "/cells");
+      CHECK(number(process, "/sent_bytes") > 0);
+      CHECK(number(process, "/messages") == number(process, "/products") * number(process, "/neighbours"));
+    }
+    CHECK(unknowns == number(one, "/problem/unknowns"));
+    CHECK(cells == number(one, "/problem/cells"));
+  }
+  CHECK(record_of(result, "again")["processes"].size() == 3);
+  CHECK(record_of(result, "metis")["distribution"]["mode"] == "task");
+  CHECK(record_of(result, "metis")["distribution"]["partition"] == "metis");
+  const std::string listed = result.out.substr(0, result.out.find("<one>"));
+  CHECK(contains(listed, "solution.pvtu\nsolution_0.vtu\nsolution_1.vtu\nsolution_2.vtu\n"));
+  CHECK(contains(listed, "solution_3.vtu"));
+  CHECK(lines(listed) == 2 + 9 + 8 + 4 + 1);  // without pieces a later run leaves none of an earlier one
+}
+
+TEST_CASE("operators by default, loads in turn, single precision, floating parts, more processes than cells" *
+          needs_mpi()) {
+  const std::string loads = "loads: {a: {}, b: {source: 2}}\n";
+  const std::string neumann =
+      "mesh: {box: {cells: [2, 1], cell: triangle}}\nequation: {source: \"x - 0.5\"}\nsolver: {tolerance: 1e-6}\n";
+  const std::string without_exact = square.substr(0, square.find("exact")) + loads;
+  const Result result =
+      shell(prepare + tests::file("loads.yaml", without_exact) + tests::file("neumann.yaml", neumann) +
+            "$mpirun 2 $femcg run loads.yaml --quiet --output loads --operator auto --set "
+            "solver.preconditioner=chebyshev || exit 8\n"
+            "$femcg run loads.yaml --quiet --output loads_of_one --set solver.cg=classic || exit 8\n"
+            "$mpirun 6 $femcg run neumann.yaml --output neumann --set solver.precision=single || exit 8\n" +
+            show("loads") + show("loads_of_one") + show("neumann"));
+  INFO(result.out.substr(0, 3000), result.err);
+  REQUIRE(result.status == 0);
+  const nlohmann::json of_loads = record_of(result, "loads"), of_one = record_of(result, "loads_of_one");
+  for (int load = 0; load < 2; ++load)
+    CHECK(number(of_loads["loads"][load], "/quantities/integral") ==
+          doctest::Approx(number(of_one["loads"][load], "/quantities/integral")).epsilon(1e-8));
+  CHECK(of_loads["operator"]["requested"] == "auto");
+  CHECK(!of_loads["operator"]["why"].get<std::string>().empty());
+  CHECK(record_of(result, "neumann")["processes"][5]["cells"] == 0);
+  CHECK(lines(result.out.substr(0, result.out.find("processes  "))) < 30);  // one process speaks
+}
+
+TEST_CASE("VTK reads the pieces as one grid" * needs_mpi()) {
+  if (std::string(FEMCG_VTK_PYTHON).empty()) FAIL("no Python can import vtk; on Debian: apt install python3-vtk9");
+  const Result result = shell(prepare + tests::file("square.yaml", square) +
+                              "$mpirun 3 $femcg run square.yaml --quiet --output three || exit 8\n"
+                              "$femcg run square.yaml --quiet --output one || exit 8\n" +
+                              FEMCG_VTK_PYTHON + " - <<'end of script'\n" + R"(
+import vtk
+def read(reader, name):
+    reader.SetFileName(name)
+    reader.Update()
+    return reader.GetOutput()
+one = read(vtk.vtkXMLUnstructuredGridReader(), "one/solution.vtu")
+three = read(vtk.vtkXMLPUnstructuredGridReader(), "three/solution.pvtu")
+values = {tuple(round(x, 9) for x in one.GetPoint(i)): one.GetPointData().GetArray("u").GetValue(i) for i in range(one.GetNumberOfPoints())}
+largest = max(abs(values[tuple(round(x, 9) for x in three.GetPoint(i))] - three.GetPointData().GetArray("u").GetValue(i)) for i in range(three.GetNumberOfPoints()))
+print(three.GetNumberOfCells(), one.GetNumberOfCells(), three.GetCellData().GetArray("process").GetRange(), largest < 1e-8)
+end of script
+)");
+  INFO(result.err);
+  CHECK(result.out == "42 42 (0.0, 2.0) True\n");
+}
+
+TEST_CASE("what several processes do not have is refused with a sentence and status 2" * needs_mpi()) {
+  const auto check_refused = [](const std::string& command, const std::string& part) {
+    const Result result = shell(prepare + tests::file("square.yaml", square) + command);
+    INFO(command, result.err);
+    CHECK(result.status == 2);
+    CHECK(result.out.empty());
+    const std::size_t at = result.err.find(part);
+    REQUIRE(at != std::string::npos);
+    CHECK(result.err.find(part, at + 1) == std::string::npos);  // said once
+  };
+  const std::string run = "$mpirun 2 $femcg run square.yaml --output here ";
+  check_refused(run + "--set output.fields=[flux]", "output.fields with more than u is for one process");
+  check_refused(run + "--device cuda", "solver.device: cuda is for one process; use solver.device: cpu");
+  check_refused(run + "--set solver.cg=block", "solver.cg: block is for one process");
+  check_refused(run + "--set degree=9", "degree must be a whole number from 1 to 4");
+  check_refused("$mpirun 2 $femcg compare square.yaml",
+                "2 processes were started together, and only femcg run takes several");
+  check_refused(
+      "$mpirun 1 $femcg run square.yaml --output here : -n 1 $femcg run square.yaml --output here --set degree=3",
+      "process 1 has another case than process 0");
+}
+
+TEST_CASE("a process that fails or is killed ends all" * needs_mpi()) {
+  const std::string large =
+      "--set mesh.box.cells=[300,300] --set solver.tolerance=1e-14 --set solver.max_iterations=1000000";
+  SUBCASE("by a failure of its own: its sentence and its status") {
+    const Result result = shell(prepare + tests::file("square.yaml", square) +
+                                "timeout 30 $mpirun 1 $femcg run square.yaml --quiet --output here " + large +
+                                " : -n 1 bash -c 'cd /; exec '$femcg' run square.yaml --quiet --output here'\n");
+    INFO(result.err);
+    CHECK(result.status == 2);
+    CHECK(contains(result.err, "process 1: "));
+    CHECK(contains(result.err, "square.yaml"));
+  }
+  SUBCASE("killed") {
+    const Result result = shell(prepare + tests::file("square.yaml", square) +
+                                "timeout 30 $mpirun 2 bash -c '[[ $OMPI_COMM_WORLD_RANK != 1 ]] || { sleep 2; kill -9 "
+                                "$$; } & exec '$femcg' run "
+                                "square.yaml --quiet --output here " +
+                                large + "'\n");
+    INFO(result.err);
+    CHECK(result.status == 128 + 9);
+  }
+}
+
+TEST_CASE("a build without MPI says so, once" * doctest::skip(!without_mpi())) {
+  const std::string of_two = "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=";
+  const Result first = shell(tests::file("square.yaml", square) + of_two + "0 $femcg run square.yaml");
+  CHECK(first.status == 2);
+  CHECK(first.err == "2 processes were started together, and this femcg was built without MPI: start one\n");
+  const Result second = shell(tests::file("square.yaml", square) + of_two + "1 $femcg run square.yaml");
+  CHECK(second.status == 2);
+  CHECK(second.err.empty());
+}
