@@ -1,14 +1,15 @@
 #include "solver/run_distributed.hpp"
 
 #include <fmt/format.h>
-
 #include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <sstream>
 
 #include "mesh/atomic_file.hpp"
 #include "mesh/partition.hpp"
@@ -152,10 +153,15 @@ OperatorChoice choose_operator(const Case& resolved, const Problem& problem, con
   return choice;
 }
 
+std::string host_name() {
+  std::string name(256, '\0');
+  gethostname(name.data(), name.size() - 1);
+  return name;
+}
+
 /// Throws operators::OutOfMemory where this process's machine has too little for all processes that are on it.
 void require_memory_of_all(MemoryEstimate need, const std::string& op, const Communicator& communicator) {
-  std::string host(256, '\0');
-  gethostname(host.data(), host.size() - 1);
+  const std::string host = host_name();
   const auto hosts = communicator.gathered(host);
   const auto needs = communicator.gathered(std::vector{need.host_bytes, need.slack_host_bytes});
   need.host_bytes = need.slack_host_bytes = 0;
@@ -167,6 +173,19 @@ void require_memory_of_all(MemoryEstimate need, const std::string& op, const Com
       need.slack_host_bytes += needs[rank][1];
     }
   require_memory(need, fmt::format("operator '{}' of {} processes on one machine", op, here));
+}
+
+/// A remark where the processes of a machine have more threads than it has cores.
+void check_threads(const Communicator& communicator, Record& record) {
+  const auto hosts = communicator.gathered(host_name());
+  const auto threads = communicator.gathered(std::vector{record.machine.threads});
+  std::int64_t all = 0;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank)
+    if (hosts[rank] == host_name()) all += threads[rank].front();
+  if (const std::int64_t cores = sysconf(_SC_NPROCESSORS_ONLN); all > cores)
+    record.remarks.push_back(fmt::format(
+        "the processes on a machine of {} cores have {} threads together: use --threads, or fewer processes", cores,
+        all));
 }
 
 /// The operator of some cells, from their element matrices on; null where they have no unknown.
@@ -469,6 +488,7 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
+  check_threads(communicator, record);
   progress.step("partitioning");
   const FormShare share = timed(record.seconds.space, [&] {
     return operators::share_of(problem.form(), partition(resolved, mesh, communicator), communicator.rank());

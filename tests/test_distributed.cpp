@@ -170,6 +170,7 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
   check_refused(run + "--device cuda", "solver.device: cuda is for one process; use solver.device: cpu");
   check_refused(run + "--set solver.cg=block", "solver.cg: block is for one process");
   check_refused(run + "--set degree=9", "degree must be a whole number from 1 to 4");
+  check_refused("PMI_RANK=0 PMI_SIZE=3 $femcg run square.yaml", "3 processes were started together, of which");
   check_refused("$mpirun 2 $femcg compare square.yaml",
                 "2 processes were started together, and only femcg run takes several");
   check_refused(

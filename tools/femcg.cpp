@@ -381,10 +381,19 @@ ExitStatus report(const CommandLine& line) {
   return ExitStatus::done;
 }
 
+/// Throws InputError where the processes cannot find each other.
+void join(std::optional<Communicator>& processes) {
+  try {
+    processes.emplace();
+  } catch (const std::invalid_argument& error) {
+    throw InputError(error.what());
+  }
+}
+
 /// Several processes are for run; they join here, where nothing starts the program anew any more.
 void join_processes(bool running, std::optional<Communicator>& processes) {
   if (Communicator::started() == 1) return;
-  if (Communicator::available()) processes.emplace();
+  if (Communicator::available()) join(processes);
   if (!Communicator::available() || !running)
     throw InputError(fmt::format("{} processes were started together, and {}: start one", Communicator::started(),
                                  running ? "this femcg was built without MPI" : "only femcg run takes several"));
@@ -528,11 +537,14 @@ ExitStatus guarded(int argc, char** argv, std::optional<Communicator>& processes
 /// Of several processes the first one speaks where all complain; one that fails alone speaks for itself, and ends all.
 void say(const Complaints& complaints, ExitStatus status, std::optional<Communicator>& processes) {
   if (complaints.empty()) return;
-  if (Communicator::started() == 1 || !Communicator::available()) {
+  if (!processes && Communicator::started() > 1 && Communicator::available()) try {
+      join(processes);
+    } catch (const InputError&) {  // each is on its own
+    }
+  if (!processes) {
     if (Communicator::started_rank() == 0) complaints.print();
     return;
   }
-  if (!processes) processes.emplace();
   const bool all_fail = processes->all_fail();
   if (!all_fail) complaints.print(fmt::format("process {}: ", processes->rank()));
   if (all_fail && processes->is_first()) complaints.print();

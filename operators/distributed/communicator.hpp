@@ -22,10 +22,11 @@ class Communicator {
   static int started();
   /// The rank of this one among them, known before it joins.
   static int started_rank();
-  /// Whether this build has MPI.
+  /// Whether this build has MPI, and processes can join or have joined.
   static bool available();
 
-  /// Joins the other processes, together. Throws std::invalid_argument in a build without MPI.
+  /// Joins the other processes, together. Throws std::invalid_argument in a build without MPI, and where another MPI than
+  /// the build's has started them, so that they cannot find each other.
   Communicator();
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -84,6 +85,7 @@ class Communicator {
  private:
   friend class NeighbourMessages;
   struct State;
+  void leave();
   void broadcast_bytes(void* data, std::int64_t bytes, int from) const;
 
   std::unique_ptr<State> state_;

@@ -137,15 +137,10 @@ InterfaceSum<T>& DistributedOperator<T>::interface_sum(int stride) const {
   return *sum;
 }
 
-/// Adds up at the interface, and does meanwhile what needs none of it.
+/// Has the contributions that are packed travel, and does meanwhile what needs none of the others'.
 template <std::floating_point T>
-void DistributedOperator<T>::exchange(InterfaceSum<T>& sum, ExchangeMode mode,
-                                      const std::function<void()>& meanwhile) const {
-  const auto multiply_meanwhile = [&] {
-    const double begin = seconds_now();
-    meanwhile();
-    record_.multiplying += seconds_now() - begin;
-  };
+template <class Work>
+void DistributedOperator<T>::exchange(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const {
   if (mode == ExchangeMode::task) {
     if (!companion_) companion_ = std::make_unique<CompanionThread>();
     companion_->begin([&sum] {
@@ -154,11 +149,13 @@ void DistributedOperator<T>::exchange(InterfaceSum<T>& sum, ExchangeMode mode,
     });
   }
   if (mode == ExchangeMode::overlap) sum.start();
-  multiply_meanwhile();
   const double begin = seconds_now();
+  meanwhile();
+  const double multiplied = seconds_now();
   if (mode == ExchangeMode::vector) sum.start();
   mode == ExchangeMode::task ? companion_->wait() : sum.finish();
-  record_.waiting += seconds_now() - begin;
+  record_.multiplying += multiplied - begin;
+  record_.waiting += seconds_now() - multiplied;
   record_.messages += sum.messages();
   record_.sent_bytes += sum.sent_bytes();
 }
@@ -171,7 +168,7 @@ void DistributedOperator<T>::multiply_interleaved(const T* x, T* y, int count, i
                      shared = std::int64_t{share_.map.first_shared} * stride,
                      size = std::int64_t{share_.map.size()} * stride;
   InterfaceSum<T>& sum = interface_sum(stride);
-  std::vector<double> of_parts(2 * static_cast<std::size_t>(stride), 0.0);
+  std::array<double, 2 * Columns<T>::most> of_parts{};
   double* of_interface = energies != nullptr ? of_parts.data() : nullptr;
   double* of_interior = energies != nullptr ? of_parts.data() + stride : nullptr;
   // Interior cells write over what both kinds contribute to.

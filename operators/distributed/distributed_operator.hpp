@@ -54,7 +54,8 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override;
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override;
   void multiply_interleaved(const T* x, T* y, int count, int stride, double* energies) const;
-  void exchange(InterfaceSum<T>& sum, ExchangeMode mode, const std::function<void()>& meanwhile) const;
+  template <class Work>
+  void exchange(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const;
   InterfaceSum<T>& interface_sum(int stride) const;
 
   const Communicator& communicator_;

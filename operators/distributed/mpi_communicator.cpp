@@ -2,6 +2,7 @@
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -36,7 +37,11 @@ struct Communicator::State {
 
 int Communicator::started() { return processes_of_launcher(); }
 int Communicator::started_rank() { return rank_of_launcher(); }
-bool Communicator::available() { return true; }
+bool Communicator::available() {
+  int left = 0;
+  MPI_Finalized(&left);
+  return left == 0;
+}
 
 // An error of MPI's own ends all processes, with what MPI says: its default, which is left as it is.
 Communicator::Communicator() : state_(std::make_unique<State>()) {
@@ -47,9 +52,17 @@ Communicator::Communicator() : state_(std::make_unique<State>()) {
   MPI_Comm_dup(MPI_COMM_WORLD, &state_->failing);
   MPI_Comm_rank(state_->all, &rank_);
   MPI_Comm_size(state_->all, &size_);
+  if (size_ == started()) return;
+  leave();
+  throw std::invalid_argument(fmt::format(
+      "{} processes were started together, of which this femcg's MPI finds {}: use the mpirun of the MPI that it was "
+      "built with",
+      started(), size_));
 }
 
-Communicator::~Communicator() {
+Communicator::~Communicator() { leave(); }
+
+void Communicator::leave() {
   MPI_Comm_free(&state_->all);
   MPI_Comm_free(&state_->failing);
   MPI_Finalize();
