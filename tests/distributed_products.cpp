@@ -18,6 +18,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/distributed/distributed_operator.hpp"
 #include "operators/distributed/distributed_reference.hpp"
+#include "operators/distributed/surfaces.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
 #include "tests/forms.hpp"
@@ -171,6 +172,18 @@ void check_cg(const Communicator& communicator, const Whole& whole, const FormSh
     }
 }
 
+/// The model sees the surface that there is.
+void check_surface(const Communicator& communicator, const Whole& whole, std::span<const std::int32_t> process_of,
+                   const FormShare& share, const std::string& of) {
+  const Surface surface = surfaces_of(whole.small.form, process_of, communicator.size())[communicator.rank()];
+  std::int64_t sent = 0;
+  for (const IndexMap::Neighbour& neighbour : share.map.neighbours) sent += std::ssize(neighbour.shared);
+  require(surface.cells == share.cells() && surface.interface_cells == std::ssize(share.interface.cells) &&
+              surface.unknowns == share.map.size() && surface.sent == sent &&
+              surface.neighbours == std::ssize(share.map.neighbours),
+          communicator, of + ": the surface is wrong");
+}
+
 void check_reference(const Communicator& communicator, const Whole& whole, const FormShare& share,
                      const std::string& of) {
   std::vector<double> x;
@@ -198,13 +211,10 @@ void check_map(const Communicator& communicator, const Whole& whole, const Index
   require(agree, communicator, of + ": neighbours disagree");
 }
 
-FormShare share_along_curve(const Communicator& communicator, const Whole& whole) {
-  return share_of(whole.small.form, mesh::partition_along_curve(*whole.small.mesh, communicator.size()),
-                  communicator.rank());
-}
-
-void check_everything_of(const Communicator& communicator, const Whole& whole, const FormShare& share,
+void check_everything_of(const Communicator& communicator, const Whole& whole, std::span<const std::int32_t> process_of,
                          const std::string& of, bool all_operators) {
+  const FormShare share = share_of(whole.small.form, process_of, communicator.rank());
+  check_surface(communicator, whole, process_of, share, of);
   check_map(communicator, whole, share.map, of);
   check_reference(communicator, whole, share, of);
   check_cg(communicator, whole, share, of);
@@ -220,32 +230,33 @@ void check_everything_of(const Communicator& communicator, const Whole& whole, c
 
 int main() {
   const Communicator communicator;
+  const auto along_curve = [&](const Whole& whole) {
+    return mesh::partition_along_curve(*whole.small.mesh, communicator.size());
+  };
   for (const CellShape shape : mesh::all_cell_shapes) {
     const int n = mesh::dimension(shape) == 2 ? 6 : 3;
     for (const int degree : {1, 3}) {
       const Whole whole(make_form(shape, degree, {n, n - 1, n}));
-      check_everything_of(communicator, whole, share_along_curve(communicator, whole),
+      check_everything_of(communicator, whole, along_curve(whole),
                           fmt::format("{} of degree {}", mesh::name(shape), degree), true);
     }
   }
   {  // fewer cells than processes, and one cell each, so that all is interface
     const Whole two(make_form(CellShape::quadrilateral, 2, {2, 1, 1}));
-    check_everything_of(communicator, two, share_along_curve(communicator, two), "two cells", false);
+    check_everything_of(communicator, two, along_curve(two), "two cells", false);
   }
   {  // a process without cells in between, and the last one without
     const Whole whole(make_form(CellShape::quadrilateral, 2, {5, 4, 1}));
     std::vector<std::int32_t> process_of(whole.small.form.cells(), 0);
     for (std::size_t cell = 10; cell < process_of.size(); ++cell) process_of[cell] = communicator.size() > 2 ? 2 : 0;
-    check_everything_of(communicator, whole, share_of(whole.small.form, process_of, communicator.rank()),
-                        "empty processes", false);
+    check_everything_of(communicator, whole, process_of, "empty processes", false);
   }
   {  // cells dealt out like cards: every process touches every other, most unknowns have many copies
     const Whole whole(make_form(CellShape::triangle, 2, {4, 4, 1}));
     std::vector<std::int32_t> process_of(whole.small.form.cells());
     for (std::size_t cell = 0; cell < process_of.size(); ++cell)
       process_of[cell] = static_cast<std::int32_t>(cell) % communicator.size();
-    check_everything_of(communicator, whole, share_of(whole.small.form, process_of, communicator.rank()), "dealt cells",
-                        false);
+    check_everything_of(communicator, whole, process_of, "dealt cells", false);
   }
   communicator.sum(0.0);
   return failures > 0 ? 1 : 0;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "solver/prediction/scaling.hpp"
 #include "tests/program.hpp"
 
 namespace tests = femcg::tests;
@@ -155,6 +156,36 @@ end of script
   CHECK(result.out == "42 42 (0.0, 2.0) True\n");
 }
 
+TEST_CASE("the model of several processes adds up what cells, messages and sums take") {
+  // The second process has 4 of 10 cells, 3 at the interface, and 12 of 20 unknowns, and sends 8 numbers to 2 others.
+  const std::vector<femcg::operators::Surface> surfaces{
+      {.cells = 3, .interface_cells = 1, .unknowns = 10, .sent = 4, .neighbours = 1},
+      {.cells = 4, .interface_cells = 3, .unknowns = 12, .sent = 8, .neighbours = 2},
+      {.cells = 3, .interface_cells = 1, .unknowns = 10, .sent = 4, .neighbours = 1},
+      {}};
+  const auto found = femcg::solver::predict_scaling({.product = 10, .passes = 5}, {.cells = 10, .unknowns = 20},
+                                                    surfaces, 8, {.latency = 0.5, .bytes_per_second = 32, .sum = 0.25});
+  CHECK(found.exchange == doctest::Approx(2 * 0.5 + 8 * 8 / 32.0));
+  CHECK(found.sums == doctest::Approx(2 * 0.25 * 2));
+  CHECK(found.vector == doctest::Approx(3 + 1 + 3 + 3 + 1));  // interface, interior, exchange, passes, sums
+  CHECK(found.task == doctest::Approx(3 + 3 + 3 + 1));        // the interior takes 1 while 3 go by
+  CHECK(contains(femcg::solver::to_text({10, 5}, std::vector{found}), "1.50        38%"));
+}
+
+TEST_CASE("predict --processes says what more processes take, and needs two to measure messages" * needs_mpi()) {
+  const std::string predict = "$femcg predict square.yaml --processes ";
+  const Result result = shell(prepare + tests::file("square.yaml", square) + "$mpirun 2 " + predict + "1,2,8");
+  INFO(result.out, result.err);
+  CHECK(result.status == 0);
+  CHECK(lines(result.out) == 7);
+  CHECK(contains(result.out, "between two: latency "));
+  CHECK(contains(result.out, "\n          1         42        182         0"));
+  const std::string before = tests::file("square.yaml", square);
+  tests::check_refused("predict square.yaml --processes 2", "start mpirun -n 2 femcg predict", before);
+  tests::check_refused("predict square.yaml --processes 2,0", "--processes must be whole numbers from 1", before);
+  tests::check_refused("predict square.yaml --processes 2 --measure", "leave out the other options", before);
+}
+
 TEST_CASE("what several processes do not have is refused with a sentence and status 2" * needs_mpi()) {
   const auto check_refused = [](const std::string& command, const std::string& part) {
     const Result result = shell(prepare + tests::file("square.yaml", square) + command);
@@ -168,11 +199,9 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
   const std::string run = "$mpirun 2 $femcg run square.yaml --output here ";
   check_refused(run + "--set output.fields=[flux]", "output.fields with more than u is for one process");
   check_refused(run + "--device cuda", "solver.device: cuda is for one process; use solver.device: cpu");
-  check_refused(run + "--set solver.cg=block", "solver.cg: block is for one process");
-  check_refused(run + "--set degree=9", "degree must be a whole number from 1 to 4");
   check_refused("PMI_RANK=0 PMI_SIZE=3 $femcg run square.yaml", "3 processes were started together, of which");
   check_refused("$mpirun 2 $femcg compare square.yaml",
-                "2 processes were started together, and only femcg run takes several");
+                "2 processes were started together, and only femcg run and predict --processes take several");
   check_refused(
       "$mpirun 1 $femcg run square.yaml --output here : -n 1 $femcg run square.yaml --output here --set degree=3",
       "process 1 has another case than process 0");
@@ -180,7 +209,7 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
 
 TEST_CASE("a process that fails or is killed ends all" * needs_mpi()) {
   const std::string large =
-      "--set mesh.box.cells=[300,300] --set solver.tolerance=1e-14 --set solver.max_iterations=1000000";
+      "--set mesh.box.cells=[500,500] --set solver.tolerance=1e-14 --set solver.max_iterations=1000000";
   SUBCASE("by a failure of its own: its sentence and its status") {
     const Result result = shell(prepare + tests::file("square.yaml", square) +
                                 "timeout 30 $mpirun 1 $femcg run square.yaml --quiet --output here " + large +
@@ -192,7 +221,7 @@ TEST_CASE("a process that fails or is killed ends all" * needs_mpi()) {
   }
   SUBCASE("killed") {
     const Result result = shell(prepare + tests::file("square.yaml", square) +
-                                "timeout 30 $mpirun 2 bash -c '[[ $OMPI_COMM_WORLD_RANK != 1 ]] || { sleep 2; kill -9 "
+                                "timeout 30 $mpirun 2 bash -c '[[ $OMPI_COMM_WORLD_RANK != 1 ]] || { sleep 1; kill -9 "
                                 "$$; } & exec '$femcg' run "
                                 "square.yaml --quiet --output here " +
                                 large + "'\n");

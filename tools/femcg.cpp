@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <new>
 #include <optional>
+#include <sstream>
 #include <system_error>
 
 #include "operators/backend/memory.hpp"
@@ -24,6 +25,7 @@
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/predict.hpp"
+#include "solver/predict_scaling.hpp"
 #include "solver/report/stored_report.hpp"
 #include "solver/run.hpp"
 #include "solver/run_distributed.hpp"
@@ -70,6 +72,7 @@ struct CommandLine {
   std::vector<std::string> comparison_files;                                                  // report
   std::vector<std::string> predicted_files;                                                   // predict
   std::optional<std::string> evaluation;                                                      // predict
+  std::optional<std::string> processes;                                                       // predict
   std::optional<std::string> predicted_precision;
   std::optional<std::string> training_seconds;
   bool quiet = false, no_progress = false, measure = false, train = false, tuning = false;
@@ -149,6 +152,10 @@ void add_predict_options(CLI::App& command, CommandLine& line) {
       ->type_name("NAME");
   command.add_option("--right-hand-sides", line.right_hand_sides, "that many at once, 32 at most (default 1)")
       ->type_name("K");
+  command
+      .add_option("--processes", line.processes,
+                  "of the case on so many processes, instead: 2,8,64; started by mpirun, which measures messages")
+      ->type_name("LIST");
   command.add_flag("--measure", line.measure, "measure too, and show how far each prediction is off");
   command.add_flag("--train", line.train,
                    "measure benchmark matrices first and keep a model of this device; FILE may be left out");
@@ -346,13 +353,45 @@ ExitStatus evaluate(const CommandLine& line, const std::string& device) {
   return femcg::solver::evaluate(choice, console_of(line), stop_requested);
 }
 
-ExitStatus predict(const CommandLine& line) {
+/// 2,8,64 as numbers of processes.
+std::vector<int> processes_of(const std::string& text) {
+  constexpr int most = 1 << 20;
+  std::vector<int> numbers;
+  std::istringstream list(text);
+  for (std::string item; std::getline(list, item, ',');) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), number);
+    if (error != std::errc() || end != item.data() + item.size() || number < 1 || number > most)
+      throw InputError(fmt::format("--processes must be whole numbers from 1 to {} with commas between, not {}", most,
+                                   femcg::solver::in_quotes(text)));
+    numbers.push_back(number);
+  }
+  if (numbers.empty()) throw InputError("--processes must be whole numbers with commas between, such as 2,8,64");
+  return numbers;
+}
+
+/// What a case is expected to take on several processes.
+ExitStatus predict_scaling(const CommandLine& line, const Communicator* processes) {
+  const std::vector<int> numbers = processes_of(*line.processes);
+  if (line.measure || line.right_hand_sides || line.predicted_precision || line.train || line.evaluation)
+    throw InputError("--processes is of one right-hand side, predicted: leave out the other options");
+  if (processes == nullptr)
+    throw InputError(
+        "--processes needs the time of messages between processes: start mpirun -n 2 femcg predict CASE.yaml "
+        "--processes LIST");
+  return femcg::solver::predict_scaling(
+      femcg::solver::read_case(line.predicted_files.front(), case_overrides(line, false)), numbers, console_of(line),
+      *processes);
+}
+
+ExitStatus predict(const CommandLine& line, const Communicator* processes) {
   const bool needs_no_file = line.train || line.evaluation;
   if (line.predicted_files.empty() && !needs_no_file)
     throw InputError("a file is missing, such as femcg predict CASE.yaml or femcg predict FILE.mtx");
   if (line.training_seconds && !line.train) throw InputError("--training-seconds goes with --train");
   if (line.predicted_files.size() > 1 && !line.evaluation)
     throw InputError("one argument too many: " + femcg::solver::in_quotes(line.predicted_files[1]));
+  if (line.processes) return predict_scaling(line, processes);
   femcg::solver::PredictChoice choice = predict_choice(line);
   if (line.train)
     if (const ExitStatus status = train(line, choice.device); status != ExitStatus::done) return status;
@@ -395,8 +434,9 @@ void join_processes(bool running, std::optional<Communicator>& processes) {
   if (Communicator::started() == 1) return;
   if (Communicator::available()) join(processes);
   if (!Communicator::available() || !running)
-    throw InputError(fmt::format("{} processes were started together, and {}: start one", Communicator::started(),
-                                 running ? "this femcg was built without MPI" : "only femcg run takes several"));
+    throw InputError(fmt::format(
+        "{} processes were started together, and {}: start one", Communicator::started(),
+        running ? "this femcg was built without MPI" : "only femcg run and predict --processes take several"));
 }
 
 ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes) {
@@ -458,10 +498,11 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   check_leftovers(app);
   femcg::tools::choose_threads(line.threads);
   if (run || compare_case || matrix || predict_times) femcg::tools::spin_briefly(argv);
-  join_processes(static_cast<bool>(run), processes);
+  join_processes(run || line.processes, processes);
   if (compare_case) return compare(line);
   if (matrix) return compare_matrix(line);
-  if (predict_times) return predict(line);
+  const Communicator* joined = processes ? &*processes : nullptr;
+  if (predict_times) return predict(line, joined);
   if (report_page) return report(line);
   if (mesh) return inspect_mesh(line);
   if (info) print(line.tuning ? femcg::solver::kept_tuning_text() : femcg::tools::info(line.measure));
@@ -470,8 +511,7 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   if (manual) print(femcg::tools::manual_page(femcg::tools::command_reference(app)));
   if (schema) print(femcg::solver::case_schema());
   if (list) print(femcg::tools::list(line.topic));
-  return run || check ? run_or_check(static_cast<bool>(run), line, processes ? &*processes : nullptr)
-                      : ExitStatus::done;
+  return run || check ? run_or_check(static_cast<bool>(run), line, joined) : ExitStatus::done;
 }
 
 /// What goes to standard error in the end, a line each.

@@ -1,0 +1,91 @@
+#include "solver/predict_scaling.hpp"
+
+#include <fmt/format.h>
+
+#include "mesh/partition.hpp"
+#include "operators/backend/memory.hpp"
+#include "solver/messages/progress.hpp"
+#include "solver/messages/sentence.hpp"
+#include "solver/messages/units.hpp"
+#include "solver/prediction/bandwidth_model.hpp"
+#include "solver/prediction/choice.hpp"
+#include "solver/prediction/scaling.hpp"
+#include "solver/problem/problem.hpp"
+#include "solver/problem/setup.hpp"
+#include "solver/records/record.hpp"
+#include "solver/run_operator.hpp"
+
+namespace femcg::solver {
+
+using operators::Device;
+
+namespace {
+
+/// The prediction for one process, of the operator that the case names or auto takes.
+template <std::floating_point T>
+Prediction of_one_process(const Case& resolved, const Problem& problem) {
+  const SolverChoice& solver = resolved.solver;
+  const Rates rates = rates_of(Device::host);
+  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
+  const BandwidthModel model(rates);
+  const Situation of{.device = Device::host,
+                     .form = &problem.form(),
+                     .preconditioner = find_preconditioner(solver.preconditioner.name),
+                     .method = solver.method,
+                     .iterations = expected_iterations(problem.form(), solver.tolerance, solver.max_iterations),
+                     .available = operators::available_bytes};
+  std::optional<operators::MatrixRows<T>> rows;
+  const std::vector<OperatorChoice> chosen =
+      is_automatic(solver.op) ? all_operators_of(Device::host) : std::vector{solver.op};
+  const std::vector<Prediction> predictions = predict<T>(of, chosen, model, rates, rows);
+  const Prediction& one = is_automatic(solver.op) ? predictions[decide(predictions).first] : predictions.front();
+  if (!one.possible()) throw InputError(at_place(solver.op.place, one.not_possible));
+  return one;
+}
+
+std::string table(const Case& resolved, const std::vector<int>& processes, const MessageRates& messages,
+                  Progress& progress) {
+  progress.step("meshing");
+  const mesh::Mesh mesh = make_mesh(resolved);
+  const mesh::FunctionSpace space = make_space(resolved, mesh);
+  const Problem problem(resolved.problem, space);
+  progress.step("predicting");
+  const bool in_double = resolved.solver.precision == Precision::double_;
+  const Prediction one =
+      in_double ? of_one_process<double>(resolved, problem) : of_one_process<float>(resolved, problem);
+  const OneProcess alone{one.product, one.iteration - one.product};
+  const operators::Surface whole{.cells = problem.form().cells(), .unknowns = problem.form().unknowns};
+  std::vector<ScalingPrediction> predictions;
+  for (const int count : processes) {
+    const std::vector<std::int32_t> process_of = placed(resolved.distribution.partition_place, [&] {
+      return resolved.distribution.partition == Partition::metis ? mesh::partition_by_metis(mesh, count)
+                                                                 : mesh::partition_along_curve(mesh, count);
+    });
+    const auto surfaces = operators::surfaces_of(problem.form(), process_of, count);
+    predictions.push_back(predict_scaling(alone, whole, surfaces, in_double ? 8 : 4, messages));
+  }
+  const ProblemSize size = size_of(problem);
+  return fmt::format("{}: {} {} of degree {}, {} unknowns; {}, {} precision\n", resolved.title, grouped(size.cells),
+                     plural(size.shape), size.degree, grouped(size.unknowns), one.op.name,
+                     name(resolved.solver.precision)) +
+         fmt::format("  one process: product {}, iteration {}; between two: latency {}, {}, a sum {}\n",
+                     duration(alone.product), duration(alone.product + alone.passes), duration(messages.latency),
+                     scaled(messages.bytes_per_second, "B/s"), duration(messages.sum)) +
+         to_text(alone, predictions);
+}
+
+}  // namespace
+
+ExitStatus predict_scaling(const Case& resolved, const std::vector<int>& processes, const Console& console,
+                           const operators::Communicator& communicator) {
+  Progress progress(console.progress && communicator.is_first());
+  if (is_gpu(resolved.solver.device)) throw InputError("--processes is for processors: use --device cpu");
+  const MessageRates messages = measure_messages(communicator);
+  if (!communicator.is_first()) return ExitStatus::done;
+  const std::string text = table(resolved, processes, messages, progress);
+  progress.clear();
+  fmt::print("{}", text);
+  return ExitStatus::done;
+}
+
+}  // namespace femcg::solver
