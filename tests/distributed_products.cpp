@@ -226,6 +226,26 @@ void check_everything_of(const Communicator& communicator, const Whole& whole, s
   }
 }
 
+/// A form on two pieces of a square that do not touch, each held at one dof.
+SmallForm two_pieces() {
+  const SmallForm box = make_form(CellShape::quadrilateral, 1, {7, 3, 1});
+  std::vector<std::int32_t> cells;
+  for (std::int32_t cell = 0; cell < box.mesh->cell_count(); ++cell)
+    if (cell % 7 != 3) cells.push_back(cell);
+  SmallForm small;
+  small.mesh = std::make_unique<mesh::Mesh>(mesh::mesh_of_cells(*box.mesh, cells));
+  small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, 2);
+  small.form.space = small.space.get();
+  small.form.quadrature = 3;
+  small.form.diffusion = box.form.diffusion;
+  small.form.unknown_of_dof.assign(small.space->dof_count(), 0);
+  for (const std::int32_t cell : {0, small.mesh->cell_count() - 1})
+    small.form.unknown_of_dof[small.space->dofs(cell).front()] = -1;
+  for (std::int32_t& unknown : small.form.unknown_of_dof)
+    if (unknown >= 0) unknown = small.form.unknowns++;
+  return small;
+}
+
 }  // namespace
 
 int main() {
@@ -250,6 +270,10 @@ int main() {
     std::vector<std::int32_t> process_of(whole.small.form.cells(), 0);
     for (std::size_t cell = 10; cell < process_of.size(); ++cell) process_of[cell] = communicator.size() > 2 ? 2 : 0;
     check_everything_of(communicator, whole, process_of, "empty processes", false);
+  }
+  {
+    const Whole apart(two_pieces());
+    check_everything_of(communicator, apart, along_curve(apart), "two pieces", false);
   }
   {  // cells dealt out like cards: every process touches every other, most unknowns have many copies
     const Whole whole(make_form(CellShape::triangle, 2, {4, 4, 1}));
