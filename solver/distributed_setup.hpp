@@ -1,0 +1,49 @@
+#pragma once
+
+// What a run on several processes begins with; run_distributed.cpp goes on from there.
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "operators/distributed/distributed_operator.hpp"
+#include "solver/case/case.hpp"
+#include "solver/messages/console.hpp"
+#include "solver/messages/progress.hpp"
+#include "solver/problem/problem.hpp"
+#include "solver/records/record.hpp"
+
+namespace femcg::solver {
+
+/// Throws InputError where the case asks for something that several processes do not have.
+void require_supported(const Case& resolved);
+
+/// Throws InputError, on all processes, where they are not of one build or have not one case.
+void require_same(const Case& resolved, const operators::Communicator& communicator);
+
+/// A box is made by each process; a mesh from a file, which may take long, by the first. Remarks stay with that.
+mesh::Mesh make_shared_mesh(const Case& resolved, const operators::Communicator& communicator);
+
+/// The process of each cell, as the case asks for it.
+std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh,
+                                    const operators::Communicator& communicator);
+
+/// A remark where the processes of a machine have more threads than it has cores.
+void check_threads(const operators::Communicator& communicator, Record& record);
+
+/// What the steps of a run on this process have in common.
+struct SharedRun {
+  const Case& resolved;
+  const Problem& problem;
+  const operators::FormShare& share;
+  const operators::Communicator& communicator;
+};
+
+/// The operator that the case names or auto takes, of this process's share; the record gets memory and times. Throws
+/// operators::OutOfMemory before anything large is allocated where a machine has too little for all its processes.
+template <std::floating_point T>
+std::unique_ptr<operators::DistributedOperator<T>> make_operator(const SharedRun& of, const StopRequested& stop,
+                                                                 Progress& progress, Record& record);
+
+}  // namespace femcg::solver
