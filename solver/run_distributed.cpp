@@ -7,7 +7,6 @@
 
 #include "mesh/atomic_file.hpp"
 #include "operators/distributed/distributed_reference.hpp"
-#include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/distributed_setup.hpp"
 #include "solver/fields/boundary_file.hpp"
@@ -104,6 +103,16 @@ Samples time_products(const DistributedOperator<T>& a, const Communicator& commu
     if (i > 0) samples.add(std::ranges::max(all)[0]);
   }
   return samples;
+}
+
+/// What all processes copy a second while all of them do: nothing is kept of it for other runs.
+void measure_copies(const Communicator& communicator, Record& record) {
+  communicator.sum(0.0);  // all begin together
+  const CopyBandwidth copies = measure_copy_bandwidth(record.device);
+  const bool known = communicator.sum(copies.bytes_per_second > 0 ? 0.0 : 1.0) == 0;
+  const double all = communicator.sum(copies.bytes_per_second);
+  record.machine.copy_bandwidth = known ? all : 0;
+  if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
 }
 
 template <std::floating_point T>
@@ -283,6 +292,8 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   const std::vector<std::vector<double>> solutions = resolved.solver.precision == Precision::double_
                                                          ? solve<double>(shared, stop, progress, record)
                                                          : solve<float>(shared, stop, progress, record);
+  progress.step("measuring the copy bandwidth");
+  measure_copies(communicator, record);
   const bool converged = record.solve.reason == StopReason::converged;
   const ExitStatus status = converged ? ExitStatus::done : ExitStatus::not_converged;
   const std::vector<std::int32_t> cells = cells_of(share);
@@ -296,9 +307,6 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   }
   progress.step("measuring the solution");
   measure_solutions(shared, probes, solutions, record);
-  const CopyBandwidth copies = copy_bandwidth_of(record.device);
-  record.machine.copy_bandwidth = copies.bytes_per_second;
-  if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
   progress.step("writing the results");
   write_results(shared, solutions, piece, record);
   communicator.sum(0.0);
