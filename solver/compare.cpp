@@ -71,7 +71,7 @@ double weight(const Case& resolved) {
   const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source);
   const int dimension = box != nullptr ? mesh::dimension(box->shape) : 3;
   double weight = std::pow(2.0, dimension * resolved.mesh.refine) * std::pow(resolved.degree + 2.0, dimension) *
-                  (resolved.solver.precision == Precision::single ? 1 : 2);
+                  (resolved.solver.precision == Precision::double_ ? 2 : 1);
   for (int axis = 0; box != nullptr && axis < dimension; ++axis) weight *= box->cells[axis] * resolved.degree + 1.0;
   return weight;
 }
@@ -119,6 +119,10 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
   std::vector<std::vector<BenchmarkEntry>> entries;  // of every point, so that what is wrong is told before any work
   for (const auto& [resolved, values] : points) {
     check_right_hand_sides(resolved);
+    if (resolved.solver.precision == Precision::mixed)
+      throw InputError(at_place(resolved.solver.precision_place,
+                                "femcg compare times products and iterations, which in mixed precision are those of "
+                                "single precision: use solver.precision: single or double"));
     entries.push_back(
         choose_entries({expand_operators(resolved.compare), resolved.compare.all_operators, resolved.compare.devices}));
   }

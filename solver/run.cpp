@@ -54,6 +54,9 @@ std::string reached(const std::string& which, const Iteration& iteration, double
                      static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9));
 }
 
+/// Of CG in mixed precision: |r| at a reliable update over that at the one before.
+constexpr double update_factor = 0.1;
+
 /// Runs CG, whose own seconds are those of its loop, with those of an earlier one that it goes on from: what it does
 /// before and after the loop is a step of its own.
 template <class Work>
@@ -115,6 +118,7 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const oper
   options.method = resolved.solver.method;
   options.loop = resolved.solver.loop;
   options.preconditioner = &preconditioner;
+  if (resolved.solver.precision == Precision::mixed) options.reliable_update = update_factor;
   Solutions solutions;
   for (const Load& load : problem.loads()) {
     const std::string which = load.name().empty() ? "" : fmt::format("load {}, ", in_quotes(load.name()));
@@ -218,7 +222,10 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
           : timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
   record.preconditioner_chosen = preconditioner->chosen();
   const ProcessorTime before = processor_time();
-  const CgMethod method = method_at_once(user_of(resolved, problem, record.device, record.op), *a, *preconditioner);
+  const CgMethod method =
+      resolved.solver.precision == Precision::mixed
+          ? CgMethod::automatic
+          : method_at_once(user_of(resolved, problem, record.device, record.op), *a, *preconditioner);
   progress.step("scaling the load");
   Solutions found =
       method != CgMethod::automatic

@@ -264,13 +264,30 @@ void check_recurrence(const SolverChoice& choice, Problems& problems) {
   if (choice.loop == CgLoop::resident) refuse(choice.loop_place, "solver.loop: resident", "solver.loop: launched");
 }
 
+/// Reliable updates are of the classic recurrence, one load after the other.
+void check_mixed(const SolverChoice& choice, Problems& problems) {
+  if (choice.precision != Precision::mixed) return;
+  if (choice.method != CgMethod::automatic && choice.method != CgMethod::classic)
+    problems.add(choice.method_place,
+                 fmt::format("solver.precision: mixed goes with solver.cg: classic, not {}; or use "
+                             "solver.precision: single",
+                             name(choice.method)));
+  if (choice.loop == CgLoop::resident)
+    problems.add(
+        choice.loop_place,
+        "solver.precision: mixed goes with solver.loop: launched, not resident; or use solver.precision: single");
+}
+
 void read_solver(const MapReader& top, Case& to) {
   const MapReader solver(top, "solver");
   to.solver.op = solver.read("operator", OperatorChoice{std::string(automatic_operator), {}, solver.place()},
                              read_operator_or_auto);
   to.solver.preconditioner =
       solver.read("preconditioner", PreconditionerChoice{"jacobi", {}, solver.place()}, read_preconditioner);
-  to.solver.precision = solver.choice("precision") == "single" ? Precision::single : Precision::double_;
+  const std::string precision = solver.choice("precision");
+  to.solver.precision = precision == "single"  ? Precision::single
+                        : precision == "mixed" ? Precision::mixed
+                                               : Precision::double_;
   to.solver.device = solver.read("device", std::string("auto"), read_device);
   to.solver.tolerance = solver.number("tolerance");
   to.solver.max_iterations = solver.whole("max_iterations");
@@ -288,6 +305,7 @@ void read_solver(const MapReader& top, Case& to) {
   to.solver.loop_place = place_of("loop");
   check_recurrence(to.solver, top.problems());
   check_loop(to.solver, top.problems());
+  check_mixed(to.solver, top.problems());
   check_device(to.solver, top.problems());
 }
 

@@ -33,7 +33,8 @@ using PreconditionerChoice = NamedChoice;
 constexpr std::string_view automatic_operator = "auto";
 inline bool is_automatic(const OperatorChoice& op) { return op.name == automatic_operator; }
 
-enum class Precision { single, double_ };
+/// Mixed: products and vectors in single precision, what they add up to and its residual in double.
+enum class Precision { single, double_, mixed };
 enum class CellOrder { automatic, natural, curve };
 /// Whether the first products of a run try other options of its operator.
 enum class Tune { automatic, on, off };

@@ -305,9 +305,10 @@ KeyDescription solver_keys() {
                .default_value = "jacobi"},
               {.name = "precision",
                .kind = word,
-               .meaning = "Of matrix and vectors",
+               .meaning =
+                   "Of matrix and vectors; mixed: single, with the residual and what the steps add up to in double",
                .default_value = "double",
-               .words = {"double", "single"}},
+               .words = {"double", "single", "mixed"}},
               {.name = "device",
                .kind = device,
                .meaning = "Where the loop runs; auto: on a GPU if there is one that pays, cuda:1 a GPU by its number",

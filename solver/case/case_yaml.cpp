@@ -170,7 +170,10 @@ void emit(YAML::Emitter& out, const SolverChoice& solver) {
   emit(out, solver.op);
   out << Key << "preconditioner" << Value;
   emit(out, solver.preconditioner);
-  out << Key << "precision" << Value << (solver.precision == Precision::single ? "single" : "double");
+  out << Key << "precision" << Value
+      << (solver.precision == Precision::single  ? "single"
+          : solver.precision == Precision::mixed ? "mixed"
+                                                 : "double");
   out << Key << "device" << Value << solver.device;
   out << Key << "tolerance" << Value << number(solver.tolerance);
   out << Key << "max_iterations" << Value << solver.max_iterations;

@@ -68,11 +68,17 @@ template <std::floating_point T>
 struct Plan {
   Plan(const Operator<T>& a, const CgOptions<T>& options) : method(options.method), loop(CgLoop::launched) {
     const bool fused = options.preconditioner == nullptr || options.preconditioner->is_fused();
+    if (options.reliable_update > 0 &&
+        (options.method == CgMethod::single_reduction || options.loop == CgLoop::resident))
+      throw InputError(
+          "reliable updates keep the direction of the classic method in launched passes: use solver.cg: classic and "
+          "solver.loop: launched, or solver.precision: single");
     if (!fused && (options.method == CgMethod::single_reduction || options.loop == CgLoop::resident))
       throw InputError(
           "the single-reduction method and the loop inside one kernel need a diagonal preconditioner: use solver.cg: "
           "classic, or solver.preconditioner: jacobi");
-    const bool may_reside = fused && options.loop != CgLoop::launched && options.method != CgMethod::classic;
+    const bool may_reside = fused && options.reliable_update == 0 && options.loop != CgLoop::launched &&
+                            options.method != CgMethod::classic;
     if (may_reside) resident = operators::persistent_cg(a);
     if (options.loop == CgLoop::resident && resident == nullptr)
       throw InputError(
@@ -130,6 +136,7 @@ class Loop {
   void to_recurrence(const std::vector<double>& natural, Vector<T>& vector) const;
   std::vector<double> judge_total();
   void restart_from(const std::vector<double>& residual);
+  void go_on_from(const std::vector<double>& residual);
   void resume(const CgState<T>& before);
   bool leave(CgState<T>& after);
   /// Whether another loop can take up where this one ends.
@@ -138,6 +145,7 @@ class Loop {
            (options_.preconditioner == nullptr || options_.preconditioner->is_fused());
   }
   bool finished();
+  bool update();
 
   const Operator<T>& a_;
   const Vector<T>& b_;
@@ -153,6 +161,8 @@ class Loop {
   std::int64_t sent_ = 0;               ///< batches
   std::int64_t sent_iterations_ = 0;
   std::int64_t last_batch_ = plan_.batch;  ///< iterations of it
+  double last_update_ = 1;                 ///< the relative residual at the last reliable update, or at the start
+  bool update_due_ = false;                ///< once what is in flight has been looked at
   double norm_b_ = 0;
   Restarts restarts_;
   std::chrono::steady_clock::time_point begin_;
@@ -209,6 +219,7 @@ bool Loop<T>::examine() {
       return false;
     }
     if (result_.relative_residual <= options_.tolerance) return !finished();
+    update_due_ = update_due_ || result_.relative_residual <= options_.reliable_update * last_update_;
   }
   return true;
 }
@@ -308,6 +319,37 @@ void Loop<T>::restart_from(const std::vector<double>& residual) {
   operators::synchronize(a_.device());
 }
 
+/// Goes on from the residual recomputed: with the direction at hand, where the recurrence's own residual is still near
+/// it, else anew.
+template <std::floating_point T>
+void Loop<T>::go_on_from(const std::vector<double>& residual) {
+  constexpr double near = 2;
+  const bool keeps = options_.reliable_update > 0 && in_flight_.empty() &&
+                     result_.true_relative_residual <= near * result_.relative_residual;
+  last_update_ = result_.true_relative_residual;
+  update_due_ = false;
+  if (!keeps) return restart_from(residual);
+  to_recurrence(residual, recurrence_.w());
+  recurrence_.replace_residual(recurrence_.w(), scalars_);
+  operators::synchronize(a_.device());
+}
+
+/// A reliable update. Whether the loop goes on: two in a row that gain nothing are rounding.
+template <std::floating_point T>
+bool Loop<T>::update() {
+  operators::synchronize(a_.device());
+  const auto before = std::chrono::steady_clock::now();
+  collect();
+  const std::vector<double> residual = judge_total();
+  const bool vain = restarts_.stagnate(result_.true_relative_residual);
+  if (vain)
+    result_.reason = StopReason::stagnated;
+  else
+    go_on_from(residual);
+  begin_ += std::chrono::steady_clock::now() - before;
+  return !vain;
+}
+
 /// Whether the loop is over: checks the tolerance against the residual recomputed, and restarts from it.
 template <std::floating_point T>
 bool Loop<T>::finished() {
@@ -322,7 +364,7 @@ bool Loop<T>::finished() {
     result_.reason = StopReason::stagnated;
   else
     over = false;
-  if (!over) restart_from(residual);
+  if (!over) go_on_from(residual);
   begin_ += std::chrono::steady_clock::now() - before;
   return over;
 }
@@ -359,11 +401,15 @@ CgResult Loop<T>::run() {
   result_.reason = StopReason::max_iterations;
   for (bool go_on = true; go_on;) {
     // A GPU has the next batch before the host looks at the one before.
-    while (in_flight_.size() < (on_host_ ? 1 : 2) && sent_iterations_ < options_.max_iterations &&
+    while (!update_due_ && in_flight_.size() < (on_host_ ? 1 : 2) && sent_iterations_ < options_.max_iterations &&
            !(options_.enough && options_.enough()))
       send_batch();
-    if (in_flight_.empty()) break;
-    go_on = examine();
+    if (!in_flight_.empty())
+      go_on = examine();
+    else if (update_due_ && sent_iterations_ < options_.max_iterations)
+      go_on = update();
+    else
+      break;
   }
   operators::synchronize(a_.device());
   result_.seconds = seconds();

@@ -67,6 +67,11 @@ struct CgOptions {
   const CgState<T>* before = nullptr;
   /// Filled where the loop ends for its number of iterations.
   CgState<T>* after = nullptr;
+  /// Where above 0: reliable updates (Clark et al. 2010). Whenever |r| has fallen by this factor since the last one, x
+  /// is added to what is kept in double precision, r becomes the residual recomputed, and the direction is kept. So
+  /// vectors and products in single precision reach what double precision does, and need hardly more iterations. For
+  /// the classic recurrence in launched passes.
+  double reliable_update = 0;
   bool recorded = true;           ///< a GPU is given batches as recorded work; not where the operator waits for it
   const double* aside = nullptr;  ///< seconds that the operator took for something else, which the clock leaves out
 };
@@ -80,7 +85,8 @@ struct CgOptions {
 /// Ends as converged only where the residual recomputed meets the tolerance; where it does not, the recurrence
 /// restarts from it (van der Vorst & Ye 2000), and where two restarts running do not halve it, as stagnated. What the
 /// restarts find is added up in double precision, so that single precision too reaches any tolerance that its restarts
-/// approach (iterative refinement). A direction with p'Ap <= 0 ends it as indefinite.
+/// approach (iterative refinement); with reliable updates there are few. A direction with p'Ap <= 0 ends it as
+/// indefinite.
 ///
 /// On a GPU scalars stay there and the host only looks at residuals that are past: x may be some iterations further
 /// than the one that is reported. Throws InputError where a loop inside one kernel is asked for and there is none, or

@@ -94,6 +94,28 @@ class Recurrence {
     }
   }
 
+  /// Goes on from x = 0 with this residual, which is near the r at hand, and with the direction at hand, which gets the
+  /// difference of the two: p = M^-1 r + beta p_before for the new r. For the classic recurrence. `residual` is used
+  /// up.
+  void replace_residual(operators::Vector<T>& residual, BatchScalars& scalars) {
+    operators::Vector<T> ones(a_.size(), a_.device()), change(a_.size(), a_.device());
+    operators::fill(ones, T(1));
+    operators::clear(change);
+    if (applied_ != nullptr) {
+      applied_->apply(residual, x_);
+      operators::chebyshev_next(0.0, 1.0, x_, z_, ones, change, v_.p);  // p += M^-1 residual - z
+      operators::copy(x_, z_);
+    } else {
+      operators::chebyshev_next(0.0, 1.0, residual, r_, inverse_diagonal_ != nullptr ? *inverse_diagonal_ : ones,
+                                change, v_.p);
+    }
+    operators::copy(residual, r_);
+    scalars.clear();
+    operators::clear(x_);
+    operations_.start(r_, inverse_diagonal_, change, scalars.last());  // r'z and r'r
+    if (applied_ != nullptr) operations_.dot(r_, z_, scalars.last().rz);
+  }
+
   void iterate(std::int64_t iterations, BatchScalars& scalars, const operators::PersistentCg<T>* resident) {
     scalars.go_on();
     if (resident != nullptr) {

@@ -27,7 +27,9 @@ std::string processor_name() {
 
 Machine this_machine() { return {processor_name(), omp_get_max_threads(), "", 0}; }
 
-std::string name(Precision precision) { return precision == Precision::double_ ? "double" : "single"; }
+std::string name(Precision precision) {
+  return precision == Precision::double_ ? "double" : precision == Precision::single ? "single" : "mixed";
+}
 std::string name(operators::Device device) { return device == operators::Device::host ? "cpu" : "cuda"; }
 
 std::string device_name(operators::Device device) {
