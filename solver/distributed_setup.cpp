@@ -140,6 +140,8 @@ void require_supported(const Case& resolved) {
   if (!is_automatic(solver.op) && !operators::find_operator(solver.op.name)->host())
     refuse(fmt::format("operator '{}', which is for GPUs,", solver.op.name), "use another operator");
   if (takes_several(solver.method)) refuse(fmt::format("solver.cg: {}", name(solver.method)), "use solver.cg: classic");
+  if (solver.precision == Precision::mixed) refuse("solver.precision: mixed", "use solver.precision: double or single");
+  if (solver.tune == Tune::on) refuse("solver.tune: on", "use solver.tune: auto");
   if (solver.loop == CgLoop::resident) refuse("solver.loop: resident", "use solver.loop: launched");
   if (resolved.output.vtu && resolved.output.fields != OutputChoice().fields)
     refuse("output.fields with more than u", "use output.fields: [u]");

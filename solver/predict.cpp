@@ -233,11 +233,11 @@ ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Cons
   system.preconditioner = resolved.solver.preconditioner;
   system.method = of.method;
   system.loop = of.loop;
-  const Precision precision = resolved.solver.precision;
+  const Precision precision = of_products(resolved.solver.precision);
   const ProblemSize size = size_of(problem);
-  const std::string heading =
-      fmt::format("{}: {} {} of degree {}, {} unknowns; {} precision, {}", resolved.title, grouped(size.cells),
-                  plural(size.shape), size.degree, grouped(size.unknowns), name(precision), name(of.device));
+  const std::string heading = fmt::format("{}: {} {} of degree {}, {} unknowns; {} precision, {}", resolved.title,
+                                          grouped(size.cells), plural(size.shape), size.degree, grouped(size.unknowns),
+                                          name(resolved.solver.precision), name(of.device));
   return precision == Precision::double_ ? show<double>(heading, of, nullptr, system, precision, choice, progress, stop)
                                          : show<float>(heading, of, nullptr, system, precision, choice, progress, stop);
 }

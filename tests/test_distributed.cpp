@@ -199,6 +199,8 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
   };
   const std::string run = "$mpirun 2 $femcg run square.yaml --output here ";
   check_refused(run + "--set output.fields=[flux]", "output.fields with more than u is for one process");
+  check_refused(run + "--set solver.precision=mixed", "solver.precision: mixed is for one process; use");
+  check_refused(run + "--set solver.tune=on", "solver.tune: on is for one process; use solver.tune: auto");
   check_refused(run + "--device cuda", "solver.device: cuda is for one process; use solver.device: cpu");
   check_refused("PMI_RANK=0 PMI_SIZE=3 $femcg run square.yaml", "3 processes were started together, of which");
   check_refused("$mpirun 2 $femcg compare square.yaml",

@@ -35,6 +35,9 @@ inline bool is_automatic(const OperatorChoice& op) { return op.name == automatic
 
 /// Mixed: products and vectors in single precision, what they add up to and its residual in double.
 enum class Precision { single, double_, mixed };
+constexpr Precision of_products(Precision precision) {
+  return precision == Precision::mixed ? Precision::single : precision;
+}
 enum class CellOrder { automatic, natural, curve };
 /// Whether the first products of a run try other options of its operator.
 enum class Tune { automatic, on, off };

@@ -93,7 +93,7 @@ TuningKey tuning_key(const Case& resolved, const OperatorChoice& op, mesh::CellS
           .op = op.name,
           .degree = resolved.degree,
           .cell = cell,
-          .precision = resolved.solver.precision,
+          .precision = of_products(resolved.solver.precision),
           .given = op.options};
 }
 
