@@ -101,7 +101,9 @@ std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates)
   const std::vector<OperatorChoice> operators = trained_operators(device);
   std::vector<Points> points(settings.precisions.size());
   for (Points& each : points) each.of_operator.resize(operators.size());
-  const double begin = now(), most_bytes = most_training_bytes(device);
+  constexpr double bytes_a_second = 6e6, least_bytes = 2e6;  // in a hurry smaller ones, so that there are as many
+  const double begin = now(),
+               most_bytes = std::clamp(bytes_a_second * settings.seconds, least_bytes, most_training_bytes(device));
   for (int number = 0; number < least_matrices || (number < most_matrices && now() - begin < settings.seconds);
        ++number) {
     if (!settings.go_on(fmt::format("training: benchmark matrix {}, {:.0f} of at most {:.0f} s", number + 1,
