@@ -204,8 +204,7 @@ void leave_cells_where_they_lose_energies(const Case& resolved, const Problem& p
   };
   constexpr std::string_view why =
       "since operators that multiply cell by cell add up numbers of this problem that single precision cannot tell "
-      "from "
-      "0; take double, or scale the units of equation and boundary";
+      "from 0; take double, or scale the units of equation and boundary";
   if (loses(made.op, made.a)) {
     Case of_matrix = resolved;
     of_matrix.solver.op = {std::string(operator_of_options), {}, resolved.solver.op.place};
