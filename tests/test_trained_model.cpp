@@ -86,7 +86,7 @@ std::vector<TrainingPoint> made_up_points(int count) {
     f.steps = f.nonzeros / 32 * (1 + 0.1 * (i % 3));
     f.longest_steps = 3 * f.nonzeros / f.rows;
     f.lines = f.nonzeros / (1 + i % 4);
-    points.push_back({f, 5e-6 + 3e-13 * f.moved_bytes + 1e-12 * f.lines + 2e-9 * f.longest_steps});
+    points.push_back({f, 5e-6 + 3e-13 * f.moved_bytes + 1e-12 * f.lines});
   }
   return points;
 }

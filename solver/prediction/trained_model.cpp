@@ -21,7 +21,9 @@ std::vector<double> terms(const ProductFeatures& f, Device device, int word_byte
   const double cached = std::min(1.0, cache_bytes(device) / 3 / f.working_bytes), fetched = 1 - cached;
   const double again = std::max(0.0, f.input_bytes - f.rows * word_bytes);  // x, more than once
   std::vector<double> all{1, f.rows, f.irregular, again};
-  for (const double term : {f.moved_bytes, f.lines, f.lines_of_blocks, f.steps, f.longest_steps}) {
+  // One row of many keeps a GPU waiting for its few threads; a processor's have other rows meanwhile.
+  const double longest = device == Device::cuda ? f.longest_steps : 0;
+  for (const double term : {f.moved_bytes, f.lines, f.lines_of_blocks, f.steps, longest}) {
     all.push_back(fetched * term);
     all.push_back(cached * term);
   }
