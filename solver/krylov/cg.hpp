@@ -69,8 +69,8 @@ struct CgOptions {
   CgState<T>* after = nullptr;
   /// Where above 0: reliable updates (Clark et al. 2010). Whenever |r| has fallen by this factor since the last one, x
   /// is added to what is kept in double precision, r becomes the residual recomputed, and the direction is kept. So
-  /// vectors and products in single precision reach what double precision does, and need hardly more iterations. For
-  /// the classic recurrence in launched passes.
+  /// vectors and products in single precision reach what double precision does, in fewer iterations than with restarts.
+  /// For the classic recurrence in launched passes.
   double reliable_update = 0;
   bool recorded = true;           ///< a GPU is given batches as recorded work; not where the operator waits for it
   const double* aside = nullptr;  ///< seconds that the operator took for something else, which the clock leaves out

@@ -30,7 +30,7 @@ constexpr std::string_view format = "femcg mesh 1";
 constexpr std::string_view ending = ".mesh";
 constexpr std::size_t word = sizeof(std::uint64_t);
 
-/// FNV-1a (Fowler, Noll & Vo 1991) over words of 64 bits, which finds damage and tells keys apart.
+/// The hash FNV-1a over words of 64 bits, which finds damage and tells keys apart.
 class Checksum {
  public:
   void add(std::string_view bytes) {
