@@ -232,7 +232,9 @@ TEST_CASE("auto takes a matrix where cells would lose numbers that single precis
       "solver.precision=single --output results --set equation.diffusion=";
   const tests::Result extreme = tests::program_run(run + "1e30");
   CHECK(extreme.status == 0);
-  CHECK(contains(extreme.out, "add up numbers of this problem that"));
+  // Or it takes one with a matrix for its speed.
+  CHECK((contains(extreme.out, "add up numbers of this problem that") ||
+         !(contains(extreme.out, "operator    matrix-free") || contains(extreme.out, "operator    lma"))));
   CHECK(contains(extreme.out, "CG          converged"));
   const tests::Result usual = tests::program_run(run + "1e10");
   CHECK(usual.status == 0);

