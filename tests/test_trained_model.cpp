@@ -212,6 +212,12 @@ TEST_CASE("a model predicts what it was not trained on, and comes back from its 
   for (const TrainingPoint& point : left_out)
     CHECK(times.seconds(point.features, Device::host, 8) == doctest::Approx(point.seconds).epsilon(0.05));
   const TrainedModel read = TrainedModel::from_json(model.to_json(), Device::host, 8);
+  const std::vector<TrainingPoint>& kept = read.operators().front().points;
+  REQUIRE(kept.size() == times.points.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    CHECK(kept[i].features == times.points[i].features);
+    CHECK(kept[i].seconds == times.points[i].seconds);
+  }
   for (const TrainingPoint& point : left_out)
     CHECK(read.operators().front().seconds(point.features, Device::host, 8) ==
           doctest::Approx(times.seconds(point.features, Device::host, 8)).epsilon(1e-12));

@@ -28,6 +28,8 @@ struct ProductFeatures {
   double lines_of_blocks =
       0;                 ///< of x that 128 rows fetch which are next to each other in the order of the threads, once
   double irregular = 0;  ///< rows as long as none of the four before them, which processors do not foresee
+
+  bool operator==(const ProductFeatures&) const = default;
 };
 
 /// Counts them: steps of all rows, lines of some runs of rows that are spread evenly over the matrix. The product is

@@ -45,8 +45,8 @@ std::vector<double> point_of(const ProductFeatures& f, int word_bytes) {
 /// A training point as a line of numbers, and back.
 std::vector<double> line_of(const TrainingPoint& point) {
   const ProductFeatures& f = point.features;
-  return {f.rows,  f.nonzeros,      f.moved_bytes, f.working_bytes, f.input_bytes,
-          f.steps, f.longest_steps, f.lines,       f.irregular,     point.seconds};
+  return {f.rows,          f.nonzeros, f.moved_bytes,     f.working_bytes, f.input_bytes, f.steps,
+          f.longest_steps, f.lines,    f.lines_of_blocks, f.irregular,     point.seconds};
 }
 TrainingPoint point_from(const std::vector<double>& line) {
   return {{line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7], line[8], line[9]}, line[10]};
