@@ -343,7 +343,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   record.automatic_op = is_automatic(resolved.solver.op);
   record.precision = resolved.solver.precision;
   record.preconditioner = resolved.solver.preconditioner;
-  if (resolved.solver.device != "cpu" && operators::built_with_cuda()) progress.step("starting the GPU", "cuda");
+  if (resolved.solver.device != "cpu" && operators::built_with_cuda()) progress.step("starting devices");
   record.device = choose_device(resolved, resolved.solver.op);
   if (record.device == operators::Device::cuda) require_gpu(resolved.solver.device);
   record.machine.device = device_name(record.device);

@@ -58,7 +58,7 @@ TEST_CASE("bash completes keys of --set, and values that can be listed") {
   CHECK(offered("femcg run a.yaml --set deg") == "degree=\n");
   CHECK(offered("femcg run a.yaml --set solver.p") == "solver.precision=\nsolver.preconditioner=\n");
   CHECK(offered("femcg run a.yaml --set bound") == "boundary.\n");
-  CHECK(offered("femcg run a.yaml --set solver.precision=") == "double\nsingle\n");
+  CHECK(offered("femcg run a.yaml --set solver.precision=") == "double\nmixed\nsingle\n");
   CHECK(offered("femcg run a.yaml --set solver.cg=s") == "single-reduction\n");
   CHECK(offered("femcg run a.yaml --set degree=") == "1\n2\n3\n4\n");
   CHECK(offered("femcg run a.yaml --set degree=2 --set mesh.box.cell=tet") == "tetrahedron\n");

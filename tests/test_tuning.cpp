@@ -212,7 +212,7 @@ TEST_CASE("a loop that is left with x incomplete is completed by one that makes 
 TEST_CASE("slices of another height give the same to the bit: a tuned CG is that of the options it takes" *
           tests::needs_host()) {
   check_same_bits<double>("sell", {{"sigma", "1"}}, {{"C", "64"}});
-  check_same_bits<float>("sell", {{"sigma", "1"}}, {{"C", "4"}});
+  check_same_bits<float>("sell", {{"sigma", "1"}}, {{"C", "16"}});
 }
 
 TEST_CASE("a tuned CG has the solution of the options that it takes, for every operator with something to tune") {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "mesh/vector_register.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/launch.hpp"
 
@@ -96,6 +97,12 @@ std::vector<TunedOption> open_options(std::string_view op, const Operator<T>& a,
                       .up_first = option.up_first,
                       .same_bits = on_host && option.same_bits_on_host && in_order};
     if (tuned.values.empty()) tuned.values = patches_around(*now);
+    // Slices that fill no register are added up in another way on a processor, and are slower.
+    if (tuned.name == "C" && on_host) {
+      constexpr std::int64_t lanes = mesh::register_bytes / sizeof(T);
+      std::erase_if(tuned.values, [](const std::string& value) { return std::stoll(value) % lanes != 0; });
+      tuned.same_bits = tuned.same_bits && *now % lanes == 0;
+    }
     // A window of more rows than there are is as good as any other that long.
     if (tuned.name == "sigma")
       std::erase_if(tuned.values, [&](const std::string& value) { return std::stoll(value) > a.size(); });
