@@ -85,10 +85,11 @@ Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
       static_cast<double>(mesh::cell_quadrature(product.form->space->mesh().shape, product.form->quadrature).size()) *
       d * (d + 1) / 2 * product.word_bytes * product.form->cells();
   const bool stored = static_cast<double>(cost.stored_bytes) > of_points;
-  if (!tensor) return stored ? Share{"", 0.87, 0.727, 0, 0} : Share{"", 1.479, 0.631, 0, 0};
+  if (!tensor) return stored ? Share{"", 0.68, 0.57, 0, 0} : Share{"", 1.479, 0.631, 0, 0};
   if (stored) return {"", 0.75, 0.8, 0, 0};
   if (operations <= (3.0 * d - 2) * (degree + 1) * n) return {"", 0.812, 1.053, 0, 0};  // boxes
   const bool vertices = operations > 4.0 * d * (degree + 1) * n + 2.0 * d * d * n;
+  if (vertices && n == 27) return {"", 0, 0.29, 0, 0, 0, 3.26};  // a thread each
   return vertices ? Share{"", 0, 0.414, 0, 0, 0, 4.66} : Share{"", 1.2, 0.75, 0, 0};
 }
 
