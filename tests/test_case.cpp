@@ -317,7 +317,8 @@ TEST_CASE("wrong types and values say what would be right") {
   CHECK(contains(problem("solver: {tolerance: fast}\n"), ":2:21: solver.tolerance must be a number above 0"));
   CHECK(contains(problem("solver: {tolerance: x}\n"), "solver.tolerance must be"));
   CHECK(contains(problem("solver: {tolerance: .nan}\n"), "solver.tolerance must be"));
-  CHECK(contains(problem("solver: {precision: half}\n"), "solver.precision must be double, single or mixed, not 'half'"));
+  CHECK(
+      contains(problem("solver: {precision: half}\n"), "solver.precision must be double, single or mixed, not 'half'"));
   CHECK(contains(problem("solver: {device: gpu}\n"),
                  "solver.device must be auto, cpu, cuda, or a GPU by its number such as cuda:1, not 'gpu'"));
   for (const char* device : {"'cuda:'", "'cuda:-1'", "'cuda:1x'", "'cuda:9999'", "'cpu:1'"})

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "mesh/vector_register.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/launch.hpp"
 #include "solver/prediction/trial.hpp"
@@ -212,7 +213,8 @@ TEST_CASE("a loop that is left with x incomplete is completed by one that makes 
 TEST_CASE("slices of another height give the same to the bit: a tuned CG is that of the options it takes" *
           tests::needs_host()) {
   check_same_bits<double>("sell", {{"sigma", "1"}}, {{"C", "64"}});
-  check_same_bits<float>("sell", {{"sigma", "1"}}, {{"C", "16"}});
+  // The eight rows that slices have by default fill no register of sixteen numbers.
+  if (mesh::register_bytes / sizeof(float) <= 8) check_same_bits<float>("sell", {{"sigma", "1"}}, {{"C", "16"}});
 }
 
 TEST_CASE("a tuned CG has the solution of the options that it takes, for every operator with something to tune") {
