@@ -99,6 +99,12 @@ Vector<T> from_eigen(const Eigen::VectorXd& values) {
   return vector;
 }
 
+/// The same where the operators of the tests multiply.
+template <class T>
+Vector<T> device_vector(const Eigen::VectorXd& values) {
+  return on_device(from_eigen<T>(values));
+}
+
 /// Vectors, which are only moved, in a list.
 template <class... Vectors>
 auto list_of(Vectors... vectors) {

@@ -27,11 +27,6 @@ namespace {
 
 Eigen::MatrixXd random_spd(int n, double condition) { return tests::Spectrum(n, condition).matrix(); }
 
-template <class T>
-Vector<T> from_eigen(const Eigen::VectorXd& values) {
-  return tests::on_device(tests::from_eigen<T>(values));
-}
-
 /// What csr and its kin are made from on the device of the tests.
 template <class T>
 Ingredients<T> from_rows(const tests::Rows<T>& rows) {
@@ -98,7 +93,7 @@ TEST_CASE("CG solves what Eigen's Cholesky solves, with and without Jacobi") {
     const auto a = tests::dense<double>(dense);
     for (const char* preconditioner : {"none", "jacobi"}) {
       const auto inverse = solver::make_preconditioner<double>(preconditioner, *a);
-      const Vector<double> b = from_eigen<double>(rhs);
+      const Vector<double> b = tests::device_vector<double>(rhs);
       std::vector<double> x;
       CgOptions<double> options;
       options.tolerance = 1e-12;
@@ -179,7 +174,7 @@ TEST_CASE_TEMPLATE("a loop inside one kernel makes the iterations of launched pa
 
 TEST_CASE("a loop inside one kernel is refused where there is none") {
   const auto a = tests::dense<double>(Eigen::Vector2d(1, 4).asDiagonal());
-  const Vector<double> b = from_eigen<double>(Eigen::Vector2d(1, 1));
+  const Vector<double> b = tests::device_vector<double>(Eigen::Vector2d(1, 1));
   std::vector<double> x;
   CgOptions<double> options;
   options.loop = solver::CgLoop::resident;
@@ -193,7 +188,7 @@ TEST_CASE("a loop inside one kernel is refused where there is none") {
 TEST_CASE("the first iterates are those of the textbook") {
   // A = diag(1, 4), b = (1, 1): alpha_0 = 2/5, x_1 = (2/5, 2/5), r_1 = (3/5, -3/5); two steps give x = (1, 1/4).
   const auto a = tests::dense<double>(Eigen::Vector2d(1, 4).asDiagonal());
-  const Vector<double> b = from_eigen<double>(Eigen::Vector2d(1, 1));
+  const Vector<double> b = tests::device_vector<double>(Eigen::Vector2d(1, 1));
   std::vector<double> x;
   CgOptions<double> options;
   options.max_iterations = 1;
@@ -212,11 +207,11 @@ TEST_CASE("the first iterates are those of the textbook") {
 
 TEST_CASE("every reason to stop is told apart") {
   const Eigen::MatrixXd good = random_spd(30, 1e4);
-  const Vector<double> b = from_eigen<double>(Eigen::VectorXd::Ones(30));
+  const Vector<double> b = tests::device_vector<double>(Eigen::VectorXd::Ones(30));
   std::vector<double> x;
   SUBCASE("a zero load is solved by zero") {
-    const CgResult result =
-        conjugate_gradients(*tests::dense<double>(good), from_eigen<double>(Eigen::VectorXd::Zero(30)), x, {});
+    const CgResult result = conjugate_gradients(*tests::dense<double>(good),
+                                                tests::device_vector<double>(Eigen::VectorXd::Zero(30)), x, {});
     CHECK(result.reason == StopReason::converged);
     CHECK(result.iterations == 0);
     for (int i = 0; i < 30; ++i) CHECK(x[i] == 0);
@@ -232,8 +227,8 @@ TEST_CASE("every reason to stop is told apart") {
     Eigen::MatrixXd bad = good;
     bad(3, 3) = std::numeric_limits<double>::quiet_NaN();
     CHECK(conjugate_gradients(*tests::dense<double>(bad), b, x, {}).reason == StopReason::not_finite);
-    CHECK(conjugate_gradients(*tests::dense<double>(good), from_eigen<double>(Eigen::VectorXd::Constant(30, INFINITY)),
-                              x, {})
+    CHECK(conjugate_gradients(*tests::dense<double>(good),
+                              tests::device_vector<double>(Eigen::VectorXd::Constant(30, INFINITY)), x, {})
               .reason == StopReason::not_finite);
   }
   SUBCASE("stagnated: rounding does not allow the tolerance") {
@@ -248,8 +243,8 @@ TEST_CASE("every reason to stop is told apart") {
     std::vector<double> y;
     CgOptions<float> options;
     options.tolerance = 1e-9;
-    const CgResult result =
-        conjugate_gradients(*tests::dense<float>(good), from_eigen<float>(Eigen::VectorXd::Ones(30)), y, options);
+    const CgResult result = conjugate_gradients(*tests::dense<float>(good),
+                                                tests::device_vector<float>(Eigen::VectorXd::Ones(30)), y, options);
     CHECK(result.reason == StopReason::stagnated);
   }
   SUBCASE("single precision reaches any tolerance when its corrections are measured in double") {
@@ -261,8 +256,8 @@ TEST_CASE("every reason to stop is told apart") {
           Eigen::VectorXd::Ones(30) - good * Eigen::Map<const Eigen::VectorXd>(at.data(), 30);
       return std::vector<double>(residual.data(), residual.data() + 30);
     };
-    const CgResult result =
-        conjugate_gradients(*tests::dense<float>(good), from_eigen<float>(Eigen::VectorXd::Ones(30)), y, options);
+    const CgResult result = conjugate_gradients(*tests::dense<float>(good),
+                                                tests::device_vector<float>(Eigen::VectorXd::Ones(30)), y, options);
     CHECK(result.reason == StopReason::converged);
     const Eigen::VectorXd expected = good.llt().solve(Eigen::VectorXd::Ones(30));
     for (int i = 0; i < 30; ++i) CHECK(y[i] == doctest::Approx(expected[i]).epsilon(1e-9));

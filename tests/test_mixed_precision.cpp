@@ -31,11 +31,6 @@ Eigen::MatrixXd spectrum(int n, double condition) {
   return made.matrix();
 }
 
-template <class T>
-Vector<T> vector_of(const Eigen::VectorXd& values) {
-  return tests::on_device(tests::from_eigen<T>(values));
-}
-
 /// CG in single precision with reliable updates, residuals recomputed in double precision from the matrix itself.
 CgResult mixed(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& b, const solver::Preconditioner<float>* with,
                double tolerance, std::vector<double>& x, std::int64_t max_iterations = 10000) {
@@ -49,7 +44,7 @@ CgResult mixed(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& b, const so
     const Eigen::VectorXd r = b - matrix * Eigen::Map<const Eigen::VectorXd>(at.data(), b.size());
     return std::vector<double>(r.begin(), r.end());
   };
-  return conjugate_gradients<float>(*a, vector_of<float>(b), x, options);
+  return conjugate_gradients<float>(*a, tests::device_vector<float>(b), x, options);
 }
 
 }  // namespace
@@ -66,7 +61,7 @@ TEST_CASE("reliable updates reach what double precision does, in less than twice
     options.tolerance = 1e-11;
     options.method = solver::CgMethod::classic;
     std::vector<double> x, y;
-    const CgResult in_double = conjugate_gradients<double>(*exact, vector_of<double>(b), x, options);
+    const CgResult in_double = conjugate_gradients<double>(*exact, tests::device_vector<double>(b), x, options);
     REQUIRE(in_double.reason == StopReason::converged);
     const CgResult in_mixed = mixed(matrix, b, nullptr, 1e-11, y);
     CHECK(in_mixed.reason == StopReason::converged);
@@ -94,7 +89,7 @@ TEST_CASE("reliable updates keep the direction: fewer iterations than restarts" 
     CgOptions<float> options;
     options.tolerance = 0.1;
     options.method = solver::CgMethod::classic;
-    restarted += conjugate_gradients<float>(*a, vector_of<float>(r / r.norm()), y, options).iterations;
+    restarted += conjugate_gradients<float>(*a, tests::device_vector<float>(r / r.norm()), y, options).iterations;
     r -= r.norm() * (matrix * Eigen::Map<const Eigen::VectorXd>(y.data(), n));
   }
   INFO(kept.iterations, " ", restarted);
@@ -120,7 +115,7 @@ TEST_CASE("reliable updates are of the classic recurrence in launched passes") {
   CgOptions<float> options;
   options.reliable_update = 0.1;
   options.method = solver::CgMethod::single_reduction;
-  CHECK_THROWS_AS(conjugate_gradients<float>(*a, vector_of<float>(Eigen::VectorXd::Ones(10)), x, options),
+  CHECK_THROWS_AS(conjugate_gradients<float>(*a, tests::device_vector<float>(Eigen::VectorXd::Ones(10)), x, options),
                   solver::InputError);
 }
 

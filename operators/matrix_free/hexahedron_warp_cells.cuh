@@ -4,7 +4,7 @@
 // instructions that multiply small matrices; shared memory has x and y only. With a matrix B of rows 2 a + f, where
 // f = 0 stands for one of two matrices of a line and f = 1 for the other, one instruction takes eight lines of nodes to
 // both products. What it leaves of lines along x in the lanes is what the next takes of lines along y
-// (cuda_small_products.cuh), so that nothing moves between lanes. Along z a lane has all numbers of its line. Lane l
+// (small_matrices.cuh), so that nothing moves between lanes. Along z a lane has all numbers of its line. Lane l
 // has
 //   u(x, y, z)      x = l % 4, y = l / 8, z = 2 g + l / 4 % 2   g = 0, 1
 //   v_f(a, y, z)    a = l / 8, f = l / 4 % 2, y = l % 4         all z     v = B u along x

@@ -4,7 +4,7 @@
 // instructions that multiply small matrices. For four of the tables of simplex_cells.cuh at a time:
 //   G (16 cells x 4 d) = X (16 x n) B,   F = D G cell by cell,   Y (16 x n) += F B',   B (n x 4 d) the tables.
 // Columns of B, and rows of B', are put in such an order that a lane's numbers of G are those that it needs of F, and
-// those of Y belong to the dofs whose x it has (cuda_small_products.cuh).
+// those of Y belong to the dofs whose x it has (small_matrices.cuh).
 
 #include <cuda_pipeline_primitives.h>
 

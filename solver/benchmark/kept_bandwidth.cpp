@@ -60,10 +60,7 @@ std::string key_of(operators::Device device) {
                      device == operators::Device::host ? fmt::format("{} threads", threads) : "GPU");
 }
 
-fs::path bandwidth_file() {
-  const fs::path folder = cache_folder();
-  return folder.empty() ? folder : folder / "copy_bandwidth.json";
-}
+fs::path bandwidth_file() { return kept_file("copy_bandwidth.json"); }
 
 std::optional<double> kept_copy_bandwidth(operators::Device device) { return kept_number(key_of(device)); }
 

@@ -8,6 +8,7 @@
 #include "mesh/atomic_file.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/problem/cache_folder.hpp"
 
 namespace femcg::solver {
 
@@ -37,10 +38,7 @@ std::string damaged(const fs::path& path) {
 
 }  // namespace
 
-fs::path trained_models_file() {
-  const fs::path beside = bandwidth_file();
-  return beside.empty() ? beside : beside.parent_path() / "trained_models.json";
-}
+fs::path trained_models_file() { return kept_file("trained_models.json"); }
 
 KeptModel kept_model(Device device, Precision precision) {
   const fs::path path = trained_models_file();

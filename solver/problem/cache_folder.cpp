@@ -16,4 +16,9 @@ std::filesystem::path cache_folder() {
   return folder.empty() ? folder : folder / "femcg";
 }
 
+std::filesystem::path kept_file(const char* name) {
+  const std::filesystem::path folder = cache_folder();
+  return folder.empty() ? folder : folder / name;
+}
+
 }  // namespace femcg::solver

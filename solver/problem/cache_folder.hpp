@@ -8,4 +8,7 @@ namespace femcg::solver {
 /// user has neither.
 std::filesystem::path cache_folder();
 
+/// A file in it; empty where there is no such folder.
+std::filesystem::path kept_file(const char* name);
+
 }  // namespace femcg::solver

@@ -10,9 +10,9 @@
 
 #include "mesh/atomic_file.hpp"
 #include "operators/catalogue.hpp"
-#include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/units.hpp"
+#include "solver/problem/cache_folder.hpp"
 #include "solver/records/record.hpp"
 #include "solver/tuning/tunable.hpp"
 
@@ -97,10 +97,7 @@ TuningKey tuning_key(const Case& resolved, const OperatorChoice& op, mesh::CellS
           .given = op.options};
 }
 
-fs::path tuning_file() {
-  const fs::path beside = bandwidth_file();
-  return beside.empty() ? beside : beside.parent_path() / "tuning.json";
-}
+fs::path tuning_file() { return kept_file("tuning.json"); }
 
 AllKept all_kept_tuning() {
   AllKept kept;
