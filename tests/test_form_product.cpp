@@ -1,4 +1,5 @@
-// The product that solutions are checked with: compared with the slow reference and the definition.
+// The product that solutions are checked with: compared with the slow reference and the definition. The diagonal
+// straight from the form.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -7,6 +8,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "operators/forms/element_matrices.hpp"
+#include "operators/forms/form_diagonal.hpp"
 #include "operators/forms/form_product.hpp"
 #include "operators/forms/reference.hpp"
 #include "tests/forms.hpp"
@@ -41,6 +44,24 @@ std::vector<double> difference(std::vector<double> a, const std::vector<double>&
   return a;
 }
 
+/// Of diagonal_of_form, against the sum of element matrices, relative to the greatest entry.
+double greatest_error_of_diagonal(const BilinearForm& form) {
+  const ElementMatrices matrices = assemble_element_matrices(form);
+  std::vector<double> sums(static_cast<std::size_t>(form.unknowns), 0.0);
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+    for (int a = 0; a < form.dofs_per_cell(); ++a)
+      if (const std::int32_t i = form.unknown(cell, a); i >= 0)
+        sums[static_cast<std::size_t>(i)] += matrices.cell(cell)[static_cast<std::size_t>(a * (a + 3) / 2)];
+  const Vector<double> diagonal = diagonal_of_form(form);
+  REQUIRE(diagonal.size() == form.unknowns);
+  double worst = 0;
+  for (std::int32_t i = 0; i < form.unknowns; ++i) {
+    const double difference = std::abs(diagonal[i] - sums[static_cast<std::size_t>(i)]);
+    worst = std::isnan(difference) ? INFINITY : std::max(worst, difference);
+  }
+  return worst / *std::ranges::max_element(sums);
+}
+
 constexpr CellShape shapes[]{CellShape::quadrilateral, CellShape::triangle, CellShape::hexahedron,
                              CellShape::tetrahedron};
 
@@ -51,7 +72,7 @@ std::array<int, 3> cells_of(CellShape shape) {
 
 }  // namespace
 
-TEST_CASE("the residual is that of the slow reference on every shape, degree and geometry") {
+TEST_CASE("residual and diagonal are those of the slow references on every shape, degree and geometry") {
   struct Kind {
     const char* name;
     FormOptions options;
@@ -75,6 +96,7 @@ TEST_CASE("the residual is that of the slow reference on every shape, degree and
         std::vector<double> half = x;
         for (double& value : half) value *= 0.5;
         CHECK(norm(FormProduct(small.form).residual(half, b)) == doctest::Approx(0.5 * norm(b)).epsilon(1e-12));
+        CHECK(greatest_error_of_diagonal(small.form) <= 1e-13);
       }
 }
 

@@ -10,8 +10,10 @@
 #include <cassert>
 #include <stdexcept>
 
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/cell_loops/patch_bytes.hpp"
 #include "operators/cell_loops/patch_option.hpp"
+#include "operators/forms/form_diagonal.hpp"
 #include "operators/matrix_free/matrix_free_inputs.hpp"
 #include "operators/matrix_free/robin_facets.hpp"
 #include "operators/matrix_free/simplex_kernel.hpp"
@@ -77,8 +79,8 @@ class MatrixFree final : public Operator<T> {
         robin_(form, blocks_) {}
 
   void diagonal(Vector<T>& d) const override {
-    const Vector<double> exact = matrix_free_diagonal(*form_);
-    for (std::int64_t i = 0; i < exact.size(); ++i) d[i] = static_cast<T>(exact[i]);
+    const Vector<double> exact = diagonal_of_form(*form_);
+    for_each_row(exact.size(), [&](std::int64_t i) { d[i] = static_cast<T>(exact[i]); });
   }
 
   Footprint footprint() const override {

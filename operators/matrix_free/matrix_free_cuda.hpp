@@ -75,13 +75,10 @@ struct MatrixFreeInputs {
   std::vector<double> gradients;
   int tables = 0;
   RobinRows robin;
-  const BilinearForm* form = nullptr;  ///< for matrix_free_diagonal
+  const BilinearForm* form = nullptr;  ///< for the diagonal
 
   bool stored_once() const { return kind_of_slot.size() > 0; }
 };
-
-/// A_ii, straight from the quadrature, on the host.
-Vector<double> matrix_free_diagonal(const BilinearForm& form);
 
 /// y = A x by sum factorisation (tensor cells) or reference tables (simplices), bitwise reproducible.
 template <std::floating_point T>

@@ -209,15 +209,6 @@ void store_once(MatrixFreeInputs& inputs, const IdenticalCells& kinds) {
 
 }  // namespace
 
-Vector<double> matrix_free_diagonal(const BilinearForm& form) {
-  const std::vector<double> of_dofs = sum_over_cells(
-      form, [](CellEvaluator& evaluator, std::int32_t, std::span<double> of_cell) { evaluator.diagonal(of_cell); });
-  Vector<double> diagonal(form.unknowns);
-  for (std::size_t dof = 0; dof < of_dofs.size(); ++dof)
-    if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) diagonal[i] = of_dofs[dof];
-  return diagonal;
-}
-
 MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, const Options& given) {
   const std::string_view name = "matrix-free";
   const MatrixFreeChoice choice{value_of(geometry_option, name, given), asked_dedup(name, given, device),

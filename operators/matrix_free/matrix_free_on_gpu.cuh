@@ -6,6 +6,7 @@
 
 #include "operators/backend/cuda/column_sums.cuh"
 #include "operators/backend/permutation.hpp"
+#include "operators/forms/form_diagonal.hpp"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 #include "operators/matrix_free/tensor_geometry.cuh"
 #include "operators/persistent/persistent_patches.cuh"
@@ -193,7 +194,7 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
         robin_(inputs.robin) {}
 
   void diagonal(Vector<T>& d) const override {
-    const Vector<double> exact = matrix_free_diagonal(*form_);
+    const Vector<double> exact = diagonal_of_form(*form_);
     Vector<T> rounded(exact.size());
     copy(exact, rounded);
     gather(copied(rounded, Device::cuda), unknown_at_, d);

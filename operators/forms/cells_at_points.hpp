@@ -1,0 +1,88 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mesh/mesh.hpp"
+#include "operators/forms/bilinear_form.hpp"
+#include "operators/forms/point_tables.hpp"
+
+namespace femcg::operators {
+
+/// The geometry of a few cells at the points of a quadrature, one cell a lane. Keeps scratch memory: one a thread.
+class CellsAtPoints {
+ public:
+  CellsAtPoints(const mesh::Mesh& mesh, int quadrature);
+
+  int points() const { return tables_.points(); }
+  /// Goes to `count` cells from `first` on; lanes beyond them repeat the last. Points in space only where they are
+  /// wanted.
+  void move_to(std::int32_t first, int count, bool with_positions);
+  /// The cell of a lane.
+  std::int32_t cell(int lane) const { return first_ + (lane < count_ ? lane : count_ - 1); }
+  int count() const { return count_; }
+
+  /// C = |J| J^-1 and |J| at point q.
+  template <int d>
+  CellLanes cofactors(int q, CellLanes (&c)[d][d]) const;
+  /// w_q |J| at all points.
+  std::span<const CellLanes> measures();
+  /// The points of a lane in space, count x 3, row by row.
+  std::span<const double> positions(int lane);
+  const Eigen::VectorXd& weights() const { return weights_; }
+
+ private:
+  template <int d>
+  void compute_measures();
+
+  const mesh::Mesh* mesh_;
+  int d_;
+  PointTables tables_;
+  Eigen::VectorXd weights_;
+  std::int32_t first_ = 0;
+  int count_ = 0;
+  std::vector<CellLanes> scratch_, nodes_, measures_;
+  std::vector<CellLanes> jacobians_;  ///< axis in space x reference axis x points
+  std::vector<CellLanes> positions_;  ///< axis in space x points
+  std::vector<double> of_lane_;
+};
+
+template <int d>
+inline CellLanes CellsAtPoints::cofactors(int q, CellLanes (&c)[d][d]) const {
+  CellLanes m[d][d];  // m_ij = dx_i / dxi_j
+  for (int i = 0; i < d; ++i)
+    for (int j = 0; j < d; ++j) m[i][j] = jacobians_[(i * d + j) * points() + q];
+  if constexpr (d == 2) {
+    c[0][0] = m[1][1];
+    c[0][1] = -m[0][1];
+    c[1][0] = -m[1][0];
+    c[1][1] = m[0][0];
+    return m[0][0] * c[0][0] + m[0][1] * c[1][0];
+  } else {
+    for (int j = 0; j < 3; ++j)
+      for (int i = 0; i < 3; ++i) {
+        const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+        c[j][i] = m[i1][j1] * m[i2][j2] - m[i1][j2] * m[i2][j1];
+      }
+    return m[0][0] * c[0][0] + m[0][1] * c[1][0] + m[0][2] * c[2][0];
+  }
+}
+
+/// The diffusion of a form at the points of a few cells.
+class DiffusionAtPoints {
+ public:
+  DiffusionAtPoints(const BilinearForm& form, int points)
+      : form_(&form), values_(points), of_cell_(static_cast<std::size_t>(points)) {}
+
+  /// Whether each of `count` cells from `first` on is known to have one diffusion, so that their points are not needed.
+  bool constant(std::int32_t first, int count) const;
+  void move_to(CellsAtPoints& cells, bool constant);
+  CellLanes operator[](int q) const { return values_[static_cast<std::size_t>(q)]; }
+
+ private:
+  const BilinearForm* form_;
+  std::vector<CellLanes> values_;
+  std::vector<double> of_cell_;
+};
+
+}  // namespace femcg::operators
