@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "mesh/pages.hpp"
+#include "operators/forms/cells_at_points.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/forms/form_product.hpp"
 #include "solver/coefficients/field.hpp"
@@ -24,6 +26,59 @@ bool is_given(double value) { return value != 0; }
 /// Beyond this fraction an unbalanced load means that the case is wrong, not that a curved boundary is approximated.
 constexpr double most_imbalance = 1e-3;
 constexpr double notable_imbalance = 1e-10;
+
+/// What a source has for the functions of a few cells at a time. Keeps scratch memory: one a thread.
+class CellLoads {
+ public:
+  CellLoads(const operators::BilinearForm& form, const FieldOnRegions& source)
+      : source_(&source),
+        basis_(form.space->basis(), form.quadrature),
+        cells_(form.space->mesh(), form.quadrature),
+        values_(static_cast<std::size_t>(cells_.points())),
+        scratch_(static_cast<std::size_t>(basis_.scratch_size())),
+        densities_(values_.size()),
+        sums_(static_cast<std::size_t>(basis_.functions())) {}
+
+  /// Of the cells [first, last), cells x dofs; whether the source is anything else than 0 there.
+  bool write(std::int32_t first, std::int32_t last, double* to) {
+    bool given = false;
+    for (std::int32_t cell = first; cell < last; cell += operators::cell_lanes) {
+      const int count = std::min<std::int32_t>(operators::cell_lanes, last - cell);
+      given = evaluate(cell, count) || given;
+      const std::span<const operators::CellLanes> measures = cells_.measures();
+      for (std::size_t q = 0; q < densities_.size(); ++q) densities_[q] *= measures[q];
+      basis_.test_values(densities_.data(), sums_.data(), scratch_.data());
+      for (int lane = 0; lane < count; ++lane)
+        for (const operators::CellLanes& sum : sums_) *to++ = sum[lane];
+    }
+    return given;
+  }
+
+ private:
+  bool evaluate(std::int32_t first, int count) {
+    bool constant = true, given = false;
+    for (int lane = 0; lane < count; ++lane) constant = constant && source_->of_cell(first + lane).constant();
+    cells_.move_to(first, count, !constant);
+    for (int lane = 0; lane < operators::cell_lanes; ++lane) {
+      const Expression& source = source_->of_cell(cells_.cell(lane));
+      if (const std::optional<double> value = source.constant()) {
+        given = given || *value != 0;
+        for (operators::CellLanes& density : densities_) density[lane] = *value;
+        continue;
+      }
+      source.evaluate(cells_.positions(lane), values_);
+      given = given || std::ranges::any_of(values_, is_given);
+      for (std::size_t q = 0; q < densities_.size(); ++q) densities_[q][lane] = values_[q];
+    }
+    return given;
+  }
+
+  const FieldOnRegions* source_;
+  operators::PointTables basis_;
+  operators::CellsAtPoints cells_;
+  std::vector<double> values_;
+  std::vector<operators::CellLanes> scratch_, densities_, sums_;
+};
 
 }  // namespace
 
@@ -83,17 +138,12 @@ void Load::add_source(const Problem& problem) {
     return;
   }
   std::atomic<bool> given = false;
-  of_dofs_ = operators::sum_over_cells(
-      form, [&](operators::CellEvaluator& evaluator, std::int32_t cell, std::span<double> load) {
-        thread_local std::vector<double> values;
-        values.resize(evaluator.points());
-        field.of_cell(cell).evaluate(evaluator.points_in_space(), values);
-        if (std::ranges::any_of(values, is_given)) given = true;
-        Eigen::Map<Eigen::VectorXd> sum(load.data(), evaluator.dofs());
-        for (int q = 0; q < evaluator.points(); ++q) values[q] *= evaluator.measures()[q];
-        sum.noalias() =
-            evaluator.values().transpose() * Eigen::Map<const Eigen::VectorXd>(values.data(), evaluator.points());
-      });
+  of_dofs_ = operators::sum_over_cell_ranges(*form.space, [&]() -> operators::CellRangeWork {
+    const auto loads = std::make_shared<CellLoads>(form, field);
+    return [&, loads](std::int32_t first, std::int32_t last, double* values) {
+      if (loads->write(first, last, values)) given = true;
+    };
+  });
   given_ = given;
 }
 

@@ -9,6 +9,7 @@
 
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
+#include "operators/forms/cells_at_points.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
@@ -62,7 +63,7 @@ void measure_boundary(const Problem& problem, const Load& load, std::span<const 
   }
 }
 
-/// Integrals over one cell.
+/// Integrals over some cells.
 struct CellIntegrals {
   double volume = 0, u = 0, sources = 0, sinks = 0;
 };
@@ -73,32 +74,100 @@ Eigen::VectorXd cell_values(const mesh::FunctionSpace& space, std::int32_t cell,
   return values;
 }
 
-/// Regions, the integral, and what the source brings.
+/// The integrals of a few cells at a time. Keeps scratch memory: one a thread.
+class CellMeasures {
+ public:
+  CellMeasures(const mesh::FunctionSpace& space, int quadrature, const FieldOnRegions& source,
+               std::span<const double> dofs)
+      : space_(&space),
+        source_(&source),
+        dofs_(dofs),
+        basis_(space.basis(), quadrature),
+        cells_(space.mesh(), quadrature),
+        values_(static_cast<std::size_t>(cells_.points())),
+        scratch_(static_cast<std::size_t>(basis_.scratch_size())),
+        coefficients_(static_cast<std::size_t>(basis_.functions())),
+        at_points_(values_.size()) {}
+
+  /// Adds those of the cells [first, last) to those of their regions.
+  void add(std::int32_t first, std::int32_t last, std::span<CellIntegrals> regions) {
+    for (std::int32_t cell = first; cell < last; cell += operators::cell_lanes)
+      add_lanes(cell, std::min<std::int32_t>(operators::cell_lanes, last - cell), regions);
+  }
+
+ private:
+  void add_lanes(std::int32_t first, int count, std::span<CellIntegrals> regions) {
+    bool constant = true;
+    for (int lane = 0; lane < count; ++lane) constant = constant && source_->of_cell(first + lane).constant();
+    cells_.move_to(first, count, !constant);
+    for (int lane = 0; lane < operators::cell_lanes; ++lane) {
+      const auto of_cell = space_->dofs(cells_.cell(lane));
+      for (std::size_t a = 0; a < coefficients_.size(); ++a) coefficients_[a][lane] = dofs_[of_cell[a]];
+    }
+    basis_.values(coefficients_.data(), at_points_.data(), scratch_.data());
+    const std::span<const operators::CellLanes> measures = cells_.measures();
+    operators::CellLanes volume{}, u{};
+    for (std::size_t q = 0; q < measures.size(); ++q) {
+      volume += measures[q];
+      u += measures[q] * at_points_[q];
+    }
+    for (int lane = 0; lane < count; ++lane) {
+      CellIntegrals& sum = regions[space_->mesh().cell_regions[first + lane]];
+      sum.volume += volume[lane];
+      sum.u += u[lane];
+      const Expression& source = source_->of_cell(first + lane);
+      if (const std::optional<double> value = source.constant()) {
+        (*value > 0 ? sum.sources : sum.sinks) += std::abs(*value) * volume[lane];
+        continue;
+      }
+      source.evaluate(cells_.positions(lane), values_);
+      for (std::size_t q = 0; q < values_.size(); ++q)
+        (values_[q] > 0 ? sum.sources : sum.sinks) += std::abs(values_[q]) * measures[q][lane];
+    }
+  }
+
+  const mesh::FunctionSpace* space_;
+  const FieldOnRegions* source_;
+  std::span<const double> dofs_;
+  operators::PointTables basis_;
+  operators::CellsAtPoints cells_;
+  std::vector<double> values_;
+  std::vector<operators::CellLanes> scratch_, coefficients_, at_points_;
+};
+
+/// Regions, the integral, and what the source brings: sums of blocks of cells, and then of these, the same for any
+/// number of threads.
 void measure_cells(const Problem& problem, const Load& load, std::span<const double> dofs, Quantities& to) {
+  constexpr std::int32_t block_cells = 4096;
   const mesh::FunctionSpace& space = *problem.form().space;
   const mesh::Mesh& mesh = space.mesh();
   const FieldOnRegions source(load.source(), "equation.source", mesh, 0.0);
-  std::vector<CellIntegrals> parts(mesh.cell_count());
-  operators::for_each_cell(problem.form(), [&](operators::CellEvaluator& evaluator, std::int32_t cell) {
-    const Eigen::Map<const Eigen::ArrayXd> measures(evaluator.measures().data(), evaluator.points());
-    CellIntegrals& part = parts[cell];
-    part.volume = measures.sum();
-    part.u = ((evaluator.values() * cell_values(space, cell, dofs)).array() * measures).sum();
-    if (source.of_cell(cell).constant() == 0.0) return;
-    Eigen::ArrayXd values(evaluator.points());
-    source.of_cell(cell).evaluate(evaluator.points_in_space(),
-                                  {values.data(), static_cast<std::size_t>(values.size())});
-    part.sources = (values.max(0.0) * measures).sum();
-    part.sinks = (-values.min(0.0) * measures).sum();
-  });
-  std::vector<RegionQuantities> regions(mesh.region_names.size());
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    RegionQuantities& region = regions[mesh.cell_regions[cell]];
-    region.volume += parts[cell].volume;
-    region.mean += parts[cell].u;
-    to.integral += parts[cell].u;
-    to.balance.sources += parts[cell].sources;
-    to.balance.sinks += parts[cell].sinks;
+  const std::size_t names = mesh.region_names.size();
+  const std::int32_t cells = mesh.cell_count(), blocks = cells / block_cells + (cells % block_cells > 0 ? 1 : 0);
+  std::vector<CellIntegrals> parts(static_cast<std::size_t>(blocks) * names);
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<CellMeasures> measures;
+    failure.guard(mesh::FirstFailure::preparation,
+                  [&] { measures.emplace(space, problem.form().quadrature, source, dofs); });
+#pragma omp for schedule(static)
+    for (std::int32_t block = 0; block < blocks; ++block)
+      failure.guard(block, [&] {
+        const std::int32_t first = block * block_cells;
+        measures->add(first, first + std::min(block_cells, cells - first),
+                      std::span(parts).subspan(static_cast<std::size_t>(block) * names, names));
+      });
+  }
+  failure.rethrow();
+  std::vector<RegionQuantities> regions(names);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    RegionQuantities& region = regions[k % names];
+    region.volume += parts[k].volume;
+    region.mean += parts[k].u;
+    to.integral += parts[k].u;
+    to.balance.sources += parts[k].sources;
+    to.balance.sinks += parts[k].sinks;
   }
   (load.added_source() > 0 ? to.balance.sources : to.balance.sinks) += std::abs(load.added_source());
   for (std::size_t r = 0; r < regions.size(); ++r)
