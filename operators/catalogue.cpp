@@ -3,9 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace femcg::operators {
+
+namespace {
+
+/// Of the process, as the libraries are that it has loaded. With room for all that may come, so that no row moves.
+std::vector<OperatorDescription>& all_operators() {
+  static std::vector<OperatorDescription> all = [] {
+    const auto own = own_operators();
+    std::vector<OperatorDescription> rows;
+    rows.reserve(own.size() + most_added_operators);
+    rows.assign(own.begin(), own.end());
+    return rows;
+  }();
+  return all;
+}
+
+}  // namespace
+
+std::span<const OperatorDescription> catalogue() { return all_operators(); }
+
+bool add_operators(std::vector<OperatorDescription> rows) {
+  std::vector<OperatorDescription>& all = all_operators();
+  if (all.size() + rows.size() > all.capacity()) return false;
+  std::ranges::move(rows, std::back_inserter(all));
+  return true;
+}
 
 const OperatorDescription* find_operator(std::string_view name) {
   const auto rows = catalogue();
@@ -16,6 +42,7 @@ const OperatorDescription* find_operator(std::string_view name) {
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> OperatorDescription::make(const Ingredients<T>& from, const Options& given) const {
+  if (added) return added->make(from, given);
   Makers makers = on_host;
   if (from.device == Device::cuda) {
     const auto rows = cuda_rows();
@@ -43,7 +70,7 @@ void check_options(const OperatorDescription& row, const Options& given) {
       throw std::invalid_argument(fmt::format("operator '{}' has no option '{}' ({})", row.name, name,
                                               names.empty() ? "it has none" : "it has " + names));
     }
-    if (!known->accepts(value))
+    if (row.added ? !row.added->accepts(*known, value) : !known->accepts(value))
       throw std::invalid_argument(
           fmt::format("option '{}' of operator '{}' must be {}, not '{}'", name, row.name, known->values, value));
   }

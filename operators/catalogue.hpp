@@ -67,6 +67,25 @@ using Makers = InEachPrecision<Maker>;
 template <typename T>
 using Estimator = StorageEstimate (*)(const Extent<T>&, const Options&);
 
+/// What makes an operator that was added while the program runs, where functions of femcg's own make the others.
+class AddedOperator {
+ public:
+  virtual ~AddedOperator() = default;
+  AddedOperator(const AddedOperator&) = delete;
+  AddedOperator& operator=(const AddedOperator&) = delete;
+
+  virtual bool on_host() const = 0;
+  virtual std::unique_ptr<Operator<double>> make(const Ingredients<double>& from, const Options& given) const = 0;
+  virtual std::unique_ptr<Operator<float>> make(const Ingredients<float>& from, const Options& given) const = 0;
+  virtual StorageEstimate estimate(const Extent<double>& of, const Options& given) const = 0;
+  virtual StorageEstimate estimate(const Extent<float>& of, const Options& given) const = 0;
+  /// In place of OptionDescription::accepts.
+  virtual bool accepts(const OptionDescription& option, const std::string& value) const = 0;
+
+ protected:
+  AddedOperator() = default;
+};
+
 /// One row of the catalogue.
 struct OperatorDescription {
   std::string_view name;
@@ -79,11 +98,12 @@ struct OperatorDescription {
   InEachPrecision<Estimator> estimates = {};
   /// Whether a product with several vectors takes less time than as many with one, as far as that was measured.
   bool host_gains_from_columns = true, cuda_gains_from_columns = true;
+  std::shared_ptr<const AddedOperator> added = nullptr;  ///< null for femcg's own
 
   bool gains_from_columns(Device device) const {
     return device == Device::host ? host_gains_from_columns : cuda_gains_from_columns;
   }
-  bool host() const { return on_host.in_double != nullptr; }
+  bool host() const { return added ? added->on_host() : on_host.in_double != nullptr; }
   /// A GPU assembles its element matrices itself.
   Needs needs_on(Device device) const {
     return needs == Needs::element_matrices && device == Device::cuda ? Needs::form : needs;
@@ -94,7 +114,7 @@ struct OperatorDescription {
   /// The memory that make() will need.
   template <std::floating_point T>
   StorageEstimate estimate(const Extent<T>& of, const Options& given) const {
-    return estimates.in<T>()(of, given);
+    return added ? added->estimate(of, given) : estimates.in<T>()(of, given);
   }
 };
 
@@ -106,8 +126,16 @@ struct CudaRow {
 /// Those of this build: none without CUDA.
 std::span<const CudaRow> cuda_rows();
 
-/// Every operator of this build, in the order in which a comparison shows them.
+/// Femcg's own operators, in the order in which a comparison shows them.
+std::span<const OperatorDescription> own_operators();
+
+/// Every operator of this process: femcg's own, and those that were added behind them.
 std::span<const OperatorDescription> catalogue();
+
+/// Adds operators (operators/plugins) and answers true, or false where there were too many. Rows that are there stay
+/// where they are; a catalogue that was asked for before lacks the new ones. Not while another thread uses it.
+bool add_operators(std::vector<OperatorDescription> rows);
+inline constexpr std::size_t most_added_operators = 256;
 
 /// The row of that name; nullptr where there is none.
 const OperatorDescription* find_operator(std::string_view name);

@@ -17,7 +17,7 @@
 
 namespace femcg::operators {
 
-std::span<const OperatorDescription> catalogue() {
+std::span<const OperatorDescription> own_operators() {
   static const std::array rows{csr(),           ellpack(),      ellpack_r(),  sell(),        pjds(),
                                csr_grouped(),   csr_aligned(),  ellr_t(),     jad(),         hyb(),
                                lma_atomic(),    lma_coloured(), lma_gather(), matrix_free(), cusparse_csr(),

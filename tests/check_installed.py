@@ -27,7 +27,7 @@ solver: {operator: csr}
 
 EXPECTED = {
     "bin/femcg", "LIBDIR/libfemcg_solver.a", "LIBDIR/cmake/femcg/femcgConfig.cmake", "include/femcg/femcg.hpp",
-    "include/femcg/operators/operator.hpp", "share/doc/femcg/copyright", "share/man/man1/femcg.1",
+    "include/femcg/operators/operator.hpp", "include/femcg/plugin.h", "share/doc/femcg/copyright", "share/man/man1/femcg.1",
     "share/bash-completion/completions/femcg", "share/zsh/site-functions/_femcg", "share/fish/vendor_completions.d/femcg.fish",
     "share/femcg/cases/quickstart.yaml", "share/femcg/cases/case.schema.json", "share/femcg/cases/README.md",
 }  # fmt: skip

@@ -60,7 +60,7 @@ OperatorDescription wrong_row(std::string_view name) {
 
 }  // namespace
 
-std::span<const OperatorDescription> catalogue() {
+std::span<const OperatorDescription> own_operators() {
   static const std::array rows{
       csr(),
       wrong_row<Defect::value>("wrong-value"),

@@ -81,6 +81,7 @@ Values values_of(const std::string& command, const OptionReference& option) {
   if (option.name == "--order") return {.words = {"given", "reverse-cuthill-mckee"}};
   if (option.name == "--unit") return {.words = names_of(std::span<const mesh::LengthUnit>(mesh::length_units))};
   if (option.name == "--baseline") return {.suffixes = {"json"}};
+  if (option.name == "--plugin") return {.suffixes = {"so"}};
   if (option.name == "--output") return {.folder = true};
   return {};
 }

@@ -17,6 +17,7 @@
 
 #include "operators/backend/memory.hpp"
 #include "operators/distributed/communicator.hpp"
+#include "operators/plugins/plugins.hpp"
 #include "solver/case/case.hpp"
 #include "solver/case/case_schema.hpp"
 #include "solver/compare.hpp"
@@ -63,7 +64,7 @@ void stop_on_request() {
 struct CommandLine {
   std::string case_file;
   std::string topic, case_name, shell;
-  std::vector<std::string> sets;
+  std::vector<std::string> sets, plugins;
   std::optional<std::string> op, device, threads, output;
   std::optional<std::string> operators, iterations, repetitions, right_hand_sides, baseline;  // compare and matrix
   std::string matrix_file, precision = "double", order = "given";                             // matrix
@@ -90,6 +91,18 @@ void add_set_option(CLI::App& command, CommandLine& line) {
   command.add_option("--set", line.sets, "KEY.PATH=VALUE wins over the file, e.g. --set mesh.box.cells=[128,128]")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+}
+
+void add_plugin_option(CLI::App& command, CommandLine& line) {
+  command.add_option("--plugin", line.plugins, "a shared library with operators of your own; can be repeated")
+      ->type_name("FILE.so")
+      ->allow_extra_args(false);
+}
+
+void load_plugins(const CommandLine& line) try {
+  for (const std::string& file : line.plugins) femcg::operators::load_plugin(file);
+} catch (const femcg::operators::PluginError& error) {
+  throw InputError(error.what());
 }
 
 void add_case_options(CLI::App& command, CommandLine& line) {
@@ -472,6 +485,7 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   add_case_options(check, line);
   info.add_flag("--measure", line.measure, "measure the copy bandwidth, and keep it for later runs");
   info.add_flag("--tuning", line.tuning, "show the options of operators that tuning found and keeps (solver.tune)");
+  for (CLI::App* each : {&run, &compare_case, &matrix, &check, &list}) add_plugin_option(*each, line);
   for (CLI::App* each : {&run, &check})
     each->add_option("--device", line.device, "solver.device: auto, cpu, cuda, or cuda:1 for a GPU by its number")
         ->type_name("NAME");
@@ -499,6 +513,7 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   femcg::tools::choose_threads(line.threads);
   if (run || compare_case || matrix || predict_times) femcg::tools::spin_briefly(argv);
   join_processes(run || line.processes, processes);
+  load_plugins(line);
   if (compare_case) return compare(line);
   if (matrix) return compare_matrix(line);
   const Communicator* joined = processes ? &*processes : nullptr;

@@ -45,6 +45,8 @@ void RecordedWork::run() const {
     work_();
 }
 
+void* cuda_work_stream() { return cuda::stream(); }
+
 struct Mailbox::Slot {
   Slot(std::int64_t numbers, Device on) : size(numbers), device(on) {
     if (device == Device::host) {

@@ -1,5 +1,7 @@
 // Recorded work and mailboxes of a build without CUDA.
 
+#include <stdexcept>
+
 #include "operators/backend/recorded_work.hpp"
 
 namespace femcg::operators {
@@ -10,6 +12,8 @@ RecordedWork::~RecordedWork() = default;
 RecordedWork::RecordedWork(RecordedWork&&) noexcept = default;
 RecordedWork& RecordedWork::operator=(RecordedWork&&) noexcept = default;
 void RecordedWork::run() const { work_(); }
+
+void* cuda_work_stream() { throw std::runtime_error("this build has no CUDA"); }
 
 struct Mailbox::Slot {
   std::vector<double> numbers;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "operators/catalogue.hpp"
+#include "operators/plugins/plugins.hpp"
 #include "solver/case/case_mesh.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/case/case_reader.hpp"
@@ -381,10 +382,28 @@ void read_compare(const MapReader& top, Case& to) {
   if (const auto numbers = compare.find("right_hand_sides")) read_right_hand_sides(*numbers, to.compare);
 }
 
+/// Loads the operators that the case brings along, which what follows may name. Throws InputError where one cannot be
+/// had.
+void read_plugins(const MapReader& top, Case& to) {
+  bool missing = false;
+  if (const auto plugins = top.find("plugins"))
+    if (const auto items = plugins->items("a list of files such as [libmine.so]"))
+      for (const ValueReader& item : *items)
+        if (const auto name = item.text()) try {
+            operators::load_plugin(to.file.parent_path() / *name);
+          } catch (const operators::PluginError& error) {
+            item.note(error.what());
+            missing = true;
+          }
+  if (missing) top.problems().check();
+  to.plugins = operators::loaded_plugins();
+}
+
 Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   Case to;
   to.file = file;
   to.name = file.stem().string();
+  read_plugins(top, to);
   to.title = top.read("title", to.name, [](const ValueReader& value) { return value.text(); });
   to.degree = static_cast<int>(top.whole("degree"));
   to.mesh = read_mesh_choice(top, file.parent_path(), to.degree);

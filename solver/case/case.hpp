@@ -122,6 +122,7 @@ struct Case {
   std::string name;                                      ///< the file's stem
   std::vector<std::pair<std::string, std::string>> set;  ///< key and value of each --set that wins over the file
   std::string title;
+  std::vector<std::filesystem::path> plugins;  ///< all that are loaded, with their whole paths
   SolutionLabel solution;
   MeshChoice mesh;
   int degree = 1;

@@ -480,6 +480,12 @@ const KeyDescription& case_keys() {
               {.name = "title",
                .kind = text,
                .meaning = "Heads the summary and the report; default the name of the file"},
+              {.name = "plugins",
+               .kind = list,
+               .meaning = "Shared libraries with operators of your own (femcg/plugin.h), relative to the case; they "
+                          "run as it is read",
+               .fewest = 0,
+               .inside = {{.kind = text, .meaning = "A file"}}},
               {.name = "name",
                .kind = text,
                .meaning = "Of the solution, in the summary and the files, such as temperature",

@@ -242,6 +242,11 @@ std::string to_yaml(const Case& resolved) {
   const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source);
   YAML::Emitter out;
   out << BeginMap << Key << "title" << Value << resolved.title;
+  if (!resolved.plugins.empty()) {
+    out << Key << "plugins" << Value << Flow << BeginSeq;
+    for (const std::filesystem::path& plugin : resolved.plugins) out << plugin.string();
+    out << EndSeq;
+  }
   out << Key << "name" << Value << resolved.solution.name << Key << "unit" << Value << resolved.solution.unit;
   emit(out, resolved.mesh);
   out << Key << "degree" << Value << resolved.degree << Key << "quadrature" << Value << resolved.problem.quadrature;

@@ -140,7 +140,7 @@ double expected_iterations(std::int64_t rows, std::int64_t most) {
 std::vector<OperatorChoice> all_operators_of(Device device) {
   std::vector<OperatorChoice> all;
   for (const OperatorDescription& row : operators::catalogue())
-    if (device == Device::host ? row.host() : row.cuda) all.push_back({std::string(row.name), {}, {}});
+    if (!row.added && (device == Device::host ? row.host() : row.cuda)) all.push_back({std::string(row.name), {}, {}});
   return all;
 }
 

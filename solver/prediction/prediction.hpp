@@ -62,7 +62,7 @@ double expected_iterations(const operators::BilinearForm& form, double tolerance
 /// Of a matrix about which nothing is known: twice the square root of its rows.
 double expected_iterations(std::int64_t rows, std::int64_t most);
 
-/// Every operator of the catalogue that has a version for the device, with its defaults.
+/// Every operator of femcg's own that has a version for the device, with its defaults. No model knows a plug-in's.
 std::vector<OperatorChoice> all_operators_of(operators::Device device);
 
 /// Whether a matrix is worth counting: none is where assembling one, and reading it in every iteration, takes longer

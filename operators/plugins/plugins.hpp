@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace femcg::operators {
+
+/// A plug-in that cannot be loaded: one sentence.
+class PluginError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Adds the operators of a shared library (plugin.h) to the catalogue of this process; nothing where it was loaded
+/// before. Code of the library runs. Throws PluginError where there is no such file, it is no such library, or of
+/// another version of the interface, or an operator lacks what it must have or has the name of another one; the
+/// catalogue is as before then.
+void load_plugin(const std::filesystem::path& file);
+
+/// The files that were loaded, with their whole paths, in that order.
+const std::vector<std::filesystem::path>& loaded_plugins();
+
+}  // namespace femcg::operators
