@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <sstream>
 
 #include "mesh/partition.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/distributed/gpu_interface.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/run_operator.hpp"
@@ -64,13 +67,14 @@ void broadcast(mesh::Mesh& mesh, const Communicator& communicator) {
 template <std::floating_point T>
 OperatorChoice choose_operator(const Case& resolved, const Problem& problem, const Communicator& communicator,
                                Record& record) {
+  const Device device = record.device;
   if (!is_automatic(resolved.solver.op)) return resolved.solver.op;
   std::string chosen;
   if (communicator.is_first()) {
     std::optional<operators::MatrixRows<T>> rows;
     const Expectation expected =
-        timed(record.seconds.prediction, [&] { return expect<T>(resolved, problem, Device::host, rows); });
-    const OperatorDecision decision = decide_for(resolved, problem, Device::host, expected);
+        timed(record.seconds.prediction, [&] { return expect<T>(resolved, problem, device, rows); });
+    const OperatorDecision decision = decide_for(resolved, problem, device, expected);
     record.why = decision.rival ? decision.expected + ", and several processes try no products" : decision.why;
     chosen = decision.named.name;
     for (const auto& [option, value] : decision.named.options) chosen += fmt::format("\n{}\n{}", option, value);
@@ -84,42 +88,90 @@ OperatorChoice choose_operator(const Case& resolved, const Problem& problem, con
   return choice;
 }
 
+/// The one in use, as no other is called; empty where there is none.
+std::string gpu_in_use(Device device) {
+  return device == Device::cuda ? operators::cuda_uuids().at(operators::cuda_device_in_use().value()) : "";
+}
+
 std::string host_name() {
   std::string name(256, '\0');
   gethostname(name.data(), name.size() - 1);
   return name;
 }
 
-/// Throws operators::OutOfMemory where this process's machine has too little for all processes that are on it.
-void require_memory_of_all(MemoryEstimate need, const std::string& op, const Communicator& communicator) {
-  const std::string host = host_name();
+/// Throws operators::OutOfMemory where this process's machine, or its GPU, has too little for all processes that are on
+/// it.
+void require_memory_of_all(MemoryEstimate need, const std::string& op, Device device,
+                           const Communicator& communicator) {
+  const std::string host = host_name(), gpu = gpu_in_use(device);
   const auto hosts = communicator.gathered(host);
-  const auto needs = communicator.gathered(std::vector{need.host_bytes, need.slack_host_bytes});
-  need.host_bytes = need.slack_host_bytes = 0;
+  const auto gpus = communicator.gathered(gpu);
+  const auto needs = communicator.gathered(
+      std::vector{need.host_bytes, need.slack_host_bytes, need.device_bytes, need.slack_device_bytes});
+  need.host_bytes = need.slack_host_bytes = need.device_bytes = need.slack_device_bytes = 0;
   int here = 0;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank)
-    if (hosts[rank] == host) {
-      ++here;
-      need.host_bytes += needs[rank][0];
-      need.slack_host_bytes += needs[rank][1];
-    }
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (hosts[rank] != host) continue;
+    ++here;
+    need.host_bytes += needs[rank][0];
+    need.slack_host_bytes += needs[rank][1];
+    if (gpus[rank] != gpu) continue;
+    need.device_bytes += needs[rank][2];
+    need.slack_device_bytes += needs[rank][3];
+  }
   require_memory(need, fmt::format("operator '{}' of {} processes on one machine", op, here));
+}
+
+/// Which GPU each process has: of those that it sees, the one that the fewest before it have.
+struct SharedGpus {
+  int mine = 0;     ///< its number
+  int most = 0;     ///< processes that have one GPU, where that is most
+  int count = 0;    ///< GPUs that are taken
+  int without = 0;  ///< processes that see none
+};
+SharedGpus shared_gpus(const Communicator& communicator) {
+  constexpr std::size_t uuid_bytes = 16;
+  std::string mine;
+  for (const std::string& uuid : operators::cuda_uuids()) mine += uuid;
+  const auto all = communicator.gathered(mine);
+  SharedGpus gpus;
+  std::map<std::string, int> takers;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    int taken = -1, fewest = communicator.size();
+    for (std::size_t at = 0; at < all[rank].size(); at += uuid_bytes)
+      if (const int others = takers[all[rank].substr(at, uuid_bytes)]; others < fewest) {
+        fewest = others;
+        taken = static_cast<int>(at / uuid_bytes);
+      }
+    if (taken < 0) {
+      ++gpus.without;
+      continue;
+    }
+    if (rank == communicator.rank()) gpus.mine = taken;
+    gpus.most = std::max(gpus.most, ++takers[all[rank].substr(taken * uuid_bytes, uuid_bytes)]);
+  }
+  gpus.count = static_cast<int>(std::ranges::count_if(takers, [](const auto& taker) { return taker.second > 0; }));
+  return gpus;
 }
 
 /// The operator of some cells, from their element matrices on; null where they have no unknown.
 template <std::floating_point T>
 std::unique_ptr<operators::Operator<T>> make_part(const OperatorChoice& choice, const BilinearForm& form,
-                                                  std::optional<operators::MatrixRows<T>> rows, Record& record) {
+                                                  std::optional<operators::MatrixRows<T>> rows,
+                                                  std::int64_t reserved_bytes, Record& record) {
   if (form.unknowns == 0) return nullptr;
   const operators::OperatorDescription& row = *operators::find_operator(choice.name);
   operators::ElementMatrices element_matrices;
   operators::Ingredients<T> ingredients;
+  ingredients.device = record.device;
   ingredients.form = &form;
-  if (row.needs != operators::Needs::form) {
+  ingredients.reserved_bytes = reserved_bytes;
+  const operators::Needs needs = row.needs_on(record.device);
+  if (needs != operators::Needs::form) {
     element_matrices = timed(record.seconds.assembly, [&] { return operators::assemble_element_matrices(form); });
     ingredients.element_matrices = &element_matrices;
   }
-  if (row.needs == operators::Needs::matrix) {
+  if (needs == operators::Needs::matrix) {
     ingredients.matrix = timed(record.seconds.assembly, [&] {
       return std::make_shared<operators::CsrMatrix<T>>(operators::assemble(std::move(*rows), element_matrices));
     });
@@ -136,9 +188,7 @@ void require_supported(const Case& resolved) {
   const auto refuse = [](const std::string& what, const std::string& instead) {
     throw InputError(fmt::format("{} is for one process; {}, or start femcg without mpirun", what, instead));
   };
-  if (is_gpu(solver.device)) refuse("solver.device: " + solver.device, "use solver.device: cpu");
-  if (!is_automatic(solver.op) && !operators::find_operator(solver.op.name)->host())
-    refuse(fmt::format("operator '{}', which is for GPUs,", solver.op.name), "use another operator");
+  if (is_gpu(solver.device) && solver.device != "cuda") refuse("solver.device: " + solver.device, "use device: cuda");
   if (takes_several(solver.method)) refuse(fmt::format("solver.cg: {}", name(solver.method)), "use solver.cg: classic");
   if (solver.precision == Precision::mixed) refuse("solver.precision: mixed", "use solver.precision: double or single");
   if (solver.tune == Tune::on) refuse("solver.tune: on", "use solver.tune: auto");
@@ -155,6 +205,47 @@ void require_same(const Case& resolved, const Communicator& communicator) {
     if (all[rank][1] != all[0][1])
       throw InputError(fmt::format("process {} has another case than process 0: start all with one", rank));
   }
+}
+
+Device choose_shared_device(const Case& resolved, const Communicator& communicator, std::string& why) {
+  const SolverChoice& solver = resolved.solver;
+  const auto refuse = [](const Place& place, const std::string& sentence) {
+    throw InputError(at_place(place, sentence));
+  };
+  const operators::OperatorDescription* row =
+      is_automatic(solver.op) ? nullptr : operators::find_operator(solver.op.name);
+  const bool asked = is_gpu(solver.device), host_only = row != nullptr && !row->cuda;
+  if (asked && host_only)
+    refuse(solver.op.place, fmt::format("operator '{}' has no CUDA version; use device: cpu", row->name));
+  const auto on_host = [&] {
+    if (row != nullptr && !row->host())
+      refuse(solver.op.place, fmt::format("operator '{}' has no CPU version; use device: cuda", row->name));
+    return Device::host;
+  };
+  if (solver.device == "cpu" || host_only) return on_host();
+  const SharedGpus gpus = shared_gpus(communicator);
+  if (gpus.without > 0) {
+    if (!asked) return on_host();
+    std::string reason = "another process has none";
+    operators::cuda_device_in_use(&reason);
+    throw MachineError(fmt::format("device cuda was asked for, but there is none: {}", reason));
+  }
+  if (const int allowed = resolved.distribution.processes_per_gpu; gpus.most > allowed) {
+    const std::string counts =
+        fmt::format("{} processes have {} GPU{}", communicator.size(), gpus.count, gpus.count == 1 ? "" : "s");
+    if (asked)
+      refuse(resolved.distribution.gpus_place,
+             fmt::format("{}, and {} would share one: start fewer, or use distribution.processes_per_gpu: {}", counts,
+                         gpus.most, gpus.most));
+    why = counts + " (see distribution.processes_per_gpu)";
+    return on_host();
+  }
+  try {
+    operators::choose_cuda_device(gpus.mine);
+  } catch (const std::runtime_error& error) {
+    throw MachineError(fmt::format("device {}", error.what()));
+  }
+  return Device::cuda;
 }
 
 mesh::Mesh make_shared_mesh(const Case& resolved, const Communicator& communicator) {
@@ -194,27 +285,33 @@ std::unique_ptr<DistributedOperator<T>> make_operator(const SharedRun& of, const
                                                       Progress& progress, Record& record) {
   record.op = choose_operator<T>(of.resolved, of.problem, of.communicator, record);
   progress.step("estimating the memory");
-  const MemoryUser user = user_of(of.resolved, of.problem, Device::host, record.op);
+  MemoryUser user = user_of(of.resolved, of.problem, record.device, record.op);
   const bool of_matrix = user.row->needs == operators::Needs::matrix;
   std::vector<std::optional<operators::MatrixRows<T>>> rows(2);
   const std::array<const FormPart*, 2> parts{&of.share.interior, &of.share.interface};
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  std::int64_t reserved_bytes = 0;
+  for (const std::size_t i : {1, 0}) {  // the interior one is made beside the other, which is smaller
     if (parts[i]->empty()) continue;
     if (of_matrix) rows[i].emplace(parts[i]->form);
     const MemoryEstimate need =
         placed(record.op.place, [&] { return need_of_run<T>(user, parts[i]->form, of_matrix ? &*rows[i] : nullptr); });
     record.memory.host_bytes += need.host_bytes;
     record.memory.slack_host_bytes += need.slack_host_bytes;
+    record.memory.device_bytes += need.device_bytes;
+    record.memory.slack_device_bytes += need.slack_device_bytes;
+    user.also_on_device = need.device_bytes;
+    reserved_bytes = std::max(reserved_bytes, need.reserved_bytes);
     record.memory.parts.insert(record.memory.parts.end(), need.parts.begin(), need.parts.end());
   }
-  require_memory_of_all(record.memory, record.op.name, of.communicator);
+  require_memory_of_all(record.memory, record.op.name, record.device, of.communicator);
   progress.step(fmt::format("making {}", record.op.name));
   const auto make = [&](std::size_t i) {
-    return placed(record.op.place, [&] { return make_part<T>(record.op, parts[i]->form, std::move(rows[i]), record); });
+    return placed(record.op.place,
+                  [&] { return make_part<T>(record.op, parts[i]->form, std::move(rows[i]), reserved_bytes, record); });
   };
   auto interior = make(0), interface = make(1);
   return placed(of.resolved.distribution.mode_place, [&] {
-    return std::make_unique<DistributedOperator<T>>(of.communicator, of.share, std::move(interior),
+    return std::make_unique<DistributedOperator<T>>(of.communicator, of.share, record.device, std::move(interior),
                                                     std::move(interface), of.resolved.distribution.mode, stop);
   });
 }

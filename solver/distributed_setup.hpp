@@ -22,6 +22,13 @@ void require_supported(const Case& resolved);
 /// Throws InputError, on all processes, where they are not of one build or have not one case.
 void require_same(const Case& resolved, const operators::Communicator& communicator);
 
+/// The device of all processes, together: GPUs where the case asks for them, or leaves it open and each process can
+/// have one; of those that it sees, each process has the one that the fewest before it have. `why` says why there are
+/// GPUs that are not used. Throws InputError where more processes would share one than the case allows, or the operator
+/// has no version for the device, and MachineError where there is none.
+operators::Device choose_shared_device(const Case& resolved, const operators::Communicator& communicator,
+                                       std::string& why);
+
 /// A box is made by each process; a mesh from a file, which may take long, by the first. Remarks stay with that.
 mesh::Mesh make_shared_mesh(const Case& resolved, const operators::Communicator& communicator);
 

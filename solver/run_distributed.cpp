@@ -61,14 +61,17 @@ std::vector<double> solve_load(const SharedRun& of, const Load& load, const Dist
                                const Preconditioner<T>& preconditioner, Progress& progress, CgResult& result) {
   const ScaledLoad scaled = scaled_load(load.values());
   const std::vector<double> mine = part_of_all(scaled.values, of.share.map);
-  Vector<T> b(std::ssize(mine));
-  std::ranges::transform(mine, b.data(), [](double value) { return static_cast<T>(value); });
+  Vector<T> on_host(std::ssize(mine));
+  std::ranges::transform(mine, on_host.data(), [](double value) { return static_cast<T>(value); });
+  const Vector<T> b = copied(on_host, a.device());
   operators::DistributedReference reference(of.communicator, of.share);
   CgOptions<T> options;
   options.tolerance = of.resolved.solver.tolerance;
   options.max_iterations = of.resolved.solver.max_iterations;
   options.method = of.resolved.solver.method;
   options.preconditioner = &preconditioner;
+  options.recorded = false;  // the host sends and adds up within an iteration
+  options.check_every = 1;
   options.true_residual = [&](const std::vector<double>& x) {
     std::vector<double> r = reference.apply(x);
     for (std::size_t i = 0; i < r.size(); ++i) r[i] = mine[i] - r[i];
@@ -91,14 +94,17 @@ template <std::floating_point T>
 Samples time_products(const DistributedOperator<T>& a, const Communicator& communicator) {
   constexpr int count = 11;
   Samples samples;
-  Vector<T> x(a.size()), y(a.size());
+  Vector<T> x(a.size(), a.device()), y(a.size(), a.device());
   operators::fill(x, T(1));
   operators::fill(y, T(0));
-  operators::Scalar energy;
+  operators::Scalar energy(a.device());
   for (int i = 0; i <= count; ++i) {
     communicator.sum(0.0);  // all begin together
     double seconds = 0;
-    timed(seconds, [&] { a.apply(x, y, &energy); });
+    timed(seconds, [&] {
+      a.apply(x, y, &energy);
+      operators::synchronize(a.device());
+    });
     const auto all = communicator.gathered(std::vector{seconds});
     if (i > 0) samples.add(std::ranges::max(all)[0]);
   }
@@ -142,6 +148,8 @@ void complete_record(const SharedRun& of, const DistributedOperator<T>& a, Recor
   all.partition = name(of.resolved.distribution.partition);
   all.mode = operators::name(a.mode());
   all.automatic_mode = of.resolved.distribution.mode == operators::ExchangeMode::automatic;
+  if (a.device() == Device::cuda)
+    all.transport = a.gpus_read_peers() ? "between GPUs (CUDA IPC)" : "through the hosts' memory";
   for (const auto& process : of.communicator.gathered(std::vector{record_of(of, a, record)}))
     all.processes.push_back(process.front());
   record.footprint = {};
@@ -241,7 +249,7 @@ void write_results(const SharedRun& of, const std::vector<std::vector<double>>& 
   files.put_in_place();
 }
 
-void begin_record(const Case& resolved, Record& record) {
+void begin_record(const Case& resolved, const Communicator& communicator, Record& record) {
   record.command = "run";
   record.case_file = resolved.file.string();
   record.title = resolved.title;
@@ -253,9 +261,8 @@ void begin_record(const Case& resolved, Record& record) {
   record.automatic_op = is_automatic(resolved.solver.op);
   record.precision = resolved.solver.precision;
   record.preconditioner = resolved.solver.preconditioner;
-  record.device = Device::host;
+  record.device = choose_shared_device(resolved, communicator, record.why_device);
   record.machine.device = device_name(record.device);
-  if (resolved.solver.device == "auto" && has_gpu()) record.why_device = "several processes run on processors";
 }
 
 }  // namespace
@@ -267,7 +274,7 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   require_same(resolved, communicator);
   require_supported(resolved);
   Record record;
-  begin_record(resolved, record);
+  begin_record(resolved, communicator, record);
 
   progress.step("meshing");
   const mesh::Mesh mesh = timed(record.seconds.mesh, [&] { return make_shared_mesh(resolved, communicator); });

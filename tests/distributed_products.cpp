@@ -1,7 +1,8 @@
-// What test_distributed starts on several processes: every operator of the host, on every cell shape, in every mode and
-// both precisions, against the whole assembled matrix, which each process multiplies with alone in long double.
+// What test_distributed starts on several processes: every operator of the device, on every cell shape, in every mode
+// and both precisions, against the whole assembled matrix, which each process multiplies with alone in long double.
 //
 //     mpirun -n 3 distributed_products
+//     FEMCG_TEST_DEVICE=cuda mpirun -n 2 distributed_products     (all on one GPU)
 //
 // Each process prints what is wrong, and ends with status 1 where anything is.
 
@@ -9,6 +10,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -32,6 +34,7 @@ using mesh::CellShape;
 namespace {
 
 int failures = 0;
+Device device = Device::host;
 
 void require(bool holds, const Communicator& communicator, const std::string& what) {
   if (holds) return;
@@ -68,6 +71,7 @@ std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const FormPart
   if (part.empty()) return nullptr;
   const ElementMatrices element_matrices = assemble_element_matrices(part.form);
   Ingredients<T> from;
+  from.device = device;
   from.form = &part.form;
   from.element_matrices = &element_matrices;
   from.matrix = std::make_shared<CsrMatrix<T>>(assemble<T>(part.form, element_matrices));
@@ -93,16 +97,20 @@ template <class T>
 std::vector<T> check_product(const Communicator& communicator, const OperatorDescription& row, const Whole& whole,
                              const FormShare& share, ExchangeMode mode, const std::string& of) {
   const IndexMap& map = share.map;
-  const DistributedOperator<T> a(communicator, share, make<T>(row, share.interior), make<T>(row, share.interface),
-                                 mode);
+  const DistributedOperator<T> a(communicator, share, device, make<T>(row, share.interior),
+                                 make<T>(row, share.interface), mode);
   const std::string what = fmt::format("{} {} {} {}", of, row.name, sizeof(T) == 4 ? "single" : "double", name(mode));
   // Sums of a few hundred terms, at most: K_e, the matrix and its parts each round once a term.
   const double bound = 500 * std::numeric_limits<T>::epsilon();
-  Vector<T> x(map.size()), y(map.size()), d(map.size());
+  Vector<T> x(map.size());
   for (std::int32_t i = 0; i < map.size(); ++i) x[i] = static_cast<T>(whole.x[map.unknowns[i]]);
-  Scalar energy;
-  a.apply(x, y, &energy);
-  a.diagonal(d);
+  const Vector<T> x_there = copied(x, device);
+  Vector<T> y_there(map.size(), device), d_there(map.size(), device);
+  Scalar energy(device);
+  a.apply(x_there, y_there, &energy);
+  a.apply(x_there, y_there, &energy);  // and again, with what the first has left
+  a.diagonal(d_there);
+  const Vector<T> y = copied(y_there, Device::host), d = copied(d_there, Device::host);
   bool right = true, right_diagonal = true;
   for (std::int32_t i = 0; i < map.size(); ++i) {
     const std::int32_t unknown = map.unknowns[i];
@@ -119,7 +127,10 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
   for (std::int32_t i = 0; i < map.size(); ++i)
     for (int c = 0; c < many.stride(); ++c)
       many.data()[i * many.stride() + c] = static_cast<T>(c < count ? (c + 1) * x[i] : 0);
-  a.apply(many, products);
+  Columns<T> many_there(map.size(), count, device), products_there(map.size(), count, device);
+  copy(many.entries(), many_there.entries());
+  a.apply(many_there, products_there);
+  copy(products_there.entries(), products.entries());
   right = true;
   for (std::int32_t i = 0; i < map.size(); ++i)
     for (int c = 0; c < count; ++c)
@@ -133,10 +144,12 @@ template <class T>
 void check_operator(const Communicator& communicator, const OperatorDescription& row, const Whole& whole,
                     const FormShare& share, const std::string& of) {
   std::vector<std::vector<T>> found;
-  for (const ExchangeMode mode : {ExchangeMode::vector, ExchangeMode::overlap, ExchangeMode::task})
+  for (const ExchangeMode mode : {ExchangeMode::vector, ExchangeMode::overlap, ExchangeMode::task}) {
+    if (mode == ExchangeMode::task && device == Device::cuda) continue;
     found.push_back(check_product<T>(communicator, row, whole, share, mode, of));
+  }
   // Atomic sums have no order, but where a thread is alone.
-  if (row.name == "lma-atomic") return;
+  if (row.name == "lma-atomic" || row.name.starts_with("cusparse")) return;
   const std::size_t bytes = found[0].size() * sizeof(T);
   for (std::size_t mode = 1; mode < found.size(); ++mode)
     require(bytes == 0 || std::memcmp(found[0].data(), found[mode].data(), bytes) == 0, communicator,
@@ -147,18 +160,21 @@ void check_operator(const Communicator& communicator, const OperatorDescription&
 void check_cg(const Communicator& communicator, const Whole& whole, const FormShare& share, const std::string& of) {
   const IndexMap& map = share.map;
   const OperatorDescription& row = *find_operator("csr");
-  const DistributedOperator<double> a(communicator, share, make<double>(row, share.interior),
+  const DistributedOperator<double> a(communicator, share, device, make<double>(row, share.interior),
                                       make<double>(row, share.interface), ExchangeMode::automatic);
   for (const solver::CgMethod method : {solver::CgMethod::classic, solver::CgMethod::single_reduction})
     for (const char* preconditioner_name : {"jacobi", "chebyshev"}) {
       const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a);
       if (method == solver::CgMethod::single_reduction && !preconditioner->is_fused()) continue;
-      Vector<double> b(map.size());
-      for (std::int32_t i = 0; i < map.size(); ++i) b[i] = whole.y[map.unknowns[i]];
+      Vector<double> b_here(map.size());
+      for (std::int32_t i = 0; i < map.size(); ++i) b_here[i] = whole.y[map.unknowns[i]];
+      const Vector<double> b = copied(b_here, device);
       solver::CgOptions<double> options;
       options.tolerance = 1e-12;
       options.method = method;
       options.preconditioner = preconditioner.get();
+      options.recorded = false;
+      options.check_every = 1;
       std::vector<double> x;
       const solver::CgResult result = solver::conjugate_gradients<double>(a, b, x, options);
       const std::string what = fmt::format("{} CG {} {}", of, solver::name(method), preconditioner_name);
@@ -219,7 +235,8 @@ void check_everything_of(const Communicator& communicator, const Whole& whole, s
   check_reference(communicator, whole, share, of);
   check_cg(communicator, whole, share, of);
   for (const OperatorDescription& row : catalogue()) {
-    if (!row.host() || (!all_operators && row.name != "csr" && row.name != "pjds" && row.name != "matrix-free"))
+    if (!(device == Device::cuda ? row.cuda : row.host()) ||
+        (!all_operators && row.name != "csr" && row.name != "pjds" && row.name != "matrix-free"))
       continue;
     check_operator<double>(communicator, row, whole, share, of);
     if (all_operators) check_operator<float>(communicator, row, whole, share, of);
@@ -250,6 +267,10 @@ SmallForm two_pieces() {
 
 int main() {
   const Communicator communicator;
+  if (const char* named = std::getenv("FEMCG_TEST_DEVICE"); named != nullptr && std::string_view(named) == "cuda") {
+    device = Device::cuda;
+    if (!cuda_device_in_use()) return 77;
+  }
   const auto along_curve = [&](const Whole& whole) {
     return mesh::partition_along_curve(*whole.small.mesh, communicator.size());
   };

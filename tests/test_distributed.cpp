@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "solver/prediction/scaling.hpp"
+#include "tests/device.hpp"
 #include "tests/program.hpp"
 
 namespace tests = femcg::tests;
@@ -19,8 +20,12 @@ using femcg::tests::shell;
 namespace {
 
 bool without_mpi() { return *FEMCG_MPIRUN == '\0'; }
-/// For cases that take several processes: skipped where the build has no MPI.
-doctest::skip needs_mpi() { return doctest::skip(without_mpi()); }
+bool on_gpu() { return tests::device() == femcg::operators::Device::cuda; }
+/// For cases that take several processes: skipped where the build has no MPI. Those that nothing on a GPU differs in
+/// are the host's.
+doctest::skip needs_mpi() { return doctest::skip(without_mpi() || on_gpu()); }
+doctest::skip needs_mpi_on_any_device() { return doctest::skip(without_mpi()); }
+doctest::skip needs_mpi_on_gpu() { return doctest::skip(without_mpi() || !on_gpu()); }
 
 /// Shell that makes `$mpirun N` start N processes on a machine of few cores, whoever the user is.
 const std::string prepare = fmt::format(
@@ -56,7 +61,8 @@ double number(const nlohmann::json& record, const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("products, diagonals and CG on one to four processes are those of the whole matrix" * needs_mpi()) {
+TEST_CASE("products, diagonals and CG on one to four processes are those of the whole matrix" *
+          needs_mpi_on_any_device()) {
   for (const int processes : {1, 2, 3, 4}) {
     CAPTURE(processes);
     const Result result = shell(prepare + fmt::format("$mpirun {} {}", processes, FEMCG_DISTRIBUTED_PRODUCTS));
@@ -66,12 +72,16 @@ TEST_CASE("products, diagonals and CG on one to four processes are those of the 
   }
 }
 
-TEST_CASE("several processes come to the result of one, the same to the bit from run to run" * needs_mpi()) {
-  const std::string run = " $femcg run square.yaml --quiet --output ";
+TEST_CASE("several processes come to the result of one, the same to the bit from run to run" *
+          needs_mpi_on_any_device()) {
+  const std::string run =
+      fmt::format(" $femcg run square.yaml --quiet --device {} --set distribution.processes_per_gpu=4 --output ",
+                  on_gpu() ? "cuda" : "cpu");
+  const std::string last = on_gpu() ? "overlap" : "task";
   const Result result =
       shell(prepare + tests::file("square.yaml", square) + "$femcg run square.yaml --quiet --output one\n" +
             "$mpirun 3" + run + "three && $mpirun 3" + run + "again && $mpirun 4" + run +
-            "metis --set distribution.partition=metis --set distribution.mode=task\n" +
+            "metis --set distribution.partition=metis --set distribution.mode=" + last + "\n" +
             "for i in 0 1 2; do cmp three/solution_$i.vtu again/solution_$i.vtu || exit 9; done\n" +
             "cut -d, -f1,2 three/residuals.csv > first; cut -d, -f1,2 again/residuals.csv | cmp - first || exit 9\n" +
             "ls three metis; $mpirun 2" + run + "three --set output.vtu=false; ls three\n" + show("one") +
@@ -102,7 +112,8 @@ TEST_CASE("several processes come to the result of one, the same to the bit from
     CHECK(cells == number(one, "/problem/cells"));
   }
   CHECK(record_of(result, "again")["processes"].size() == 3);
-  CHECK(record_of(result, "metis")["distribution"]["mode"] == "task");
+  CHECK(record_of(result, "metis")["distribution"]["mode"] == last);
+  CHECK(record_of(result, "metis")["distribution"].contains("transport") == on_gpu());
   CHECK(record_of(result, "metis")["distribution"]["partition"] == "metis");
   const std::string listed = result.out.substr(0, result.out.find("<one>"));
   CHECK(contains(listed, "solution.pvtu\nsolution_0.vtu\nsolution_1.vtu\nsolution_2.vtu\n"));
@@ -201,13 +212,32 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
   check_refused(run + "--set output.fields=[flux]", "output.fields with more than u is for one process");
   check_refused(run + "--set solver.precision=mixed", "solver.precision: mixed is for one process; use");
   check_refused(run + "--set solver.tune=on", "solver.tune: on is for one process; use solver.tune: auto");
-  check_refused(run + "--device cuda", "solver.device: cuda is for one process; use solver.device: cpu");
+  check_refused(run + "--device cuda:0", "solver.device: cuda:0 is for one process; use device: cuda");
   check_refused("PMI_RANK=0 PMI_SIZE=3 $femcg run square.yaml", "3 processes were started together, of which");
   check_refused("$mpirun 2 $femcg compare square.yaml",
                 "2 processes were started together, and only femcg run and predict --processes take several");
   check_refused(
       "$mpirun 1 $femcg run square.yaml --output here : -n 1 $femcg run square.yaml --output here --set degree=3",
       "process 1 has another case than process 0");
+}
+
+TEST_CASE("more processes than GPUs end with the counts, or share one, or run on processors" * needs_mpi_on_gpu()) {
+  const std::string run = "CUDA_VISIBLE_DEVICES=0 $mpirun 2 $femcg run square.yaml --output here --device ";
+  const std::string before = prepare + tests::file("square.yaml", square);
+  const Result refused = shell(before + run + "cuda");
+  CHECK(refused.status == 2);
+  CHECK(
+      contains(refused.err,
+               "2 processes have 1 GPU, and 2 would share one: start fewer, or use distribution.processes_per_gpu: 2"));
+  const Result shared = shell(before + run + "cuda --set distribution.processes_per_gpu=2");
+  INFO(shared.out, shared.err);
+  CHECK(shared.status == 0);
+  CHECK((contains(shared.out, "between GPUs (CUDA IPC)") || contains(shared.out, "through the hosts' memory")));
+  const Result left = shell(before + run + "auto");
+  CHECK(left.status == 0);
+  CHECK(contains(left.out, "2 processes have 1 GPU (see distribution.processes_per_gpu)"));
+  const Result task = shell(before + run + "cuda --set distribution.processes_per_gpu=2 --set distribution.mode=task");
+  CHECK(task.status == 2);
 }
 
 TEST_CASE("a process that fails or is killed ends all" * needs_mpi()) {

@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cuda/std/bit>
+#include <limits>
+#include <memory>
 
+#include "operators/backend/counted_operations.hpp"
 #include "operators/backend/cuda/reductions.cuh"
 #include "operators/backend/cuda/step_length.cuh"
 #include "operators/backend/vector_operations.hpp"
@@ -37,6 +40,12 @@ template <class T>
 __device__ T precondition(const T* inverse_diagonal, std::int64_t i, T r) {
   return inverse_diagonal == nullptr ? r : inverse_diagonal[i] * r;
 }
+
+/// Whether an entry counts in sums: those behind are copies of what another process has.
+struct Counted {
+  __device__ bool operator()(std::int64_t i) const { return i < entries; }
+  std::int64_t entries;
+};
 
 /// Calls body(i, Count<count>()) for all rows, `count` at a time, the last ones singly.
 template <class T, class Body>
@@ -90,14 +99,16 @@ __device__ void store_once(const T (&from)[N], T* to) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(block_threads) start_kernel(std::int64_t rows, const T* r, const T* inverse_diagonal,
-                                                              T* p, double* rz, double* rr, cuda::Parts<2> parts) {
+__global__ void __launch_bounds__(block_threads)
+    start_kernel(std::int64_t rows, Counted counted, const T* r, const T* inverse_diagonal, T* p, double* rz,
+                 double* rr, cuda::Parts<2> parts) {
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count];
     load(r + i, of_r);
     for (int k = 0; k < count; ++k) {
       of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]);
+      if (!counted(i + k)) continue;
       sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_p[k]);
       sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
     }
@@ -111,8 +122,8 @@ __global__ void __launch_bounds__(block_threads) start_kernel(std::int64_t rows,
 
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    update_kernel(std::int64_t rows, const double* rz, const double* energy, const T* q, const T* inverse_diagonal,
-                  T* r, double* new_rz, double* rr, cuda::Parts<2> parts) {
+    update_kernel(std::int64_t rows, Counted counted, const double* rz, const double* energy, const T* q,
+                  const T* inverse_diagonal, T* r, double* new_rz, double* rr, cuda::Parts<2> parts) {
   const T alpha = static_cast<T>(cuda::step_length(*rz, *energy));
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
@@ -122,6 +133,7 @@ __global__ void __launch_bounds__(block_threads)
     for (int k = 0; k < count; ++k) {
       of_r[k] -= alpha * of_q[k];
       const T of_z = precondition(inverse_diagonal, i + k, of_r[k]);
+      if (!counted(i + k)) continue;
       sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_z);
       sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
     }
@@ -203,7 +215,7 @@ struct Advanced {
 
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    advance_kernel(std::int64_t rows, const double* old_rz, const double* old_energy, const double* rz,
+    advance_kernel(std::int64_t rows, Counted counted, const double* old_rz, const double* old_energy, const double* rz,
                    const double* uw, double* energy, Advanced<T> v, double* new_rz, double* rr, cuda::Parts<2> parts) {
   const double factor = cuda::step_length(*rz, *old_rz), of_direction = *uw - factor * factor * *old_energy;
   const T alpha = static_cast<T>(cuda::step_length(*rz, of_direction)), beta = static_cast<T>(factor);
@@ -222,6 +234,7 @@ __global__ void __launch_bounds__(block_threads)
       of_x[k] += alpha * of_p[k];
       of_r[k] -= alpha * of_s[k];
       of_u[k] = precondition(v.inverse_diagonal, i + k, of_r[k]);
+      if (!counted(i + k)) continue;
       sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_u[k]);
       sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
     }
@@ -294,8 +307,9 @@ std::int64_t blocks(std::int64_t rows, std::int64_t resident) {
 template <std::floating_point T>
 class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
  public:
-  CudaKernels()
-      : start_blocks_(cuda::resident_blocks(start_kernel<T>, block_threads)),
+  explicit CudaKernels(std::int64_t counted = std::numeric_limits<std::int64_t>::max())
+      : counted_{counted},
+        start_blocks_(cuda::resident_blocks(start_kernel<T>, block_threads)),
         update_blocks_(cuda::resident_blocks(update_kernel<T>, block_threads)),
         direction_blocks_(cuda::resident_blocks(direction_kernel<T>, block_threads)),
         defer_blocks_(cuda::resident_blocks(defer_kernel<T>, block_threads)),
@@ -307,16 +321,16 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
 
   void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
     assert(r.size() == p.size());
-    cuda::launch(start_kernel<T>, blocks<T>(r.size(), start_blocks_), block_threads, 0, r.size(), r.data(),
+    cuda::launch(start_kernel<T>, blocks<T>(r.size(), start_blocks_), block_threads, 0, r.size(), counted_, r.data(),
                  data_of(inverse_diagonal), p.data(), first.rz.data(), first.rr.data(), two_.parts());
   }
 
   void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
               CgScalars& next) const override {
     assert(q.size() == r.size());
-    cuda::launch(update_kernel<T>, blocks<T>(r.size(), update_blocks_), block_threads, 0, r.size(), now.rz.data(),
-                 now.energy.data(), q.data(), data_of(inverse_diagonal), r.data(), next.rz.data(), next.rr.data(),
-                 two_.parts());
+    cuda::launch(update_kernel<T>, blocks<T>(r.size(), update_blocks_), block_threads, 0, r.size(), counted_,
+                 now.rz.data(), now.energy.data(), q.data(), data_of(inverse_diagonal), r.data(), next.rz.data(),
+                 next.rr.data(), two_.parts());
   }
 
   void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
@@ -350,20 +364,22 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
         vectors.w.data(), data_of(inverse_diagonal), inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
         vectors.p.data(), vectors.s.data(),          x.data(),
         r.data()};
-    cuda::launch(advance_kernel<T>, blocks<T>(r.size(), advance_blocks_), block_threads, 0, r.size(), before.rz.data(),
-                 before.energy.data(), now.rz.data(), now.uw.data(), now.energy.data(), of, next.rz.data(),
-                 next.rr.data(), two_.parts());
+    cuda::launch(advance_kernel<T>, blocks<T>(r.size(), advance_blocks_), block_threads, 0, r.size(), counted_,
+                 before.rz.data(), before.energy.data(), now.rz.data(), now.uw.data(), now.energy.data(), of,
+                 next.rz.data(), next.rr.data(), two_.parts());
   }
 
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
     assert(a.size() == b.size());
-    cuda::launch(dot_kernel<T>, blocks<T>(a.size(), dot_blocks_), block_threads, 0, a.size(), a.data(), b.data(),
-                 result.data(), one_.parts());
+    const std::int64_t size = std::min(a.size(), counted_.entries);
+    cuda::launch(dot_kernel<T>, blocks<T>(size, dot_blocks_), block_threads, 0, size, a.data(), b.data(), result.data(),
+                 one_.parts());
   }
 
  private:
   static const T* data_of(const Vector<T>* vector) { return vector != nullptr ? vector->data() : nullptr; }
 
+  Counted counted_;
   std::int64_t start_blocks_, update_blocks_, direction_blocks_, defer_blocks_, catch_up_blocks_, advance_blocks_,
       dot_blocks_;
   mutable cuda::PartsStorage<2> two_;
@@ -376,6 +392,11 @@ template <std::floating_point T>
 const VectorOperations<T>& cuda_vector_operations() {
   static const CudaKernels<T> kernels;
   return kernels;
+}
+
+template <std::floating_point T>
+std::unique_ptr<VectorOperations<T>> make_cuda_vector_operations(std::int64_t counted) {
+  return std::make_unique<CudaKernels<T>>(counted);
 }
 
 template <std::floating_point T>
@@ -395,6 +416,8 @@ void cuda_chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>
 
 template const VectorOperations<double>& cuda_vector_operations();
 template const VectorOperations<float>& cuda_vector_operations();
+template std::unique_ptr<VectorOperations<double>> make_cuda_vector_operations(std::int64_t);
+template std::unique_ptr<VectorOperations<float>> make_cuda_vector_operations(std::int64_t);
 template void cuda_chebyshev_first(double, const Vector<double>&, const Vector<double>&, Vector<double>&,
                                    Vector<double>&);
 template void cuda_chebyshev_first(double, const Vector<float>&, const Vector<float>&, Vector<float>&, Vector<float>&);

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <vector>
 
 #include "operators/backend/parallel_rows.hpp"
-#include "operators/backend/permutation.hpp"
 #include "operators/ordering.hpp"
 
 namespace femcg::operators {
@@ -29,58 +29,66 @@ template <std::floating_point T>
 struct DistributedOperator<T>::Part {
   explicit Part(std::unique_ptr<Operator<T>> made) : a(std::move(made)) {}
 
-  /// y = A x, and x'Ax of each vector where energies is not null.
+  /// y = A x, and x'Ax of each vector where energies is not null; all on the operator's device.
   void apply(const T* x, T* y, int count, int stride, double* energies) {
     const std::int64_t entries = std::int64_t{a->size()} * stride;
-    const Vector<T> from(const_cast<T*>(x), entries, Device::host);  // const as a whole
-    Vector<T> to(y, entries, Device::host);
-    if (stride > 1)
-      columns(count, stride, from, to, energies);
-    else
-      vector(from, to, energies);
+    const Vector<T> from(const_cast<T*>(x), entries, a->device());  // const as a whole
+    Vector<T> to(y, entries, a->device());
+    if (a->ordering().size() > 0) return in_ordering(from, to, count, stride, energies);
+    // Kernels take several numbers at once.
+    constexpr std::uintptr_t aligned = 16;
+    if (a->device() == Device::host || reinterpret_cast<std::uintptr_t>(x) % aligned == 0)
+      return multiply(from, to, count, stride, energies);
+    make(ordered_x, entries);
+    copy(from, ordered_x);
+    multiply(ordered_x, to, count, stride, energies);
   }
 
+  /// On the host.
   Vector<T> diagonal() const {
-    Vector<T> d(a->size());
+    Vector<T> d(a->size(), a->device());
     a->diagonal(d);
-    return from_ordering(*a, d);
+    return copied(from_ordering(*a, d), Device::host);
   }
 
   std::unique_ptr<Operator<T>> a;
 
  private:
-  void vector(const Vector<T>& x, Vector<T>& y, double* energies) {
-    double unused = 0;
-    Scalar energy(energies != nullptr ? energies : &unused, Device::host);
-    Scalar* wanted = energies != nullptr ? &energy : nullptr;
-    if (a->ordering().size() == 0) return a->apply(x, y, wanted);
-    if (ordered_x.size() != x.size()) {
-      ordered_x = Vector<T>(x.size());
-      ordered_y = Vector<T>(x.size());
-    }
-    gather(x, a->ordering(), ordered_x);
-    a->apply(ordered_x, ordered_y, wanted);
-    scatter(ordered_y, a->ordering(), y);
+  void make(Vector<T>& vector, std::int64_t entries) const {
+    if (vector.size() != entries) vector = Vector<T>(entries, a->device());
   }
-  void columns(int count, int stride, const Vector<T>& x, Vector<T>& y, double* energies) {
-    std::vector<double> unused(stride);
-    ColumnScalars sums(energies != nullptr ? energies : unused.data(), stride, Device::host);
-    Columns<T> from(part_of(const_cast<Vector<T>&>(x), 0, x.size()), count), to(part_of(y, 0, y.size()), count);
-    if (a->ordering().size() == 0) return a->apply(from, to, energies != nullptr ? &sums : nullptr);
-    const std::int64_t rows = a->size();
-    Columns<T> ordered(rows, count), product(rows, count);
-    for_row_blocks(rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i)
-        std::copy_n(x.data() + std::int64_t{a->ordering()[i]} * stride, stride, ordered.data() + i * stride);
-    });
-    a->apply(ordered, product, energies != nullptr ? &sums : nullptr);
-    for_row_blocks(rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i)
-        std::copy_n(product.data() + i * stride, stride, y.data() + std::int64_t{a->ordering()[i]} * stride);
-    });
+  void multiply(const Vector<T>& x, Vector<T>& y, int count, int stride, double* energies) const {
+    if (stride > 1) {
+      ColumnScalars sums(energies, stride, a->device());
+      Columns<T> to(part_of(y, 0, y.size()), count);
+      a->apply(Columns<T>(part_of(const_cast<Vector<T>&>(x), 0, x.size()), count), to,
+               energies != nullptr ? &sums : nullptr);
+    } else {
+      Scalar energy(energies, a->device());
+      a->apply(x, y, energies != nullptr ? &energy : nullptr);
+    }
+  }
+  void in_ordering(const Vector<T>& x, Vector<T>& y, int count, int stride, double* energies) {
+    const Vector<std::int32_t>& places = a->ordering();
+    make(ordered_x, x.size());
+    make(ordered_y, x.size());
+    const auto rows = [&](const auto& move) {
+      for_row_blocks(places.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i) move(i * stride, std::int64_t{places[i]} * stride);
+      });
+    };
+    if (a->device() == Device::cuda)
+      cuda_gather_rows(x.data(), places, stride, ordered_x.data());
+    else
+      rows([&](std::int64_t i, std::int64_t place) { std::copy_n(x.data() + place, stride, ordered_x.data() + i); });
+    multiply(ordered_x, ordered_y, count, stride, energies);
+    if (a->device() == Device::cuda)
+      cuda_scatter_rows(ordered_y.data(), places, stride, y.data());
+    else
+      rows([&](std::int64_t i, std::int64_t place) { std::copy_n(ordered_y.data() + i, stride, y.data() + place); });
   }
 
-  Vector<T> ordered_x, ordered_y;  ///< where the operator has an ordering of its own
+  Vector<T> ordered_x, ordered_y;  ///< where the operator has an ordering of its own, or x is not aligned
 };
 
 /// Takes the modes in turn over the first products, and then the one whose best product took least, where the slowest
@@ -109,21 +117,28 @@ class DistributedOperator<T>::Trial {
 };
 
 template <std::floating_point T>
-DistributedOperator<T>::DistributedOperator(const Communicator& communicator, const FormShare& share,
+DistributedOperator<T>::DistributedOperator(const Communicator& communicator, const FormShare& share, Device device,
                                             std::unique_ptr<Operator<T>> interior,
                                             std::unique_ptr<Operator<T>> interface, ExchangeMode mode,
                                             std::function<bool()> stop)
-    : Operator<T>(share.map.size(), Device::host),
+    : Operator<T>(share.map.size(), device),
       communicator_(communicator),
       share_(share),
-      vectors_(communicator, share.map, std::move(stop)),
-      mode_(mode) {
-  const bool with_task = communicator.takes_threads();
+      vectors_(communicator, share.map, device, std::move(stop)),
+      mode_(mode),
+      energies_of_parts_(2 * Columns<T>::most, device),
+      energies_(Columns<T>::most, device) {
+  const bool with_task = communicator.takes_threads() && device == Device::host;
   if (mode == ExchangeMode::task && !with_task)
-    throw std::invalid_argument("this MPI takes no calls from another thread: use distribution.mode: overlap");
+    throw std::invalid_argument(device == Device::cuda
+                                    ? "task mode is for processors, a GPU needs no thread beside it: use "
+                                      "distribution.mode: overlap"
+                                    : "this MPI takes no calls from another thread: use distribution.mode: overlap");
   if (interior) interior_ = std::make_unique<Part>(std::move(interior));
   if (interface) interface_ = std::make_unique<Part>(std::move(interface));
   if (mode == ExchangeMode::automatic) trial_ = std::make_unique<Trial>(with_task);
+  if (device == Device::cuda) stopwatch_ = std::make_unique<GpuStopwatch>();
+  clear(energies_of_parts_);
   interface_sum(1);
 }
 
@@ -133,7 +148,7 @@ DistributedOperator<T>::~DistributedOperator() = default;
 template <std::floating_point T>
 InterfaceSum<T>& DistributedOperator<T>::interface_sum(int stride) const {
   auto& sum = sums_[stride];
-  if (!sum) sum = std::make_unique<InterfaceSum<T>>(communicator_, share_.map, stride);
+  if (!sum) sum = std::make_unique<InterfaceSum<T>>(communicator_, share_.map, stride, this->device());
   return *sum;
 }
 
@@ -160,41 +175,83 @@ void DistributedOperator<T>::exchange(InterfaceSum<T>& sum, ExchangeMode mode, c
   record_.sent_bytes += sum.sent_bytes();
 }
 
+/// The same for a GPU, which is given what it does meanwhile at once, and what it does with what has arrived.
+template <std::floating_point T>
+template <class Work>
+void DistributedOperator<T>::exchange_of_gpu(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const {
+  meanwhile();
+  stopwatch_->mark(1);
+  if (mode == ExchangeMode::vector) synchronize(Device::cuda);
+  sum.start();
+  sum.finish();
+  stopwatch_->mark(2);
+  has_times_ = true;
+  record_.messages += sum.messages();
+  record_.sent_bytes += sum.sent_bytes();
+}
+
+/// The times of a GPU's last product, which it may not have ended when that returned.
+template <std::floating_point T>
+void DistributedOperator<T>::take_times() const {
+  if (!has_times_) return;
+  record_.multiplying += stopwatch_->seconds(0, 1);
+  record_.waiting += stopwatch_->seconds(1, 2);
+  has_times_ = false;
+}
+
+template <std::floating_point T>
+void DistributedOperator<T>::sum_energies(const double* of_parts, int stride, double* energies) const {
+  std::span<double> sums(energies, static_cast<std::size_t>(stride));
+  if (this->device() == Device::cuda) {
+    cuda_add_energies(of_parts, of_parts + stride, stride, energies_.on_device().data());
+    synchronize(Device::cuda);
+    sums = energies_.values().first(static_cast<std::size_t>(stride));
+  } else {
+    for (int c = 0; c < stride; ++c) energies[c] = of_parts[c] + of_parts[stride + c];
+  }
+  vectors_.sum_over_processes(sums);
+  if (this->device() == Device::cuda) give(sums, energies, Device::cuda);
+}
+
 template <std::floating_point T>
 void DistributedOperator<T>::multiply_interleaved(const T* x, T* y, int count, int stride, double* energies) const {
+  const bool on_host = this->device() == Device::host;
+  take_times();
   const double begin = seconds_now();
+  if (!on_host) stopwatch_->mark(0);
   const ExchangeMode mode = trial_ ? trial_->next() : mode_;
   const std::int64_t first = std::int64_t{share_.first_interface} * stride,
                      shared = std::int64_t{share_.map.first_shared} * stride,
                      size = std::int64_t{share_.map.size()} * stride;
   InterfaceSum<T>& sum = interface_sum(stride);
-  std::array<double, 2 * Columns<T>::most> of_parts{};
-  double* of_interface = energies != nullptr ? of_parts.data() : nullptr;
-  double* of_interior = energies != nullptr ? of_parts.data() + stride : nullptr;
+  double* of_interface = energies != nullptr ? energies_of_parts_.data() : nullptr;
+  double* of_interior = energies != nullptr ? energies_of_parts_.data() + stride : nullptr;
+  if (stride != stride_of_energies_) clear(energies_of_parts_);
+  stride_of_energies_ = stride;
   // Interior cells write over what both kinds contribute to.
-  if (interior_ && at_interface_.size() < size - first) at_interface_ = Vector<T>(size - first);
+  if (interior_ && at_interface_.size() < size - first) at_interface_ = Vector<T>(size - first, this->device());
   T* contributions = interior_ ? at_interface_.data() : y + first;
   if (interface_) {
     interface_->apply(x + first, contributions, count, stride, of_interface);
     sum.pack(contributions + (shared - first));
   }
-  record_.multiplying += seconds_now() - begin;
-  exchange(sum, mode, [&] {
+  if (on_host) record_.multiplying += seconds_now() - begin;
+  const auto multiply_interior = [&] {
     if (!interior_) return;
     interior_->apply(x, y, count, stride, of_interior);
     const std::int64_t both = std::int64_t{share_.interior.form.unknowns} * stride;
+    if (!on_host) return cuda_add_contributions(contributions, both - first, shared - first, y + first);
     for_row_blocks(shared - first, EqualRows{}, [&](std::int64_t from, std::int64_t to) {
       for (std::int64_t i = from; i < to; ++i)
         y[first + i] = first + i < both ? y[first + i] + contributions[i] : contributions[i];
     });
-  });
+  };
+  on_host ? exchange(sum, mode, multiply_interior) : exchange_of_gpu(sum, mode, multiply_interior);
   sum.add(y + shared);
-  if (energies != nullptr) {
-    for (int c = 0; c < stride; ++c) energies[c] = of_parts[c] + of_parts[stride + c];
-    vectors_.sum_over_processes({energies, static_cast<std::size_t>(stride)});
-  }
+  if (energies != nullptr) sum_energies(energies_of_parts_.data(), stride, energies);
   ++record_.products;
   if (!trial_) return;
+  synchronize(this->device());
   trial_->took(seconds_now() - begin);
   if (!trial_->is_over()) return;
   mode_ = trial_->verdict(communicator_);
@@ -213,19 +270,21 @@ void DistributedOperator<T>::multiply_columns(const Columns<T>& x, Columns<T>& y
 
 template <std::floating_point T>
 void DistributedOperator<T>::diagonal(Vector<T>& d) const {
-  fill(d, T(0));
+  Vector<T> sums(d.size());
+  fill(sums, T(0));
   const auto add = [&](const Part& part, std::int64_t first) {
     const Vector<T> of_part = part.diagonal();
-    for (std::int64_t i = 0; i < of_part.size(); ++i) d[first + i] += of_part[i];
+    for (std::int64_t i = 0; i < of_part.size(); ++i) sums[first + i] += of_part[i];
   };
   if (interior_) add(*interior_, 0);
   if (interface_) add(*interface_, share_.first_interface);
-  InterfaceSum<T>& sum = interface_sum(1);
-  T* shared = d.data() + share_.map.first_shared;
+  InterfaceSum<T> sum(communicator_, share_.map);
+  T* shared = sums.data() + share_.map.first_shared;
   sum.pack(shared);
   sum.start();
   sum.finish();
   sum.add(shared);
+  copy(sums, d);
 }
 
 template <std::floating_point T>

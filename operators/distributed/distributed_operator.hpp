@@ -12,13 +12,14 @@
 #include "operators/distributed/companion_thread.hpp"
 #include "operators/distributed/distributed_vectors.hpp"
 #include "operators/distributed/exchange_mode.hpp"
+#include "operators/distributed/gpu_interface.hpp"
 #include "operators/distributed/index_map.hpp"
 #include "operators/distributed/interface_sum.hpp"
 #include "operators/operator.hpp"
 
 namespace femcg::operators {
 
-/// What a process did in products.
+/// What a process did in products. A GPU's times are by its own clock.
 struct ExchangeRecord {
   std::int64_t products = 0, messages = 0, sent_bytes = 0;
   double multiplying = 0, waiting = 0;  ///< seconds: with its own cells; for the others
@@ -31,11 +32,12 @@ struct ExchangeRecord {
 template <std::floating_point T>
 class DistributedOperator final : public Operator<T>, public WithVectorOperations<T> {
  public:
-  /// The operators of the share's two parts, null where a part has no unknown. Communicator and share must outlive it.
-  /// `stop`: see DistributedVectors. Together. Throws std::invalid_argument where `mode` is task and the library of
-  /// messages takes no threads.
-  DistributedOperator(const Communicator& communicator, const FormShare& share, std::unique_ptr<Operator<T>> interior,
-                      std::unique_ptr<Operator<T>> interface, ExchangeMode mode, std::function<bool()> stop = {});
+  /// The operators of the share's two parts, which are on this device, null where a part has no unknown. Communicator
+  /// and share must outlive it. `stop`: see DistributedVectors. Together, and so is its end (InterfaceSum). Throws
+  /// std::invalid_argument where `mode` is task and the library of messages takes no threads, or the device is a GPU.
+  DistributedOperator(const Communicator& communicator, const FormShare& share, Device device,
+                      std::unique_ptr<Operator<T>> interior, std::unique_ptr<Operator<T>> interface, ExchangeMode mode,
+                      std::function<bool()> stop = {});
   ~DistributedOperator() override;
 
   const DistributedVectors<T>& vector_operations() const override { return vectors_; }
@@ -45,7 +47,12 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   std::map<std::string, std::string> chosen() const override;
   /// The mode that is used, or was found.
   ExchangeMode mode() const { return mode_; }
-  const ExchangeRecord& record() const { return record_; }
+  const ExchangeRecord& record() const {
+    take_times();
+    return record_;
+  }
+  /// Whether GPUs read what others have packed where it lies.
+  bool gpus_read_peers() const { return interface_sum(1).reads_peers(); }
 
  private:
   struct Part;
@@ -56,6 +63,10 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   void multiply_interleaved(const T* x, T* y, int count, int stride, double* energies) const;
   template <class Work>
   void exchange(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const;
+  template <class Work>
+  void exchange_of_gpu(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const;
+  void sum_energies(const double* of_parts, int stride, double* energies) const;
+  void take_times() const;
   InterfaceSum<T>& interface_sum(int stride) const;
 
   const Communicator& communicator_;
@@ -66,7 +77,12 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   mutable std::unique_ptr<Trial> trial_;  ///< while the mode is sought
   mutable std::unique_ptr<CompanionThread> companion_;
   mutable std::map<int, std::unique_ptr<InterfaceSum<T>>> sums_;  ///< by stride
-  mutable Vector<T> at_interface_;  ///< what interface cells contribute, while they are not the only ones
+  mutable Vector<T> at_interface_;            ///< what interface cells contribute, while they are not the only ones
+  mutable Vector<double> energies_of_parts_;  ///< interface, interior; zero of a part that is not there
+  mutable int stride_of_energies_ = 1;        ///< what they stand at
+  mutable HostNumbers energies_;              ///< of both, of a GPU
+  mutable std::unique_ptr<GpuStopwatch> stopwatch_;
+  mutable bool has_times_ = false;  ///< of a product, not yet in the record
   mutable ExchangeRecord record_;
 };
 

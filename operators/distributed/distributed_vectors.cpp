@@ -1,7 +1,11 @@
 #include "operators/distributed/distributed_vectors.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
+
+#include "operators/backend/counted_operations.hpp"
+#include "operators/distributed/gpu_interface.hpp"
 
 namespace femcg::operators {
 
@@ -23,77 +27,127 @@ struct Unused {
   CgScalars scalars{numbers, 0};
 };
 
-/// Calls pass(first, count, counts) on the entries that are owned, and on the ghosts.
-template <class Pass>
-void on_both(const IndexMap& map, const Pass& pass) {
-  pass(std::int64_t{0}, std::int64_t{map.owned}, true);
-  if (map.ghosts() > 0) pass(std::int64_t{map.owned}, std::int64_t{map.ghosts()}, false);
-}
+/// The passes on the host, whose sums run over the first entries of a map, which are owned.
+template <std::floating_point T>
+class OwnedSums final : public VectorOperations<T> {
+ public:
+  explicit OwnedSums(const IndexMap& map) : map_(map), all_(vector_operations<T>(Device::host)) {}
+
+  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
+    on_both(first, [&](std::int64_t at, std::int64_t count, CgScalars& sums) {
+      Vector<T> p_part = part_of(p, at, count);
+      all_.start(part_of(r, at, count), DiagonalPart<T>(inverse_diagonal, at, count).get(), p_part, sums);
+    });
+  }
+  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+              CgScalars& next) const override {
+    on_both(next, [&](std::int64_t at, std::int64_t count, CgScalars& sums) {
+      Vector<T> r_part = part_of(r, at, count);
+      all_.update(now, part_of(q, at, count), DiagonalPart<T>(inverse_diagonal, at, count).get(), r_part, sums);
+    });
+  }
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+                 Vector<T>& p, Vector<T>& x) const override {
+    all_.direction(now, next, r, inverse_diagonal, p, x);
+  }
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+    on_both(next, [&](std::int64_t at, std::int64_t count, CgScalars& sums) {
+      SingleReduction<T> parts{inverse_diagonal != nullptr ? part_of(vectors.u, at, count) : Vector<T>(),
+                               part_of(vectors.w, at, count), part_of(vectors.p, at, count),
+                               part_of(vectors.s, at, count)};
+      Vector<T> x_part = part_of(x, at, count), r_part = part_of(r, at, count);
+      all_.advance(before, now, parts, DiagonalPart<T>(inverse_diagonal, at, count).get(), x_part, r_part, sums);
+    });
+  }
+  void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
+    all_.dot(part_of(a, 0, map_.owned), part_of(b, 0, map_.owned), result);
+  }
+
+ private:
+  /// Calls pass(first, count, sums) on the entries that are owned, and on the ghosts.
+  template <class Pass>
+  void on_both(CgScalars& sums, const Pass& pass) const {
+    pass(std::int64_t{0}, std::int64_t{map_.owned}, sums);
+    Unused unused;
+    if (map_.ghosts() > 0) pass(std::int64_t{map_.owned}, std::int64_t{map_.ghosts()}, unused.scalars);
+  }
+
+  const IndexMap& map_;
+  const VectorOperations<T>& all_;
+};
 
 }  // namespace
 
+HostNumbers::HostNumbers(std::int64_t count, Device device)
+    : memory_(device == Device::cuda ? count * std::int64_t{sizeof(double)} : 0),
+      numbers_(device == Device::cuda ? Vector<double>(reinterpret_cast<double*>(memory_.data()), count, device)
+                                      : Vector<double>(count)) {
+  std::ranges::fill(values(), 0.0);
+}
+
+void give(std::span<const double> numbers, double* to, Device device) {
+  if (device == Device::cuda)
+    cuda_give_numbers(numbers, to);
+  else
+    std::ranges::copy(numbers, to);
+}
+
+template <std::floating_point T>
+DistributedVectors<T>::DistributedVectors(const Communicator& communicator, const IndexMap& map, Device device,
+                                          std::function<bool()> stop)
+    : communicator_(&communicator),
+      map_(&map),
+      device_(device),
+      mine_(device == Device::cuda ? make_cuda_vector_operations<T>(map.owned) : std::make_unique<OwnedSums<T>>(map)),
+      numbers_(CgScalars::count, device),
+      sums_(numbers_.on_device(), 0),
+      stop_(std::move(stop)) {}
+
 template <std::floating_point T>
 void DistributedVectors<T>::sum_norms(CgScalars& next) const {
-  std::array<double, 3> numbers{next.rz.value(), next.rr.value(), stop_ && stop_() ? 1.0 : 0.0};
+  synchronize(device_);
+  std::array<double, 3> numbers{*sums_.rz.data(), *sums_.rr.data(), stop_ && stop_() ? 1.0 : 0.0};
   communicator_->sum(numbers);
-  *next.rz.data() = numbers[0];
-  *next.rr.data() = numbers[1];
+  give(std::span(numbers).first(1), next.rz.data(), device_);
+  give(std::span(numbers).subspan(1, 1), next.rr.data(), device_);
   asked_to_stop_ = numbers[2] > 0;
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p,
-                                  CgScalars& first_scalars) const {
-  Unused unused;
-  on_both(*map_, [&](std::int64_t first, std::int64_t count, bool counts) {
-    Vector<T> p_part = part_of(p, first, count);
-    vector_operations<T>(Device::host)
-        .start(part_of(r, first, count), DiagonalPart<T>(inverse_diagonal, first, count).get(), p_part,
-               counts ? first_scalars : unused.scalars);
-  });
-  sum_norms(first_scalars);
+                                  CgScalars& first) const {
+  mine_->start(r, inverse_diagonal, p, sums_);
+  sum_norms(first);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal,
                                    Vector<T>& r, CgScalars& next) const {
-  Unused unused;
-  on_both(*map_, [&](std::int64_t first, std::int64_t count, bool counts) {
-    Vector<T> r_part = part_of(r, first, count);
-    vector_operations<T>(Device::host)
-        .update(now, part_of(q, first, count), DiagonalPart<T>(inverse_diagonal, first, count).get(), r_part,
-                counts ? next : unused.scalars);
-  });
+  mine_->update(now, q, inverse_diagonal, r, sums_);
   sum_norms(next);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
                                       const Vector<T>* inverse_diagonal, Vector<T>& p, Vector<T>& x) const {
-  vector_operations<T>(Device::host).direction(now, next, r, inverse_diagonal, p, x);
+  mine_->direction(now, next, r, inverse_diagonal, p, x);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
                                     const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                                     CgScalars& next) const {
-  Unused unused;
-  on_both(*map_, [&](std::int64_t first, std::int64_t count, bool counts) {
-    SingleReduction<T> parts{inverse_diagonal != nullptr ? part_of(vectors.u, first, count) : Vector<T>(),
-                             part_of(vectors.w, first, count), part_of(vectors.p, first, count),
-                             part_of(vectors.s, first, count)};
-    Vector<T> x_part = part_of(x, first, count), r_part = part_of(r, first, count);
-    vector_operations<T>(Device::host)
-        .advance(before, now, parts, DiagonalPart<T>(inverse_diagonal, first, count).get(), x_part, r_part,
-                 counts ? next : unused.scalars);
-  });
+  mine_->advance(before, now, vectors, inverse_diagonal, x, r, sums_);
   sum_norms(next);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const {
-  vector_operations<T>(Device::host).dot(part_of(a, 0, map_->owned), part_of(b, 0, map_->owned), result);
-  *result.data() = communicator_->sum(result.value());
+  mine_->dot(a, b, sums_.rz);
+  synchronize(device_);
+  const double sum = communicator_->sum(*sums_.rz.data());
+  give(std::span(&sum, 1), result.data(), device_);
 }
 
 template class DistributedVectors<double>;

@@ -2,8 +2,10 @@
 
 #include <concepts>
 #include <functional>
+#include <memory>
 #include <span>
 
+#include "operators/backend/memory.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "operators/distributed/communicator.hpp"
 #include "operators/distributed/index_map.hpp"
@@ -20,16 +22,32 @@ const Vector<T> part_of(const Vector<T>& vector, std::int64_t first, std::int64_
   return Vector<T>(const_cast<T*>(vector.data()) + first, count, vector.device());  // const as a whole
 }
 
-/// The passes of CG on the host over vectors of which each process has its share: each makes them on all its entries,
-/// ghosts included, and the sums run over those that it owns, and then over the processes.
+/// Numbers that a device writes and the host reads: page-locked memory, for a GPU.
+class HostNumbers {
+ public:
+  HostNumbers(std::int64_t count, Device device);
+  /// On the device that writes them. They are there when its work is done.
+  Vector<double>& on_device() { return numbers_; }
+  std::span<double> values() { return {numbers_.data(), static_cast<std::size_t>(numbers_.size())}; }
+
+ private:
+  PageLocked memory_;
+  Vector<double> numbers_;
+};
+
+/// Gives a device these numbers.
+void give(std::span<const double> numbers, double* to, Device device);
+
+/// The passes of CG over vectors of which each process has its share: each makes them on all its entries, ghosts
+/// included, and the sums run over those that it owns, and then over the processes. On a GPU a sum is the host's to
+/// wait for.
 ///
 /// With every sum goes whether a process is asked to end, so that all of them learn it at the same time.
 template <std::floating_point T>
 class DistributedVectors final : public VectorOperations<T>, public VectorShare {
  public:
   /// Both must outlive it. `stop` may be empty.
-  DistributedVectors(const Communicator& communicator, const IndexMap& map, std::function<bool()> stop)
-      : communicator_(&communicator), map_(&map), stop_(std::move(stop)) {}
+  DistributedVectors(const Communicator& communicator, const IndexMap& map, Device device, std::function<bool()> stop);
 
   /// Whether any process was asked to end when the last sum was made; the same for all.
   bool asked_to_stop() const { return asked_to_stop_; }
@@ -55,6 +73,10 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare 
 
   const Communicator* communicator_;
   const IndexMap* map_;
+  Device device_;
+  std::unique_ptr<VectorOperations<T>> mine_;  ///< with sums of the entries that are owned
+  mutable HostNumbers numbers_;                ///< their sums
+  mutable CgScalars sums_;
   std::function<bool()> stop_;
   mutable bool asked_to_stop_ = false;
 };

@@ -7,6 +7,7 @@
 
 #include "operators/backend/vector.hpp"
 #include "operators/distributed/communicator.hpp"
+#include "operators/distributed/gpu_interface.hpp"
 #include "operators/distributed/index_map.hpp"
 
 namespace femcg::operators {
@@ -15,36 +16,42 @@ namespace femcg::operators {
 /// have the unknown, and adds up in the order of ranks, so that all copies have the same bits. One exchange.
 ///
 /// The vectors here are the interface's: entry 0 is unknown IndexMap::first_shared. Several vectors may lie
-/// interleaved.
+/// interleaved. On a GPU the host waits in start() and finish() alone.
 template <std::floating_point T>
 class InterfaceSum {
  public:
-  /// The communicator must outlive it.
-  InterfaceSum(const Communicator& communicator, const IndexMap& map, int stride = 1);
+  /// Of vectors on a device. The communicator must outlive it. Together, and so is its end, but where a process fails:
+  /// GPUs may read each other's memory.
+  InterfaceSum(const Communicator& communicator, const IndexMap& map, int stride = 1, Device device = Device::host);
+  ~InterfaceSum();
+  InterfaceSum(const InterfaceSum&) = delete;
+  InterfaceSum& operator=(const InterfaceSum&) = delete;
 
   int stride() const { return stride_; }
   /// Takes this process's contributions.
   void pack(const T* contributions);
-  /// Sends them; returns at once.
-  void start() { messages_.start(); }
+  /// Sends them; returns at once, but for a GPU, which has to have them.
+  void start();
   /// Waits for those of the others.
-  void finish() { messages_.finish(); }
+  void finish();
   /// The sums, from the contributions that were packed.
   void add(T* sums) const;
 
   std::int64_t messages() const { return message_count_; }
-  std::int64_t sent_bytes() const { return sent_.bytes(); }
+  std::int64_t sent_bytes() const { return std::ssize(plan_.places) * stride_ * std::int64_t{sizeof(T)}; }
+  /// Whether GPUs read what others have packed, of which a message only says that it is there.
+  bool reads_peers() const { return gpu_ != nullptr && gpu_->reads_peers(); }
 
  private:
+  void connect_gpus(const IndexMap& map);
+
+  const Communicator& communicator_;
   int stride_;
-  std::int64_t shared_, message_count_;
-  std::vector<std::int32_t> places_;  ///< of the shared unknown of each number that is sent
-  /// The sum of shared unknown i is that of received_[terms_[offsets_[i]]] to received_[terms_[offsets_[i + 1] - 1]],
-  /// where the own contributions stand behind those of others.
-  std::vector<std::int64_t> offsets_;
-  std::vector<std::int32_t> terms_;
-  Vector<T> sent_, received_;
-  NeighbourMessages messages_;
+  std::int64_t message_count_;
+  InterfacePlan plan_;
+  std::unique_ptr<GpuInterface<T>> gpu_;
+  Vector<T> sent_, received_;  ///< on the host; behind what others have, received has the own contributions
+  std::unique_ptr<NeighbourMessages> messages_;
 };
 
 extern template class InterfaceSum<double>;

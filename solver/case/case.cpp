@@ -329,11 +329,13 @@ void read_distribution(const MapReader& top, Case& to) {
   if (partition == name(Partition::metis)) to.distribution.partition = Partition::metis;
   for (const operators::ExchangeMode known : {vector, overlap, task})
     if (mode == operators::name(known)) to.distribution.mode = known;
+  to.distribution.processes_per_gpu = static_cast<int>(distribution.whole("processes_per_gpu"));
   const auto place_of = [&](const char* key) {
     return distribution.find(key) ? distribution.find(key)->place() : distribution.place();
   };
   to.distribution.partition_place = place_of("partition");
   to.distribution.mode_place = place_of("mode");
+  to.distribution.gpus_place = place_of("processes_per_gpu");
 }
 
 /// One key of compare.sweep. What the key and its values mean is found out where the sweep is expanded.

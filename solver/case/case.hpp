@@ -73,7 +73,8 @@ std::string_view name(Partition partition);
 struct DistributionChoice {
   Partition partition = Partition::curve;
   operators::ExchangeMode mode = operators::ExchangeMode::automatic;
-  Place partition_place, mode_place;
+  int processes_per_gpu = 1;  ///< at most
+  Place partition_place, mode_place, gpus_place;
 };
 
 /// What the solution is called where people read it.

@@ -363,6 +363,11 @@ KeyDescription distribution() {
                           "(Kreutzer et al. 2012); auto: as the first products tell",
                .default_value = "auto",
                .words = {"auto", "vector", "overlap", "task"}},
+              {.name = "processes_per_gpu",
+               .kind = whole,
+               .meaning = "How many processes of a machine may share a GPU",
+               .default_value = "1",
+               .rule = whole_from(1, 1024)},
           },
   };
 }

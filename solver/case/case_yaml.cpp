@@ -162,6 +162,7 @@ void emit(YAML::Emitter& out, const DistributionChoice& distribution) {
   out << Key << "distribution" << Value << BeginMap;
   out << Key << "partition" << Value << std::string(name(distribution.partition));
   out << Key << "mode" << Value << std::string(operators::name(distribution.mode));
+  out << Key << "processes_per_gpu" << Value << distribution.processes_per_gpu;
   out << EndMap;
 }
 

@@ -29,6 +29,7 @@ void add_json(const DistributionRecord& distribution, nlohmann::ordered_json& to
   nlohmann::ordered_json& of_all = to["distribution"];
   of_all = {{"partition", distribution.partition}, {"mode", distribution.mode}};
   if (distribution.automatic_mode) of_all["requested"] = "auto";
+  if (!distribution.transport.empty()) of_all["transport"] = distribution.transport;
   of_all.update({{"imbalance", distribution.imbalance()}, {"waiting_fraction", distribution.waiting()}});
   to["processes"] = nlohmann::ordered_json::array();
   for (std::size_t rank = 0; rank < distribution.processes.size(); ++rank) {
@@ -56,9 +57,10 @@ void add_json(const DistributionRecord& distribution, nlohmann::ordered_json& to
 std::string summary(const DistributionRecord& distribution) {
   const auto [least, most] = std::ranges::minmax(distribution.processes, {}, &ProcessRecord::cells);
   return fmt::format(
-      "  {:<11} {} with {} to {} cells each, partition {}, mode {}{}; imbalance {:.2f}, waiting {:.0f}%\n", "processes",
-      distribution.processes.size(), least.cells, most.cells, distribution.partition, distribution.mode,
-      distribution.automatic_mode ? " (auto)" : "", distribution.imbalance(), 100 * distribution.waiting());
+      "  {:<11} {} with {} to {} cells each, partition {}, mode {}{}{}{}; imbalance {:.2f}, waiting {:.0f}%\n",
+      "processes", distribution.processes.size(), least.cells, most.cells, distribution.partition, distribution.mode,
+      distribution.automatic_mode ? " (auto)" : "", distribution.transport.empty() ? "" : " ", distribution.transport,
+      distribution.imbalance(), 100 * distribution.waiting());
 }
 
 }  // namespace femcg::solver

@@ -21,6 +21,7 @@ struct ProcessRecord {
 /// How several processes shared a run.
 struct DistributionRecord {
   std::string partition, mode;
+  std::string transport;        ///< how values travel between GPUs; empty of processors
   bool automatic_mode = false;  ///< where auto was asked for
   std::vector<ProcessRecord> processes;
 

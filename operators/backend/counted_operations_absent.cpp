@@ -1,0 +1,16 @@
+// A build without CUDA.
+
+#include "operators/backend/counted_operations.hpp"
+
+#include <stdexcept>
+
+namespace femcg::operators {
+
+template <std::floating_point T>
+std::unique_ptr<VectorOperations<T>> make_cuda_vector_operations(std::int64_t) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template std::unique_ptr<VectorOperations<double>> make_cuda_vector_operations(std::int64_t);
+template std::unique_ptr<VectorOperations<float>> make_cuda_vector_operations(std::int64_t);
+
+}  // namespace femcg::operators

@@ -1,0 +1,288 @@
+// A thread a number. Packing reads a place and a number and writes a number, to the memory of the host where messages
+// are sent from; the sums read an offset, and a place and a number for each process that has the unknown.
+//
+// Numbers travel while the GPU multiplies: packing comes before the interior cells on the one stream, what has arrived
+// is copied on another, and the sums wait for both.
+//
+// Others read what is packed here by cudaIpcOpenMemHandle, each once it has been told that it is there. It lies in one
+// of two buffers in turn: who is told of one has long been told of the other, and has read that, since it added before
+// it packed.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/memory.hpp"
+#include "operators/distributed/gpu_interface.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+using cuda::check;
+
+constexpr int block_threads = 256;
+
+std::int64_t blocks(std::int64_t threads) { return (threads + block_threads - 1) / block_threads; }
+
+__device__ std::int64_t this_thread() { return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+
+template <class T>
+__global__ void gather_rows_kernel(std::int64_t numbers, int stride, const T* from, const std::int32_t* places, T* to) {
+  const std::int64_t i = this_thread();
+  if (i < numbers) to[i] = from[std::int64_t{places[i / stride]} * stride + i % stride];
+}
+template <class T>
+__global__ void scatter_rows_kernel(std::int64_t numbers, int stride, const T* from, const std::int32_t* places,
+                                    T* to) {
+  const std::int64_t i = this_thread();
+  if (i < numbers) to[std::int64_t{places[i / stride]} * stride + i % stride] = from[i];
+}
+
+/// In the order of terms, which is that of the processes.
+template <class T>
+__global__ void add_kernel(std::int64_t numbers, int stride, const T* received, const std::int64_t* offsets,
+                           const std::int32_t* terms, T* sums) {
+  const std::int64_t n = this_thread();
+  if (n >= numbers) return;
+  const std::int64_t i = n / stride, c = n % stride;
+  T sum = 0;
+  for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) sum += received[std::int64_t{terms[k]} * stride + c];
+  sums[n] = sum;
+}
+
+template <class T>
+__global__ void add_contributions_kernel(const T* a, std::int64_t both, std::int64_t count, T* y) {
+  const std::int64_t i = this_thread();
+  if (i < count) y[i] = i < both ? y[i] + a[i] : a[i];
+}
+
+__global__ void add_energies_kernel(const double* a, const double* b, int count, double* sums) {
+  const auto c = static_cast<int>(threadIdx.x);
+  if (c < count) sums[c] = a[c] + b[c];
+}
+
+struct Numbers {
+  double of[most_numbers_given];
+};
+__global__ void give_numbers_kernel(Numbers numbers, int count, double* to) {
+  const auto i = static_cast<int>(threadIdx.x);
+  if (i < count) to[i] = numbers.of[i];
+}
+
+struct Event {
+  explicit Event(unsigned flags) { check(cudaEventCreateWithFlags(&of, flags), "making an event"); }
+  ~Event() { cudaEventDestroy(of); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  void record(cudaStream_t on) const { check(cudaEventRecord(of, on), "recording an event"); }
+  cudaEvent_t of{};
+};
+
+struct Stream {
+  Stream() { check(cudaStreamCreateWithFlags(&of, cudaStreamNonBlocking), "making a stream"); }
+  ~Stream() { cudaStreamDestroy(of); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  cudaStream_t of{};
+};
+
+template <class Number>
+Vector<Number> on_gpu(const std::vector<Number>& numbers) {
+  Vector<Number> there(std::ssize(numbers), Device::cuda);
+  copy_bytes(numbers.data(), Device::host, there.data(), Device::cuda, there.bytes());
+  return there;
+}
+
+template <std::floating_point T>
+class CudaInterface final : public GpuInterface<T> {
+ public:
+  CudaInterface(const InterfacePlan& plan, int stride)
+      : stride_(stride),
+        numbers_(std::ssize(plan.places) * stride),
+        shared_(plan.shared * stride),
+        places_(on_gpu(plan.places)),
+        offsets_(on_gpu(plan.offsets)),
+        terms_(on_gpu(plan.terms)),
+        sent_(numbers_ * std::int64_t{sizeof(T)}),
+        received_(numbers_ * std::int64_t{sizeof(T)}),
+        there_(numbers_ + shared_, Device::cuda) {}
+
+  /// Waits for what is on its way, from memory that goes next.
+  ~CudaInterface() override {
+    cudaStreamSynchronize(copies_.of);
+    cudaStreamSynchronize(cuda::stream());
+    close();
+  }
+
+  T* sent() override { return reinterpret_cast<T*>(sent_.data()); }
+  T* received() override { return reinterpret_cast<T*>(received_.data()); }
+
+  void pack(const T* contributions) override {
+    turn_ = 1 - turn_;
+    T* to = reads_peers_ ? packed_.data() + turn_ * numbers_ : sent();
+    cuda_gather_rows(contributions, places_, stride_, to);
+    packed_event_.record(cuda::stream());
+    // Behind what others have, in their order with the sums of the product before.
+    if (shared_ > 0)
+      check(cudaMemcpyAsync(there_.data() + numbers_, contributions, static_cast<std::size_t>(shared_) * sizeof(T),
+                            cudaMemcpyDeviceToDevice, cuda::stream()),
+            "copying what an interface has");
+  }
+
+  void wait_until_packed() override { check(cudaEventSynchronize(packed_event_.of), "waiting for the GPU"); }
+
+  void fetch() override {
+    // The sums of the product before have been read: they were given to the GPU before what is packed now.
+    if (reads_peers_)
+      for (const Source& source : sources_)
+        copy(source.base + turn_ * source.turn + source.from, source.to, source.count, cudaMemcpyDeviceToDevice);
+    else
+      copy(received(), 0, numbers_, cudaMemcpyHostToDevice);
+    arrived_event_.record(copies_.of);
+    check(cudaStreamWaitEvent(cuda::stream(), arrived_event_.of, 0), "waiting for an event");
+  }
+
+  void add(T* sums) override {
+    cuda::launch(add_kernel<T>, blocks(shared_), block_threads, 0, shared_, stride_, there_.data(), offsets_.data(),
+                 terms_.data(), sums);
+  }
+
+  /// The memory's handle, and how many numbers are packed there in one turn.
+  std::string handle() override {
+    // A whole piece of what CUDA deals out: with a smaller one others would see what lies beside it.
+    constexpr std::int64_t piece = (2 << 20) / std::int64_t{sizeof(T)};
+    if (packed_.size() == 0)
+      packed_ = Vector<T>((2 * std::max<std::int64_t>(numbers_, 1) + piece - 1) / piece * piece, Device::cuda);
+    std::string text(sizeof(cudaIpcMemHandle_t) + sizeof numbers_, '\0');
+    cudaIpcMemHandle_t of_memory{};
+    if (cudaIpcGetMemHandle(&of_memory, packed_.data()) != cudaSuccess) {
+      cudaGetLastError();  // it is not sticky, and has been dealt with
+      return "";
+    }
+    std::memcpy(text.data(), &of_memory, sizeof of_memory);
+    std::memcpy(text.data() + sizeof of_memory, &numbers_, sizeof numbers_);
+    return text;
+  }
+
+  bool open(std::span<const typename GpuInterface<T>::Peer> peers) override {
+    reads_peers_ = std::ranges::all_of(peers, [&](const auto& peer) { return open(peer); });
+    if (!reads_peers_) close();
+    return reads_peers_;
+  }
+
+  void close() override {
+    for (const Source& source : sources_) cudaIpcCloseMemHandle(const_cast<T*>(source.base));
+    sources_.clear();
+    reads_peers_ = false;
+  }
+  bool reads_peers() const override { return reads_peers_; }
+
+ private:
+  /// Numbers that another process packs, at base + from and, every second time, `turn` further.
+  struct Source {
+    const T* base;
+    std::int64_t turn, from, to, count;
+  };
+
+  bool open(const typename GpuInterface<T>::Peer& peer) {
+    cudaIpcMemHandle_t of_memory{};
+    std::int64_t turn = 0;
+    if (peer.handle.size() != sizeof of_memory + sizeof turn) return false;
+    std::memcpy(&of_memory, peer.handle.data(), sizeof of_memory);
+    std::memcpy(&turn, peer.handle.data() + sizeof of_memory, sizeof turn);
+    void* memory = nullptr;
+    if (cudaIpcOpenMemHandle(&memory, of_memory, cudaIpcMemLazyEnablePeerAccess) != cudaSuccess) {
+      cudaGetLastError();  // it is not sticky, and has been dealt with
+      return false;
+    }
+    sources_.push_back(
+        {static_cast<const T*>(memory), turn, peer.from * stride_, peer.to * stride_, peer.count * stride_});
+    return true;
+  }
+  void copy(const T* from, std::int64_t to, std::int64_t count, cudaMemcpyKind kind) {
+    if (count == 0) return;
+    check(cudaMemcpyAsync(there_.data() + to, from, static_cast<std::size_t>(count) * sizeof(T), kind, copies_.of),
+          "copying what has arrived");
+  }
+
+  int stride_;
+  std::int64_t numbers_, shared_;
+  Vector<std::int32_t> places_;
+  Vector<std::int64_t> offsets_;
+  Vector<std::int32_t> terms_;
+  PageLocked sent_, received_;
+  Vector<T> there_;   ///< what has arrived, and behind it the own contributions
+  Vector<T> packed_;  ///< for others to read, twice
+  std::vector<Source> sources_;
+  bool reads_peers_ = false;
+  int turn_ = 0;
+  Stream copies_;
+  Event packed_event_{cudaEventDisableTiming}, arrived_event_{cudaEventDisableTiming};
+};
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<GpuInterface<T>> make_gpu_interface(const InterfacePlan& plan, int stride) {
+  return std::make_unique<CudaInterface<T>>(plan, stride);
+}
+
+template <std::floating_point T>
+void cuda_add_contributions(const T* a, std::int64_t both, std::int64_t count, T* y) {
+  cuda::launch(add_contributions_kernel<T>, blocks(count), block_threads, 0, a, both, count, y);
+}
+template <std::floating_point T>
+void cuda_gather_rows(const T* from, const Vector<std::int32_t>& places, int stride, T* to) {
+  const std::int64_t numbers = places.size() * stride;
+  cuda::launch(gather_rows_kernel<T>, blocks(numbers), block_threads, 0, numbers, stride, from, places.data(), to);
+}
+template <std::floating_point T>
+void cuda_scatter_rows(const T* from, const Vector<std::int32_t>& places, int stride, T* to) {
+  const std::int64_t numbers = places.size() * stride;
+  cuda::launch(scatter_rows_kernel<T>, blocks(numbers), block_threads, 0, numbers, stride, from, places.data(), to);
+}
+void cuda_add_energies(const double* a, const double* b, int count, double* sums) {
+  cuda::launch(add_energies_kernel, 1, cuda::threads_per_warp, 0, a, b, count, sums);
+}
+
+void cuda_give_numbers(std::span<const double> numbers, double* to) {
+  Numbers given{};
+  std::ranges::copy(numbers, given.of);
+  cuda::launch(give_numbers_kernel, 1, most_numbers_given, 0, given, static_cast<int>(numbers.size()), to);
+}
+
+std::vector<std::string> cuda_uuids() {
+  std::vector<std::string> uuids;
+  for (int device = 0; device < std::ssize(cuda_devices()); ++device) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, device), "asking for a GPU");
+    uuids.emplace_back(properties.uuid.bytes, sizeof properties.uuid.bytes);
+  }
+  return uuids;
+}
+
+struct GpuStopwatch::Events {
+  std::array<Event, moments> of{Event(cudaEventDefault), Event(cudaEventDefault), Event(cudaEventDefault)};
+};
+GpuStopwatch::GpuStopwatch() : events_(std::make_unique<Events>()) {}
+GpuStopwatch::~GpuStopwatch() = default;
+void GpuStopwatch::mark(int moment) { events_->of[moment].record(cuda::stream()); }
+double GpuStopwatch::seconds(int from, int to) const {
+  check(cudaEventSynchronize(events_->of[to].of), "waiting for the GPU");
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, events_->of[from].of, events_->of[to].of), "reading an event");
+  return 1e-3 * static_cast<double>(milliseconds);
+}
+
+template std::unique_ptr<GpuInterface<double>> make_gpu_interface(const InterfacePlan&, int);
+template std::unique_ptr<GpuInterface<float>> make_gpu_interface(const InterfacePlan&, int);
+template void cuda_add_contributions(const double*, std::int64_t, std::int64_t, double*);
+template void cuda_add_contributions(const float*, std::int64_t, std::int64_t, float*);
+template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, int, double*);
+template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, int, float*);
+template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, int, double*);
+template void cuda_scatter_rows(const float*, const Vector<std::int32_t>&, int, float*);
+
+}  // namespace femcg::operators
