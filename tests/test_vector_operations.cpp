@@ -224,6 +224,21 @@ struct Checks {
 
 }  // namespace
 
+TEST_CASE("what was copied there and back is what it was, around the pieces that large copies are made of") {
+  constexpr std::int64_t piece = (16 << 20) / sizeof(std::int32_t);
+  for (const std::int64_t size :
+       {std::int64_t{3}, std::int64_t{300007}, 2 * piece - 1, 2 * piece, 2 * piece + 1, 3 * piece, 4 * piece + 5}) {
+    CAPTURE(size);
+    Vector<std::int32_t> numbers(size);
+    for (std::int64_t i = 0; i < size; ++i) numbers[i] = static_cast<std::int32_t>(i * 2654435761);
+    const Vector<std::int32_t> there = copied(numbers, device());
+    for (int times = 0; times < 2; ++times) {
+      const Vector<std::int32_t> back = copied(there, Device::host);
+      CHECK(std::memcmp(numbers.data(), back.data(), static_cast<std::size_t>(numbers.bytes())) == 0);
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("passes equal plain loops", T, double, float) {
   const auto library = baseline<T>();
   const auto& of_library = dynamic_cast<const WithVectorOperations<T>&>(*library).vector_operations();

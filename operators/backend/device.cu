@@ -205,14 +205,4 @@ void synchronize(Device device) {
   if (device == Device::cuda) check(cudaStreamSynchronize(cuda::stream()), "waiting for the GPU");
 }
 
-void copy_bytes(const void* from, Device from_device, void* to, Device to_device, std::int64_t bytes) {
-  if (bytes == 0) return;
-  if (from_device == Device::host && to_device == Device::host) {
-    std::memcpy(to, from, static_cast<std::size_t>(bytes));
-    return;
-  }
-  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, cuda::stream()), "copying");
-  if (from_device != to_device) synchronize(Device::cuda);
-}
-
 }  // namespace femcg::operators

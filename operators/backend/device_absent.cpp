@@ -1,12 +1,12 @@
 #include "operators/backend/device.hpp"
 
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
 #include "operators/backend/block_operations.hpp"
 #include "operators/backend/column_operations.hpp"
 #include "operators/backend/columns.hpp"
+#include "operators/backend/host_copies.hpp"
 #include "operators/backend/permutation.hpp"
 #include "operators/backend/vector_operations.hpp"
 
@@ -34,9 +34,7 @@ void cuda_clear(void*, std::int64_t) {}
 std::int64_t cuda_available_bytes() { return 0; }
 int cuda_multiprocessors() { return 0; }
 void synchronize(Device) {}
-void copy_bytes(const void* from, Device, void* to, Device, std::int64_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
-}
+void copy_bytes(const void* from, Device, void* to, Device, std::int64_t bytes) { copy_on_host(from, to, bytes); }
 template <std::floating_point T>
 const VectorOperations<T>& cuda_vector_operations() {
   throw std::runtime_error("this build has no CUDA");
