@@ -10,6 +10,8 @@
 #include <random>
 
 #include "operators/cell_loops/cell_patches.hpp"
+#include "operators/forms/form_diagonal.hpp"
+#include "operators/matrix_free/diagonal_cells.cuh"
 #include "operators/matrix_free/hexahedron_cells.cuh"
 #include "operators/sparse/csr_matrix.hpp"
 #include "tests/forms.hpp"
@@ -141,6 +143,43 @@ std::vector<T> product(const Cells& cells, const CellPatches& patches, const std
   return y;
 }
 
+template <int d, int n, CellGeometry kind>
+tests::SmallForm form_of(std::array<int, 3> count) {
+  return tests::make_form(d == 2 ? CellShape::quadrilateral : CellShape::hexahedron, n - 1, count,
+                          {.robin = false,
+                           .varying = false,
+                           .distort = kind == CellGeometry::vertices ? 0.2 : 0,
+                           .sheared = kind == CellGeometry::affine || kind == CellGeometry::stored,
+                           .turned = kind == CellGeometry::boxes});
+}
+
+/// The diagonal, patch by patch, of boxes of a few cells: a thread waits for the others after every cell.
+template <class T, int d, int n, CellGeometry kind>
+void check_diagonal() {
+  CAPTURE(d);
+  CAPTURE(n);
+  CAPTURE(static_cast<int>(kind));
+  const bool interleaved = d == 2 || thread_per_hexahedron(n);
+  const tests::SmallForm small = form_of<d, n, kind>(d == 2 ? std::array{4, 3, 1} : std::array{3, 2, 1});
+  const CellPatches patches = make_cell_patches(
+      small.form, {.cells = 5, .layout = interleaved ? PlaceLayout::interleaved : PlaceLayout::cell_major});
+  const std::vector<T> words = words_of_slots<T, d, kind>(*small.mesh, patches.cell_of_slot, interleaved, n);
+  const DiagonalTables tables = diagonal_tables(small.form, kind);
+  const std::vector<T> squares(tables.squares.begin(), tables.squares.end()),
+      positions(tables.positions.begin(), tables.positions.end());
+  const cuda::DiagonalCells<T, d> cells{kind,         interleaved, patches.dofs,   tables.points,
+                                        words.data(), nullptr,     squares.data(), positions.data()};
+  const std::vector<T> found = product(cells, patches, std::vector<T>(static_cast<std::size_t>(small.form.unknowns)));
+  const Vector<double> expected = diagonal_of_form(small.form);
+  double worst = 0, largest = 0;
+  for (std::int32_t i = 0; i < small.form.unknowns; ++i) {
+    const double difference = std::abs(static_cast<double>(found[static_cast<std::size_t>(i)]) - expected[i]);
+    worst = std::isnan(difference) ? INFINITY : std::max(worst, difference);
+    largest = std::max(largest, expected[i]);
+  }
+  CHECK(worst <= 100 * static_cast<double>(std::numeric_limits<T>::epsilon()) * largest);
+}
+
 template <class T, int d, int n, CellGeometry kind>
 void check_cells(std::array<int, 3> count, int cells_per_patch) {
   CAPTURE(d);
@@ -148,13 +187,7 @@ void check_cells(std::array<int, 3> count, int cells_per_patch) {
   CAPTURE(static_cast<int>(kind));
   using Cells = cuda::TensorCells<T, d, n, kind>;
   const bool interleaved = d == 2 || thread_per_hexahedron(n);
-  const tests::SmallForm small =
-      tests::make_form(d == 2 ? CellShape::quadrilateral : CellShape::hexahedron, n - 1, count,
-                       {.robin = false,
-                        .varying = false,
-                        .distort = kind == CellGeometry::vertices ? 0.2 : 0,
-                        .sheared = kind == CellGeometry::affine || kind == CellGeometry::stored,
-                        .turned = kind == CellGeometry::boxes});
+  const tests::SmallForm small = form_of<d, n, kind>(count);
   const CellPatches patches = make_cell_patches(
       small.form,
       {.cells = cells_per_patch, .layout = interleaved ? PlaceLayout::interleaved : PlaceLayout::cell_major});
@@ -225,6 +258,17 @@ void check_degrees() {
   }
 }
 
+template <CellGeometry kind>
+void check_diagonals() {
+  check_diagonal<double, 2, 2, kind>();
+  check_diagonal<float, 2, 4, kind>();
+  check_diagonal<double, 2, 5, kind>();
+  check_diagonal<double, 3, 2, kind>();
+  check_diagonal<double, 3, 3, kind>();
+  check_diagonal<float, 3, 4, kind>();
+  check_diagonal<double, 3, 5, kind>();
+}
+
 }  // namespace
 
 TEST_CASE_TEMPLATE("boxes, along no axis", T, double, float) { check_degrees<T, CellGeometry::boxes>(); }
@@ -234,4 +278,11 @@ TEST_CASE_TEMPLATE("cells with the factors of all points", T, double, float) {
 }
 TEST_CASE_TEMPLATE("straight cells, from their vertices", T, double, float) {
   check_degrees<T, CellGeometry::vertices>();
+}
+
+TEST_CASE("the diagonal from the numbers of products") {
+  check_diagonals<CellGeometry::boxes>();
+  check_diagonals<CellGeometry::affine>();
+  check_diagonals<CellGeometry::stored>();
+  check_diagonals<CellGeometry::vertices>();
 }

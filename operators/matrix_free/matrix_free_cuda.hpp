@@ -80,6 +80,16 @@ struct MatrixFreeInputs {
   bool stored_once() const { return kind_of_slot.size() > 0; }
 };
 
+/// Of a form's functions at its quadrature points, for the diagonal of sum_q B_q' D_q B_q: points x entries of D (the
+/// upper triangle row by row) x dofs, the products of the derivatives along the two axes, twice where these differ.
+/// Where D_q is from vertices, times w_q, and with the points themselves; of affine cells and boxes, the sum over all
+/// points times w_q, as one point.
+struct DiagonalTables {
+  int points = 0;
+  std::vector<double> squares, positions;  ///< positions: points x dimension
+};
+DiagonalTables diagonal_tables(const BilinearForm& form, CellGeometry geometry);
+
 /// y = A x by sum factorisation (tensor cells) or reference tables (simplices), bitwise reproducible.
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_matrix_free_cuda(const MatrixFreeInputs& inputs);

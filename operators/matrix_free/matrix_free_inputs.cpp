@@ -209,6 +209,26 @@ void store_once(MatrixFreeInputs& inputs, const IdenticalCells& kinds) {
 
 }  // namespace
 
+DiagonalTables diagonal_tables(const BilinearForm& form, CellGeometry geometry) {
+  const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
+  const std::vector<Eigen::MatrixXd> gradients = form.space->basis().gradients(rule.points);
+  const auto d = static_cast<int>(gradients.size()), entries = d * (d + 1) / 2, dofs = form.dofs_per_cell();
+  DiagonalTables tables;
+  tables.points = is_affine(geometry) ? 1 : rule.size();
+  tables.squares.resize(static_cast<std::size_t>(tables.points * entries * dofs));
+  for (int q = 0; q < rule.size(); ++q)
+    for (int r = 0, entry = 0; r < d; ++r)
+      for (int s = r; s < d; ++s, ++entry)
+        for (int a = 0; a < dofs; ++a) {
+          const double weight = (r == s ? 1 : 2) * (geometry == CellGeometry::stored ? 1 : rule.weights[q]);
+          const int point = is_affine(geometry) ? 0 : q;
+          tables.squares[static_cast<std::size_t>((point * entries + entry) * dofs + a)] +=
+              weight * gradients[static_cast<std::size_t>(r)](q, a) * gradients[static_cast<std::size_t>(s)](q, a);
+        }
+  tables.positions.assign(rule.points.data(), rule.points.data() + rule.points.size());
+  return tables;
+}
+
 MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, const Options& given) {
   const std::string_view name = "matrix-free";
   const MatrixFreeChoice choice{value_of(geometry_option, name, given), asked_dedup(name, given, device),

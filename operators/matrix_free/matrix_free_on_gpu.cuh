@@ -6,8 +6,8 @@
 
 #include "operators/backend/cuda/column_sums.cuh"
 #include "operators/backend/permutation.hpp"
-#include "operators/forms/form_diagonal.hpp"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
+#include "operators/matrix_free/matrix_free_diagonal.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
 #include "operators/persistent/persistent_patches.cuh"
 
@@ -72,6 +72,15 @@ __global__ void __launch_bounds__(robin_threads)
   cuda::sum_warps_of_grid(of_warps, stride, parts, [&](int column, double sum) { energies[column] += sum; });
 }
 
+/// What the rows have on the diagonal is added to it.
+template <class T>
+__global__ void robin_diagonal_kernel(RobinPointers<T> a, T* diagonal) {
+  const std::int32_t k = static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (k >= a.count) return;
+  for (std::int32_t e = a.offsets[k]; e < a.offsets[k + 1]; ++e)
+    if (a.columns[e] == a.rows[k]) diagonal[a.rows[k]] += a.values[e];
+}
+
 /// The Robin terms on the GPU.
 template <class T>
 class Robin {
@@ -96,6 +105,10 @@ class Robin {
   void add(const Columns<T>& x, Columns<T>& y, double* energies) const {
     cuda::launch(robin_columns_kernel<T>, column_blocks_, robin_threads, 0, pointers(), x.stride(), x.data(), y.data(),
                  energies, column_parts_.parts());
+  }
+  void add_diagonal(Vector<T>& diagonal) const {
+    cuda::launch(robin_diagonal_kernel<T>, (rows_.size() + robin_threads - 1) / robin_threads, robin_threads, 0,
+                 pointers(), diagonal.data());
   }
 
  private:
@@ -184,6 +197,8 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
         unknown_at_(copied(inputs.patches.unknown_at, Device::cuda)),
         cells_count_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
         dofs_(inputs.patches.dofs),
+        geometry_(inputs.geometry),
+        interleaved_(inputs.patches.layout == PlaceLayout::interleaved),
         operations_(operations),
         data_(std::move(data)),
         cells_(cells),
@@ -194,10 +209,12 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
         robin_(inputs.robin) {}
 
   void diagonal(Vector<T>& d) const override {
-    const Vector<double> exact = diagonal_of_form(*form_);
-    Vector<T> rounded(exact.size());
-    copy(exact, rounded);
-    gather(copied(rounded, Device::cuda), unknown_at_, d);
+    const DiagonalTables tables = diagonal_tables(*form_, geometry_);
+    const Vector<T> squares = on_gpu<T>(tables.squares), positions = on_gpu<T>(tables.positions);
+    cuda_matrix_free_diagonal<T>({form_->space->mesh().dimension(), geometry_, interleaved_, dofs_, tables.points,
+                                  data_.factors.data(), data_.kind_of_slot(), squares.data(), positions.data()},
+                                 product_.patches(), product_.room(), d);
+    robin_.add_diagonal(d);
   }
   const Vector<std::int32_t>& ordering() const override { return unknown_at_; }
   std::map<std::string, std::string> chosen() const override { return chosen_; }
@@ -229,6 +246,8 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
   Vector<std::int32_t> unknown_at_;
   std::int64_t cells_count_;
   int dofs_;
+  CellGeometry geometry_;
+  bool interleaved_;  ///< the layout of the cells' numbers
   std::int64_t operations_;
   CellData<T> data_;
   Cells cells_;

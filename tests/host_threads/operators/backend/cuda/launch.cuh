@@ -13,6 +13,7 @@
 #include <vector>
 
 #define __device__
+#define __host__
 #define __global__
 #define __launch_bounds__(...)
 #define __shared__ static
