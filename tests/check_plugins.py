@@ -106,10 +106,18 @@ class Plugins(unittest.TestCase):
         loads = "--iterations 5 --repetitions 1 --plugin libwrong_product.so --operators csr,wrong_product --output wrong".split()
         compared = self.done("compare", "case.yaml", *loads, status=1)
         self.assertIn("its product differs from the reference", " ".join(compared.stdout.split()))
+        loads[loads.index("--operators") + 1] = "{name: wrong_product, factor: 1}"
+        self.done("compare", "case.yaml", *loads)
         csr, wrong = (self.result("case.yaml", "--plugin", "libwrong_product.so", "--operator", name) for name in ["csr", "wrong_product"])
         self.assertLess(wrong["solve"]["true_relative_residual"], 1e-8)
         self.assertGreater(wrong["solve"]["iterations"], csr["solve"]["iterations"])
         self.assertAlmostEqual(wrong["quantities"]["integral"] / csr["quantities"]["integral"], 1, 6)
+
+    def test_a_wrong_product_with_several_vectors_disagrees_alone(self):
+        loads = "--right-hand-sides 4 --iterations 5 --repetitions 1 --plugin libwrong_columns.so --operators wrong_columns".split()
+        self.done("compare", "case.yaml", *loads, "--output", "columns", status=1)
+        records = json.loads((FOLDER / "columns/compare.json").read_text())
+        self.assertEqual([r["comparison"]["status"] for r in records], ["timed", "disagrees"])
 
     def test_what_is_wrong_is_one_sentence(self):
         for file, sentence in {
@@ -129,6 +137,8 @@ class Plugins(unittest.TestCase):
         self.refused("libcreate_fails.so cannot be made: it wants 3 rows at most", "run", *failing)
         self.assertIn("it wants 3 rows at most", self.done("compare", *failing, status=2).stderr)
         self.refused("operator 'mine' has no option 'C'", "run", "with_plugin.yaml", "--set", "solver.operator={name: mine, C: 4}")
+        self.refused("option 'factor' of operator 'wrong_product' must be a number above 0, not '-1'", "run", "case.yaml",
+                     "--plugin", "libwrong_product.so", "--set", "solver.operator={name: wrong_product, factor: -1}")  # fmt: skip
         product = self.done("run", "case.yaml", "--plugin", "libapply_fails.so", "--operator", "apply_fails", status=3)
         self.assertIn("the product of operator 'apply_fails'", product.stderr)
         self.assertIn("failed: the moon is full", product.stderr)

@@ -27,8 +27,8 @@ class RecordedWork {
   std::unique_ptr<Graph> graph_;
 };
 
-/// The stream that all work of the GPU is given to, a cudaStream_t: for libraries that give it work of their own. Throws
-/// std::runtime_error where there is no GPU.
+/// The stream that all work of the GPU is given to, a cudaStream_t: for libraries that give it work of their own.
+/// Throws std::runtime_error where there is no GPU.
 void* cuda_work_stream();
 
 /// Numbers on their way from a device to the host, without holding up the device.

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct {
-  int32_t rows, value_bytes, unroll;
+  int32_t rows, value_bytes;
   int64_t *offsets, entries;
   int32_t* columns;
   void *values, *diagonal;

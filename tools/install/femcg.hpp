@@ -12,6 +12,7 @@
 #include "operators/forms/element_matrices.hpp"
 #include "operators/operator.hpp"
 #include "operators/ordering.hpp"
+#include "operators/plugins/plugins.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "operators/sparse/io/matrix_market.hpp"
 #include "solver/case/case.hpp"
