@@ -35,6 +35,9 @@ struct alignas(16) Pack {
 template <int>
 struct Count {};
 
+// Where two products are added, fma says which of them is rounded: a compiler's choice would differ between packs and
+// single rows, and copies of an unknown that processes share between the places that it has with them.
+
 /// M^-1 r, entry by entry; the diagonal may be null for M = I.
 template <class T>
 __device__ T precondition(const T* inverse_diagonal, std::int64_t i, T r) {
@@ -158,7 +161,7 @@ __global__ void __launch_bounds__(block_threads)
     load_once(x + i, of_x);
     for (int k = 0; k < count; ++k) {
       of_x[k] += alpha * of_p[k];
-      of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_p[k];
+      of_p[k] = fma(beta, of_p[k], precondition(inverse_diagonal, i + k, of_r[k]));
     }
     store_once(of_x, x + i);
     store(of_p, p + i);
@@ -174,7 +177,7 @@ __global__ void __launch_bounds__(block_threads)
     T of_r[count], of_p[count];
     load_once(r + i, of_r);
     load_once(p + i, of_p);
-    for (int k = 0; k < count; ++k) of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_p[k];
+    for (int k = 0; k < count; ++k) of_p[k] = fma(beta, of_p[k], precondition(inverse_diagonal, i + k, of_r[k]));
     store(of_p, second + i);
   });
 }
@@ -198,8 +201,8 @@ __global__ void __launch_bounds__(block_threads)
     load_once(second + i, of_second);
     load_once(x + i, of_x);
     for (int k = 0; k < count; ++k) {
-      of_x[k] += alpha_before * of_p[k] + alpha * of_second[k];
-      of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]) + beta * of_second[k];
+      of_x[k] += fma(alpha, of_second[k], alpha_before * of_p[k]);
+      of_p[k] = fma(beta, of_second[k], precondition(inverse_diagonal, i + k, of_r[k]));
     }
     store_once(of_x, x + i);
     store(of_p, p + i);
@@ -289,7 +292,7 @@ __global__ void __launch_bounds__(block_threads)
     load_once(d + i, of_d);
     load(z + i, of_z);
     for (int k = 0; k < count; ++k) {
-      of_d[k] = a * of_d[k] + b * of_inverse[k] * (of_r[k] - of_q[k]);
+      of_d[k] = fma(a, of_d[k], b * of_inverse[k] * (of_r[k] - of_q[k]));
       of_z[k] += of_d[k];
     }
     store_once(of_d, d + i);
