@@ -176,8 +176,15 @@ void check_cg(const Communicator& communicator, const Whole& whole, const FormSh
       options.recorded = false;
       options.check_every = 1;
       std::vector<double> x;
+      const std::int64_t sums_before = a.vector_operations().sums();
       const solver::CgResult result = solver::conjugate_gradients<double>(a, b, x, options);
       const std::string what = fmt::format("{} CG {} {}", of, solver::name(method), preconditioner_name);
+      // A GPU has made one iteration before the first, and one more when the host looks at the last; each start has
+      // one.
+      const std::int64_t sums = a.vector_operations().sums() - sums_before, each = preconditioner->is_fused() ? 2 : 3;
+      const std::int64_t least = method == solver::CgMethod::classic ? each * result.iterations : result.iterations;
+      require(sums >= least && sums <= least + 10, communicator,
+              what + fmt::format(": {} sums in {} iterations", sums, result.iterations));
       require(result.reason == solver::StopReason::converged, communicator, what + " does not converge");
       bool right = true;
       for (std::int32_t i = 0; i < map.size(); ++i) right = right && std::abs(x[i] - whole.x[map.unknowns[i]]) < 1e-8;

@@ -209,7 +209,7 @@ void DistributedOperator<T>::sum_energies(const double* of_parts, int stride, do
   } else {
     for (int c = 0; c < stride; ++c) energies[c] = of_parts[c] + of_parts[stride + c];
   }
-  vectors_.sum_over_processes(sums);
+  vectors_.sum_energies(sums);
   if (this->device() == Device::cuda) give(sums, energies, Device::cuda);
 }
 

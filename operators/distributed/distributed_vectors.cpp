@@ -1,8 +1,8 @@
 #include "operators/distributed/distributed_vectors.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
+#include <vector>
 
 #include "operators/backend/counted_operations.hpp"
 #include "operators/distributed/gpu_interface.hpp"
@@ -106,12 +106,26 @@ DistributedVectors<T>::DistributedVectors(const Communicator& communicator, cons
 
 template <std::floating_point T>
 void DistributedVectors<T>::sum_norms(CgScalars& next) const {
+  waiting_ = &next;
+  if (delayed_) return;
   synchronize(device_);
-  std::array<double, 3> numbers{*sums_.rz.data(), *sums_.rr.data(), stop_ && stop_() ? 1.0 : 0.0};
+  sum_energies({});
+}
+
+template <std::floating_point T>
+void DistributedVectors<T>::sum_energies(std::span<double> energies) const {
+  std::vector<double> numbers(energies.begin(), energies.end());
+  if (waiting_ != nullptr)
+    numbers.insert(numbers.end(), {*sums_.rz.data(), *sums_.rr.data(), stop_ && stop_() ? 1.0 : 0.0});
   communicator_->sum(numbers);
-  give(std::span(numbers).first(1), next.rz.data(), device_);
-  give(std::span(numbers).subspan(1, 1), next.rr.data(), device_);
-  asked_to_stop_ = numbers[2] > 0;
+  ++sum_count_;
+  std::copy_n(numbers.begin(), energies.size(), energies.begin());
+  if (waiting_ == nullptr) return;
+  const std::span<const double> norms = std::span(numbers).last(3);
+  give(norms.first(1), waiting_->rz.data(), device_);
+  give(norms.subspan(1, 1), waiting_->rr.data(), device_);
+  asked_to_stop_ = norms[2] > 0;
+  waiting_ = nullptr;
 }
 
 template <std::floating_point T>
@@ -147,6 +161,7 @@ void DistributedVectors<T>::dot(const Vector<T>& a, const Vector<T>& b, Scalar& 
   mine_->dot(a, b, sums_.rz);
   synchronize(device_);
   const double sum = communicator_->sum(*sums_.rz.data());
+  ++sum_count_;
   give(std::span(&sum, 1), result.data(), device_);
 }
 

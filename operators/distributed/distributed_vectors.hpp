@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "operators/backend/delayed_sums.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "operators/distributed/communicator.hpp"
@@ -44,20 +45,27 @@ void give(std::span<const double> numbers, double* to, Device device);
 ///
 /// With every sum goes whether a process is asked to end, so that all of them learn it at the same time.
 template <std::floating_point T>
-class DistributedVectors final : public VectorOperations<T>, public VectorShare {
+class DistributedVectors final : public VectorOperations<T>, public VectorShare, public WithDelayedSums {
  public:
   /// Both must outlive it. `stop` may be empty.
   DistributedVectors(const Communicator& communicator, const IndexMap& map, Device device, std::function<bool()> stop);
 
   /// Whether any process was asked to end when the last sum was made; the same for all.
   bool asked_to_stop() const { return asked_to_stop_; }
-  /// Replaces numbers by their sums over the processes.
-  void sum_over_processes(std::span<double> numbers) const { communicator_->sum(numbers); }
+  /// Replaces what the processes have of energies by their sums, together with what was delayed. A GPU is done with its
+  /// work.
+  void sum_energies(std::span<double> energies) const;
+  /// Sums over processes in its passes and products so far.
+  std::int64_t sums() const { return sum_count_; }
 
   double sum(double mine) const override { return communicator_->sum(mine); }
   std::int64_t counted(std::int64_t) const override { return map_->owned; }
   std::span<const std::int32_t> numbers() const override { return map_->unknowns; }
   const VectorShare& share() const override { return *this; }
+  void delay_sums(bool delayed) const override {
+    delayed_ = delayed;
+    waiting_ = nullptr;
+  }
 
   void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override;
   void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
@@ -77,6 +85,9 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare 
   std::unique_ptr<VectorOperations<T>> mine_;  ///< with sums of the entries that are owned
   mutable HostNumbers numbers_;                ///< their sums
   mutable CgScalars sums_;
+  mutable bool delayed_ = false;
+  mutable CgScalars* waiting_ = nullptr;  ///< for sums that were delayed
+  mutable std::int64_t sum_count_ = 0;
   std::function<bool()> stop_;
   mutable bool asked_to_stop_ = false;
 };

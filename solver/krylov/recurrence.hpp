@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "operators/backend/delayed_sums.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "operators/persistent/persistent_cg.hpp"
 #include "solver/krylov/cg_choice.hpp"
@@ -59,6 +60,7 @@ class Recurrence {
         inverse_diagonal_(preconditioner != nullptr ? preconditioner->inverse_diagonal() : nullptr),
         applied_(preconditioner != nullptr && !preconditioner->is_fused() ? preconditioner : nullptr),
         single_reduction_(method == CgMethod::single_reduction),
+        delayed_(dynamic_cast<const operators::WithDelayedSums*>(&operations_)),
         deferred_(single_reduction_ || batch < 2 ? nullptr : operations_.deferred()),
         x_(a.size(), a.device()),
         r_(a.size(), a.device()),
@@ -67,6 +69,7 @@ class Recurrence {
            operators::Vector<T>(a.size(), a.device()), operators::Vector<T>(a.size(), a.device()),
            operators::Vector<T>(single_reduction_ ? a.size() : 0, a.device())},
         second_p_(deferred_ != nullptr ? a.size() : 0, a.device()) {
+    if (delayed_ != nullptr) delayed_->delay_sums(single_reduction_);
     for (operators::Vector<T>* vector : {&x_, &r_, &v_.u, &v_.w, &v_.p, &v_.s}) operators::clear(*vector);
   }
 
@@ -88,6 +91,7 @@ class Recurrence {
     operations_.start(r_, inverse_diagonal_, single_reduction_ && inverse_diagonal_ != nullptr ? v_.u : v_.p,
                       scalars.last());
     if (single_reduction_) operators::clear(v_.p);
+    if (single_reduction_ && delayed_ != nullptr) multiply_for(scalars.last());
     if (applied_ != nullptr) {
       applied_->apply(r_, v_.p);
       operations_.dot(r_, v_.p, scalars.last().rz);
@@ -151,9 +155,13 @@ class Recurrence {
   }
   /// What the passes make M^-1 r from.
   const operators::Vector<T>& residual_for_direction() const { return applied_ != nullptr ? z_ : r_; }
+  /// w = A u and its sum, for an iteration.
+  void multiply_for(operators::CgScalars& now) { a_.apply(inverse_diagonal_ != nullptr ? v_.u : r_, v_.w, &now.uw); }
+  /// Where sums are delayed, the product of the next iteration comes at the end, with which they are made.
   void advance(operators::CgScalars& before, operators::CgScalars& now, operators::CgScalars& next) {
-    a_.apply(inverse_diagonal_ != nullptr ? v_.u : r_, v_.w, &now.uw);
+    if (delayed_ == nullptr) multiply_for(now);
     operations_.advance(before, now, v_, inverse_diagonal_, x_, r_, next);
+    if (delayed_ != nullptr) multiply_for(next);
   }
 
   const operators::Operator<T>& a_;
@@ -161,6 +169,7 @@ class Recurrence {
   const operators::Vector<T>* inverse_diagonal_;  ///< null where M = I, or M is not diagonal
   const Preconditioner<T>* applied_;              ///< where M is not diagonal
   bool single_reduction_;
+  const operators::WithDelayedSums* delayed_;  ///< null where sums are made at once
   const operators::DeferredUpdate<T>* deferred_;
   operators::Vector<T> x_, r_;
   operators::Vector<T> z_;           ///< M^-1 r where M is not diagonal
