@@ -133,6 +133,7 @@ class Plugins(unittest.TestCase):
         # One sentence, and none on the operator that the library would have had.
         (FOLDER / "absent.yaml").write_text("plugins: [absent.so]\n" + CASE.replace("solver: {", "solver: {operator: own, "))
         self.refused(f"absent.yaml:1:11: plug-in {FOLDER}/absent.so: No such file", "check", FOLDER / "absent.yaml")
+        self.refused("is no name of a file", "check", "case.yaml", "--set", 'plugins=["a\\nb"]')
         failing = ["case.yaml", "--plugin", "libcreate_fails.so", "--operator", "create_fails"]
         self.refused("libcreate_fails.so cannot be made: it wants 3 rows at most", "run", *failing)
         self.assertIn("it wants 3 rows at most", self.done("compare", *failing, status=2).stderr)

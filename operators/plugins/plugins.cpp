@@ -64,6 +64,7 @@ const femcg_plugin& plugin_of(const Library& library, const std::string& file) {
 }  // namespace
 
 void load_plugin(const std::filesystem::path& given) {
+  if (given.empty()) throw PluginError("a plug-in without a name; name the file of a shared library");
   std::error_code failure;
   const std::filesystem::path path = std::filesystem::canonical(given, failure);
   if (failure) throw PluginError(fmt::format("plug-in {}: {}", given.string(), failure.message()));

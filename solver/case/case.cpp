@@ -392,6 +392,7 @@ void read_plugins(const MapReader& top, Case& to) {
     if (const auto items = plugins->items("a list of files such as [libmine.so]"))
       for (const ValueReader& item : *items)
         if (const auto name = item.text()) try {
+            if (!is_name(*name)) throw operators::PluginError("plug-in " + in_quotes(*name) + " is no name of a file");
             operators::load_plugin(to.file.parent_path() / *name);
           } catch (const operators::PluginError& error) {
             item.note(error.what());
