@@ -6,10 +6,12 @@
 
 #include <array>
 
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/cell_loops/cell_blocks.hpp"
 #include "operators/cell_loops/patch_bytes.hpp"
 #include "operators/cell_loops/patch_option.hpp"
 #include "operators/forms/element_matrices.hpp"
+#include "operators/forms/form_diagonal.hpp"
 #include "operators/lma/lma_inputs.hpp"
 
 namespace femcg::operators {
@@ -21,6 +23,7 @@ class Lma final : public Operator<T> {
  public:
   Lma(const BilinearForm& form, const ElementMatrices& matrices, ConflictResolution resolution)
       : Operator<T>(form.unknowns, Device::host),
+        form_(&form),
         blocks_(form, resolution),
         values_(blocks_.batches() * matrices.packed_size()) {
     constexpr int lanes = CellBlocks<T>::lanes;
@@ -35,17 +38,8 @@ class Lma final : public Operator<T> {
   }
 
   void diagonal(Vector<T>& d) const override {
-    fill(d, T(0));
-    const int n = blocks_.dofs();
-    const std::int64_t packed = std::int64_t{n} * (n + 1) / 2;
-    for (const auto& block : blocks_.blocks()) {
-      const auto list = blocks_.unknowns(block);
-      for (std::int32_t batch = block.first_batch; batch < block.last_batch; ++batch)
-        for (int a = 0; a < n; ++a)
-          for (int l = 0; l < CellBlocks<T>::lanes; ++l)
-            if (const auto place = blocks_.places(batch)[a * CellBlocks<T>::lanes + l]; place < block.unknown_count)
-              d[list[place]] += values_[batch * packed + std::int64_t{a} * (a + 3) / 2][l];
-    }
+    const Vector<double> exact = diagonal_of_form(*form_);
+    for_each_row(exact.size(), [&](std::int64_t i) { d[i] = static_cast<T>(exact[i]); });
   }
 
   Footprint footprint() const override {
@@ -88,6 +82,7 @@ class Lma final : public Operator<T> {
   }
   static double nothing_more(std::int32_t, const T*, T*) { return 0.0; }
 
+  const BilinearForm* form_;
   CellBlocks<T> blocks_;
   Vector<Lanes<T>> values_;  ///< batches x packed entries
 };
