@@ -7,7 +7,9 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "mesh/first_failure.hpp"
 #include "operators/backend/column_operations.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "solver/krylov/chebyshev.hpp"
 #include "solver/messages/error.hpp"
@@ -38,13 +40,19 @@ Vector<T> inverse_diagonal_of(const Operator<T>& a, std::string_view who) {
   Vector<T> on_device(a.size(), a.device());
   a.diagonal(on_device);
   Vector<T> diagonal = operators::copied(on_device, operators::Device::host);
-  for (std::int64_t i = 0; i < diagonal.size(); ++i) {
-    if (!(diagonal[i] > 0))
-      throw InputError(
-          fmt::format("{} needs a positive diagonal, but entry {} is {}: the matrix is not positive definite", who, i,
-                      diagonal[i]));
-    diagonal[i] = 1 / diagonal[i];
-  }
+  mesh::FirstFailure failure;
+  operators::for_row_blocks(diagonal.size(), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    failure.guard(first, [&] {
+      for (std::int64_t i = first; i < last; ++i) {
+        if (!(diagonal[i] > 0))
+          throw InputError(
+              fmt::format("{} needs a positive diagonal, but entry {} is {}: the matrix is not positive definite", who,
+                          i, diagonal[i]));
+        diagonal[i] = 1 / diagonal[i];
+      }
+    });
+  });
+  failure.rethrow();
   return operators::copied(diagonal, a.device());
 }
 

@@ -36,9 +36,11 @@ void require_range(const operators::Operator<T>& a) {
   constexpr double margin = 1e3;  // for the sums of a product
   constexpr double least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max() / margin;
   const operators::Vector<T> diagonal = diagonal_on_host(a);
-  // What is negative is no matter of precision.
-  if (std::ranges::any_of(diagonal.span(), [&](T value) { return !(value < 0) && !(value >= least && value <= most); }))
-    refuse<T>();
+  bool fits = true;
+#pragma omp parallel for schedule(static) reduction(&& : fits)
+  for (std::int64_t i = 0; i < diagonal.size(); ++i)  // what is negative is no matter of precision
+    fits = fits && (diagonal[i] < 0 || (diagonal[i] >= least && diagonal[i] <= most));
+  if (!fits) refuse<T>();
 }
 
 template <std::floating_point T>
