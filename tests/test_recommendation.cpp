@@ -43,6 +43,25 @@ TEST_CASE("what is set up sooner is for one solution, what iterates faster for m
       "pay for.");
 }
 
+TEST_CASE("a time to solution has set-up and iterations, and says from how many solves on another takes less") {
+  // 100 iterations: 1 + 2 k, 4 + 1 k and 2 + 3 k seconds for k solves.
+  const auto times = solver::times_to_solution(
+      {candidate("slow", 20e-3, 1), candidate("fast", 10e-3, 4), candidate("never", 30e-3, 2)}, 100);
+  REQUIRE(times.size() == 3);
+  CHECK(times[0].seconds == doctest::Approx(3));
+  CHECK(times[0].solves == 4);  // of 3 both take 7 s
+  CHECK(times[0].winner == "fast");
+  CHECK(times[1].seconds == doctest::Approx(5));
+  CHECK(times[1].solves == 1);
+  CHECK(times[1].winner == "slow");
+  CHECK(times[2].seconds == doctest::Approx(5));
+  CHECK(times[2].solves == 1);
+  CHECK(times[2].winner == "slow");
+  const auto best = solver::times_to_solution({candidate("a", 1e-3, 1), candidate("b", 2e-3, 1)}, 10);
+  CHECK(best[0].solves == 0);
+  CHECK(best[0].winner.empty());
+}
+
 TEST_CASE("what is within 3% or within the spread is a tie") {
   const auto often = [](double other, double spread) {
     return solver::recommendation({candidate("a", 10e-3, 0, 0, spread), candidate("b", other, 0, 0, spread)}, 0, false);
@@ -71,4 +90,10 @@ TEST_CASE("records get one recommendation for each problem, at the fastest") {
   const std::string text = records[1]["comparison"]["recommendation"];
   CHECK(contains(text, "To solve once, use csr: set-up and the 100 iterations that are expected take 2.00 s"));
   CHECK(contains(text, "To solve often, use sell: an iteration takes 5 ms, with csr 10 ms (100% more)"));
+  solver::add_times_to_solution(records);
+  CHECK(records[0]["comparison"]["time_to_solution"] ==
+        ordered_json{{"seconds", 2.0}, {"solves", 11}, {"winner", "sell"}});  // of 10 solves both take 11 s
+  CHECK(records[1]["comparison"]["time_to_solution"]["seconds"] == 6.5);
+  CHECK_FALSE(records[2]["comparison"].contains("time_to_solution"));
+  CHECK_FALSE(records[3]["comparison"].contains("time_to_solution"));
 }

@@ -156,6 +156,7 @@ ordered_json to_json(const std::vector<BenchmarkResult>& rows, const Baseline* b
   ordered_json json = ordered_json::array();
   for (const BenchmarkResult& row : rows) json.push_back(to_json(row, baseline));
   add_recommendations(json);
+  add_times_to_solution(json);
   return json;
 }
 

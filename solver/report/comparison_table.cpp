@@ -202,6 +202,8 @@ std::string one_table(Rows rows) {
       text += wrapped(fmt::format("  ({}: {})", label(**row), streaming((*row)->record)));
   if (const std::string advice = recommendation({rows.begin(), timed_end}); !advice.empty())
     text += wrapped("  " + advice);
+  if (const std::string times = times_to_solution({rows.begin(), timed_end}); !times.empty())
+    text += wrapped("  " + times);
   text += automatic({rows.begin(), timed_end});
   text += refused({rows.begin(), timed_end});
   for (auto row = timed_end; row != rows.end(); ++row)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -143,25 +144,35 @@ Candidate candidate_of(const ordered_json& record, bool of_products) {
   return candidate;
 }
 
-/// To the record of the fastest of a group.
-void recommend(std::vector<ordered_json*>& group) {
-  const bool of_products = std::ranges::none_of(
-      group, [](const ordered_json* record) { return number(*record, "/solve/iterations_per_second") > 0; });
-  std::vector<Candidate> candidates;
-  std::vector<ordered_json*> records;
-  double iterations = 0;
-  for (ordered_json* record : group) {
-    Candidate candidate = candidate_of(*record, of_products);
-    if (candidate.median <= 0) continue;
-    candidates.push_back(std::move(candidate));
-    records.push_back(record);
-    iterations = std::max({iterations, number(*record, "/comparison/expected_iterations"),
-                           number(*record, "/comparison/auto/iterations")});
+/// The operators of a group of records.
+struct Group {
+  explicit Group(const std::vector<ordered_json*>& group)
+      : of_products(std::ranges::none_of(
+            group, [](const ordered_json* record) { return number(*record, "/solve/iterations_per_second") > 0; })) {
+    for (ordered_json* record : group) {
+      Candidate candidate = candidate_of(*record, of_products);
+      if (candidate.median <= 0) continue;
+      candidates.push_back(std::move(candidate));
+      records.push_back(record);
+      iterations = std::max({iterations, number(*record, "/comparison/expected_iterations"),
+                             number(*record, "/comparison/auto/iterations")});
+    }
   }
-  const std::string sentences = recommendation(candidates, iterations, of_products);
-  if (sentences.empty()) return;
-  const auto fastest = std::ranges::min_element(candidates, {}, &Candidate::median) - candidates.begin();
-  (*records[static_cast<std::size_t>(fastest)])["comparison"]["recommendation"] = sentences;
+
+  bool of_products;
+  std::vector<Candidate> candidates;
+  std::vector<ordered_json*> records;  ///< of each of them
+  double iterations = 0;
+};
+
+/// What can be measured against each other.
+std::vector<Group> groups_of(ordered_json& records) {
+  std::map<std::string, std::vector<ordered_json*>> groups;
+  for (ordered_json& record : records)
+    if (text(record, "/comparison/status") == "\"timed\"") groups[group_of(record)].push_back(&record);
+  std::vector<Group> all;
+  for (const auto& [key, group] : groups) all.emplace_back(group);
+  return all;
 }
 
 }  // namespace
@@ -178,29 +189,97 @@ std::string recommendation(const std::vector<Candidate>& candidates, double iter
   return text + to_solve_often(ranked(candidates, 1, false), once, of_products);
 }
 
-std::string recommendation(const std::vector<const BenchmarkResult*>& timed) {
-  const bool of_products =
-      std::ranges::all_of(timed, [](const BenchmarkResult* row) { return row->iteration.empty(); });
+std::vector<TimeToSolution> times_to_solution(const std::vector<Candidate>& candidates, double iterations) {
+  std::vector<TimeToSolution> times;
+  for (const Candidate& one : candidates) {
+    TimeToSolution time{one.label, one.set_up + iterations * one.median, 0, ""};
+    const auto seconds = [&](const Candidate& of, double solves) {
+      return of.set_up + solves * iterations * of.median;
+    };
+    for (const Candidate& other : candidates) {
+      // The least number of solves, from 1 on, for which the other takes less.
+      double solves = 1;
+      if (seconds(other, 1) >= time.seconds) {
+        if (other.median >= one.median) continue;
+        solves = std::floor((other.set_up - one.set_up) / (iterations * (one.median - other.median))) + 1;
+      }
+      const auto count = static_cast<std::int64_t>(solves);
+      const auto* before = time.solves > 0 ? &*std::ranges::find(candidates, time.winner, &Candidate::label) : nullptr;
+      if (before == nullptr || count < time.solves ||
+          (count == time.solves && seconds(other, solves) < seconds(*before, solves))) {
+        time.solves = count;
+        time.winner = other.label;
+      }
+    }
+    times.push_back(std::move(time));
+  }
+  return times;
+}
+
+namespace {
+
+/// Rows that were timed, and the iterations that CG is expected to take.
+struct Contest {
+  explicit Contest(const std::vector<const BenchmarkResult*>& timed)
+      : of_products(std::ranges::all_of(timed, [](const BenchmarkResult* row) { return row->iteration.empty(); })) {
+    for (const BenchmarkResult* row : timed) {
+      if (row->iteration.empty() && !of_products) continue;
+      const Record& r = row->record;
+      const Samples& samples = row->ranked();
+      const double sides = of_products ? 1 : row->right_hand_sides;
+      candidates.push_back({with_options(r.op.name, r.op.options), sides * samples.median(), sides * samples.minimum(),
+                            sides * samples.maximum(), r.seconds.assembly + r.seconds.conversion,
+                            static_cast<double>(r.footprint.moved_bytes), r.bandwidth_fraction()});
+      iterations = std::max(iterations, row->expected_iterations.value_or(0));
+    }
+  }
+
+  bool of_products;
   std::vector<Candidate> candidates;
   double iterations = 0;
-  for (const BenchmarkResult* row : timed) {
-    if (row->iteration.empty() && !of_products) continue;
-    const Record& r = row->record;
-    const Samples& samples = row->ranked();
-    const double sides = of_products ? 1 : row->right_hand_sides;
-    candidates.push_back({with_options(r.op.name, r.op.options), sides * samples.median(), sides * samples.minimum(),
-                          sides * samples.maximum(), r.seconds.assembly + r.seconds.conversion,
-                          static_cast<double>(r.footprint.moved_bytes), r.bandwidth_fraction()});
-    iterations = std::max(iterations, row->expected_iterations.value_or(0));
+};
+
+}  // namespace
+
+std::string recommendation(const std::vector<const BenchmarkResult*>& timed) {
+  const Contest contest(timed);
+  return recommendation(contest.candidates, contest.iterations, contest.of_products);
+}
+
+std::string times_to_solution(const std::vector<const BenchmarkResult*>& timed) {
+  const Contest contest(timed);
+  if (contest.of_products || contest.iterations == 0 || contest.candidates.size() < 2) return "";
+  std::vector<TimeToSolution> times = times_to_solution(contest.candidates, contest.iterations);
+  std::ranges::stable_sort(times, {}, &TimeToSolution::seconds);
+  std::string text = "Time to solution:";
+  for (const TimeToSolution& time : times) {
+    text += fmt::format("{} {} {}", &time == &times.front() ? "" : ",", time.label, duration(time.seconds));
+    if (time.solves > 1) text += fmt::format(" (from {} solves on {} takes less)", time.solves, time.winner);
   }
-  return recommendation(candidates, iterations, of_products);
+  return text + ".";
 }
 
 void add_recommendations(ordered_json& records) {
-  std::map<std::string, std::vector<ordered_json*>> groups;
-  for (ordered_json& record : records)
-    if (text(record, "/comparison/status") == "\"timed\"") groups[group_of(record)].push_back(&record);
-  for (auto& [key, group] : groups) recommend(group);
+  for (Group& group : groups_of(records)) {
+    const std::string sentences = recommendation(group.candidates, group.iterations, group.of_products);
+    if (sentences.empty()) continue;
+    const auto fastest = std::ranges::min_element(group.candidates, {}, &Candidate::median) - group.candidates.begin();
+    (*group.records[static_cast<std::size_t>(fastest)])["comparison"]["recommendation"] = sentences;
+  }
+}
+
+void add_times_to_solution(ordered_json& records) {
+  for (Group& group : groups_of(records)) {
+    if (group.of_products || group.iterations == 0 || group.candidates.size() < 2) continue;
+    const std::vector<TimeToSolution> times = times_to_solution(group.candidates, group.iterations);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      ordered_json& of = (*group.records[i])["comparison"]["time_to_solution"];
+      of = {{"seconds", times[i].seconds}};
+      if (times[i].solves == 0) continue;
+      of["solves"] = times[i].solves;
+      of["winner"] = times[i].winner;
+    }
+  }
 }
 
 }  // namespace femcg::solver

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -26,8 +27,28 @@ std::string recommendation(const std::vector<Candidate>& candidates, double iter
 /// The same of rows of one problem, precision, device and number of right-hand sides.
 std::string recommendation(const std::vector<const BenchmarkResult*>& timed);
 
-/// The same for every problem among the records of a comparison: written to the record of the operator that is the
-/// fastest to solve often, as comparison.recommendation.
+/// How long an operator takes from the problem to its solution: set-up, and the iterations that CG is expected to take.
+struct TimeToSolution {
+  std::string label;
+  double seconds = 0;
+  std::int64_t solves =
+      0;               ///< of as many right-hand sides, one after the other, for which another takes less; 0: never
+  std::string winner;  ///< the other, then; empty if there is none
+};
+
+/// Of each candidate, in their order.
+std::vector<TimeToSolution> times_to_solution(const std::vector<Candidate>& candidates, double iterations);
+
+/// The same of rows of one problem as text, those that are there first before others; empty where iterations are not
+/// known, or fewer than two were timed.
+std::string times_to_solution(const std::vector<const BenchmarkResult*>& timed);
+
+/// The recommendation of every problem among the records of a comparison: written to the record of the operator that is
+/// the fastest to solve often, as comparison.recommendation.
 void add_recommendations(nlohmann::ordered_json& records);
+
+/// To every record that was timed, as comparison.time_to_solution: seconds, and, where another operator takes less from
+/// some number of solves on, that number and its name.
+void add_times_to_solution(nlohmann::ordered_json& records);
 
 }  // namespace femcg::solver
