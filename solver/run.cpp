@@ -32,6 +32,7 @@
 #include "solver/problem/scaled_load.hpp"
 #include "solver/problem/setup.hpp"
 #include "solver/records/record.hpp"
+#include "solver/report/run_page.hpp"
 #include "solver/run_operator.hpp"
 #include "solver/run_tuning.hpp"
 
@@ -285,6 +286,7 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
     files.add("boundary.vtu", [&](std::ostream& stream) { BoundaryFile(resolved, problem).write(stream, solutions); });
   else
     files.leave_out("boundary.vtu");
+  leave_out_page(files);
   record.steps = progress.times().list();
   files.add("result.json", to_text(to_json(record)));
   files.put_in_place();
@@ -365,7 +367,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   progress.step("preparing the results");
   SolutionFile file(resolved, problem);
   prepare_directory(resolved.output.directory,
-                    {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu", "result.json"});
+                    {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu", "result.html", "result.json"});
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
@@ -394,6 +396,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
 
   progress.step("writing the results");
   write_results(resolved, problem, solutions, file, progress, record);
+  write_result_page(resolved, record);
   progress.clear();
   record.steps = progress.times().list();
   if (!console.quiet)

@@ -17,6 +17,7 @@
 #include "solver/problem/number_range.hpp"
 #include "solver/problem/scaled_load.hpp"
 #include "solver/problem/setup.hpp"
+#include "solver/report/run_page.hpp"
 #include "solver/run_operator.hpp"
 
 namespace femcg::solver {
@@ -245,6 +246,7 @@ void write_results(const SharedRun& of, const std::vector<std::vector<double>>& 
               [&](std::ostream& stream) { BoundaryFile(resolved, of.problem).write(stream, solutions); });
   else
     files.leave_out("boundary.vtu");
+  leave_out_page(files);
   files.add("result.json", to_text(to_json(record)));
   files.put_in_place();
 }
@@ -285,7 +287,7 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
   if (first)
     prepare_directory(resolved.output.directory,
-                      {"case.yaml", "residuals.csv", pieces_file, "boundary.vtu", "result.json"});
+                      {"case.yaml", "residuals.csv", pieces_file, "boundary.vtu", "result.html", "result.json"});
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
@@ -316,6 +318,7 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   measure_solutions(shared, probes, solutions, record);
   progress.step("writing the results");
   write_results(shared, solutions, piece, record);
+  write_result_page(resolved, record);
   communicator.sum(0.0);
   progress.clear();
   if (!console.quiet)

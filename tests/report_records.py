@@ -292,5 +292,50 @@ def failures():
     ]
 
 
+PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def a_run(processes=1, unknowns=80_000, rate=100.0):
+    """A result.json, as femcg run writes it."""
+    quantities = {
+        "minimum": 20.0, "maximum": 80.0, "integral": 0.25, "flux": {"bottom": 68.25, "air": -68.25},
+        "groups": {"bottom": {"area": 0.5, "mean": 80.0, "minimum": 80.0, "maximum": 80.0, "flux": 68.25},
+                   "air": {"area": 1.5, "mean": 40.0, "minimum": 20.0, "maximum": 79.0, "flux": -68.25}},
+        "regions": {"plate": {"volume": 0.125, "mean": 60.0}}, "probes": {"tip": 21.5},
+        "balance": {"in": 68.25, "out": 68.25, "sources": 0, "sinks": 0, "relative_error": 1e-12},
+    }  # fmt: skip
+    made = {
+        "schema": 1, "femcg": "0.1.0", "command": "run", "case": "cases/heat_sink.yaml", "title": "Heat sink", "set": {"output.vtu": "false"},
+        "started": "2026-11-21T05:00:00Z", "machine": {"processor": "A processor", "device": "A processor", "threads": 2},
+        "solution": {"name": "warmth", "unit": "degC"},
+        "problem": {"dimension": 3, "cell": "tetrahedron", "cells": 15_000, "degree": 3, "unknowns": unknowns},
+        "operator": {"name": "csr", "options": {}, "precision": "double", "device": "cpu", "stored_bytes": 42_000_000},
+        "seconds": {"solve": 1.5, "total": 2.0, "steps": [{"step": "meshing", "device": "cpu", "seconds": 0.498}, {"step": "iterating", "device": "cpu", "seconds": 1.5},
+                                                          {"step": "starting", "device": "cpu", "seconds": 0.002}]},
+        "solve": {"preconditioner": "jacobi", "iterations": 150, "reason": "converged", "true_relative_residual": 9e-9,
+                  "iterations_per_second": rate, "unknowns_per_second": rate * unknowns},
+        "quantities": quantities, "error": {"l2": 1.25e-5, "h1": 2.5e-3}, "remarks": ["joined 7 solids at 6 shared faces"],
+    }  # fmt: skip
+    if processes > 1:
+        made["distribution"] = {"partition": "curve", "mode": "task", "imbalance": 1.1, "waiting_fraction": 0.2}
+        made["processes"] = [{"rank": rank, "cells": 10, "unknowns": 5, "seconds": {"multiplying": 1.0, "waiting": 0.25}} for rank in range(processes)]
+    return made
+
+
+def run():
+    made = a_run(2)
+    made["history"] = [{"name": "", "points": [[k, 10 ** (-k / 20), 0.01 * k] for k in range(151)]}]
+    made["picture"] = PIXEL
+    made["tuning"] = {"why": "C 16 was faster", "fraction": [0.8, 0.9, 1, 1]}
+    return [made]
+
+
+def runs():
+    """One problem on 1, 2 and 4 processes, at 100, 90 and 80%; and one that grows with them, at 100, 95 and 85%."""
+    strong = [a_run(p, rate=100.0 * p * e) for p, e in ((1, 1), (2, 0.9), (4, 0.8))]
+    weak = [a_run(p, unknowns=20_000 * p + 100 * (p > 1), rate=400 * e * p * 20_000 / (20_000 * p + 100 * (p > 1))) for p, e in ((1, 1), (2, 0.95), (4, 0.85))]
+    return strong + weak
+
+
 def nothing():
     return []

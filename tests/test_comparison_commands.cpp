@@ -204,7 +204,7 @@ TEST_CASE("a baseline says what changed, and only of what it knows") {
   INFO(result.err);
   CHECK(result.status == 0);
   CHECK(contains(result.out, "against old/compare.json: "));
-  CHECK(contains(result.out, " unchanged within the spread, 1 not measured there\n"));
+  CHECK(contains(result.out, " unchanged within the spread and 3%, 1 not measured there\n"));
   CHECK(result.out.ends_with("\n2\n"));
 }
 

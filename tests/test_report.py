@@ -31,6 +31,8 @@ EXPECTED = {
     "hostile": {"sections": ASSEMBLED | {"numbers", "trouble"}, "panels": 1, "bars": 2, "roofs": 2},
     "zeros": {"sections": {"row-lengths", "break-even", "numbers"}, "panels": 0, "bars": 0, "roofs": 0},
     "failures": {"sections": {"row-lengths", "numbers", "trouble", "aside"}, "panels": 0, "bars": 0, "roofs": 0},
+    "run": {"sections": {"picture", "convergence", "times", "solution", "tuning", "processes", "remarks"}, "panels": 0, "bars": 0, "roofs": 0, "records": 0},
+    "runs": {"sections": {"strong-scaling", "weak-scaling", "numbers"}, "panels": 0, "bars": 0, "roofs": 0},
     "nothing": {"sections": set(), "panels": 0, "bars": 0, "roofs": 0},
 }  # fmt: skip
 
@@ -211,6 +213,46 @@ class ReportPage(unittest.TestCase):
         column = "[...document.querySelectorAll('#numbers thead tr:last-child th')].findIndex((e) => e.textContent === 'Regret of auto')"
         shown = self.evaluate(f"[...document.querySelectorAll('#numbers tbody tr')].map((row) => row.children[{column}].textContent)")
         self.assertEqual([text for text in shown if text != "–"], ["13\u00a0%"] * 2)
+
+    def test_the_page_of_a_run_has_its_numbers(self):
+        self.open("run")
+        text = self.evaluate("document.getElementById('report').textContent")
+        for words in ("Converged after 150 iterations", "warmth in degC", "68.25 in", "68.25 out", "1.250\u00a0×\u00a010⁻⁵ in L2", "joined 7 solids"):
+            self.assertIn(words, text)
+        self.assertEqual(self.evaluate("[document.images.length, document.images[0].naturalWidth]"), [1, 1])
+        self.assertEqual(
+            self.evaluate("[...document.querySelectorAll('.times tbody tr')].map((row) => [row.children[0].textContent, row.children[3].textContent, row.querySelector('.bar').style.width])"),
+            [["meshing", "25\u00a0%", "33.2%"], ["iterating", "75\u00a0%", "100%"], ["other steps", "0.1\u00a0%", "0.1%"]],
+        )
+        self.assertEqual(self.number("#convergence [aria-label=line] path"), 1)
+
+    def test_runs_scale_by_their_processes(self):
+        self.open("runs")
+        told = self.evaluate("[...document.querySelectorAll('figure svg')].map((svg) => svg.getAttribute('aria-label'))")
+        self.assertEqual(
+            [text.replace("\u00a0", " ") for text in told],
+            [
+                "Efficiency against processes: csr, 80.0 k 100 % at 1, 90 % at 2, 80 % at 4.",
+                "Efficiency against processes: csr, 20.0 k each 100 % at 1, 95 % at 2, 85 % at 4.",
+            ],
+        )
+
+    def test_the_table_is_saved_as_csv(self):
+        self.open("devices")
+        self.evaluate("HTMLAnchorElement.prototype.click = function () { window.saved = this.download; }; URL.createObjectURL = (blob) => { window.blob = blob; return '#'; }; void document.querySelector('.csv').click()")
+        lines = self.evaluate("window.blob.text()").split("\r\n")
+        self.assertEqual((self.evaluate("window.saved"), len(lines)), ("comparison.csv", 12 + 1 + 1))
+        self.assertTrue(lines[0].startswith("Operator,"))
+        self.assertIn("CG iterations per second: Median", lines[0].split(","))
+
+    def test_an_operator_keeps_its_colour_from_page_to_page(self):
+        colours = set()
+        for page in ("devices", "single", "cases"):
+            self.open(page)
+            colours.add(self.evaluate(
+                """(() => { const svg = document.querySelector("#rates figure svg"), text = [...svg.querySelectorAll("text")].find((e) => e.textContent === "csr").getBoundingClientRect();
+                return [...svg.querySelectorAll("[aria-label=bar] rect")].find((e) => { const box = e.getBoundingClientRect(); return box.top < text.bottom && box.bottom > text.top; }).getAttribute("fill"); })()"""))
+        self.assertEqual(colours, {"var(--series-0)"})
 
     def test_failures_say_why(self):
         self.open("sweep")

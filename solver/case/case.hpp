@@ -95,6 +95,7 @@ struct OutputChoice {
   bool vtu = true;
   std::vector<OutputField> fields{OutputField::u};  ///< of solution.vtu, each once
   bool boundary = false;                            ///< boundary.vtu, and the names of regions and groups in both
+  bool picture = false;                             ///< solution.png, drawn by femcg-plot
   std::vector<Probe> probes;
 };
 

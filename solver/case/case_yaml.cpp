@@ -189,6 +189,7 @@ void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
   out << Key << "fields" << Value << Flow << BeginSeq;
   for (const OutputField field : output.fields) out << std::string(name(field));
   out << EndSeq << Key << "boundary" << Value << (output.boundary ? "true" : "false");
+  out << Key << "picture" << Value << (output.picture ? "true" : "false");
   if (!output.probes.empty()) {
     out << Key << "probes" << Value << BeginMap;
     for (const Probe& probe : output.probes) {

@@ -74,8 +74,10 @@ std::optional<Baseline::Change> Baseline::change(const BenchmarkResult& row) con
   const Times& old = found->second;
   const Samples& now = row.ranked();
   Change change{Verdict::same, old.median / now.median()};
-  if (now.maximum() < old.fastest) change.verdict = Verdict::faster;
-  if (now.minimum() > old.slowest) change.verdict = Verdict::slower;
+  // Two runs of one program differ by a few percent, however even each is.
+  constexpr double notable = 1.03;
+  if (now.maximum() < old.fastest && change.ratio > notable) change.verdict = Verdict::faster;
+  if (now.minimum() > old.slowest && change.ratio * notable < 1) change.verdict = Verdict::slower;
   return change;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,7 @@ template <bool (*holds)(const ordered_json&)>
 bool each(const ordered_json& value) {
   return std::all_of(value.begin(), value.end(), holds);
 }
+bool is_list(const ordered_json& value) { return value.is_array(); }
 bool is_pair(const ordered_json& value) { return value.is_array() && value.size() == 2 && each<is_number>(value); }
 
 /// What stands at which key of a record, where it is there. A key's map comes before what is in it.
@@ -45,7 +47,14 @@ const std::vector<Rule>& rules() {
       {"a map",
        is_map,
        {"/machine", "/problem", "/operator", "/seconds", "/solve", "/apply", "/memory", "/matrix",
-        "/matrix/row_lengths", "/comparison", "/comparison/auto"}},
+        "/matrix/row_lengths", "/comparison", "/comparison/auto", "/tuning", "/distribution", "/solution",
+        "/quantities", "/error"}},
+      {"a list of numbers",
+       [](const ordered_json& value) { return is_list(value) && each<is_number>(value); },
+       {"/tuning/fraction"}},
+      {"a list of maps",
+       [](const ordered_json& value) { return is_list(value) && each<is_map>(value); },
+       {"/processes", "/loads", "/seconds/steps"}},
       {"a map of texts",
        [](const ordered_json& value) { return is_map(value) && each<is_text>(value); },
        {"/set", "/sweep"}},
@@ -83,7 +92,12 @@ const std::vector<Rule>& rules() {
         "/comparison/recommendation",
         "/comparison/auto/why",
         "/comparison/auto/best",
-        "/comparison/auto/of"}},
+        "/comparison/auto/of",
+        "/tuning/why",
+        "/distribution/partition",
+        "/distribution/mode",
+        "/solution/name",
+        "/solution/unit"}},
       {"a number",
        is_number,
        {"/machine/threads",
@@ -110,6 +124,10 @@ const std::vector<Rule>& rules() {
         "/seconds/conversion",
         "/seconds/transfer",
         "/seconds/solve",
+        "/seconds/total",
+        "/distribution/imbalance",
+        "/distribution/waiting_fraction",
+        "/solve/true_relative_residual",
         "/solve/iterations",
         "/solve/iterations_per_second",
         "/solve/unknowns_per_second",
@@ -211,16 +229,18 @@ InputError not_a_comparison(const std::filesystem::path& file) {
   return InputError(file.string() + ": this is no compare.json, as femcg compare and femcg matrix write it");
 }
 
-ordered_json read_comparison(const std::filesystem::path& file) {
-  const std::string text = contents(file);
-  ordered_json records;
+namespace {
+
+ordered_json parsed(const std::filesystem::path& file) {
   try {
-    records = parse(file.string(), text);
+    return parse(file.string(), contents(file));
   } catch (const ordered_json::exception&) {
     throw not_a_comparison(file);
   }
-  if (!records.is_array()) throw not_a_comparison(file);
-  constexpr std::array parts{"problem", "operator", "apply", "solve", "sweep", "comparison"};
+}
+
+/// Throws InputError at the first record that has another schema, lacks one of the parts or has wrong kinds of values.
+void check_records(const std::filesystem::path& file, const ordered_json& records, std::span<const char* const> parts) {
   std::size_t number = 0;
   for (const ordered_json& record : records) {
     if (!record.is_object() || !record.contains("schema") || !record["schema"].is_number_integer())
@@ -232,6 +252,24 @@ ordered_json read_comparison(const std::filesystem::path& file) {
       throw not_a_comparison(file);
     check_kinds(file.string(), ++number, record);
   }
+}
+
+}  // namespace
+
+ordered_json read_comparison(const std::filesystem::path& file) {
+  ordered_json records = parsed(file);
+  if (!records.is_array()) throw not_a_comparison(file);
+  constexpr std::array parts{"problem", "operator", "apply", "solve", "sweep", "comparison"};
+  check_records(file, records, parts);
+  return records;
+}
+
+ordered_json read_comparison_or_run(const std::filesystem::path& file) {
+  ordered_json record = parsed(file);
+  if (!record.is_object() || record.value("command", ordered_json()) != "run") return read_comparison(file);
+  constexpr std::array parts{"problem", "operator", "solve", "seconds", "machine"};
+  ordered_json records = ordered_json::array({std::move(record)});
+  check_records(file, records, parts);
   return records;
 }
 

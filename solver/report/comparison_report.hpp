@@ -26,8 +26,8 @@ class Baseline {
     double ratio = 1;  ///< old seconds over new seconds, of the medians
   };
   /// Against the same operator on the same problem, in the same precision on the same kind of device. Faster or slower
-  /// only where the ranges from the fastest to the slowest repetition do not overlap. Nothing where one of the two has
-  /// less than two repetitions of it.
+  /// only where the ranges from the fastest to the slowest repetition do not overlap and the medians differ by more
+  /// than 3%. Nothing where one of the two has less than two repetitions of it.
   std::optional<Change> change(const BenchmarkResult& row) const;
   const std::filesystem::path& file() const { return file_; }
 
@@ -55,6 +55,8 @@ nlohmann::ordered_json to_json(const std::vector<BenchmarkResult>& rows, const B
 /// The records of a compare.json that was written before. Throws InputError where there is none, it is something else,
 /// or it has another schema.
 nlohmann::ordered_json read_comparison(const std::filesystem::path& file);
+/// The same, or the record of a result.json as the one record of a list.
+nlohmann::ordered_json read_comparison_or_run(const std::filesystem::path& file);
 /// What is said of a file that is something else.
 InputError not_a_comparison(const std::filesystem::path& file);
 

@@ -246,7 +246,7 @@ std::string changes(const std::vector<BenchmarkResult>& rows, const Baseline& ba
                               name_width, degree(row), name(row.record.precision), name(row.record.device),
                               grouped(row.record.problem.unknowns), sides(row), name(change->verdict), change->ratio));
   }
-  std::string counts = fmt::format("{} unchanged within the spread", same);
+  std::string counts = fmt::format("{} unchanged within the spread and 3%", same);
   if (unknown > 0) counts += fmt::format(", {} not measured there", unknown);
   return wrapped(fmt::format("against {}: {}", baseline.file().string(), counts)) + text;
 }

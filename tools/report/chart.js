@@ -54,7 +54,51 @@ const lookAt = (index) => ({
   symbol: symbols[index % symbols.length],
   dashes: index < colourCount ? null : "5 3",
 });
-const look = (report, series) => lookAt(report.colours.get(series));
+const look = (report, series) => report.looks.get(series);
+
+/// Of the catalogue, those that are compared most first: a place here is a colour for good, on every page.
+const knownOperators = [
+  "csr",
+  "sell",
+  "csr-grouped",
+  "lma-atomic",
+  "matrix-free",
+  "ellpack",
+  "lma-gather",
+  "cusparse-csr",
+  "eigen",
+  "lma-coloured",
+  "jad",
+  "hyb",
+  "ellpack-r",
+  "ellr-t",
+  "pjds",
+  "csr-aligned",
+  "cusparse-sell",
+];
+
+/// Others, as those of plug-ins, come after them by their names.
+function placeOfOperator(name) {
+  const known = knownOperators.indexOf(name);
+  if (known >= 0) return known;
+  let sum = 0;
+  for (const letter of name) sum = (31 * sum + letter.codePointAt(0)) % 9973;
+  return knownOperators.length + (sum % colourCount);
+}
+
+/// Series of one operator have its colour, and differ in their symbols and dashes.
+function looksOf(series) {
+  const times = new Map();
+  return new Map(
+    series.map(([name, operator]) => {
+      const before = times.get(operator) ?? 0;
+      times.set(operator, before + 1);
+      const place = placeOfOperator(operator);
+      const own = lookAt(place);
+      return [name, before === 0 ? own : { ...own, symbol: symbols[(place + before) % symbols.length], dashes: `${2 + 2 * before} 3` }];
+    }),
+  );
+}
 
 // --- Text that fits -------------------------------------------------------------------------------------------------
 
@@ -113,7 +157,7 @@ function lineAxis(values) {
 
 /// Lines of `points` ({line, x, value, low, high, text}) against x, each named at its end. `lookOf` says how a line
 /// looks.
-function lineChart(width, points, { lookOf, xLabel, yLabel, unit }) {
+function lineChart(width, points, { lookOf, xLabel, yLabel, unit, yTick = tick }) {
   const axis = lineAxis(points.map((point) => point.x));
   const at = (point) => axis.place(point.x);
   const lines = [...groupBy(points, (point) => point.line).entries()].map(([name, own]) => {
@@ -148,7 +192,7 @@ function lineChart(width, points, { lookOf, xLabel, yLabel, unit }) {
     y: { type: log ? "log" : "linear", domain, label: null },
     marks: [
       Plot.gridY(ticks, { strokeOpacity: 0.12 }),
-      Plot.axisY(ticks, { text: (value) => tick(value), label: yLabel, labelArrow: "none", tickSize: 0 }),
+      Plot.axisY(ticks, { text: (value) => yTick(value), label: yLabel, labelArrow: "none", tickSize: 0 }),
       Plot.axisX({
         ticks: axis.ticks,
         tickFormat: axis.tickFormat,

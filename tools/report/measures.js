@@ -17,11 +17,15 @@ function gridPanels(report, shown, measure) {
       }))
       .filter((cell) => cell.value !== undefined);
     if (!cells.some((cell) => cell.value !== null) || (!measure.log && cells.every((cell) => !cell.value))) continue;
+    // A column that says "never" throughout is one sentence below.
+    const own = groupBy(cells, (cell) => cell.problem);
+    const empty = [...own].filter(([, column]) => column.every((cell) => cell.value === null)).map(([problem]) => problem);
     const height = (cell) => cell.value ?? Infinity;
     const rows = [...groupBy(cells, (cell) => cell.series)]
       .sort(([, a], [, b]) => measure.order * (d3.min(a, height) - d3.min(b, height)) || 0)
       .map(([series]) => series);
-    const problems = distinct(cells.map((cell) => cell.problem));
+    const problems = [...own.keys()].filter((problem) => !empty.includes(problem));
+    const note = empty.length ? `${capital(measure.empty)} for any operator: ${listed(empty)}.` : undefined;
     const told = rows.map(
       (series) =>
         `${series} ${cells
@@ -31,7 +35,7 @@ function gridPanels(report, shown, measure) {
     );
     const title = capital(runTitle(entries[0]));
     const summary = `${measure.words}${problems.length > 1 ? `, for ${listed(problems)}` : ""}: ${told.join("; ")}.`;
-    panels.push(plotFigure(title, summary, (width) => gridCharts(width, cells, rows, problems, measure)));
+    panels.push(plotFigure(title, summary, (width) => gridCharts(width, cells, rows, problems, measure), note));
   }
   return panels;
 }

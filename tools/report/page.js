@@ -2,7 +2,17 @@
 
 /// Reads the records, and shows them; `build.mjs` calls this at the end of the script.
 function showReport() {
-  const chapters = chaptersOf(parseRecords(document.getElementById("records").textContent));
+  const records = parseRecords(document.getElementById("records").textContent);
+  let pending = 0;
+  addEventListener("resize", () => {
+    cancelAnimationFrame(pending);
+    pending = requestAnimationFrame(drawAll);
+  });
+  if (records.length > 0 && records.every(isRun)) {
+    showRuns(records);
+    return;
+  }
+  const chapters = chaptersOf(records);
   let shown;
   const show = () => {
     // Other addresses within the page are those of sections.
@@ -15,17 +25,12 @@ function showReport() {
   };
   show();
   addEventListener("hashchange", show);
-  let pending = 0;
-  addEventListener("resize", () => {
-    cancelAnimationFrame(pending);
-    pending = requestAnimationFrame(drawAll);
-  });
 }
 
 /// What the command line said over the case file, but for what is compared: "key value, key value".
 const changesOf = (record) =>
   Object.entries(record.set ?? {})
-    .filter(([key]) => key !== "compare" && !key.startsWith("compare."))
+    .filter(([key]) => !/^(compare|output)(\.|$)/.test(key))
     .map(([key, value]) => `${key} ${value}`)
     .join(", ");
 const titleOf = (record) => [record.title || record.problem?.matrix, changesOf(record)].filter(Boolean).join(": ");
@@ -75,7 +80,6 @@ function showChapter(chapters, chosen) {
       troubleTable(report),
       asideTable(report),
       problemTable(report),
-      recommendations(report),
     ].filter((part) => part),
     contents("Contents", links),
     ...sections.map(plotSection),
@@ -138,6 +142,7 @@ function header(report) {
     {},
     element("h1", {}, title),
     element("p", { class: "lead" }, outcome(entries, timed)),
+    recommendations(report),
     element(
       "dl",
       { class: "facts" },
@@ -187,6 +192,7 @@ function problemTable(report) {
       first: panel[0],
       problem: panel[0].record.problem ?? {},
       best: rate?.value > 0 ? best : undefined,
+      ties: best ? bestOfSeries(timed, (entry) => measure.of(entry).value).filter((entry) => entry !== best && tiesWith(measure.of(entry), rate)) : [],
       rate,
       measure,
     };
@@ -206,6 +212,17 @@ function problemTable(report) {
             row.problem.matrix ??
             `${count(number(row.problem.cells))} ${problemWords.cell(row.problem.cell ?? "cell")}`,
         },
+        { label: "Fastest operator", kind: "word", of: (row) => row.best && [row.best, ...row.ties].map((entry) => entry.label).join(" \u2248 ") },
+        {
+          label: "Its rate",
+          kind: "written",
+          of: (row) => (row.rate?.value > 0 ? si(row.rate.value, row.measure.unit) : undefined),
+        },
+        {
+          label: "Of its roof",
+          kind: "percent",
+          of: (row) => (row.rate?.roof > 0 ? row.rate.value / row.rate.roof : undefined),
+        },
         ...report.problemKeys.map((key) => ({ label: key, kind: "word", of: (row) => row.first.sweep[key] })),
         { label: "Ordering", kind: "word", of: fact("ordering") },
         { label: "Degree", kind: "count", of: fact("degree") },
@@ -217,23 +234,12 @@ function problemTable(report) {
         },
         { label: "Precision", kind: "word", of: (row) => row.first.precision || undefined },
         { label: "Device", kind: "word", of: (row) => deviceName(row.first) || undefined },
-        { label: "Fastest operator", kind: "word", of: (row) => row.best?.label },
-        {
-          label: "Its rate",
-          kind: "written",
-          of: (row) => (row.rate?.value > 0 ? si(row.rate.value, row.measure.unit) : undefined),
-        },
-        {
-          label: "Of its roof",
-          kind: "percent",
-          of: (row) => (row.rate?.roof > 0 ? row.rate.value / row.rate.roof : undefined),
-        },
       ],
     ],
     rows,
     {
       caption:
-        rows.length > 1 ? "The problems, and the fastest operator for each" : "The problem, and its fastest operator",
+        `${rows.length > 1 ? "The problems, and the fastest operator for each" : "The problem, and its fastest operator"}${rows.some((row) => row.best && row.ties.length) ? "; \u2248: a tie, within 3\u00a0% or the spread of both" : ""}`,
     },
   );
 }
@@ -363,6 +369,7 @@ function numbersTable(report) {
     ...place,
     node: section(
       place,
+      csvButton(numberColumns(report), report.entries, "comparison.csv"),
       tableOf(numberColumns(report), report.entries, {
         caption: "One row a record; a click on a heading sorts by it. SI units: 1 kB is 1000 bytes.",
         sortable: true,

@@ -6,9 +6,17 @@ function ratePanel(report, entries) {
   const rows = bestOfSeries(entries, (entry) => measure.of(entry).value)
     .map((entry) => ({ entry, ...measure.of(entry), ...look(report, entry.series) }))
     .sort((a, b) => b.value - a.value);
-  rows.forEach((row, index) => (row.index = index));
-  const summary = `${capital(measure.words)}: ${rows.map((row) => `${row.entry.label} ${si(row.value)}`).join("; ")}.`;
+  const alike = rows.filter((row) => tiesWith(row, rows[0]));
+  rows.forEach((row, index) => Object.assign(row, { index, ties: alike.length > 1 && alike.includes(row) }));
+  const told = (row) => `${row.entry.label} ${si(row.value)}${row.ties ? " (tie)" : ""}`;
+  const summary = `${capital(measure.words)}: ${rows.map(told).join("; ")}.`;
   return plotFigure(panelTitle(report, entries[0]), summary, (width) => rateBars(width, rows, measure));
+}
+
+/// Whether a rate cannot be told from the best: as the program says it in its recommendation, by seconds.
+function tiesWith(rate, best) {
+  const spread = ({ low, high }) => (low > 0 && high > 0 ? (1 / low - 1 / high) / 2 : 0);
+  return rate.value > 0 && 1 / rate.value - 1 / best.value <= Math.max(0.03 / best.value, spread(rate) + spread(best));
 }
 
 const ofRoof = (row) => (row.roof > 0 ? percent(row.value / row.roof) : "");
@@ -31,7 +39,7 @@ function rateBars(width, rows, measure) {
         0.4 * width,
       );
   const roofs = rows.some((row) => row.roof > 0);
-  const [valueColumn, roofColumn] = [58, roofs ? 58 : 0];
+  const [valueColumn, roofColumn] = [rows.some((row) => row.ties) ? 70 : 58, roofs ? 58 : 0];
   const margin = { top: 26, right: valueColumn + roofColumn + 8, bottom: 36, left: narrow ? 4 : names + 12 };
   const height = margin.top + margin.bottom + rows.length * (narrow ? 38 : 25);
   const longest = Math.max(...rows.map((row) => row.high)) || 1;
@@ -115,7 +123,7 @@ function rateBars(width, rows, measure) {
       ),
       Plot.text(
         rows,
-        column((row) => si(row.value), valueColumn, below),
+        column((row) => (row.ties ? "\u2248\u00a0" : "") + si(row.value), valueColumn, below),
       ),
       heading(measure.unit, valueColumn),
       ...(roofs
@@ -147,6 +155,7 @@ function rateKey() {
     { class: "key" },
     element("li", {}, sample(["M3 8H23M3 4V12M23 4V12", 1]), "least to most of the repetitions"),
     element("li", {}, sample(["M13 1V15", 3]), "roof; an arrow at the edge where it lies further out"),
+    element("li", {}, element("span", { class: "sign" }, "\u2248"), "a tie with the fastest: within 3\u00a0% or the spread of both"),
   );
 }
 

@@ -69,7 +69,8 @@ function readReport(records) {
   const least = d3.min(entries, (entry) => entry.rightHandSides);
   report.once = (some) => some.filter((entry) => entry.rightHandSides === least);
   report.series = distinct(entries.map((entry) => entry.series));
-  report.colours = new Map(report.series.map((series, index) => [series, index]));
+  const operators = new Map(entries.map((entry) => [entry.series, entry.operator]));
+  report.looks = looksOf(report.series.map((series) => [series, operators.get(series)]));
   return report;
 }
 

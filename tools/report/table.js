@@ -196,6 +196,21 @@ function tableOf(groups, rows, { caption, sortable = false }) {
   );
 }
 
+/// A button that saves all rows as they were recorded, in SI units without prefixes (RFC 4180).
+function csvButton(groups, rows, name) {
+  const columns = groups.flatMap(([group, ...own]) => own.map((column) => ({ ...column, title: group ? `${group}: ${column.label}` : column.label })));
+  const filled = columns.filter((column) => rows.some((row) => column.of(row) !== undefined));
+  const field = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  const line = (values) => `${values.map((value) => field(String(value ?? ""))).join(",")}\r\n`;
+  const save = () => {
+    const text = [line(filled.map((column) => column.title)), ...rows.map((row) => line(filled.map((column) => column.of(row))))].join("");
+    const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: name });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return element("p", {}, element("button", { type: "button", class: "csv", click: save }, "Save as CSV"));
+}
+
 /// A click sorts numbers from the largest, words from the first; a second click turns the order round.
 function makeSortable(headings, columns, rows, fill, isNumber) {
   headings.forEach((heading, index) => {

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "mesh/atomic_file.hpp"
+#include "solver/case/case.hpp"
+#include "solver/records/record.hpp"
+
+namespace femcg::solver {
+
+constexpr std::string_view result_page_file = "result.html";
+constexpr std::string_view picture_file = "solution.png";
+
+/// What the page of a run shows: its record, with the residuals of each load (`history`: name and points [iteration,
+/// relative residual, seconds], at most 500 of them) and the PNG file `picture`, where it is not empty.
+std::string result_page_json(const Record& record, const std::string& png);
+
+/// Has earlier files of these names go with the group's.
+void leave_out_page(mesh::FileGroup& files);
+
+/// Once the files of a run are in place: draws the picture (output.picture) with femcg-plot, from beside the program or
+/// from the PATH, and writes result.html. Where there is no femcg-plot or it fails, and where this build has no page, a
+/// note on standard error says so. Throws std::system_error where the page cannot be written.
+void write_result_page(const Case& resolved, const Record& record);
+
+}  // namespace femcg::solver
