@@ -268,16 +268,26 @@ std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh
   return process_of;
 }
 
-void check_threads(const Communicator& communicator, Record& record) {
+bool check_threads(const Communicator& communicator, bool needs_companions, Record& record) {
   const auto hosts = communicator.gathered(host_name());
   const auto threads = communicator.gathered(std::vector{record.machine.threads});
-  std::int64_t all = 0;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank)
-    if (hosts[rank] == host_name()) all += threads[rank].front();
-  if (const std::int64_t cores = sysconf(_SC_NPROCESSORS_ONLN); all > cores)
+  std::int64_t all = 0, processes = 0;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (hosts[rank] != host_name()) continue;
+    all += threads[rank].front();
+    ++processes;
+  }
+  const std::int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
+  const bool spare = communicator.sum(all + processes > cores ? 1.0 : 0.0) == 0;
+  if (all > cores)
     record.remarks.push_back(fmt::format(
         "the processes on a machine of {} cores have {} threads together: use --threads, or fewer processes", cores,
         all));
+  else if (needs_companions && !spare)
+    record.remarks.emplace_back(
+        "distribution.mode: auto does not try task, whose threads would take cores from those that multiply: use fewer "
+        "--threads, or name it");
+  return spare;
 }
 
 template <std::floating_point T>
@@ -312,7 +322,8 @@ std::unique_ptr<DistributedOperator<T>> make_operator(const SharedRun& of, const
   auto interior = make(0), interface = make(1);
   return placed(of.resolved.distribution.mode_place, [&] {
     return std::make_unique<DistributedOperator<T>>(of.communicator, of.share, record.device, std::move(interior),
-                                                    std::move(interface), of.resolved.distribution.mode, stop);
+                                                    std::move(interface), of.resolved.distribution.mode, stop,
+                                                    of.cores_to_spare);
   });
 }
 

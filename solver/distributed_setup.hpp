@@ -36,8 +36,9 @@ mesh::Mesh make_shared_mesh(const Case& resolved, const operators::Communicator&
 std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh,
                                     const operators::Communicator& communicator);
 
-/// A remark where the processes of a machine have more threads than it has cores.
-void check_threads(const operators::Communicator& communicator, Record& record);
+/// Whether every machine has a core beside the threads of its processes for each of them, together. A remark where
+/// there are more threads than cores, and where companions that would need these cores go without.
+bool check_threads(const operators::Communicator& communicator, bool needs_companions, Record& record);
 
 /// What the steps of a run on this process have in common.
 struct SharedRun {
@@ -45,6 +46,7 @@ struct SharedRun {
   const Problem& problem;
   const operators::FormShare& share;
   const operators::Communicator& communicator;
+  bool cores_to_spare;  ///< for a thread beside those that multiply
 };
 
 /// The operator that the case names or auto takes, of this process's share; the record gets memory and times. Throws

@@ -291,12 +291,14 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
-  check_threads(communicator, record);
+  const bool cores_to_spare = check_threads(
+      communicator, record.device == Device::host && resolved.distribution.mode == operators::ExchangeMode::automatic,
+      record);
   progress.step("partitioning");
   const FormShare share = timed(record.seconds.space, [&] {
     return operators::share_of(problem.form(), partition(resolved, mesh, communicator), communicator.rank());
   });
-  const SharedRun shared{resolved, problem, share, communicator};
+  const SharedRun shared{resolved, problem, share, communicator, cores_to_spare};
 
   const std::vector<std::vector<double>> solutions = resolved.solver.precision == Precision::double_
                                                          ? solve<double>(shared, stop, progress, record)

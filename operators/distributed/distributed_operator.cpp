@@ -120,7 +120,7 @@ template <std::floating_point T>
 DistributedOperator<T>::DistributedOperator(const Communicator& communicator, const FormShare& share, Device device,
                                             std::unique_ptr<Operator<T>> interior,
                                             std::unique_ptr<Operator<T>> interface, ExchangeMode mode,
-                                            std::function<bool()> stop)
+                                            std::function<bool()> stop, bool tries_task)
     : Operator<T>(share.map.size(), device),
       communicator_(communicator),
       share_(share),
@@ -136,7 +136,7 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
                                     : "this MPI takes no calls from another thread: use distribution.mode: overlap");
   if (interior) interior_ = std::make_unique<Part>(std::move(interior));
   if (interface) interface_ = std::make_unique<Part>(std::move(interface));
-  if (mode == ExchangeMode::automatic) trial_ = std::make_unique<Trial>(with_task);
+  if (mode == ExchangeMode::automatic) trial_ = std::make_unique<Trial>(with_task && tries_task);
   if (device == Device::cuda) stopwatch_ = std::make_unique<GpuStopwatch>();
   clear(energies_of_parts_);
   interface_sum(1);

@@ -33,11 +33,12 @@ template <std::floating_point T>
 class DistributedOperator final : public Operator<T>, public WithVectorOperations<T> {
  public:
   /// The operators of the share's two parts, which are on this device, null where a part has no unknown. Communicator
-  /// and share must outlive it. `stop`: see DistributedVectors. Together, and so is its end (InterfaceSum). Throws
-  /// std::invalid_argument where `mode` is task and the library of messages takes no threads, or the device is a GPU.
+  /// and share must outlive it. `stop`: see DistributedVectors. `tries_task`: whether automatic may take task mode.
+  /// Together, and so is its end (InterfaceSum). Throws std::invalid_argument where `mode` is task and the library of
+  /// messages takes no threads, or the device is a GPU.
   DistributedOperator(const Communicator& communicator, const FormShare& share, Device device,
                       std::unique_ptr<Operator<T>> interior, std::unique_ptr<Operator<T>> interface, ExchangeMode mode,
-                      std::function<bool()> stop = {});
+                      std::function<bool()> stop = {}, bool tries_task = true);
   ~DistributedOperator() override;
 
   const DistributedVectors<T>& vector_operations() const override { return vectors_; }
