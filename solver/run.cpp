@@ -366,8 +366,8 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   if (!record.why_device.empty()) record.machine.device = device_name(record.device);
   progress.step("preparing the results");
   SolutionFile file(resolved, problem);
-  prepare_directory(resolved.output.directory,
-                    {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu", "result.html", "result.json"});
+  prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu",
+                                                "result.html", "solution.png", "result.json"});
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());

@@ -286,8 +286,8 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
   if (first)
-    prepare_directory(resolved.output.directory,
-                      {"case.yaml", "residuals.csv", pieces_file, "boundary.vtu", "result.html", "result.json"});
+    prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", pieces_file, "boundary.vtu",
+                                                  "result.html", "solution.png", "result.json"});
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());

@@ -67,7 +67,8 @@ class Command:
         expected = {"run": {"case.yaml", "residuals.csv", "solution.vtu", "result.json"},
                     "compare": {"compare.csv", "compare.json", "report.html"}}[self.name]  # fmt: skip
         found = set(os.listdir(self.folder))
-        require(found | {"report.html"} == expected | {"report.html"}, f"files are left over or missing: {sorted(found)}")
+        pages = {"report.html", "result.html"}  # not of a build without them
+        require(found | pages == expected | pages, f"files are left over or missing: {sorted(found)}")
 
     def kill(self, chance, with_signal):
         """Returns whether the process was still there, and whether it had files open."""

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "solver/records/record.hpp"
+#include "solver/report/report_page.hpp"
 #include "tests/locations.hpp"
 
 namespace femcg::tests {
@@ -32,10 +33,15 @@ inline std::string contents(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Without the note on a machine that does other work, as one that runs tests may.
+/// The page's line in the list of a run's files.
+inline const std::string result_page = solver::has_report_page() ? "result.html\n" : "";
+
+/// Without the notes on a machine that does other work, as one that runs tests may, and on a build without pages.
 inline std::string without_note_of_others(std::string text) {
-  const std::string note = "note: " + std::string(solver::refused_time) + "\n";
-  for (std::size_t at = text.find(note); at != std::string::npos; at = text.find(note)) text.erase(at, note.size());
+  for (const std::string& note :
+       {"note: " + std::string(solver::refused_time) + "\n",
+        "note: no result.html was written: " + std::string(solver::report_page_absent()) + "\n"})
+    for (std::size_t at = text.find(note); at != std::string::npos; at = text.find(note)) text.erase(at, note.size());
   return text;
 }
 

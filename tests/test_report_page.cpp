@@ -87,3 +87,44 @@ TEST_CASE("the page that is kept is what this program makes of them" * doctest::
   CHECK((femcg::tests::contents(made) == femcg::tests::contents(kept_page())));  // without printing a megabyte
   fs::remove(made);
 }
+
+TEST_CASE("the page of a run has its record, its residuals and the picture that femcg-plot made" *
+          doctest::skip(!has_report_page())) {
+  // A stand-in beside the program; its picture is the letters "Man", which are TWFu in base64 (RFC 4648).
+  const std::string plot =
+      "cp $femcg . && printf '#!/bin/sh\\nprintf Man > \"$3\"\\n' > femcg-plot && chmod +x femcg-plot && ";
+  const std::string run =
+      "./femcg run $cases/minimal.yaml --set equation.source=1 --quiet --output made --set output.picture=true";
+  const auto drawn = femcg::tests::shell(plot + run + " && cat made/result.html");
+  CHECK(drawn.err.empty());
+  const nlohmann::json record = nlohmann::json::parse(embedded(drawn.out)).at(0);
+  CHECK(record["picture"] == "data:image/png;base64,TWFu");
+  const nlohmann::json& points = record["history"].at(0)["points"];
+  CHECK(points.front()[0] == 0);
+  CHECK(points.back()[0] == record["solve"]["iterations"]);
+  CHECK(points.back()[1] == record["solve"]["relative_residual"]);
+
+  const auto fails = femcg::tests::shell(
+      "cp $femcg . && printf '#!/bin/sh\\necho broken >&2\\nexit 2\\n' > femcg-plot && "
+      "chmod +x femcg-plot && " +
+      run + " && ls made");
+  CHECK(fails.status == 0);
+  CHECK(fails.err == "note: no solution.png was drawn: broken\n");
+  CHECK(femcg::tests::contains(fails.out, "result.html"));
+  const auto absent = femcg::tests::shell(
+      "cp $femcg . && PATH= ./femcg run $cases/minimal.yaml --set equation.source=1 --quiet --output made --set "
+      "output.picture=true");
+  CHECK(absent.err == "note: no solution.png was drawn: femcg-plot is neither beside the program nor on the PATH\n");
+}
+
+TEST_CASE("a report of runs takes result.json, and nothing beside it" * doctest::skip(!has_report_page())) {
+  const std::string run = "$femcg run $cases/minimal.yaml --quiet --output ";
+  const auto both =
+      femcg::tests::shell(run + "a && " + run + "b && $femcg report a/result.json b/result.json && cat a/report.html");
+  CHECK(both.status == 0);
+  CHECK(nlohmann::json::parse(embedded(both.out)).size() == 2);
+  femcg::tests::check_refused("report a/result.json c.json", "one is of a run, the other of a comparison",
+                              run +
+                                  "a; $femcg compare $cases/minimal.yaml --operators csr --iterations 2 --repetitions "
+                                  "1 --output c --quiet > no 2>&1; cp c/compare.json c.json");
+}

@@ -210,7 +210,8 @@ TEST_CASE("a disk that becomes full leaves the earlier results") {
 }
 
 TEST_CASE("a directory in the place of a result is refused before any work, and stays") {
-  for (const char* name : {"case.yaml", "residuals.csv", "solution.vtu", "result.json"}) {
+  for (const char* name :
+       {"case.yaml", "residuals.csv", "solution.vtu", "result.html", "solution.png", "result.json"}) {
     const Result result =
         shell("mkdir -p made/" + std::string(name) + "; " + run + "; status=$?; ls -A made; exit $status");
     CHECK(result.status == 3);

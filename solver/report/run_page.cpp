@@ -14,6 +14,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "solver/report/report_page.hpp"
 
@@ -124,7 +125,7 @@ std::string result_page_json(const Record& record, const std::string& png) {
   if (record.loads.empty()) json["history"].push_back(history_json("", record.solve.history));
   for (const LoadRecord& load : record.loads) json["history"].push_back(history_json(load.name, load.solve.history));
   if (!png.empty()) json["picture"] = "data:image/png;base64," + base64(png);
-  return to_lines({json});
+  return to_lines(ordered_json::array({std::move(json)}));
 }
 
 void leave_out_page(mesh::FileGroup& files) {
