@@ -21,10 +21,12 @@
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
+#include "solver/krylov/iterations_left.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/prediction/prediction.hpp"
 #include "solver/prediction/trial.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/number_range.hpp"
@@ -53,6 +55,16 @@ std::string reached(const std::string& which, const Iteration& iteration, double
   return fmt::format("{}CG iteration {}, relative residual {:.2e} (to {:.0e}), {:.0f} iterations/s", which,
                      iteration.number, iteration.relative_residual, tolerance,
                      static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9));
+}
+
+/// What is left at the speed so far.
+Share share_of(const IterationsLeft& iterations, std::int64_t number, double seconds) {
+  return {iterations.done(), seconds / std::max<double>(1, static_cast<double>(number)) * iterations.left()};
+}
+
+IterationsLeft iterations_left(const Case& resolved, const Problem& problem) {
+  return {resolved.solver.tolerance,
+          expected_iterations(problem.form(), resolved.solver.tolerance, resolved.solver.max_iterations)};
 }
 
 /// Of CG in mixed precision: |r| at a reliable update over that at the one before.
@@ -123,8 +135,12 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const oper
   Solutions solutions;
   for (const Load& load : problem.loads()) {
     const std::string which = load.name().empty() ? "" : fmt::format("load {}, ", in_quotes(load.name()));
+    IterationsLeft left = iterations_left(resolved, problem);
     options.monitor = [&](const Iteration& iteration) {
-      if (progress.due()) progress.update(reached(which, iteration, options.tolerance));
+      left.add(iteration.relative_residual);
+      if (progress.due())
+        progress.update(reached(which, iteration, options.tolerance),
+                        share_of(left, iteration.number, iteration.seconds));
       return !stop();
     };
     const ScaledLoad scaled = scaled_load(load.values());
@@ -174,10 +190,13 @@ Solutions solve_at_once(CgMethod method, const Case& resolved, const Problem& pr
     const StepTimes::Within step(progress.times(), residual_step, "cpu");
     return problem.residual(x, scaled[load].values);
   };
+  IterationsLeft left = iterations_left(resolved, problem);
   options.monitor = [&](const SystemsIteration& iteration) {
+    left.add(iteration.relative_residual);
     if (progress.due())
       progress.update(
-          reached(fmt::format("{} of {} loads, ", iteration.running, b.size()), iteration, options.tolerance));
+          reached(fmt::format("{} of {} loads, ", iteration.running, b.size()), iteration, options.tolerance),
+          share_of(left, iteration.number, iteration.seconds));
     return !stop();
   };
   Solutions solutions;
@@ -201,27 +220,69 @@ CgMethod method_at_once(const MemoryUser& user, const operators::Operator<T>& a,
   return resident ? CgMethod::automatic : method;
 }
 
-/// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before
-/// the user wanted an end.
+/// An operator that may serve several runs, with what the record of the run that made it says of it.
 template <std::floating_point T>
-std::vector<std::vector<double>> solve(const Case& resolved, const Problem& problem,
-                                       std::optional<Expectation> expected, Progress& progress,
-                                       const StopRequested& stop, Record& record) {
-  MadeOperators<T> made = make_operators<T>(resolved, problem, std::move(expected), progress, record);
-  std::optional<Begun<T>> begun;
-  if (made.rival) begun = choose_by_products(resolved, problem, made, progress, stop, record);
-  tune(resolved, problem, made, begun, progress, stop, record);
-  const auto& a = made.a;
+struct KeptOperator {
+  std::shared_ptr<const Problem> problem;  ///< whose form it is made of
+  MadeOperators<T> made;
+  std::unique_ptr<Preconditioner<T>> preconditioner;
+  Record record;
+};
+
+/// Makes operator and preconditioner; `begun` is where CG on the first load came to meanwhile.
+template <std::floating_point T>
+void make(const Case& resolved, const Problem& problem, std::optional<Expectation> expected, Progress& progress,
+          const StopRequested& stop, Record& record, KeptOperator<T>& to, std::optional<Begun<T>>& begun) {
+  to.made = make_operators<T>(resolved, problem, std::move(expected), progress, record);
+  if (to.made.rival) begun = choose_by_products(resolved, problem, to.made, progress, stop, record);
+  tune(resolved, problem, to.made, begun, progress, stop, record);
+  const auto& a = to.made.a;
   progress.step("making the preconditioner", name(record.device));
   record.footprint = a->footprint();
   record.chosen = a->chosen();
   placed(resolved.solver.precision_place, [&] { require_range(*a); });
   const PreconditionerChoice& choice = resolved.solver.preconditioner;
-  const auto preconditioner =
+  to.preconditioner =
       begun && begun->preconditioner
           ? std::move(begun->preconditioner)
           : timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
-  record.preconditioner_chosen = preconditioner->chosen();
+  record.preconditioner_chosen = to.preconditioner->chosen();
+}
+
+/// What the record says of an operator that an earlier run made.
+void take_over(const Record& of, Record& record) {
+  record.op = of.op;
+  record.why = of.why;
+  record.footprint = of.footprint;
+  record.chosen = of.chosen;
+  record.tuning = of.tuning;
+  record.memory = of.memory;
+  record.preconditioner_chosen = of.preconditioner_chosen;
+  record.machine.copy_bandwidth = of.machine.copy_bandwidth;
+}
+
+/// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before
+/// the user wanted an end.
+template <std::floating_point T>
+std::vector<std::vector<double>> solve(const Case& resolved, const Problem& problem,
+                                       std::optional<Expectation> expected, KeptParts& kept, Progress& progress,
+                                       const StopRequested& stop, Record& record) {
+  std::optional<Begun<T>> begun;
+  auto parts = std::static_pointer_cast<const KeptOperator<T>>(kept.made);
+  if (parts) {
+    take_over(parts->record, record);
+  } else {
+    const auto fresh = std::make_shared<KeptOperator<T>>();
+    make(resolved, problem, std::move(expected), progress, stop, record, *fresh, begun);
+    if (kept.operators) {
+      fresh->problem = kept.problem;
+      fresh->record = record;
+      kept.made = fresh;
+    }
+    parts = fresh;
+  }
+  const auto& a = parts->made.a;
+  const auto& preconditioner = parts->preconditioner;
   const ProcessorTime before = processor_time();
   const CgMethod method =
       resolved.solver.precision == Precision::mixed
@@ -257,6 +318,7 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   progress.step("timing the product", name(record.device));
   constexpr double share_of_loop = 0.05;
   if (!interrupted) record.apply = time_products(*a, share_of_loop * record.solve.seconds);
+  if (record.device == operators::Device::cuda) note_gpu(record.machine);
   progress.step("giving back memory");  // of operator and preconditioner, at the end of this function
   return solutions;
 }
@@ -270,7 +332,13 @@ void measure_solutions(const Case& resolved, const Problem& problem, const Probe
   if (resolved.problem.exact) record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front());
 }
 
-/// The record gets the times of all steps but for the writing of its own file.
+/// A summary as it is printed, and as run.log has it.
+std::string printed(const Case& resolved, const Record& record) {
+  return fmt::format("{}\n{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
+                     "results", resolved.output.directory.string());
+}
+
+/// The record gets the times of all steps but for the writing of its own file and of run.log.
 void write_results(const Case& resolved, const Problem& problem, const std::vector<std::vector<double>>& solutions,
                    const SolutionFile& solution, Progress& progress, Record& record) {
   mesh::FileGroup files(resolved.output.directory);
@@ -280,6 +348,7 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
     files.add("solution.vtu", [&](std::ostream& stream) { solution.write(stream); });
   else
     files.leave_out("solution.vtu");
+  files.leave_out("study.csv");
   files.leave_out(pieces_file);
   leave_out_pieces(resolved.output.directory, {}, files);
   if (resolved.output.boundary)
@@ -288,6 +357,7 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
     files.leave_out("boundary.vtu");
   leave_out_page(files);
   record.steps = progress.times().list();
+  files.add("run.log", printed(resolved, record));
   files.add("result.json", to_text(to_json(record)));
   files.put_in_place();
 }
@@ -331,8 +401,81 @@ std::string expectation(const Case& resolved, const Problem& problem, operators:
 
 }  // namespace
 
+std::string operator_key(const Case& resolved) {
+  Case of = resolved;
+  const std::size_t loads = std::max<std::size_t>(1, of.problem.loads.size());
+  of.title.clear();
+  of.solution = {};
+  of.problem.source = {Expression(0.0), {}, {}};
+  for (BoundaryCondition& condition : of.problem.boundary) condition.value = condition.ambient = Expression(0.0);
+  of.problem.exact.reset();
+  of.problem.loads.clear();
+  of.solver.tolerance = SolverChoice().tolerance;
+  of.solver.max_iterations = SolverChoice().max_iterations;
+  of.output = {};
+  of.compare = {};
+  of.sweep.clear();
+  return fmt::format("{} loads\n{}", loads, to_yaml(of));
+}
+
+namespace {
+
+/// Has the parts be those of this case, as far as they are not already; what takes memory goes before what replaces it.
+void update_parts(const Case& resolved, KeptParts& kept, Progress& progress, Record& record) {
+  Case of;
+  of.mesh = resolved.mesh;
+  std::string mesh_key = to_yaml(of);
+  std::string space_key = fmt::format("{}degree {}", mesh_key, resolved.degree);
+  of = resolved;
+  of.title.clear();
+  of.solver = {};
+  of.output = {};
+  of.compare = {};
+  of.sweep.clear();
+  std::string problem_key = to_yaml(of), key = operator_key(resolved);
+  if (key != kept.operator_key) kept.made.reset();
+  if (problem_key != kept.problem_key) kept.problem.reset();
+  if (space_key != kept.space_key) kept.space.reset();
+  if (mesh_key != kept.mesh_key) kept.mesh.reset();
+  if (!kept.mesh) {
+    progress.step("meshing");
+    kept.mesh = std::make_unique<const mesh::Mesh>(timed(record.seconds.mesh, [&] { return make_mesh(resolved); }));
+    kept.mesh_key = std::move(mesh_key);
+  }
+  if (!kept.space) {
+    progress.step("numbering the unknowns");
+    kept.space = std::make_unique<const mesh::FunctionSpace>(
+        timed(record.seconds.space, [&] { return make_space(resolved, *kept.mesh); }));
+    kept.space_key = std::move(space_key);
+  }
+  require_memory_of_loads(resolved.problem, *kept.space);
+  if (!kept.problem) {
+    progress.step("assembling the load");
+    struct WithData {  // which the problem points to
+      ProblemData data;
+      Problem problem;
+      WithData(const ProblemData& of_case, const mesh::FunctionSpace& space) : data(of_case), problem(data, space) {}
+    };
+    const auto made =
+        timed(record.seconds.space, [&] { return std::make_shared<const WithData>(resolved.problem, *kept.space); });
+    kept.problem = std::shared_ptr<const Problem>(made, &made->problem);
+    kept.problem_key = std::move(problem_key);
+  }
+  kept.operator_key = std::move(key);
+}
+
+}  // namespace
+
 ExitStatus run(const Case& resolved, const Console& console, const StopRequested& stop) {
   Progress progress(console.progress);
+  KeptParts kept;
+  const Record record = run_case(resolved, kept, true, progress, stop);
+  progress.clear();
+  if (!console.quiet) fmt::print("{}", printed(resolved, record));
+  return record.solve.reason == StopReason::converged ? ExitStatus::done : ExitStatus::not_converged;
+}
+
+Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& progress, const StopRequested& stop) {
   Record record;
   record.command = "run";
   record.case_file = resolved.file.string();
@@ -350,59 +493,66 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   if (record.device == operators::Device::cuda) require_gpu(resolved.solver.device);
   record.machine.device = device_name(record.device);
 
-  progress.step("meshing");
-  const mesh::Mesh mesh = timed(record.seconds.mesh, [&] { return make_mesh(resolved); });
-  progress.step("numbering the unknowns");
-  const mesh::FunctionSpace space = timed(record.seconds.space, [&] { return make_space(resolved, mesh); });
+  update_parts(resolved, kept, progress, record);
+  const mesh::Mesh& mesh = *kept.mesh;
+  const Problem& problem = *kept.problem;
   if (!resolved.output.probes.empty()) progress.step("locating probes");
   const Probes probes = locate_probes(resolved.output.probes, mesh);
-  require_memory_of_loads(resolved.problem, space);
-  progress.step("assembling the load");
-  const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
   if (record.device == operators::Device::cuda) progress.step("choosing the device");
-  DeviceDecision on_device =
-      timed(record.seconds.prediction, [&] { return leave_gpu(resolved, problem, record.device); });
+  DeviceDecision on_device;
+  if (kept.made) {
+    record.device = kept.device;
+    on_device.why_on_host = kept.why_device;
+  } else {
+    on_device = timed(record.seconds.prediction, [&] { return leave_gpu(resolved, problem, record.device); });
+    if (kept.device != record.device) kept.copy_bandwidth = 0;
+    kept.device = record.device;
+    kept.why_device = on_device.why_on_host;
+  }
   record.why_device = on_device.why_on_host;
   if (!record.why_device.empty()) record.machine.device = device_name(record.device);
   progress.step("preparing the results");
   SolutionFile file(resolved, problem);
-  prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu",
-                                                "result.html", "solution.png", "result.json"});
+  if (writes)
+    prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu",
+                                                  "result.html", "solution.png", "run.log", "result.json"});
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
 
   const std::vector<std::vector<double>> solutions =
       resolved.solver.precision == Precision::double_
-          ? solve<double>(resolved, problem, std::move(on_device.expected), progress, stop, record)
-          : solve<float>(resolved, problem, std::move(on_device.expected), progress, stop, record);
+          ? solve<double>(resolved, problem, std::move(on_device.expected), kept, progress, stop, record)
+          : solve<float>(resolved, problem, std::move(on_device.expected), kept, progress, stop, record);
   progress.step("measuring the solution");
   measure_solutions(resolved, problem, probes, solutions, record);
-  if (resolved.output.fields != OutputChoice().fields) progress.step("computing fields");
-  file.prepare(solutions);
+  if (writes) {
+    if (resolved.output.fields != OutputChoice().fields) progress.step("computing fields");
+    file.prepare(solutions);
+  }
   progress.step("measuring the copy bandwidth", name(record.device));
   record.peak_memory_bytes = peak_memory();
+  if (record.machine.copy_bandwidth == 0 && record.device == kept.device)
+    record.machine.copy_bandwidth = kept.copy_bandwidth;
   if (record.machine.copy_bandwidth == 0) {  // else it was needed before
     const CopyBandwidth copies = copy_bandwidth_of(record.device);
     record.machine.copy_bandwidth = copies.bytes_per_second;
     if (!copies.remark.empty() && std::ranges::find(record.remarks, copies.remark) == record.remarks.end())
       record.remarks.push_back(copies.remark);
   }
+  kept.copy_bandwidth = record.machine.copy_bandwidth;
   if (record.footprint.link_bytes > 0) {
     const CopyBandwidth link = measure_link_bandwidth();
     record.machine.link_bandwidth = link.bytes_per_second;
     if (!link.remark.empty()) record.remarks.push_back(link.remark);
   }
 
-  progress.step("writing the results");
-  write_results(resolved, problem, solutions, file, progress, record);
-  write_result_page(resolved, record);
-  progress.clear();
-  record.steps = progress.times().list();
-  if (!console.quiet)
-    fmt::print("{}\n{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
-               "results", resolved.output.directory.string());
-  return record.solve.reason == StopReason::converged ? ExitStatus::done : ExitStatus::not_converged;
+  if (writes) {
+    progress.step("writing the results");
+    write_results(resolved, problem, solutions, file, progress, record);
+    write_result_page(resolved, record);
+  }
+  return record;
 }
 
 std::string check(const Case& resolved, const Console& console) {

@@ -221,6 +221,12 @@ std::vector<std::int32_t> cells_of(const FormShare& share) {
   return cells;
 }
 
+/// A summary as it is printed, and as run.log has it.
+std::string printed(const Case& resolved, const Record& record) {
+  return fmt::format("{}\n{}{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
+                     summary(*record.distribution), "results", resolved.output.directory.string());
+}
+
 /// What the first process writes. The others' pieces come to it one by one: they need not see its disk.
 void write_results(const SharedRun& of, const std::vector<std::vector<double>>& solutions, const std::string& piece,
                    const Record& record) {
@@ -247,6 +253,7 @@ void write_results(const SharedRun& of, const std::vector<std::vector<double>>& 
   else
     files.leave_out("boundary.vtu");
   leave_out_page(files);
+  files.add("run.log", printed(resolved, record));
   files.add("result.json", to_text(to_json(record)));
   files.put_in_place();
 }
@@ -287,7 +294,7 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
   if (first)
     prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", pieces_file, "boundary.vtu",
-                                                  "result.html", "solution.png", "result.json"});
+                                                  "result.html", "solution.png", "run.log", "result.json"});
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
@@ -323,9 +330,7 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   write_result_page(resolved, record);
   communicator.sum(0.0);
   progress.clear();
-  if (!console.quiet)
-    fmt::print("{}\n{}{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
-               summary(*record.distribution), "results", resolved.output.directory.string());
+  if (!console.quiet) fmt::print("{}", printed(resolved, record));
   return status;
 }
 

@@ -64,7 +64,7 @@ class Command:
         self.seconds = time.monotonic() - began
         self.complete = title = self.title()
         require(title == self.number, f"the result is of start {title}, not of {self.number}")
-        expected = {"run": {"case.yaml", "residuals.csv", "solution.vtu", "result.json"},
+        expected = {"run": {"case.yaml", "residuals.csv", "solution.vtu", "run.log", "result.json"},
                     "compare": {"compare.csv", "compare.json", "report.html"}}[self.name]  # fmt: skip
         found = set(os.listdir(self.folder))
         pages = {"report.html", "result.html"}  # not of a build without them

@@ -109,7 +109,7 @@ TEST_CASE("run says by its status whether it converged") {
   const Result good = shell(run + " --quiet && ls results/minimal");
   CHECK(good.status == 0);
   CHECK(good.err.empty());
-  CHECK(good.out == "case.yaml\nresiduals.csv\n" + result_page + "result.json\nsolution.vtu\n");
+  CHECK(good.out == "case.yaml\nresiduals.csv\n" + result_page + "result.json\nrun.log\nsolution.vtu\n");
   const Result elsewhere = shell(run + " --threads 1 --output 'a b/c' && ls 'a b/c' | wc -l && ls results");
   CHECK(contains(elsewhere.out, "\n4\n"));
   CHECK(contains(elsewhere.err, "results"));
@@ -120,7 +120,7 @@ TEST_CASE("run says by its status whether it converged") {
                 "--set equation.source: 1/(x-x) is not finite");
   check_refused("run $cases/minimal.yaml --set boundary.lfet.value=1", "--set boundary.lfet");
   const Result without_vtu = shell(run + " --quiet && " + run + " --quiet --set output.vtu=false; ls results/minimal");
-  CHECK(without_vtu.out == "case.yaml\nresiduals.csv\n" + result_page + "result.json\n");  // nothing of the run before
+  CHECK(without_vtu.out == "case.yaml\nresiduals.csv\n" + result_page + "result.json\nrun.log\n");  // nothing of the run before
   const Result nowhere = shell(run + " --output /dev/null/here");
   CHECK(nowhere.status == 3);
   CHECK(nowhere.out.empty());
@@ -198,7 +198,7 @@ TEST_CASE("Ctrl-C, SIGTERM and a closed terminal end a run in order, with what i
     CHECK(result.status == 1);
     CHECK(result.err.empty());
     CHECK(contains(result.out, "interrupted"));
-    CHECK(contains(result.out, "case.yaml\nresiduals.csv\n" + result_page + "result.json\nsolution.vtu\n"));
+    CHECK(contains(result.out, "case.yaml\nresiduals.csv\n" + result_page + "result.json\nrun.log\nsolution.vtu\n"));
     CHECK(contains(result.out, "\"reason\": \"interrupted\""));
   }
   // Under nohup a closed terminal changes nothing.

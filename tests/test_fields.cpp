@@ -153,7 +153,7 @@ TEST_CASE("boundary.vtu: fields of loads, numbers and names of regions and group
         "point head_dry 1 in m\npoint head_wet 1 in m\ncell region 1\n"
         "text region_names: box\ntext group_names: left | right | bottom | top\n");
   CHECK(shell(run(plate + boundary, "&& " + run(plate, "&& ls made"))).out ==
-        "case.yaml\nresiduals.csv\n" + result_page + "result.json\nsolution.vtu\n");
+        "case.yaml\nresiduals.csv\n" + result_page + "result.json\nrun.log\nsolution.vtu\n");
   check_refused("run case.yaml", "case.yaml:4:20: output.boundary must be true or false, not 'yes'",
                 file("case.yaml", plate + "output: {boundary: yes}\n"));
 }

@@ -1,6 +1,7 @@
 // Several loads with one matrix: each is the case that has its source and boundary values, alone.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "mesh/box.hpp"
 #include "solver/case/case.hpp"
+#include "solver/krylov/iterations_left.hpp"
 #include "solver/messages/error.hpp"
 #include "tests/problems.hpp"
 #include "tests/program.hpp"
@@ -226,4 +228,123 @@ TEST_CASE("what is wrong with loads") {
       little_memory + "$femcg run case.yaml");
   CHECK(many.status == 3);
   CHECK(contains(many.err, "a case of 400 loads needs about"));
+}
+
+namespace {
+
+/// A case without loads that a study may be of.
+const std::string studied =
+    "mesh: {box: {cells: [4, 4]}}\nequation: {diffusion: 1+x, source: 2*pi^2*(1+x)*sin(pi*x)*sin(pi*y) - "
+    "pi*cos(pi*x)*sin(pi*y)}\nboundary: {all: {value: 0}}\nexact: sin(pi*x)*sin(pi*y)\n"
+    "solver: {tolerance: 1e-11, operator: csr}\n";
+
+Result run_study(const std::string& text, const std::string& options = "") {
+  return shell(file("case.yaml", text) + "$femcg run case.yaml --output r --device cpu " + options +
+               " > log; status=$?; cat r/result.json; cmp log r/run.log >&2 || exit 99; exit $status");
+}
+
+}  // namespace
+
+TEST_CASE("a study of refinement and degree observes the rates of theory, and each point is the run alone") {
+  const Result result = run_study(studied + "sweep: {degree: [1, 2], refine: {from: 1, to: 3, step: 1}}\n");
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  const nlohmann::json json = json_of(result.out);
+  REQUIRE(json["points"].size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const nlohmann::json& point = json["points"][i];
+    const double degree = i < 3 ? 1 : 2;
+    CHECK(point["values"]["degree"] == std::to_string(i / 3 + 1));
+    CHECK(point["values"]["mesh.refine"] == std::to_string(i % 3 + 1));
+    CHECK(point["problem"]["cells"] == 16 * (4 << (2 * (i % 3))));
+    CHECK(point.contains("rate") == (i % 3 > 0));
+    if (i % 3 == 0) continue;
+    CHECK(point["rate"]["l2"].get<double>() == doctest::Approx(degree + 1).epsilon(0.05));
+    CHECK(point["rate"]["h1"].get<double>() == doctest::Approx(degree).epsilon(0.05));
+  }
+  const nlohmann::json alone =
+      json_of(run_study(studied, "--set degree=2 --set mesh.refine=3 --set solver.cg=classic").out);
+  const nlohmann::json& last = json["points"][5];
+  CHECK(last["error"]["l2"].get<double>() == doctest::Approx(alone["error"]["l2"].get<double>()).epsilon(1e-6));
+  CHECK(last["quantities"]["integral"].get<double>() ==
+        doctest::Approx(alone["quantities"]["integral"].get<double>()).epsilon(1e-9));
+  // The exact solution has the norms 1/2 and pi/sqrt(2).
+  CHECK(alone["error"]["relative_l2"].get<double>() ==
+        doctest::Approx(alone["error"]["l2"].get<double>() * 2).epsilon(1e-6));
+  CHECK(alone["error"]["relative_h1"].get<double>() ==
+        doctest::Approx(alone["error"]["h1"].get<double>() * std::sqrt(2.0) / 3.14159265358979).epsilon(1e-3));
+}
+
+TEST_CASE("points that differ in the load are solved at once, and one that fails does not lose the others") {
+  const std::string linear =
+      "mesh: {box: {cells: [12, 10]}}\nequation: {source: 1}\nboundary: {left: {value: 0}}\n"
+      "solver: {tolerance: 1e-11, operator: csr}\n";
+  const nlohmann::json together =
+      json_of(run_study(linear + "sweep: {solver.precision: [double], equation.source: [1, 2, 4]}\n").out);
+  const double one = together["points"][0]["quantities"]["maximum"];
+  for (int i = 0; i < 3; ++i) {
+    CHECK(together["points"][i]["solved_together"] == 3);
+    CHECK(together["points"][i]["quantities"]["maximum"].get<double>() ==
+          doctest::Approx(one * (1 << i)).epsilon(1e-8));
+  }
+  CHECK(one == doctest::Approx(0.5).epsilon(1e-8));  // u = x - x^2 / 2
+
+  // One matrix for all tolerances, in the order written; a diffusion that is negative somewhere.
+  const Result some =
+      run_study(linear + "sweep: {equation.diffusion: [1, x-0.5, 2], solver.tolerance: [1e-4, 1e-9]}\n");
+  CHECK(some.status == 1);
+  const nlohmann::json points = json_of(some.out)["points"];
+  REQUIRE(points.size() == 6);
+  for (const int i : {0, 1, 4, 5}) CHECK(points[i]["status"] == "converged");
+  for (const int i : {2, 3}) {
+    CHECK(points[i]["status"] == "failed");
+    CHECK(contains(points[i]["failure"], "equation.diffusion"));
+  }
+  CHECK(points[1]["seconds"]["assembly"] == 0.0);
+  CHECK(points[4]["seconds"]["assembly"] > 0.0);
+  CHECK(points[5]["quantities"]["maximum"].get<double>() == doctest::Approx(0.25).epsilon(1e-7));
+
+  const Result folders =
+      shell(file("case.yaml", linear + "output: {points: true}\nsweep: {equation.source: [1, 2]}\n") +
+            "$femcg run case.yaml --output r --quiet && ls r r/points r/points/2 && wc -l < r/study.csv");
+  CHECK(folders.status == 0);
+  for (const char* name : {"study.csv", "solution.vtu", "residuals.csv"}) CHECK(contains(folders.out, name));
+  CHECK(folders.out.ends_with("3\n"));
+}
+
+TEST_CASE("a sweep that is none of femcg run is one sentence") {
+  const auto refused = [](const std::string& sweep, const std::string& part) {
+    check_refused("run case.yaml", part, file("case.yaml", studied + "sweep: " + sweep + "\n"));
+  };
+  refused("{degre: [1]}", "'degre' is no key of the case that could be swept; did you mean 'degree'?");
+  refused("{degree: [1], mesh.box.dofs: []}", "sweep.mesh.box.dofs must be a list of values, not an empty one");
+  refused("{degree: [9]}", "case.yaml:6:9: degree must be a whole number from 1 to 4, not '9'");
+  refused("{degree: {from: 1, to: 3}}", "sweep.degree must be a list of values or a range");
+  refused("{degree: {from: 3, to: 1, step: 1}}", "the step leads away from the end");
+  refused("{output.directory: [a, b]}", "'output.directory' cannot be swept by femcg run");
+  refused("{degree: [1], degree: [2]}", "the key 'degree' is repeated");
+  refused("{refine: [1], mesh.refine: [2]}", "'mesh.refine' is swept twice");
+}
+
+TEST_CASE("--set takes a key out of the case, and whole numbers may have an exponent") {
+  const std::string box = file("case.yaml", "mesh: {box: {cells: [4, 4]}}\ndegree: 2\nboundary: {all: {value: 0}}\n");
+  const Result swapped =
+      shell(box + "$femcg check case.yaml --set mesh.box.cells= --set mesh.box.dofs=2.5e3 --set degree=");
+  CHECK(swapped.status == 0);
+  CHECK(contains(swapped.out, "dofs: 2500"));
+  CHECK(contains(swapped.out, "degree: 1\n"));
+  check_refused(
+      "check case.yaml --set solver.cg=", "--set solver.cg: the case has no 'solver.cg' that could be removed", box);
+  check_refused(
+      "check case.yaml --set mesh.box.dofs=1.5e0 --set mesh.box.cells=", "mesh.box.dofs must be a whole number", box);
+  check_refused("check case.yaml --set mesh.box= --set mesh.file=no.msh", "--set mesh.file: there is no such file",
+                box);
+}
+
+TEST_CASE("the iterations that are left follow from the slope of the residuals") {
+  solver::IterationsLeft left(1e-8, 400);
+  CHECK(left.left() == doctest::Approx(400));
+  for (int k = 0; k <= 150; ++k) left.add(std::pow(10.0, -0.04 * k));  // 200 to the tolerance
+  CHECK(left.left() == doctest::Approx(50).epsilon(1e-6));
+  CHECK(left.done() == doctest::Approx(151.0 / 201).epsilon(1e-6));
 }

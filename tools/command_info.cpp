@@ -5,6 +5,7 @@
 #include "operators/backend/device.hpp"
 #include "operators/distributed/communicator.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
+#include "solver/records/build_info.hpp"
 #include "tools/commands.hpp"
 
 namespace femcg::tools {
@@ -31,7 +32,8 @@ std::string version() { return "femcg " FEMCG_VERSION; }
 
 std::string info(bool measure) {
   std::string text = version() + "\n";
-  text += line("compiler", FEMCG_COMPILER ", " FEMCG_BUILD_TYPE);
+  text += line("commit", solver::build_info().commit);
+  text += line("compiler", solver::build_info().compiler + ", " FEMCG_BUILD_TYPE ", " + solver::build_info().flags);
   text += line("architecture", FEMCG_ARCHITECTURE);
   text += line("Gmsh", mesh::gmsh_available() ? mesh::gmsh_version() : "no (meshes: box only)");
   text += line("MPI", operators::Communicator::available() ? "yes" : "no (one process)");

@@ -30,6 +30,7 @@
 #include "solver/report/stored_report.hpp"
 #include "solver/run.hpp"
 #include "solver/run_distributed.hpp"
+#include "solver/study.hpp"
 #include "solver/tuning/kept_tuning.hpp"
 #include "tools/command_reference.hpp"
 #include "tools/commands.hpp"
@@ -84,7 +85,7 @@ void add_common_options(CLI::App& command, CommandLine& line) {
   command.add_option("--threads", line.threads, "threads on the CPU (default: as many as it has)")->type_name("N");
   command.add_option("--output", line.output, "folder for the results, relative to the current one")->type_name("DIR");
   command.add_flag("--quiet", line.quiet, "no summary and no progress");
-  command.add_flag("--no-progress", line.no_progress, "no live line on standard error");
+  command.add_flag("--no-progress", line.no_progress, "say nothing of how far it is");
 }
 
 void add_set_option(CLI::App& command, CommandLine& line) {
@@ -179,7 +180,7 @@ void add_predict_options(CLI::App& command, CommandLine& line) {
   command.add_option("--training-seconds", line.training_seconds, "that measuring them may take (default 75)")
       ->type_name("S");
   command.add_option("--threads", line.threads, "threads on the CPU (default: as many as it has)")->type_name("N");
-  command.add_flag("--no-progress", line.no_progress, "no live line on standard error");
+  command.add_flag("--no-progress", line.no_progress, "say nothing of how far it is");
 }
 
 void add_report_options(CLI::App& command, CommandLine& line) {
@@ -257,7 +258,7 @@ void check_leftovers(const CLI::App& app) {
 }
 
 femcg::solver::Console console_of(const CommandLine& line) {
-  return {.progress = !line.quiet && !line.no_progress && isatty(STDERR_FILENO) == 1, .quiet = line.quiet};
+  return {.progress = !line.quiet && !line.no_progress, .quiet = line.quiet};
 }
 
 bool stop_requested() { return interrupted != 0; }
@@ -271,6 +272,13 @@ void require_case(const CommandLine& line, std::string_view command) {
 ExitStatus run_or_check(bool solve, const CommandLine& line, const Communicator* processes) {
   require_case(line, solve ? "run" : "check");
   const femcg::solver::Case resolved = femcg::solver::read_case(line.case_file, case_overrides(line, false));
+  if (!resolved.sweep.empty()) {
+    const auto points = femcg::solver::expand_study(resolved, case_overrides(line, false));
+    if (solve && processes != nullptr)
+      throw InputError(
+          "sweep is for one process: start femcg run without mpirun, or leave the key out with --set sweep=");
+    if (solve) return femcg::solver::run_study(resolved, points, console_of(line), stop_requested);
+  }
   if (solve && processes != nullptr)
     return femcg::solver::run_distributed(resolved, console_of(line), stop_requested, *processes);
   if (solve) return femcg::solver::run(resolved, console_of(line), stop_requested);

@@ -1,7 +1,10 @@
 // What the CUDA runtime says of the GPUs of this machine.
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <map>
 
 #include "operators/backend/cuda/launch.cuh"
@@ -125,6 +128,56 @@ std::optional<int> cuda_device_in_use(std::string* reason) {
   }
   if (!in_use && reason != nullptr) *reason = why;
   return in_use;
+}
+
+namespace {
+
+/// A function of a library that is loaded; null where it has none of this name.
+template <class Function>
+Function* function_of(void* library, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+}  // namespace
+
+/// NVML comes with the driver, not with the toolkit: it is looked for when it is needed.
+std::optional<GpuClocks> cuda_clocks() {
+  using Handle = void*;
+  constexpr int ok = 0, of_multiprocessors = 1, of_memory = 2;  // nvmlReturn_t, nvmlClockType_t
+  char bus[32] = "";
+  if (!in_use || cudaDeviceGetPCIBusId(bus, sizeof bus, *in_use) != cudaSuccess) return std::nullopt;
+  void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+  if (library == nullptr) return std::nullopt;
+  auto* const init = function_of<int()>(library, "nvmlInit_v2");
+  auto* const shutdown = function_of<int()>(library, "nvmlShutdown");
+  auto* const find = function_of<int(const char*, Handle*)>(library, "nvmlDeviceGetHandleByPciBusId_v2");
+  auto* const now = function_of<int(Handle, int, unsigned*)>(library, "nvmlDeviceGetClockInfo");
+  auto* const most = function_of<int(Handle, int, unsigned*)>(library, "nvmlDeviceGetMaxClockInfo");
+  std::optional<GpuClocks> clocks;
+  if (init && shutdown && find && now && most && init() == ok) {
+    Handle device = nullptr;
+    unsigned values[4] = {};
+    if (find(bus, &device) == ok && now(device, of_multiprocessors, &values[0]) == ok &&
+        now(device, of_memory, &values[1]) == ok && most(device, of_multiprocessors, &values[2]) == ok &&
+        most(device, of_memory, &values[3]) == ok)
+      clocks = GpuClocks{static_cast<int>(values[0]), static_cast<int>(values[1]), static_cast<int>(values[2]),
+                         static_cast<int>(values[3])};
+    shutdown();
+  }
+  dlclose(library);
+  return clocks;
+}
+
+std::string cuda_driver() {
+  int cuda = 0;
+  if (cudaDriverGetVersion(&cuda) != cudaSuccess || cuda == 0) return "";
+  const std::string of_cuda = "CUDA " + std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
+  // NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 ...
+  std::ifstream file("/proc/driver/nvidia/version");
+  for (std::string word; file >> word;)
+    if (!word.empty() && word.find_first_not_of("0123456789.") == std::string::npos && word.find('.') != word.npos)
+      return word + ", " + of_cuda;
+  return of_cuda;
 }
 
 namespace {

@@ -33,6 +33,15 @@ void choose_cuda_device(int number);
 /// `reason`, where given, says why.
 std::optional<int> cuda_device_in_use(std::string* reason = nullptr);
 
+/// Megahertz, now and at most.
+struct GpuClocks {
+  int multiprocessors = 0, memory = 0, most_multiprocessors = 0, most_memory = 0;
+};
+/// Those of the GPU in use, as the driver's management library (NVML) tells them; nothing where it does not.
+std::optional<GpuClocks> cuda_clocks();
+/// The version of the driver, such as "580.65.06, CUDA 13.0"; empty where there is none.
+std::string cuda_driver();
+
 /// Bytes a second, read plus written, of copying one array of `bytes` to another on the GPU in use: the best of
 /// several, by device events. Throws std::runtime_error where there is no GPU or not enough memory.
 double cuda_copy_bandwidth(std::int64_t bytes);

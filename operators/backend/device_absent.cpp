@@ -24,6 +24,8 @@ std::optional<int> cuda_device_in_use(std::string* reason) {
   return std::nullopt;
 }
 
+std::optional<GpuClocks> cuda_clocks() { return std::nullopt; }
+std::string cuda_driver() { return ""; }
 double cuda_copy_bandwidth(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }
 void* cuda_allocate(std::int64_t) { throw std::runtime_error("this build has no CUDA"); }
 void cuda_release(void*) noexcept {}

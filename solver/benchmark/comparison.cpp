@@ -338,6 +338,7 @@ void Comparing<T>::make(const BenchmarkEntry& entry, Rows rows) {
   }
   for (BenchmarkResult& row : rows | std::views::filter(is_open)) try {
       row.record.machine.copy_bandwidth = copies.bytes_per_second;
+      if (row.record.device == Device::cuda) note_gpu(row.record.machine);
       row.record.remarks = common_.remarks;
       row.record.machine.link_bandwidth = link.bytes_per_second;
       for (const std::string& remark : {copies.remark, link.remark})

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -338,13 +340,74 @@ void read_distribution(const MapReader& top, Case& to) {
   to.distribution.gpus_place = place_of("processes_per_gpu");
 }
 
-/// One key of compare.sweep. What the key and its values mean is found out where the sweep is expanded.
-void read_sweep_axis(const ValueReader& axis, CompareChoice& to) {
-  const auto items = axis.items("a list of values");
-  if (!items) return;
+constexpr std::string_view right_range =
+    "a range {from: 1, to: 9, step: 2}, {from: 1, to: 9, count: 5} or {from: 1, to: 1000, factor: 10}";
+constexpr double most_values = 10'000;  // of a range
+
+/// The values of a range, from its first to its last, which a step or a factor may not meet.
+std::optional<std::vector<std::string>> read_range(const ValueReader& axis) {
+  const auto entries = axis.entries(right_range);
+  if (!entries) return std::nullopt;
+  std::map<std::string, double> numbers;
+  for (const ValueReader& entry : *entries) {
+    const auto number = entry.number(any_number);
+    if (!number) return std::nullopt;
+    numbers[entry.key()] = *number;
+  }
+  const auto refuse = [&](std::string_view why) {
+    axis.note(fmt::format("{} must be a list of values or {}{}", axis.path(), right_range, why));
+    return std::nullopt;
+  };
+  const bool by_step = numbers.contains("step"), by_count = numbers.contains("count"),
+             by_factor = numbers.contains("factor");
+  if (numbers.size() != 3 || !numbers.contains("from") || !numbers.contains("to") ||
+      by_step + by_count + by_factor != 1)
+    return refuse("");
+  const double from = numbers["from"], to = numbers["to"];
+  constexpr double slack = 1e-9;  // of a step, for what rounding makes of the last value
+  std::vector<std::string> values;
+  double count = 0;
+  if (by_step) {
+    if (numbers["step"] == 0 || (to - from) / numbers["step"] < 0) return refuse("; the step leads away from the end");
+    count = std::floor((to - from) / numbers["step"] + slack) + 1;
+  } else if (by_factor) {
+    const double orders = std::log(to / from) / std::log(numbers["factor"]);
+    if (!(from * to > 0 && numbers["factor"] > 0) || !std::isfinite(orders) || orders < 0)
+      return refuse("; the factor leads away from the end");
+    count = std::floor(orders + slack) + 1;
+  } else {
+    count = numbers["count"];
+    if (!(count >= 2) || std::floor(count) != count) return refuse("; the count must be a whole number from 2");
+  }
+  if (!(count <= most_values)) return refuse(fmt::format("; a range has {} values at most", most_values));
+  for (int i = 0; i < static_cast<int>(count); ++i)
+    values.push_back(fmt::format("{:.12g}", by_step     ? from + i * numbers["step"]
+                                            : by_factor ? from * std::pow(numbers["factor"], i)
+                                                        : from + i * (to - from) / (count - 1)));
+  return values;
+}
+
+/// One key of a sweep. What the key and its values mean is found out where the sweep is expanded.
+void read_sweep_axis(const ValueReader& axis, std::vector<SweepAxis>& to) {
   SweepAxis read{axis.key(), {}, axis.key_place()};
-  for (const ValueReader& item : *items) read.values.push_back(flow_text(item.node()));
-  to.sweep.push_back(std::move(read));
+  if (axis.is(Kind::map)) {
+    auto values = read_range(axis);
+    if (!values) return;
+    read.values = *std::move(values);
+  } else {
+    const auto items = axis.items("a list of values");
+    if (!items) return;
+    for (const ValueReader& item : *items) read.values.push_back(flow_text(item.node()));
+  }
+  to.push_back(std::move(read));
+}
+
+std::vector<SweepAxis> read_sweep(const MapReader& map) {
+  std::vector<SweepAxis> axes;
+  if (const auto sweep = map.find("sweep"))
+    if (const auto entries = sweep->entries("a key and its values, such as degree: [1, 2, 3, 4]"))
+      for (const ValueReader& axis : *entries) read_sweep_axis(axis, axes);
+  return axes;
 }
 
 /// Numbers of right-hand sides. One is always among them: the others are held against it.
@@ -376,9 +439,7 @@ void read_compare(const MapReader& top, Case& to) {
       for (const ValueReader& item : *items)
         if (const auto device = read_device(item)) to.compare.devices.push_back(*device);
     }
-  if (const auto sweep = compare.find("sweep"))
-    if (const auto axes = sweep->entries("a key and its values, such as degree: [1, 2, 3, 4]"))
-      for (const ValueReader& axis : *axes) read_sweep_axis(axis, to.compare);
+  to.compare.sweep = read_sweep(compare);
   to.compare.iterations = static_cast<int>(compare.whole("iterations"));
   to.compare.repetitions = static_cast<int>(compare.whole("repetitions"));
   if (const auto numbers = compare.find("right_hand_sides")) read_right_hand_sides(*numbers, to.compare);
@@ -423,6 +484,7 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   to.solution = read_solution_label(top);
   to.output = read_output_choice(top, to);
   read_compare(top, to);
+  to.sweep = read_sweep(top);
   return to;
 }
 

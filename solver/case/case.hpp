@@ -97,10 +97,11 @@ struct OutputChoice {
   bool boundary = false;                            ///< boundary.vtu, and the names of regions and groups in both
   bool picture = false;                             ///< solution.png, drawn by femcg-plot
   std::vector<Probe> probes;
+  bool points = false;  ///< whether every point of a study has a results folder of its own
 };
 
-/// A key that takes several values in one comparison: of the case (degree, precision, mesh.refine, ...), or an option
-/// of operators.
+/// A key that takes several values in one comparison or study: of the case (degree, precision, mesh.refine, ...), or,
+/// in a comparison, an option of operators.
 struct SweepAxis {
   std::string key;
   std::vector<std::string> values;  ///< YAML
@@ -133,6 +134,7 @@ struct Case {
   DistributionChoice distribution;
   OutputChoice output;
   CompareChoice compare;
+  std::vector<SweepAxis> sweep;  ///< of femcg run: every combination is solved
 };
 
 /// What the command line, or a sweep, says over the file.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -58,6 +59,20 @@ Number parsed(const KeyDescription& key) {
   const std::string_view text = key.default_value;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+/// A whole number as it is written, 100000, 1e5 or 2.5e6.
+std::optional<std::int64_t> whole_number(const std::string& text) {
+  const char* end = text.data() + text.size();
+  std::int64_t value = 0;
+  if (const auto [last, error] = std::from_chars(text.data(), end, value); error == std::errc() && last == end)
+    return value;
+  if (text.find_first_of("eE") == std::string::npos) return std::nullopt;
+  constexpr double largest = 9007199254740992.0;  // 2^53: a double has all whole numbers until there
+  double number = 0;
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  const bool read = error == std::errc() && last == end && std::abs(number) <= largest;
+  return read && std::trunc(number) == number ? std::optional(static_cast<std::int64_t>(number)) : std::nullopt;
 }
 
 void note_merge(const CaseNode& entry, Problems& problems) {
@@ -115,11 +130,8 @@ void ValueReader::must_be(std::string_view right) const {
 }
 
 std::optional<std::int64_t> ValueReader::whole(std::int64_t least, std::int64_t largest) const {
-  std::int64_t value = 0;
-  const char* end = node_->text.data() + node_->text.size();
-  const auto result = std::from_chars(node_->text.data(), end, value);
-  if (is(Kind::scalar) && result.ec == std::errc() && result.ptr == end && least <= value && value <= largest)
-    return value;
+  const auto value = is(Kind::scalar) ? whole_number(node_->text) : std::nullopt;
+  if (value && least <= *value && *value <= largest) return value;
   must_be(fmt::format("a whole number from {} to {}", least, largest));
   return std::nullopt;
 }

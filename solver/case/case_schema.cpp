@@ -183,8 +183,26 @@ Json choice_schema(std::span<const Row> rows, std::string_view default_name, Mea
   return {{"anyOf", {name, map}}};
 }
 
+/// A list of such values, or a range.
+Json axis_schema(const Json& values) {
+  const Json number{{"type", {"number", "string"}}};
+  Json ends{{"from", number}, {"to", number}};
+  Json ranges = Json::array({values});
+  for (const char* by : {"step", "count", "factor"}) {
+    Json properties = ends;
+    properties[by] = number;
+    ranges.push_back({{"type", "object"},
+                      {"properties", properties},
+                      {"required", {"from", "to", by}},
+                      {"additionalProperties", false}});
+  }
+  return {{"anyOf", ranges}};
+}
+
 Json axis_schema(const KeyDescription& key) {
-  return {{"description", key.meaning}, {"type", "array"}, {"minItems", 1}, {"items", schema_of(key)}};
+  Json axis = axis_schema(Json{{"type", "array"}, {"minItems", 1}, {"items", schema_of(key)}});
+  axis["description"] = key.meaning;
+  return axis;
 }
 
 const KeyDescription& key_at(std::string_view path) {
@@ -195,7 +213,7 @@ const KeyDescription& key_at(std::string_view path) {
 
 /// Keys of the case by their last word or their whole path, and options of operators.
 Json sweep_schema() {
-  const Json values{{"type", "array"}, {"minItems", 1}};
+  const Json values = axis_schema(Json{{"type", "array"}, {"minItems", 1}});
   Json axes = Json::object();
   for (const auto& [word, path] : sweep_words()) axes[std::string(word)] = axis_schema(key_at(path));
   for (const operators::OperatorDescription& row : operators::catalogue())

@@ -61,6 +61,22 @@ CaseNode& item_of(CaseNode& list, const std::string& part, const Place& place) {
   return list.children[index];
 }
 
+/// Takes the key of an override out of the tree.
+void remove_key(CaseNode& tree, const std::vector<std::string>& parts, const std::string& key, const Place& place) {
+  CaseNode* node = &tree;
+  CaseNode* parent = nullptr;
+  for (const std::string& part : parts) {
+    parent = node;
+    node = parent->kind == CaseNode::Kind::list ? &item_of(*parent, part, place) : parent->find(part);
+    if (node == nullptr)
+      throw InputError(
+          at_place(place, fmt::format("the case has no {} that could be removed; write --set key.path=value "
+                                      "to give one, such as --set degree=2",
+                                      in_quotes(on_one_line(key, longest_key)))));
+  }
+  parent->children.erase(parent->children.begin() + (node - parent->children.data()));
+}
+
 CaseNode& entry_of(CaseNode& map, const std::string& part, const Place& place) {
   if (CaseNode* found = map.find(part)) return *found;
   CaseNode entry;
@@ -138,6 +154,8 @@ void apply_override(CaseNode& tree, const Override& override) {
   if (parts.size() > most_parts)
     throw InputError(
         at_place(place, fmt::format("the key has {} parts, and a key has {} at most", parts.size(), most_parts)));
+  if (override.place.empty() && override.value.empty() && !override.key.empty())
+    return remove_key(tree, parts, override.key, place);
   for (const std::string& part : parts) {
     if (part.empty())
       throw InputError(at_place(place, "a key is missing; write --set key.path=value, such as --set degree=2"));

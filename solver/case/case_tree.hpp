@@ -30,7 +30,8 @@ CaseNode read_tree(const std::filesystem::path& file);
 /// A value as YAML on one line.
 std::string flow_text(const CaseNode& node);
 
-/// Puts the override's value into the tree, making the maps on its way. Throws InputError, placed at the option.
+/// Puts the override's value into the tree, making the maps on its way; an empty one of the command line (--set key=)
+/// takes the key out of it. Throws InputError, placed at the option.
 void apply_override(CaseNode& tree, const Override& override);
 
 }  // namespace femcg::solver

@@ -190,6 +190,7 @@ void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
   for (const OutputField field : output.fields) out << std::string(name(field));
   out << EndSeq << Key << "boundary" << Value << (output.boundary ? "true" : "false");
   out << Key << "picture" << Value << (output.picture ? "true" : "false");
+  out << Key << "points" << Value << (output.points ? "true" : "false");
   if (!output.probes.empty()) {
     out << Key << "probes" << Value << BeginMap;
     for (const Probe& probe : output.probes) {
@@ -197,6 +198,17 @@ void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
       emit_numbers(out, probe.point, dimension);
     }
     out << EndMap;
+  }
+  out << EndMap;
+}
+
+void emit_sweep(YAML::Emitter& out, const std::vector<SweepAxis>& axes) {
+  if (axes.empty()) return;
+  out << Key << "sweep" << Value << BeginMap;
+  for (const SweepAxis& axis : axes) {
+    out << Key << axis.key << Value << Flow << BeginSeq;
+    for (const std::string& value : axis.values) out << YAML::Load(value);
+    out << EndSeq;
   }
   out << EndMap;
 }
@@ -211,15 +223,7 @@ void emit(YAML::Emitter& out, const CompareChoice& compare) {
     out << EndSeq;
   }
   out << Key << "devices" << Value << Flow << compare.devices;
-  if (!compare.sweep.empty()) {
-    out << Key << "sweep" << Value << BeginMap;
-    for (const SweepAxis& axis : compare.sweep) {
-      out << Key << axis.key << Value << Flow << BeginSeq;
-      for (const std::string& value : axis.values) out << YAML::Load(value);
-      out << EndSeq;
-    }
-    out << EndMap;
-  }
+  emit_sweep(out, compare.sweep);
   out << Key << "iterations" << Value << compare.iterations;
   out << Key << "repetitions" << Value << compare.repetitions;
   out << Key << "right_hand_sides" << Value << Flow << compare.right_hand_sides << EndMap;
@@ -268,6 +272,7 @@ std::string to_yaml(const Case& resolved) {
   emit(out, resolved.distribution);
   emit(out, resolved.output, box ? mesh::dimension(box->shape) : 3);
   emit(out, resolved.compare);
+  emit_sweep(out, resolved.sweep);
   out << EndMap;
   return std::string(out.c_str()) + "\n";
 }

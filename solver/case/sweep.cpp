@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "operators/catalogue.hpp"
+#include "solver/case/case_keys.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 
@@ -125,6 +126,42 @@ std::vector<SweepPoint> expand_sweep(const std::filesystem::path& file, const st
     points.push_back({axes.empty() ? base : read_case(file, with_values), values});
   }
   return points;
+}
+
+std::vector<SweepPoint> expand_study(const Case& base, const std::vector<Override>& overrides) {
+  std::vector<SweepAxis> axes;
+  for (const SweepAxis& axis : base.sweep) {
+    const bool of_top = case_keys().find(axis.key) != nullptr && axis.key != "compare" && axis.key != "sweep";
+    const auto key = of_top ? std::optional(axis.key) : case_key(axis.key);
+    for (const std::string_view section : {"compare.", "sweep.", "output.directory", "output.points"})
+      if (key && key->starts_with(section))
+        throw InputError(at_place(
+            axis.place,
+            fmt::format("{} cannot be swept by femcg run; it is the same for all points", in_quotes(axis.key))));
+    if (!key) {
+      std::vector<std::string> known = case_keys().key_names();
+      for (const auto& [word, path] : short_keys) known.emplace_back(word);
+      throw InputError(at_place(axis.place, fmt::format("{} is no key of the case that could be swept{}",
+                                                        in_quotes(axis.key), did_you_mean(axis.key, known))));
+    }
+    if (std::ranges::find(axes, *key, &SweepAxis::key) != axes.end())
+      throw InputError(at_place(axis.place, fmt::format("{} is swept twice", in_quotes(*key))));
+    axes.push_back({*key, axis.values, axis.place});
+  }
+  std::vector<SweepPoint> points;
+  for (const auto& values : combinations(axes)) {
+    std::vector<Override> with_values = overrides;
+    for (const SweepAxis& axis : axes) with_values.push_back({axis.key, values.at(axis.key), axis.place});
+    points.push_back({read_case(base.file, with_values), values});
+  }
+  return points;
+}
+
+std::vector<std::string> study_keys(const Case& base) {
+  std::vector<std::string> keys;
+  for (const SweepAxis& axis : base.sweep)
+    keys.push_back(case_keys().find(axis.key) != nullptr ? axis.key : case_key(axis.key).value_or(axis.key));
+  return keys;
 }
 
 std::vector<SweptOperator> expand_operators(const CompareChoice& choice) {

@@ -32,6 +32,13 @@ std::span<const std::pair<std::string_view, std::string_view>> sweep_words();
 /// a key of the case nor an option of a chosen operator, and where a value is wrong.
 std::vector<SweepPoint> expand_sweep(const std::filesystem::path& file, const std::vector<Override>& overrides);
 
+/// The points of a study (femcg run): the case of its file once for every combination of the values in its section
+/// `sweep`, in the order written, the last key varying fastest. Throws InputError where a key cannot be swept, and
+/// where a value is wrong.
+std::vector<SweepPoint> expand_study(const Case& base, const std::vector<Override>& overrides);
+/// The keys of its axes by their whole paths, in the order written; those of SweepPoint::values.
+std::vector<std::string> study_keys(const Case& base);
+
 /// The operators, each as often as there are combinations of the swept options that it has.
 std::vector<SweptOperator> expand_operators(const CompareChoice& choice);
 

@@ -6,7 +6,7 @@ namespace femcg::solver {
 
 /// How a command talks while it works.
 struct Console {
-  bool progress = false;  ///< one live line on standard error
+  bool progress = false;  ///< on standard error: one live line on a terminal, else a line every ten seconds
   bool quiet = false;     ///< no summary on standard output
 };
 

@@ -1,37 +1,63 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "solver/messages/step_times.hpp"
 
 namespace femcg::solver {
 
-/// What a command is doing: one live line on standard error, nothing where it is off; and how long each step took.
+/// How much of a step is done, and for how long it will go on.
+struct Share {
+  double done = 0;  ///< 0 to 1
+  double seconds_left = 0;
+};
+
+/// What a command is doing, on standard error: one live line on a terminal, a line every ten seconds elsewhere, nothing
+/// where it is off; and how long each step took. A step that does not say how far it is shows for how long it goes on.
 class Progress {
  public:
-  explicit Progress(bool on) : on_(on), times_("starting", start_of_process()) {}
-  ~Progress() { clear(); }
+  explicit Progress(bool on) : Progress(on, start_of_process(), "") {}
+  /// Of a part of a command that began then; `before` stands before all that it shows.
+  Progress(bool on, std::chrono::steady_clock::time_point begin, std::string before);
+  ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   /// Shows a new step at once. Most of its work is on that device, cpu or cuda.
   void step(const std::string& what, std::string_view device = "cpu");
   /// Shows how far a step is, ten times a second at most.
-  void update(const std::string& what);
+  void update(const std::string& what, std::optional<Share> share = std::nullopt);
   /// Whether the next update would be shown: spares making its text.
-  bool due() const { return on_ && std::chrono::steady_clock::now() >= next_; }
+  bool due() const { return on_ && Clock::now() >= next_; }
   void clear();
 
   StepTimes& times() { return times_; }
 
  private:
-  bool on_;
+  using Clock = std::chrono::steady_clock;
+
+  void watch();
+  std::string text(Clock::time_point now) const;
+  void show();
+
+  bool on_, live_;
   StepTimes times_;
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point next_{};
+  Clock::time_point next_{};
+  std::mutex mutex_;  ///< of what follows
+  std::condition_variable ended_;
+  bool over_ = false, shown_ = false;
+  const std::string before_;
+  std::string what_;
+  std::optional<Share> share_;
+  Clock::time_point begin_ = Clock::now(), step_begin_ = begin_;
+  std::thread watcher_;
 };
 
 /// How much of something long is done, and how long the rest will take if it goes on like this.

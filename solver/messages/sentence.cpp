@@ -44,7 +44,13 @@ std::string on_one_line(std::string_view text, std::size_t longest) {
 std::string in_quotes(std::string_view text) { return "'" + on_one_line(text, longest_quote) + "'"; }
 
 std::string at_place(const std::string& place, std::string_view sentence) {
-  return place.empty() ? std::string(sentence) : place + ": " + std::string(sentence);
+  if (place.empty()) return std::string(sentence);
+  // "--set mesh.file" says already what "mesh.file: there is no such file" begins with.
+  if (const std::size_t colon = sentence.find(": "); colon != std::string_view::npos && colon > 0)
+    if (const std::string_view what = sentence.substr(0, colon);
+        place == what || place.ends_with(" " + std::string(what)))
+      sentence.remove_prefix(colon + 2);
+  return place + ": " + std::string(sentence);
 }
 
 std::string alternatives(const std::vector<std::string>& words) {

@@ -13,7 +13,7 @@ std::string on_one_line(std::string_view text, std::size_t longest);
 /// The user's own text in quotes, fit for one line of a message.
 std::string in_quotes(std::string_view text);
 
-/// "place: sentence", or the sentence alone where there is no place.
+/// "place: sentence", or the sentence alone where there is no place. What the place ends with is not said twice.
 std::string at_place(const std::string& place, std::string_view sentence);
 
 /// "a, b or c".

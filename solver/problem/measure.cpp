@@ -193,7 +193,7 @@ struct ErrorTables {
   mesh::GeometryTables at_points, at_nodes;
 };
 
-/// Squares of both errors on one cell.
+/// Squares of all four on one cell.
 Errors cell_errors(const ErrorTables& tables, const Expression& exact, const mesh::Mesh& mesh, std::int32_t cell,
                    const Eigen::VectorXd& u, mesh::CellGeometry& at_points, mesh::CellGeometry& at_nodes) {
   const int d = mesh.dimension();
@@ -204,19 +204,26 @@ Errors cell_errors(const ErrorTables& tables, const Expression& exact, const mes
   exact.evaluate(at_points.all_points(), exact_values);
   exact.evaluate(at_nodes.all_points(), {exact_nodes.data(), static_cast<std::size_t>(exact_nodes.size())});
   const Eigen::VectorXd values = tables.values * u;
-  Eigen::MatrixXd slopes(tables.rule.size(), d);
-  for (int axis = 0; axis < d; ++axis)
-    slopes.col(axis) = tables.finer_gradients[axis] * exact_nodes - tables.gradients[axis] * u;
+  Eigen::MatrixXd slopes(tables.rule.size(), d), exact_slopes(tables.rule.size(), d);
+  for (int axis = 0; axis < d; ++axis) {
+    exact_slopes.col(axis) = tables.finer_gradients[axis] * exact_nodes;
+    slopes.col(axis) = exact_slopes.col(axis) - tables.gradients[axis] * u;
+  }
   Errors squares;
   for (int q = 0; q < tables.rule.size(); ++q) {
     const double measure = tables.rule.weights[q] * at_points.determinant(q);
     squares.l2 += measure * (values[q] - exact_values[q]) * (values[q] - exact_values[q]);
+    squares.norm_l2 += measure * exact_values[q] * exact_values[q];
     double inverse[9];
     at_points.inverse(q, inverse);
     for (int i = 0; i < d; ++i) {
-      double slope = 0;
-      for (int axis = 0; axis < d; ++axis) slope += inverse[axis * d + i] * slopes(q, axis);
+      double slope = 0, exact_slope = 0;
+      for (int axis = 0; axis < d; ++axis) {
+        slope += inverse[axis * d + i] * slopes(q, axis);
+        exact_slope += inverse[axis * d + i] * exact_slopes(q, axis);
+      }
       squares.h1 += measure * slope * slope;
+      squares.norm_h1 += measure * exact_slope * exact_slope;
     }
   }
   return squares;
@@ -283,8 +290,10 @@ Errors measure_errors(const Field& exact, const Problem& problem, std::span<cons
   for (const Errors& part : parts) {
     squares.l2 += part.l2;
     squares.h1 += part.h1;
+    squares.norm_l2 += part.norm_l2;
+    squares.norm_h1 += part.norm_h1;
   }
-  return {std::sqrt(squares.l2), std::sqrt(squares.h1)};
+  return {std::sqrt(squares.l2), std::sqrt(squares.h1), std::sqrt(squares.norm_l2), std::sqrt(squares.norm_h1)};
 }
 
 }  // namespace femcg::solver

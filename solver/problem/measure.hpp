@@ -49,9 +49,10 @@ struct Quantities {
   std::vector<std::pair<std::string, double>> probes;
 };
 
-/// |u - u_h| and |grad (u - u_h)| in L2.
+/// |u - u_h| and |grad (u - u_h)| in L2, and |u| and |grad u|.
 struct Errors {
   double l2 = 0, h1 = 0;
+  double norm_l2 = 0, norm_h1 = 0;
 };
 
 using Probes = std::vector<std::pair<std::string, mesh::Location>>;

@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "solver/records/build_info.hpp"
 
 namespace femcg::solver {
 
@@ -25,7 +28,18 @@ std::string processor_name() {
 
 }  // namespace
 
-Machine this_machine() { return {processor_name(), omp_get_max_threads(), "", 0}; }
+Machine this_machine() {
+  Machine machine;
+  machine.processor = processor_name();
+  machine.threads = omp_get_max_threads();
+  if (getloadavg(machine.load.data(), static_cast<int>(machine.load.size())) < 0) machine.load = {};
+  return machine;
+}
+
+void note_gpu(Machine& machine) {
+  machine.driver = operators::cuda_driver();
+  machine.clocks = operators::cuda_clocks();
+}
 
 std::string name(Precision precision) {
   return precision == Precision::double_ ? "double" : precision == Precision::single ? "single" : "mixed";
@@ -107,6 +121,13 @@ ordered_json machine_json(const Record& r) {
   ordered_json json{{"processor", r.machine.processor}, {"threads", r.machine.threads}, {"device", r.machine.device}};
   if (!r.why_device.empty()) json.update({{"requested", "auto"}, {"why", r.why_device}});
   json["copy_bandwidth"] = r.machine.copy_bandwidth;
+  json["load_average"] = r.machine.load;
+  if (!r.machine.driver.empty()) json["driver"] = r.machine.driver;
+  if (const auto& clocks = r.machine.clocks)
+    json["clocks"] = {{"multiprocessors_mhz", clocks->multiprocessors},
+                      {"memory_mhz", clocks->memory},
+                      {"most_multiprocessors_mhz", clocks->most_multiprocessors},
+                      {"most_memory_mhz", clocks->most_memory}};
   return json;
 }
 
@@ -197,19 +218,21 @@ ordered_json to_json(const Record& r) {
   ordered_json solve = preconditioner_json(r);
   solve.update({{"cg", name(r.solve.method)}, {"loop", name(r.solve.loop)}});
   solve.update(solve_json(r.solve, r.problem.unknowns));
-  ordered_json json{{"schema", 1},
-                    {"femcg", FEMCG_VERSION},
-                    {"command", r.command},
-                    {"case", r.case_file},
-                    {"title", r.title},
-                    {"set", set},
-                    {"started", r.started},
-                    {"machine", machine_json(r)},
-                    {"problem", problem_json(r.problem)},
-                    {"operator", operator_json(r)},
-                    {"seconds", seconds_json(r)},
-                    {"solve", solve},
-                    {"apply", apply_json(r)}};
+  ordered_json json{
+      {"schema", 1},
+      {"femcg", FEMCG_VERSION},
+      {"command", r.command},
+      {"case", r.case_file},
+      {"title", r.title},
+      {"set", set},
+      {"started", r.started},
+      {"build", {{"commit", build_info().commit}, {"compiler", build_info().compiler}, {"flags", build_info().flags}}},
+      {"machine", machine_json(r)},
+      {"problem", problem_json(r.problem)},
+      {"operator", operator_json(r)},
+      {"seconds", seconds_json(r)},
+      {"solve", solve},
+      {"apply", apply_json(r)}};
   if (r.machine.link_bandwidth > 0) json["machine"]["link_bandwidth"] = r.machine.link_bandwidth;
   if (r.solution.name != SolutionLabel().name || !r.solution.unit.empty())
     json["solution"] = {{"name", r.solution.name}, {"unit", r.solution.unit}};
@@ -221,7 +244,11 @@ ordered_json to_json(const Record& r) {
     json["loads"].push_back(std::move(entry));
   }
   if (r.tuning) json["tuning"] = to_json(*r.tuning);
-  if (r.errors) json["error"] = {{"l2", r.errors->l2}, {"h1", r.errors->h1}};
+  if (r.errors) {
+    json["error"] = {{"l2", r.errors->l2}, {"h1", r.errors->h1}};
+    if (r.errors->norm_l2 > 0) json["error"]["relative_l2"] = r.errors->l2 / r.errors->norm_l2;
+    if (r.errors->norm_h1 > 0) json["error"]["relative_h1"] = r.errors->h1 / r.errors->norm_h1;
+  }
   if (r.distribution) add_json(*r.distribution, json);
   json["memory"] = {{"estimated_host_bytes", r.memory.host_bytes}, {"estimated_device_bytes", r.memory.device_bytes}};
   json["peak_memory_bytes"] = r.peak_memory_bytes;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -21,8 +22,11 @@ namespace femcg::solver {
 struct Machine {
   std::string processor;
   int threads = 1;
-  std::string device;         ///< the GPU, or the processor
-  double copy_bandwidth = 0;  ///< bytes per second, read plus written
+  std::string device;                          ///< the GPU, or the processor
+  std::string driver;                          ///< of the GPU; empty where none is used
+  std::array<double, 3> load{};                ///< load averages over 1, 5 and 15 minutes, before the work
+  std::optional<operators::GpuClocks> clocks;  ///< of the GPU, at the end of the loop
+  double copy_bandwidth = 0;                   ///< bytes per second, read plus written
   double link_bandwidth = 0;  ///< bytes per second from the host to the GPU; 0 where nothing is streamed
 
   /// The least seconds in which a device moves `bytes` while `link_bytes` come from the host; 0 where a bandwidth that
@@ -34,8 +38,10 @@ struct Machine {
   }
 };
 
-/// The processor's name and the number of threads; device and bandwidth are the caller's.
+/// The processor's name, the number of threads, the load; what is of the device is the caller's.
 Machine this_machine();
+/// Adds the driver and the clocks of the GPU in use, as they are now.
+void note_gpu(Machine& machine);
 
 /// Wall-clock seconds of the steps of a run.
 struct Seconds {
@@ -78,7 +84,7 @@ struct Record {
   std::optional<Errors> errors;
   std::vector<std::string> remarks;
   std::optional<DistributionRecord> distribution;  ///< where several processes ran
-  MemoryEstimate memory;  ///< as it was estimated before anything large was allocated
+  MemoryEstimate memory;                           ///< as it was estimated before anything large was allocated
   std::int64_t peak_memory_bytes = 0;
 
   double iterations_per_second() const {

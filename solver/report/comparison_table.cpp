@@ -1,10 +1,11 @@
-// A comparison as a person reads it in a terminal of 100 columns.
+// A comparison as a person reads it in a terminal of 100 columns or more.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <tuple>
 
+#include "solver/messages/terminal.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/report/comparison_report.hpp"
 #include "solver/report/recommendation.hpp"
@@ -50,7 +51,7 @@ std::string short_duration(double seconds) {
   return seconds < 3600 ? fmt::format("{:.1f} min", seconds / 60) : short_number(seconds / 3600) + " h";
 }
 
-constexpr std::size_t widest = 100;
+const std::size_t widest = std::max<std::size_t>(100, terminal_width());  // the tables need 100
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }  // of UTF-8
 
@@ -62,7 +63,8 @@ std::size_t prefix_of_width(std::string_view text, std::size_t width) {
   return bytes;
 }
 
-/// Lines of at most 100 columns: what is longer goes on, indented, in the next, from the last blank before the edge.
+/// Lines as wide as the terminal, and 100 columns at least: what is longer goes on, indented, in the next, from the
+/// last blank before the edge.
 std::string wrapped(std::string_view text) {
   constexpr std::string_view indent = "      ";
   std::string lines;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "solver/messages/sentence.hpp"
+#include "solver/messages/terminal.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/records/record.hpp"
 
@@ -155,6 +156,9 @@ void describe_parts(std::string& text, const Record& r) {
   line(text, "balance", balance_text(q.balance));
 }
 
+/// Of an error to the norm of the exact solution.
+std::string relative(double error, double norm) { return norm > 0 ? fmt::format(" ({:.2e} of it)", error / norm) : ""; }
+
 void describe_solution(std::string& text, const Record& r) {
   if (!r.quantities) return;
   const Quantities& q = *r.quantities;
@@ -163,7 +167,10 @@ void describe_solution(std::string& text, const Record& r) {
                    r.solution.unit.empty() ? "" : " ", on_one_line(r.solution.unit, width), q.integral));
   describe_parts(text, r);
   for (const auto& [probe, value] : q.probes) line(text, "probe", fmt::format("{:<16} {: .9g}", probe, value));
-  if (r.errors) line(text, "error", fmt::format("L2 {:.3e}, H1 {:.3e}", r.errors->l2, r.errors->h1));
+  if (r.errors)
+    line(text, "error",
+         fmt::format("L2 {:.3e}{}, H1 {:.3e}{}", r.errors->l2, relative(r.errors->l2, r.errors->norm_l2), r.errors->h1,
+                     relative(r.errors->h1, r.errors->norm_h1)));
 }
 
 /// A line of a table: a label, what it is of, and a value for each of some loads.
@@ -175,9 +182,10 @@ void row(std::string& text, std::string_view label, const std::string& what, std
   line(text, label, fmt::format("{:<16}{}", what, cells));
 }
 
-/// A table with a column for each of the loads, four beside each other.
+/// A table with a column for each of the loads, as many beside each other as the terminal has room for.
 void describe_loads(std::string& text, const Record& r) {
-  constexpr std::size_t beside = 4;
+  constexpr std::size_t of_labels = 2 + label_width + 1 + width;
+  const std::size_t beside = (terminal_width() - of_labels) / (width + 1);
   const auto value = [](const auto& of) {
     return [of](const LoadRecord& load) {
       return load.quantities ? fmt::format("{:.9g}", of(*load.quantities)) : std::string("-");

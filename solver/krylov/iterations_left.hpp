@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace femcg::solver {
+
+/// How many iterations CG will still take, from the residuals so far: the slope of their logarithm over the last half,
+/// and, as long as they have not fallen by half of the orders of magnitude that they have to, what was expected before
+/// (the geometric mean of both, weighted by that share). Residuals may stay or rise for long at first.
+class IterationsLeft {
+ public:
+  IterationsLeft(double tolerance, double expected) : tolerance_(tolerance), expected_(expected) {}
+
+  /// Every iteration's |r| / |b|, from number 0 on.
+  void add(double relative_residual);
+  double left() const;
+  /// The share of all iterations that is done.
+  double done() const;
+
+ private:
+  double tolerance_, expected_, least_ = 1;
+  std::vector<double> logarithms_;
+};
+
+}  // namespace femcg::solver

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+namespace femcg::solver {
+
+/// What this program was built from, and how.
+struct BuildInfo {
+  std::string commit;  ///< of git, with "-dirty" where files differ from it; "unknown" outside a repository
+  std::string compiler, flags;
+};
+const BuildInfo& build_info();
+
+}  // namespace femcg::solver

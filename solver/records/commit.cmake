@@ -1,0 +1,7 @@
+# Writes the header OUTPUT with the commit of the folder SOURCE; only where it has changed, so that nothing else is built.
+execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=12 --exclude=*
+                OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
+if(NOT status EQUAL 0 OR commit STREQUAL "")
+  set(commit unknown)
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define FEMCG_COMMIT \"@commit@\"\n" @ONLY)
