@@ -386,14 +386,17 @@ CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& opti
   made.dofs = form.dofs_per_cell();
   made.unknown_count = form.unknowns;
   made.layout = options.layout;
-  const std::vector<Draft> drafts = draft_all(form, options);
+  std::vector<Draft> drafts = draft_all(form, options);
   const Uses uses = count_uses(drafts, form.unknowns);
   lay_out(made, drafts, uses);
   const std::vector<std::int32_t> position = put_in_order(made, drafts, uses);
   mesh::FirstFailure failure;
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p)
-    failure.guard(static_cast<std::int64_t>(p), [&] { write_patch(made, p, drafts[p], uses, position); });
+    failure.guard(static_cast<std::int64_t>(p), [&] {
+      write_patch(made, p, drafts[p], uses, position);
+      drafts[p] = {};  // given back by all threads, and before the lists below are made
+    });
   failure.rethrow();
   link_contributions(made, uses);
   if (options.coloured) colour_patches(made);

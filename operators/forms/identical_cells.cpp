@@ -1,10 +1,15 @@
 #include "operators/forms/identical_cells.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <unordered_map>
+
+#include "mesh/first_failure.hpp"
+#include "mesh/pages.hpp"
 
 namespace femcg::operators {
 
@@ -49,30 +54,70 @@ class CellShapes {
   double quantum_;
 };
 
+/// Numbers kinds of cells as they are met, a representative of each at the end of a list.
+class KindsOfCells {
+ public:
+  KindsOfCells(const std::vector<std::uint64_t>& hashes, std::vector<std::int32_t>& representatives)
+      : hashes_(hashes), representatives_(representatives) {}
+
+  std::int64_t count() const { return static_cast<std::int64_t>(representatives_.size()); }
+  template <class Identical>
+  std::int32_t number(std::int32_t cell, const Identical& identical) {
+    const auto fresh = static_cast<std::int32_t>(representatives_.size());
+    const std::int32_t kind = numbers_.try_emplace(hashes_[cell], fresh).first->second;
+    if (kind < fresh && identical(cell, representatives_[kind])) return kind;
+    // New; or of two shapes with one hash the second, which is a kind of its own in each of its cells.
+    representatives_.push_back(cell);
+    return fresh;
+  }
+
+ private:
+  const std::vector<std::uint64_t>& hashes_;
+  std::vector<std::int32_t>& representatives_;
+  std::unordered_map<std::uint64_t, std::int32_t> numbers_;
+};
+
 }  // namespace
 
 std::optional<IdenticalCells> find_identical_cells(const BilinearForm& form, std::span<const double> diffusion,
                                                    std::int64_t most_kinds) {
   const CellShapes shapes(form.space->mesh());
   const auto diffusion_of = [&](std::int32_t cell) { return diffusion[diffusion.size() > 1 ? cell : 0]; };
-  std::vector<std::uint64_t> hashes(form.cells());
+  std::vector<std::uint64_t> hashes = mesh::filled<std::uint64_t>(static_cast<std::size_t>(form.cells()));
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < form.cells(); ++cell) hashes[cell] = shapes.hash(cell, diffusion_of(cell));
 
+  const auto identical = [&](std::int32_t a, std::int32_t b) {
+    return diffusion_of(a) == diffusion_of(b) && shapes.same(a, b);
+  };
+  // Each thread finds the kinds of some cells in succession, and then these are compared.
+  const int parts = omp_get_max_threads();
+  const auto first_of = [&](int part) { return static_cast<std::int32_t>(std::int64_t{form.cells()} * part / parts); };
   IdenticalCells found;
-  found.kind_of_cell.resize(form.cells());
-  std::unordered_map<std::uint64_t, std::int32_t> kinds;
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
-    const auto fresh = static_cast<std::int32_t>(found.representatives.size());
-    std::int32_t kind = kinds.try_emplace(hashes[cell], fresh).first->second;
-    // Two shapes with one hash: the second is a kind of its own, in each of its cells.
-    if (kind < fresh && (!shapes.same(cell, found.representatives[kind]) ||
-                         diffusion_of(cell) != diffusion_of(found.representatives[kind])))
-      kind = fresh;
-    if (kind == fresh) found.representatives.push_back(cell);
-    if (static_cast<std::int64_t>(found.representatives.size()) > most_kinds) return std::nullopt;
-    found.kind_of_cell[cell] = kind;
+  found.kind_of_cell = mesh::filled<std::int32_t>(static_cast<std::size_t>(form.cells()));
+  std::vector<std::vector<std::int32_t>> of_part(static_cast<std::size_t>(parts));
+  mesh::FirstFailure failure;
+#pragma omp parallel for schedule(static)
+  for (int part = 0; part < parts; ++part)
+    failure.guard(part, [&] {
+      KindsOfCells kinds(hashes, of_part[static_cast<std::size_t>(part)]);
+      for (std::int32_t cell = first_of(part); cell < first_of(part + 1); ++cell) {
+        found.kind_of_cell[cell] = kinds.number(cell, identical);
+        if (kinds.count() > most_kinds) return;
+      }
+    });
+  failure.rethrow();
+  KindsOfCells kinds(hashes, found.representatives);
+  std::vector<std::vector<std::int32_t>> number_of_kind(static_cast<std::size_t>(parts));
+  for (std::size_t part = 0; part < of_part.size(); ++part) {
+    if (static_cast<std::int64_t>(of_part[part].size()) > most_kinds) return std::nullopt;
+    for (const std::int32_t cell : of_part[part]) number_of_kind[part].push_back(kinds.number(cell, identical));
+    if (kinds.count() > most_kinds) return std::nullopt;
   }
+#pragma omp parallel for schedule(static)
+  for (int part = 0; part < parts; ++part)
+    for (std::int32_t cell = first_of(part); cell < first_of(part + 1); ++cell)
+      found.kind_of_cell[cell] = number_of_kind[static_cast<std::size_t>(part)][found.kind_of_cell[cell]];
   return found;
 }
 
