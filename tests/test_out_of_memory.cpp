@@ -59,8 +59,8 @@ struct Folder {
 };
 
 /// Where memory has run out for what is large, small things can still be had: the destructor of a json value, for one,
-/// takes some hundred bytes.
-constexpr std::size_t large = 4096;
+/// takes some thousand bytes.
+constexpr std::size_t large = 8192;
 
 /// Runs a command again and again, the n-th allocation of at least `size` bytes failing; n grows by `step` until all
 /// succeed. Returns how many ended in an exception.

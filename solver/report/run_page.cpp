@@ -43,7 +43,7 @@ std::string base64(std::string_view bytes) {
 
 /// The residuals at evenly spread iterations, the first and the last among them.
 ordered_json history_json(const std::string& name, const std::vector<Iteration>& history) {
-  constexpr std::size_t most = 500;
+  constexpr std::size_t most = 200;
   const std::size_t count = std::min(most, history.size());
   ordered_json points = ordered_json::array();
   for (std::size_t i = 0; i < count; ++i) {
