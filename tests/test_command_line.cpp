@@ -120,7 +120,8 @@ TEST_CASE("run says by its status whether it converged") {
                 "--set equation.source: 1/(x-x) is not finite");
   check_refused("run $cases/minimal.yaml --set boundary.lfet.value=1", "--set boundary.lfet");
   const Result without_vtu = shell(run + " --quiet && " + run + " --quiet --set output.vtu=false; ls results/minimal");
-  CHECK(without_vtu.out == "case.yaml\nresiduals.csv\n" + result_page + "result.json\nrun.log\n");  // nothing of the run before
+  CHECK(without_vtu.out ==
+        "case.yaml\nresiduals.csv\n" + result_page + "result.json\nrun.log\n");  // nothing of the run before
   const Result nowhere = shell(run + " --output /dev/null/here");
   CHECK(nowhere.status == 3);
   CHECK(nowhere.out.empty());

@@ -119,7 +119,8 @@ TEST_CASE("several processes come to the result of one, the same to the bit from
   CHECK(contains(listed, "solution.pvtu\nsolution_0.vtu\nsolution_1.vtu\nsolution_2.vtu\n"));
   CHECK(contains(listed, "solution_3.vtu"));
   const int page = tests::result_page.empty() ? 0 : 1;
-  CHECK(lines(listed) == 2 + (10 + page) + (9 + page) + (5 + page) + 1);  // without pieces a later run leaves none of an earlier one
+  CHECK(lines(listed) ==
+        2 + (10 + page) + (9 + page) + (5 + page) + 1);  // without pieces a later run leaves none of an earlier one
 }
 
 TEST_CASE("operators by default, loads in turn, single precision, floating parts, more processes than cells" *

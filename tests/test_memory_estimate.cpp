@@ -21,9 +21,9 @@ using mesh::CellShape;
 namespace {
 
 /// The product's cost before it is made against what the operator then says. On the host assembled formats cost what
-/// was expected, to the byte and the operation; on a GPU, where columns decide on 16 bits, within 5%, and within a third
-/// where they decide on sharing, or cuSPARSE's products on the height of slices. How cells share unknowns is not looked
-/// at before: 30%, what is gathered 35%, on a GPU, whose patches are large for meshes as small as these, 55%.
+/// was expected, to the byte and the operation; on a GPU, where columns decide on 16 bits, within 5%, and within a
+/// third where they decide on sharing, or cuSPARSE's products on the height of slices. How cells share unknowns is not
+/// looked at before: 30%, what is gathered 35%, on a GPU, whose patches are large for meshes as small as these, 55%.
 void check_product(const OperatorDescription& row, const StorageEstimate& before, const Footprint& after) {
   const Footprint& expected = before.product;
   INFO(row.name, ": ", expected.moved_bytes, " - ", before.narrow_saves, " expected, ", after.moved_bytes, " moved");

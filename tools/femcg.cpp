@@ -474,7 +474,8 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
       "matrix", "check and time operators against each other on a matrix from a file, with no mesh");
   CLI::App& predict_times = *app.add_subcommand(
       "predict", "show what operators are expected to take, without trying, or beside measurements");
-  CLI::App& report_page = *app.add_subcommand("report", "make the page of comparisons from their compare.json, or of runs from their result.json");
+  CLI::App& report_page = *app.add_subcommand(
+      "report", "make the page of comparisons from their compare.json, or of runs from their result.json");
   CLI::App& mesh = *app.add_subcommand("mesh", "show what is in a mesh or geometry: regions, faces, quality, groups");
   CLI::App& check = *app.add_subcommand("check", "validate a case without solving; print it with every default");
   CLI::App& list = *app.add_subcommand("list", "show what this build offers");
