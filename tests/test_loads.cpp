@@ -141,7 +141,7 @@ TEST_CASE("each load comes out as the case alone, in every result: in turn to th
 }
 
 TEST_CASE("files, summary and exit status of a case with loads") {
-  const std::string run = file("case.yaml", base + loads) + "$femcg run case.yaml --set output.directory=made ";
+  const std::string run = file("case.yaml", base + loads) + "$femcg run case.yaml --operator csr --set output.directory=made ";
   const Result summary = shell(run);
   CHECK(summary.status == 0);
   for (const char* part : {"for 4 loads", "as given", "hot", "sun, \"late\" <b>", "nothing", "integral"})

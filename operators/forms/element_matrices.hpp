@@ -86,6 +86,11 @@ class FacetEvaluator {
   std::unique_ptr<State> state_;
 };
 
+/// Calls work(evaluator, k) for every k below `count`, in parallel; work moves the evaluator. Failures as in
+/// for_each_cell.
+void for_each_facet(const mesh::FunctionSpace& space, int quadrature, std::size_t count,
+                    const std::function<void(FacetEvaluator&, std::size_t)>& work);
+
 /// K_e of every cell, in double precision, packed as in CellEvaluator::matrix.
 struct ElementMatrices {
   int dofs = 0;

@@ -1,3 +1,6 @@
+#include <optional>
+
+#include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
 #include "operators/forms/element_matrices.hpp"
 
@@ -52,16 +55,18 @@ void FacetEvaluator::move_to(mesh::BoundaryFacet facet) {
   s.measures.resize(tables.rule.size());
   s.normals.assign(3 * s.measures.size(), 0.0);
   for (int q = 0; q < tables.rule.size(); ++q) {
-    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    const Eigen::Map<const RowMajor> jacobian(geometry.jacobian(q), d, d);
-    const Eigen::MatrixXd tangents = jacobian * tables.tangents;
-    Eigen::Vector3d normal = Eigen::Vector3d::Zero();
-    if (d == 2)
-      normal << tangents(1, 0), -tangents(0, 0), 0;
-    else
-      normal = Eigen::Vector3d(tangents.col(0)).cross(Eigen::Vector3d(tangents.col(1)));
+    const double* jacobian = geometry.jacobian(q);  // row by row
+    const auto in_space = [&](const double* direction) {
+      Eigen::Vector3d image = Eigen::Vector3d::Zero();
+      for (int i = 0; i < d; ++i)
+        for (int j = 0; j < d; ++j) image[i] += jacobian[i * d + j] * direction[j];
+      return image;
+    };
+    const Eigen::Vector3d first = in_space(tables.tangents.col(0).data());
+    Eigen::Vector3d normal(first[1], -first[0], 0);
+    if (d == 3) normal = first.cross(in_space(tables.tangents.col(1).data()));
     const double measure = normal.norm();
-    if (normal.head(d).dot(jacobian * tables.inward) > 0) normal = -normal;
+    if (normal.dot(in_space(tables.inward.data())) > 0) normal = -normal;
     s.measures[q] = tables.rule.weights[q] * measure;
     for (int i = 0; i < 3; ++i) s.normals[3 * q + i] = normal[i] / measure;
   }
@@ -74,5 +79,18 @@ std::span<const double> FacetEvaluator::points_in_space() const {
 std::span<const double> FacetEvaluator::measures() const { return state_->measures; }
 std::span<const double> FacetEvaluator::normals() const { return state_->normals; }
 const Eigen::MatrixXd& FacetEvaluator::values() const { return state_->tables[state_->current].values; }
+
+void for_each_facet(const mesh::FunctionSpace& space, int quadrature, std::size_t count,
+                    const std::function<void(FacetEvaluator&, std::size_t)>& work) {
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<FacetEvaluator> evaluator;
+    failure.guard(mesh::FirstFailure::preparation, [&] { evaluator.emplace(space, quadrature); });
+#pragma omp for schedule(static)
+    for (std::size_t k = 0; k < count; ++k) failure.guard(static_cast<std::int64_t>(k), [&] { work(*evaluator, k); });
+  }
+  failure.rethrow();
+}
 
 }  // namespace femcg::operators

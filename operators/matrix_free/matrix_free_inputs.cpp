@@ -136,22 +136,22 @@ void set_tables(MatrixFreeInputs& inputs, const BilinearForm& form) {
 RobinRows robin_rows(const BilinearForm& form) {
   RobinRows robin;
   if (form.robin.empty()) return robin;
-  std::vector<Eigen::Triplet<double>> entries;
-  FacetEvaluator evaluator(*form.space, form.quadrature);
-  for (const RobinFacet& facet : form.robin) {
+  const std::size_t n = form.space->facet_nodes(0).size();
+  std::vector<Eigen::Triplet<double>> entries(form.robin.size() * n * n);
+  for_each_facet(*form.space, form.quadrature, form.robin.size(), [&](FacetEvaluator& evaluator, std::size_t k) {
+    const RobinFacet& facet = form.robin[k];
     evaluator.move_to({facet.cell, facet.facet});
     const std::vector<int>& nodes = form.space->facet_nodes(facet.facet);
-    for (const int a : nodes)
-      for (const int b : nodes) {
-        const std::int32_t row = form.unknown(facet.cell, a), column = form.unknown(facet.cell, b);
-        if (row < 0 || column < 0) continue;
-        double sum = 0;
-        for (int q = 0; q < evaluator.points(); ++q)
-          sum += facet.transfer[std::size_t(q)] * evaluator.measures()[std::size_t(q)] * evaluator.values()(q, a) *
-                 evaluator.values()(q, b);
-        entries.emplace_back(row, column, sum);
-      }
-  }
+    const Eigen::MatrixXd values = evaluator.values()(Eigen::all, nodes);
+    const Eigen::Map<const Eigen::ArrayXd> transfer(facet.transfer.data(), evaluator.points()),
+        measures(evaluator.measures().data(), evaluator.points());
+    const Eigen::MatrixXd matrix = values.transpose() * (transfer * measures).matrix().asDiagonal() * values;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j)
+        entries[(k * n + i) * n + j] = {form.unknown(facet.cell, nodes[i]), form.unknown(facet.cell, nodes[j]),
+                                        matrix(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j))};
+  });
+  std::erase_if(entries, [](const auto& entry) { return entry.row() < 0 || entry.col() < 0; });
   Eigen::SparseMatrix<double, Eigen::RowMajor> matrix(form.unknowns, form.unknowns);
   matrix.setFromTriplets(entries.begin(), entries.end());
   for (int row = 0; row < matrix.outerSize(); ++row) {

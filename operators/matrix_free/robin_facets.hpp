@@ -15,23 +15,34 @@ class RobinFacets {
   RobinFacets(const BilinearForm& form, const CellBlocks<T>& blocks)
       : first_of_block_(blocks.blocks().size() + 1, 0), values_(mesh::facets(form.space->mesh().shape).size()) {
     constexpr int lanes = CellBlocks<T>::lanes;
-    FacetEvaluator evaluator(*form.space, form.quadrature);
+    if (form.robin.empty()) return;
+    nodes_ = static_cast<int>(form.space->facet_nodes(0).size());
+    points_ = static_cast<int>(form.robin.front().transfer.size());
     std::size_t block = 0;
     for (const RobinFacet& facet : form.robin) {
-      const std::vector<int>& nodes = form.space->facet_nodes(facet.facet);
-      evaluator.move_to({facet.cell, facet.facet});
-      points_ = evaluator.points();
-      nodes_ = static_cast<int>(nodes.size());
-      if (values_[facet.facet].empty())
-        for (int q = 0; q < points_; ++q)
-          for (const int a : nodes) values_[facet.facet].push_back(static_cast<T>(evaluator.values()(q, a)));
       while (facet.cell >= blocks.blocks()[block].last_batch * lanes)
         first_of_block_[++block] = static_cast<std::int32_t>(facets_.size());
       facets_.push_back(facet.facet);
-      for (const int a : nodes) places_.push_back(blocks.places(facet.cell / lanes)[a * lanes + facet.cell % lanes]);
-      for (int q = 0; q < points_; ++q) weights_.push_back(static_cast<T>(facet.transfer[q] * evaluator.measures()[q]));
     }
     while (block + 1 < first_of_block_.size()) first_of_block_[++block] = static_cast<std::int32_t>(facets_.size());
+    FacetEvaluator evaluator(*form.space, form.quadrature);
+    for (std::size_t facet = 0; facet < values_.size(); ++facet) {
+      evaluator.move_to({form.robin.front().cell, static_cast<std::int32_t>(facet)});
+      for (int q = 0; q < points_; ++q)
+        for (const int a : form.space->facet_nodes(static_cast<int>(facet)))
+          values_[facet].push_back(static_cast<T>(evaluator.values()(q, a)));
+    }
+    places_.resize(facets_.size() * nodes_);
+    weights_.resize(facets_.size() * points_);
+    for_each_facet(*form.space, form.quadrature, facets_.size(), [&](FacetEvaluator& at, std::size_t f) {
+      const RobinFacet& facet = form.robin[f];
+      const std::vector<int>& nodes = form.space->facet_nodes(facet.facet);
+      at.move_to({facet.cell, facet.facet});
+      for (int i = 0; i < nodes_; ++i)
+        places_[f * nodes_ + i] = blocks.places(facet.cell / lanes)[nodes[i] * lanes + facet.cell % lanes];
+      for (int q = 0; q < points_; ++q)
+        weights_[f * points_ + q] = static_cast<T>(facet.transfer[q] * at.measures()[q]);
+    });
   }
 
   std::int64_t bytes() const {

@@ -149,18 +149,27 @@ void Load::add_source(const Problem& problem) {
 
 void Load::add_boundary_terms(const Problem& problem) {
   const mesh::FunctionSpace& space = *problem.form().space;
-  operators::FacetEvaluator evaluator(space, problem.form().quadrature);
-  std::vector<double> values;
-  for (const ConditionedFacet& at : problem.boundary()) {
-    if (at.insulated() || at.kind == BoundaryKind::value) continue;
-    evaluator.move_to(at.facet);
-    values.resize(evaluator.points());
-    prescribed_flux(data_.boundary[at.condition], evaluator.points_in_space(), values);
-    given_ = given_ || std::ranges::any_of(values, is_given);
-    for (const int a : space.facet_nodes(at.facet.facet))
+  std::vector<const ConditionedFacet*> given;
+  for (const ConditionedFacet& at : problem.boundary())
+    if (!at.insulated() && at.kind != BoundaryKind::value) given.push_back(&at);
+  const std::size_t n = space.facet_nodes(0).size();
+  std::vector<double> moments(given.size() * n);
+  std::atomic<bool> any = given_;
+  const auto integrate = [&](operators::FacetEvaluator& evaluator, std::size_t k) {
+    evaluator.move_to(given[k]->facet);
+    std::vector<double> values(evaluator.points());
+    prescribed_flux(data_.boundary[given[k]->condition], evaluator.points_in_space(), values);
+    if (std::ranges::any_of(values, is_given)) any = true;
+    const std::vector<int>& nodes = space.facet_nodes(given[k]->facet.facet);
+    for (std::size_t i = 0; i < n; ++i)
       for (int q = 0; q < evaluator.points(); ++q)
-        of_dofs_[space.dofs(at.facet.cell)[a]] += values[q] * evaluator.measures()[q] * evaluator.values()(q, a);
-  }
+        moments[k * n + i] += values[q] * evaluator.measures()[q] * evaluator.values()(q, nodes[i]);
+  };
+  operators::for_each_facet(space, problem.form().quadrature, given.size(), integrate);
+  given_ = any;
+  for (std::size_t k = 0; k < given.size(); ++k)
+    for (std::size_t i = 0; i < n; ++i)
+      of_dofs_[space.dofs(given[k]->facet.cell)[space.facet_nodes(given[k]->facet.facet)[i]]] += moments[k * n + i];
 }
 
 /// A source that is not 0 must not become a load that is.

@@ -154,17 +154,21 @@ void Problem::number_unknowns() {
 }
 
 void Problem::collect_robin() {
-  operators::FacetEvaluator evaluator(*space_, form_.quadrature);
+  std::vector<const BoundaryCondition*> conditions;
   for (const ConditionedFacet& at : conditions_) {
     if (at.insulated() || at.kind != BoundaryKind::transfer) continue;
-    const BoundaryCondition& condition = data_->boundary[at.condition];
-    evaluator.move_to(at.facet);
-    operators::RobinFacet robin{at.facet.cell, at.facet.facet, std::vector<double>(evaluator.points())};
-    condition.transfer.evaluate(evaluator.points_in_space(), robin.transfer);
-    require_at_least(condition.transfer, 0, true, evaluator.points_in_space(), robin.transfer,
-                     "boundary." + condition.group + ".transfer");
-    form_.robin.push_back(std::move(robin));
+    form_.robin.push_back({at.facet.cell, at.facet.facet, {}});
+    conditions.push_back(&data_->boundary[at.condition]);
   }
+  const auto evaluate = [&](operators::FacetEvaluator& evaluator, std::size_t k) {
+    operators::RobinFacet& robin = form_.robin[k];
+    evaluator.move_to({robin.cell, robin.facet});
+    robin.transfer.resize(evaluator.points());
+    conditions[k]->transfer.evaluate(evaluator.points_in_space(), robin.transfer);
+    require_at_least(conditions[k]->transfer, 0, true, evaluator.points_in_space(), robin.transfer,
+                     "boundary." + conditions[k]->group + ".transfer");
+  };
+  operators::for_each_facet(*space_, form_.quadrature, form_.robin.size(), evaluate);
 }
 
 void Problem::find_floating() {

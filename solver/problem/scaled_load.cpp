@@ -30,8 +30,12 @@ ScaledLoad scaled_load(std::span<const double> load) {
 
 void scale(std::span<double> x, int exponent) {
   if (exponent == 0) return;
+  // Two factors that are powers of two without overflow, the product of which may be none: rounded as ldexp rounds.
+  const int half = exponent / 2;
+  const double first = std::ldexp(1.0, std::abs(exponent) > 1000 ? half : exponent),
+               second = std::ldexp(1.0, std::abs(exponent) > 1000 ? exponent - half : 0);
 #pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::ldexp(x[i], exponent);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i] * first * second;
 }
 
 }  // namespace femcg::solver
