@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "mesh/first_failure.hpp"
 #include "mesh/pages.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "operators/forms/element_matrices.hpp"
@@ -113,14 +114,23 @@ void Load::constrain(const Problem& problem) {
     return data_.boundary[condition].value(dof.point[0], dof.point[1], dof.point[2]);
   };
   boundary_values_ = mesh::filled<double>(problem.form().space->dof_count());
-  std::int64_t contradictions = 0;
-  for (const DirichletDof& dof : problem.dirichlet_dofs()) {
-    const double value = boundary_values_[dof.dof] = value_at(dof, dof.conditions.back());
-    const auto differs = [&](int condition) {
-      const double other = value_at(dof, condition);
-      return std::abs(value - other) > 1e-12 * (std::abs(value) + std::abs(other));
-    };
-    if (std::any_of(dof.conditions.begin(), dof.conditions.end() - 1, differs)) ++contradictions;
+  const std::vector<DirichletDof>& dofs = problem.dirichlet_dofs();
+  mesh::FirstFailure failure;
+  bool any = false;
+#pragma omp parallel for schedule(static) reduction(|| : any)
+  for (std::size_t i = 0; i < dofs.size(); ++i)
+    failure.guard(static_cast<std::int64_t>(i), [&] {
+      const double value = boundary_values_[dofs[i].dof] = value_at(dofs[i], dofs[i].condition);
+      any = any || is_given(value);
+    });
+  failure.rethrow();
+  has_boundary_values_ = any;
+  std::int32_t contradictions = 0, contradicted = -1;
+  for (const auto& [i, condition] : problem.earlier_conditions()) {
+    const double value = boundary_values_[dofs[i].dof], other = value_at(dofs[i], condition);
+    if (i == contradicted || std::abs(value - other) <= 1e-12 * (std::abs(value) + std::abs(other))) continue;
+    contradicted = i;
+    ++contradictions;
   }
   if (contradictions > 0)
     remarks_.push_back(
@@ -212,12 +222,12 @@ void Load::balance(const Problem& problem) {
 void Load::move_boundary_values(const Problem& problem) {
   const operators::BilinearForm& form = problem.form();
   values_ = mesh::filled<double>(form.unknowns);
-  const bool zero = std::ranges::none_of(boundary_values_, is_given);
   std::vector<double> lift;
-  if (!zero) lift = operators::FormProduct(form).apply_to_dofs(boundary_values_);
+  if (has_boundary_values_) lift = operators::FormProduct(form).apply_to_dofs(boundary_values_);
 #pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < of_dofs_.size(); ++dof)
-    if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) values_[i] = of_dofs_[dof] - (zero ? 0.0 : lift[dof]);
+    if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0)
+      values_[i] = of_dofs_[dof] - (has_boundary_values_ ? lift[dof] : 0.0);
 }
 
 }  // namespace femcg::solver

@@ -48,7 +48,8 @@ class Load {
   LoadData data_;
   std::vector<double> boundary_values_, of_dofs_, values_;
   double added_source_ = 0;
-  bool given_ = false;  ///< whether a source or flux is not 0 somewhere
+  bool given_ = false;                ///< whether a source or flux is not 0 somewhere
+  bool has_boundary_values_ = false;  ///< whether one is not 0
   std::vector<std::string> remarks_;
 };
 

@@ -6,8 +6,10 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "mesh/counting.hpp"
+#include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
 #include "mesh/ordering.hpp"
 #include "mesh/pages.hpp"
@@ -114,26 +116,49 @@ void Problem::check_diffusion() {
 void Problem::constrain() {
   // The number of a constrained dof is -1 - unknown_of_dof, until unknowns are numbered.
   form_.unknown_of_dof = mesh::filled<std::int32_t>(space_->dof_count());
-  const mesh::GeometryTables tables(space_->mesh(), space_->basis().nodes());
-  mesh::CellGeometry geometry(tables);
-  for (const ConditionedFacet& at : conditions_) {
+  std::vector<std::pair<std::size_t, int>> nodes;  // of each Dirichlet dof: its facet and the cell's node
+  for (std::size_t f = 0; f < conditions_.size(); ++f) {
+    const ConditionedFacet& at = conditions_[f];
     if (at.insulated() || at.kind != BoundaryKind::value) continue;
-    geometry.move_to(space_->mesh(), at.facet.cell);
     for (const int a : space_->facet_nodes(at.facet.facet)) {
       const std::int32_t dof = space_->dofs(at.facet.cell)[a];
       std::int32_t& number = form_.unknown_of_dof[dof];
       if (number >= 0) {
-        // Cells agree on a point only to rounding: the first one says where it is.
-        const double* x = geometry.point(a);
-        dirichlet_dofs_.push_back({dof, {x[0], x[1], x[2]}, {}});
+        dirichlet_dofs_.push_back({dof, at.condition, {}});
+        nodes.emplace_back(f, a);
         number = -static_cast<std::int32_t>(dirichlet_dofs_.size());
       }
-      std::vector<int>& conditions = dirichlet_dofs_[-1 - number].conditions;
-      // Where two conditions meet, the later entry holds.
-      const auto place = std::ranges::lower_bound(conditions, at.condition);
-      if (place == conditions.end() || *place != at.condition) conditions.insert(place, at.condition);
+      int& holds = dirichlet_dofs_[-1 - number].condition;
+      if (holds == at.condition) continue;
+      earlier_conditions_.emplace_back(-1 - number, std::min(holds, at.condition));
+      holds = std::max(holds, at.condition);
     }
   }
+  std::ranges::sort(earlier_conditions_);
+  const auto twice = std::ranges::unique(earlier_conditions_);
+  earlier_conditions_.erase(twice.begin(), twice.end());
+  locate(nodes);
+}
+
+/// Cells agree on a point only to rounding: the first facet of a Dirichlet dof says where it is.
+void Problem::locate(const std::vector<std::pair<std::size_t, int>>& nodes) {
+  const mesh::GeometryTables tables(space_->mesh(), space_->basis().nodes());
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<mesh::CellGeometry> geometry;
+    failure.guard(mesh::FirstFailure::preparation, [&] { geometry.emplace(tables); });
+    std::int32_t cell = -1;
+#pragma omp for schedule(static)
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      failure.guard(static_cast<std::int64_t>(i), [&] {
+        const auto& [facet, node] = nodes[i];
+        if (const std::int32_t of_facet = conditions_[facet].facet.cell; of_facet != cell)
+          geometry->move_to(space_->mesh(), cell = of_facet);
+        std::copy_n(geometry->point(node), 3, dirichlet_dofs_[i].point.begin());
+      });
+  }
+  failure.rethrow();
 }
 
 void Problem::number_unknowns() {

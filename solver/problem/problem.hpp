@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mesh/function_space.hpp"
@@ -22,11 +23,11 @@ struct ConditionedFacet {
   bool insulated() const { return condition < 0; }
 };
 
-/// A dof whose value is prescribed, at a point, by the last of these conditions.
+/// A dof whose value is prescribed, at a point, by a condition; where several meet, by the last of them.
 struct DirichletDof {
   std::int32_t dof;
+  int condition;
   std::array<double, 3> point;
-  std::vector<int> conditions;  ///< ascending
 };
 
 /// The numbers by which a person knows a problem.
@@ -62,6 +63,8 @@ class Problem {
   /// Every boundary facet with its condition, in the order of cells.
   const std::vector<ConditionedFacet>& boundary() const { return conditions_; }
   const std::vector<DirichletDof>& dirichlet_dofs() const { return dirichlet_dofs_; }
+  /// The earlier conditions where several meet: the number of a Dirichlet dof and a condition, sorted.
+  const std::vector<std::pair<std::int32_t, int>>& earlier_conditions() const { return earlier_conditions_; }
   /// Sentences a user should read: groups of no facet, mean values fixed, and those of the loads.
   const std::vector<std::string>& remarks() const { return remarks_; }
   /// Whether constants are in the kernel on some part of the mesh.
@@ -83,6 +86,7 @@ class Problem {
   void set_diffusion();
   void check_diffusion();
   void constrain();
+  void locate(const std::vector<std::pair<std::size_t, int>>& nodes);
   void number_unknowns();
   void collect_robin();
   void find_floating();
@@ -91,6 +95,7 @@ class Problem {
   const mesh::FunctionSpace* space_;
   std::vector<ConditionedFacet> conditions_;
   std::vector<DirichletDof> dirichlet_dofs_;
+  std::vector<std::pair<std::int32_t, int>> earlier_conditions_;
   operators::BilinearForm form_;
   std::vector<Floating> floating_;
   std::vector<double> masses_;
