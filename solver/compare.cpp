@@ -10,6 +10,7 @@
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/prediction/iterations.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/problem/setup.hpp"
 #include "solver/report/comparison_files.hpp"
@@ -159,7 +160,7 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
                                       },
                                       stop};
     std::vector<BenchmarkResult> rows = compare_operators(system, entries[i], settings, common_record(resolved, *made));
-    add_predictions(rows, system, resolved.solver.precision, resolved.solver.tolerance);
+    add_predictions(rows, system, resolved.solver.precision, expected_iterations(problem, resolved.solver));
     for (BenchmarkResult& row : rows) row.sweep.insert(point.values.begin(), point.values.end());
     progress.clear();
     files.add(std::move(rows));

@@ -16,22 +16,16 @@ using operators::Device;
 
 namespace {
 
-double iterations_until_solution(const System& system, double tolerance) {
-  const std::int64_t most = SolverChoice().max_iterations;
-  return system.form != nullptr ? expected_iterations(*system.form, tolerance, most)
-                                : expected_iterations(system.unknowns(), most);
-}
-
 template <std::floating_point T>
 std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const System& system, Device device,
-                                       double tolerance) {
+                                       double iterations) {
   Situation of;
   of.device = device;
   of.form = system.form;
   of.preconditioner = find_preconditioner(system.preconditioner.name);
   of.method = takes_several(system.method) ? CgMethod::automatic : system.method;
   of.loop = system.loop;
-  of.iterations = iterations_until_solution(system, tolerance);
+  of.iterations = iterations;
   of.available = operators::available_bytes;
   std::vector<OperatorChoice> chosen;
   for (const BenchmarkResult* row : rows) chosen.push_back(row->record.op);
@@ -52,8 +46,7 @@ std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows
 
 }  // namespace
 
-void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double tolerance) {
-  const double iterations = iterations_until_solution(system, tolerance);
+void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double iterations) {
   for (BenchmarkResult& row : rows)
     if (!row.iteration.empty()) row.expected_iterations = iterations;
   for (const Device device : {Device::host, Device::cuda}) {
@@ -64,8 +57,8 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, P
         timed.push_back(&row);
     if (timed.empty()) continue;
     const std::vector<Prediction> predictions = precision == Precision::double_
-                                                    ? predictions_of<double>(timed, system, device, tolerance)
-                                                    : predictions_of<float>(timed, system, device, tolerance);
+                                                    ? predictions_of<double>(timed, system, device, iterations)
+                                                    : predictions_of<float>(timed, system, device, iterations);
     if (predictions.empty()) continue;
     std::vector<Measured> measured;
     for (std::size_t i = 0; i < timed.size(); ++i) {

@@ -6,9 +6,9 @@
 
 namespace femcg::solver {
 
-/// Adds to the rows of one comparison what they were expected to take and how many iterations CG may need, and to the
-/// one that `operator: auto` would take of the operators that were timed with their defaults, on each device, its
-/// regret. For one right-hand side.
-void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double tolerance);
+/// Adds to the rows of one comparison what they were expected to take in so many iterations of CG, and to the one that
+/// `operator: auto` would take of the operators that were timed with their defaults, on each device, its regret. For
+/// one right-hand side.
+void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double iterations);
 
 }  // namespace femcg::solver

@@ -12,6 +12,7 @@
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/prediction/iterations.hpp"
 #include "solver/problem/setup.hpp"
 #include "solver/report/comparison_files.hpp"
 
@@ -94,7 +95,7 @@ ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseli
         },
         stop};
     std::vector<BenchmarkResult> rows = compare_operators(system, entries, settings, common);
-    add_predictions(rows, system, precision, SolverChoice().tolerance);
+    add_predictions(rows, system, precision, expected_iterations(system.unknowns(), SolverChoice().max_iterations));
     progress.clear();
     files.add(std::move(rows));
   }

@@ -15,6 +15,7 @@
 #include "operators/distributed/gpu_interface.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/prediction/iterations.hpp"
 #include "solver/run_operator.hpp"
 
 namespace femcg::solver {
@@ -72,8 +73,9 @@ OperatorChoice choose_operator(const Case& resolved, const Problem& problem, con
   std::string chosen;
   if (communicator.is_first()) {
     std::optional<operators::MatrixRows<T>> rows;
-    const Expectation expected =
-        timed(record.seconds.prediction, [&] { return expect<T>(resolved, problem, device, rows); });
+    const Expectation expected = timed(record.seconds.prediction, [&] {
+      return expect<T>(resolved, problem, device, rows, expected_iterations(problem, resolved.solver));
+    });
     const OperatorDecision decision = decide_for(resolved, problem, device, expected);
     record.why = decision.rival ? decision.expected + ", and several processes try no products" : decision.why;
     chosen = decision.named.name;

@@ -14,6 +14,7 @@
 #include "solver/messages/units.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
 #include "solver/prediction/choice.hpp"
+#include "solver/prediction/iterations.hpp"
 #include "solver/prediction/kept_model.hpp"
 #include "solver/prediction/training.hpp"
 #include "solver/problem/problem.hpp"
@@ -225,7 +226,7 @@ ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Cons
   of.preconditioner = find_preconditioner(resolved.solver.preconditioner.name);
   of.loop = resolved.solver.loop;
   if (choice.right_hand_sides == 1) of.method = resolved.solver.method;
-  of.iterations = expected_iterations(problem.form(), resolved.solver.tolerance, resolved.solver.max_iterations);
+  of.iterations = expected_iterations(problem, resolved.solver);
   const bool loaded = std::ranges::any_of(problem.load(), [](double value) { return value != 0; });
   System system;
   system.form = &problem.form();

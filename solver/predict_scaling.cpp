@@ -9,6 +9,7 @@
 #include "solver/messages/units.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
 #include "solver/prediction/choice.hpp"
+#include "solver/prediction/iterations.hpp"
 #include "solver/prediction/scaling.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/problem/setup.hpp"
@@ -32,7 +33,7 @@ Prediction of_one_process(const Case& resolved, const Problem& problem) {
                      .form = &problem.form(),
                      .preconditioner = find_preconditioner(solver.preconditioner.name),
                      .method = solver.method,
-                     .iterations = expected_iterations(problem.form(), solver.tolerance, solver.max_iterations),
+                     .iterations = expected_iterations(problem, solver),
                      .available = operators::available_bytes};
   std::optional<operators::MatrixRows<T>> rows;
   const std::vector<OperatorChoice> chosen =

@@ -26,6 +26,7 @@
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/prediction/iterations.hpp"
 #include "solver/prediction/prediction.hpp"
 #include "solver/prediction/trial.hpp"
 #include "solver/problem/measure.hpp"
@@ -381,7 +382,9 @@ std::string expectation(const Case& resolved, const Problem& problem, operators:
   std::optional<operators::MatrixRows<T>> rows;
   std::string expected;
   if (known) {
-    const Expectation all = expected_there ? std::move(*expected_there) : expect<T>(resolved, problem, device, rows);
+    const Expectation all =
+        expected_there ? std::move(*expected_there)
+                       : expect<T>(resolved, problem, device, rows, expected_iterations(problem, resolved.solver));
     expected = "# What operators are expected to take, by the bandwidth model:\n" + to_text(all.predictions, "#   ");
     if (is_automatic(op)) {
       const OperatorDecision decision = decide_for(resolved, problem, device, all);

@@ -11,6 +11,7 @@
 #include "operators/forms/element_matrices.hpp"
 #include "solver/case/case_keys.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
+#include "solver/prediction/iterations.hpp"
 #include "solver/problem/number_range.hpp"
 #include "solver/tuning/tunable.hpp"
 
@@ -86,7 +87,7 @@ OperatorChoice with_kept_tuning(const Case& resolved, const Problem& problem, co
   return with;
 }
 
-Situation situation_of(const Case& resolved, const Problem& problem, Device device) {
+Situation situation_of(const Case& resolved, const Problem& problem, Device device, double iterations) {
   const SolverChoice& solver = resolved.solver;
   return {.device = device,
           .form = &problem.form(),
@@ -94,7 +95,7 @@ Situation situation_of(const Case& resolved, const Problem& problem, Device devi
           .method = solver.method,
           .loop = solver.loop,
           .systems = static_cast<std::int64_t>(problem.loads().size()),
-          .iterations = expected_iterations(problem.form(), solver.tolerance, solver.max_iterations),
+          .iterations = iterations,
           .available = operators::available_bytes};
 }
 
@@ -136,11 +137,13 @@ MemoryEstimate need_of(const Case& resolved, const Problem& problem, Device devi
 }
 
 template <std::floating_point T>
-Expectation expect(const Case& resolved, const Problem& problem, Device device, std::optional<MatrixRows<T>>& rows) {
+Expectation expect(const Case& resolved, const Problem& problem, Device device, std::optional<MatrixRows<T>>& rows,
+                   double iterations) {
   Expectation expected{rates_of(device), {}};
   if (!expected.rates.known()) return expected;
   const BandwidthModel model(expected.rates);
-  expected.predictions = predict_all<T>(situation_of(resolved, problem, device), model, expected.rates, rows);
+  expected.predictions =
+      predict_all<T>(situation_of(resolved, problem, device, iterations), model, expected.rates, rows);
   return expected;
 }
 
@@ -171,11 +174,12 @@ DeviceDecision decide_device(const Case& resolved, const Problem& problem) {
   if (solver.device != "auto" || solver.loop == CgLoop::resident || problem.form().unknowns > most_unknowns) return {};
   if (!is_automatic(solver.op) && !row_of(solver.op).host()) return {};
   std::optional<MatrixRows<T>> rows;
+  const double iterations = expected_iterations(problem, solver);
   const auto expectation = [&](Device device) {
-    if (is_automatic(solver.op)) return expect<T>(resolved, problem, device, rows);
+    if (is_automatic(solver.op)) return expect<T>(resolved, problem, device, rows, iterations);
     Expectation expected{rates_of(device), {}};
     if (expected.rates.known())
-      expected.predictions = predict<T>(situation_of(resolved, problem, device), {solver.op},
+      expected.predictions = predict<T>(situation_of(resolved, problem, device, iterations), {solver.op},
                                         BandwidthModel(expected.rates), expected.rates, rows);
     return expected;
   };
@@ -229,7 +233,8 @@ MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, st
   if (is_automatic(made.op)) {
     progress.step("predicting what operators take");
     const Expectation expected = timed(record.seconds.prediction, [&] {
-      return known ? std::move(*known) : expect<T>(resolved, problem, record.device, rows);
+      return known ? std::move(*known)
+                   : expect<T>(resolved, problem, record.device, rows, expected_iterations(problem, resolved.solver));
     });
     record.machine.copy_bandwidth = expected.rates.copy_bandwidth;
     record.remarks.insert(record.remarks.end(), expected.rates.remarks.begin(), expected.rates.remarks.end());
@@ -286,8 +291,8 @@ template MemoryEstimate need_of(const Case&, const Problem&, Device, const Opera
                                 std::optional<MatrixRows<double>>&);
 template MemoryEstimate need_of(const Case&, const Problem&, Device, const OperatorChoice&,
                                 std::optional<MatrixRows<float>>&);
-template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<double>>&);
-template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<float>>&);
+template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<double>>&, double);
+template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<float>>&, double);
 template DeviceDecision decide_device<double>(const Case&, const Problem&);
 template DeviceDecision decide_device<float>(const Case&, const Problem&);
 template MadeOperators<double> make_operators(const Case&, const Problem&, std::optional<Expectation>, Progress&,

@@ -42,14 +42,14 @@ template <std::floating_point T>
 MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device, const OperatorChoice& op,
                        std::optional<operators::MatrixRows<T>>& rows);
 
-/// What every operator of a device is expected to take for a case.
+/// What every operator of a device is expected to take for a case, in so many iterations a load.
 struct Expectation {
   Rates rates;
   std::vector<Prediction> predictions;
 };
 template <std::floating_point T>
 Expectation expect(const Case& resolved, const Problem& problem, operators::Device device,
-                   std::optional<operators::MatrixRows<T>>& rows);
+                   std::optional<operators::MatrixRows<T>>& rows, double iterations);
 
 /// The decision of auto, with a rival only where the loads are solved one after the other.
 OperatorDecision decide_for(const Case& resolved, const Problem& problem, operators::Device device,

@@ -12,6 +12,7 @@
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/units.hpp"
+#include "solver/prediction/iterations.hpp"
 #include "solver/prediction/prediction.hpp"
 #include "solver/prediction/trial.hpp"
 #include "solver/tuning/kept_tuning.hpp"

@@ -304,6 +304,22 @@ TEST_CASE("without a place to keep speeds the run goes on, with one sentence") {
   }
 }
 
+TEST_CASE("the iterations that are expected are those of the case's shape, coefficients and conditions") {
+  const tests::Result run =
+      shell(tests::file("bar.yaml",
+                        "mesh: {box: {cells: [32, 4, 4], size: [4, 0.2, 0.2], distort: 0.1}}\ndegree: 3\n"
+                        "equation: {source: 1, diffusion: 1+x}\n"
+                        "boundary: {left: {value: 1}, all: {transfer: 0.01, ambient: 0}}\n"
+                        "solver: {device: cpu, operator: csr}\noutput: {vtu: false}\n") +
+            "$femcg run bar.yaml --output one --quiet && cat one/result.json && "
+            "$femcg compare bar.yaml --operators csr --iterations 2 --repetitions 1 --output two --quiet && "
+            "cat two/compare.json >&2");
+  REQUIRE(run.status == 0);
+  const double taken = nlohmann::json::parse(run.out)["solve"]["iterations"],
+               expected = nlohmann::json::parse(run.err)[0]["comparison"]["expected_iterations"];
+  CHECK(expected == doctest::Approx(taken).epsilon(0.2));  // by the rule of boxes that are held all round: 201 of 454
+}
+
 TEST_CASE("compare says below its table what auto would take, and its regret by what was measured") {
   const tests::Result run = shell("$femcg compare" + square +
                                   "--operators csr,sell,matrix-free --iterations 5 --repetitions 2 > table; s=$?; "

@@ -11,6 +11,7 @@
 #include "solver/prediction/bandwidth_model.hpp"
 #include "solver/prediction/choice.hpp"
 #include "solver/prediction/input_bytes.hpp"
+#include "solver/prediction/iterations.hpp"
 #include "solver/prediction/prediction.hpp"
 #include "tests/forms.hpp"
 

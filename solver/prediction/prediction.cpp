@@ -24,34 +24,6 @@ using operators::OperatorDescription;
 
 namespace {
 
-/// The longest extent of the mesh over the mean size of its cells, each measured along the axes.
-double cells_across(const mesh::Mesh& mesh) {
-  const int d = mesh.dimension();
-  std::array<double, 3> least{}, most{};
-  double sizes = 0;
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    std::array<double, 3> low{}, high{};
-    for (bool first = true; const std::int32_t node : mesh.nodes(cell)) {
-      for (int axis = 0; axis < d; ++axis) {
-        const double x = mesh.point(node)[axis];
-        low[axis] = first ? x : std::min(low[axis], x);
-        high[axis] = first ? x : std::max(high[axis], x);
-      }
-      first = false;
-    }
-    double size = 0;
-    for (int axis = 0; axis < d; ++axis) {
-      size = std::max(size, high[axis] - low[axis]);
-      least[axis] = cell == 0 ? low[axis] : std::min(least[axis], low[axis]);
-      most[axis] = cell == 0 ? high[axis] : std::max(most[axis], high[axis]);
-    }
-    sizes += size;
-  }
-  double extent = 0;
-  for (int axis = 0; axis < d; ++axis) extent = std::max(extent, most[axis] - least[axis]);
-  return extent * mesh.cell_count() / sizes;
-}
-
 // Seconds of one thread until what operators are made from is there, as they came out on processors with 2 and 32
 // threads; what only one thread does does not get faster with more of them.
 constexpr double a_cell = 0.8e-6;            // an element matrix, whatever its size
@@ -123,19 +95,6 @@ std::string why_no_memory(const Situation& of, const MemoryEstimate& need) {
 }
 
 }  // namespace
-
-double expected_iterations(const BilinearForm& form, double tolerance, std::int64_t most) {
-  constexpr std::array constants{1.35, 1.85, 1.45, 2.5};  // quadrilaterals, triangles, hexahedra, tetrahedra
-  const mesh::Mesh& mesh = form.space->mesh();
-  const double p = form.space->degree(), across = p * cells_across(mesh);
-  const double of_tolerance = std::log(2 / tolerance) / std::log(2e8);
-  const double iterations = constants[static_cast<std::size_t>(mesh.shape)] * std::pow(p, 0.4) * across * of_tolerance;
-  return std::clamp(iterations, 1.0, std::max(1.0, static_cast<double>(most)));
-}
-
-double expected_iterations(std::int64_t rows, std::int64_t most) {
-  return std::clamp(2 * std::sqrt(static_cast<double>(rows)), 1.0, std::max(1.0, static_cast<double>(most)));
-}
 
 std::vector<OperatorChoice> all_operators_of(Device device) {
   std::vector<OperatorChoice> all;

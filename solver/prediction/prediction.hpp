@@ -49,19 +49,6 @@ struct Prediction {
   double seconds() const { return set_up() + loops * iteration; }
 };
 
-/// About how many iterations CG takes, by a rule: with c for the shape of cells, p the degree, and L / h the longest
-/// extent of the mesh over the mean size of its cells,
-///
-///   c p^0.4 p L / h  ln(2 / tolerance) / ln(2e8),
-///
-/// c = 1.35, 1.85, 1.45, 2.5 for quadrilaterals, triangles, hexahedra, tetrahedra: the square root of the condition
-/// number grows with p L / h where a side of the part is held. The constants are of Poisson's equation on the unit
-/// square and cube, with Jacobi's preconditioner. Parts that are held by little (Robin terms alone), and coefficients
-/// that jump, take several times as many, which makes the set-up matter less than it is taken for here.
-double expected_iterations(const operators::BilinearForm& form, double tolerance, std::int64_t most);
-/// Of a matrix about which nothing is known: twice the square root of its rows.
-double expected_iterations(std::int64_t rows, std::int64_t most);
-
 /// Every operator of femcg's own that has a version for the device, with its defaults. No model knows a plug-in's.
 std::vector<OperatorChoice> all_operators_of(operators::Device device);
 

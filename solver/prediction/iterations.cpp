@@ -1,0 +1,100 @@
+#include "solver/prediction/iterations.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "operators/catalogue.hpp"
+#include "operators/sparse/csr_matrix.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/krylov/preconditioner.hpp"
+#include "solver/problem/scaled_load.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+/// The longest extent of the mesh over the mean size of its cells, each measured along the axes.
+double cells_across(const mesh::Mesh& mesh) {
+  double extent = 0, sizes = 0;
+  for (int axis = 0; axis < mesh.dimension(); ++axis) {
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most)
+    for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+      least = std::min(least, mesh.point(node)[axis]);
+      most = std::max(most, mesh.point(node)[axis]);
+    }
+    extent = std::max(extent, most - least);
+  }
+#pragma omp parallel for schedule(static) reduction(+ : sizes)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    double size = 0;
+    for (int axis = 0; axis < mesh.dimension(); ++axis) {
+      double low = std::numeric_limits<double>::infinity(), high = -low;
+      for (const std::int32_t node : mesh.nodes(cell)) {
+        low = std::min(low, mesh.point(node)[axis]);
+        high = std::max(high, mesh.point(node)[axis]);
+      }
+      size = std::max(size, high - low);
+    }
+    sizes += size;
+  }
+  return extent * mesh.cell_count() / sizes;
+}
+
+/// The iterations of CG on the first load with degree 1; nothing where that is not what they are expected from.
+std::optional<std::int64_t> iterations_of_degree_1(const Problem& problem, const SolverChoice& solver) {
+  constexpr std::int32_t most_cells = 40'000;
+  const mesh::FunctionSpace& fine = *problem.form().space;
+  if (fine.degree() == 1 || fine.mesh().cell_count() > most_cells) return std::nullopt;
+  ProblemData data = problem.data();
+  data.loads.clear();
+  data.source = problem.loads().front().source();
+  data.boundary = problem.loads().front().boundary();
+  data.exact.reset();
+  data.quadrature = 2;
+  const mesh::FunctionSpace space(fine.mesh(), 1);
+  const Problem coarse(data, space);
+  if (coarse.form().unknowns == 0) return std::nullopt;
+  const operators::ElementMatrices cells = operators::assemble_element_matrices(coarse.form());
+  operators::Ingredients<double> from;
+  from.form = &coarse.form();
+  from.matrix = std::make_shared<const operators::CsrMatrix<double>>(operators::assemble<double>(coarse.form(), cells));
+  const auto a = operators::find_operator("csr")->make<double>(from, {});
+  const auto preconditioner = make_preconditioner(solver.preconditioner.name, *a, solver.preconditioner.options);
+  CgOptions<double> options;
+  options.tolerance = solver.tolerance;
+  options.max_iterations = solver.max_iterations;
+  options.preconditioner = preconditioner.get();
+  std::vector<double> x;
+  const CgResult result = conjugate_gradients(*a, rounded<double>(scaled_load(coarse.load()).values), x, options);
+  if (result.reason != StopReason::converged || result.iterations == 0) return std::nullopt;
+  return result.iterations;
+}
+
+}  // namespace
+
+double expected_iterations(const operators::BilinearForm& form, double tolerance, std::int64_t most) {
+  constexpr std::array constants{1.35, 1.85, 1.45, 2.5};  // quadrilaterals, triangles, hexahedra, tetrahedra
+  const mesh::Mesh& mesh = form.space->mesh();
+  const double p = form.space->degree(), across = p * cells_across(mesh);
+  const double of_tolerance = std::log(2 / tolerance) / std::log(2e8);
+  const double iterations = constants[static_cast<std::size_t>(mesh.shape)] * std::pow(p, 0.4) * across * of_tolerance;
+  return std::clamp(iterations, 1.0, std::max(1.0, static_cast<double>(most)));
+}
+
+double expected_iterations(std::int64_t rows, std::int64_t most) {
+  return std::clamp(2 * std::sqrt(static_cast<double>(rows)), 1.0, std::max(1.0, static_cast<double>(most)));
+}
+
+double expected_iterations(const Problem& problem, const SolverChoice& solver) {
+  const auto of_degree_1 = iterations_of_degree_1(problem, solver);
+  if (!of_degree_1) return expected_iterations(problem.form(), solver.tolerance, solver.max_iterations);
+  const double iterations = static_cast<double>(*of_degree_1) * std::pow(problem.form().space->degree(), 1.3);
+  return std::min(iterations, static_cast<double>(solver.max_iterations));
+}
+
+}  // namespace femcg::solver
