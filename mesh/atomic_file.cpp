@@ -109,6 +109,12 @@ void FileGroup::add(const std::string& name, std::string_view content) { add(nam
 
 void FileGroup::leave_out(const std::string& name) { left_out_.push_back(resolve_target(directory_ / name)); }
 
+std::int64_t FileGroup::bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& file : files_) sum += file->size();
+  return sum;
+}
+
 void FileGroup::put_in_place() {
   const OpenDirectory directory(directory_);
   TemporaryFile& last = *files_.back();

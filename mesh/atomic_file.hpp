@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -38,6 +39,8 @@ class FileGroup {
   void add(const std::string& name, std::string_view content);
   /// An earlier group may have this file, and this one does not.
   void leave_out(const std::string& name);
+  /// What was added so far has.
+  std::int64_t bytes() const;
   /// Once, after everything was added.
   void put_in_place();
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mesh/counting.hpp"
+#include "mesh/pages.hpp"
 #include "mesh/space_filling_curve.hpp"
 
 namespace femcg::mesh {
@@ -25,16 +27,28 @@ Mesh mesh_of_cells(const Mesh& whole, std::span<const std::int32_t> cells) {
   mesh.shape = whole.shape;
   mesh.order = whole.order;
   mesh.region_names = whole.region_names;
-  std::vector<std::int32_t> nodes;
-  for (const std::int32_t cell : cells) nodes.insert(nodes.end(), whole.nodes(cell).begin(), whole.nodes(cell).end());
-  mesh.cell_nodes = nodes;
-  std::ranges::sort(nodes);
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  for (std::int32_t& node : mesh.cell_nodes)
-    node = static_cast<std::int32_t>(std::ranges::lower_bound(nodes, node) - nodes.begin());
-  for (const std::int32_t node : nodes)
-    mesh.coordinates.insert(mesh.coordinates.end(), whole.point(node), whole.point(node) + whole.dimension());
-  for (const std::int32_t cell : cells) mesh.cell_regions.push_back(whole.cell_regions[cell]);
+  const std::int64_t n = whole.nodes_per_cell(), count = std::ssize(cells);
+  const int d = whole.dimension();
+  std::vector<std::int32_t> number = filled<std::int32_t>(whole.node_count());  // first whether a cell has the node
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i)
+    for (const std::int32_t node : whole.nodes(cells[i])) raise(number[node], 1);
+  const std::int32_t last = number.empty() ? 0 : number.back();
+  const std::int32_t nodes = sum_before(std::span(number));
+  mesh.coordinates = filled<double>(std::size_t(nodes) * d);
+#pragma omp parallel for schedule(static)
+  for (std::int32_t node = 0; node < whole.node_count(); ++node) {
+    const bool is_there = node + 1 < whole.node_count() ? number[node + 1] > number[node] : last > 0;
+    if (is_there) std::copy_n(whole.point(node), d, &mesh.coordinates[std::int64_t{number[node]} * d]);
+  }
+  mesh.cell_nodes = filled<std::int32_t>(count * n);
+  mesh.cell_regions = filled<std::int32_t>(count);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto of_cell = whole.nodes(cells[i]);
+    for (std::int64_t k = 0; k < n; ++k) mesh.cell_nodes[i * n + k] = number[of_cell[k]];
+    mesh.cell_regions[i] = whole.cell_regions[cells[i]];
+  }
   return mesh;
 }
 

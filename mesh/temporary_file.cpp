@@ -108,6 +108,7 @@ void TemporaryFile::write(const char* data, std::size_t size) {
     if (written < 0) fail_to_write(errno, file_);
     data += written;
     size -= static_cast<std::size_t>(written);
+    size_ += written;
   }
 }
 

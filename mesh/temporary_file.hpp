@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -18,6 +19,8 @@ class TemporaryFile {
   ~TemporaryFile();
 
   void write(const char* data, std::size_t size);
+  /// Bytes that were written.
+  std::int64_t size() const { return size_; }
   /// To the disk.
   void flush();
   void rename();
@@ -28,6 +31,7 @@ class TemporaryFile {
   std::filesystem::path file_, target_;
   std::string name_;
   int descriptor_ = -1;
+  std::int64_t size_ = 0;
 };
 
 /// Where to rename to: behind a symbolic link, and never in place of a directory or device.

@@ -118,10 +118,10 @@ void add_cells(VtuGrid& grid, std::int64_t cells, std::int64_t nodes, std::uint8
   grid.close("Cells");
 }
 
-void add_cells(VtuGrid& grid, const FunctionSpace& space) {
+void add_cells(VtuGrid& grid, const FunctionSpace& space, CellKind kind) {
   const std::vector<int> order = lattice_nodes_in_vtk_order(space.basis().lattice());
   const std::int64_t n = std::ssize(order);
-  add_cells(grid, space.mesh().cell_count(), n, vtk_cell_type(space.mesh().shape),
+  add_cells(grid, space.mesh().cell_count(), n, vtk_cell_type(space.mesh().shape, kind),
             [&](std::int64_t first, std::span<std::int64_t> block) {
               for (std::size_t i = 0; i < block.size(); ++i) {
                 const std::int64_t entry = first + static_cast<std::int64_t>(i);
@@ -186,14 +186,14 @@ std::vector<double> shared(const FunctionSpace& space, std::span<const std::int3
 
 /// The points and cells of a space.
 VtuGrid grid_of(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
-                std::span<const TextField> text_fields) {
+                std::span<const TextField> text_fields, CellKind kind) {
   const LagrangeBasis lattice(space.mesh().shape, space.degree(), NodeFamily::equispaced);
   VtuGrid grid(space.dof_count(), space.mesh().cell_count());
   for (const TextField& field : text_fields) grid.add_texts(field.name, field.texts);
   grid.open("Points");
   grid.add("Float64", "Points", 3, compress(lattice_points(space, first_cell, lattice.nodes())));
   grid.close("Points");
-  add_cells(grid, space);
+  add_cells(grid, space, kind);
   return grid;
 }
 
@@ -208,16 +208,17 @@ void add_point_data(VtuGrid& grid, std::span<const CellwiseField> fields, const 
 
 }  // namespace
 
-std::uint8_t vtk_cell_type(CellShape shape) {
+std::uint8_t vtk_cell_type(CellShape shape, CellKind kind) {
+  const bool linear = kind == CellKind::linear;
   switch (shape) {
     case CellShape::triangle:
-      return 69;
+      return linear ? 5 : 69;
     case CellShape::quadrilateral:
-      return 70;
+      return linear ? 9 : 70;
     case CellShape::tetrahedron:
-      return 71;
+      return linear ? 10 : 71;
     case CellShape::hexahedron:
-      return 72;
+      return linear ? 12 : 72;
   }
   return 0;
 }
@@ -238,7 +239,7 @@ void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const
   const LagrangeBasis lattice(space.mesh().shape, space.degree(), NodeFamily::equispaced);
   const Eigen::MatrixXd basis = space.basis().values(lattice.nodes());
   const std::vector<std::int32_t> first_cell = first_cells(space);
-  VtuGrid grid = grid_of(space, first_cell, text_fields);
+  VtuGrid grid = grid_of(space, first_cell, text_fields, CellKind::lagrange);
   grid.open("PointData", point_fields.empty() ? "" : point_fields.front().name);
   for (const PointField& field : point_fields)
     grid.add("Float64", field.name, 1, compress(lattice_values(space, first_cell, basis, field.values)), field.unit);
@@ -248,9 +249,9 @@ void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const
 }
 
 void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const CellwiseField> fields,
-               std::span<const CellField> cell_fields, std::span<const TextField> text_fields) {
+               std::span<const CellField> cell_fields, std::span<const TextField> text_fields, CellKind kind) {
   const std::vector<std::int32_t> first_cell = first_cells(space);
-  VtuGrid grid = grid_of(space, first_cell, text_fields);
+  VtuGrid grid = grid_of(space, first_cell, text_fields, kind);
   add_point_data(grid, fields, [&](const CellwiseField& field) { return compress(shared(space, first_cell, field)); });
   add_cell_fields(grid, cell_fields, space.mesh().cell_count());
   grid.write(stream);

@@ -48,10 +48,12 @@ struct SeparateCells {
   std::function<NodeValues()> points;  ///< x, y, z of the nodes
 };
 
-/// VTK's number of a Lagrange cell of this shape: 69 to 72.
-std::uint8_t vtk_cell_type(CellShape shape);
-/// Of a Lagrange curve.
-inline constexpr std::uint8_t vtk_lagrange_curve = 68;
+/// Cells of degree 1 are the same as either: linear ones are those that every viewer draws at once.
+enum class CellKind { lagrange, linear };
+/// VTK's number of a Lagrange cell of this shape, 69 to 72, or of a linear one: 5, 9, 10 or 12.
+std::uint8_t vtk_cell_type(CellShape shape, CellKind kind = CellKind::lagrange);
+/// Of a Lagrange curve, and of a line.
+inline constexpr std::uint8_t vtk_lagrange_curve = 68, vtk_line = 3;
 
 /// Reference coordinates (dimension x size) of VTK's Lagrange cell of this shape and degree, in VTK's own node order.
 Eigen::MatrixXd vtk_lagrange_points(CellShape shape, int degree);
@@ -69,8 +71,10 @@ void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const
                std::span<const CellField> cell_fields, std::span<const TextField> text_fields = {});
 
 /// The same of fields that are continuous on the cells of the space; what the first of a point's cells says is written.
+/// Linear cells are for a space of degree 1.
 void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const CellwiseField> fields,
-               std::span<const CellField> cell_fields, std::span<const TextField> text_fields = {});
+               std::span<const CellField> cell_fields, std::span<const TextField> text_fields = {},
+               CellKind kind = CellKind::lagrange);
 
 /// Writes a grid of cells that share no points, likewise. Memory is needed for the file as it is compressed, and
 /// nothing else.

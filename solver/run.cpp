@@ -16,6 +16,7 @@
 #include "solver/benchmark/timing.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/fields/boundary_file.hpp"
+#include "solver/fields/file_size.hpp"
 #include "solver/fields/solution_file.hpp"
 #include "solver/fields/solution_pieces.hpp"
 #include "solver/krylov/batched_cg.hpp"
@@ -26,6 +27,7 @@
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/messages/units.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/prediction/prediction.hpp"
 #include "solver/prediction/trial.hpp"
@@ -335,16 +337,14 @@ void measure_solutions(const Case& resolved, const Problem& problem, const Probe
 
 /// A summary as it is printed, and as run.log has it.
 std::string printed(const Case& resolved, const Record& record) {
-  return fmt::format("{}\n{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
-                     "results", resolved.output.directory.string());
+  return fmt::format("{}\n{}  {:<11} {}{}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
+                     "results", resolved.output.directory.string(), to_text(record.files));
 }
 
 /// The record gets the times of all steps but for the writing of its own file and of run.log.
 void write_results(const Case& resolved, const Problem& problem, const std::vector<std::vector<double>>& solutions,
                    const SolutionFile& solution, Progress& progress, Record& record) {
   mesh::FileGroup files(resolved.output.directory);
-  files.add("case.yaml", to_yaml(resolved));
-  files.add("residuals.csv", residuals_csv(record));
   if (resolved.output.vtu)
     files.add("solution.vtu", [&](std::ostream& stream) { solution.write(stream); });
   else
@@ -356,6 +356,9 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
     files.add("boundary.vtu", [&](std::ostream& stream) { BoundaryFile(resolved, problem).write(stream, solutions); });
   else
     files.leave_out("boundary.vtu");
+  record.files.written = files.bytes();
+  files.add("case.yaml", to_yaml(resolved));
+  files.add("residuals.csv", residuals_csv(record));
   leave_out_page(files);
   record.steps = progress.times().list();
   files.add("run.log", printed(resolved, record));
@@ -370,6 +373,16 @@ DeviceDecision leave_gpu(const Case& resolved, const Problem& problem, operators
                                                                             : decide_device<float>(resolved, problem);
   if (!decision.why_on_host.empty()) device = operators::Device::host;
   return decision;
+}
+
+/// What a run will write, as a comment.
+std::string expected_files(const Case& resolved, const Problem& problem) {
+  const std::int64_t bytes = bytes_of_files(resolved, problem, SolutionFile(resolved, problem));
+  require_disk(resolved.output.directory, bytes);
+  if (bytes == 0) return "";
+  const std::optional<std::int64_t> there = free_disk(resolved.output.directory);
+  return fmt::format("# Files that femcg run writes: about {}{}\n", scaled(static_cast<double>(bytes), "B"),
+                     there ? fmt::format(", {} are free", scaled(static_cast<double>(*there), "B")) : "");
 }
 
 /// What memory a run needs, and what operators are expected to take, as comments.
@@ -519,6 +532,10 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
   if (writes)
     prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu",
                                                   "result.html", "solution.png", "run.log", "result.json"});
+  if (writes) {
+    record.files.expected = bytes_of_files(resolved, problem, file);
+    require_disk(resolved.output.directory, record.files.expected);
+  }
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
@@ -569,7 +586,7 @@ std::string check(const Case& resolved, const Console& console) {
   progress.step("checking the problem");
   const Problem problem(resolved.problem, space);
   if (resolved.problem.exact) interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
-  SolutionFile(resolved, problem);
+  const std::string files = expected_files(resolved, problem);
   progress.step("estimating the memory");
   DeviceDecision on_device = leave_gpu(resolved, problem, device);
   const std::string expected = resolved.solver.precision == Precision::double_
@@ -578,7 +595,7 @@ std::string check(const Case& resolved, const Console& console) {
   progress.clear();
   for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
     for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);
-  return expected + (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
+  return files + expected + (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
 }
 
 }  // namespace femcg::solver

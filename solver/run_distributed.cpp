@@ -10,6 +10,8 @@
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/distributed_setup.hpp"
 #include "solver/fields/boundary_file.hpp"
+#include "solver/fields/file_size.hpp"
+#include "solver/fields/solution_file.hpp"
 #include "solver/fields/solution_pieces.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
@@ -213,27 +215,28 @@ void measure_solutions(const SharedRun& of, const Probes& probes, const std::vec
     record.errors = measure_errors(*of.resolved.problem.exact, of.problem, solutions.front());
 }
 
-/// The cells of this process, ascending.
-std::vector<std::int32_t> cells_of(const FormShare& share) {
+/// The cells of this process that are written, ascending.
+std::vector<std::int32_t> written_cells(const FormShare& share, const FileCells& to_write) {
   std::vector<std::int32_t> cells = share.interior.cells;
   cells.insert(cells.end(), share.interface.cells.begin(), share.interface.cells.end());
   std::ranges::sort(cells);
+  if (to_write.numbers)
+    std::erase_if(cells, [&](std::int32_t cell) { return !std::ranges::binary_search(*to_write.numbers, cell); });
   return cells;
 }
 
 /// A summary as it is printed, and as run.log has it.
 std::string printed(const Case& resolved, const Record& record) {
-  return fmt::format("{}\n{}{}  {:<11} {}\n", resolved.title.empty() ? resolved.name : resolved.title, summary(record),
-                     summary(*record.distribution), "results", resolved.output.directory.string());
+  return fmt::format("{}\n{}{}  {:<11} {}{}\n", resolved.title.empty() ? resolved.name : resolved.title,
+                     summary(record), summary(*record.distribution), "results", resolved.output.directory.string(),
+                     to_text(record.files));
 }
 
 /// What the first process writes. The others' pieces come to it one by one: they need not see its disk.
 void write_results(const SharedRun& of, const std::vector<std::vector<double>>& solutions, const std::string& piece,
-                   const Record& record) {
+                   Record& record) {
   const Case& resolved = of.resolved;
   mesh::FileGroup files(resolved.output.directory);
-  files.add("case.yaml", to_yaml(resolved));
-  files.add("residuals.csv", residuals_csv(record));
   std::vector<int> ranks;
   for (int rank = 0; resolved.output.vtu && rank < of.communicator.size(); ++rank) {
     const std::string text = rank == 0 ? piece : of.communicator.text_from(rank);
@@ -252,6 +255,9 @@ void write_results(const SharedRun& of, const std::vector<std::vector<double>>& 
               [&](std::ostream& stream) { BoundaryFile(resolved, of.problem).write(stream, solutions); });
   else
     files.leave_out("boundary.vtu");
+  record.files.written = files.bytes();
+  files.add("case.yaml", to_yaml(resolved));
+  files.add("residuals.csv", residuals_csv(record));
   leave_out_page(files);
   files.add("run.log", printed(resolved, record));
   files.add("result.json", to_text(to_json(record)));
@@ -292,9 +298,13 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   const Probes probes = locate_probes(resolved.output.probes, mesh);
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
-  if (first)
+  const FileCells to_write(resolved, mesh);
+  if (first) {
     prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", pieces_file, "boundary.vtu",
                                                   "result.html", "solution.png", "run.log", "result.json"});
+    record.files.expected = bytes_of_files(resolved, problem, SolutionFile(resolved, problem));
+    require_disk(resolved.output.directory, record.files.expected);
+  }
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
@@ -314,7 +324,7 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   measure_copies(communicator, record);
   const bool converged = record.solve.reason == StopReason::converged;
   const ExitStatus status = converged ? ExitStatus::done : ExitStatus::not_converged;
-  const std::vector<std::int32_t> cells = cells_of(share);
+  const std::vector<std::int32_t> cells = written_cells(share, to_write);
   std::string piece;
   if (resolved.output.vtu && !cells.empty())
     piece = piece_text(resolved, problem, cells, communicator.rank(), solutions);

@@ -2,6 +2,7 @@
 
     check_fields.py names FILE                      the arrays: section, name, components, unit; in the order of the file
     check_fields.py points FILE                     the number of points
+    check_fields.py cells FILE                      how many, of which type, and their bounds
     check_fields.py values FILE ARRAY EXPRESSION... an array at the points is, component by component, such an
                                                     expression in x, y, z and the functions of math
     check_fields.py boundary FILE RESULT [EXPRESSION]
@@ -38,6 +39,12 @@ def names(path):
 
 def points(path):
     print(read(path).GetNumberOfPoints())
+
+
+def cells(path):
+    grid = read(path)
+    types = {grid.GetCellType(k) for k in range(grid.GetNumberOfCells())}
+    print(f"{grid.GetNumberOfCells()} of type {' '.join(map(str, types))} in {' '.join(f'{b:g}' for b in grid.GetBounds())}")
 
 
 def values(path, name, *expressions):
@@ -99,4 +106,4 @@ def boundary(path, result, expression=None):
 
 
 if __name__ == "__main__":
-    {"names": names, "points": points, "values": values, "boundary": boundary}[sys.argv[1]](*sys.argv[2:])
+    {"names": names, "points": points, "cells": cells, "values": values, "boundary": boundary}[sys.argv[1]](*sys.argv[2:])

@@ -150,10 +150,14 @@ TEST_CASE("operators by default, loads in turn, single precision, floating parts
 
 TEST_CASE("VTK reads the pieces as one grid" * needs_mpi()) {
   if (std::string(FEMCG_VTK_PYTHON).empty()) FAIL("no Python can import vtk; on Debian: apt install python3-vtk9");
+  const std::string light =
+      "--set output.degree=1 --set 'output.subset={regions: [box], box: {max: [0.6, 2]}}' || exit 8\n";
   const Result result = shell(prepare + tests::file("square.yaml", square) +
                               "$mpirun 3 $femcg run square.yaml --quiet --output three || exit 8\n"
-                              "$femcg run square.yaml --quiet --output one || exit 8\n" +
-                              FEMCG_VTK_PYTHON + " - <<'end of script'\n" + R"(
+                              "$mpirun 3 $femcg run square.yaml --quiet --output light " +
+                              light + "$femcg run square.yaml --quiet --output light_one " + light +
+                              "$femcg run square.yaml --quiet --output one || exit 8\n" + FEMCG_VTK_PYTHON +
+                              " - <<'end of script'\n" + R"(
 import vtk
 def read(reader, name):
     reader.SetFileName(name)
@@ -161,13 +165,18 @@ def read(reader, name):
     return reader.GetOutput()
 one = read(vtk.vtkXMLUnstructuredGridReader(), "one/solution.vtu")
 three = read(vtk.vtkXMLPUnstructuredGridReader(), "three/solution.pvtu")
+light = read(vtk.vtkXMLPUnstructuredGridReader(), "light/solution.pvtu")
+light_one = read(vtk.vtkXMLUnstructuredGridReader(), "light_one/solution.vtu")
 values = {tuple(round(x, 9) for x in one.GetPoint(i)): one.GetPointData().GetArray("u").GetValue(i) for i in range(one.GetNumberOfPoints())}
-largest = max(abs(values[tuple(round(x, 9) for x in three.GetPoint(i))] - three.GetPointData().GetArray("u").GetValue(i)) for i in range(three.GetNumberOfPoints()))
+def difference(of):
+    return max(abs(values[tuple(round(x, 9) for x in of.GetPoint(i))] - of.GetPointData().GetArray("u").GetValue(i)) for i in range(of.GetNumberOfPoints()))
+largest = max(map(difference, (three, light, light_one)))
+print(0 < light.GetNumberOfCells() == light_one.GetNumberOfCells() < 42, light.GetCellType(0), light.GetBounds()[1] < 0.8)
 print(three.GetNumberOfCells(), one.GetNumberOfCells(), three.GetCellData().GetArray("process").GetRange(), largest < 1e-8)
 end of script
 )");
   INFO(result.err);
-  CHECK(result.out == "42 42 (0.0, 2.0) True\n");
+  CHECK(result.out == "True 9 True\n42 42 (0.0, 2.0) True\n");
 }
 
 TEST_CASE("the model of several processes adds up what cells, messages and sums take") {

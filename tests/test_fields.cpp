@@ -1,8 +1,12 @@
 // What a run writes for those who look at pictures: names and units, gradients and fluxes, the boundary.
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
+#include "solver/fields/file_size.hpp"
+#include "solver/messages/error.hpp"
 #include "tests/program.hpp"
 
 using namespace femcg::tests;
@@ -156,4 +160,110 @@ TEST_CASE("boundary.vtu: fields of loads, numbers and names of regions and group
         "case.yaml\nresiduals.csv\n" + result_page + "result.json\nrun.log\nsolution.vtu\n");
   check_refused("run case.yaml", "case.yaml:4:20: output.boundary must be true or false, not 'yes'",
                 file("case.yaml", plate + "output: {boundary: yes}\n"));
+}
+
+TEST_CASE("output.degree: the solution and its fields at the nodes of lighter cells, in every file") {
+  const std::string solved =
+      "equation: {diffusion: 3, source: -6}\nexact: x*x + x*y - y\nboundary: {all: {value: x*x + x*y - y}}\n"
+      "solver: {tolerance: 1e-14}\n";
+  const std::string vtu = "values made/solution.vtu ", of_boundary = "values made/boundary.vtu u 'x*x + x*y - y'";
+  struct Light {
+    std::string cell, degree, type;
+  };
+  for (const auto& [cell, degree, type] : {Light{"triangle", "2", "69"},
+                                           {"quadrilateral", "1", "9"},
+                                           {"tetrahedron", "1", "10"},
+                                           {"hexahedron", "2", "72"}}) {
+    CAPTURE(cell);
+    const bool plane = cell == "triangle" || cell == "quadrilateral";
+    const std::string text = "mesh: {box: {cells: " + std::string(plane ? "[3, 4]" : "[3, 2, 2]") + ", cell: " + cell +
+                             ", distort: 0.1}}\ndegree: 3\n" + solved + "output: {boundary: true, degree: " + degree;
+    const Result shared =
+        shell(run(text + ", fields: [u, recovered_flux]}\n",
+                  vtk(vtu + "u 'x*x + x*y - y'") + vtk(vtu + "recovered_flux '-3*(2*x + y)' '3*(1 - x)' 0") +
+                      vtk(of_boundary) + vtk("cells made/solution.vtu")));
+    INFO(shared.err);
+    CHECK(shared.status == 0);
+    CHECK(contains(shared.out, " of type " + type + " in 0 1 0 1 "));
+    if (cell == "tetrahedron" || cell == "triangle") continue;
+    const Result jumping =
+        shell(run(text + ", fields: [gradient, flux]}\n",
+                  vtk(vtu + "gradient '2*x + y' 'x - 1' 0") + vtk(vtu + "flux_magnitude '3*hypot(2*x + y, 1 - x)'")));
+    INFO(jumping.err);
+    CHECK(jumping.status == 0);
+  }
+  const auto points = [](const std::string& output) {
+    return shell(run(plate + "output: {" + output + "}\n", vtk("points made/solution.vtu"))).out;
+  };
+  CHECK(points("degree: 1") == "20\n");  // 4 x 3 cells
+  CHECK(points("degree: 1, fields: [gradient]") == "48\n");
+  CHECK(points("degree: 2") == "63\n");
+}
+
+TEST_CASE("output.subset: cells of regions and within a box, in every file") {
+  const std::string box =
+      "mesh: {box: {cells: [8, 4]}}\ndegree: 2\nboundary: {left: {value: 0}, right: {value: 1}}\n"
+      "output: {boundary: true, fields: [u, flux], ";
+  const std::string vtu = "values made/solution.vtu u x", of_boundary = "values made/boundary.vtu u x";
+  const auto cells = [&](const std::string& output) {
+    const Result result =
+        shell(run(box + output + "}\nsolver: {tolerance: 1e-14}\n",
+                  vtk(vtu) + vtk(of_boundary) + vtk("cells made/solution.vtu") + vtk("cells made/boundary.vtu")));
+    INFO(result.err);
+    CHECK(result.status == 0);
+    return result.out;
+  };
+  // 4 x 4 cells of 1/8 x 1/4; their facets on the boundary.
+  CHECK(cells("subset: {box: {max: [0.5, 2]}}") == "16 of type 70 in 0 0.5 0 1 0 0\n12 of type 68 in 0 0.5 0 1 0 0\n");
+  CHECK(cells("degree: 1, subset: {regions: [box], box: {min: [0.5, 0.5], max: [1, 1]}}") ==
+        "8 of type 9 in 0.5 1 0.5 1 0 0\n6 of type 3 in 0.5 1 0.5 1 0 0\n");
+  // Of no cell on the boundary.
+  const Result inside = shell(run(box + "subset: {box: {min: [0.25, 0.25], max: [0.5, 0.5]}}}\n",
+                                  vtk("cells made/solution.vtu") + vtk("points made/boundary.vtu")));
+  CHECK(inside.out == "2 of type 70 in 0.25 0.5 0.25 0.5 0 0\n0\n");
+  // By region, with several loads: the right one of two squares.
+  const std::string squares =
+      "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n2 1 \"left\"\n2 2 \"right\"\n$EndPhysicalNames\n"
+      "$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 2 0 0\n4 0 1 0\n5 1 1 0\n6 2 1 0\n$EndNodes\n"
+      "$Elements\n2\n1 3 2 1 1 1 2 5 4\n2 3 2 2 2 2 3 6 5\n$EndElements\n";
+  const Result region = shell(
+      file("squares.msh", squares) +
+      run("mesh: {file: squares.msh, refine: 1}\ndegree: 2\nboundary: {all: {value: 2*x}}\nloads: {a: {}, b: {}}\n"
+          "equation: {diffusion: {left: 1, right: 3}}\noutput: {subset: {regions: [right]}, fields: [u, "
+          "recovered_flux]}\n",
+          vtk("cells made/solution.vtu") + vtk("names made/solution.vtu")));
+  INFO(region.err);
+  CHECK(region.out ==
+        "4 of type 70 in 1 2 0 1 0 0\npoint u_a 1\npoint recovered_flux_a 3\npoint recovered_flux_magnitude_a 1\n"
+        "point u_b 1\npoint recovered_flux_b 3\npoint recovered_flux_magnitude_b 1\ncell region 1\n");
+}
+
+TEST_CASE("what cannot be written is refused before anything is solved, and sizes are said") {
+  const auto refused = [](const std::string& output, const std::string& sentence) {
+    check_refused("run case.yaml", sentence, file("case.yaml", plate + "output: {" + output + "}\n"));
+  };
+  refused("degree: 3", "case.yaml:4:18: output.degree must be at most the solution's degree, which is 2, not '3'");
+  refused("subset: {regions: [fins]}", "case.yaml:4:28: output.subset.regions: the mesh has no region 'fins'");
+  refused("subset: {box: {min: [2, 0]}}", "case.yaml:4:18: output.subset: no cell of the mesh has its centre inside");
+  refused("subset: {box: {min: [1, 0], max: [0, 1]}}",
+          "case.yaml:4:43: output.subset.box.max must be nowhere below output.subset.box.min");
+  refused("subset: {box: {min: [1, 0, 0]}}", "output.subset.box.min must be a point of 2 coordinates, not 3");
+  // The estimate before, which femcg check says too, and what was written.
+  const std::string big = "--set 'mesh.box={cells: [150, 150], distort: 0.1}' --set output.boundary=true";
+  const Result sizes = shell(file("case.yaml", plate) + "$femcg check case.yaml " + big +
+                             " | grep 'Files that'; $femcg run case.yaml --quiet " + big +
+                             " && cat results/case/solution.vtu results/case/boundary.vtu | wc -c && cat "
+                             "results/case/result.json");
+  std::istringstream lines(sizes.out);
+  std::string check;
+  double written = 0;
+  std::getline(lines, check);
+  lines >> written;
+  const nlohmann::json files = nlohmann::json::parse(lines)["files"];
+  CHECK(files["written_bytes"].get<double>() == written);
+  CHECK(files["expected_bytes"].get<double>() > 0.9 * written);
+  CHECK(files["expected_bytes"].get<double>() < 1.4 * written);
+  CHECK(contains(check, "# Files that femcg run writes: about "));
+  CHECK_THROWS_AS(femcg::solver::require_disk("results/of/no/run", std::int64_t{1} << 60), femcg::solver::InputError);
+  CHECK_NOTHROW(femcg::solver::require_disk("results/of/no/run", 1));
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -90,9 +91,23 @@ inline constexpr std::array all_output_fields{OutputField::u, OutputField::gradi
                                               OutputField::recovered_gradient, OutputField::recovered_flux};
 std::string_view name(OutputField field);
 
+/// The cells that .vtu files have: those of some regions, or of all where none is named, whose centre, the mean of
+/// their vertices, lies within bounds.
+struct OutputSubset {
+  static constexpr double no_bound = std::numeric_limits<double>::infinity();
+  std::vector<std::string> regions;
+  std::array<double, 3> min{-no_bound, -no_bound, -no_bound}, max{no_bound, no_bound, no_bound};
+  Place regions_place, place;
+
+  bool is_bounded() const { return min != OutputSubset().min || max != OutputSubset().max; }
+  bool has_all() const { return regions.empty() && !is_bounded(); }
+};
+
 struct OutputChoice {
   std::filesystem::path directory;
   bool vtu = true;
+  std::optional<int> degree;  ///< of the cells in .vtu files, at most the solution's, which it is by default
+  OutputSubset subset;
   std::vector<OutputField> fields{OutputField::u};  ///< of solution.vtu, each once
   bool boundary = false;                            ///< boundary.vtu, and the names of regions and groups in both
   bool picture = false;                             ///< solution.png, drawn by femcg-plot

@@ -382,6 +382,10 @@ KeyDescription output() {
                              .fewest = 2,
                              .most = 3,
                              .inside = {coordinate}};
+  const auto corner = [&](std::string_view name, std::string_view meaning) {
+    return KeyDescription{
+        .name = name, .kind = list, .meaning = meaning, .fewest = 2, .most = 3, .inside = {coordinate}};
+  };
   return {
       .name = "output",
       .kind = map,
@@ -392,6 +396,23 @@ KeyDescription output() {
                .kind = text,
                .meaning = "Folder, relative to the current one; default results/<name of the case file>"},
               {.name = "vtu", .kind = flag, .meaning = "Whether there is solution.vtu", .default_value = "true"},
+              {.name = "degree",
+               .kind = whole,
+               .meaning = "Of the cells in .vtu files; 1: linear ones, with values at the vertices alone; default that "
+                          "of the solution, which is the largest",
+               .rule = whole_from(1, mesh::max_degree)},
+              {.name = "subset",
+               .kind = map,
+               .meaning = "Which cells .vtu files have; default all",
+               .inside = {{.name = "regions",
+                           .kind = list,
+                           .meaning = "Those of these regions; default all",
+                           .inside = {{"", text, "The name of a region"}}},
+                          {.name = "box",
+                           .kind = map,
+                           .meaning = "Those whose centre, the mean of the vertices, lies in a box",
+                           .inside = {corner("min", "Its least coordinates; default no bound"),
+                                      corner("max", "Its largest coordinates; default no bound")}}}},
               {.name = "fields",
                .kind = list,
                .meaning = "What solution.vtu has; flux is -diffusion grad u; default [u]",

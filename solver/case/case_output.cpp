@@ -31,18 +31,58 @@ int known_dimension(const MeshChoice& mesh) {
   return box ? mesh::dimension(box->shape) : 0;
 }
 
-void read_probe(const ValueReader& probe, int dimension, OutputChoice& to) {
-  const auto coordinates = probe.items("a point, such as [0.5, 0.5]");
-  if (!coordinates) return;
+/// A point of as many coordinates as the mesh has, as far as that is known; others stay what they are.
+bool read_point(const ValueReader& value, int dimension, std::array<double, 3>& point) {
+  const auto coordinates = value.items("a point, such as [0.5, 0.5]");
+  if (!coordinates) return false;
   const std::size_t count = coordinates->size();
-  std::array<double, 3> point{};
   if (count < 2 || count > 3 || (dimension != 0 && count != static_cast<std::size_t>(dimension))) {
     const std::string right = dimension != 0 ? fmt::format("{}", dimension) : "2 or 3";
-    probe.note(fmt::format("{} must be a point of {} coordinates, not {}", probe.path(), right, count));
-    return;
+    value.note(fmt::format("{} must be a point of {} coordinates, not {}", value.path(), right, count));
+    return false;
   }
   for (std::size_t axis = 0; axis < count; ++axis) point[axis] = (*coordinates)[axis].number().value_or(0.0);
-  to.probes.push_back({probe.key(), point, probe.place()});
+  return true;
+}
+
+void read_probe(const ValueReader& probe, int dimension, OutputChoice& to) {
+  std::array<double, 3> point{};
+  if (read_point(probe, dimension, point)) to.probes.push_back({probe.key(), point, probe.place()});
+}
+
+OutputSubset read_subset(const MapReader& output, int dimension) {
+  OutputSubset to;
+  const auto value = output.find("subset");
+  if (!value) return to;
+  const MapReader subset(*value);
+  to.place = to.regions_place = value->place();
+  if (const auto regions = subset.find("regions"))
+    if (const auto items = regions->items("a list of regions, such as [fins]")) {
+      to.regions_place = regions->place();
+      for (const ValueReader& item : *items)
+        if (auto region = item.text()) to.regions.push_back(*std::move(region));
+    }
+  const MapReader box(subset, "box");
+  const auto min = box.find("min"), max = box.find("max");
+  if (subset.has("box") && !min && !max)
+    if (const auto there = subset.find("box"))
+      there->must_be("a box, such as {min: [0, 0, 0], max: [1, 1, 0.5]}, or one of its corners");
+  const bool both = min && read_point(*min, dimension, to.min) && max;
+  if (max && read_point(*max, dimension, to.max) && both)
+    for (int axis = 0; axis < 3; ++axis)
+      if (to.min[axis] > to.max[axis]) {
+        max->note(fmt::format("{} must be nowhere below {}", max->path(), min->path()));
+        break;
+      }
+  return to;
+}
+
+std::optional<int> read_file_degree(const MapReader& output, int degree) {
+  const auto value = output.find("degree");
+  const auto whole = value ? value->whole() : std::nullopt;
+  if (!whole) return std::nullopt;
+  if (*whole > degree) value->must_be(fmt::format("at most the solution's degree, which is {}", degree));
+  return static_cast<int>(*whole);
 }
 
 /// Notes fields of different loads that would have one name.
@@ -126,6 +166,8 @@ OutputChoice read_output_choice(const MapReader& top, const Case& from) {
       if (text->empty()) directory->must_be("the name of a folder");
     }
   to.vtu = output.flag("vtu");
+  to.degree = read_file_degree(output, from.degree);
+  to.subset = read_subset(output, known_dimension(from.mesh));
   to.fields = output.read("fields", to.fields, [&](const ValueReader& value) { return read_fields(value, from); });
   to.boundary = output.flag("boundary");
   to.picture = output.flag("picture");

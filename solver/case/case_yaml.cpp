@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include <cmath>
+
 #include "mesh/gmsh/file_kinds.hpp"
 #include "solver/case/case.hpp"
 
@@ -183,9 +185,33 @@ void emit(YAML::Emitter& out, const SolverChoice& solver) {
   out << Key << "tune" << Value << std::string(name(solver.tune)) << EndMap;
 }
 
+void emit(YAML::Emitter& out, const OutputSubset& subset, int dimension) {
+  if (subset.has_all()) return;
+  out << Key << "subset" << Value << BeginMap;
+  if (!subset.regions.empty()) {
+    out << Key << "regions" << Value << Flow << BeginSeq;
+    for (const std::string& region : subset.regions) out << region;
+    out << EndSeq;
+  }
+  if (subset.is_bounded()) {
+    out << Key << "box" << Value << BeginMap;
+    const auto corner = [&](const char* name, const std::array<double, 3>& point) {
+      if (std::isinf(point[0])) return;
+      out << Key << name << Value;
+      emit_numbers(out, point, std::isinf(point[2]) ? 2 : dimension);
+    };
+    corner("min", subset.min);
+    corner("max", subset.max);
+    out << EndMap;
+  }
+  out << EndMap;
+}
+
 void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
   out << Key << "output" << Value << BeginMap << Key << "directory" << Value << output.directory.string();
   out << Key << "vtu" << Value << (output.vtu ? "true" : "false");
+  if (output.degree) out << Key << "degree" << Value << *output.degree;
+  emit(out, output.subset, dimension);
   out << Key << "fields" << Value << Flow << BeginSeq;
   for (const OutputField field : output.fields) out << std::string(name(field));
   out << EndSeq << Key << "boundary" << Value << (output.boundary ? "true" : "false");

@@ -9,17 +9,19 @@
 #include "mesh/geometry.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "solver/case/case_output.hpp"
+#include "solver/fields/file_size.hpp"
 #include "solver/problem/boundary_flux.hpp"
 
 namespace femcg::solver {
 
 namespace {
 
-/// VTK's number of a facet's Lagrange cell, and its nodes in the facet's own coordinates.
-std::pair<std::uint8_t, Eigen::MatrixXd> vtk_facet(mesh::CellShape shape, int degree) {
-  if (mesh::dimension(shape) == 2) return {mesh::vtk_lagrange_curve, mesh::vtk_lagrange_points_of_curve(degree)};
+/// VTK's number of a facet's cell, and its nodes in the facet's own coordinates.
+std::pair<std::uint8_t, Eigen::MatrixXd> vtk_facet(mesh::CellShape shape, const FileCells& cells) {
+  if (mesh::dimension(shape) == 2)
+    return {cells.linear ? mesh::vtk_line : mesh::vtk_lagrange_curve, mesh::vtk_lagrange_points_of_curve(cells.degree)};
   const auto facet = is_tensor(shape) ? mesh::CellShape::quadrilateral : mesh::CellShape::triangle;
-  return {mesh::vtk_cell_type(facet), mesh::vtk_lagrange_points(facet, degree)};
+  return {mesh::vtk_cell_type(facet, cells.kind()), mesh::vtk_lagrange_points(facet, cells.degree)};
 }
 
 /// The nodes of a facet in the cell's coordinates, such that the right-hand rule gives the outward normal.
@@ -59,7 +61,20 @@ struct BoundaryFile::Nodes {
   std::vector<Eigen::MatrixXd> basis;  ///< VTK nodes x nodes of the facet
 };
 
-BoundaryFile::BoundaryFile(const Case& resolved, const Problem& problem) : case_(&resolved), problem_(&problem) {}
+BoundaryFile::BoundaryFile(const Case& resolved, const Problem& problem)
+    : case_(&resolved), problem_(&problem), cells_(resolved, problem.form().space->mesh()) {
+  const auto& boundary = problem.boundary();
+  const auto is_written = [&](const ConditionedFacet& at) {
+    return !cells_.numbers || std::ranges::binary_search(*cells_.numbers, at.facet.cell);
+  };
+  for (std::size_t i = 0; i < boundary.size(); ++i)
+    if (is_written(boundary[i])) facets_.push_back(static_cast<std::int64_t>(i));
+}
+
+std::int64_t BoundaryFile::expected_bytes() const {
+  const auto nodes = vtk_facet(problem_->form().space->mesh().shape, cells_).second.cols();
+  return bytes_of_boundary(std::ssize(facets_), static_cast<int>(nodes), problem_->loads().size());
+}
 
 std::vector<std::int32_t> BoundaryFile::group_of_facets() const {
   const auto& boundary = problem_->boundary();
@@ -78,12 +93,12 @@ std::vector<std::int32_t> BoundaryFile::group_of_facets() const {
 void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<double>> solutions) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
   const auto& boundary = problem_->boundary();
-  const auto [type, facet_nodes] = vtk_facet(space.mesh().shape, space.degree());
+  const auto [type, facet_nodes] = vtk_facet(space.mesh().shape, cells_);
   const Nodes nodes(space, facet_nodes);
   const auto points = [&]() -> mesh::NodeValues {
     return [&, geometry = std::vector<mesh::CellGeometry>(nodes.geometry.begin(), nodes.geometry.end())](
-               std::int64_t facet, std::span<double> values) mutable {
-      const mesh::BoundaryFacet at = boundary[facet].facet;
+               std::int64_t number, std::span<double> values) mutable {
+      const mesh::BoundaryFacet at = boundary[facets_[number]].facet;
       geometry[at.facet].move_to(space.mesh(), at.cell);
       std::ranges::copy(geometry[at.facet].all_points(), values.begin());
     };
@@ -95,8 +110,8 @@ void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<doubl
     const Load& load = problem_->loads()[i];
     const std::span<const double> dofs = solutions[i];
     const auto u = [&, dofs]() -> mesh::NodeValues {
-      return [&, dofs](std::int64_t facet, std::span<double> values) {
-        const mesh::BoundaryFacet at = boundary[facet].facet;
+      return [&, dofs](std::int64_t number, std::span<double> values) {
+        const mesh::BoundaryFacet at = boundary[facets_[number]].facet;
         const std::vector<int>& of_facet = space.facet_nodes(at.facet);
         Eigen::VectorXd coefficients(static_cast<Eigen::Index>(of_facet.size()));
         for (std::size_t a = 0; a < of_facet.size(); ++a)
@@ -107,7 +122,8 @@ void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<doubl
     const BoundaryFlux& flux = fluxes.emplace_back(*problem_, load, dofs);
     const auto outflow = [&]() -> mesh::NodeValues {
       return [&, evaluator = std::make_shared<operators::FacetEvaluator>(space, problem_->form().quadrature)](
-                 std::int64_t facet, std::span<double> values) {
+                 std::int64_t number, std::span<double> values) {
+        const std::int64_t facet = facets_[number];
         const mesh::BoundaryFacet at = boundary[facet].facet;
         evaluator->move_to(at);
         const Eigen::Map<const Eigen::VectorXd> measures(evaluator->measures().data(), evaluator->points());
@@ -122,11 +138,14 @@ void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<doubl
     fields.push_back({name_in_file(OutputField::u, false, case_->solution, load.name()), u, 1, case_->solution.unit});
     fields.push_back({load.name().empty() ? "normal_flux" : "normal_flux_" + load.name(), outflow, 1});
   }
-  const std::vector<std::int32_t> groups = group_of_facets();
-  std::vector<std::int32_t> regions;
-  for (const ConditionedFacet& at : boundary) regions.push_back(space.mesh().cell_regions[at.facet.cell]);
+  const std::vector<std::int32_t> group_of = group_of_facets();
+  std::vector<std::int32_t> groups, regions;
+  for (const std::int64_t facet : facets_) {
+    groups.push_back(group_of[facet]);
+    regions.push_back(space.mesh().cell_regions[boundary[facet].facet.cell]);
+  }
   const std::vector<mesh::CellField> cell_fields{{"group", groups}, {"region", regions}};
-  mesh::write_vtu(stream, {type, std::ssize(boundary), static_cast<int>(facet_nodes.cols()), points}, fields,
+  mesh::write_vtu(stream, {type, std::ssize(facets_), static_cast<int>(facet_nodes.cols()), points}, fields,
                   cell_fields, names_of_parts(space.mesh()));
 }
 

@@ -8,6 +8,7 @@
 
 #include "mesh/vtu.hpp"
 #include "solver/case/case.hpp"
+#include "solver/fields/file_cells.hpp"
 #include "solver/problem/problem.hpp"
 
 namespace femcg::solver {
@@ -15,8 +16,8 @@ namespace femcg::solver {
 /// The names that the numbers of regions and boundary groups stand for: region_names and group_names.
 std::vector<mesh::TextField> names_of_parts(const mesh::Mesh& mesh);
 
-/// boundary.vtu: every facet of the boundary as a VTK Lagrange cell of the solution's degree, its nodes such that the
-/// right-hand rule gives the outward normal in space.
+/// boundary.vtu: every facet of the boundary as a VTK cell, its nodes such that the right-hand rule gives the outward
+/// normal in space. Facets are those of FileCells' cells, at their degree.
 ///
 /// It has u and normal_flux = -kappa du/dn, what flows out, of each load: the consistent flux (BoundaryFlux), on each
 /// facet the polynomial v of the solution's degree with integral of v phi_i = its moments, so that it has the integral
@@ -24,11 +25,14 @@ std::vector<mesh::TextField> names_of_parts(const mesh::Mesh& mesh);
 /// -1 of none) and of its region.
 class BoundaryFile {
  public:
-  /// Case and problem must outlive it.
+  /// Case and problem must outlive it. Throws as FileCells.
   BoundaryFile(const Case& resolved, const Problem& problem);
 
   /// Of the solutions of the first loads.
   void write(std::ostream& stream, std::span<const std::vector<double>> solutions) const;
+
+  /// Before it is compressed.
+  std::int64_t expected_bytes() const;
 
  private:
   struct Nodes;
@@ -37,6 +41,8 @@ class BoundaryFile {
 
   const Case* case_;
   const Problem* problem_;
+  FileCells cells_;
+  std::vector<std::int64_t> facets_;  ///< those that are written, ascending in the problem's boundary
 };
 
 }  // namespace femcg::solver

@@ -6,30 +6,30 @@
 
 namespace femcg::solver {
 
-CellFields::CellFields(const mesh::FunctionSpace& space) {
-  const Eigen::MatrixXd nodes = mesh::vtk_lagrange_points(space.mesh().shape, space.degree());
+CellFields::CellFields(const mesh::FunctionSpace& space, const FileCells& cells) : cells_(cells) {
+  const Eigen::MatrixXd nodes = mesh::vtk_lagrange_points(space.mesh().shape, cells.degree);
   tables_ = std::make_shared<GradientTables>(space, nodes);
   basis_ = std::make_shared<Eigen::MatrixXd>(space.basis().values(nodes));
 }
 
 mesh::SeparateCells CellFields::cells() const {
   const mesh::Mesh& mesh = tables_->space->mesh();
-  const auto points = [tables = tables_]() -> mesh::NodeValues {
-    return
-        [tables, geometry = mesh::CellGeometry(tables->geometry)](std::int64_t cell, std::span<double> values) mutable {
-          geometry.move_to(tables->space->mesh(), static_cast<std::int32_t>(cell));
-          std::ranges::copy(geometry.all_points(), values.begin());
-        };
+  const auto points = [cells = cells_, tables = tables_]() -> mesh::NodeValues {
+    return [cells, tables, geometry = mesh::CellGeometry(tables->geometry)](std::int64_t cell,
+                                                                            std::span<double> values) mutable {
+      geometry.move_to(tables->space->mesh(), cells.number(cell));
+      std::ranges::copy(geometry.all_points(), values.begin());
+    };
   };
-  return {mesh::vtk_cell_type(mesh.shape), mesh.cell_count(), static_cast<int>(basis_->rows()), points};
+  return {mesh::vtk_cell_type(mesh.shape, cells_.kind()), cells_.count(mesh), static_cast<int>(basis_->rows()), points};
 }
 
 std::function<mesh::NodeValues()> CellFields::function(const mesh::FunctionSpace& space,
                                                        std::vector<std::span<const double>> components) const {
-  return [basis = basis_, &space, components = std::move(components)]() -> mesh::NodeValues {
-    return [basis, &space, components, coefficients = Eigen::VectorXd(basis->cols())](
+  return [cells = cells_, basis = basis_, &space, components = std::move(components)]() -> mesh::NodeValues {
+    return [cells, basis, &space, components, coefficients = Eigen::VectorXd(basis->cols())](
                std::int64_t cell, std::span<double> values) mutable {
-      const auto dofs = space.dofs(static_cast<std::int32_t>(cell));
+      const auto dofs = space.dofs(cells.number(cell));
       const auto count = static_cast<Eigen::Index>(components.size() == 1 ? 1 : 3);
       using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
       Eigen::Map<RowMajor> at_nodes(values.data(), basis->rows(), count);
@@ -44,21 +44,22 @@ std::function<mesh::NodeValues()> CellFields::function(const mesh::FunctionSpace
 }
 
 std::function<mesh::NodeValues()> CellFields::gradient(std::span<const double> dofs) const {
-  return [tables = tables_, dofs]() -> mesh::NodeValues {
-    return [tables, dofs, gradient = CellGradient(*tables)](std::int64_t cell, std::span<double> values) mutable {
-      gradient.move_to(static_cast<std::int32_t>(cell));
-      gradient.evaluate(dofs, values);
-    };
+  return [cells = cells_, tables = tables_, dofs]() -> mesh::NodeValues {
+    return
+        [cells, tables, dofs, gradient = CellGradient(*tables)](std::int64_t cell, std::span<double> values) mutable {
+          gradient.move_to(cells.number(cell));
+          gradient.evaluate(dofs, values);
+        };
   };
 }
 
 std::function<mesh::NodeValues()> CellFields::flux(std::span<const double> dofs,
                                                    const FieldOnRegions& diffusion) const {
-  return [tables = tables_, dofs, diffusion]() -> mesh::NodeValues {
-    return [tables, dofs, diffusion, gradient = CellGradient(*tables),
+  return [cells = cells_, tables = tables_, dofs, diffusion]() -> mesh::NodeValues {
+    return [cells, tables, dofs, diffusion, gradient = CellGradient(*tables),
             factors = std::vector<double>(tables->geometry.values.rows())](std::int64_t cell,
                                                                            std::span<double> values) mutable {
-      const auto number = static_cast<std::int32_t>(cell);
+      const std::int32_t number = cells.number(cell);
       gradient.move_to(number);
       gradient.evaluate(dofs, values);
       diffusion.of_cell(number).evaluate(gradient.points_in_space(), factors);

@@ -7,17 +7,18 @@
 
 #include "mesh/vtu.hpp"
 #include "solver/coefficients/field.hpp"
+#include "solver/fields/file_cells.hpp"
 #include "solver/problem/cell_gradient.hpp"
 
 namespace femcg::solver {
 
-/// Fields of cells at the nodes of their VTK Lagrange cells of the space's degree. Spaces and coefficients must outlive
-/// what is made of them.
+/// Fields of the cells of a file, by their number there, at the nodes of their VTK cells. Spaces and coefficients must
+/// outlive what is made of them.
 class CellFields {
  public:
-  explicit CellFields(const mesh::FunctionSpace& space);
+  CellFields(const mesh::FunctionSpace& space, const FileCells& cells);
 
-  /// The cells of the mesh, each with points of its own.
+  /// Each with points of its own.
   mesh::SeparateCells cells() const;
   /// A function of a space of the same mesh and degree, by the coefficients of each of its components.
   std::function<mesh::NodeValues()> function(const mesh::FunctionSpace& space,
@@ -30,6 +31,7 @@ class CellFields {
   std::function<mesh::NodeValues()> magnitude(std::function<mesh::NodeValues()> vector) const;
 
  private:
+  FileCells cells_;
   std::shared_ptr<const GradientTables> tables_;  ///< at the nodes; what is made here shares them
   std::shared_ptr<const Eigen::MatrixXd> basis_;  ///< nodes x dofs of a cell
 };

@@ -11,6 +11,7 @@
 #include "solver/case/case_output.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/cell_fields.hpp"
+#include "solver/fields/file_size.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/problem/cell_gradient.hpp"
 
@@ -24,7 +25,8 @@ constexpr bool is_recovered(OutputField field) {
 
 }  // namespace
 
-SolutionFile::SolutionFile(const Case& resolved, const Problem& problem) : case_(&resolved), problem_(&problem) {
+SolutionFile::SolutionFile(const Case& resolved, const Problem& problem)
+    : case_(&resolved), problem_(&problem), cells_(resolved, problem.form().space->mesh()) {
   if (!resolved.output.vtu) return;
   if (wants(OutputField::flux)) check_diffusion_at_nodes();
   const auto fields = static_cast<int>(std::ranges::count_if(resolved.output.fields, is_recovered));
@@ -46,7 +48,7 @@ void SolutionFile::check_diffusion_at_nodes() const {
   const FieldOnRegions diffusion(case_->problem.diffusion, "equation.diffusion", mesh, std::nullopt);
   const auto& regions = diffusion.by_region();
   if (std::ranges::all_of(regions, [](const Expression& e) { return e.constant().has_value(); })) return;
-  const mesh::SeparateCells cells = CellFields(*problem_->form().space).cells();
+  const mesh::SeparateCells cells = CellFields(*problem_->form().space, cells_).cells();
   mesh::FirstFailure failure;
 #pragma omp parallel
   {
@@ -57,10 +59,10 @@ void SolutionFile::check_diffusion_at_nodes() const {
       at.resize(3 * values.size());
     });
 #pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    for (std::int64_t cell = 0; cell < cells.count; ++cell)
       failure.guard(cell, [&] {
         points(cell, at);
-        diffusion.of_cell(cell).evaluate(at, values);
+        diffusion.of_cell(cells_.number(cell)).evaluate(at, values);
       });
   }
   try {
@@ -140,7 +142,7 @@ std::vector<mesh::PointField> SolutionFile::solutions_at_dofs() const {
 void SolutionFile::add_load(std::size_t load, std::vector<mesh::CellwiseField>& fields) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
   const std::vector<double>& solution = solutions_[load];
-  const CellFields make(space);
+  const CellFields make(space, cells_);
   const auto called = [&](OutputField field, bool magnitude) {
     return name_in_file(field, magnitude, case_->solution, problem_->loads()[load].name());
   };
@@ -170,7 +172,7 @@ void SolutionFile::add_load(std::size_t load, std::vector<mesh::CellwiseField>& 
 
 std::vector<mesh::CellwiseField> SolutionFile::all_fields() const {
   const mesh::FunctionSpace& space = *problem_->form().space;
-  const CellFields make(space);
+  const CellFields make(space, cells_);
   std::vector<mesh::CellwiseField> fields;
   for (std::size_t i = 0; i < solutions_.size(); ++i) add_load(i, fields);
   if (!exact_.empty()) {
@@ -180,15 +182,47 @@ std::vector<mesh::CellwiseField> SolutionFile::all_fields() const {
   return fields;
 }
 
+/// Where points are shared: recovered fields jump between regions.
+const mesh::FunctionSpace& SolutionFile::space_of_points() const {
+  return recovery_ ? recovery_->space() : *problem_->form().space;
+}
+
+void SolutionFile::write_cells(std::ostream& stream, const FileCells& cells,
+                               std::span<const mesh::CellwiseField> fields) const {
+  const mesh::FunctionSpace& space = *problem_->form().space;
+  const std::vector<std::int32_t> regions = cells.regions(space.mesh());
+  const std::vector<mesh::CellField> cell_fields{{"region", regions}};
+  if (jumps()) {
+    mesh::write_vtu(stream, CellFields(space, cells).cells(), fields, cell_fields, names());
+    return;
+  }
+  const FilePoints points(space_of_points(), cells);
+  mesh::write_vtu(stream, points.space(), fields, cell_fields, names(), cells.kind());
+}
+
 void SolutionFile::write(std::ostream& stream) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
-  const std::vector<mesh::CellField> cell_fields{{"region", space.mesh().cell_regions}};
-  if (jumps())
-    mesh::write_vtu(stream, CellFields(space).cells(), all_fields(), cell_fields, names());
-  else if (recovery_)
-    mesh::write_vtu(stream, recovery_->space(), all_fields(), cell_fields, names());
-  else
-    mesh::write_vtu(stream, space, solutions_at_dofs(), cell_fields, names());
+  const bool as_solved = !cells_.numbers && !cells_.linear && cells_.degree == space.degree();
+  if (!as_solved || jumps() || recovery_) return write_cells(stream, cells_, all_fields());
+  const mesh::CellField region{"region", space.mesh().cell_regions};
+  mesh::write_vtu(stream, space, solutions_at_dofs(), {&region, 1}, names());
+}
+
+std::int64_t SolutionFile::expected_bytes() const {
+  if (!case_->output.vtu) return 0;
+  int vectors = 0;
+  for (const OutputField field : case_->output.fields) vectors += field != OutputField::u;
+  const auto loads = static_cast<int>(problem_->loads().size());
+  const bool has_exact = case_->problem.exact && wants(OutputField::u);
+  const int numbers = loads * (wants(OutputField::u) + 4 * vectors) + (has_exact ? 2 : 0);
+  return bytes_by_sample(problem_->form().space->mesh(), cells_, numbers,
+                         [&](std::ostream& stream, const FileCells& sample, const mesh::CellwiseField& field) {
+                           write_cells(stream, sample, {&field, 1});
+                         });
+}
+
+std::int64_t bytes_of_files(const Case& resolved, const Problem& problem, const SolutionFile& solution) {
+  return solution.expected_bytes() + (resolved.output.boundary ? BoundaryFile(resolved, problem).expected_bytes() : 0);
 }
 
 }  // namespace femcg::solver

@@ -7,6 +7,7 @@
 
 #include "mesh/vtu.hpp"
 #include "solver/case/case.hpp"
+#include "solver/fields/file_cells.hpp"
 #include "solver/fields/recovery.hpp"
 #include "solver/problem/problem.hpp"
 
@@ -16,11 +17,12 @@ namespace femcg::solver {
 ///
 /// Cells share points as far as all fields are continuous: everywhere with u alone, within regions with recovered
 /// fields. With grad u or the flux -kappa grad u, which are what each cell has, every cell has points of its own.
-/// Vectors have their magnitudes beside them.
+/// Vectors have their magnitudes beside them. What cells it has, and at what degree, is FileCells'; all fields are then
+/// what they are at the nodes of these cells.
 class SolutionFile {
  public:
   /// Case and problem must outlive it. Throws InputError where the diffusion is not finite at a node at which the flux
-  /// is to be written, or the fields can surely not be recovered in the memory that is free.
+  /// is to be written, the fields can surely not be recovered in the memory that is free, or no cell is to be written.
   SolutionFile(const Case& resolved, const Problem& problem);
 
   /// Computes what the solutions (of the first loads, one after the other) must have before anything is written.
@@ -28,6 +30,10 @@ class SolutionFile {
   void prepare(std::span<const std::vector<double>> solutions);
   /// Of the same solutions, which must be there still.
   void write(std::ostream& stream) const;
+
+  /// Bytes that the file will have, from a sample of its cells that is compressed with values that have no pattern:
+  /// that of the solution may make it smaller. Known before anything is solved; 0 where there is to be no file.
+  std::int64_t expected_bytes() const;
 
  private:
   struct Recovered {
@@ -43,13 +49,19 @@ class SolutionFile {
   std::vector<mesh::PointField> solutions_at_dofs() const;
   std::vector<mesh::CellwiseField> all_fields() const;
   void add_load(std::size_t load, std::vector<mesh::CellwiseField>& fields) const;
+  const mesh::FunctionSpace& space_of_points() const;
+  void write_cells(std::ostream& stream, const FileCells& cells, std::span<const mesh::CellwiseField> fields) const;
 
   const Case* case_;
   const Problem* problem_;
+  FileCells cells_;
   std::unique_ptr<Recovery> recovery_;
   std::span<const std::vector<double>> solutions_;
   std::vector<std::vector<Recovered>> recovered_;  ///< by load
   std::vector<double> exact_, error_;              ///< coefficients, where there is an exact solution
 };
+
+/// The bytes that solution.vtu and boundary.vtu, as far as the case wants them, are expected to have.
+std::int64_t bytes_of_files(const Case& resolved, const Problem& problem, const SolutionFile& solution);
 
 }  // namespace femcg::solver

@@ -13,6 +13,7 @@
 #include "solver/case/case_output.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/fields/boundary_file.hpp"
+#include "solver/fields/cell_fields.hpp"
 #include "solver/problem/load.hpp"
 
 namespace femcg::solver {
@@ -67,7 +68,16 @@ std::string piece_text(const Case& resolved, const Problem& problem, const std::
   const std::vector<mesh::TextField> texts =
       resolved.output.boundary ? names_of_parts(whole.mesh()) : std::vector<mesh::TextField>();
   std::ostringstream stream;
-  mesh::write_vtu(stream, space, fields, of_cells, texts);
+  if (!resolved.output.degree) {
+    mesh::write_vtu(stream, space, fields, of_cells, texts);
+  } else {
+    const FileCells all(*resolved.output.degree);
+    const CellFields make(space, all);
+    std::vector<mesh::CellwiseField> at_nodes;
+    for (const mesh::PointField& field : fields)
+      at_nodes.push_back({field.name, make.function(space, {field.values}), 1, field.unit});
+    mesh::write_vtu(stream, FilePoints(space, all).space(), at_nodes, of_cells, texts, all.kind());
+  }
   return std::move(stream).str();
 }
 

@@ -252,6 +252,7 @@ ordered_json to_json(const Record& r) {
   if (r.distribution) add_json(*r.distribution, json);
   json["memory"] = {{"estimated_host_bytes", r.memory.host_bytes}, {"estimated_device_bytes", r.memory.device_bytes}};
   json["peak_memory_bytes"] = r.peak_memory_bytes;
+  if (r.files.written > 0) json["files"] = {{"expected_bytes", r.files.expected}, {"written_bytes", r.files.written}};
   json["remarks"] = r.remarks;
   return json;
 }

@@ -57,6 +57,12 @@ struct LoadRecord {
   std::optional<Quantities> quantities;
 };
 
+/// Of the files for pictures, solution.vtu or its pieces and boundary.vtu.
+struct FileBytes {
+  std::int64_t expected = 0;  ///< before anything was solved
+  std::int64_t written = 0;
+};
+
 /// Everything that is kept of one run (result.json), or of one operator in a comparison (an item of compare.json).
 struct Record {
   std::string command, case_file, title, started;
@@ -86,6 +92,7 @@ struct Record {
   std::optional<DistributionRecord> distribution;  ///< where several processes ran
   MemoryEstimate memory;                           ///< as it was estimated before anything large was allocated
   std::int64_t peak_memory_bytes = 0;
+  FileBytes files;
 
   double iterations_per_second() const {
     return solve.seconds > 0 ? static_cast<double>(solve.iterations) / solve.seconds : 0;
@@ -139,6 +146,8 @@ constexpr std::string_view refused_time =
     "other programs took the processor: the threads received less than half of the time that they asked for";
 /// What comes from the host's memory with each product, and how fast, as a person reads it; its product is timed.
 std::string streaming(const Record& record);
+/// What follows the folder of the results: how large the files are; empty where there are none.
+std::string to_text(const FileBytes& files);
 /// The summary that a person reads.
 std::string summary(const Record& record);
 

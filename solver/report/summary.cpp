@@ -254,4 +254,10 @@ std::string summary(const Record& record) {
   return text;
 }
 
+std::string to_text(const FileBytes& files) {
+  if (files.written == 0) return "";
+  return fmt::format(", {} for pictures, of about {} that were expected",
+                     scaled(static_cast<double>(files.written), "B"), scaled(static_cast<double>(files.expected), "B"));
+}
+
 }  // namespace femcg::solver

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mesh/function_space.hpp"
+#include "mesh/vtu.hpp"
+#include "solver/case/case.hpp"
+
+namespace femcg::solver {
+
+/// The cells of a mesh that .vtu files have, and as what (output.subset and output.degree).
+struct FileCells {
+  /// Throws InputError where a region is none of the mesh's, or no cell lies inside.
+  FileCells(const Case& resolved, const mesh::Mesh& mesh);
+  /// All cells, at a degree that was asked for.
+  explicit FileCells(int asked) : degree(asked), linear(asked == 1) {}
+
+  std::int64_t count(const mesh::Mesh& mesh) const { return numbers ? std::ssize(*numbers) : mesh.cell_count(); }
+  /// In the mesh, of cell i of the file.
+  std::int32_t number(std::int64_t i) const { return numbers ? (*numbers)[i] : static_cast<std::int32_t>(i); }
+  mesh::CellKind kind() const { return linear ? mesh::CellKind::linear : mesh::CellKind::lagrange; }
+  std::vector<std::int32_t> regions(const mesh::Mesh& mesh) const;
+
+  int degree;                                                ///< at most the solution's
+  bool linear;                                               ///< degree 1, as it was asked for
+  std::shared_ptr<const std::vector<std::int32_t>> numbers;  ///< ascending; null where the file has all cells
+};
+
+/// The points that such cells share in a file: a space of their degree on them alone.
+class FilePoints {
+ public:
+  /// `space`: of the mesh, which must outlive this.
+  FilePoints(const mesh::FunctionSpace& space, const FileCells& cells);
+  FilePoints(const FilePoints&) = delete;
+  FilePoints& operator=(const FilePoints&) = delete;
+
+  const mesh::FunctionSpace& space() const { return own_ ? *own_ : *given_; }
+
+ private:
+  const mesh::FunctionSpace* given_;
+  mesh::Mesh part_;  ///< empty where the file has all cells
+  std::optional<mesh::FunctionSpace> own_;
+};
+
+}  // namespace femcg::solver
