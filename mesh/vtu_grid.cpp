@@ -1,11 +1,27 @@
 #include "mesh/vtu_grid.hpp"
 
+#include <zlib.h>
+
 #include <bit>
 #include <string_view>
 
 namespace femcg::mesh {
 
 namespace {
+
+std::size_t deflated(std::span<Bytef> to, std::span<const Bytef> from, int level, int strategy) {
+  constexpr int window_bits = 15, memory = 8;  // zlib's own
+  z_stream stream{};
+  if (deflateInit2(&stream, level, Z_DEFLATED, window_bits, memory, strategy) != Z_OK) return 0;
+  stream.next_in = const_cast<Bytef*>(from.data());  // zlib's interface; it reads
+  stream.avail_in = static_cast<uInt>(from.size());
+  stream.next_out = to.data();
+  stream.avail_out = static_cast<uInt>(to.size());
+  const int status = deflate(&stream, Z_FINISH);
+  const std::size_t size = stream.total_out;
+  deflateEnd(&stream);
+  return status == Z_STREAM_END ? size : 0;
+}
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -49,6 +65,25 @@ std::string opening(const std::string& type) {
 }
 
 }  // namespace
+
+// Looking for what repeats costs as much where nothing does, as in most digits of a solution. The beginning of a block,
+// as long as zlib looks back, tells what pays: of what hardly shrinks, nothing, which is fifty times as fast; runs of
+// one byte, as of points in the plane, where z is 0, are found in half the time of all that repeats.
+std::size_t deflated(std::span<Bytef> to, std::span<const Bytef> from) {
+  constexpr std::size_t window = std::size_t{1} << 15;
+  constexpr double hardly = 0.9, little = 0.5, as_good = 1.15;
+  int level = Z_BEST_SPEED, strategy = Z_DEFAULT_STRATEGY;
+  if (from.size() > 2 * window) {
+    const std::size_t all = deflated(to, from.first(window), level, strategy);
+    const auto share = static_cast<double>(all) / window;
+    if (share > hardly)
+      level = Z_NO_COMPRESSION;
+    else if (share > little &&
+             static_cast<double>(deflated(to, from.first(window), level, Z_RLE)) < as_good * static_cast<double>(all))
+      strategy = Z_RLE;
+  }
+  return deflated(to, from, level, strategy);
+}
 
 void VtuGrid::add_texts(const std::string& name, std::span<const std::string> texts) {
   texts_ += "      <Array type=\"String\" Name=\"" + escaped(name) + "\" NumberOfTuples=\"" +

@@ -15,6 +15,10 @@
 
 namespace femcg::mesh {
 
+/// Has zlib compress a block of an array, for speed rather than for the last bytes. `to` has room for the worst case
+/// (compressBound). Returns the size, or 0 on failure.
+std::size_t deflated(std::span<Bytef> to, std::span<const Bytef> from);
+
 /// One array as the file has it: the number of blocks, their size, the size of an incomplete last block, the compressed
 /// sizes, and the compressed blocks.
 class CompressedArray {
@@ -71,11 +75,9 @@ class CompressedArray {
   }
   /// False on failure.
   bool compress(std::int64_t block, const void* source, std::size_t bytes) {
-    uLongf compressed = stride_;
-    const int status =
-        compress2(data_.get() + block * stride_, &compressed, static_cast<const Bytef*>(source), bytes, Z_BEST_SPEED);
-    header_[3 + block] = compressed;
-    return status == Z_OK;
+    header_[3 + block] = deflated({data_.get() + block * stride_, static_cast<std::size_t>(stride_)},
+                                  {static_cast<const Bytef*>(source), bytes});
+    return header_[3 + block] != 0;
   }
 
   std::vector<std::uint64_t> header_;
