@@ -618,7 +618,7 @@ std::string check(const Case& resolved, const Console& console) {
   progress.clear();
   for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
     for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);
-  return files + expected + (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
+  return expected + files + (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
 }
 
 }  // namespace femcg::solver

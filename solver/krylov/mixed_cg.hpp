@@ -22,10 +22,9 @@ using GoOver = std::function<std::optional<SingleSystem>(const CgResult& so_far)
 /// Rounding of a product early on, when |r| is large, is carried along by the directions and grows until CG has lost
 /// what it knew of the smallest eigenvalues: a few iterations in single precision at the beginning cost half as many
 /// again, and up to several times as many. Products may be the less exact the smaller |r| / |b| is in comparison with
-/// what they are for, the tolerance (Simoncini & Szyld 2003; van den Eshof & Sleijpen 2004): from `goes_over_at` on, x
-/// is kept in double precision, what is added to it, residual and direction go on in single, with reliable updates
-/// (Clark et al. 2010). Where single precision ends as stagnated or indefinite, CG goes on from its x in double
-/// precision.
+/// what they are for, the tolerance (Simoncini & Szyld 2003): from `goes_over_at` on, x is kept in double precision,
+/// what is added to it, residual and direction go on in single, with reliable updates (Clark et al. 2010). Where single
+/// precision ends as stagnated or indefinite, CG goes on from its x in double precision.
 ///
 /// The options are those of conjugate_gradients, but for method and loop, which are classic and launched, and `after`.
 /// With a preconditioner that is not diagonal it is conjugate_gradients.
