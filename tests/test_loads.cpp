@@ -347,4 +347,8 @@ TEST_CASE("the iterations that are left follow from the slope of the residuals")
   for (int k = 0; k <= 150; ++k) left.add(std::pow(10.0, -0.04 * k));  // 200 to the tolerance
   CHECK(left.left() == doctest::Approx(50).epsilon(1e-6));
   CHECK(left.done() == doctest::Approx(151.0 / 201).epsilon(1e-6));
+  // Residuals that stay where they are make for more than was expected.
+  solver::IterationsLeft in_vain(1e-8, 400);
+  for (int k = 0; k < 1000; ++k) in_vain.add(1);
+  CHECK(in_vain.left() == doctest::Approx(1200));
 }

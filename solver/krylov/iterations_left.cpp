@@ -15,9 +15,10 @@ void IterationsLeft::add(double relative_residual) {
 double IterationsLeft::left() const {
   const auto done = static_cast<double>(logarithms_.size());
   const double fallen = std::clamp(std::log(least_) / std::log(tolerance_), 0.0, 1.0);
-  const double before = std::max(expected_ - done, 0.3 * expected_ * std::max(1 - fallen, 0.05));
-  // The line through the last half, by least squares.
-  const std::size_t first = logarithms_.size() / 2, count = logarithms_.size() - first;
+  // As long as residuals stay where they are, what is left grows with what was done in vain.
+  const double before = std::max(expected_ - done, std::max(0.3 * expected_, 1.2 * done) * std::max(1 - fallen, 0.05));
+  // The line through the last quarter, by least squares.
+  const std::size_t count = logarithms_.size() - 3 * logarithms_.size() / 4, first = logarithms_.size() - count;
   if (count < 3) return before;
   double mean = 0, middle = static_cast<double>(count - 1) / 2, up = 0, down = 0;
   for (std::size_t i = 0; i < count; ++i) mean += logarithms_[first + i] / static_cast<double>(count);
@@ -32,7 +33,7 @@ double IterationsLeft::left() const {
       slope > 0 ? std::max(1.0, (now - std::log(tolerance_)) / slope) : std::numeric_limits<double>::infinity();
   constexpr double unlikely = 50;  // times what was done
   if (by_slope > unlikely * done) return before;
-  const double weight = std::min(1.0, 2 * fallen);
+  const double weight = std::min(1.0, 1.5 * fallen);
   return std::exp(weight * std::log(by_slope) + (1 - weight) * std::log(before));
 }
 
