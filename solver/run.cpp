@@ -342,7 +342,7 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   if (record.device == operators::Device::host && was_refused(processor_time() - before, record.machine.threads))
     record.remarks.emplace_back(refused_time);
   progress.step("timing the product", name(record.device));
-  constexpr double share_of_loop = 0.05;
+  constexpr double share_of_loop = 0.02;
   if (!interrupted) record.apply = time_products(*a, share_of_loop * record.solve.seconds);
   if (record.device == operators::Device::cuda) note_gpu(record.machine);
   progress.step("giving back memory");  // of operator and preconditioner, at the end of this function

@@ -70,7 +70,7 @@ GradientErrors errors_of(const solver::Case& made, const mesh::Mesh& mesh,
                          const std::array<solver::Expression, 3>& exact) {
   const Solved solved = solve(made, mesh);
   const mesh::FunctionSpace& space = *solved.space;
-  const solver::CellFields fields(space);
+  const solver::CellFields fields(space, solver::FileCells(space.degree()));
   solver::Recovery recovery(solved.problem->form());
   const auto components = recovered_gradient(recovery, solved.problem->form(), solved.dofs);
   return {std::sqrt(square_of_error(space, fields.gradient(solved.dofs), exact)),
@@ -85,7 +85,7 @@ struct Jumps {
 
 Jumps jumps_at_interface(const mesh::FunctionSpace& space, std::span<const double> dofs,
                          const std::vector<double>& diffusion) {
-  const solver::CellFields fields(space);
+  const solver::CellFields fields(space, solver::FileCells(space.degree()));
   const mesh::SeparateCells cells = fields.cells();
   const mesh::NodeValues points = cells.points(), gradient = fields.gradient(dofs)();
   std::vector<double> at(3 * cells.nodes), values(3 * cells.nodes);
