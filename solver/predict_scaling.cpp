@@ -51,7 +51,7 @@ std::string table(const Case& resolved, const std::vector<int>& processes, const
   const mesh::FunctionSpace space = make_space(resolved, mesh);
   const Problem problem(resolved.problem, space);
   progress.step("predicting");
-  const bool in_double = resolved.solver.precision != Precision::single;
+  const bool in_double = resolved.solver.precision == Precision::double_;
   const Prediction one =
       in_double ? of_one_process<double>(resolved, problem) : of_one_process<float>(resolved, problem);
   const OneProcess alone{one.product, one.iteration - one.product};

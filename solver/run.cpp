@@ -38,7 +38,6 @@
 #include "solver/problem/setup.hpp"
 #include "solver/records/record.hpp"
 #include "solver/report/run_page.hpp"
-#include "solver/run_mixed.hpp"
 #include "solver/run_operator.hpp"
 #include "solver/run_tuning.hpp"
 
@@ -70,6 +69,9 @@ IterationsLeft iterations_left(const Case& resolved, const Problem& problem) {
   return {resolved.solver.tolerance,
           expected_iterations(problem.form(), resolved.solver.tolerance, resolved.solver.max_iterations)};
 }
+
+/// Of CG in mixed precision: |r| at a reliable update over that at the one before.
+constexpr double update_factor = 0.1;
 
 /// Runs CG, whose own seconds are those of its loop, with those of an earlier one that it goes on from: what it does
 /// before and after the loop is a step of its own.
@@ -121,18 +123,18 @@ Begun<T> choose_by_products(const Case& resolved, const Problem& problem, MadeOp
   return begun;
 }
 
-/// Solves A x = b for one load after the other; the first from where it was begun, if it was. `single` is null where
-/// all is to be in one precision.
+/// Solves A x = b for one load after the other; the first from where it was begun, if it was.
 template <std::floating_point T>
 Solutions solve_in_turn(const Case& resolved, const Problem& problem, const operators::Operator<T>& a,
-                        const Preconditioner<T>& preconditioner, SingleOperator* single, std::optional<Begun<T>> begun,
-                        Progress& progress, const StopRequested& stop, Record& record) {
+                        const Preconditioner<T>& preconditioner, std::optional<Begun<T>> begun, Progress& progress,
+                        const StopRequested& stop, Record& record) {
   CgOptions<T> options;
   options.tolerance = resolved.solver.tolerance;
   options.max_iterations = resolved.solver.max_iterations;
   options.method = resolved.solver.method;
   options.loop = resolved.solver.loop;
   options.preconditioner = &preconditioner;
+  if (resolved.solver.precision == Precision::mixed) options.reliable_update = update_factor;
   Solutions solutions;
   for (const Load& load : problem.loads()) {
     const std::string which = load.name().empty() ? "" : fmt::format("load {}, ", in_quotes(load.name()));
@@ -159,11 +161,6 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const oper
     const double tried = begun ? begun->state.result.seconds : 0;  // counted within the trial
     try {
       solutions.results.push_back(over ? begun->state.result : iterating(progress, record, tried, [&] {
-        if constexpr (std::is_same_v<T, double>)
-          if (single != nullptr)
-            return mixed_conjugate_gradients(a, b, solution, options, [&](const CgResult& so_far) {
-              return single->system(resolved, problem, so_far, left.left(), progress, record);
-            });
         return conjugate_gradients(a, b, solution, options);
       }));
     } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
@@ -232,21 +229,8 @@ struct KeptOperator {
   std::shared_ptr<const Problem> problem;  ///< whose form it is made of
   MadeOperators<T> made;
   std::unique_ptr<Preconditioner<T>> preconditioner;
-  std::unique_ptr<SingleOperator> single;  ///< where CG may go over to it
   Record record;
 };
-
-/// Why CG in mixed precision stays in double; empty where it may go over to single.
-template <std::floating_point T>
-std::string why_all_in_double(const Case& resolved, const operators::Operator<T>& a,
-                              const Preconditioner<T>& preconditioner) {
-  if (!preconditioner.is_fused())
-    return "all in double precision: CG with a preconditioner that is not diagonal would restart in single";
-  const SolverChoice& solver = resolved.solver;
-  if (solver.loop != CgLoop::launched && solver.method != CgMethod::classic && operators::persistent_cg(a))
-    return "all in double precision: a loop inside one kernel is in one precision";
-  return "";
-}
 
 /// Makes operator and preconditioner; `begun` is where CG on the first load came to meanwhile.
 template <std::floating_point T>
@@ -266,12 +250,6 @@ void make(const Case& resolved, const Problem& problem, std::optional<Expectatio
           ? std::move(begun->preconditioner)
           : timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
   record.preconditioner_chosen = to.preconditioner->chosen();
-  if (resolved.solver.precision != Precision::mixed) return;
-  record.why_precision = why_all_in_double(resolved, *a, *to.preconditioner);
-  if (record.why_precision.empty()) {
-    record.why_precision = "all in double precision: CG was over before single could follow";
-    to.single = std::make_unique<SingleOperator>(record.seconds.assembly + record.seconds.conversion);
-  }
 }
 
 /// What the record says of an operator that an earlier run made.
@@ -283,7 +261,6 @@ void take_over(const Record& of, Record& record) {
   record.tuning = of.tuning;
   record.memory = of.memory;
   record.preconditioner_chosen = of.preconditioner_chosen;
-  record.why_precision = of.why_precision;
   record.machine.copy_bandwidth = of.machine.copy_bandwidth;
 }
 
@@ -315,10 +292,10 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
           ? CgMethod::automatic
           : method_at_once(user_of(resolved, problem, record.device, record.op), *a, *preconditioner);
   progress.step("scaling the load");
-  Solutions found = method != CgMethod::automatic
-                        ? solve_at_once(method, resolved, problem, *a, *preconditioner, progress, stop, record)
-                        : solve_in_turn(resolved, problem, *a, *preconditioner, parts->single.get(), std::move(begun),
-                                        progress, stop, record);
+  Solutions found =
+      method != CgMethod::automatic
+          ? solve_at_once(method, resolved, problem, *a, *preconditioner, progress, stop, record)
+          : solve_in_turn(resolved, problem, *a, *preconditioner, std::move(begun), progress, stop, record);
   progress.step("ending CG");
   std::vector<std::vector<double>> solutions;
   const bool interrupted = std::ranges::any_of(
@@ -392,8 +369,8 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
 /// Has a problem that is too small to gain from the GPU stay on the processor.
 DeviceDecision leave_gpu(const Case& resolved, const Problem& problem, operators::Device& device) {
   if (device != operators::Device::cuda || !has_gpu()) return {};
-  DeviceDecision decision = resolved.solver.precision != Precision::single ? decide_device<double>(resolved, problem)
-                                                                           : decide_device<float>(resolved, problem);
+  DeviceDecision decision = resolved.solver.precision == Precision::double_ ? decide_device<double>(resolved, problem)
+                                                                            : decide_device<float>(resolved, problem);
   if (!decision.why_on_host.empty()) device = operators::Device::host;
   return decision;
 }
@@ -564,7 +541,7 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
 
   const std::vector<std::vector<double>> solutions =
-      resolved.solver.precision != Precision::single
+      resolved.solver.precision == Precision::double_
           ? solve<double>(resolved, problem, std::move(on_device.expected), kept, progress, stop, record)
           : solve<float>(resolved, problem, std::move(on_device.expected), kept, progress, stop, record);
   progress.step("measuring the solution");
@@ -612,7 +589,7 @@ std::string check(const Case& resolved, const Console& console) {
   const std::string files = expected_files(resolved, problem);
   progress.step("estimating the memory");
   DeviceDecision on_device = leave_gpu(resolved, problem, device);
-  const std::string expected = resolved.solver.precision != Precision::single
+  const std::string expected = resolved.solver.precision == Precision::double_
                                    ? expectation<double>(resolved, problem, device, std::move(on_device.expected))
                                    : expectation<float>(resolved, problem, device, std::move(on_device.expected));
   progress.clear();

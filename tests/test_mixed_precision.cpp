@@ -1,4 +1,4 @@
-// CG in single precision with reliable updates, and mixed, which begins in double precision and ends in single.
+// CG with reliable updates: products and vectors in single precision, to what double precision reaches.
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/mixed_cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
 #include "tests/device.hpp"
@@ -138,92 +137,7 @@ TEST_CASE("reliable updates go with every preconditioner") {
   }
 }
 
-namespace {
-
-/// A problem's operator in both precisions, by the same product of a catalogue's operator.
-template <class T>
-std::unique_ptr<Operator<T>> made_of(const tests::SmallForm& of, const char* name) {
-  const ElementMatrices matrices = assemble_element_matrices(of.form);
-  Ingredients<T> from;
-  from.device = tests::device();
-  from.form = &of.form;
-  from.element_matrices = &matrices;
-  from.matrix = std::make_shared<CsrMatrix<T>>(assemble<T>(of.form, matrices));
-  return find_operator(name)->make<T>(from, {});
-}
-
-/// Iterations of double precision alone, and with an end in single.
-void check_as_in_double(const tests::SmallForm& of, const char* op, const char* preconditioner, double tolerance) {
-  const auto a = made_of<double>(of, op);
-  const auto in_single = made_of<float>(of, op);
-  const auto m = solver::make_preconditioner<double>(preconditioner, *a);
-  const auto m_in_single = solver::make_preconditioner<float>(preconditioner, *in_single);
-  const Vector<double> b = tests::on_device(tests::random_vector<double>(a->size(), 1, 0.9));
-  CgOptions<double> options;
-  options.tolerance = tolerance;
-  options.max_iterations = 100000;
-  options.method = solver::CgMethod::classic;
-  options.preconditioner = m.get();
-  std::vector<double> x, y;
-  const CgResult alone = conjugate_gradients<double>(*a, b, x, options);
-  REQUIRE(alone.reason == StopReason::converged);
-  const CgResult never =
-      solver::mixed_conjugate_gradients(*a, b, y, options, [](const CgResult&) { return std::nullopt; });
-  CHECK(never.iterations == alone.iterations);
-  std::int64_t gone_over = -1;
-  const CgResult result = solver::mixed_conjugate_gradients(*a, b, y, options, [&](const CgResult& so_far) {
-    gone_over = so_far.iterations;
-    CHECK(so_far.relative_residual <= solver::goes_over_at(tolerance));
-    return std::optional<solver::SingleSystem>({in_single.get(), m_in_single.get()});
-  });
-  CHECK(result.reason == StopReason::converged);
-  CHECK(result.true_relative_residual <= tolerance);
-  INFO(alone.iterations, " ", result.iterations, " from ", gone_over);
-  CHECK(static_cast<double>(result.iterations) <= 1.05 * static_cast<double>(alone.iterations) + 3);
-  CHECK(gone_over < result.iterations - 3);
-  REQUIRE(result.history.size() == static_cast<std::size_t>(result.iterations) + 1);
-  for (std::size_t i = 1; i < result.history.size(); ++i)
-    CHECK(result.history[i].number == result.history[i - 1].number + 1);
-}
-
-}  // namespace
-
-TEST_CASE("CG that ends in single precision takes the iterations of double precision") {
-  const tests::FormOptions plain{.robin = false, .varying = false, .distort = 0};
-  const auto square = [&](int degree, int cells) {
-    return tests::make_form(mesh::CellShape::quadrilateral, degree, {cells, cells, 1}, plain);
-  };
-  check_as_in_double(square(1, 96), "csr", "none", 1e-9);
-  check_as_in_double(square(2, 64), "matrix-free", "none", 1e-9);
-  check_as_in_double(square(4, 24), "matrix-free", "none", 1e-6);
-  check_as_in_double(square(2, 64), "csr", "jacobi", 1e-8);
-  check_as_in_double(tests::make_form(mesh::CellShape::hexahedron, 2, {10, 10, 10}), "matrix-free", "jacobi", 1e-8);
-  tests::SmallForm jumps = square(2, 48);
-  jumps.form.diffusion = [of = jumps.form.diffusion](std::int32_t cell, auto points, auto values) {
-    of(cell, points, values);
-    for (double& value : values) value *= cell % 48 / 6 % 2 == cell / 48 / 6 % 2 ? 1 : 1e3;
-  };
-  check_as_in_double(jumps, "csr", "jacobi", 1e-9);
-  check_as_in_double(jumps, "csr", "none", 1e-9);
-}
-
-TEST_CASE("where single precision fails, CG goes on in double") {
-  const tests::SmallForm of = tests::make_form(mesh::CellShape::quadrilateral, 2, {24, 24, 1});
-  const auto a = made_of<double>(of, "csr");
-  const Eigen::MatrixXd indefinite = -Eigen::MatrixXd::Identity(a->size(), a->size());
-  const auto wrong = tests::dense<float>(indefinite);
-  const Vector<double> b = tests::on_device(tests::random_vector<double>(a->size(), 1, 0.9));
-  CgOptions<double> options;
-  options.tolerance = 1e-9;
-  std::vector<double> x;
-  const CgResult result = solver::mixed_conjugate_gradients(*a, b, x, options, [&](const CgResult&) {
-    return std::optional<solver::SingleSystem>({wrong.get(), nullptr});
-  });
-  CHECK(result.reason == StopReason::converged);
-  CHECK(result.true_relative_residual <= 1e-9);
-}
-
-TEST_CASE("precision: mixed solves a case as double does, with every operator, and says where it was single") {
+TEST_CASE("precision: mixed solves a case as double does, with every operator") {
   const std::string run =
       "$femcg run $cases/minimal.yaml --quiet --set equation.source=1 --set mesh.box.cells=[24,24] "
       "--set degree=2 --set solver.tolerance=1e-10 --set output.vtu=false --output ";
@@ -245,23 +159,12 @@ TEST_CASE("precision: mixed solves a case as double does, with every operator, a
     stream >> here;
     CAPTURE(here["operator"]["name"].get<std::string>());
     CHECK(here["operator"]["precision"] == "mixed");
-    const std::string why = here["operator"]["why_precision"];
-    CAPTURE(why);
-    CHECK((why.starts_with("single precision from iteration ") || why.starts_with("all in double precision: to make")));
     CHECK(here["solve"]["reason"] == "converged");
     CHECK(here["solve"]["true_relative_residual"].get<double>() <= 1e-10);
-    CHECK(here["solve"]["iterations"].get<double>() <= 1.05 * iterations + 3);
+    CHECK(here["solve"]["iterations"].get<double>() <= 1.8 * iterations + 10);
     CHECK(here["quantities"]["integral"].get<double>() ==
           doctest::Approx(in_double["quantities"]["integral"].get<double>()).epsilon(1e-9));
   }
-  // Enough iterations to pay for the operator; several loads with one of them; and what never goes over.
-  const std::string large =
-      "$femcg run $cases/minimal.yaml --set equation.source=1 --set mesh.box.cells=[150,150] --set "
-      "degree=2 --operator matrix-free --set output.vtu=false --set solver.precision=mixed ";
-  CHECK(tests::contains(tests::shell(large + "--set 'loads={a: {}, b: {source: x}}'").out,
-                        "mixed: single precision from iteration "));
-  CHECK(tests::contains(tests::shell(large + "--set solver.preconditioner=chebyshev").out,
-                        "mixed: all in double precision: CG with a preconditioner that is not diagonal"));
 }
 
 TEST_CASE("what does not go with mixed precision is refused, with its place") {

@@ -34,11 +34,10 @@ using PreconditionerChoice = NamedChoice;
 constexpr std::string_view automatic_operator = "auto";
 inline bool is_automatic(const OperatorChoice& op) { return op.name == automatic_operator; }
 
-/// Mixed: as double, and the last iterations in single as far as that needs no more of them (mixed_cg.hpp).
+/// Mixed: products and vectors in single precision, what they add up to and its residual in double.
 enum class Precision { single, double_, mixed };
-/// Of most of them.
 constexpr Precision of_products(Precision precision) {
-  return precision == Precision::mixed ? Precision::double_ : precision;
+  return precision == Precision::mixed ? Precision::single : precision;
 }
 enum class CellOrder { automatic, natural, curve };
 /// Whether the first products of a run try other options of its operator.

@@ -306,7 +306,7 @@ KeyDescription solver_keys() {
               {.name = "precision",
                .kind = word,
                .meaning =
-                   "Of matrix and vectors; mixed: double, and the last iterations in single where that needs no more of them",
+                   "Of matrix and vectors; mixed: single, with the residual and what the steps add up to in double",
                .default_value = "double",
                .words = {"double", "single", "mixed"}},
               {.name = "device",

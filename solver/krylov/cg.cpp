@@ -278,7 +278,7 @@ void Loop<T>::resume(const CgState<T>& before) {
     operators::copy(operators::to_ordering(a_, before.x), recurrence_.x());
     operators::copy_bytes(before.scalars.data(), Device::host, scalars_.last().rz.data(), a_.device(), scalar_bytes);
     sent_iterations_ = result_.iterations;
-    result_.relative_residual = last_update_ = before.result.relative_residual;
+    result_.relative_residual = before.result.relative_residual;
     operators::synchronize(a_.device());
   } else {
     if (before.x.size() == a_.size()) add_to_total(operators::copied(before.x, Device::host));

@@ -88,7 +88,6 @@ ordered_json problem_json(const ProblemSize& problem) {
 ordered_json operator_json(const Record& r) {
   ordered_json json{{"name", r.op.name}};
   if (r.automatic_op) json.update({{"requested", automatic_operator}, {"why", r.why}});
-  if (!r.why_precision.empty()) json["why_precision"] = r.why_precision;
   json.update({{"options", options_json(r.op.options)},
                {"chosen", options_json(r.chosen)},
                {"precision", name(r.precision)},

@@ -73,7 +73,6 @@ struct Record {
   OperatorChoice op;          ///< what ran
   bool automatic_op = false;  ///< where auto was asked for
   std::string why;            ///< one sentence on why auto took it
-  std::string why_precision;  ///< of mixed precision: from where on it was single, or why it never was
   std::string why_device;     ///< one sentence where `device: auto` leaves the GPU aside, else empty
   Precision precision = Precision::double_;
   operators::Device device = operators::Device::host;

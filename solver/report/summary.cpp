@@ -59,7 +59,6 @@ void describe_problem(std::string& text, const Record& r) {
        fmt::format("{}{}, {} precision, on {}, {} thread{}", r.op.name, options, name(r.precision), name(r.device),
                    r.machine.threads, r.machine.threads == 1 ? "" : "s"));
   if (r.automatic_op) line(text, "", "auto: " + r.why);
-  if (!r.why_precision.empty()) line(text, "", "mixed: " + r.why_precision);
   if (!r.why_device.empty()) line(text, "", "device auto: " + r.why_device);
   std::string chosen;
   for (const auto& [option, value] : r.chosen)
