@@ -520,7 +520,6 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   }
   check_leftovers(app);
   femcg::tools::choose_threads(line.threads);
-  if (run || compare_case || matrix || predict_times) femcg::tools::spin_briefly(argv);
   join_processes(run || line.processes, processes);
   load_plugins(line);
   if (compare_case) return compare(line);

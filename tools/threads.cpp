@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <omp.h>
-#include <sys/auxv.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -80,20 +78,6 @@ void choose_threads(const std::optional<std::string>& option) {
   const int threads = thread_count(name, option ? *option : first_of_list(variable));
   if (threads > omp_get_num_procs()) require_startable(name, threads);
   omp_set_num_threads(threads);
-}
-
-void spin_briefly(char** arguments) {
-  const char* variable = std::getenv("OMP_WAIT_POLICY");
-  const std::string_view policy = variable != nullptr ? variable : "";
-  const bool active = policy == "active" || policy == "ACTIVE";
-  const char* turns = active ? "200000" : "1000";  // about ten milliseconds, and 50 microseconds
-  const bool chosen = (variable != nullptr && !active) || std::getenv("GOMP_SPINCOUNT") != nullptr;
-  const bool begun_by_loader = getauxval(AT_BASE) == 0;  // ld.so femcg ...: /proc/self/exe is ld.so
-  if (chosen || begun_by_loader || omp_get_max_threads() == 1) return;
-  std::error_code missing;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", missing);
-  if (missing || setenv("GOMP_SPINCOUNT", turns, 0) != 0) return;
-  execv(program.c_str(), arguments);  // by its own name, which ps and top show
 }
 
 }  // namespace femcg::tools
