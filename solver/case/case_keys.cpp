@@ -519,7 +519,7 @@ const KeyDescription& case_keys() {
                .meaning = "Shared libraries with operators of your own (femcg/plugin.h), relative to the case; they "
                           "run as it is read",
                .fewest = 0,
-               .inside = {{.kind = text, .meaning = "A file"}}},
+               .inside = {{.name = "", .kind = text, .meaning = "A file"}}},
               {.name = "name",
                .kind = text,
                .meaning = "Of the solution, in the summary and the files, such as temperature",
