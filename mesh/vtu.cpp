@@ -18,29 +18,7 @@
 namespace femcg::mesh {
 namespace {
 
-/// The lattice node at each of VTK's nodes.
-std::vector<int> lattice_nodes_in_vtk_order(const Lattice& lattice) {
-  const int p = lattice.degree();
-  const Eigen::MatrixXd points = vtk_lagrange_points(lattice.shape(), p);
-  std::vector<int> nodes;
-  for (Eigen::Index n = 0; n < points.cols(); ++n) {
-    std::array<int, 3> index{};
-    for (Eigen::Index i = 0; i < points.rows(); ++i) index[i] = static_cast<int>(std::lround(p * points(i, n)));
-    nodes.push_back(lattice.node(index[0], index[1], index[2]));
-  }
-  return nodes;
-}
-
 // Values at the equally spaced lattice.
-
-/// The first cell of each dof. Only there is the dof evaluated, so that the file does not depend on the threads.
-std::vector<std::int32_t> first_cells(const FunctionSpace& space) {
-  std::vector<std::int32_t> first = filled(space.dof_count(), std::numeric_limits<std::int32_t>::max());
-#pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
-    for (const std::int32_t dof : space.dofs(cell)) lower(first[dof], cell);
-  return first;
-}
 
 /// dofs x components: `basis` (lattice nodes x functions) times what `gather(cell, coefficients)` puts into the
 /// functions x components matrix of each cell.
@@ -229,6 +207,26 @@ Eigen::MatrixXd vtk_lagrange_points_of_curve(int degree) {
   points(0, 1) = 1;
   for (int i = 1; i < degree; ++i) points(0, i + 1) = static_cast<double>(i) / degree;
   return points;
+}
+
+std::vector<int> lattice_nodes_in_vtk_order(const Lattice& lattice) {
+  const int p = lattice.degree();
+  const Eigen::MatrixXd points = vtk_lagrange_points(lattice.shape(), p);
+  std::vector<int> nodes;
+  for (Eigen::Index n = 0; n < points.cols(); ++n) {
+    std::array<int, 3> index{};
+    for (Eigen::Index i = 0; i < points.rows(); ++i) index[i] = static_cast<int>(std::lround(p * points(i, n)));
+    nodes.push_back(lattice.node(index[0], index[1], index[2]));
+  }
+  return nodes;
+}
+
+std::vector<std::int32_t> first_cells(const FunctionSpace& space) {
+  std::vector<std::int32_t> first = filled(space.dof_count(), std::numeric_limits<std::int32_t>::max());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
+    for (const std::int32_t dof : space.dofs(cell)) lower(first[dof], cell);
+  return first;
 }
 
 void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const PointField> point_fields,

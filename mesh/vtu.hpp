@@ -60,6 +60,11 @@ Eigen::MatrixXd vtk_lagrange_points(CellShape shape, int degree);
 /// Those of a Lagrange curve on [0, 1]: its ends, then what lies between.
 Eigen::MatrixXd vtk_lagrange_points_of_curve(int degree);
 
+/// The lattice node at each of VTK's nodes.
+std::vector<int> lattice_nodes_in_vtk_order(const Lattice& lattice);
+/// The first cell of each dof. Only there is a dof evaluated, so that what is found does not depend on the threads.
+std::vector<std::int32_t> first_cells(const FunctionSpace& space);
+
 /// Writes an unstructured grid of VTK Lagrange cells (types 68 to 72) at the degree of the space: file version 2.2,
 /// appended raw data, zlib-compressed blocks. The file appears whole or not at all: it is written beside its place,
 /// flushed and renamed. Throws std::system_error where it cannot be written, std::invalid_argument for a field of

@@ -98,14 +98,15 @@ struct Solutions {
 /// Lets two operators that were made multiply within the first iterations of CG on the first load, and keeps the
 /// faster.
 template <std::floating_point T>
-Begun<T> choose_by_products(const Case& resolved, const Problem& problem, MadeOperators<T>& made, Progress& progress,
-                            const StopRequested& stop, Record& record) {
+Begun<T> choose_by_products(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
+                            MadeOperators<T>& made, Progress& progress, const StopRequested& stop, Record& record) {
   progress.step(fmt::format("trying {} and {}", made.op.name, made.rival_op.name), name(record.device));
   const PreconditionerChoice& choice = resolved.solver.preconditioner;
   auto preconditioner =
       timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *made.a, choice.options); });
-  const FirstLoad<T> first(resolved, problem, *preconditioner, record.device, progress, stop);
+  const FirstLoad<T> first(resolved, problem, initial, *preconditioner, record.device, progress, stop);
   Begun<T> begun;
+  begun.x = first.start();
   Trial<T> trial = timed(record.seconds.solve, [&] {
     return try_both<T>(*made.a, made.op.name, *made.rival, made.rival_op.name, first.b(), begun.x, first.options());
   });
@@ -125,9 +126,9 @@ Begun<T> choose_by_products(const Case& resolved, const Problem& problem, MadeOp
 
 /// Solves A x = b for one load after the other; the first from where it was begun, if it was.
 template <std::floating_point T>
-Solutions solve_in_turn(const Case& resolved, const Problem& problem, const operators::Operator<T>& a,
-                        const Preconditioner<T>& preconditioner, std::optional<Begun<T>> begun, Progress& progress,
-                        const StopRequested& stop, Record& record) {
+Solutions solve_in_turn(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
+                        const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
+                        std::optional<Begun<T>> begun, Progress& progress, const StopRequested& stop, Record& record) {
   CgOptions<T> options;
   options.tolerance = resolved.solver.tolerance;
   options.max_iterations = resolved.solver.max_iterations;
@@ -154,8 +155,9 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const oper
       const StepTimes::Within step(progress.times(), residual_step, "cpu");
       return problem.residual(x, scaled.values);
     };
-    std::vector<double> solution;
-    if (begun) solution = std::move(begun->x);
+    std::vector<double> solution =
+        begun ? std::move(begun->x) : scaled_start(initial, solutions.unknowns.size(), scaled);
+    options.from_x = !initial.empty();
     const bool over = begun && !begun->goes_on();
     options.before = begun ? &begun->state : nullptr;
     const double tried = begun ? begun->state.result.seconds : 0;  // counted within the trial
@@ -176,9 +178,9 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const oper
 
 /// Solves A x = b for all loads at once.
 template <std::floating_point T>
-Solutions solve_at_once(CgMethod method, const Case& resolved, const Problem& problem, const operators::Operator<T>& a,
-                        const Preconditioner<T>& preconditioner, Progress& progress, const StopRequested& stop,
-                        Record& record) {
+Solutions solve_at_once(CgMethod method, const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
+                        const operators::Operator<T>& a, const Preconditioner<T>& preconditioner, Progress& progress,
+                        const StopRequested& stop, Record& record) {
   std::vector<ScaledLoad> scaled;
   std::vector<operators::Vector<T>> b;
   for (const Load& load : problem.loads()) {
@@ -203,6 +205,8 @@ Solutions solve_at_once(CgMethod method, const Case& resolved, const Problem& pr
     return !stop();
   };
   Solutions solutions;
+  options.from_x = !initial.empty();
+  for (std::size_t i = 0; i < initial.size(); ++i) solutions.unknowns.push_back(scaled_start(initial, i, scaled[i]));
   solutions.results = iterating(progress, record, 0, [&] {
     return method == CgMethod::block ? block_conjugate_gradients<T>(a, b, solutions.unknowns, options)
                                      : batched_conjugate_gradients<T>(a, b, solutions.unknowns, options);
@@ -234,11 +238,12 @@ struct KeptOperator {
 
 /// Makes operator and preconditioner; `begun` is where CG on the first load came to meanwhile.
 template <std::floating_point T>
-void make(const Case& resolved, const Problem& problem, std::optional<Expectation> expected, Progress& progress,
-          const StopRequested& stop, Record& record, KeptOperator<T>& to, std::optional<Begun<T>>& begun) {
+void make(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
+          std::optional<Expectation> expected, Progress& progress, const StopRequested& stop, Record& record,
+          KeptOperator<T>& to, std::optional<Begun<T>>& begun) {
   to.made = make_operators<T>(resolved, problem, std::move(expected), progress, record);
-  if (to.made.rival) begun = choose_by_products(resolved, problem, to.made, progress, stop, record);
-  tune(resolved, problem, to.made, begun, progress, stop, record);
+  if (to.made.rival) begun = choose_by_products(resolved, problem, initial, to.made, progress, stop, record);
+  tune(resolved, problem, initial, to.made, begun, progress, stop, record);
   const auto& a = to.made.a;
   progress.step("making the preconditioner", name(record.device));
   record.footprint = a->footprint();
@@ -267,7 +272,7 @@ void take_over(const Record& of, Record& record) {
 /// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before
 /// the user wanted an end.
 template <std::floating_point T>
-std::vector<std::vector<double>> solve(const Case& resolved, const Problem& problem,
+std::vector<std::vector<double>> solve(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
                                        std::optional<Expectation> expected, KeptParts& kept, Progress& progress,
                                        const StopRequested& stop, Record& record) {
   std::optional<Begun<T>> begun;
@@ -276,7 +281,7 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
     take_over(parts->record, record);
   } else {
     const auto fresh = std::make_shared<KeptOperator<T>>();
-    make(resolved, problem, std::move(expected), progress, stop, record, *fresh, begun);
+    make(resolved, problem, initial, std::move(expected), progress, stop, record, *fresh, begun);
     if (kept.operators) {
       fresh->problem = kept.problem;
       fresh->record = record;
@@ -294,8 +299,8 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   progress.step("scaling the load");
   Solutions found =
       method != CgMethod::automatic
-          ? solve_at_once(method, resolved, problem, *a, *preconditioner, progress, stop, record)
-          : solve_in_turn(resolved, problem, *a, *preconditioner, std::move(begun), progress, stop, record);
+          ? solve_at_once(method, resolved, problem, initial, *a, *preconditioner, progress, stop, record)
+          : solve_in_turn(resolved, problem, initial, *a, *preconditioner, std::move(begun), progress, stop, record);
   progress.step("ending CG");
   std::vector<std::vector<double>> solutions;
   const bool interrupted = std::ranges::any_of(
@@ -428,6 +433,7 @@ std::string operator_key(const Case& resolved) {
   of.problem.loads.clear();
   of.solver.tolerance = SolverChoice().tolerance;
   of.solver.max_iterations = SolverChoice().max_iterations;
+  of.solver.initial.clear();
   of.output = {};
   of.compare = {};
   of.sweep.clear();
@@ -514,6 +520,8 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
   const Problem& problem = *kept.problem;
   if (!resolved.output.probes.empty()) progress.step("locating probes");
   const Probes probes = locate_probes(resolved.output.probes, mesh);
+  if (!resolved.solver.initial.empty()) progress.step("reading the initial solution");
+  const InitialUnknowns initial = initial_unknowns(resolved, problem);
   if (record.device == operators::Device::cuda) progress.step("choosing the device");
   DeviceDecision on_device;
   if (kept.made) {
@@ -539,11 +547,12 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
+  if (!initial.empty()) record.remarks.push_back(begun_from(resolved));
 
   const std::vector<std::vector<double>> solutions =
       resolved.solver.precision == Precision::double_
-          ? solve<double>(resolved, problem, std::move(on_device.expected), kept, progress, stop, record)
-          : solve<float>(resolved, problem, std::move(on_device.expected), kept, progress, stop, record);
+          ? solve<double>(resolved, problem, initial, std::move(on_device.expected), kept, progress, stop, record)
+          : solve<float>(resolved, problem, initial, std::move(on_device.expected), kept, progress, stop, record);
   progress.step("measuring the solution");
   measure_solutions(resolved, problem, probes, solutions, record);
   if (writes) {
@@ -585,6 +594,7 @@ std::string check(const Case& resolved, const Console& console) {
   require_memory_of_loads(resolved.problem, space);
   progress.step("checking the problem");
   const Problem problem(resolved.problem, space);
+  initial_unknowns(resolved, problem);
   if (resolved.problem.exact) interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
   const std::string files = expected_files(resolved, problem);
   progress.step("estimating the memory");

@@ -11,6 +11,7 @@
 #include "solver/distributed_setup.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/file_size.hpp"
+#include "solver/fields/initial_solution.hpp"
 #include "solver/fields/solution_file.hpp"
 #include "solver/fields/solution_pieces.hpp"
 #include "solver/krylov/cg.hpp"
@@ -58,10 +59,11 @@ std::vector<double> all_of_parts(std::span<const double> part, const IndexMap& m
   return all;
 }
 
-/// CG for one load; the dofs of the solution, on all processes.
+/// CG for one load, from x of all unknowns, or from 0 where that is empty; the dofs of the solution, on all processes.
 template <std::floating_point T>
-std::vector<double> solve_load(const SharedRun& of, const Load& load, const DistributedOperator<T>& a,
-                               const Preconditioner<T>& preconditioner, Progress& progress, CgResult& result) {
+std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<const double> start,
+                               const DistributedOperator<T>& a, const Preconditioner<T>& preconditioner,
+                               Progress& progress, CgResult& result) {
   const ScaledLoad scaled = scaled_load(load.values());
   const std::vector<double> mine = part_of_all(scaled.values, of.share.map);
   Vector<T> on_host(std::ssize(mine));
@@ -87,6 +89,9 @@ std::vector<double> solve_load(const SharedRun& of, const Load& load, const Dist
     return !a.vector_operations().asked_to_stop();
   };
   std::vector<double> x;
+  options.from_x = !start.empty();
+  if (options.from_x) x = part_of_all(start, of.share.map);
+  scale(x, scaled.exponent);
   result = conjugate_gradients<T>(a, b, x, options);
   scale(x, -scaled.exponent);
   return of.problem.to_dofs(all_of_parts(x, of.share.map, of.communicator, of.problem.form().unknowns), load);
@@ -173,8 +178,8 @@ void complete_record(const SharedRun& of, const DistributedOperator<T>& a, Recor
 
 /// The dofs of each load, one after the other, on all processes; of those that were begun.
 template <std::floating_point T>
-std::vector<std::vector<double>> solve(const SharedRun& of, const StopRequested& stop, Progress& progress,
-                                       Record& record) {
+std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknowns& initial, const StopRequested& stop,
+                                       Progress& progress, Record& record) {
   const auto a = make_operator<T>(of, stop, progress, record);
   record.chosen = a->chosen();
   placed(of.resolved.solver.precision_place, [&] { require_range<T>(*a); });
@@ -188,9 +193,10 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const StopRequested&
     CgResult result;
     result.reason = StopReason::interrupted;
     const bool started = record.loads.empty() || record.loads.back().solve.reason != StopReason::interrupted;
+    const auto start = initial.empty() ? std::span<const double>() : std::span(initial[solutions.size()]);
     if (started)
       timed(record.seconds.solve,
-            [&] { solutions.push_back(solve_load<T>(of, load, *a, *preconditioner, progress, result)); });
+            [&] { solutions.push_back(solve_load<T>(of, load, start, *a, *preconditioner, progress, result)); });
     if (load.name().empty())
       record.solve = std::move(result);
     else
@@ -298,6 +304,7 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   const Probes probes = locate_probes(resolved.output.probes, mesh);
   progress.step("assembling the load");
   const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
+  const InitialUnknowns initial = initial_unknowns(resolved, problem);
   const FileCells to_write(resolved, mesh);
   if (first) {
     prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", pieces_file, "boundary.vtu",
@@ -308,6 +315,7 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
+  if (!initial.empty()) record.remarks.push_back(begun_from(resolved));
   const bool cores_to_spare = check_threads(
       communicator, record.device == Device::host && resolved.distribution.mode == operators::ExchangeMode::automatic,
       record);
@@ -318,8 +326,8 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   const SharedRun shared{resolved, problem, share, communicator, cores_to_spare};
 
   const std::vector<std::vector<double>> solutions = resolved.solver.precision == Precision::double_
-                                                         ? solve<double>(shared, stop, progress, record)
-                                                         : solve<float>(shared, stop, progress, record);
+                                                         ? solve<double>(shared, initial, stop, progress, record)
+                                                         : solve<float>(shared, initial, stop, progress, record);
   progress.step("measuring the copy bandwidth");
   measure_copies(communicator, record);
   const bool converged = record.solve.reason == StopReason::converged;

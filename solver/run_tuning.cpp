@@ -24,11 +24,21 @@ namespace femcg::solver {
 using operators::Device;
 using operators::Operator;
 
+std::vector<double> scaled_start(const InitialUnknowns& initial, std::size_t load, const ScaledLoad& scaled) {
+  if (initial.empty()) return {};
+  std::vector<double> x = initial[load];
+  scale(x, scaled.exponent);
+  return x;
+}
+
 template <std::floating_point T>
-FirstLoad<T>::FirstLoad(const Case& resolved, const Problem& problem, const Preconditioner<T>& preconditioner,
-                        Device device, Progress& progress, const StopRequested& stop)
+FirstLoad<T>::FirstLoad(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
+                        const Preconditioner<T>& preconditioner, Device device, Progress& progress,
+                        const StopRequested& stop)
     : scaled_(scaled_load(problem.loads().front().values())),
-      b_(operators::copied(rounded<T>(scaled_.values), device)) {
+      b_(operators::copied(rounded<T>(scaled_.values), device)),
+      start_(scaled_start(initial, 0, scaled_)) {
+  options_.from_x = !start_.empty();
   options_.tolerance = resolved.solver.tolerance;
   options_.max_iterations = resolved.solver.max_iterations;
   options_.method = resolved.solver.method;
@@ -177,15 +187,15 @@ std::vector<TunedOption> options_to_tune(const Case& resolved, const Problem& pr
 /// CG on the first load, from where it was begun if it was, until the search is over. The best takes the operator's
 /// place, and `begun` is what CG came to. Returns whether other programs took the processor meanwhile.
 template <std::floating_point T>
-bool iterate_with_settings(const Case& resolved, const Problem& problem, MadeOperators<T>& made, Search& search,
-                           double conversion, std::optional<Begun<T>>& begun, Progress& progress,
-                           const StopRequested& stop, Record& record) {
+bool iterate_with_settings(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
+                           MadeOperators<T>& made, Search& search, double conversion, std::optional<Begun<T>>& begun,
+                           Progress& progress, const StopRequested& stop, Record& record) {
   const PreconditionerChoice& choice = resolved.solver.preconditioner;
   std::unique_ptr<Preconditioner<T>> preconditioner =
       begun && begun->preconditioner
           ? std::move(begun->preconditioner)
           : timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *made.a, choice.options); });
-  const FirstLoad<T> first(resolved, problem, *preconditioner, record.device, progress, stop);
+  const FirstLoad<T> first(resolved, problem, initial, *preconditioner, record.device, progress, stop);
   TuningMeans<T> means;
   means.given = made.op.options;
   means.make = [&](const operators::Options& options) { return convert(problem, made, options, record.device); };
@@ -198,7 +208,7 @@ bool iterate_with_settings(const Case& resolved, const Problem& problem, MadeOpe
   options.enough = [&] { return search.over(); };
   options.before = begun ? &begun->state : nullptr;
   Begun<T> next;
-  if (begun) next.x = std::move(begun->x);
+  next.x = begun ? std::move(begun->x) : first.start();
   const ProcessorTime before = processor_time();
   timed(record.seconds.solve,
         [&] { next.state = iterate_with_trials<T>(tuning, most_products, first.b(), next.x, options); });
@@ -216,8 +226,8 @@ bool iterate_with_settings(const Case& resolved, const Problem& problem, MadeOpe
 }  // namespace
 
 template <std::floating_point T>
-void tune(const Case& resolved, const Problem& problem, MadeOperators<T>& made, std::optional<Begun<T>>& begun,
-          Progress& progress, const StopRequested& stop, Record& record) {
+void tune(const Case& resolved, const Problem& problem, const InitialUnknowns& initial, MadeOperators<T>& made,
+          std::optional<Begun<T>>& begun, Progress& progress, const StopRequested& stop, Record& record) {
   const std::shared_ptr<const operators::CsrMatrix<T>> matrix = std::exchange(made.matrix, nullptr);
   if (made.kept) begin_with_kept(resolved, *made.kept, record);
   const bool insisted = resolved.solver.tune == Tune::on;
@@ -238,7 +248,7 @@ void tune(const Case& resolved, const Problem& problem, MadeOperators<T>& made, 
   progress.step(fmt::format("tuning {}", made.op.name), name(record.device));
   const bool alone = !begun && record.device == Device::host;
   const bool refused =
-      iterate_with_settings(resolved, problem, made, search, conversion, begun, progress, stop, record);
+      iterate_with_settings(resolved, problem, initial, made, search, conversion, begun, progress, stop, record);
   made.matrix.reset();
   if (!insisted && search.tried().size() == 1) return;  // nothing was worth its cost
   const bool changed = search.best_tried() != 0;
@@ -259,9 +269,9 @@ void tune(const Case& resolved, const Problem& problem, MadeOperators<T>& made, 
 
 template class FirstLoad<double>;
 template class FirstLoad<float>;
-template void tune(const Case&, const Problem&, MadeOperators<double>&, std::optional<Begun<double>>&, Progress&,
-                   const StopRequested&, Record&);
-template void tune(const Case&, const Problem&, MadeOperators<float>&, std::optional<Begun<float>>&, Progress&,
-                   const StopRequested&, Record&);
+template void tune(const Case&, const Problem&, const InitialUnknowns&, MadeOperators<double>&,
+                   std::optional<Begun<double>>&, Progress&, const StopRequested&, Record&);
+template void tune(const Case&, const Problem&, const InitialUnknowns&, MadeOperators<float>&,
+                   std::optional<Begun<float>>&, Progress&, const StopRequested&, Record&);
 
 }  // namespace femcg::solver

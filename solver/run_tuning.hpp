@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "solver/case/case.hpp"
+#include "solver/fields/initial_solution.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/messages/console.hpp"
 #include "solver/messages/progress.hpp"
@@ -20,6 +21,9 @@ namespace femcg::solver {
 
 /// The step that a residual is for which the user waits.
 inline constexpr std::string_view residual_step = "computing the true residual";
+
+/// What CG begins from on this load, scaled as it is; empty where that is 0.
+std::vector<double> scaled_start(const InitialUnknowns& initial, std::size_t load, const ScaledLoad& scaled);
 
 /// What CG came to on the first load while something was tried.
 template <std::floating_point T>
@@ -37,17 +41,21 @@ template <std::floating_point T>
 class FirstLoad {
  public:
   /// All of these must outlive it.
-  FirstLoad(const Case& resolved, const Problem& problem, const Preconditioner<T>& preconditioner,
-            operators::Device device, Progress& progress, const StopRequested& stop);
+  FirstLoad(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
+            const Preconditioner<T>& preconditioner, operators::Device device, Progress& progress,
+            const StopRequested& stop);
   FirstLoad(const FirstLoad&) = delete;
   FirstLoad& operator=(const FirstLoad&) = delete;
 
   const operators::Vector<T>& b() const { return b_; }
   const CgOptions<T>& options() const { return options_; }
+  /// What CG begins from; empty where that is 0.
+  std::vector<double> start() const { return start_; }
 
  private:
   ScaledLoad scaled_;
   operators::Vector<T> b_;
+  std::vector<double> start_;
   CgOptions<T> options_;
 };
 
@@ -55,7 +63,7 @@ class FirstLoad {
 /// first products of CG on the first load, or the next ones where it was begun, each with a setting. What is found
 /// takes the place of the operator, and is kept for later runs; the record says what was tried.
 template <std::floating_point T>
-void tune(const Case& resolved, const Problem& problem, MadeOperators<T>& made, std::optional<Begun<T>>& begun,
-          Progress& progress, const StopRequested& stop, Record& record);
+void tune(const Case& resolved, const Problem& problem, const InitialUnknowns& initial, MadeOperators<T>& made,
+          std::optional<Begun<T>>& begun, Progress& progress, const StopRequested& stop, Record& record);
 
 }  // namespace femcg::solver

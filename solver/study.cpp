@@ -30,9 +30,11 @@ std::string common_key(const Case& resolved) {
   return operator_key(resolved) + to_yaml(of);
 }
 
-/// Whether a case can be one load of several: not with loads of its own, an exact solution, or files of its own.
+/// Whether a case can be one load of several: not with loads or a start of its own, an exact solution, or files of its
+/// own.
 bool may_join(const Case& resolved) {
-  return resolved.problem.loads.empty() && !resolved.problem.exact && !resolved.output.points;
+  return resolved.problem.loads.empty() && !resolved.problem.exact && resolved.solver.initial.empty() &&
+         !resolved.output.points;
 }
 
 /// One past the last of the points from `first` on that can be solved at once with it.

@@ -1,6 +1,7 @@
 // What a run writes for those who look at pictures: names and units, gradients and fluxes, the boundary.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -271,4 +272,108 @@ TEST_CASE("what cannot be written is refused before anything is solved, and size
   CHECK(contains(check, "# Files that femcg run writes: about "));
   CHECK_THROWS_AS(femcg::solver::require_disk("results/of/no/run", std::int64_t{1} << 60), femcg::solver::InputError);
   CHECK_NOTHROW(femcg::solver::require_disk("results/of/no/run", 1));
+}
+
+namespace {
+
+/// A case on cells of one shape, whose solution is of degree 2.
+std::string saddle(const std::string& cell, int degree) {
+  const bool solid = cell == "tetrahedron" || cell == "hexahedron";
+  return "mesh: {box: {cells: " + std::string(solid ? "[3, 2, 2]" : "[4, 3]") + ", cell: " + cell +
+         ", distort: " + (cell[0] == 't' ? "0" : "0.1") + "}}\ndegree: " + std::to_string(degree) +
+         "\nboundary: {all: {value: x*x - y*y + x*y}}\nsolver: {device: cpu}\n";
+}
+
+std::string run_into(const std::string& folder, const std::string& case_file, const std::string& options) {
+  return "$femcg run " + case_file + " --quiet --threads 2 --set output.directory=" + folder + " " + options;
+}
+
+/// The record in `folder`, after these commands.
+nlohmann::json record_after(const std::string& commands, const std::string& folder) {
+  const Result result = shell(commands + " && cat " + folder + "/result.json");
+  CAPTURE(result.err);
+  REQUIRE(result.status == 0);
+  return nlohmann::json::parse(result.out);
+}
+
+}  // namespace
+
+TEST_CASE("solver.initial: a solution that is there already takes no iteration, whatever its degree and its file") {
+  for (const std::string cell : {"triangle", "quadrilateral", "tetrahedron", "hexahedron"}) {
+    CAPTURE(cell);
+    const std::string cases = file("low.yaml", saddle(cell, 2)) + file("high.yaml", saddle(cell, 3));
+    for (const std::string fields : {"[u]", "[gradient, u]"}) {  // with points that cells share, and without
+      CAPTURE(fields);
+      const std::string low =
+          run_into("low", "low.yaml", "--set solver.tolerance=1e-14 --set 'output.fields=" + fields + "'");
+      const std::string high = run_into("high", "high.yaml", "--set solver.tolerance=1e-12 --set solver.initial=low");
+      const nlohmann::json solve = record_after(cases + low + " && " + high, "high")["solve"];
+      CHECK(solve["iterations"] == 0);
+      CHECK(solve["reason"] == "converged");
+      CHECK(solve["true_relative_residual"].get<double>() < 1e-12);
+    }
+  }
+}
+
+TEST_CASE("solver.initial: every recurrence goes on from there to the solution that it finds from 0") {
+  const std::string plate3 =
+      "mesh: {box: {cells: [7, 5], distort: 0.1}}\ndegree: 3\nequation: {diffusion: 1 + x*x, source: 5}\n"
+      "boundary: {left: {value: 10}, right: {flux: 2}}\nsolver: {device: cpu}\n";
+  const std::string loads = "loads: {sun: {source: 5}, wind: {boundary: {right: {flux: 20}}}}\n";
+  for (const std::string options :
+       {"cg=classic", "cg=single-reduction", "cg=batched", "cg=block", "precision=single", "precision=mixed",
+        "preconditioner=chebyshev", "tune=on --set solver.operator=sell"})
+    for (const std::string& of_loads : {std::string(), loads}) {
+      CAPTURE(options);
+      CAPTURE(of_loads);
+      if (of_loads.empty() && (options == "cg=batched" || options == "cg=block")) continue;
+      const std::string with = "--set solver." + options;
+      const std::string zero = file("case.yaml", plate3 + of_loads) + run_into("zero", "case.yaml", with);
+      const nlohmann::json from_zero = record_after(zero, "zero");
+      const std::string coarse =
+          file("case.yaml", plate3 + of_loads) + run_into("coarse", "case.yaml", "--set degree=1");
+      const nlohmann::json from_coarse =
+          record_after(coarse + " && " + run_into("near", "case.yaml", with + " --set solver.initial=coarse"), "near");
+      const auto compare = [](const nlohmann::json& near, const nlohmann::json& of_zero) {
+        CHECK(near["solve"]["reason"] == "converged");
+        CHECK(near["solve"]["iterations"].get<int>() > 0);
+        CHECK(near["solve"]["iterations"].get<int>() < of_zero["solve"]["iterations"].get<int>());
+        CHECK(near["quantities"]["integral"].get<double>() ==
+              doctest::Approx(of_zero["quantities"]["integral"].get<double>()).epsilon(1e-6));
+      };
+      if (of_loads.empty()) {
+        compare(from_coarse, from_zero);
+        CHECK(from_coarse["remarks"].back() == "CG began from the solution in coarse");
+      } else {
+        for (std::size_t load = 0; load < 2; ++load) compare(from_coarse["loads"][load], from_zero["loads"][load]);
+      }
+    }
+}
+
+TEST_CASE("solver.initial: a run that stopped goes on in its own folder, and what is no solution here is refused") {
+  const std::string cases = file("case.yaml", plate);
+  const std::string first = "$femcg run case.yaml --quiet --set output.directory=x --set solver.max_iterations=3; ";
+  const nlohmann::json record = record_after(cases + first + run_into("x", "case.yaml", "--set solver.initial=x"), "x");
+  CHECK(record["solve"]["reason"] == "converged");
+  const auto refusal = [&](const std::string& before, const std::string& options) {
+    const Result result = shell(cases + before + "; $femcg check case.yaml --set solver.initial=y " + options);
+    CHECK(result.status == 2);
+    CHECK(std::ranges::count(result.err, '\n') == 1);
+    return result.err;
+  };
+  const std::string solved = run_into("y", "case.yaml", "");
+  CHECK(contains(refusal("true", ""),
+                 "solver.initial: 'y': there is no such folder; give the results folder of an earlier run"));
+  CHECK(contains(refusal("mkdir y", ""), "there is no solution.vtu in it; the earlier run needs output.vtu: true"));
+  CHECK(contains(refusal("mkdir y; touch y/solution.pvtu", ""), "a solution in pieces"));
+  CHECK(contains(refusal(solved, "--set mesh.box.cells=[4,4]"),
+                 "it is of another mesh, or of a part: 12 cells, here 16"));
+  CHECK(contains(refusal(solved, "--set mesh.box.cells=[3,4]"), "it is of another mesh: a node of cell 0 is at ("));
+  CHECK(contains(refusal(solved, "--set mesh.box.cell=triangle --set mesh.box.cells=[3,2]"), "of another shape"));
+  CHECK(contains(refusal(solved, "--set name=T"), "it has no field 'T': there is 'u'"));
+  CHECK(contains(refusal("mkdir y; echo '<VTKFile>' > y/solution.vtu", ""), "not a .vtu file as femcg writes it"));
+  CHECK(contains(refusal(solved + "; truncate -s -200 y/solution.vtu", ""), "'y/solution.vtu': the file is damaged"));
+  const std::string in_case = file("case.yaml", plate + "solver:\n  initial: z\n");
+  CHECK(contains(shell(in_case + "$femcg run case.yaml").err,
+                 "case.yaml:5:12: solver.initial: 'z': there is no such folder"));
 }

@@ -294,6 +294,12 @@ void read_solver(const MapReader& top, Case& to) {
   to.solver.device = solver.read("device", std::string("auto"), read_device);
   to.solver.tolerance = solver.number("tolerance");
   to.solver.max_iterations = solver.whole("max_iterations");
+  if (const auto initial = solver.find("initial"))
+    if (const auto text = initial->text()) {
+      to.solver.initial = *text;
+      to.solver.initial_place = initial->place();
+      if (text->empty()) initial->must_be("the name of a folder");
+    }
   const std::string method = solver.choice("cg");
   const std::string loop = solver.choice("loop");
   for (const CgMethod known : {CgMethod::classic, CgMethod::single_reduction, CgMethod::batched, CgMethod::block})

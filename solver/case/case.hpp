@@ -61,10 +61,11 @@ struct SolverChoice {
   std::string device = "auto";  ///< auto, cpu, cuda, or cuda:1 by the number of a GPU
   double tolerance = 1e-8;      ///< on |b - A u| / |b|
   std::int64_t max_iterations = 10000;
+  std::filesystem::path initial;  ///< the results of another run, whose solution CG begins from; empty: from 0
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
   Tune tune = Tune::automatic;
-  Place precision_place, method_place, loop_place;
+  Place initial_place, precision_place, method_place, loop_place;
 };
 
 enum class Partition { curve, metis };

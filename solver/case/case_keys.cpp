@@ -323,6 +323,11 @@ KeyDescription solver_keys() {
                .meaning = "After which the loop gives up",
                .default_value = "10000",
                .rule = whole_from(0, 1'000'000'000)},
+              {.name = "initial",
+               .kind = text,
+               .meaning = "Results folder of a run on the same mesh, at any degree, whose solution CG begins from, "
+                          "load by load; "
+                          "without it from 0"},
               {.name = "cg",
                .kind = word,
                .meaning = "Recurrence: classic, or with one sum an iteration (Chronopoulos & Gear 1989); of all loads "

@@ -180,6 +180,7 @@ void emit(YAML::Emitter& out, const SolverChoice& solver) {
   out << Key << "device" << Value << solver.device;
   out << Key << "tolerance" << Value << number(solver.tolerance);
   out << Key << "max_iterations" << Value << solver.max_iterations;
+  if (!solver.initial.empty()) out << Key << "initial" << Value << solver.initial.string();
   out << Key << "cg" << Value << std::string(name(solver.method));
   out << Key << "loop" << Value << std::string(name(solver.loop));
   out << Key << "tune" << Value << std::string(name(solver.tune)) << EndMap;

@@ -375,7 +375,8 @@ CgResult Loop<T>::run() {
   if (!on_host_) iterate(std::min<std::int64_t>(3, plan_.batch));  // a pair and one more
   if (!on_host_ && plan_.loop == CgLoop::launched && options_.recorded)
     recorded_.emplace(a_.device(), [this] { iterate(plan_.batch); });
-  if (options_.before == nullptr) total_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
+  if (options_.before == nullptr && !options_.from_x)
+    total_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
   operators::copy(operators::to_ordering(a_, b_), recurrence_.r());
   recurrence_.restart(scalars_);
   const double bb = scalars_.last().rr.value();
@@ -386,6 +387,7 @@ CgResult Loop<T>::run() {
     return result_;
   }
   if (norm_b_ == 0) {
+    total_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
     const bool zero =
         std::ranges::all_of(operators::copied(b_, Device::host).span(), [](T entry) { return entry == 0; });
     result_.reason = zero ? StopReason::converged : StopReason::not_finite;
@@ -393,10 +395,18 @@ CgResult Loop<T>::run() {
   }
   if (options_.before != nullptr) {
     resume(*options_.before);
-  } else if (!record(bb)) {
-    result_.reason = StopReason::interrupted;
+  } else {
     result_.true_relative_residual = 1;  // of x = 0
-    return result_;
+    if (options_.from_x) {
+      restart_from(judge_total());
+      begin_ = std::chrono::steady_clock::now();
+    }
+    last_update_ = result_.true_relative_residual;
+    const bool goes_on = record(std::pow(result_.true_relative_residual * norm_b_, 2));
+    if (!goes_on || result_.true_relative_residual <= options_.tolerance) {
+      result_.reason = goes_on ? StopReason::converged : StopReason::interrupted;
+      return result_;
+    }
   }
   result_.reason = StopReason::max_iterations;
   for (bool go_on = true; go_on;) {

@@ -65,6 +65,7 @@ struct CgOptions {
   /// the recurrence goes on as if it had been one loop, on the host to the bit; else it restarts from the residual
   /// recomputed.
   const CgState<T>* before = nullptr;
+  bool from_x = false;  ///< begins from x as it is given, not from 0, where there was no earlier loop
   /// Filled where the loop ends for its number of iterations.
   CgState<T>* after = nullptr;
   /// Where above 0: reliable updates (Clark et al. 2010). Whenever |r| has fallen by this factor since the last one, x
@@ -76,8 +77,8 @@ struct CgOptions {
   const double* aside = nullptr;  ///< seconds that the operator took for something else, which the clock leaves out
 };
 
-/// Preconditioned conjugate gradients for A x = b from x = 0, or from where an earlier loop came to, whose x then goes
-/// in. b and x are in the natural order of the unknowns.
+/// Preconditioned conjugate gradients for A x = b from x = 0, from an x that is given, or from where an earlier loop
+/// came to, whose x then goes in. b and x are in the natural order of the unknowns.
 ///
 /// Where M is the identity or diagonal, the passes over vectors make M^-1 r by themselves; else it is one more vector,
 /// and the recurrence the classic one with launched passes.

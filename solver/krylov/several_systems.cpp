@@ -23,7 +23,9 @@ SeveralSystems<T>::SeveralSystems(const Operator<T>& a, std::span<const Vector<T
 
 /// What can be said of a system before it is iterated.
 template <std::floating_point T>
-void SeveralSystems<T>::begin(System& system, const Vector<T>& b) {
+void SeveralSystems<T>::begin(std::size_t c) {
+  System& system = systems_[c];
+  const Vector<T>& b = b_[c];
   const Vector<T> on_host = operators::copied(b, Device::host);
   const double bb =
       operators::sum_over_row_blocks(b.size(), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
@@ -34,14 +36,23 @@ void SeveralSystems<T>::begin(System& system, const Vector<T>& b) {
       });
   const bool zero = bb == 0 && std::ranges::all_of(on_host.span(), [](T entry) { return entry == 0; });
   system.norm_b = std::sqrt(bb);
-  *system.total = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
   system.result.method = method_;
   system.result.loop = CgLoop::launched;
-  if (std::isfinite(bb) && bb > 0) {
-    system.result.relative_residual = 1;
-    system.result.history.push_back({0, 1.0, 0.0});
-    system.residual = mesh::filled<double>(static_cast<std::size_t>(b.size()));
-    operators::for_each_row(b.size(), [&](std::int64_t i) { system.residual[i] = static_cast<double>(on_host[i]); });
+  const bool solvable = std::isfinite(bb) && bb > 0;
+  if (!solvable || !options_.from_x) *system.total = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
+  if (solvable) {
+    double relative = 1;
+    if (options_.from_x) {
+      system.residual = true_residual(c);
+      relative = norm(system.residual) / system.norm_b;
+    } else {
+      system.residual = mesh::filled<double>(static_cast<std::size_t>(b.size()));
+      operators::for_each_row(b.size(), [&](std::int64_t i) { system.residual[i] = static_cast<double>(on_host[i]); });
+    }
+    system.result.relative_residual = system.result.true_relative_residual = relative;
+    system.result.history.push_back({0, relative, 0.0});
+    system.done = relative <= options_.tolerance;
+    if (system.done) system.result.reason = StopReason::converged;
     return;
   }
   system.result.reason = zero ? StopReason::converged : StopReason::not_finite;
@@ -161,13 +172,12 @@ void SeveralSystems<T>::judge(System& system, std::size_t c) {
 
 template <std::floating_point T>
 std::vector<CgResult> SeveralSystems<T>::run() {
-  for (std::size_t c = 0; c < systems_.size(); ++c) begin(systems_[c], b_[c]);
+  for (std::size_t c = 0; c < systems_.size(); ++c) begin(c);
   if (options_.max_iterations == 0 || (options_.monitor && !options_.monitor({0, static_cast<int>(b_.size()), 1, 0}))) {
     interrupted_ = options_.max_iterations > 0;
     for (System& system : systems_) {
       if (system.done) continue;
       system.result.reason = interrupted_ ? StopReason::interrupted : StopReason::max_iterations;
-      system.result.true_relative_residual = 1;  // of x = 0
       system.done = true;
     }
   }

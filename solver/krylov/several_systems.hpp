@@ -29,6 +29,7 @@ struct SystemsCgOptions {
   std::int64_t max_iterations = 10000;
   const Preconditioner<T>* preconditioner = nullptr;  ///< null: none
   std::int64_t check_every = 0;                       ///< as CgOptions::check_every
+  bool from_x = false;                                ///< begins from each x as it is given, not from 0
   /// b - A x of a system, recomputed in double precision. By default the operator's own product.
   std::function<std::vector<double>(std::size_t system, const std::vector<double>& x)> true_residual;
   /// Told of every iteration; false ends the loop of all systems as interrupted.
@@ -99,7 +100,7 @@ class SeveralSystems {
   void start_clock();
 
  private:
-  void begin(System& system, const operators::Vector<T>& b);
+  void begin(std::size_t c);
   std::vector<double> true_residual(std::size_t c) const;
   void judge(System& system, std::size_t c);
 

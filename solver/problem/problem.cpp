@@ -240,6 +240,14 @@ std::string Problem::part_text(const std::vector<std::int32_t>& cells) const {
                      in_quotes(mesh.region_names[mesh.cell_regions[cells.front()]]));
 }
 
+std::vector<double> Problem::to_unknowns(std::span<const double> dofs) const {
+  std::vector<double> x = mesh::filled<double>(static_cast<std::size_t>(form_.unknowns));
+#pragma omp parallel for schedule(static)
+  for (std::size_t dof = 0; dof < dofs.size(); ++dof)
+    if (const std::int32_t i = form_.unknown_of_dof[dof]; i >= 0) x[i] = dofs[dof];
+  return x;
+}
+
 std::vector<double> Problem::to_dofs(std::span<const double> x, const Load& load) const {
   std::vector<double> dofs = mesh::filled<double>(load.boundary_values().size());
 #pragma omp parallel for schedule(static)

@@ -79,6 +79,8 @@ class Problem {
   /// Dirichlet or Robin condition the mean is set to that of the exact solution where there is one, else to zero.
   std::vector<double> to_dofs(std::span<const double> x, const Load& load) const;
   std::vector<double> to_dofs(std::span<const double> x) const { return to_dofs(x, loads_.front()); }
+  /// The way back, which leaves constrained dofs out.
+  std::vector<double> to_unknowns(std::span<const double> dofs) const;
   /// r = b - A x, computed afresh from the form. b may be a multiple of a load.
   std::vector<double> residual(std::span<const double> x, std::span<const double> b) const;
 

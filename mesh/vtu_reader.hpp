@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "mesh/function_space.hpp"
+
+namespace femcg::mesh {
+
+/// A file that write_vtu wrote: one piece, appended raw data, zlib-compressed blocks.
+class VtuFile {
+ public:
+  /// Reads what comes before the arrays. Throws std::runtime_error where the file cannot be read or is another one.
+  explicit VtuFile(std::filesystem::path file);
+
+  /// Of one number a point.
+  std::vector<std::string> point_fields() const;
+
+  /// Coefficients in the basis of the space of a field of point data on the same mesh: the same cells in the same
+  /// order, at any degree, whose nodes lie where this mesh has them to 1e-9 of its extent. Throws std::runtime_error
+  /// where that is not so, where there is no such field, it is not finite, or the file is damaged.
+  std::vector<double> coefficients(const std::string& field, const FunctionSpace& space) const;
+
+ private:
+  struct Array {
+    std::string section, type, name;
+    int components;
+    std::uint64_t offset;
+  };
+
+  void read_tag(const std::string& tag, std::string& section);
+  const Array* find(const std::string& section, const std::string& name) const;
+  template <class T>
+  std::vector<T> read(const std::string& section, const std::string& name, const std::string& type, int components,
+                      std::int64_t count) const;
+  int nodes_of_cells(CellShape shape) const;
+
+  std::filesystem::path file_;
+  std::uint64_t size_ = 0;   ///< of the file
+  std::uint64_t begin_ = 0;  ///< where offsets count from
+  std::int64_t points_ = 0, cells_ = 0;
+  std::vector<Array> arrays_;
+};
+
+}  // namespace femcg::mesh

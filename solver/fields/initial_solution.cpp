@@ -1,0 +1,50 @@
+#include "solver/fields/initial_solution.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+
+#include "mesh/vtu_reader.hpp"
+#include "solver/case/case_output.hpp"
+#include "solver/fields/solution_pieces.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+
+namespace femcg::solver {
+
+InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem) {
+  const std::filesystem::path& folder = resolved.solver.initial;
+  if (folder.empty()) return {};
+  const auto refuse = [&](const std::filesystem::path& what, const std::string& why) {
+    throw InputError(
+        at_place(resolved.solver.initial_place, fmt::format("solver.initial: {}: {}", in_quotes(what.string()), why)));
+  };
+  const std::filesystem::path file = folder / "solution.vtu";
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error))
+    refuse(folder, "there is no such folder; give the results folder of an earlier run");
+  if (std::filesystem::exists(folder / pieces_file, error))
+    refuse(folder, "this is a solution in pieces, one of each process; give the results of a run of one process");
+  if (!std::filesystem::exists(file, error))
+    refuse(folder, "there is no solution.vtu in it; the earlier run needs output.vtu: true");
+  InitialUnknowns unknowns;
+  try {
+    const mesh::VtuFile solution(file);
+    for (const Load& load : problem.loads())
+      unknowns.push_back(problem.to_unknowns(solution.coefficients(
+          name_in_file(OutputField::u, false, resolved.solution, load.name()), *problem.form().space)));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::runtime_error& failure) {
+    refuse(file, failure.what());
+  }
+  return unknowns;
+}
+
+std::string begun_from(const Case& resolved) {
+  return fmt::format("CG began from the solution in {}", resolved.solver.initial.string());
+}
+
+}  // namespace femcg::solver
