@@ -79,7 +79,7 @@ class Study {
   }
 
   ExitStatus run() {
-    prepare_directory(base_.output.directory, {"case.yaml", "study.csv", "run.log", "result.json"});
+    prepare_directory(base_.output.directory, {"case.yaml", "study.csv", "result.html", "run.log", "result.json"});
     for (std::size_t first = 0; first < points_.size() && !stop_();) {
       const std::size_t end = end_of_group(points_, first);
       if (end - first == 1 || !solve_together(first, end))
@@ -171,6 +171,7 @@ class Study {
     leave_out_page(files);
     files.add("result.json", to_text(to_json(record_)));
     files.put_in_place();
+    write_study_page(record_);
     if (!console_.quiet) fmt::print("{}", text);
     return std::ranges::all_of(record_.points, &StudyPoint::converged) ? ExitStatus::done : ExitStatus::not_converged;
   }

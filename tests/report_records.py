@@ -337,5 +337,22 @@ def runs():
     return strong + weak
 
 
+def study():
+    """Degrees 1 and 2 on three meshes, with rates; one point failed. What flows in falls, what flows out is the same."""
+    made = a_run(1)
+    for of_one_run in ("problem", "operator", "seconds", "solve", "apply", "quantities"):
+        made.pop(of_one_run, None)
+    made |= {"seconds": {"total": 2.5}, "sweep": ["degree", "mesh.refine"], "points": []}
+    for degree in (1, 2):
+        for refine in range(4):
+            point = {"point": len(made["points"]) + 1, "values": {"degree": str(degree), "mesh.refine": str(refine)}}
+            if (degree, refine) == (2, 3):
+                made["points"].append(point | {"status": "failed", "failure": "it needs 71.2 GB and 1 GB is free"})
+                continue
+            quantities = {"minimum": -3 - 0.1 * refine, "maximum": 0, "integral": 1, "groups": {"left": {"flux": 7 - 0.3 * refine * degree, "mean": 1}, "right": {"flux": -7, "mean": 2}}, "probes": {"tip": 1000 + 0.01 * refine}}
+            made["points"].append(point | {"status": "converged", "wall_seconds": 0.1 * 4**refine, "solved_together": 1, "problem": {"unknowns": 100 * 4**refine}, "operator": {"name": "csr"}, "solve": {"iterations": 20 * 2**refine, "true_relative_residual": 9e-9}, "quantities": quantities, "error": {"l2": 0.1 * 2 ** (-refine * (degree + 1)), "h1": 2.0 ** (-refine * degree)}} | ({"rate": {"l2": degree + 1, "h1": degree}} if refine else {}))
+    return [made]
+
+
 def nothing():
     return []

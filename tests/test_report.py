@@ -33,6 +33,7 @@ EXPECTED = {
     "failures": {"sections": {"row-lengths", "numbers", "trouble", "aside"}, "panels": 0, "bars": 0, "roofs": 0},
     "run": {"sections": {"picture", "convergence", "times", "solution", "tuning", "processes", "remarks"}, "panels": 0, "bars": 0, "roofs": 0, "records": 0},
     "runs": {"sections": {"strong-scaling", "weak-scaling", "numbers"}, "panels": 0, "bars": 0, "roofs": 0},
+    "study": {"sections": {"results", "errors", "effort", "points"}, "panels": 0, "bars": 0, "roofs": 0, "records": 0},
     "nothing": {"sections": set(), "panels": 0, "bars": 0, "roofs": 0},
 }  # fmt: skip
 
@@ -172,12 +173,12 @@ class ReportPage(unittest.TestCase):
         for scheme in ("light", "dark"):
             self.open("single", scheme=scheme)
             luminance = {name: self.evaluate(f"{LUMINANCE}('{name}')") for name in
-                         ["paper", "wash", "bad-wash", "ink", "soft", "link", "bad", "good", *(f"series-{i}" for i in range(12))]}  # fmt: skip
+                         ["paper", "wash", "bad-wash", "ink", "soft", "link", "bad", "good", *(f"series-{i}" for i in range(17))]}  # fmt: skip
             papers[scheme] = luminance["paper"]
             for name in ("ink", "soft", "link", "bad", "good"):
                 for ground in ("paper", "wash", "bad-wash"):
                     self.assertGreaterEqual(contrast(luminance[name], luminance[ground]), 4.5, (scheme, name, ground))
-            for i in range(12):
+            for i in range(17):
                 self.assertGreaterEqual(contrast(luminance[f"series-{i}"], luminance["paper"]), 3, (scheme, i))
         self.assertGreater(papers["light"], papers["dark"])
 

@@ -117,6 +117,13 @@ std::string draw_picture(const OutputChoice& output) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+void write_page(const fs::path& directory, const std::string& records) {
+  if (has_report_page())
+    mesh::write_atomically(directory / result_page_file, report_page(records));
+  else
+    fmt::print(stderr, "note: no {} was written: {}\n", result_page_file, report_page_absent());
+}
+
 }  // namespace
 
 std::string result_page_json(const Record& record, const std::string& png) {
@@ -135,10 +142,11 @@ void leave_out_page(mesh::FileGroup& files) {
 
 void write_result_page(const Case& resolved, const Record& record) {
   const std::string png = resolved.output.picture ? draw_picture(resolved.output) : "";
-  if (has_report_page())
-    mesh::write_atomically(resolved.output.directory / result_page_file, report_page(result_page_json(record, png)));
-  else
-    fmt::print(stderr, "note: no {} was written: {}\n", result_page_file, report_page_absent());
+  write_page(resolved.output.directory, result_page_json(record, png));
+}
+
+void write_study_page(const StudyRecord& study) {
+  write_page(study.directory, to_lines(ordered_json::array({to_json(study)})));
 }
 
 }  // namespace femcg::solver

@@ -6,6 +6,7 @@
 #include "mesh/atomic_file.hpp"
 #include "solver/case/case.hpp"
 #include "solver/records/record.hpp"
+#include "solver/records/study_record.hpp"
 
 namespace femcg::solver {
 
@@ -23,5 +24,8 @@ void leave_out_page(mesh::FileGroup& files);
 /// from the PATH, and writes result.html. Where there is no femcg-plot or it fails, and where this build has no page, a
 /// note on standard error says so. Throws std::system_error where the page cannot be written.
 void write_result_page(const Case& resolved, const Record& record);
+
+/// result.html of a study, likewise.
+void write_study_page(const StudyRecord& study);
 
 }  // namespace femcg::solver

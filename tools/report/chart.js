@@ -48,11 +48,12 @@ function drawAll() {
 // --- An operator looks the same in every plot -----------------------------------------------------------------------
 
 const symbols = ["circle", "square", "triangle", "diamond", "star", "wye", "cross"];
-const colourCount = 12;
+const colourCount = 17,
+  solidCount = 12;  // lines of the others are dashed too: to some eyes their colours are near
 const lookAt = (index) => ({
   colour: `var(--series-${index % colourCount})`,
   symbol: symbols[index % symbols.length],
-  dashes: index < colourCount ? null : "5 3",
+  dashes: index < solidCount ? null : "5 3",
 });
 const look = (report, series) => report.looks.get(series);
 
@@ -130,7 +131,8 @@ function keptApart(wanted, gap, first, last) {
 
 // --- Lines ----------------------------------------------------------------------------------------------------------
 
-/// Where a line plot's x values lie: powers of two on a log2 axis, other numbers on a linear one, words in their order.
+/// Where a line plot's x values lie: powers of two on a log2 axis, other numbers on a linear one, or, where they
+/// span decades, a log10 one, words in their order.
 function lineAxis(values) {
   const numeric = values.every((value) => String(value).trim() !== "" && Number.isFinite(Number(value)));
   if (!numeric) {
@@ -145,19 +147,21 @@ function lineAxis(values) {
   const numbers = distinct(values.map(Number)).sort((a, b) => a - b);
   const powers = numbers.every((value) => value > 0 && Number.isInteger(Math.log2(value)));
   // 1, 2, 3, 4 are degrees; 1, 2, 4 are powers.
-  const log = powers && (numbers.length > 2 || numbers.at(-1) > 2);
+  const powersOfTwo = powers && (numbers.length > 2 || numbers.at(-1) > 2);
+  const decades = numbers[0] > 0 && numbers.at(-1) >= 100 * numbers[0];
   return {
     place: Number,
-    type: log ? "log" : "linear",
-    base: log ? 2 : undefined,
+    type: powersOfTwo || decades ? "log" : "linear",
+    base: powersOfTwo ? 2 : undefined,
     ticks: numbers.length <= 12 ? numbers : undefined,
-    tickFormat: count,
+    tickFormat: (value) => (Number.isInteger(value) ? count(value) : significant(value)),
   };
 }
 
 /// Lines of `points` ({line, x, value, low, high, text}) against x, each named at its end. `lookOf` says how a line
-/// looks.
-function lineChart(width, points, { lookOf, xLabel, yLabel, unit, yTick = tick }) {
+/// looks. Values are on an axis from 0, or a logarithmic one where they span much; with `scale: "log"` always on that,
+/// with `scale: "within"` on one from the least to the greatest.
+function lineChart(width, points, { lookOf, xLabel, yLabel, unit, yTick = tick, scale }) {
   const axis = lineAxis(points.map((point) => point.x));
   const at = (point) => axis.place(point.x);
   const lines = [...groupBy(points, (point) => point.line).entries()].map(([name, own]) => {
@@ -170,17 +174,19 @@ function lineChart(width, points, { lookOf, xLabel, yLabel, unit, yTick = tick }
   );
   const positive = points.map((point) => point.value).filter((value) => value > 0);
   const [least, most] = [Math.min(...positive), Math.max(...points.map((point) => point.high))];
-  const log = positive.length === points.length && most > 30 * least;
-  const margin = { top: 24, right: names + 30, bottom: 40, left: 52 };
-  const height = Math.max(Math.min(420, Math.max(280, 0.7 * width)), margin.top + margin.bottom + 18 * lines.length);
-  const domain = log ? [least / 1.25, most * 1.25] : [0, (most || 1) * 1.05];
+  const log = scale === "log" || (scale === undefined && positive.length === points.length && most > 30 * least);
+  const domain = log ? [least / 1.25, most * 1.25] : scale === "within" ? widened(d3.extent(points, (point) => point.value)) : [0, (most || 1) * 1.05];
   const ticks = log ? logTicks(domain) : d3.ticks(...domain, 5);
+  const left = Math.max(52, widest(ticks.map((value) => yTick(value)), 110) + 12);
+  const margin = { top: 24, right: names + 30, bottom: 40, left };
+  const height = Math.max(Math.min(420, Math.max(280, 0.7 * width)), margin.top + margin.bottom + 18 * lines.length);
   const xs = points.map(at);
   const xScale = { type: axis.type, base: axis.base, domain: [Math.min(...xs), Math.max(...xs)], insetLeft: 8 };
   const y = (log ? d3.scaleLog() : d3.scaleLinear()).domain(domain).range([height - margin.bottom, margin.top]);
-  const byHeight = lines.toSorted((a, b) => y(a.last.value || domain[0]) - y(b.last.value || domain[0]));
+  const heightOf = (line) => y(log ? line.last.value || domain[0] : line.last.value);
+  const byHeight = lines.toSorted((a, b) => heightOf(a) - heightOf(b));
   const places = keptApart(
-    byHeight.map((line) => y(line.last.value || domain[0])),
+    byHeight.map(heightOf),
     14,
     margin.top,
     height - margin.bottom,
@@ -222,7 +228,7 @@ function lineChart(width, points, { lookOf, xLabel, yLabel, unit, yTick = tick }
       ...lines.map((line) =>
         Plot.dot(line.points, { x: at, y: "value", symbol: line.symbol, fill: line.colour, r: 4 }),
       ),
-      endLabels(lines, at, margin.right, names, y),
+      endLabels(lines, at, margin.right, names, heightOf),
       Plot.tip(
         points,
         Plot.pointer({
@@ -236,6 +242,8 @@ function lineChart(width, points, { lookOf, xLabel, yLabel, unit, yTick = tick }
   });
 }
 
+const widened = ([least, most]) => [least - 0.05 * (most - least), most + 0.05 * (most - least)];
+
 /// 1, 2 and 5 times the powers of ten; only the powers where the axis spans many.
 function logTicks([least, most]) {
   const steps = most / least > 2e3 ? [1] : [1, 2, 5];
@@ -246,15 +254,15 @@ function logTicks([least, most]) {
 }
 
 /// The names of lines at the right edge, each with a leader from its last point; a mark that draws itself, since the
-/// names lie outside the scales.
-function endLabels(lines, at, marginRight, names, y) {
+/// names lie outside the scales. `heightOf` says where a line ends.
+function endLabels(lines, at, marginRight, names, heightOf) {
   return (index, scales, values, { width }) => {
     const group = d3.create("svg:g").attr("aria-label", "names").attr("text-anchor", "start");
     const edge = width - marginRight;
     for (const line of lines) {
       const name = group.append("g");
       const from = scales.x(at(line.last)) + 5;
-      const height = y(line.last.value || y.domain()[0]);
+      const height = heightOf(line);
       // A line that ends early has a fainter leader.
       const early = from < edge - 15;
       name

@@ -8,7 +8,7 @@ function showReport() {
     cancelAnimationFrame(pending);
     pending = requestAnimationFrame(drawAll);
   });
-  if (records.length > 0 && records.every(isRun)) {
+  if (records.length > 0 && records.every((record) => isRun(record) || isStudy(record))) {
     showRuns(records);
     return;
   }

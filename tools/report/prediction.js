@@ -100,7 +100,7 @@ function predictionChart(report, width, points) {
       ...lines.map((line) =>
         Plot.dot(line.points, { x: "measured", y: "predicted", symbol: line.symbol, fill: line.colour, r: 4 }),
       ),
-      endLabels(lines, (point) => point.measured, margin.right, names, y),
+      endLabels(lines, (point) => point.measured, margin.right, names, (line) => y(line.last.value || y.domain()[0])),
       Plot.tip(
         points,
         Plot.pointer({

@@ -1,6 +1,6 @@
-// The page of runs: of one all that its record has, of several a table and how they scale.
+// The page of runs: of one all that its record has, of several a table and how they scale; studies are on it too.
 
-const isRun = (record) => record.command === "run" && record.comparison === undefined;
+const isRun = (record) => record.command === "run" && record.comparison === undefined && record.points === undefined;
 
 /// A number as a quantity is read: as many digits as matter.
 const quantity = (value) =>
@@ -12,9 +12,17 @@ const rateOf = (record) => number(record.solve?.iterations_per_second);
 function showRuns(records) {
   const main = document.getElementById("report");
   drawings.length = 0;
-  const sections = (records.length === 1 ? runSections(records[0]) : severalRunsSections(records)).filter((section) => section);
+  const runs = records.filter(isRun);
+  const studies = records.filter(isStudy);
+  const several = records.length > 1;
+  const sections = [
+    ...(runs.length === 1 && !several ? runSections(runs[0]) : runs.length ? severalRunsSections(runs) : []),
+    ...studies.flatMap((study, index) =>
+      studySections(study).map((part) => part && (several ? { ...part, id: `${part.id}-${index + 1}`, heading: `${titleOf(study) || study.case}: ${part.heading.toLowerCase()}` } : part)),
+    ),
+  ].filter((section) => section);
   main.replaceChildren(
-    records.length === 1 ? runHeader(records[0]) : severalRunsHeader(records),
+    several ? severalRunsHeader(records) : runs.length ? runHeader(records[0]) : studyHeader(records[0]),
     contents("Contents", sections.map(({ id, heading }) => ({ id, text: heading }))),
     ...sections.map(({ id, heading, explanation, parts }) =>
       section({ id, heading }, explanation ? element("p", { class: "explanation" }, explanation) : null, parts),
@@ -115,7 +123,6 @@ function residualChart(width, lines) {
   const y = d3.scaleLog().domain(domain).range([height - margin.bottom, margin.top]);
   const byHeight = lines.toSorted((a, b) => y(a.last[1]) - y(b.last[1]));
   keptApart(byHeight.map((line) => y(line.last[1])), 14, margin.top, height - margin.bottom).forEach((place, index) => (byHeight[index].place = place));
-  for (const line of lines) line.last.value = line.last[1];
   const all = lines.flatMap(({ name, points }) => points.map(([iteration, residual, seconds]) => ({ name, iteration, residual, seconds })));
   return Plot.plot({
     ...frameOf(width, height, margin),
@@ -126,7 +133,7 @@ function residualChart(width, lines) {
       Plot.axisY(ticks, { text: (value) => `10${scientific(value, 1).split("10")[1]}`, label: "Relative residual", labelArrow: "none", tickSize: 0 }),
       Plot.axisX({ ticks: Math.max(2, width / 110), label: "Iteration", labelArrow: "none", labelAnchor: "center" }),
       ...lines.map((line) => Plot.lineY(line.points, { x: (point) => point[0], y: (point) => point[1], stroke: line.colour, strokeWidth: 1.5, strokeDasharray: line.dashes })),
-      ...(named ? [endLabels(lines, (point) => point[0], margin.right, names, y)] : []),
+      ...(named ? [endLabels(lines, (point) => point[0], margin.right, names, (line) => y(line.last[1]))] : []),
       Plot.tip(all, Plot.pointer({ x: "iteration", y: "residual", title: (point) => `${named ? `${point.name}\n` : ""}iteration ${count(point.iteration)}: ${scientific(point.residual, 3)}\nafter ${si(number(point.seconds), "s")}`, fontSize: 12 })),
     ],
   });
@@ -216,11 +223,13 @@ function remarksSection({ remarks }) {
 
 // --- Several runs ---------------------------------------------------------------------------------------------------
 
+const runsInWords = (runs) => `${plural(runs.length, "run", "runs")}${runs.length > 1 ? `, ${plural(distinct(runs.map(processesOf)).length, "number", "numbers")} of processes` : ""}`;
+
 function severalRunsHeader(records) {
   const titles = distinct(records.map((record) => titleOf(record) || String(record.case ?? "")));
   const title = titles.length === 1 ? titles[0] : `${count(records.length)} runs`;
   document.title = `${title} \u2013 femcg`;
-  return element("header", {}, element("h1", {}, title), element("p", { class: "lead" }, `${count(records.length)} runs, ${plural(distinct(records.map(processesOf)).length, "number", "numbers")} of processes.`));
+  return element("header", {}, element("h1", {}, title), element("p", { class: "lead" }, listed([runsInWords(records.filter(isRun)), plural(records.filter(isStudy).length, "study", "studies")].filter((words) => words && !words.startsWith("0 "))) + "."));
 }
 
 function severalRunsSections(records) {
