@@ -33,10 +33,12 @@ Eigen::MatrixXd spectrum(int n, double condition) {
 
 /// CG in single precision with reliable updates, residuals recomputed in double precision from the matrix itself.
 CgResult mixed(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& b, const solver::Preconditioner<float>* with,
-               double tolerance, std::vector<double>& x, std::int64_t max_iterations = 10000) {
+               double tolerance, std::vector<double>& x, std::int64_t max_iterations = 10000,
+               double reliable_update = 0.1, std::int64_t check_every = 0) {
   const auto a = tests::dense<float>(matrix);
   CgOptions<float> options;
-  options.reliable_update = 0.1;
+  options.reliable_update = reliable_update;
+  options.check_every = check_every;
   options.tolerance = tolerance;
   options.max_iterations = max_iterations;
   options.preconditioner = with;
@@ -94,6 +96,24 @@ TEST_CASE("reliable updates keep the direction: fewer iterations than restarts" 
   }
   INFO(kept.iterations, " ", restarted);
   CHECK(kept.iterations < restarted);
+}
+
+TEST_CASE("where reliable updates come to nothing, restarts without the direction go on") {
+  const int n = 150;
+  constexpr std::int64_t most = 200000, late = 32;  // as on a GPU, whose host looks at batches that are past
+  for (const double condition : {1e4, 1e5, 3e5, 1e6, 2e6}) {
+    const Eigen::MatrixXd matrix = spectrum(n, condition).cast<float>().cast<double>();
+    for (const double tolerance : {1e-7, 3e-8, 1e-8, 1e-9}) {
+      CAPTURE(condition);
+      CAPTURE(tolerance);
+      const Eigen::VectorXd b = Eigen::VectorXd::LinSpaced(n, 1, 2).cast<float>().cast<double>();
+      std::vector<double> x;
+      const CgResult restarted = mixed(matrix, b, nullptr, tolerance, x, most, 0, late);
+      const CgResult updated = mixed(matrix, b, nullptr, tolerance, x, most, 0.1, late);
+      INFO(restarted.iterations, " ", name(restarted.reason), " ", updated.iterations);
+      if (restarted.reason == StopReason::converged) CHECK(name(updated.reason) == name(StopReason::converged));
+    }
+  }
 }
 
 TEST_CASE("what single precision cannot approach ends as stagnated, not as converged") {

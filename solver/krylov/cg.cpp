@@ -146,6 +146,7 @@ class Loop {
   }
   bool finished();
   bool update();
+  bool stagnates();
 
   const Operator<T>& a_;
   const Vector<T>& b_;
@@ -163,6 +164,7 @@ class Loop {
   std::int64_t last_batch_ = plan_.batch;  ///< iterations of it
   double last_update_ = 1;                 ///< the relative residual at the last reliable update, or at the start
   bool update_due_ = false;                ///< once what is in flight has been looked at
+  double reliable_update_ = options_.reliable_update;  ///< 0 once they gain nothing
   double norm_b_ = 0;
   Restarts restarts_;
   std::chrono::steady_clock::time_point begin_;
@@ -219,7 +221,7 @@ bool Loop<T>::examine() {
       return false;
     }
     if (result_.relative_residual <= options_.tolerance) return !finished();
-    update_due_ = update_due_ || result_.relative_residual <= options_.reliable_update * last_update_;
+    update_due_ = update_due_ || result_.relative_residual <= reliable_update_ * last_update_;
   }
   return true;
 }
@@ -324,14 +326,25 @@ void Loop<T>::restart_from(const std::vector<double>& residual) {
 template <std::floating_point T>
 void Loop<T>::go_on_from(const std::vector<double>& residual) {
   constexpr double near = 2;
-  const bool keeps = options_.reliable_update > 0 && in_flight_.empty() &&
-                     result_.true_relative_residual <= near * result_.relative_residual;
+  const bool keeps =
+      reliable_update_ > 0 && in_flight_.empty() && result_.true_relative_residual <= near * result_.relative_residual;
   last_update_ = result_.true_relative_residual;
   update_due_ = false;
   if (!keeps) return restart_from(residual);
   to_recurrence(residual, recurrence_.w());
   recurrence_.replace_residual(recurrence_.w(), scalars_);
   operators::synchronize(a_.device());
+}
+
+/// Whether nothing is gained any more, once the residual has been recomputed. Where reliable updates kept the
+/// direction, which carries the rounding of all before it, restarts without it may still gain.
+template <std::floating_point T>
+bool Loop<T>::stagnates() {
+  if (!restarts_.stagnate(result_.true_relative_residual)) return false;
+  if (reliable_update_ == 0) return true;
+  reliable_update_ = 0;
+  restarts_ = Restarts();
+  return false;
 }
 
 /// A reliable update. Whether the loop goes on: two in a row that gain nothing are rounding.
@@ -341,7 +354,7 @@ bool Loop<T>::update() {
   const auto before = std::chrono::steady_clock::now();
   collect();
   const std::vector<double> residual = judge_total();
-  const bool vain = restarts_.stagnate(result_.true_relative_residual);
+  const bool vain = stagnates();
   if (vain)
     result_.reason = StopReason::stagnated;
   else
@@ -360,7 +373,7 @@ bool Loop<T>::finished() {
   bool over = true;
   if (result_.true_relative_residual <= options_.tolerance)
     result_.reason = StopReason::converged;
-  else if (restarts_.stagnate(result_.true_relative_residual))
+  else if (stagnates())
     result_.reason = StopReason::stagnated;
   else
     over = false;
