@@ -272,6 +272,11 @@ TEST_CASE("as many chunks stay as fit beside two buffers, none but all where all
   CHECK(of(2400, 0) == std::tuple(0, 10200, 1200, 0));
   CHECK_THROWS_WITH_AS(of(2399, 0), doctest::Contains("rows streamed from the host need 0.0024 MB of the GPU"),
                        OutOfMemory);
+  std::vector<RowRange> nothing{{0, 256, 0}, {256, 300, 0}};
+  CHECK(place_chunks(nothing, {.bytes = 1 << 20, .least_streamed = 2}).buffer_bytes == 0);
+  CHECK(std::ranges::all_of(nothing, &RowRange::on_gpu));
+  std::vector<RowRange> empty_after{{0, 256, 3000}, {256, 512, 0}, {512, 600, 0}};
+  CHECK(place_chunks(empty_after, {.bytes = 1 << 20, .least_streamed = 2}).buffer_bytes > 0);
   std::vector<RowRange> chunks{{0, 1, 1000}};
   CHECK_THROWS_WITH_AS(place_chunks(chunks, {.bytes = 10, .least_streamed = 0, .is_asked_for = true}),
                        doctest::Contains("MB are left of option 'gpu_memory'"), std::invalid_argument);

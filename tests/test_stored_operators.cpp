@@ -299,6 +299,9 @@ TEST_CASE_TEMPLATE("no rows, one row, no nonzeros", T, double, float) {
   check_all_formats(compress<T>({{{0, T(3)}}}));
   check_all_formats(compress<T>({{}}));
   check_all_formats(compress<T>(Rows<T>(1000)));
+  Rows<T> empty_after(20000);  // whole chunks of streamed rows have no entry
+  for (std::int32_t i = 0; i < 100; ++i) empty_after[static_cast<std::size_t>(i)] = {{i, T(i + 1)}};
+  check_all_formats(compress<T>(empty_after));
 }
 
 TEST_CASE_TEMPLATE("rows of all lengths up to 40", T, double, float) {

@@ -26,7 +26,7 @@ ChunkPlan place_chunks(std::vector<RowRange>& chunks, const ChunkBudget& budget)
     total += chunk.bytes;
   }
   const auto count = static_cast<std::int64_t>(chunks.size());
-  if (total <= budget.bytes && budget.least_streamed == 0) {
+  if (total == 0 || (total <= budget.bytes && budget.least_streamed == 0)) {
     for (RowRange& chunk : chunks) chunk.on_gpu = true;
     plan.gpu_bytes = total;
     return plan;
@@ -54,7 +54,7 @@ ChunkPlan place_chunks(std::vector<RowRange>& chunks, const ChunkBudget& budget)
     chunk.on_gpu = i < stay;
     if (chunk.on_gpu) continue;
     plan.host_bytes += chunk.bytes;
-    plan.buffer_bytes = std::max(plan.buffer_bytes, chunk.bytes);
+    plan.buffer_bytes = std::max({plan.buffer_bytes, chunk.bytes, array_alignment});
   }
   return plan;
 }

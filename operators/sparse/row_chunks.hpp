@@ -71,7 +71,8 @@ std::vector<RowRange> cut_rows(std::int32_t rows, std::int64_t target, const Byt
 }
 
 /// Marks those that stay on the GPU: the first ones, as many as the budget has room for beside the buffers. Throws
-/// OutOfMemory, or std::invalid_argument where the budget is the user's, where there is no room for these.
+/// OutOfMemory, or std::invalid_argument where the budget is the user's, where there is no room for these. Where no
+/// chunk takes a byte there is nothing to stream: all stay.
 ChunkPlan place_chunks(std::vector<RowRange>& chunks, const ChunkBudget& budget);
 
 /// The lengths of rows [range) of a matrix, as a matrix without entries.
