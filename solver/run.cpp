@@ -498,18 +498,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
 }
 
 Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& progress, const StopRequested& stop) {
-  Record record;
-  record.command = "run";
-  record.case_file = resolved.file.string();
-  record.title = resolved.title;
-  record.solution = resolved.solution;
-  record.set = resolved.set;
-  record.started = timestamp();
-  record.machine = this_machine();
-  record.op = resolved.solver.op;
-  record.automatic_op = is_automatic(resolved.solver.op);
-  record.precision = resolved.solver.precision;
-  record.preconditioner = resolved.solver.preconditioner;
+  Record record = begun_run(resolved);
   if (resolved.solver.device != "cpu" && operators::built_with_cuda()) progress.step("starting devices");
   record.device = choose_device(resolved, resolved.solver.op);
   if (record.device == operators::Device::cuda) require_gpu(resolved.solver.device);

@@ -270,22 +270,6 @@ void write_results(const SharedRun& of, const std::vector<std::vector<double>>& 
   files.put_in_place();
 }
 
-void begin_record(const Case& resolved, const Communicator& communicator, Record& record) {
-  record.command = "run";
-  record.case_file = resolved.file.string();
-  record.title = resolved.title;
-  record.solution = resolved.solution;
-  record.set = resolved.set;
-  record.started = timestamp();
-  record.machine = this_machine();
-  record.op = resolved.solver.op;
-  record.automatic_op = is_automatic(resolved.solver.op);
-  record.precision = resolved.solver.precision;
-  record.preconditioner = resolved.solver.preconditioner;
-  record.device = choose_shared_device(resolved, communicator, record.why_device);
-  record.machine.device = device_name(record.device);
-}
-
 }  // namespace
 
 ExitStatus run_distributed(const Case& resolved, const Console& console, const StopRequested& stop,
@@ -294,8 +278,9 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   Progress progress(console.progress && first);
   require_same(resolved, communicator);
   require_supported(resolved);
-  Record record;
-  begin_record(resolved, communicator, record);
+  Record record = begun_run(resolved);
+  record.device = choose_shared_device(resolved, communicator, record.why_device);
+  record.machine.device = device_name(record.device);
 
   progress.step("meshing");
   const mesh::Mesh mesh = timed(record.seconds.mesh, [&] { return make_shared_mesh(resolved, communicator); });

@@ -65,14 +65,7 @@ class Study {
   Study(const Case& base, const std::vector<SweepPoint>& points, const Console& console, const StopRequested& stop)
       : base_(base), points_(points), console_(console), stop_(stop) {
     kept_.operators = true;
-    Record& common = record_.common;
-    common.command = "run";
-    common.case_file = base.file.string();
-    common.title = base.title;
-    common.solution = base.solution;
-    common.set = base.set;
-    common.started = timestamp();
-    common.machine = this_machine();
+    record_.common = begun_run(base);
     record_.keys = study_keys(base);
     record_.directory = base.output.directory.string();
     for (const SweepPoint& point : points) record_.points.emplace_back().values = point.values;

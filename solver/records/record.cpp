@@ -51,6 +51,22 @@ std::string device_name(operators::Device device) {
                                            : operators::cuda_devices().at(operators::cuda_device_in_use().value()).name;
 }
 
+Record begun_run(const Case& resolved) {
+  Record record;
+  record.command = "run";
+  record.case_file = resolved.file.string();
+  record.title = resolved.title;
+  record.solution = resolved.solution;
+  record.set = resolved.set;
+  record.started = timestamp();
+  record.machine = this_machine();
+  record.op = resolved.solver.op;
+  record.automatic_op = is_automatic(resolved.solver.op);
+  record.precision = resolved.solver.precision;
+  record.preconditioner = resolved.solver.preconditioner;
+  return record;
+}
+
 std::string timestamp() {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));

@@ -111,6 +111,9 @@ struct Record {
   }
 };
 
+/// What a run knows of itself when it begins.
+Record begun_run(const Case& resolved);
+
 /// Of several loads: iterations and seconds added up, the first reason other than converged, the largest residuals of
 /// those that were begun.
 CgResult all_of(const std::vector<LoadRecord>& loads);
