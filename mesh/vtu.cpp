@@ -209,16 +209,18 @@ Eigen::MatrixXd vtk_lagrange_points_of_curve(int degree) {
   return points;
 }
 
-std::vector<int> lattice_nodes_in_vtk_order(const Lattice& lattice) {
-  const int p = lattice.degree();
-  const Eigen::MatrixXd points = vtk_lagrange_points(lattice.shape(), p);
+std::vector<int> lattice_nodes_at(const Lattice& lattice, const Eigen::MatrixXd& places) {
   std::vector<int> nodes;
-  for (Eigen::Index n = 0; n < points.cols(); ++n) {
+  for (Eigen::Index n = 0; n < places.cols(); ++n) {
     std::array<int, 3> index{};
-    for (Eigen::Index i = 0; i < points.rows(); ++i) index[i] = static_cast<int>(std::lround(p * points(i, n)));
+    for (Eigen::Index i = 0; i < places.rows(); ++i)
+      index[i] = static_cast<int>(std::lround(lattice.degree() * places(i, n)));
     nodes.push_back(lattice.node(index[0], index[1], index[2]));
   }
   return nodes;
+}
+std::vector<int> lattice_nodes_in_vtk_order(const Lattice& lattice) {
+  return lattice_nodes_at(lattice, vtk_lagrange_points(lattice.shape(), lattice.degree()));
 }
 
 std::vector<std::int32_t> first_cells(const FunctionSpace& space) {

@@ -60,7 +60,9 @@ Eigen::MatrixXd vtk_lagrange_points(CellShape shape, int degree);
 /// Those of a Lagrange curve on [0, 1]: its ends, then what lies between.
 Eigen::MatrixXd vtk_lagrange_points_of_curve(int degree);
 
-/// The lattice node at each of VTK's nodes.
+/// The lattice node at each of these places of the reference cell (dimension x count).
+std::vector<int> lattice_nodes_at(const Lattice& lattice, const Eigen::MatrixXd& places);
+/// At each of VTK's nodes.
 std::vector<int> lattice_nodes_in_vtk_order(const Lattice& lattice);
 /// The first cell of each dof. Only there is a dof evaluated, so that what is found does not depend on the threads.
 std::vector<std::int32_t> first_cells(const FunctionSpace& space);

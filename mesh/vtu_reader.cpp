@@ -228,54 +228,68 @@ int VtuFile::nodes_of_cells(CellShape shape) const {
   return static_cast<int>(nodes);
 }
 
-std::vector<double> VtuFile::coefficients(const std::string& field, const FunctionSpace& space) const {
+std::vector<std::vector<double>> VtuFile::coefficients(std::span<const std::string> fields,
+                                                       const FunctionSpace& space) const {
   const Mesh& mesh = space.mesh();
   if (cells_ != mesh.cell_count())
     throw std::runtime_error(
         fmt::format("it is of another mesh, or of a part: {} cells, here {}", cells_, mesh.cell_count()));
-  if (const Array* array = find("PointData", field); array == nullptr || array->components != 1)
-    throw std::runtime_error(
-        fmt::format("it has no field '{}': there {} {}", field, point_fields().size() == 1 ? "is" : "are",
-                    point_fields().empty() ? "none" : fmt::format("'{}'", fmt::join(point_fields(), "', '"))));
+  const std::vector<std::string> there = point_fields();
+  for (const std::string& field : fields)
+    if (std::ranges::find(there, field) == there.end())
+      throw std::runtime_error(fmt::format("it has no field '{}': there {} {}", field, there.size() == 1 ? "is" : "are",
+                                           there.empty() ? "none" : fmt::format("'{}'", fmt::join(there, "', '"))));
   const int nodes = nodes_of_cells(mesh.shape), degree = degree_of(mesh.shape, nodes);
   if (points_ > cells_ * nodes) throw damaged();
   const auto connectivity = read<std::int64_t>("Cells", "connectivity", "Int64", 1, cells_ * nodes);
   if (std::ranges::any_of(connectivity, [&](std::int64_t point) { return point < 0 || point >= points_; }))
     throw damaged();
-  const auto points = read<double>("Points", "Points", "Float64", 3, 3 * points_);
-  const auto values = read<double>("PointData", field, "Float64", 1, points_);
+  const auto points_of = [&](std::int64_t cell) {
+    return std::span(connectivity.data() + cell * nodes, static_cast<std::size_t>(nodes));
+  };
+  {
+    const auto points = read<double>("Points", "Points", "Float64", 3, 3 * points_);
+    const LagrangeBasis geometry(mesh.shape, mesh.order, NodeFamily::equispaced);
+    const Eigen::MatrixXd at_vtk_points = geometry.values(vtk_lagrange_points(mesh.shape, degree));
+    const double within = same_within(mesh);
+    FirstFailure failure;
+#pragma omp parallel for schedule(static)
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+      failure.guard(cell, [&] { require_same_cell(mesh, cell, at_vtk_points, points_of(cell), points, within); });
+    failure.rethrow();
+  }
 
   const std::vector<int> order = lattice_nodes_in_vtk_order(Lattice(mesh.shape, degree));
-  const LagrangeBasis geometry(mesh.shape, mesh.order, NodeFamily::equispaced),
-      of_file(mesh.shape, degree, NodeFamily::equispaced);
-  const Eigen::MatrixXd at_vtk_points = geometry.values(vtk_lagrange_points(mesh.shape, degree)),
-                        at_nodes = of_file.values(space.basis().nodes());
-  const double within = same_within(mesh);
+  const LagrangeBasis of_file(mesh.shape, degree, NodeFamily::equispaced);
+  const Eigen::MatrixXd at_nodes = of_file.values(space.basis().nodes());
   const std::vector<std::int32_t> first_cell = first_cells(space);
-  std::vector<double> result = filled<double>(static_cast<std::size_t>(space.dof_count()));
-  FirstFailure failure;
+  std::vector<std::vector<double>> results;
+  for (const std::string& field : fields) {
+    const auto values = read<double>("PointData", field, "Float64", 1, points_);
+    std::vector<double>& result = results.emplace_back(filled<double>(static_cast<std::size_t>(space.dof_count())));
+    FirstFailure failure;
 #pragma omp parallel
-  {
-    Eigen::VectorXd of_cell, own;
-    failure.guard(FirstFailure::preparation, [&] {
-      of_cell.resize(nodes);
-      own.resize(space.dofs_per_cell());
-    });
-#pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-      failure.guard(cell, [&] {
-        const std::span of(connectivity.data() + std::int64_t{cell} * nodes, static_cast<std::size_t>(nodes));
-        require_same_cell(mesh, cell, at_vtk_points, of, points, within);
-        for (int k = 0; k < nodes; ++k) of_cell[order[k]] = values[of[k]];
-        if (!of_cell.allFinite()) throw std::runtime_error(fmt::format("'{}' is not finite in cell {}", field, cell));
-        own.noalias() = at_nodes * of_cell;
-        const auto dofs = space.dofs(cell);
-        for (std::size_t node = 0; node < dofs.size(); ++node)
-          if (first_cell[dofs[node]] == cell) result[dofs[node]] = own[static_cast<Eigen::Index>(node)];
+    {
+      Eigen::VectorXd of_cell, own;
+      failure.guard(FirstFailure::preparation, [&] {
+        of_cell.resize(nodes);
+        own.resize(space.dofs_per_cell());
       });
+#pragma omp for schedule(static)
+      for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+        failure.guard(cell, [&] {
+          const auto of = points_of(cell);
+          for (int k = 0; k < nodes; ++k) of_cell[order[k]] = values[of[k]];
+          if (!of_cell.allFinite()) throw std::runtime_error(fmt::format("'{}' is not finite in cell {}", field, cell));
+          own.noalias() = at_nodes * of_cell;
+          const auto dofs = space.dofs(cell);
+          for (std::size_t node = 0; node < dofs.size(); ++node)
+            if (first_cell[dofs[node]] == cell) result[dofs[node]] = own[static_cast<Eigen::Index>(node)];
+        });
+    }
+    failure.rethrow();
   }
-  failure.rethrow();
-  return result;
+  return results;
 }
 
 }  // namespace femcg::mesh

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,10 @@ class VtuFile {
   /// Of one number a point.
   std::vector<std::string> point_fields() const;
 
-  /// Coefficients in the basis of the space of a field of point data on the same mesh: the same cells in the same
-  /// order, at any degree, whose nodes lie where this mesh has them to 1e-9 of its extent. Throws std::runtime_error
-  /// where that is not so, where there is no such field, it is not finite, or the file is damaged.
-  std::vector<double> coefficients(const std::string& field, const FunctionSpace& space) const;
+  /// Coefficients in the basis of the space of each of these fields of point data, on the same mesh: the same cells in
+  /// the same order, at any degree, whose nodes lie where this mesh has them to 1e-9 of its extent. Throws
+  /// std::runtime_error where that is not so, where there is no such field, it is not finite, or the file is damaged.
+  std::vector<std::vector<double>> coefficients(std::span<const std::string> fields, const FunctionSpace& space) const;
 
  private:
   struct Array {

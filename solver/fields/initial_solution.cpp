@@ -31,10 +31,11 @@ InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem) {
     refuse(folder, "there is no solution.vtu in it; the earlier run needs output.vtu: true");
   InitialUnknowns unknowns;
   try {
-    const mesh::VtuFile solution(file);
+    std::vector<std::string> fields;
     for (const Load& load : problem.loads())
-      unknowns.push_back(problem.to_unknowns(solution.coefficients(
-          name_in_file(OutputField::u, false, resolved.solution, load.name()), *problem.form().space)));
+      fields.push_back(name_in_file(OutputField::u, false, resolved.solution, load.name()));
+    for (const std::vector<double>& dofs : mesh::VtuFile(file).coefficients(fields, *problem.form().space))
+      unknowns.push_back(problem.to_unknowns(dofs));
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::runtime_error& failure) {

@@ -1,7 +1,6 @@
 #include "solver/inspection/inspection_files.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <vector>
 
@@ -17,18 +16,6 @@ using mesh::CellShape;
 using mesh::CompressedArray;
 using mesh::Mesh;
 
-/// The lattice node at each of these places of the reference cell (dimension x count).
-std::vector<int> lattice_nodes(const mesh::Lattice& lattice, const Eigen::MatrixXd& places) {
-  std::vector<int> nodes;
-  for (Eigen::Index n = 0; n < places.cols(); ++n) {
-    std::array<int, 3> index{};
-    for (Eigen::Index i = 0; i < places.rows(); ++i)
-      index[i] = static_cast<int>(std::lround(lattice.degree() * places(i, n)));
-    nodes.push_back(lattice.node(index[0], index[1], index[2]));
-  }
-  return nodes;
-}
-
 /// VTK's type of the facets, and of each facet of a cell the lattice nodes in VTK's order.
 struct VtkFacets {
   explicit VtkFacets(const Mesh& mesh) {
@@ -42,7 +29,7 @@ struct VtkFacets {
     const mesh::Lattice lattice(shape, mesh.order);
     for (int f = 0; f < static_cast<int>(mesh::facets(shape).size()); ++f) {
       const Eigen::VectorXd origin = vertices.col(mesh::facets(shape)[f].vertices[0]);
-      nodes.push_back(lattice_nodes(lattice, (mesh::facet_tangents(shape, f) * places).colwise() + origin));
+      nodes.push_back(mesh::lattice_nodes_at(lattice, (mesh::facet_tangents(shape, f) * places).colwise() + origin));
     }
   }
   std::uint8_t type;
@@ -84,7 +71,7 @@ mesh::VtuGrid begin_grid(const Mesh& mesh, std::int64_t cells, std::uint8_t type
 void write_cells(std::ostream& stream, const mesh::EntityMesh& by_entity, const Inspection& inspection) {
   const Mesh& mesh = by_entity.mesh;
   const mesh::Lattice lattice(mesh.shape, mesh.order);
-  const std::vector<int> order = lattice_nodes(lattice, mesh::vtk_lagrange_points(mesh.shape, mesh.order));
+  const std::vector<int> order = mesh::lattice_nodes_in_vtk_order(lattice);
   mesh::VtuGrid grid = begin_grid(mesh, mesh.cell_count(), mesh::vtk_cell_type(mesh.shape),
                                   [&](std::int64_t cell, std::vector<std::int64_t>& nodes) {
                                     const auto of_cell = mesh.nodes(static_cast<std::int32_t>(cell));

@@ -409,15 +409,17 @@ CgResult Loop<T>::run() {
   if (options_.before != nullptr) {
     resume(*options_.before);
   } else {
-    result_.true_relative_residual = 1;  // of x = 0
+    double rr = bb;
     if (options_.from_x) {
       restart_from(judge_total());
+      last_update_ = result_.true_relative_residual;
+      rr = std::pow(last_update_ * norm_b_, 2);
       begin_ = std::chrono::steady_clock::now();
     }
-    last_update_ = result_.true_relative_residual;
-    const bool goes_on = record(std::pow(result_.true_relative_residual * norm_b_, 2));
-    if (!goes_on || result_.true_relative_residual <= options_.tolerance) {
+    const bool goes_on = record(rr);
+    if (!goes_on || (options_.from_x && last_update_ <= options_.tolerance)) {
       result_.reason = goes_on ? StopReason::converged : StopReason::interrupted;
+      if (!options_.from_x) result_.true_relative_residual = 1;  // of x = 0
       return result_;
     }
   }

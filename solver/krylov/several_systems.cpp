@@ -44,14 +44,14 @@ void SeveralSystems<T>::begin(std::size_t c) {
     double relative = 1;
     if (options_.from_x) {
       system.residual = true_residual(c);
-      relative = norm(system.residual) / system.norm_b;
+      relative = system.result.true_relative_residual = norm(system.residual) / system.norm_b;
     } else {
       system.residual = mesh::filled<double>(static_cast<std::size_t>(b.size()));
       operators::for_each_row(b.size(), [&](std::int64_t i) { system.residual[i] = static_cast<double>(on_host[i]); });
     }
-    system.result.relative_residual = system.result.true_relative_residual = relative;
+    system.result.relative_residual = relative;
     system.result.history.push_back({0, relative, 0.0});
-    system.done = relative <= options_.tolerance;
+    system.done = options_.from_x && relative <= options_.tolerance;
     if (system.done) system.result.reason = StopReason::converged;
     return;
   }
@@ -178,6 +178,7 @@ std::vector<CgResult> SeveralSystems<T>::run() {
     for (System& system : systems_) {
       if (system.done) continue;
       system.result.reason = interrupted_ ? StopReason::interrupted : StopReason::max_iterations;
+      system.result.true_relative_residual = system.result.relative_residual;  // of the start
       system.done = true;
     }
   }

@@ -28,10 +28,8 @@ function studySections(record) {
   const rows = studyRows(record);
   const axis = axisOfStudy(record);
   const panels = (charts) => charts.map((chart) => studyPanel(record, rows, axis, chart)).filter(Boolean);
-  const results = panels(resultsOfStudy(rows));
-  const most = 12;
   return [
-    chartSection("results", "Results", `What was measured, against ${axis}; what is the same at every point is in the table alone.`, results.slice(0, most)),
+    chartSection("results", "Results", `What was measured, against ${axis}; what is the same at every point is in the table alone.`, panels(resultsOfStudy(rows))),
     chartSection("errors", "Errors", "Of the solution against the exact one.", panels([
       { label: "L2 error", of: (row) => row.point.error?.l2, log: true },
       { label: "H1 error", of: (row) => row.point.error?.h1, log: true },
@@ -121,7 +119,10 @@ function studyTable(record, rows) {
       { label: "Maximum", kind: "written", of: (row) => written(row.quantities?.maximum) },
       { label: "Integral", kind: "written", of: (row) => written(row.quantities?.integral) },
       ...probeNames.map((name) => ({ label: `At ${name}`, kind: "written", of: (row) => written(row.quantities?.probes?.[name]) })),
-      ...groupNames.map((name) => ({ label: `Flux through ${name}`, kind: "written", of: (row) => written(row.quantities?.groups?.[name]?.flux) })),
+      ...groupNames.flatMap((name) => [
+        { label: `Flux through ${name}`, kind: "written", of: (row) => written(row.quantities?.groups?.[name]?.flux) },
+        { label: `Mean on ${name}`, kind: "written", of: (row) => written(row.quantities?.groups?.[name]?.mean) },
+      ]),
     ],
     [
       "Errors",
