@@ -21,8 +21,9 @@
 //   PatchProduct<T, MyCells<T>> product(make_cell_patches(form, {...}), ConflictResolution::gather);
 //   product(cells, x, y, energy);
 //
-// For several vectors a block does all of that for a few vectors after the other before it goes on to its next patch:
-// what the cells read comes from memory once, and from the L2 cache from then on.
+// For several vectors a block has the threads of several blocks, threadIdx.y being the vector: as many vectors are
+// under way as there would be blocks for one, and what the cells read is read once for all that a block has. With more
+// vectors it takes the next ones before it goes on to its next patch.
 //
 // x and y have the unknowns in the patches' order: the operator's ordering() is CellPatches::unknown_at.
 //
@@ -67,7 +68,7 @@ __device__ inline void wait_for_earlier(const PatchOrder& order, std::int64_t k,
 
 /// Tells those that wait for a patch that what it added is there. All threads of the block have passed a barrier.
 __device__ inline void say_done(const PatchOrder& order, std::int32_t patch, unsigned product) {
-  if (threadIdx.x != 0) return;
+  if (thread_of_block() != 0) return;
   __threadfence();
   *const_cast<volatile unsigned*>(order.done + patch) = product;
 }
@@ -182,12 +183,16 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocess
   sum_of_grid(sums, work.parts, [&](const double(&results)[1]) { *work.energy = results[0]; });
 }
 
-/// Several vectors, `at_once` of which a block has in shared memory; their energies are null if not wanted.
+/// Several vectors, of which a block has as many at once as its threads have rows; energies are null if not wanted.
 struct PatchColumns {
-  int count, stride, at_once;
+  int count, stride;
   double* energies;
   ColumnParts parts;
 };
+
+/// The vectors that a block may have at once: two at least, and the threads of no more blocks than there are for one.
+template <class Cells>
+constexpr int most_columns_at_once = Cells::blocks_per_multiprocessor < 4 ? 2 : 4;
 
 /// body(place, c, entry) for the unknowns of a patch at the places [first, last) and `count` vectors from `column` on,
 /// where at(place) is the number of an unknown, and `entry` that of its number for the vector: neighbouring threads
@@ -195,46 +200,48 @@ struct PatchColumns {
 template <int threads, class At, class Body>
 __device__ void for_entries(int first, int last, const PatchColumns& columns, int column, int count, const At& at,
                             const Body& body) {
-  const int shift = __ffs(columns.at_once) - 1, c = static_cast<int>(threadIdx.x) & (columns.at_once - 1);
+  const int at_once = static_cast<int>(blockDim.y);
+  const int mine = thread_of_block(), c = mine & (at_once - 1);
   if (c >= count) return;
 #pragma unroll 4
-  for (int place = first + (static_cast<int>(threadIdx.x) >> shift); place < last; place += threads >> shift)
+  for (int place = first + (mine >> (__ffs(at_once) - 1)); place < last; place += threads)
     body(place, c, static_cast<std::int64_t>(at(place)) * columns.stride + column + c);
 }
 
-/// As begin_patch, for `count` vectors from `column` on: x and y of one after the other.
+/// As begin_patch, for `count` vectors from `column` on: x and y of each in a part of shared memory of its own, of
+/// which `step` numbers lie between two.
 template <int threads, class T>
 __device__ void begin_patch_columns(const PatchWork<T>& work, const CellPatch& patch, const PatchColumns& columns,
-                                    int column, int count, T* x, T* y) {
+                                    int column, int count, int step, T* x, T* y) {
   const int own = patch.private_count, end = patch.unknown_count;
   const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
   const auto take = [&](int place, int c, std::int64_t entry) {
-    __pipeline_memcpy_async(x + c * work.room + place, work.x + entry, sizeof(T));
+    __pipeline_memcpy_async(x + c * step + place, work.x + entry, sizeof(T));
   };
   for_entries<threads>(
       0, own, columns, column, count, [&](int place) { return patch.first_own + place; }, take);
   for_entries<threads>(
       own, end, columns, column, count, [&](int place) { return __ldg(shared + place); }, take);
   __pipeline_commit();
-  for (int c = 0; c < count; ++c) {
+  x += static_cast<int>(threadIdx.y) * step;
+  y += static_cast<int>(threadIdx.y) * step;
 #pragma unroll 4
-    for (int place = static_cast<int>(threadIdx.x); place < end; place += threads) y[c * work.room + place] = T(0);
-    if (threadIdx.x == 0) x[c * work.room + end] = T(0);
-  }
+  for (int place = static_cast<int>(threadIdx.x); place < end; place += threads) y[place] = T(0);
+  if (threadIdx.x == 0) x[end] = T(0);
   __pipeline_wait_prior(0);
 }
 
-/// As end_patch: this thread's share of x'y of the vector column + threadIdx.x % at_once.
+/// As end_patch: this thread's share of x'y of the vector column + thread_of_block() % blockDim.y.
 template <int threads, class T>
 __device__ double end_patch_columns(const PatchWork<T>& work, const CellPatch& patch, const PatchColumns& columns,
-                                    int column, int count, const T* x, const T* y) {
+                                    int column, int count, int step, const T* x, const T* y) {
   const int own = patch.private_count;
   const std::int32_t* shared = work.all.shared + (patch.first_contribution - own);
   const std::int64_t contribution = patch.first_contribution - own;
   double energy = 0;
   const auto value_at = [&](int place, int c) {
-    const T value = y[c * work.room + place];
-    energy += energy_of_row(x[c * work.room + place], value);
+    const T value = y[c * step + place];
+    energy += energy_of_row(x[c * step + place], value);
     return value;
   };
   for_entries<threads>(
@@ -258,45 +265,46 @@ __device__ double end_patch_columns(const PatchWork<T>& work, const CellPatch& p
   return energy;
 }
 
-/// The same for several vectors. Warps keep what they have of each energy in shared memory.
+/// The same for several vectors, in `step` numbers of shared memory each. Warps keep what they have of each energy.
 template <class T, class Cells>
-__global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocessor)
-    patch_columns_kernel(PatchWork<T> work, Cells cells, PatchColumns columns) {
+__global__ void __launch_bounds__(Cells::threads* most_columns_at_once<Cells>,
+                                  Cells::blocks_per_multiprocessor / most_columns_at_once<Cells>)
+    patch_columns_kernel(PatchWork<T> work, Cells cells, PatchColumns columns, int step) {
   extern __shared__ __align__(16) double shared_memory[];
-  constexpr int warps = Cells::threads / threads_per_warp;
-  static_assert(warps <= most_warps_of_sums);
-  __shared__ double energies[warps * Columns<T>::most];
+  constexpr int most_warps = Cells::threads / threads_per_warp * most_columns_at_once<Cells>;
+  static_assert(most_warps <= most_warps_of_sums);
+  __shared__ double energies[most_warps * Columns<T>::most];
+  const int at_once = static_cast<int>(blockDim.y), lane = thread_of_block() % threads_per_warp;
+  double* of_warp = energies + thread_of_block() / threads_per_warp * columns.stride;
+  for (int c = lane; c < columns.stride; c += threads_per_warp) of_warp[c] = 0;
   T* x = reinterpret_cast<T*>(shared_memory);
-  T* y = x + columns.at_once * work.room;
-  T* scratch = y + columns.at_once * work.room;
-  for (int i = static_cast<int>(threadIdx.x); i < warps * columns.stride; i += Cells::threads) energies[i] = 0;
-  const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
-  double* of_warp = energies + static_cast<int>(threadIdx.x) / threads_per_warp * columns.stride;
+  T* y = x + work.room;
+  T* x_mine = x + static_cast<int>(threadIdx.y) * step;
   const bool ordered = work.resolution == ConflictResolution::coloured;
   const unsigned product = ordered ? *work.order.product + 1 : 0;
   await_previous();
   for (std::int64_t k = blockIdx.x; k < work.count; k += gridDim.x) {
     const std::int64_t number = ordered ? work.order.patches[k] : k;
     const CellPatch patch = work.all.patches[number];
-    for (int column = 0; column < columns.count; column += columns.at_once) {
-      const int count = min(columns.at_once, columns.count - column);
-      begin_patch_columns<Cells::threads>(work, patch, columns, column, count, x, y);
-      for (int c = 0; c < count; ++c)
-        with_ahead(cells, work.all, patch, [&](const auto&... ahead) {
-          __syncthreads();
-          cells(work.all, patch, x + c * work.room, y + c * work.room, scratch, ahead...);
-        });
+    for (int column = 0; column < columns.count; column += at_once) {
+      const int count = min(at_once, columns.count - column);
+      with_ahead(cells, work.all, patch, [&](const auto&... ahead) {
+        begin_patch_columns<Cells::threads>(work, patch, columns, column, count, step, x, y);
+        __syncthreads();
+        // Beyond the last vector, too, there is something to multiply, which nobody takes: all meet at the barriers.
+        cells(work.all, patch, x_mine, x_mine + work.room, x_mine + 2 * work.room, ahead...);
+      });
       __syncthreads();
       if (ordered && column == 0) wait_for_earlier(work.order, k, product);
-      double energy = end_patch_columns<Cells::threads>(work, patch, columns, column, count, x, y);
-      for (int distance = threads_per_warp / 2; distance >= columns.at_once; distance /= 2)
+      double energy = end_patch_columns<Cells::threads>(work, patch, columns, column, count, step, x, y);
+      for (int distance = threads_per_warp / 2; distance >= at_once; distance /= 2)
         energy += __shfl_xor_sync(all_lanes, energy, distance);
       if (lane < count) of_warp[column + lane] += energy;
       __syncthreads();
     }
     if (ordered) say_done(work.order, static_cast<std::int32_t>(number), product);
   }
-  if (ordered && last_to_arrive(work.order.arrived, gridDim.x) && threadIdx.x == 0) *work.order.product = product;
+  if (ordered && last_to_arrive(work.order.arrived, gridDim.x) && thread_of_block() == 0) *work.order.product = product;
   if (columns.energies == nullptr) return;
   sum_warps_of_grid(energies, columns.stride, columns.parts, [&](int c, double sum) { columns.energies[c] = sum; });
 }
@@ -370,8 +378,8 @@ class PatchProduct {
       : patches_(patches),
         resolution_(resolution),
         room_((patches.most_unknowns + 1 + 3) / 4 * 4),
-        shared_bytes_((2 * room_ + scratch) * static_cast<std::int64_t>(sizeof(T))),
         scratch_(scratch),
+        shared_bytes_(column_bytes()),  // of a block
         blocks_(prepare_patch_kernel(patch_kernel<T, Cells>, Cells::threads, shared_bytes_)),
         interface_blocks_(std::min((patches.interface.size() + interface_threads - 1) / interface_threads,
                                    resident_blocks(clear_interface_kernel<T>, interface_threads))),
@@ -449,7 +457,10 @@ class PatchProduct {
                             column_contributions_.data(),
                             nullptr,
                             parts_.parts()};
-    const PatchColumns columns{x.count(), x.stride(), columns_at_once_, energies, columns_parts_.parts()};
+    const PatchColumns columns{x.count(), x.stride(), energies, columns_parts_.parts()};
+    const BlockShape shape(Cells::threads, columns_at_once_);
+    const auto shared = static_cast<std::size_t>(columns_at_once_ * column_bytes());
+    const int step = static_cast<int>(column_numbers());
     const std::int64_t interface = patches_.interface(), interface_columns = interface * x.stride();
     const std::int64_t interface_blocks = (interface_columns + interface_threads - 1) / interface_threads;
     if (!gathers)
@@ -457,11 +468,9 @@ class PatchProduct {
              y.data());
     const std::int64_t blocks = std::min(work.count, columns_blocks_);
     if (resolution_ == ConflictResolution::coloured)
-      launch_cooperative(patch_columns_kernel<T, Cells>, blocks, Cells::threads,
-                         static_cast<std::size_t>(columns_bytes_), work, cells, columns);
+      launch_cooperative(patch_columns_kernel<T, Cells>, blocks, shape, shared, work, cells, columns, step);
     else
-      launch(patch_columns_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(columns_bytes_), work,
-             cells, columns);
+      launch(patch_columns_kernel<T, Cells>, blocks, shape, shared, work, cells, columns, step);
     if (gathers)
       launch(gather_interface_columns_kernel<T>, interface_blocks, interface_threads, 0, work.all, interface,
              x.stride(), column_contributions_.data(), y.data());
@@ -470,15 +479,22 @@ class PatchProduct {
  private:
   static constexpr int interface_threads = 256;
 
-  /// As many vectors in shared memory as make a sector of memory, unless that leaves too few blocks.
+  /// Of shared memory for a vector: its parts of x and y, and the cells' work; aligned as the first is.
+  std::int64_t column_numbers() const { return (2 * room_ + scratch_ + 3) / 4 * 4; }
+  std::int64_t column_bytes() const { return column_numbers() * static_cast<std::int64_t>(sizeof(T)); }
+  /// As many vectors a block as there can be, unless a multiprocessor then has less than three quarters of the vectors
+  /// under way that it has with fewer.
   void prepare_columns(int stride) const {
-    constexpr int sector = 32 / sizeof(T);
-    constexpr std::int64_t enough_blocks = 3;
-    for (columns_at_once_ = std::min(stride, sector); columns_at_once_ > 0; columns_at_once_ /= 2) {
-      columns_bytes_ = (2 * columns_at_once_ * room_ + scratch_) * static_cast<std::int64_t>(sizeof(T));
-      if (columns_at_once_ > 1 && columns_bytes_ > most_shared_bytes(patch_columns_kernel<T, Cells>)) continue;
-      columns_blocks_ = prepare_patch_kernel(patch_columns_kernel<T, Cells>, Cells::threads, columns_bytes_);
-      if (columns_at_once_ == 1 || columns_blocks_ >= enough_blocks * multiprocessors()) return;
+    std::int64_t most = 0;
+    const std::int64_t shared = most_shared_bytes(patch_columns_kernel<T, Cells>);
+    for (int at_once = 1; at_once <= std::min(stride, most_columns_at_once<Cells>); at_once *= 2) {
+      if (at_once > 1 && at_once * column_bytes() > shared) break;
+      const std::int64_t blocks =
+          prepare_patch_kernel(patch_columns_kernel<T, Cells>, at_once * Cells::threads, at_once * column_bytes());
+      if (4 * at_once * blocks < 3 * most) continue;
+      most = std::max(most, at_once * blocks);
+      columns_at_once_ = at_once;
+      columns_blocks_ = blocks;
     }
   }
   std::int64_t order_bytes() const {
@@ -493,7 +509,7 @@ class PatchProduct {
 
   CellPatchesOnGpu patches_;
   ConflictResolution resolution_;
-  std::int64_t room_, shared_bytes_, scratch_, blocks_, interface_blocks_;
+  std::int64_t room_, scratch_, shared_bytes_, blocks_, interface_blocks_;
   mutable Vector<T> contributions_;
   mutable PartsStorage<1> parts_;
   Vector<std::int32_t> coloured_, earlier_;  ///< see PatchOrder
@@ -501,7 +517,7 @@ class PatchProduct {
   mutable Vector<unsigned> done_;
   mutable int columns_stride_ = 0;  ///< the widest so far
   mutable int columns_at_once_ = 1;
-  mutable std::int64_t columns_bytes_ = 0, columns_blocks_ = 0;
+  mutable std::int64_t columns_blocks_ = 0;
   mutable ColumnPartsStorage columns_parts_;
   mutable Vector<T> column_contributions_;
 };

@@ -75,12 +75,11 @@ constexpr int most_warps_of_sums = 16;
 /// two. Every thread of the grid calls it once, at its end.
 template <class Take>
 __device__ void sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts, const Take& take) {
-  const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
-  const int warp = static_cast<int>(threadIdx.x) / threads_per_warp;
-  const int warps = static_cast<int>(blockDim.x) / threads_per_warp;
+  const int mine = thread_of_block(), threads = threads_of_block();
+  const int lane = mine % threads_per_warp, warp = mine / threads_per_warp, warps = threads / threads_per_warp;
   const auto add_warps = [&](const auto& done) {
     __syncthreads();
-    for (int s = static_cast<int>(threadIdx.x); s < sums; s += static_cast<int>(blockDim.x)) {
+    for (int s = mine; s < sums; s += threads) {
       double sum = 0;
       for (int w = 0; w < warps; ++w) sum += of_warps[w * sums + s];
       done(s, sum);

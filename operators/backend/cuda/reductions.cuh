@@ -79,7 +79,7 @@ __device__ inline double sum_of_block(double value) {
 __device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected) {
   __syncthreads();
   bool last = false;
-  if (threadIdx.x == 0) {
+  if (thread_of_block() == 0) {
     __threadfence();
     last = atomicInc(arrived, expected - 1) == expected - 1;
   }
