@@ -190,9 +190,15 @@ struct PatchColumns {
   ColumnParts parts;
 };
 
-/// The vectors that a block may have at once: two at least, and the threads of no more blocks than there are for one.
+/// The vectors that a block may have at once, unless the cells say: a sector of memory in double precision, or two
+/// where the registers of four rows of threads would be fewer than those of one.
 template <class Cells>
-constexpr int most_columns_at_once = Cells::blocks_per_multiprocessor < 4 ? 2 : 4;
+constexpr int most_columns_at_once = [] {
+  if constexpr (requires { Cells::columns_at_once; })
+    return Cells::columns_at_once;
+  else
+    return Cells::blocks_per_multiprocessor < 4 ? 2 : 4;
+}();
 
 /// body(place, c, entry) for the unknowns of a patch at the places [first, last) and `count` vectors from `column` on,
 /// where at(place) is the number of an unknown, and `entry` that of its number for the vector: neighbouring threads
@@ -268,7 +274,7 @@ __device__ double end_patch_columns(const PatchWork<T>& work, const CellPatch& p
 /// The same for several vectors, in `step` numbers of shared memory each. Warps keep what they have of each energy.
 template <class T, class Cells>
 __global__ void __launch_bounds__(Cells::threads* most_columns_at_once<Cells>,
-                                  Cells::blocks_per_multiprocessor / most_columns_at_once<Cells>)
+                                  std::max(1, Cells::blocks_per_multiprocessor / most_columns_at_once<Cells>))
     patch_columns_kernel(PatchWork<T> work, Cells cells, PatchColumns columns, int step) {
   extern __shared__ __align__(16) double shared_memory[];
   constexpr int most_warps = Cells::threads / threads_per_warp * most_columns_at_once<Cells>;

@@ -178,7 +178,7 @@ struct WarpHexahedra {
   static constexpr int together = boxes ? 4 : 2, wave = together * warps;
   static_assert(wave <= threads_per_warp);
   static constexpr int blocks_per_multiprocessor = boxes ? 4 : 3;
-  static constexpr int scratch_size = 0, shared_ahead = 8;
+  static constexpr int scratch_size = 0, shared_ahead = 8, columns_at_once = 4;
   using Geometry = TensorGeometry<double, 3, n, kind>;
 
   TablesOf<double, n, kind> tables;
