@@ -280,8 +280,8 @@ __global__ void __launch_bounds__(Cells::threads* most_columns_at_once<Cells>,
   constexpr int most_warps = Cells::threads / threads_per_warp * most_columns_at_once<Cells>;
   static_assert(most_warps <= most_warps_of_sums);
   __shared__ double energies[most_warps * Columns<T>::most];
-  const int at_once = static_cast<int>(blockDim.y), lane = thread_of_block() % threads_per_warp;
-  double* of_warp = energies + thread_of_block() / threads_per_warp * columns.stride;
+  const int mine = thread_of_block(), at_once = static_cast<int>(blockDim.y), lane = mine % threads_per_warp;
+  double* of_warp = energies + mine / threads_per_warp * columns.stride;
   for (int c = lane; c < columns.stride; c += threads_per_warp) of_warp[c] = 0;
   T* x = reinterpret_cast<T*>(shared_memory);
   T* y = x + work.room;
@@ -310,9 +310,11 @@ __global__ void __launch_bounds__(Cells::threads* most_columns_at_once<Cells>,
     }
     if (ordered) say_done(work.order, static_cast<std::int32_t>(number), product);
   }
-  if (ordered && last_to_arrive(work.order.arrived, gridDim.x) && thread_of_block() == 0) *work.order.product = product;
+  if (ordered && last_to_arrive(work.order.arrived, gridDim.x, mine == 0) && mine == 0) *work.order.product = product;
   if (columns.energies == nullptr) return;
-  sum_warps_of_grid(energies, columns.stride, columns.parts, [&](int c, double sum) { columns.energies[c] = sum; });
+  sum_warps_of_grid(
+      energies, columns.stride, columns.parts, [&](int c, double sum) { columns.energies[c] = sum; }, mine,
+      threads_of_block());
 }
 
 /// The shared memory that a block of a kernel may ask for.

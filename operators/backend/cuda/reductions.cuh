@@ -75,11 +75,12 @@ __device__ inline double sum_of_block(double value) {
   return sum_of_block(value, of_warp);
 }
 
-/// Whether this block is the last of `expected` that come here. Every thread of the block calls it.
-__device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected) {
+/// Whether this block is the last of `expected` that come here. Every thread of the block calls it, of which one is
+/// the `first`.
+__device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected, bool first = threadIdx.x == 0) {
   __syncthreads();
   bool last = false;
-  if (thread_of_block() == 0) {
+  if (first) {
     __threadfence();
     last = atomicInc(arrived, expected - 1) == expected - 1;
   }
