@@ -185,7 +185,7 @@ std::vector<T> VtuFile::read(const std::string& section, const std::string& name
   stream.seekg(static_cast<std::streamoff>(begin_ + array->offset));
   std::array<std::uint64_t, 3> header{};
   load(header.data(), sizeof header);
-  const auto [blocks, block, rest] = header;
+  const std::uint64_t blocks = header[0], block = header[1], rest = header[2];
   constexpr std::uint64_t largest_block = std::uint64_t{1} << 30;
   if (block == 0 || block > largest_block || rest >= block || blocks != (bytes + block - 1) / block ||
       rest != bytes % block)
