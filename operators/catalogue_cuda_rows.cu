@@ -4,6 +4,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/csr/csr.hpp"
 #include "operators/csr_aligned/csr_aligned.hpp"
+#include "operators/csr_bitmask/csr_bitmask.hpp"
 #include "operators/csr_grouped/csr_grouped.hpp"
 #include "operators/ellpack/ellpack.hpp"
 #include "operators/ellr_t/ellr_t.hpp"
@@ -24,6 +25,7 @@ std::span<const CudaRow> cuda_rows() {
       CudaRow{"sell", sell_on_gpu()},
       CudaRow{"pjds", pjds_on_gpu()},
       CudaRow{"csr-grouped", csr_grouped_on_gpu()},
+      CudaRow{"csr-bitmask", csr_bitmask_on_gpu()},
       CudaRow{"csr-aligned", csr_aligned_on_gpu()},
       CudaRow{"ellr-t", ellr_t_on_gpu()},
       CudaRow{"jad", jad_on_gpu()},

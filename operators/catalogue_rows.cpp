@@ -4,6 +4,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/csr/csr.hpp"
 #include "operators/csr_aligned/csr_aligned.hpp"
+#include "operators/csr_bitmask/csr_bitmask.hpp"
 #include "operators/csr_grouped/csr_grouped.hpp"
 #include "operators/ellpack/ellpack.hpp"
 #include "operators/ellr_t/ellr_t.hpp"
@@ -18,10 +19,10 @@
 namespace femcg::operators {
 
 std::span<const OperatorDescription> own_operators() {
-  static const std::array rows{csr(),           ellpack(),      ellpack_r(),  sell(),        pjds(),
-                               csr_grouped(),   csr_aligned(),  ellr_t(),     jad(),         hyb(),
-                               lma_atomic(),    lma_coloured(), lma_gather(), matrix_free(), cusparse_csr(),
-                               cusparse_sell(), eigen()};
+  static const std::array rows{csr(),          ellpack(),       ellpack_r(),    sell(),       pjds(),
+                               csr_grouped(),  csr_bitmask(),   csr_aligned(),  ellr_t(),     jad(),
+                               hyb(),          lma_atomic(),    lma_coloured(), lma_gather(), matrix_free(),
+                               cusparse_csr(), cusparse_sell(), eigen()};
   return rows;
 }
 

@@ -8,46 +8,13 @@
 // The values of 32 slots are in registers while list after list goes over them. The columns of a list are found by all
 // lanes together, a slot each.
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/cuda/factor_share.cuh"
 #include "operators/backend/cuda/small_matrices.cuh"
 #include "operators/csr_grouped/grouped_rows.cuh"
 
 namespace femcg::operators::cuda {
 
-constexpr int tile_rows = 8, tile_slots = 4;  ///< of a left factor
-
-/// How a row of X or Y is shared. Lane l reads numbers of X for column l / 4 of each right factor, and has columns
-/// 2 (l % 4) and the next of each sum. Two factors take turns in the columns of X, so that a lane reads two
-/// neighbouring numbers at once and has four of a row of Y.
-template <int stride>
-struct DenseShare {
-  static constexpr int factors = stride / 8, width = factors < 2 ? factors : 2, packs = factors / width;
-  static constexpr int numbers = 2 * factors;  ///< of a row of Y that a lane has
-  struct alignas(width * sizeof(double)) Pack {
-    double of[width];
-  };
-  /// Numbers of a row of X for each factor, for the column of them that is the lane's.
-  __device__ static void load(const double* row, int column, double (&to)[factors]) {
-#pragma unroll
-    for (int p = 0; p < packs; ++p) {
-      const Pack pack = *reinterpret_cast<const Pack*>(row + (8 * p + column) * width);
-#pragma unroll
-      for (int j = 0; j < width; ++j) to[p * width + j] = pack.of[j];
-    }
-  }
-  /// Number n of a lane: the factor in whose sum it is, whether it is that sum's first or second, its column of Y.
-  static constexpr int factor(int n) { return n / (2 * width) * width + n % width; }
-  static constexpr int half(int n) { return n % (2 * width) / width; }
-  __device__ static constexpr int column(int lane, int n) {
-    return (n / (2 * width) * 8 + 2 * (lane % 4)) * width + n % (2 * width);
-  }
-};
-
-/// What a lane has of a tile of Y: of its row lane / 4.
-template <int stride>
-struct DenseSums {
-  double of[DenseShare<stride>::factors][2];
-};
+constexpr int tile_rows = factor_rows, tile_slots = factor_slots;
 
 /// The lists that the rows of a tile follow, numbered from the first of them, and their columns.
 template <class Rows>
@@ -94,8 +61,8 @@ class ListsOfTile {
 /// sums += the tile from a lane of the slice on, times X. All lanes of a warp call it.
 template <int stride, class Rows>
 __device__ void add_tile(const Rows& a, const GroupedSlice& slice, int first_row, const double* x,
-                         DenseSums<stride>& sums) {
-  using Share = DenseShare<stride>;
+                         typename FactorShare<stride>::Sums& sums) {
+  using Share = FactorShare<stride>;
   using Value = typename Rows::Value;
   constexpr int steps = slots_per_mask / tile_slots, together = stride == 8 ? steps : 4;
   const int lane = static_cast<int>(threadIdx.x) % threads_per_warp, slot = lane % tile_slots;

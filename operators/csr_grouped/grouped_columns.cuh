@@ -11,15 +11,13 @@
 // and neighbouring parts for the blocks of one multiprocessor 0 to 3% faster; a way of its own for slices where every
 // row has a list of its own was slower by 5%.
 
-#include "operators/backend/cuda/column_sums.cuh"
+#include "operators/backend/cuda/factor_columns.cuh"
 #include "operators/backend/cuda/product.cuh"
 #include "operators/csr_grouped/dense_blocks.cuh"
 #include "operators/csr_grouped/grouped_rows.cuh"
 #include "operators/sparse/turning_positions.cuh"
 
 namespace femcg::operators::cuda {
-
-constexpr int columns_threads = 256;
 
 /// take(slice, part) for each part of a slice that a warp has, of `parts` in each. Rows of one length lie together in a
 /// window, and long ones take turns among the warps.
@@ -99,38 +97,19 @@ __global__ void __launch_bounds__(columns_threads)
 template <int stride, class Rows>
 __global__ void __launch_bounds__(columns_threads, stride == 8 ? 3 : 2)
     dense_columns_kernel(Rows a, const double* x, double* y, double* energies, ColumnParts column_parts) {
-  using Share = DenseShare<stride>;
+  using Share = FactorShare<stride>;
   const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
-  const int warp = static_cast<int>(threadIdx.x) / threads_per_warp;
-  double energy[Share::numbers] = {};
+  double products[Share::numbers] = {};
   take_parts<rows_per_slice / tile_rows>(a, [&](std::int64_t number, int part) {
-    DenseSums<stride> sums{};
+    typename Share::Sums sums{};
     add_tile<stride>(a, a.slices[number], part * tile_rows, x, sums);
     const std::int64_t position = number * rows_per_slice + part * tile_rows + lane / tile_slots;
     if (position >= a.rows) return;
     const std::int64_t row = a.row_at(position) * std::int64_t{stride};
-#pragma unroll
-    for (int n = 0; n < Share::numbers; n += 2) {
-      const double2 sum{sums.of[Share::factor(n)][Share::half(n)], sums.of[Share::factor(n + 1)][Share::half(n + 1)]};
-      const std::int64_t at = row + Share::column(lane, n);
-      *reinterpret_cast<double2*>(y + at) = sum;
-      if (energies == nullptr) continue;
-      const double2 of_x = *reinterpret_cast<const double2*>(x + at);
-      energy[n] += of_x.x * sum.x;
-      energy[n + 1] += of_x.y * sum.y;
-    }
+    Share::store(sums, y + row, lane);
+    if (energies != nullptr) Share::add_products(x + row, sums, lane, products);
   });
-  if (energies == nullptr) return;
-  __shared__ double of_warps[columns_threads / threads_per_warp * stride];
-#pragma unroll
-  for (int n = 0; n < Share::numbers; ++n) {
-    double sum = energy[n];
-#pragma unroll
-    for (int distance = threads_per_warp / 2; distance >= tile_slots; distance /= 2)
-      sum += __shfl_xor_sync(all_lanes, sum, distance);
-    if (lane < tile_slots) of_warps[warp * stride + Share::column(lane, n)] = sum;
-  }
-  sum_warps_of_grid(of_warps, stride, column_parts, [&](int column, double sum) { energies[column] = sum; });
+  if (energies != nullptr) give_energies<Share>(products, energies, column_parts);
 }
 
 /// Whether rows are multiplied as dense matrices: where so many share a list that few of the eight of a tile are zero,
@@ -143,8 +122,7 @@ bool pays_dense(double rows_per_list) {
     return rows_per_list >= 1.5;
 }
 
-/// The launches of Y = A X for one matrix. What it needs is made with the first product of each stride, which must not
-/// be a recorded one.
+/// The launches of Y = A X for one matrix, as of WarpsOfColumns.
 class GroupedColumnsProduct {
  public:
   template <class T, class Rows>
@@ -153,31 +131,15 @@ class GroupedColumnsProduct {
       if constexpr (std::is_same_v<T, double> && stride >= 8)
         if (pays_dense<T, stride>(rows_per_list)) {
           constexpr int parts = rows_per_slice / tile_rows;
-          return launch_warps(dense_columns_kernel<stride, Rows>, parts * a.slice_count(), a, x, y, energies);
+          return warps_.launch_warps(dense_columns_kernel<stride, Rows>, parts * a.slice_count(), a, x, y, energies);
         }
-      launch_warps(grouped_columns_kernel<T, stride, Rows>, RowShare<T, stride>::lanes * a.slice_count(), a, x, y,
-                   energies);
+      warps_.launch_warps(grouped_columns_kernel<T, stride, Rows>, RowShare<T, stride>::lanes * a.slice_count(), a, x,
+                          y, energies);
     });
   }
 
  private:
-  /// A warp for each of so many pieces of work, as far as the GPU holds them at once.
-  template <class T, class Rows>
-  void launch_warps(void (*kernel)(Rows, const T*, T*, double*, ColumnParts), std::int64_t pieces, const Rows& a,
-                    const Columns<T>& x, Columns<T>& y, double* energies) const {
-    constexpr std::int64_t warps = columns_threads / threads_per_warp;
-    if (x.stride() != prepared_) {
-      resident_ = resident_blocks(kernel, columns_threads);
-      parts_ = ColumnPartsStorage(resident_, x.stride());
-      prepared_ = x.stride();
-    }
-    const std::int64_t blocks = std::clamp<std::int64_t>((pieces + warps - 1) / warps, 1, resident_);
-    launch(kernel, blocks, columns_threads, 0, a, x.data(), y.data(), energies, parts_.parts());
-  }
-
-  mutable ColumnPartsStorage parts_;
-  mutable std::int64_t resident_ = 0;
-  mutable int prepared_ = 0;
+  WarpsOfColumns warps_;
 };
 
 }  // namespace femcg::operators::cuda
