@@ -173,12 +173,12 @@ class ReportPage(unittest.TestCase):
         for scheme in ("light", "dark"):
             self.open("single", scheme=scheme)
             luminance = {name: self.evaluate(f"{LUMINANCE}('{name}')") for name in
-                         ["paper", "wash", "bad-wash", "ink", "soft", "link", "bad", "good", *(f"series-{i}" for i in range(17))]}  # fmt: skip
+                         ["paper", "wash", "bad-wash", "ink", "soft", "link", "bad", "good", *(f"series-{i}" for i in range(18))]}  # fmt: skip
             papers[scheme] = luminance["paper"]
             for name in ("ink", "soft", "link", "bad", "good"):
                 for ground in ("paper", "wash", "bad-wash"):
                     self.assertGreaterEqual(contrast(luminance[name], luminance[ground]), 4.5, (scheme, name, ground))
-            for i in range(17):
+            for i in range(18):
                 self.assertGreaterEqual(contrast(luminance[f"series-{i}"], luminance["paper"]), 3, (scheme, i))
         self.assertGreater(papers["light"], papers["dark"])
 

@@ -37,10 +37,12 @@ constexpr std::array host_shares{
     Share{"jad", 0.565, 0, 0.952, 0.073},        Share{"hyb", 0.608, 0, 0.635, 0},
     Share{"eigen", 1.235, 0, 0.459, 0},          Share{"lma-atomic", 0.811, 0.555, 0, 0},
     Share{"lma-coloured", 0.811, 0.555, 0, 0},   Share{"lma-gather", 0.811, 0.555, 0, 0},
-    Share{"matrix-free", 0.659, 0.79, 0, 0},
+    Share{"matrix-free", 0.659, 0.79, 0, 0},     Share{"csr-bitmask", 0, 0, 0.667, 0},
 };
 /// Nanoseconds of the processor for each dof of each cell, which is picked and added.
 constexpr double host_cell_dof = 0.8, host_cell_dof_of_tensor_cells = 0.5;
+/// Nanoseconds of the processor for each entry that is found by its bit, whatever the number of vectors.
+constexpr double host_bit = 0.63;
 constexpr Share simplices_on_host{"matrix-free", 0.203, 0.49, 0, 0};
 
 /// Of the GPU; operations against gpu_flops at the copy bandwidth that they were fitted at.
@@ -52,6 +54,7 @@ constexpr std::array gpu_shares{
     Share{"sell", 0.939, 1.6, 0, 0, 5},
     Share{"pjds", 0.919, 1.91, 0, 0, 5},
     Share{"csr-grouped", 0.723, 0, 4.34, 2.61, 5},
+    Share{"csr-bitmask", 1.017, 0.698, 0.108, 24.5, 5},
     Share{"csr-aligned", 1.187, 0, 0, 23.2, 5},
     Share{"ellr-t", 1.179, 0, 0, 0, 5},
     Share{"jad", 0.795, 5.11, 0, 0, 5},
@@ -132,6 +135,8 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
   double seconds = together_on_host(rates_.threads) + share->bytes * bytes / rates_.reading(bytes) +
                    (share->word_flops * product.word_bytes / 8 + of_addresses) * flops / rates_.flops +
                    1e-9 * share->rows * static_cast<double>(product.unknowns()) * 2 / rates_.threads;
+  if (product.row->name == "csr-bitmask")
+    seconds += 1e-9 * host_bit * static_cast<double>(cost.nonzeros) * 2 / rates_.threads;
   if (cells) {
     const double dofs = columns * static_cast<double>(product.form->cells()) * product.form->dofs_per_cell();
     const bool sums = product.row->needs == operators::Needs::form && tensor;

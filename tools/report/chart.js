@@ -48,7 +48,7 @@ function drawAll() {
 // --- An operator looks the same in every plot -----------------------------------------------------------------------
 
 const symbols = ["circle", "square", "triangle", "diamond", "star", "wye", "cross"];
-const colourCount = 17,
+const colourCount = 18,
   solidCount = 12;  // lines of the others are dashed too: to some eyes their colours are near
 const lookAt = (index) => ({
   colour: `var(--series-${index % colourCount})`,
@@ -76,6 +76,7 @@ const knownOperators = [
   "pjds",
   "csr-aligned",
   "cusparse-sell",
+  "csr-bitmask",
 ];
 
 /// Others, as those of plug-ins, come after them by their names.
