@@ -81,7 +81,7 @@ std::vector<Format> of_gpu() {
 
 std::vector<Format> formats() {
   std::vector<Format> all = with_narrow_columns();
-  for (const char* name : {"ellpack", "ellpack-r", "eigen", "csr-aligned", "jad", "ellr-t", "hyb"})
+  for (const char* name : {"ellpack", "ellpack-r", "eigen", "csr-aligned", "jad", "ellr-t", "hyb", "csr-bitmask"})
     all.push_back({name, {}});
   all.push_back({"eigen", {{"index", "64"}}});
   for (const char* threads : {"1", "2", "4", "8", "16", "32"}) all.push_back({"ellr-t", {{"T", threads}}});
