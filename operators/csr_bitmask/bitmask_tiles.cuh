@@ -10,12 +10,11 @@
 // warp eight cycles.
 //
 // With eight vectors the L2 cache is 83% busy on an H200, with 32 the L1 caches 88%. Entries and rows of X of the next
-// batch in registers leave 24 warps instead of 40, and are slower by 10% with up to 8 vectors and 20 to 50% with 32. All
-// that is stored as one stream of pieces, copied into rings in shared memory ahead of their use, is slower by 20 to 40%:
-// it is the instructions that are issued then which take the time, and with 32 vectors X lacks the L1 cache that the
-// rings take.
-// Tiles of sixteen rows, whose halves share rows of X, take 15 to 25% off hexahedra of degree 2
-// and 4 with 32 vectors, and add 10 to 25% at degree 1 and on tetrahedra.
+// batch in registers leave 24 warps instead of 40, and are slower by 10% with up to 8 vectors and 20 to 50% with 32.
+// All that is stored as one stream of pieces, copied into rings in shared memory ahead of their use, is slower by 20 to
+// 40%: it is the instructions that are issued then which take the time, and with 32 vectors X lacks the L1 cache that
+// the rings take. Tiles of sixteen rows, whose halves share rows of X, take 15 to 25% off hexahedra of degree 2 and 4
+// with 32 vectors, and add 10 to 25% at degree 1 and on tetrahedra.
 
 #include "operators/backend/cuda/factor_share.cuh"
 #include "operators/backend/cuda/small_matrices.cuh"
