@@ -11,6 +11,7 @@
 #include "solver/case/case.hpp"
 #include "solver/krylov/iterations_left.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/prediction/iterations.hpp"
 #include "tests/problems.hpp"
 #include "tests/program.hpp"
 
@@ -42,6 +43,24 @@ void check_loads_refused(const std::string& given, const std::string& part) {
 nlohmann::json json_of(const std::string& text) { return nlohmann::json::parse(text); }
 
 }  // namespace
+
+TEST_CASE("several loads are worth it to find the iterations with degree 1 where one is not") {
+  const mesh::Mesh mesh = mesh::make_box({mesh::CellShape::triangle, {400, 58}, {40, 1}, 0});
+  solver::Case made = make_case(2, "1", "1+x");
+  made.problem.boundary = {transfer_on("all", "0.01", "0")};
+  const mesh::FunctionSpace space(mesh, made.degree);
+  solver::SolverChoice jacobi;
+  jacobi.preconditioner.name = "jacobi";
+  jacobi.tolerance = 1e-8;
+  jacobi.max_iterations = 100000;
+  const double by_rule = solver::expected_iterations(solver::Problem(made.problem, space), jacobi);
+  const solver::LoadData load{"one", made.problem.source, made.problem.boundary};
+  made.problem.loads = {load, load};
+  made.problem.loads[1].name = "other";
+  const double solved = solver::expected_iterations(solver::Problem(made.problem, space), jacobi);
+  CHECK(by_rule == doctest::Approx(1953).epsilon(0.01));  // of a part that is held all round
+  CHECK(solved == doctest::Approx(5774).epsilon(0.25));   // what CG takes with either
+}
 
 TEST_CASE("the vectors of a load are those of its problem alone, to the bit") {
   const mesh::Mesh mesh = mesh::make_box({mesh::CellShape::hexahedron, {4, 3, 3}, {1, 1, 1}, 0.1});
@@ -141,7 +160,8 @@ TEST_CASE("each load comes out as the case alone, in every result: in turn to th
 }
 
 TEST_CASE("files, summary and exit status of a case with loads") {
-  const std::string run = file("case.yaml", base + loads) + "$femcg run case.yaml --operator csr --set output.directory=made ";
+  const std::string run =
+      file("case.yaml", base + loads) + "$femcg run case.yaml --operator csr --set output.directory=made ";
   const Result summary = shell(run);
   CHECK(summary.status == 0);
   for (const char* part : {"for 4 loads", "as given", "hot", "sun, \"late\" <b>", "nothing", "integral"})

@@ -21,9 +21,9 @@ double expected_iterations(const operators::BilinearForm& form, double tolerance
 /// Of a matrix about which nothing is known: twice the square root of its rows.
 double expected_iterations(std::int64_t rows, std::int64_t most);
 
-/// The same of a problem, with its coefficients and conditions: from degree 2 on, and where that takes milliseconds,
-/// CG is run with degree 1 on the same mesh, and the degree p takes p^1.3 times as many iterations as that; otherwise
-/// by the rule.
+/// The same of a problem, with its coefficients and conditions: from degree 2 on, and where that takes milliseconds or
+/// little of what several loads take, CG is run with degree 1 on the same mesh, and the degree p takes p^1.3 times as
+/// many iterations as that; otherwise by the rule.
 double expected_iterations(const Problem& problem, const SolverChoice& solver);
 
 }  // namespace femcg::solver
