@@ -26,6 +26,7 @@ struct Share {
   double rows;               ///< on the processor nanoseconds, on the GPU picoseconds a row
   double latency = 0;        ///< microseconds, on the GPU
   double without_reuse = 0;  ///< of the time that gpu_traffic allows for all bytes without reuse of x and y, on the GPU
+  double entries = 0;        ///< on the processor nanoseconds an entry, whatever the number of vectors
 };
 
 /// Of the processor; operations against Rates::flops, bytes against Rates::reading.
@@ -37,12 +38,10 @@ constexpr std::array host_shares{
     Share{"jad", 0.565, 0, 0.952, 0.073},        Share{"hyb", 0.608, 0, 0.635, 0},
     Share{"eigen", 1.235, 0, 0.459, 0},          Share{"lma-atomic", 0.811, 0.555, 0, 0},
     Share{"lma-coloured", 0.811, 0.555, 0, 0},   Share{"lma-gather", 0.811, 0.555, 0, 0},
-    Share{"matrix-free", 0.659, 0.79, 0, 0},     Share{"csr-bitmask", 0, 0, 0.667, 0},
+    Share{"matrix-free", 0.659, 0.79, 0, 0},     Share{"csr-bitmask", 0, 0, 0.667, 0, 0, 0, 0.63},
 };
 /// Nanoseconds of the processor for each dof of each cell, which is picked and added.
 constexpr double host_cell_dof = 0.8, host_cell_dof_of_tensor_cells = 0.5;
-/// Nanoseconds of the processor for each entry that is found by its bit, whatever the number of vectors.
-constexpr double host_bit = 0.63;
 constexpr Share simplices_on_host{"matrix-free", 0.203, 0.49, 0, 0};
 
 /// Of the GPU; operations against gpu_flops at the copy bandwidth that they were fitted at.
@@ -141,9 +140,8 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
   const double of_addresses = one_loop ? std::max(share->flops, host_shares.front().flops) : share->flops;
   double seconds = together_on_host(rates_.threads) + share->bytes * bytes / rates_.reading(bytes) +
                    (share->word_flops * product.word_bytes / 8 + of_addresses) * flops / rates_.flops +
-                   1e-9 * share->rows * static_cast<double>(product.unknowns()) * 2 / rates_.threads;
-  if (product.row->name == "csr-bitmask")
-    seconds += 1e-9 * host_bit * static_cast<double>(cost.nonzeros) * 2 / rates_.threads;
+                   1e-9 * share->rows * static_cast<double>(product.unknowns()) * 2 / rates_.threads +
+                   1e-9 * share->entries * static_cast<double>(cost.nonzeros) * 2 / rates_.threads;
   if (cells) {
     const double dofs = columns * static_cast<double>(product.form->cells()) * product.form->dofs_per_cell();
     const bool sums = product.row->needs == operators::Needs::form && tensor;
