@@ -83,15 +83,16 @@ std::string side_by_side(const std::vector<Prediction>& predictions, const std::
 
 /// The measured times of the operators, place by place.
 std::vector<BenchmarkResult> measure_all(const System& system, const std::vector<Prediction>& predictions,
-                                         Device device, Precision precision, const PredictChoice& choice,
-                                         Progress& progress, const StopRequested& stop) {
+                                         const Situation& of, Precision precision, Progress& progress,
+                                         const StopRequested& stop) {
   std::vector<BenchmarkEntry> entries;
-  for (const Prediction& each : predictions) entries.push_back({each.op, device, {}, each.not_possible});
+  for (const Prediction& each : predictions) entries.push_back({each.op, of.device, {}, each.not_possible});
   ComparisonSettings settings;
   settings.precision = precision;
   settings.iterations = 20;
   settings.repetitions = 3;
-  if (choice.right_hand_sides > 1) settings.right_hand_sides = {1, choice.right_hand_sides};
+  const int at_once = static_cast<int>(of.systems);
+  if (at_once > 1) settings.right_hand_sides = {1, at_once};
   settings.go_on = [&](double, const std::string& next) {
     progress.step(next);
     return !stop();
@@ -101,7 +102,7 @@ std::vector<BenchmarkResult> measure_all(const System& system, const std::vector
   common.command = "predict";
   common.machine = this_machine();
   std::vector<BenchmarkResult> rows = compare_operators(system, entries, settings, common);
-  std::erase_if(rows, [&](const BenchmarkResult& row) { return row.right_hand_sides != choice.right_hand_sides; });
+  std::erase_if(rows, [&](const BenchmarkResult& row) { return row.right_hand_sides != at_once; });
   return rows;
 }
 
@@ -172,23 +173,24 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
   if (predictions.empty())
     throw InputError("none of the operators is made from a matrix alone; name another, or give a case");
   std::vector<BenchmarkResult> measured;
-  if (choice.measure) measured = measure_all(system, predictions, of.device, precision, choice, progress, stop);
-  const KeptModel kept = choice.right_hand_sides == 1 ? kept_model(of.device, precision) : KeptModel();
+  if (choice.measure) measured = measure_all(system, predictions, of, precision, progress, stop);
+  const KeptModel kept = of.systems == 1 ? kept_model(of.device, precision) : KeptModel();
   std::string by_training;
   if (kept.model)
     if (const std::vector<OperatorChoice> known = known_to(*kept.model, choice); !known.empty()) {
       const std::vector<Prediction> trained = predicted(known, *kept.model);
-      by_training =
-          trained_beside(trained, predicted(known, model),
-                         choice.measure ? measure_all(system, trained, of.device, precision, choice, progress, stop)
-                                        : std::vector<BenchmarkResult>());
+      by_training = trained_beside(trained, predicted(known, model),
+                                   choice.measure ? measure_all(system, trained, of, precision, progress, stop)
+                                                  : std::vector<BenchmarkResult>());
     }
   progress.clear();
   std::string text = heading;
   if (rates.copy_bandwidth > 0) text += fmt::format(", copies {}", scaled(rates.copy_bandwidth, "B/s"));
-  if (choice.right_hand_sides > 1) text += fmt::format(", {} right-hand sides at once", choice.right_hand_sides);
-  text += choice.measure ? "\n" + side_by_side(predictions, measured)
-                         : fmt::format(", {:.0f} iterations\n", of.iterations) + to_text(predictions, "  ");
+  if (of.systems > 1) text += fmt::format(", {} right-hand sides at once", of.systems);
+  text += choice.measure
+              ? "\n" + side_by_side(predictions, measured)
+              : fmt::format(", {:.0f} iterations{}\n", of.iterations, of.systems > 1 ? " one after the other" : "") +
+                    to_text(predictions, "  ");
   if (predictions.size() > 1) {
     const OperatorDecision decision = decide(predictions);
     text += fmt::format("  auto: {}\n", decision.rival ? decision.expected + "; products of " +
@@ -202,13 +204,12 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
   return stop() ? ExitStatus::not_converged : ExitStatus::done;
 }
 
-Situation situation_of(const PredictChoice& choice, Device device) {
-  Situation of;
-  of.device = device;
-  of.systems = choice.right_hand_sides;
-  of.method = choice.right_hand_sides > 1 ? CgMethod::batched : CgMethod::automatic;
-  of.available = operators::available_bytes;
-  return of;
+/// Of so many right-hand sides; several are measured in batched CG, as in a comparison.
+Situation situation_of(Device device, int right_hand_sides) {
+  return {.device = device,
+          .method = right_hand_sides > 1 ? CgMethod::batched : CgMethod::automatic,
+          .systems = right_hand_sides,
+          .available = operators::available_bytes};
 }
 
 }  // namespace
@@ -216,16 +217,18 @@ Situation situation_of(const PredictChoice& choice, Device device) {
 ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Console& console,
                    const StopRequested& stop) {
   Progress progress(console.progress);
-  Situation of = situation_of(choice, device_of(choice.device));
+  const Device device = device_of(choice.device);
   progress.step("meshing");
   const mesh::Mesh mesh = make_mesh(resolved);
   const mesh::FunctionSpace space = make_space(resolved, mesh);
   const Problem problem(resolved.problem, space);
   progress.step("predicting");
+  const auto loads = std::min<std::size_t>(problem.loads().size(), operators::Columns<double>::most);
+  Situation of = situation_of(device, choice.right_hand_sides.value_or(static_cast<int>(loads)));
   of.form = &problem.form();
   of.preconditioner = find_preconditioner(resolved.solver.preconditioner.name);
   of.loop = resolved.solver.loop;
-  if (choice.right_hand_sides == 1) of.method = resolved.solver.method;
+  if (of.systems == 1 || !(choice.right_hand_sides || choice.measure)) of.method = resolved.solver.method;
   of.iterations = expected_iterations(problem, resolved.solver);
   const bool loaded = std::ranges::any_of(problem.load(), [](double value) { return value != 0; });
   System system;
@@ -246,7 +249,7 @@ ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Cons
 ExitStatus predict_matrix(const std::filesystem::path& file, Precision precision, const PredictChoice& choice,
                           const Console& console, const StopRequested& stop) {
   Progress progress(console.progress);
-  Situation of = situation_of(choice, device_of(choice.device));
+  Situation of = situation_of(device_of(choice.device), choice.right_hand_sides.value_or(1));
   progress.step("reading " + file.filename().string());
   const auto matrix = std::make_shared<const operators::CsrMatrix<double>>(read_matrix(file));
   of.preconditioner = find_preconditioner("none");

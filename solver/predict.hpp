@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "solver/case/case.hpp"
@@ -14,8 +15,8 @@ namespace femcg::solver {
 struct PredictChoice {
   std::vector<OperatorChoice> operators;  ///< empty: all
   std::string device = "auto";
-  int right_hand_sides = 1;  ///< at once
-  bool measure = false;      ///< beside what is predicted
+  std::optional<int> right_hand_sides;  ///< at once; absent: as many as a case has loads, of a matrix one
+  bool measure = false;                 ///< beside what is predicted
 };
 
 /// What `femcg predict --train` is asked for.

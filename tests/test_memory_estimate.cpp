@@ -259,6 +259,11 @@ TEST_CASE("a loop inside one kernel has a copy of the matrix") {
   CHECK(surely.device_bytes == perhaps.device_bytes);
   CHECK(surely.device_bytes > launched.device_bytes);
   CHECK(surely.slack_device_bytes < perhaps.slack_device_bytes);
+  user.loop = solver::CgLoop::automatic;
+  user.method = solver::CgMethod::automatic;
+  CHECK(need().loop_bytes == copy);
+  user.systems = 8;  // which are taken at once, and that loop takes one
+  CHECK(need().loop_bytes == 0);
 }
 
 TEST_CASE("what does not fit is one sentence before anything large is allocated") {

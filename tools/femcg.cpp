@@ -164,7 +164,9 @@ void add_predict_options(CLI::App& command, CommandLine& line) {
   command.add_option("--device", line.device, "auto, cpu, cuda, or cuda:1 for a GPU by its number")->type_name("NAME");
   command.add_option("--precision", line.predicted_precision, "of a matrix: double or single (default double)")
       ->type_name("NAME");
-  command.add_option("--right-hand-sides", line.right_hand_sides, "that many at once, 32 at most (default 1)")
+  command
+      .add_option("--right-hand-sides", line.right_hand_sides,
+                  "that many at once, 32 at most (default: the loads of the case, of a matrix 1)")
       ->type_name("K");
   command
       .add_option("--processes", line.processes,
@@ -340,7 +342,7 @@ femcg::solver::PredictChoice predict_choice(const CommandLine& line) {
   femcg::solver::PredictChoice choice;
   if (asked.op) choice.operators = read.operators;
   choice.device = read.devices.front();
-  choice.right_hand_sides = read.right_hand_sides.back();
+  if (asked.right_hand_sides) choice.right_hand_sides = read.right_hand_sides.back();
   choice.measure = line.measure;
   return choice;
 }

@@ -66,22 +66,38 @@ double seconds_of_conversion(const OperatorDescription& row, const Situation& of
 bool is_library(const OperatorDescription& row) { return row.name.starts_with("cusparse") || row.name == "eigen"; }
 
 /// Of one iteration, of all systems where they are solved at once. Words per unknown as in
-/// operators::VectorOperations: three passes, and M^-1.
+/// operators::VectorOperations: three passes, and M^-1. Block CG has more, and its small matrices go through the host.
 double seconds_of_iteration(const Situation& of, const MemoryUser& user, double product, std::int64_t unknowns,
                             int word_bytes, bool resident, const Rates& rates) {
-  constexpr double on_gpu_launches = 6e-6, resident_rows = 4e-6, resident_cells = 8e-6, of_product = 0.7;
-  const bool together = user.takes_all(unknowns);
-  const double at_once = together ? static_cast<double>(of.systems) : 1;
-  const double words = is_library(*user.row) ? 16 : together ? 11 : of.device == Device::host ? 10 : 9.5;
+  constexpr double on_gpu_launches = 6e-6, block_on_gpu = 65e-6, resident_rows = 4e-6, resident_cells = 8e-6,
+                   of_product = 0.7;
+  const CgMethod together = user.method_at_once(unknowns);
+  const double at_once = takes_several(together) ? static_cast<double>(of.systems) : 1;
+  const double words = is_library(*user.row)         ? 16
+                       : together == CgMethod::block ? 20
+                       : takes_several(together)     ? 11
+                       : of.device == Device::host   ? 10
+                                                     : 9.5;
   const double bytes = at_once * words * word_bytes * static_cast<double>(unknowns);
   const bool cells = user.row->needs != Needs::matrix;
   if (resident) {
     const double latency = cells ? 8e-6 : 5e-6;  // of the product as a launch of its own
     return (cells ? resident_cells : resident_rows) + of_product * std::max(0.0, product - latency);
   }
+  const double between = of.device == Device::host     ? 3 * together_on_host(rates.threads)
+                         : together == CgMethod::block ? block_on_gpu
+                                                       : on_gpu_launches;
   // Caches keep what goes by of the vectors, about five.
-  return product + bytes / rates.reading(5 * bytes / words) +
-         (of.device == Device::cuda ? on_gpu_launches : 3 * together_on_host(rates.threads));
+  return product + bytes / rates.reading(5 * bytes / words) + between;
+}
+
+/// Iterations of all systems that are solved in turn, or together. Block CG puts the least eigenvalue but s - 1 in the
+/// place of the least (O'Leary 1980), and the s-th is some s^(2/d) times the least (Weyl): CG takes the root of that.
+/// Of few systems less is seen, of sources far apart more; the exponent is of 3D, which is the cautious one.
+double iterations_of_all(const Situation& of, CgMethod together) {
+  const auto systems = static_cast<double>(of.systems);
+  if (together == CgMethod::block) return of.iterations / std::cbrt(systems);
+  return takes_several(together) ? of.iterations : of.iterations * systems;
 }
 
 std::string why_no_memory(const Situation& of, const MemoryEstimate& need) {
@@ -174,7 +190,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
     made.product = *seconds;
     made.resident = need.loop_bytes > 0;
     made.iteration = seconds_of_iteration(of, user, *seconds, product.unknowns(), sizeof(T), made.resident, rates);
-    made.loops = of.iterations * (user.takes_all(product.unknowns()) ? 1 : static_cast<double>(of.systems));
+    made.loops = iterations_of_all(of, user.method_at_once(product.unknowns()));
     if (of.form != nullptr) made.assembly = seconds_of_assembly(made.needs, *of.form, rates.threads);
     made.conversion = seconds_of_conversion(row, of, estimate, rates.threads);
   }

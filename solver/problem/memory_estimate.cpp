@@ -30,7 +30,7 @@ constexpr std::int64_t most_resident_unknowns = std::int64_t{1} << 20;
 /// Whether an operator that has a loop inside one kernel might use it.
 bool may_reside(const MemoryUser& user, std::int64_t unknowns) {
   return user.device == Device::cuda && user.preconditioner->diagonal && user.method != CgMethod::classic &&
-         !takes_several(user.method) && user.loop != CgLoop::launched && unknowns <= most_resident_unknowns;
+         !user.takes_all(unknowns) && user.loop != CgLoop::launched && unknowns <= most_resident_unknowns;
 }
 
 /// Vectors of CG on the operator's device and on the host: x, r, p, w, b and the preconditioner's in the working
