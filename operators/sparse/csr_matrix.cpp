@@ -54,30 +54,90 @@ bool same_cells(std::span<const Appearance> a, std::span<const Appearance> b) {
                     [](Appearance x, Appearance y) { return x.cell == y.cell; });
 }
 
-/// Columns of one row at a time, ascending. Neighbouring unknowns of one cell, edge or face have the same, which is
-/// noticed.
+/// Columns with a number each, found by open addressing: of those round an unknown most are met many times, and
+/// sorting all of them took longer than anything else.
+class ColumnNumbers {
+ public:
+  /// Comes before all else. It allocates here, where failures are caught: a thread's table is made where they are not.
+  void clear() {
+    if (slots_.empty()) slots_.resize(1024);
+    if (++round_ != 0) return;
+    std::ranges::fill(slots_, Slot{});
+    round_ = 1;
+  }
+  /// Of a column that is not there `none`.
+  std::int32_t find(std::int32_t column) const {
+    const Slot& slot = slots_[place_of(column)];
+    return slot.round == round_ ? slot.number : none;
+  }
+  /// Whether it was not there.
+  bool insert(std::int32_t column, std::int32_t number) {
+    Slot& slot = slots_[place_of(column)];
+    if (slot.round == round_) return false;
+    slot = {column, number, round_};
+    if (2 * (static_cast<std::size_t>(number) + 1) >= slots_.size()) grow();
+    return true;
+  }
+
+  static constexpr std::int32_t none = -1;
+
+ private:
+  struct Slot {
+    std::int32_t column = 0, number = 0;
+    std::uint32_t round = 0;  ///< in which it was filled; it is empty in others
+  };
+  std::size_t place_of(std::int32_t column) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t place = (static_cast<std::uint32_t>(column) * 2654435769U >> 7) & mask;  // 2^32 / golden ratio (Knuth)
+    while (slots_[place].round == round_ && slots_[place].column != column) place = (place + 1) & mask;
+    return place;
+  }
+  void grow() {
+    std::vector<Slot> filled(2 * slots_.size());
+    filled.swap(slots_);
+    for (const Slot& slot : filled)
+      if (slot.round == round_) slots_[place_of(slot.column)] = slot;
+  }
+
+  std::vector<Slot> slots_;  ///< a power of 2, at most half of them filled
+  std::uint32_t round_ = 0;
+};
+
+/// Columns of one row at a time. Neighbouring unknowns of one cell, edge or face have the same, which is noticed.
 class RowColumns {
  public:
   RowColumns(const BilinearForm& form, const CellsOfUnknowns& cells) : form_(&form), cells_(&cells) {}
 
-  const std::vector<std::int32_t>& of(std::int32_t row) {
-    const auto round = cells_->of(row);
-    if (last_ >= 0 && same_cells(round, cells_->of(last_))) return columns_;
-    last_ = -1;
-    columns_.clear();
-    for (const Appearance& appearance : round)
-      for (int b = 0; b < form_->dofs_per_cell(); ++b)
-        if (const std::int32_t column = form_->unknown(appearance.cell, b); column >= 0) columns_.push_back(column);
-    std::sort(columns_.begin(), columns_.end());
-    columns_.erase(std::unique(columns_.begin(), columns_.end()), columns_.end());
-    last_ = row;
+  std::size_t count(std::int32_t row) {
+    collect(row);
+    return columns_.size();
+  }
+  const std::vector<std::int32_t>& ascending(std::int32_t row) {
+    if (collect(row)) std::sort(columns_.begin(), columns_.end());
     return columns_;
   }
 
  private:
+  /// Whether they are others than before.
+  bool collect(std::int32_t row) {
+    const auto round = cells_->of(row);
+    if (last_ >= 0 && same_cells(round, cells_->of(last_))) return false;
+    last_ = -1;
+    columns_.clear();
+    met_.clear();
+    for (const Appearance& appearance : round)
+      for (int b = 0; b < form_->dofs_per_cell(); ++b)
+        if (const std::int32_t column = form_->unknown(appearance.cell, b);
+            column >= 0 && met_.insert(column, static_cast<std::int32_t>(columns_.size())))
+          columns_.push_back(column);
+    last_ = row;
+    return true;
+  }
+
   const BilinearForm* form_;
   const CellsOfUnknowns* cells_;
   std::int32_t last_ = -1;
+  ColumnNumbers met_;
   std::vector<std::int32_t> columns_;
 };
 
@@ -92,7 +152,7 @@ void count_entries(const BilinearForm& form, const CellsOfUnknowns& cells, CsrMa
     RowColumns columns(form, cells);
 #pragma omp for schedule(static)
     for (std::int32_t row = 0; row < form.unknowns; ++row)
-      failure.guard(row, [&] { matrix.row_offsets[row + 1] = static_cast<std::int64_t>(columns.of(row).size()); });
+      failure.guard(row, [&] { matrix.row_offsets[row + 1] = static_cast<std::int64_t>(columns.count(row)); });
   }
   failure.rethrow();
   std::partial_sum(matrix.row_offsets.data(), matrix.row_offsets.data() + matrix.row_offsets.size(),
@@ -109,7 +169,7 @@ void list_columns(const BilinearForm& form, const CellsOfUnknowns& cells, CsrMat
 #pragma omp for schedule(static)
     for (std::int32_t row = 0; row < form.unknowns; ++row)
       failure.guard(row, [&] {
-        const std::vector<std::int32_t>& of_row = columns.of(row);
+        const std::vector<std::int32_t>& of_row = columns.ascending(row);
         std::copy(of_row.begin(), of_row.end(), matrix.columns.data() + matrix.row_offsets[row]);
       });
   }
@@ -134,11 +194,12 @@ class RowSum {
     if (last_ < 0 || !same_cells(round, cells_->of(last_))) {
       last_ = -1;
       positions_.clear();
+      places_.clear();
+      for (std::size_t k = 0; k < columns.size(); ++k) places_.insert(columns[k], static_cast<std::int32_t>(k));
       for (const Appearance& appearance : round)
         for (int b = 0; b < n; ++b) {
           const std::int32_t column = form_->unknown(appearance.cell, b);
-          const auto place = std::lower_bound(columns.begin(), columns.end(), column);
-          positions_.push_back(column < 0 ? -1 : static_cast<std::int32_t>(place - columns.begin()));
+          positions_.push_back(column < 0 ? ColumnNumbers::none : places_.find(column));
         }
       last_ = row;
     }
@@ -157,6 +218,7 @@ class RowSum {
   const CellsOfUnknowns* cells_;
   const ElementMatrices* matrices_;
   std::int32_t last_ = -1;
+  ColumnNumbers places_;
   /// Where in the row each local dof of the cells round it goes; rows with the same cells share it.
   std::vector<std::int32_t> positions_;
   std::vector<double> values_;
