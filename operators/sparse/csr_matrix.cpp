@@ -54,13 +54,14 @@ bool same_cells(std::span<const Appearance> a, std::span<const Appearance> b) {
                     [](Appearance x, Appearance y) { return x.cell == y.cell; });
 }
 
-/// Columns with a number each, found by open addressing: of those round an unknown most are met many times, and
-/// sorting all of them took longer than anything else.
+/// Columns, numbered in the order in which they come, and found by open addressing: of those round an unknown most are
+/// met many times, and sorting all of them took longer than anything else.
 class ColumnNumbers {
  public:
   /// Comes before all else. It allocates here, where failures are caught: a thread's table is made where they are not.
   void clear() {
     if (slots_.empty()) slots_.resize(1024);
+    size_ = 0;
     if (++round_ != 0) return;
     std::ranges::fill(slots_, Slot{});
     round_ = 1;
@@ -71,11 +72,11 @@ class ColumnNumbers {
     return slot.round == round_ ? slot.number : none;
   }
   /// Whether it was not there.
-  bool insert(std::int32_t column, std::int32_t number) {
+  bool insert(std::int32_t column) {
     Slot& slot = slots_[place_of(column)];
     if (slot.round == round_) return false;
-    slot = {column, number, round_};
-    if (2 * (static_cast<std::size_t>(number) + 1) >= slots_.size()) grow();
+    slot = {column, size_, round_};
+    if (2 * static_cast<std::size_t>(++size_) >= slots_.size()) grow();
     return true;
   }
 
@@ -101,6 +102,7 @@ class ColumnNumbers {
 
   std::vector<Slot> slots_;  ///< a power of 2, at most half of them filled
   std::uint32_t round_ = 0;
+  std::int32_t size_ = 0;
 };
 
 /// Columns of one row at a time. Neighbouring unknowns of one cell, edge or face have the same, which is noticed.
@@ -127,8 +129,7 @@ class RowColumns {
     met_.clear();
     for (const Appearance& appearance : round)
       for (int b = 0; b < form_->dofs_per_cell(); ++b)
-        if (const std::int32_t column = form_->unknown(appearance.cell, b);
-            column >= 0 && met_.insert(column, static_cast<std::int32_t>(columns_.size())))
+        if (const std::int32_t column = form_->unknown(appearance.cell, b); column >= 0 && met_.insert(column))
           columns_.push_back(column);
     last_ = row;
     return true;
@@ -194,12 +195,12 @@ class RowSum {
     if (last_ < 0 || !same_cells(round, cells_->of(last_))) {
       last_ = -1;
       positions_.clear();
-      places_.clear();
-      for (std::size_t k = 0; k < columns.size(); ++k) places_.insert(columns[k], static_cast<std::int32_t>(k));
+      numbers_.clear();
+      for (const std::int32_t column : columns) numbers_.insert(column);
       for (const Appearance& appearance : round)
         for (int b = 0; b < n; ++b) {
           const std::int32_t column = form_->unknown(appearance.cell, b);
-          positions_.push_back(column < 0 ? ColumnNumbers::none : places_.find(column));
+          positions_.push_back(column < 0 ? ColumnNumbers::none : numbers_.find(column));
         }
       last_ = row;
     }
@@ -218,7 +219,7 @@ class RowSum {
   const CellsOfUnknowns* cells_;
   const ElementMatrices* matrices_;
   std::int32_t last_ = -1;
-  ColumnNumbers places_;
+  ColumnNumbers numbers_;
   /// Where in the row each local dof of the cells round it goes; rows with the same cells share it.
   std::vector<std::int32_t> positions_;
   std::vector<double> values_;
