@@ -19,6 +19,7 @@
 #include "solver/prediction/training.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/problem/setup.hpp"
+#include "solver/run_operator.hpp"
 
 namespace femcg::solver {
 
@@ -204,12 +205,18 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
   return stop() ? ExitStatus::not_converged : ExitStatus::done;
 }
 
-/// Of so many right-hand sides; several are measured in batched CG, as in a comparison.
-Situation situation_of(Device device, int right_hand_sides) {
-  return {.device = device,
-          .method = right_hand_sides > 1 ? CgMethod::batched : CgMethod::automatic,
-          .systems = right_hand_sides,
-          .available = operators::available_bytes};
+/// Of a case as femcg run solves it; but of as many right-hand sides as were asked for, or can be measured, which a
+/// comparison solves by batched CG.
+Situation situation_of(const Case& resolved, const Problem& problem, Device device, const PredictChoice& choice) {
+  Situation of = situation_of(resolved, problem, device, expected_iterations(problem, resolved.solver));
+  if (choice.right_hand_sides)
+    of.systems = *choice.right_hand_sides;
+  else if (choice.measure)
+    of.systems = std::min<std::int64_t>(of.systems, operators::Columns<double>::most);
+  else
+    return of;
+  if (of.systems > 1) of.method = CgMethod::batched;
+  return of;
 }
 
 }  // namespace
@@ -223,13 +230,7 @@ ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Cons
   const mesh::FunctionSpace space = make_space(resolved, mesh);
   const Problem problem(resolved.problem, space);
   progress.step("predicting");
-  const auto loads = std::min<std::size_t>(problem.loads().size(), operators::Columns<double>::most);
-  Situation of = situation_of(device, choice.right_hand_sides.value_or(static_cast<int>(loads)));
-  of.form = &problem.form();
-  of.preconditioner = find_preconditioner(resolved.solver.preconditioner.name);
-  of.loop = resolved.solver.loop;
-  if (of.systems == 1 || !(choice.right_hand_sides || choice.measure)) of.method = resolved.solver.method;
-  of.iterations = expected_iterations(problem, resolved.solver);
+  const Situation of = situation_of(resolved, problem, device, choice);
   const bool loaded = std::ranges::any_of(problem.load(), [](double value) { return value != 0; });
   System system;
   system.form = &problem.form();
@@ -249,7 +250,11 @@ ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Cons
 ExitStatus predict_matrix(const std::filesystem::path& file, Precision precision, const PredictChoice& choice,
                           const Console& console, const StopRequested& stop) {
   Progress progress(console.progress);
-  Situation of = situation_of(device_of(choice.device), choice.right_hand_sides.value_or(1));
+  Situation of;
+  of.device = device_of(choice.device);
+  of.systems = choice.right_hand_sides.value_or(1);
+  of.method = of.systems > 1 ? CgMethod::batched : CgMethod::automatic;
+  of.available = operators::available_bytes;
   progress.step("reading " + file.filename().string());
   const auto matrix = std::make_shared<const operators::CsrMatrix<double>>(read_matrix(file));
   of.preconditioner = find_preconditioner("none");

@@ -87,6 +87,8 @@ OperatorChoice with_kept_tuning(const Case& resolved, const Problem& problem, co
   return with;
 }
 
+}  // namespace
+
 Situation situation_of(const Case& resolved, const Problem& problem, Device device, double iterations) {
   const SolverChoice& solver = resolved.solver;
   return {.device = device,
@@ -98,8 +100,6 @@ Situation situation_of(const Case& resolved, const Problem& problem, Device devi
           .iterations = iterations,
           .available = operators::available_bytes};
 }
-
-}  // namespace
 
 std::int64_t bytes_of_loads(std::size_t loads, const mesh::FunctionSpace& space) {
   constexpr std::int64_t vectors = 4;

@@ -42,6 +42,9 @@ template <std::floating_point T>
 MemoryEstimate need_of(const Case& resolved, const Problem& problem, operators::Device device, const OperatorChoice& op,
                        std::optional<operators::MatrixRows<T>>& rows);
 
+/// What predictions for a case are of, in so many iterations a load.
+Situation situation_of(const Case& resolved, const Problem& problem, operators::Device device, double iterations);
+
 /// What every operator of a device is expected to take for a case, in so many iterations a load.
 struct Expectation {
   Rates rates;

@@ -334,13 +334,14 @@ TEST_CASE("every operator of either device is predicted, more with more right-ha
           CHECK(eight[i].product <= 8.001 * one[i].product);
         }
         situation_of_many.method = CgMethod::automatic;
-        const auto block =
+        const auto automatic =
             predict<double>(situation_of_many, all_operators_of(device), &rows, nullptr, BandwidthModel(rates), rates);
-        for (std::size_t i = 0; i < block.size(); ++i) {
-          CAPTURE(block[i].op.name);
-          if (block[i].loops > one[i].loops) continue;  // one after the other
-          CHECK_FALSE(block[i].resident);
-          CHECK(block[i].iteration > block[i].product);
+        for (std::size_t i = 0; i < automatic.size(); ++i) {
+          CAPTURE(automatic[i].op.name);
+          if (device == Device::host) CHECK(automatic[i].loops == doctest::Approx(one[i].loops / 2));  // block CG
+          if (automatic[i].loops > one[i].loops) continue;  // one after the other
+          CHECK_FALSE(automatic[i].resident);
+          CHECK(automatic[i].iteration > automatic[i].product);
         }
       }
 }
