@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <span>
 #include <stdexcept>
 
 #include "operators/persistent/row_layout.hpp"
@@ -20,7 +21,7 @@ void check_rows(const RowLayout& layout, const std::vector<std::int32_t>& length
   std::int32_t row = 0;
   for (const PersistentBlock& block : layout.blocks) {
     CHECK(block.first_row == row);
-    CHECK(block.rows * layout.group <= persistent_threads * persistent_rows_per_group);
+    CHECK(block.rows * block.group <= persistent_threads * persistent_rows_per_group);
     std::vector<std::int32_t> rows(layout.order.begin() + row, layout.order.begin() + row + block.rows);
     CHECK(std::is_sorted(rows.begin(), rows.end(),
                          [&](std::int32_t i, std::int32_t j) { return lengths[i] > lengths[j]; }));
@@ -47,14 +48,31 @@ void check_entries(const RowLayout& layout, const std::vector<std::int32_t>& len
     }
     CHECK(block.head_entries == of_head);
     for (std::int32_t i = 0; i < block.rows; ++i) {
-      const PersistentSlice& slice = slices[i * layout.group / persistent_slice_lanes];
-      CHECK((slice.head_length + slice.tail_length) * layout.group >= lengths[layout.order[block.first_row + i]]);
+      const PersistentSlice& slice = slices[i * block.group / persistent_slice_lanes];
+      CHECK((slice.head_length + slice.tail_length) * block.group >= lengths[layout.order[block.first_row + i]]);
     }
     head += of_head;
     tail += of_tail;
   }
   CHECK(layout.head_entries == head);
   CHECK(layout.tail_entries == tail);
+}
+
+/// In each block the longest tail is as short as the room allows: heads are of what is longer.
+void check_heads(const RowLayout& layout, std::int64_t room, std::int64_t entry_bytes) {
+  for (std::size_t b = 0; b < layout.blocks.size(); ++b) {
+    const std::span<const PersistentSlice> slices(layout.slices.data() + b * persistent_slices_per_block,
+                                                  persistent_slices_per_block);
+    std::int32_t longest = 0;
+    for (const PersistentSlice& slice : slices) longest = std::max(longest, slice.tail_length);
+    std::int64_t with_one_less = 0;
+    for (const PersistentSlice& slice : slices) {
+      const std::int32_t length = slice.head_length + slice.tail_length;
+      CHECK(slice.tail_length == std::min(length, longest));
+      with_one_less += persistent_slice_lanes * std::int64_t{std::max(0, length - (longest - 1))};
+    }
+    if (longest > 0) CHECK(with_one_less * entry_bytes > room);
+  }
 }
 
 std::vector<std::vector<std::int32_t>> cases() {
@@ -92,6 +110,7 @@ TEST_CASE("rows are shared out over the blocks of a loop inside one kernel") {
     for (const std::int64_t room : {std::int64_t{5000}, std::int64_t{60000}, std::int64_t{1} << 40}) {
       layout.fill_heads(std::vector<std::int64_t>(layout.blocks.size(), room), 10);
       check_entries(layout, lengths);
+      check_heads(layout, room, 10);
       for (const PersistentBlock& block : layout.blocks) CHECK(block.head_entries * 10 <= room);
       CHECK(layout.head_entries + layout.tail_entries == padded);
     }
@@ -116,4 +135,16 @@ TEST_CASE("a small system has one block, and work is about equal else") {
 TEST_CASE("more rows than threads are refused") {
   CHECK_NOTHROW(lay_out_rows(std::vector<std::int32_t>(3 * 2048, 1), 3));
   CHECK_THROWS_AS(lay_out_rows(std::vector<std::int32_t>(3 * 2048 + 1, 1), 3), std::invalid_argument);
+}
+
+TEST_CASE("a block of few long rows has more threads for each") {
+  std::vector<std::int32_t> lengths(3000, 10);
+  std::fill(lengths.begin(), lengths.begin() + 60, 500);
+  const RowLayout layout = lay_out_rows(lengths, 4);
+  REQUIRE(layout.blocks.size() == 4);
+  CHECK(layout.blocks.front().rows < 64);
+  CHECK(layout.blocks.front().group == 16);
+  CHECK(layout.blocks.back().group == 1);
+  CHECK(layout.rows_per_group() == 2);
+  check_rows(layout, lengths);
 }

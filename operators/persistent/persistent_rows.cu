@@ -72,7 +72,7 @@ __device__ T sum_near(const Value* values, const Place* places, int length, cons
 /// the first of the batch.
 template <class T, class Value, class Place, class Entry>
 __device__ T sum_far(const Value* values, const Place* places, int length, const Entry& u) {
-  constexpr int together = 8;
+  constexpr int together = sizeof(Value) == 8 ? 4 : 8;
   T sum = 0;
   for (int k = 0; k < length; k += together) {
     Value value[together];
@@ -123,11 +123,11 @@ class PersistentThread {
                               const PersistentSlice* slices, const PersistentBlock& block)
       : a_(a), v_(v), exchange_(exchange), near_(near), slices_(slices), block_(block) {
     const int thread = static_cast<int>(threadIdx.x);
-    first_of_group_ = thread % a.group == 0;
+    first_of_group_ = thread % block.group == 0;
 #pragma unroll
     for (int k = 0; k < rows; ++k) {
       RowOfGroup<T>& mine = mine_[k];
-      const int i = (thread + k * persistent_threads) / a.group;
+      const int i = (thread + k * persistent_threads) / block.group;
       mine.row.number = -1;
       if (i >= block_.rows) continue;
       mine.row = a.rows[block_.first_row + i];
@@ -143,7 +143,7 @@ class PersistentThread {
 
   /// Whether any thread of the warp has a row.
   __device__ bool warp_has_rows() const {
-    return static_cast<int>(threadIdx.x) / threads_per_warp * threads_per_warp < block_.rows * a_.group;
+    return static_cast<int>(threadIdx.x) / threads_per_warp * threads_per_warp < block_.rows * block_.group;
   }
 
   /// Makes this thread's u known in its block, and to others.
@@ -181,7 +181,8 @@ class PersistentThread {
 #pragma unroll
     for (int k = 0; k < rows; ++k) {
       T sum = sum_slice(slices_[static_cast<int>(threadIdx.x) / threads_per_warp + k * persistent_warps]);
-      for (int distance = a_.group / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(all_lanes, sum, distance);
+      for (int distance = block_.group / 2; distance > 0; distance /= 2)
+        sum += __shfl_xor_sync(all_lanes, sum, distance);
       mine_[k].w = sum;
       if (mine_[k].row.number >= 0 && first_of_group_) uw += static_cast<double>(mine_[k].u) * static_cast<double>(sum);
     }

@@ -31,7 +31,6 @@ struct HaloEntry {
 /// `Place` is std::uint16_t for places in windows, std::int32_t for columns.
 template <class Value, class Place>
 struct PersistentPointers {
-  int group;
   const PersistentBlock* blocks;
   const PersistentSlice* slices;
   const PersistentRow* rows;
@@ -42,7 +41,7 @@ struct PersistentPointers {
 
 template <class Value, class Place>
 struct PersistentMatrix {
-  int group, rows_per_group;
+  int rows_per_group;
   std::int64_t blocks, rows, shared_bytes;
   Vector<PersistentBlock> of_block;
   Vector<PersistentSlice> slices;
@@ -52,15 +51,8 @@ struct PersistentMatrix {
   Vector<Place> head_places, tail_places;
 
   PersistentPointers<Value, Place> pointers() const {
-    return {group,
-            of_block.data(),
-            slices.data(),
-            of_row.data(),
-            halo.data(),
-            head_values.data(),
-            tail_values.data(),
-            head_places.data(),
-            tail_places.data()};
+    return {of_block.data(),    slices.data(),      of_row.data(),      halo.data(),
+            head_values.data(), tail_values.data(), head_places.data(), tail_places.data()};
   }
 };
 
@@ -190,10 +182,10 @@ struct PackedTarget {
 
 /// Writes a row, by a warp, with its padding: zeros at its own place.
 template <class Rows, class Value, class Place, class PlaceOf>
-__device__ void pack_row(const Rows& a, const typename Rows::Row& row, int group, int first_lane,
-                         const PersistentBlock& block, const PersistentSlice& slice,
-                         const PackedTarget<Value, Place>& target, const PlaceOf& place_of) {
-  const int padded = (slice.head_length + slice.tail_length) * group;
+__device__ void pack_row(const Rows& a, const typename Rows::Row& row, int first_lane, const PersistentBlock& block,
+                         const PersistentSlice& slice, const PackedTarget<Value, Place>& target,
+                         const PlaceOf& place_of) {
+  const int group = block.group, padded = (slice.head_length + slice.tail_length) * group;
   for (int k = static_cast<int>(threadIdx.x) % threads_per_warp; k < padded; k += threads_per_warp) {
     const bool there = k < row.count;
     const Value value = there ? a.value(row, k) : Value(0);
@@ -215,8 +207,8 @@ __device__ void pack_row(const Rows& a, const typename Rows::Row& row, int group
 /// A block of threads per block of the loop writes all that this one has. `Rows` is as make_resident_cg says.
 template <class Rows, class Value, class Place>
 __global__ void __launch_bounds__(persistent_threads)
-    pack_kernel(Rows a, int group, const std::int32_t* order, const PersistentBlock* blocks,
-                const PersistentSlice* slices, PackedTarget<Value, Place> target) {
+    pack_kernel(Rows a, const std::int32_t* order, const PersistentBlock* blocks, const PersistentSlice* slices,
+                PackedTarget<Value, Place> target) {
   constexpr bool windowed = std::is_same_v<Place, std::uint16_t>;
   extern __shared__ unsigned bits[];
   const int words = (a.rows + 31) / 32;
@@ -237,10 +229,10 @@ __global__ void __launch_bounds__(persistent_threads)
   for (int i = static_cast<int>(threadIdx.x) / threads_per_warp; i < block.rows;
        i += persistent_threads / threads_per_warp) {
     const typename Rows::Row row = a.find(order[block.first_row + i]);
-    const int first = i * group;
+    const int first = i * block.group;
     const PersistentSlice slice =
         slices[std::int64_t{blockIdx.x} * persistent_slices_per_block + first / persistent_slice_lanes];
-    pack_row(a, row, group, first % persistent_slice_lanes, block, slice, target, place_of);
+    pack_row(a, row, first % persistent_slice_lanes, block, slice, target, place_of);
     if (threadIdx.x % threads_per_warp == 0) target.rows[block.first_row + i] = {row.number, place_of(row.number)};
   }
 }
@@ -273,8 +265,7 @@ auto pack_rows(const Rows& a, RowLayout& layout, const Vector<std::int32_t>& ord
   for (const PersistentBlock& block : layout.blocks)
     shared_bytes = std::max(shared_bytes, window_bytes<T>(block.window) + block.head_entries * entry_bytes);
   const auto blocks = static_cast<std::int64_t>(layout.blocks.size());
-  PersistentMatrix<Value, Place> packed{layout.group,
-                                        layout.rows_per_group(),
+  PersistentMatrix<Value, Place> packed{layout.rows_per_group(),
                                         blocks,
                                         a.rows,
                                         shared_bytes,
@@ -287,8 +278,8 @@ auto pack_rows(const Rows& a, RowLayout& layout, const Vector<std::int32_t>& ord
                                         zeros_on_gpu<Place>(layout.head_entries),
                                         zeros_on_gpu<Place>(layout.tail_entries)};
   launch_with_bits(
-      pack_kernel<Rows, Value, Place>, blocks, a.rows, windowed ? 3 : 0, a, layout.group, order.data(),
-      packed.of_block.data(), packed.slices.data(),
+      pack_kernel<Rows, Value, Place>, blocks, a.rows, windowed ? 3 : 0, a, order.data(), packed.of_block.data(),
+      packed.slices.data(),
       PackedTarget<Value, Place>{packed.of_row.data(), packed.halo.data(), packed.head_values.data(),
                                  packed.tail_values.data(), packed.head_places.data(), packed.tail_places.data()});
   return packed;

@@ -39,11 +39,9 @@ void cut_rows(RowLayout& layout, std::span<const std::int32_t> lengths, std::int
 }
 
 /// As many threads per row as there are, and no more than give each a few entries.
-int choose_group(const RowLayout& layout, std::int64_t rows, std::int64_t entries) {
-  std::int64_t most = 0;
-  for (const PersistentBlock& block : layout.blocks) most = std::max<std::int64_t>(most, block.rows);
-  int group = 1;
-  while (group < persistent_slice_lanes && 2 * group * most <= persistent_threads && 4 * group * rows <= entries)
+std::int32_t choose_group(std::int64_t rows, std::int64_t entries) {
+  std::int32_t group = 1;
+  while (group < persistent_slice_lanes && 2 * group * rows <= persistent_threads && 4 * group * rows <= entries)
     group *= 2;
   return group;
 }
@@ -51,27 +49,28 @@ int choose_group(const RowLayout& layout, std::int64_t rows, std::int64_t entrie
 /// The slices of one block, whose rows are sorted.
 void cut_slices(RowLayout& layout, std::size_t b, std::span<const std::int32_t> lengths) {
   const PersistentBlock& block = layout.blocks[b];
-  const std::int32_t rows_per_slice = persistent_slice_lanes / layout.group;
+  const std::int32_t rows_per_slice = persistent_slice_lanes / block.group;
   PersistentSlice* slices = layout.slices.data() + b * persistent_slices_per_block;
   for (std::int32_t row = 0; row < block.rows; row += rows_per_slice)
     slices[row / rows_per_slice].tail_length =
-        static_cast<std::int32_t>(ceiling(lengths[layout.order[block.first_row + row]], layout.group));
+        static_cast<std::int32_t>(ceiling(lengths[layout.order[block.first_row + row]], block.group));
 }
 
-/// Entries of a block's head where a thread has at most so many in each slice.
-std::int64_t entries_of_head(std::span<const PersistentSlice> slices, std::int32_t most) {
+/// Entries of a block's heads where a thread has at most so many in the tail of each slice.
+std::int64_t entries_of_heads(std::span<const PersistentSlice> slices, std::int32_t longest_tail) {
   std::int64_t entries = 0;
   for (const PersistentSlice& slice : slices)
-    entries += persistent_slice_lanes * std::int64_t{std::min(most, slice.head_length + slice.tail_length)};
+    entries += persistent_slice_lanes * std::int64_t{std::max(0, slice.head_length + slice.tail_length - longest_tail)};
   return entries;
 }
 
-/// Gives all heads and tails of a block their places, heads of at most so many entries per thread.
-void place_slices(std::span<PersistentSlice> slices, std::int32_t most, PersistentBlock& block, std::int32_t& tail) {
+/// Gives all heads and tails of a block their places, tails of at most so many entries per thread.
+void place_slices(std::span<PersistentSlice> slices, std::int32_t longest_tail, PersistentBlock& block,
+                  std::int32_t& tail) {
   block.head_entries = tail = 0;
   for (PersistentSlice& slice : slices) {
-    const std::int32_t length = slice.head_length + slice.tail_length;
-    slice = {block.head_entries, std::min(most, length), tail, std::max(0, length - most)};
+    const std::int32_t length = slice.head_length + slice.tail_length, of_tail = std::min(longest_tail, length);
+    slice = {block.head_entries, length - of_tail, tail, of_tail};
     block.head_entries += persistent_slice_lanes * slice.head_length;
     tail += persistent_slice_lanes * slice.tail_length;
   }
@@ -84,14 +83,14 @@ void RowLayout::fill_heads(std::span<const std::int64_t> room_bytes, std::int64_
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const std::span<PersistentSlice> of_block(slices.data() + b * persistent_slices_per_block,
                                               persistent_slices_per_block);
-    std::int32_t low = 0, high = 0;  // the most entries per thread that fit lie in between
+    std::int32_t low = 0, high = 0;  // the shortest tails with which heads fit lie in between
     for (const PersistentSlice& slice : of_block) high = std::max(high, slice.head_length + slice.tail_length);
     while (low < high) {
-      const std::int32_t middle = high - (high - low) / 2;
-      if (entries_of_head(of_block, middle) * entry_bytes <= room_bytes[b])
-        low = middle;
+      const std::int32_t middle = low + (high - low) / 2;
+      if (entries_of_heads(of_block, middle) * entry_bytes <= room_bytes[b])
+        high = middle;
       else
-        high = middle - 1;
+        low = middle + 1;
     }
     std::int32_t tail = 0;
     place_slices(of_block, low, blocks[b], tail);
@@ -104,8 +103,8 @@ void RowLayout::fill_heads(std::span<const std::int64_t> room_bytes, std::int64_
 
 int RowLayout::rows_per_group() const {
   std::int32_t most = 1;
-  for (const PersistentBlock& block : blocks) most = std::max(most, block.rows);
-  return static_cast<int>(ceiling(std::int64_t{most} * group, persistent_threads));
+  for (const PersistentBlock& block : blocks) most = std::max(most, block.rows * block.group);
+  return static_cast<int>(ceiling(most, persistent_threads));
 }
 
 std::int64_t persistent_bytes(std::int64_t rows, std::int64_t entries, std::int64_t value_bytes) {
@@ -123,12 +122,15 @@ RowLayout lay_out_rows(std::span<const std::int32_t> lengths, std::int64_t most_
   layout.blocks.resize(static_cast<std::size_t>(blocks));
   layout.slices.resize(static_cast<std::size_t>(blocks * persistent_slices_per_block));
   cut_rows(layout, lengths, entries + rows * entries_of_row);
-  layout.group = choose_group(layout, rows, entries);
   layout.order.resize(lengths.size());
   std::iota(layout.order.begin(), layout.order.end(), 0);
   for (std::size_t b = 0; b < layout.blocks.size(); ++b) {
-    const auto first = layout.order.begin() + layout.blocks[b].first_row;
-    std::stable_sort(first, first + layout.blocks[b].rows,
+    PersistentBlock& block = layout.blocks[b];
+    const std::span<const std::int32_t> of_block =
+        lengths.subspan(static_cast<std::size_t>(block.first_row), static_cast<std::size_t>(block.rows));
+    block.group = choose_group(block.rows, std::accumulate(of_block.begin(), of_block.end(), std::int64_t{0}));
+    const auto first = layout.order.begin() + block.first_row;
+    std::stable_sort(first, first + block.rows,
                      [&](std::int32_t i, std::int32_t j) { return lengths[i] > lengths[j]; });
     cut_slices(layout, b, lengths);
   }
