@@ -63,7 +63,8 @@ std::string why_not(const Case& resolved, const Problem& problem, const MadeOper
   const SolverChoice& solver = resolved.solver;
   const bool fused = find_preconditioner(solver.preconditioner.name)->diagonal;
   const bool may_reside = solver.loop != CgLoop::launched && solver.method != CgMethod::classic && fused;
-  if (may_reside && operators::persistent_cg(*made.a)) return "a loop inside one kernel is not begun with trials";
+  if (may_reside && operators::persistent_cg(*made.a, persistent_for(solver.loop)))
+    return "a loop inside one kernel is not begun with trials";
   if (user_of(resolved, problem, device, made.op).takes_all(problem.form().unknowns))
     return "products of several loads at once are not tried";
   constexpr std::int64_t vectors = 12;  // of CG, and of the state that one loop leaves the next

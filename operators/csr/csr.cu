@@ -141,7 +141,8 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
     return {{"index", narrow_columns_.size() > 0 ? "16" : "32"}};
   }
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  std::unique_ptr<PersistentCg<T>> persistent_cg() const override {
+  std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
+    if (systems == PersistentFor::faster && !persistent_is_faster(nonzeros_, sizeof(Value))) return nullptr;
     return narrow_columns_.size() > 0 ? persistent_with(narrow_columns_.data()) : persistent_with(columns_.data());
   }
 

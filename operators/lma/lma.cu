@@ -36,10 +36,10 @@ class LmaOnGpu final : public Operator<T>, public WithPersistentCg<T> {
   std::map<std::string, std::string> chosen() const override { return chosen_; }
   const Vector<std::int32_t>& ordering() const override { return unknown_at_; }
   /// Of the gather, whose order it keeps.
-  std::unique_ptr<PersistentCg<T>> persistent_cg() const override {
+  std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
     return product_.resolution() != ConflictResolution::gather
                ? nullptr
-               : cuda::make_persistent_patches(product_, cells_at_hand(), this->size());
+               : cuda::make_persistent_patches(product_, cells_at_hand(), this->size(), systems);
   }
 
   Footprint footprint() const override {

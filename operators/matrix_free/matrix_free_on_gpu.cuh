@@ -219,8 +219,8 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
   const Vector<std::int32_t>& ordering() const override { return unknown_at_; }
   std::map<std::string, std::string> chosen() const override { return chosen_; }
   /// Not with Robin terms, whose rows reach into several patches.
-  std::unique_ptr<PersistentCg<T>> persistent_cg() const override {
-    return !robin_.empty() ? nullptr : cuda::make_persistent_patches(product_, cells_, this->size());
+  std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
+    return !robin_.empty() ? nullptr : cuda::make_persistent_patches(product_, cells_, this->size(), systems);
   }
 
   Footprint footprint() const override {

@@ -22,12 +22,16 @@ class PersistentCg {
                        Vector<T>& x, Vector<T>& r, Vector<double>& scalars) const = 0;
 };
 
+/// For which systems a loop inside one kernel is wanted: where it is expected to be faster than launches, or wherever
+/// there can be one.
+enum class PersistentFor { faster, possible };
+
 /// What an operator is besides where it may have that loop.
 template <std::floating_point T>
 class WithPersistentCg {
  public:
   /// Null where the system is too large for it.
-  virtual std::unique_ptr<PersistentCg<T>> persistent_cg() const = 0;
+  virtual std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const = 0;
 
  protected:
   ~WithPersistentCg() = default;
@@ -35,9 +39,9 @@ class WithPersistentCg {
 
 /// The loop inside one kernel with an operator; null where there is none.
 template <std::floating_point T>
-std::unique_ptr<PersistentCg<T>> persistent_cg(const Operator<T>& a) {
+std::unique_ptr<PersistentCg<T>> persistent_cg(const Operator<T>& a, PersistentFor systems) {
   const auto* with = dynamic_cast<const WithPersistentCg<T>*>(&a);
-  return with != nullptr ? with->persistent_cg() : nullptr;
+  return with != nullptr ? with->persistent_cg(systems) : nullptr;
 }
 
 }  // namespace femcg::operators

@@ -309,10 +309,16 @@ class PersistentPatches final : public PersistentCg<T> {
 };
 
 /// The loop, or null where the patches are too many, or too large for shared memory, or leave out unknowns that no cell
-/// has.
+/// has; and, where it is to be faster than launches, where patches have much to tell each other. On an H100 an
+/// iteration takes 0.5 to 0.9 of the time of launches with up to 300 contributions a patch, 0.9 to 1.2 with 400, and
+/// then more.
 template <std::floating_point T, class Cells>
 std::unique_ptr<PersistentCg<T>> make_persistent_patches(const PatchProduct<T, Cells>& product, Cells cells,
-                                                         std::int64_t unknowns) {
+                                                         std::int64_t unknowns, PersistentFor systems) {
+  constexpr std::int64_t most_contributions = 360;  // of a patch
+  const CellPatchesOnGpu& patches = product.patches();
+  if (systems == PersistentFor::faster && patches.contributions() > most_contributions * patches.patches())
+    return nullptr;
   if (product.patches().own_unknowns() != unknowns || !PersistentPatches<T, Cells>::fits(product)) return nullptr;
   return std::make_unique<PersistentPatches<T, Cells>>(product, std::move(cells));
 }

@@ -246,7 +246,8 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
             {"sigma", std::to_string(a_.sigma)},
             {"index", bases_.size() > 0 ? "16" : "32"}};
   }
-  std::unique_ptr<PersistentCg<T>> persistent_cg() const override {
+  std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
+    if (systems == PersistentFor::faster && !persistent_is_faster(a_.nonzeros, sizeof(Value))) return nullptr;
     return bases_.size() > 0 ? persistent_with(narrow_columns_.data(), bases_.data())
                              : persistent_with(a_.columns.data(), static_cast<const std::int32_t*>(nullptr));
   }

@@ -79,7 +79,7 @@ struct Plan {
           "classic, or solver.preconditioner: jacobi");
     const bool may_reside = fused && options.reliable_update == 0 && options.loop != CgLoop::launched &&
                             options.method != CgMethod::classic;
-    if (may_reside) resident = operators::persistent_cg(a);
+    if (may_reside) resident = operators::persistent_cg(a, persistent_for(options.loop));
     if (options.loop == CgLoop::resident && resident == nullptr)
       throw InputError(
           options.method == CgMethod::classic

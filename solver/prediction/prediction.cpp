@@ -67,10 +67,9 @@ bool is_library(const OperatorDescription& row) { return row.name.starts_with("c
 
 /// Of one iteration, of all systems where they are solved at once. Words per unknown as in
 /// operators::VectorOperations: three passes, and M^-1. Block CG has more, and its small matrices go through the host.
-double seconds_of_iteration(const Situation& of, const MemoryUser& user, double product, std::int64_t unknowns,
-                            int word_bytes, bool resident, const Rates& rates) {
-  constexpr double on_gpu_launches = 6e-6, block_on_gpu = 65e-6, resident_rows = 4e-6, resident_cells = 8e-6,
-                   of_product = 0.7;
+double seconds_of_launched_iteration(const Situation& of, const MemoryUser& user, double product, std::int64_t unknowns,
+                                     int word_bytes, const Rates& rates) {
+  constexpr double on_gpu_launches = 8e-6, block_on_gpu = 65e-6;
   const CgMethod together = user.method_at_once(unknowns);
   const double at_once = takes_several(together) ? static_cast<double>(of.systems) : 1;
   const double words = is_library(*user.row)         ? 16
@@ -79,16 +78,22 @@ double seconds_of_iteration(const Situation& of, const MemoryUser& user, double 
                        : of.device == Device::host   ? 10
                                                      : 9.5;
   const double bytes = at_once * words * word_bytes * static_cast<double>(unknowns);
-  const bool cells = user.row->needs != Needs::matrix;
-  if (resident) {
-    const double latency = cells ? 8e-6 : 5e-6;  // of the product as a launch of its own
-    return (cells ? resident_cells : resident_rows) + of_product * std::max(0.0, product - latency);
-  }
   const double between = of.device == Device::host     ? 3 * together_on_host(rates.threads)
                          : together == CgMethod::block ? block_on_gpu
                                                        : on_gpu_launches;
   // Caches keep what goes by of the vectors, about five.
   return product + bytes / rates.reading(5 * bytes / words) + between;
+}
+
+/// Of one iteration in a loop inside one kernel; the constants are of H100s. Of a matrix by rows, entries are in shared
+/// memory as far as they fit, and come from the L2 cache. Patches of cells tell each other their parts.
+double seconds_of_resident_iteration(const MemoryUser& user, const operators::Footprint& cost, double product,
+                                     int word_bytes) {
+  constexpr double of_rows = 3.6e-6, near_entries = 27e6, near_rate = 1 / 4.3e12, far_rate = 1 / 2.1e12;  // bytes
+  constexpr double of_patches = 1e-6, of_product = 1.6;
+  if (user.row->needs != Needs::matrix) return of_patches + of_product * product;
+  const double bytes = static_cast<double>(cost.nonzeros) * (word_bytes + 2);
+  return of_rows + std::min(bytes, near_entries) * near_rate + std::max(0.0, bytes - near_entries) * far_rate;
 }
 
 /// Iterations of all systems that are solved in turn, or together. Block CG puts the least eigenvalue but s - 1 in the
@@ -188,8 +193,12 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
       continue;
     }
     made.product = *seconds;
-    made.resident = need.loop_bytes > 0;
-    made.iteration = seconds_of_iteration(of, user, *seconds, product.unknowns(), sizeof(T), made.resident, rates);
+    made.iteration = seconds_of_launched_iteration(of, user, *seconds, product.unknowns(), sizeof(T), rates);
+    if (need.loop_bytes > 0) {
+      const double resident = seconds_of_resident_iteration(user, estimate.product, *seconds, sizeof(T));
+      made.resident = resident < made.iteration || of.loop == CgLoop::resident;
+      if (made.resident) made.iteration = resident;
+    }
     made.loops = iterations_of_all(of, user.method_at_once(product.unknowns()));
     if (of.form != nullptr) made.assembly = seconds_of_assembly(made.needs, *of.form, rates.threads);
     made.conversion = seconds_of_conversion(row, of, estimate, rates.threads);
