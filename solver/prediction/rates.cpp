@@ -9,6 +9,7 @@
 #include <cmath>
 #include <new>
 
+#include "mesh/vector_register.hpp"
 #include "operators/backend/vector.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
@@ -24,8 +25,8 @@ constexpr std::array<std::int64_t, 5> measured_mebibytes{1, 8, 32, 96, 256};
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-using Pack [[gnu::vector_size(64)]] = double;
-constexpr std::int64_t pack = 8;
+using Pack [[gnu::vector_size(mesh::register_bytes)]] = double;
+constexpr std::int64_t pack = mesh::register_bytes / sizeof(double);
 
 /// Bytes per second of all threads that add up their shares of an array again and again, the best of some rounds.
 double measure_reads(const operators::Vector<double>& array, std::int64_t bytes) {
@@ -41,10 +42,11 @@ double measure_reads(const operators::Vector<double>& array, std::int64_t bytes)
       const std::int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
       const std::int64_t first = packs * thread / threads, last = packs * (thread + 1) / threads;
       for (std::int64_t i = 0; i < times; ++i) {
-        Pack sums[4] = {};
-        for (std::int64_t k = first; k + 4 <= last; k += 4)
-          for (int j = 0; j < 4; ++j) sums[j] += from[k + j];
-        const Pack all = sums[0] + sums[1] + sums[2] + sums[3];
+        Pack sums[8] = {};
+        for (std::int64_t k = first; k + 8 <= last; k += 8)
+          for (int j = 0; j < 8; ++j) sums[j] += from[k + j];
+        Pack all = {};
+        for (const Pack& each : sums) all += each;
         for (int j = 0; j < pack; ++j) sum += all[j];
       }
     }
@@ -55,7 +57,7 @@ double measure_reads(const operators::Vector<double>& array, std::int64_t bytes)
 
 /// Operations per second of y += a x in the L1 caches.
 double measure_flops() {
-  constexpr std::int64_t packs = 128, times = 20000;  // 8 KiB each
+  constexpr std::int64_t packs = 1024 / pack, times = 20000;  // 8 KiB each
   double best = 0, sum = 0;
   for (int round = 0; round < 4; ++round) {
     const double begin = now();
@@ -75,7 +77,9 @@ double measure_flops() {
   return std::isfinite(sum) ? best : 0;
 }
 
-std::string reads_of(std::int64_t mebibytes) { return fmt::format("reads of {} MiB", mebibytes); }
+/// What is measured depends on the registers that femcg is compiled for.
+std::string in_registers(const std::string& what) { return fmt::format("{} in {} bytes", what, mesh::register_bytes); }
+std::string reads_of(std::int64_t mebibytes) { return in_registers(fmt::format("reads of {} MiB", mebibytes)); }
 
 /// What was kept, else what is measured now, which is kept.
 template <class Measure>
@@ -135,7 +139,7 @@ Rates rates_of(Device device) {
   } catch (const std::bad_alloc&) {  // then the copies stand for them
     rates.remarks.emplace_back("how fast memory is read was not measured: out of memory");
   }
-  rates.flops = kept_or("multiply-adds", device, rates, measure_flops);
+  rates.flops = kept_or(in_registers("multiply-adds"), device, rates, measure_flops);
   return rates;
 }
 
