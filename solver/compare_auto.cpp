@@ -67,6 +67,7 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, P
                           timed[i]->iteration.median()});
       if (!predictions[i].possible()) continue;
       timed[i]->predicted_product = predictions[i].product;
+      timed[i]->predicted_set_up = predictions[i].set_up();
       if (!timed[i]->iteration.empty()) timed[i]->predicted_iteration = predictions[i].iteration;
     }
     const auto regret = regret_of_auto(predictions, measured);

@@ -46,7 +46,8 @@ struct BenchmarkResult {
   std::optional<double> product_gain, iteration_gain;  ///< speed for each right-hand side over that with one alone
   std::int64_t caching_bytes = 0;    ///< moved by a product if caches live for one block of rows; 0: unknown
   std::optional<double> break_even;  ///< CG iterations (products without CG) that pay for the conversion from csr
-  std::optional<double> predicted_product, predicted_iteration;  ///< seconds, by the bandwidth model
+  /// Seconds, by the bandwidth model.
+  std::optional<double> predicted_product, predicted_iteration, predicted_set_up;
   std::optional<double> expected_iterations;  ///< of CG, until the solution
   std::optional<AutomaticChoice> automatic;
   std::optional<double> data_reduction;  ///< 1 - stored bytes / those of ellpack (Kreutzer et al. 2012, table 1)

@@ -50,6 +50,7 @@ ordered_json comparison_json(const BenchmarkResult& row, const Baseline* baselin
   if (row.iteration_gain) json["iteration_gain"] = *row.iteration_gain;
   if (row.predicted_product) json["predicted_product_seconds"] = *row.predicted_product;
   if (row.predicted_iteration) json["predicted_iteration_seconds"] = *row.predicted_iteration;
+  if (row.predicted_set_up) json["predicted_set_up_seconds"] = *row.predicted_set_up;
   if (row.expected_iterations) json["expected_iterations"] = *row.expected_iterations;
   if (row.automatic)
     json["auto"] = {{"why", row.automatic->why},

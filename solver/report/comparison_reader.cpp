@@ -161,6 +161,7 @@ const std::vector<Rule>& rules() {
         "/comparison/break_even_iterations",
         "/comparison/predicted_product_seconds",
         "/comparison/predicted_iteration_seconds",
+        "/comparison/predicted_set_up_seconds",
         "/comparison/expected_iterations",
         "/comparison/auto/regret",
         "/comparison/auto/iterations",
