@@ -7,6 +7,7 @@
 #include "operators/cell_loops/cell_patches.hpp"
 #include "operators/cell_loops/conflict_resolution.hpp"
 #include "operators/forms/cell_factors.hpp"
+#include "operators/matrix_free/robin_rows.hpp"
 #include "operators/operator.hpp"
 
 namespace femcg::operators {
@@ -47,14 +48,6 @@ constexpr bool warp_of_simplices(std::int64_t value_bytes, int n) { return value
 /// Numbers that a straight-sided quadrilateral or hexahedron takes: the vectors of its multilinear map, and kappa.
 template <int d>
 inline constexpr int straight_words = ((1 << d) - 1) * d + 1;
-
-/// The Robin terms, sum over facets of the integral of alpha u v, as compressed rows of the unknowns that they touch.
-struct RobinRows {
-  std::vector<std::int32_t> rows;     ///< unknowns
-  std::vector<std::int32_t> offsets;  ///< of each of them, and the end
-  std::vector<std::int32_t> columns;
-  std::vector<double> values;
-};
 
 /// What the GPU multiplies with where there is no matrix.
 struct MatrixFreeInputs {
