@@ -17,6 +17,7 @@
 #include "solver/messages/units.hpp"
 #include "solver/predict.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
+#include "solver/prediction/benchmark_boxes.hpp"
 #include "solver/prediction/benchmark_matrices.hpp"
 #include "solver/prediction/kept_model.hpp"
 #include "solver/prediction/training.hpp"
@@ -49,29 +50,6 @@ struct OperatorRating {
   Rating trained, bandwidth;
 };
 
-/// A form with the diffusion 1, in which every dof is an unknown.
-BilinearForm form_on(const mesh::FunctionSpace& space) {
-  BilinearForm form;
-  form.space = &space;
-  form.quadrature = space.degree() + 1;
-  form.diffusion = [](std::int32_t, std::span<const double>, std::span<double> values) {
-    std::ranges::fill(values, 1.0);
-  };
-  form.constant_diffusion = [](std::int32_t) { return std::optional(1.0); };
-  form.unknown_of_dof.resize(static_cast<std::size_t>(space.dof_count()));
-  std::iota(form.unknown_of_dof.begin(), form.unknown_of_dof.end(), 0);
-  form.unknowns = space.dof_count();
-  return form;
-}
-
-/// Its pattern with values that are all 1: what a product takes does not depend on them.
-CsrMatrix<double> matrix_of(const BilinearForm& form) {
-  CsrMatrix<double> matrix = operators::sparsity_pattern(form);
-  matrix.values = operators::Vector<double>(matrix.nonzeros());
-  std::ranges::fill(matrix.values.span(), 1.0);
-  return matrix;
-}
-
 template <std::floating_point T>
 std::shared_ptr<const CsrMatrix<T>> shared(CsrMatrix<double> matrix) {
   if constexpr (std::is_same_v<T, double>)
@@ -81,34 +59,13 @@ std::shared_ptr<const CsrMatrix<T>> shared(CsrMatrix<double> matrix) {
 }
 
 /// Boxes of every shape of cell at every degree, some within caches and some beyond, of `most_bytes` at most.
-struct Box {
-  mesh::CellShape shape;
-  int degree;
-  double dofs;  ///< about
-
-  /// As mesh.box says it.
-  std::string text() const {
-    const int dimension = mesh::dimension(shape);
-    const auto cells = static_cast<int>(std::lround(std::max(1.0, std::pow(dofs, 1.0 / dimension) / degree)));
-    return fmt::format("{{cells: [{0}, {0}{1}], cell: {2}}}", cells, dimension == 3 ? fmt::format(", {}", cells) : "",
-                       mesh::name(shape));
-  }
-};
-std::vector<Box> boxes(double most_bytes) {
-  struct Rows {
-    mesh::CellShape shape;
-    std::array<double, 4> entries;  ///< of a row, by the degree
-  };
-  constexpr std::array all{
-      Rows{mesh::CellShape::quadrilateral, {9, 16, 25, 36}}, Rows{mesh::CellShape::triangle, {7, 11, 17, 23}},
-      Rows{mesh::CellShape::hexahedron, {27, 64, 125, 216}}, Rows{mesh::CellShape::tetrahedron, {15, 28, 50, 82}}};
+std::vector<BenchmarkBox> boxes(double most_bytes) {
   constexpr std::array parts{0.6, 0.2, 0.04, 0.9, 0.35};
-  std::vector<Box> made;
-  for (const Rows& rows : all)
-    for (int degree = 1; degree <= 4; ++degree)
+  std::vector<BenchmarkBox> made;
+  for (const mesh::CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= mesh::max_degree; ++degree)
       made.push_back(
-          {rows.shape, degree,
-           parts[made.size() % parts.size()] * most_bytes / 12 / rows.entries[static_cast<std::size_t>(degree - 1)]});
+          {shape, degree, parts[made.size() % parts.size()] * most_bytes / 12 / entries_of_row(shape, degree)});
   return made;
 }
 
@@ -139,12 +96,11 @@ class Evaluation {
       progress_.step(recipe.name);
       add(recipe.name, description(recipe), shared<T>(generate(recipe)), nullptr);
     }
-    for (const Box& box : boxes(most_bytes)) {
+    for (const BenchmarkBox& box : boxes(most_bytes)) {
       if (stop_()) return;
-      Case resolved = read_mesh_case({{"mesh.box", box.text()}});
-      resolved.degree = box.degree;
+      const Case resolved = box.resolved();
       add_space(fmt::format("box, {} of degree {}", plural(box.shape), box.degree),
-                fmt::format("mesh.box: {}, degree: {}", box.text(), box.degree), resolved, make_mesh(resolved));
+                fmt::format("mesh.box: {}, degree: {}", box.mesh_text(), box.degree), resolved, make_mesh(resolved));
     }
     for (const std::filesystem::path& file : choice_.more) {
       if (stop_()) return;
@@ -214,8 +170,8 @@ class Evaluation {
   void add_space(const std::string& name, const std::string& how, const Case& resolved, const mesh::Mesh& mesh) {
     progress_.step(name);
     const mesh::FunctionSpace space = make_space(resolved, mesh);
-    const BilinearForm form = form_on(space);
-    add(name, how, shared<T>(matrix_of(form)), &form);
+    const BilinearForm form = laplacian(space, false);
+    add(name, how, shared<T>(matrix_of_ones(form)), &form);
   }
 
   /// Predicts, before the matrix is looked at where there is a form, and measures.

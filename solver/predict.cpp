@@ -13,6 +13,7 @@
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
+#include "solver/prediction/calibrate.hpp"
 #include "solver/prediction/choice.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/prediction/kept_model.hpp"
@@ -200,7 +201,8 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
                                                        : decision.why);
   }
   fmt::print("{}{}", text, by_training);
-  if (!kept.remark.empty()) fmt::print(stderr, "note: {}\n", kept.remark);
+  if (!kept.remark.empty() && std::ranges::find(rates.remarks, kept.remark) == rates.remarks.end())
+    fmt::print(stderr, "note: {}\n", kept.remark);
   for (const std::string& remark : rates.remarks) fmt::print(stderr, "note: {}\n", remark);
   return stop() ? ExitStatus::not_converged : ExitStatus::done;
 }
@@ -276,20 +278,24 @@ ExitStatus train(const TrainChoice& choice, const Console& console, const StopRe
   progress.step("measuring the speeds of the machine");
   const Rates rates = rates_of(device);
   if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
-  const std::vector<Trained> trained = train({.device = device,
-                                              .seconds = choice.seconds,
-                                              .precisions = choice.precisions,
-                                              .go_on =
-                                                  [&](const std::string& next) {
-                                                    progress.step(next);
-                                                    return !stop();
-                                                  }},
-                                             rates);
+  const TrainingSettings settings{.device = device,
+                                  .seconds = choice.seconds,
+                                  .precisions = choice.precisions,
+                                  .go_on = [&](const std::string& next) {
+                                    progress.step(next);
+                                    return !stop();
+                                  }};
+  const Calibrated calibrated = calibrate(settings, rates);
+  const std::vector<Trained> trained = train(settings, rates);
   progress.clear();
   if (stop()) {
     fmt::print(stderr, "note: interrupted; no model was kept\n");
     return ExitStatus::not_converged;
   }
+  fmt::print("{}: the bandwidth model was calibrated with every operator on {} boxes\n", device_name(device),
+             calibrated.boxes);
+  if (const std::string failure = keep_calibration(calibrated.calibration, device); !failure.empty())
+    fmt::print(stderr, "note: {}\n", failure);
   for (const Trained& each : trained) {
     fmt::print("{}, {} precision: trained on {} matrices; each, predicted by the others, is off by\n",
                device_name(device), name(each.precision), each.matrices);

@@ -255,6 +255,16 @@ TEST_CASE("regret is the time that auto's choice loses against the best that was
   CHECK(regret->best == 2);
   CHECK(regret->of_solution);
   CHECK(regret->regret == doctest::Approx(0.1));
+  // p is faster by itself, and slower within CG, where the trial is.
+  const auto within =
+      regret_of_auto({made_up("p", 1, 100), made_up("s", 1.05, 100)}, {{"p", 0.5, 10, 2.0}, {"s", 0.6, 10, 1.0}});
+  REQUIRE(within);
+  CHECK(within->chosen == 1);
+  CHECK(within->why.find("1.60 s with p and 600 ms with s") != std::string::npos);
+  // A loop inside one kernel is not begun with trials.
+  std::vector<Prediction> resident{made_up("p", 1, 100), made_up("s", 1.05, 100)};
+  resident[0].resident = true;
+  CHECK(regret_of_auto(resident, {{"p", 0.5, 10, 2.0}, {"s", 0.6, 10, 1.0}})->chosen == 0);
   // Of products where CG was not timed.
   const auto of_products = regret_of_auto(expected, {{"a", 1.0, 10, 0}, {"b", 1.0, 20, 0}, {"c", 0.5, 20, 0}});
   REQUIRE(of_products);

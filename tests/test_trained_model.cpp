@@ -243,18 +243,23 @@ TEST_CASE("a model that is trained is shown beside the bandwidth model, and one 
       "show=\"$femcg predict $cases/minimal.yaml --device cpu\"\n";
   const tests::Result used = shell(begin + "eval $train; $show --measure; $show --operator sell");
   CAPTURE(used.err);
+  CHECK(contains(used.out, ": the bandwidth model was calibrated with every operator on "));
   CHECK(contains(used.out, "double precision: trained on 16 matrices; each, predicted by the others, is off by\n"));
   CHECK(contains(used.out, "  product            trained bandwidth  measured trained bandwidth\n  csr   "));
   CHECK(contains(used.out, "  mean difference rate: "));
   CHECK(used.out.rfind("trained bandwidth") < used.out.rfind("  sell "));  // nothing of it for sell alone
   const tests::Result others = shell(begin + R"(eval $train > made
-sed -i 's/"femcg [^"]*"/"femcg 0.0, another GPU"/' $kept; $show > shown; echo '{"a' > $kept; $show >> shown
+sed -i 's/"femcg [^,]*, [^,]*,/"femcg 0.0, another one,/g' $kept; $show > shown; echo '{"a' > $kept; $show >> shown
 rm $kept; mkdir $kept; $show >> shown; rmdir $kept; $show >> shown; grep -c '^  auto: ' shown
 XDG_CACHE_HOME=relative HOME= eval $train >> made; XDG_CACHE_HOME=/dev/null eval $train >> made; ls relative)");
   CHECK(contains(others.out, "4\n"));
   CHECK(contains(others.err,
-                 "note: the trained model that is kept is of something else (femcg 0.0, another GPU) and left "
-                 "aside; femcg predict --train makes one of this device (femcg "));
+                 "note: the trained model that is kept is of something else (femcg 0.0, another one, 1 threads, double "
+                 "precision) and left aside; femcg predict --train makes one of this device (femcg "));
+  CHECK(
+      contains(others.err,
+               "note: the calibration that is kept is of something else (femcg 0.0, another one, 1 threads, registers "
+               "of "));
   CHECK(contains(others.err, "note: the trained model in '"));
   CHECK(contains(others.err, "is damaged and left aside; femcg predict --train makes it anew\n"));
   CHECK(contains(others.err, "note: the trained model is not kept: there is no home folder to keep it in\n"));

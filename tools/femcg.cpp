@@ -179,7 +179,9 @@ void add_predict_options(CLI::App& command, CommandLine& line) {
       .add_option("--evaluate", line.evaluation,
                   "predict and measure matrices that no model was trained on, and each FILE; writes all numbers there")
       ->type_name("OUT.json");
-  command.add_option("--training-seconds", line.training_seconds, "that measuring them may take (default 75)")
+  command
+      .add_option("--training-seconds", line.training_seconds,
+                  "that measuring matrices may take, and three times as long for boxes (default 75)")
       ->type_name("S");
   command.add_option("--threads", line.threads, "threads on the CPU (default: as many as it has)")->type_name("N");
   command.add_flag("--no-progress", line.no_progress, "say nothing of how far it is");

@@ -1,8 +1,10 @@
 // Where the constants come from. On the GPU: least squares of the relative error over the records of cases/h200 with
 // default options (one NVIDIA H200, copies of 4.23 TB/s): some 500 products with 0.01 to 100 million unknowns, of which
 // half are within 6% and nine in ten within 20%. On
-// another GPU speeds are taken to go with its copy bandwidth. On the processor: the same over `femcg compare` on boxes
-// of 0.1 to 0.25 million unknowns of all shapes, degrees and precisions, with two threads of a Xeon.
+// another GPU speeds are taken to go with its copy bandwidth. On the processor: the same over `femcg compare` of six
+// cases of cases/ with 600 to 200,000 unknowns, at all degrees and precisions, with two threads of an EPYC, in
+// registers of 32 and of 64 bytes: half of the formats are within 6 to 15%, nine in ten within 25 to 45%. On other
+// processors a nanosecond may be another; femcg predict --train measures what all this is off by.
 
 #include "solver/prediction/bandwidth_model.hpp"
 
@@ -31,18 +33,28 @@ struct Share {
 
 /// Of the processor; operations against Rates::flops, bytes against Rates::reading.
 constexpr std::array host_shares{
-    Share{"csr", 0.482, 0, 0.667, 0.357},        Share{"ellpack", 0.779, 0, 0.197, 0.052},
-    Share{"ellpack-r", 0.779, 0, 0.197, 0.052},  Share{"sell", 0.479, 0, 0.641, 0.274},
-    Share{"pjds", 0.466, 0, 0.876, 0.192},       Share{"csr-grouped", 0.093, 2.6, 2.094, 4.374},
-    Share{"csr-aligned", 0.63, 0, 0.154, 1.429}, Share{"ellr-t", 0.779, 0, 0.197, 0.052},
-    Share{"jad", 0.565, 0, 0.952, 0.073},        Share{"hyb", 0.608, 0, 0.635, 0},
-    Share{"eigen", 1.235, 0, 0.459, 0},          Share{"lma-atomic", 0.811, 0.555, 0, 0},
-    Share{"lma-coloured", 0.811, 0.555, 0, 0},   Share{"lma-gather", 0.811, 0.555, 0, 0},
-    Share{"matrix-free", 0.659, 0.79, 0, 0},     Share{"csr-bitmask", 0, 0, 0.667, 0, 0, 0, 0.63},
+    Share{"csr", 0.404, 0, 0, 0.408, 0, 0, 0.143},
+    Share{"ellpack", 0.617, 0, 0, 0, 0, 0, 0.24},
+    Share{"ellpack-r", 0.335, 0, 0, 0, 0, 0, 0.36},
+    Share{"sell", 0.529, 0, 0, 0, 0, 0, 0.136},
+    Share{"pjds", 0.681, 0, 0, 0, 0, 0, 0.11},
+    Share{"csr-grouped", 1.144, 0, 0, 9.249, 0, 0, 0.189},
+    Share{"csr-aligned", 0.388, 0, 0, 1.653, 0, 0, 0.147},
+    Share{"ellr-t", 0.285, 0, 0, 0, 0, 0, 0.265},
+    Share{"jad", 0.994, 0, 0, 0.079, 0, 0, 0.196},
+    Share{"hyb", 1.009, 0, 0, 0, 0, 0, 0.162},
+    Share{"eigen", 0.204, 0, 0, 0, 0, 0, 0.345},
+    Share{"csr-bitmask", 0.101, 0, 0, 0, 0, 0, 1.054},
+    Share{"lma-atomic", 0.51, 1.666, 0, 0},
+    Share{"lma-coloured", 0.51, 1.666, 0, 0},
+    Share{"lma-gather", 0.51, 1.666, 0, 0},
+    Share{"matrix-free", 0, 1, 0, 0},
 };
 /// Nanoseconds of the processor for each dof of each cell, which is picked and added.
-constexpr double host_cell_dof = 0.8, host_cell_dof_of_tensor_cells = 0.5;
-constexpr Share simplices_on_host{"matrix-free", 0.203, 0.49, 0, 0};
+constexpr double host_cell_dof = 0.867, host_cell_dof_of_tensor_cells = 1.12, host_cell_dof_of_simplices = 0.4;
+constexpr Share simplices_on_host{"matrix-free", 0.5, 1.45, 0, 0};
+/// With several vectors all formats go through one loop (columns_by_rows.hpp): nanoseconds for an entry and a vector.
+constexpr double host_entry_of_column = 0.07;
 
 /// Of the GPU; operations against gpu_flops at the copy bandwidth that they were fitted at.
 constexpr double fitted_bandwidth = 4.23e12, gpu_flops = 1e13, gpu_traffic = 1e13;
@@ -69,6 +81,8 @@ constexpr std::array gpu_shares_of_columns{
     Share{"csr-bitmask", 0.876, 0.696, 0.103, 38.7, 5},
 };
 constexpr double cells_latency = 8;  // microseconds
+/// Of matrix-free: a launch of its own for the rows of Robin terms, a thread each, and each entry of the longest.
+constexpr double robin_latency = 3, robin_entry = 0.25;  // microseconds
 
 const Share* find(std::span<const Share> shares, std::string_view name) {
   const auto found = std::ranges::find(shares, name, &Share::name);
@@ -84,22 +98,50 @@ double lma_on_gpu(int dofs) {
   return 1.08 + 0.4 / dofs;
 }
 
-/// Without a matrix on the GPU: by what the factors come from, which the numbers a cell tell.
-Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
-  const bool tensor = mesh::is_tensor(product.form->space->mesh().shape);
+/// What is stored of the cells' geometry, which the numbers of a cell tell.
+enum class StoredGeometry { boxes, vertices, affine, points };
+
+StoredGeometry geometry_of(const Product& product, const Footprint& cost) {
+  const mesh::CellShape shape = product.form->space->mesh().shape;
   const double operations = static_cast<double>(cost.flops) / 2 / product.form->cells();
   const double degree = product.form->space->degree(), n = product.form->dofs_per_cell();
-  const int d = product.form->space->mesh().dimension();
-  const double of_points =
-      static_cast<double>(mesh::cell_quadrature(product.form->space->mesh().shape, product.form->quadrature).size()) *
-      d * (d + 1) / 2 * product.word_bytes * product.form->cells();
-  const bool stored = static_cast<double>(cost.stored_bytes) > of_points;
-  if (!tensor) return stored ? Share{"", 0.68, 0.57, 0, 0} : Share{"", 1.479, 0.631, 0, 0};
-  if (stored) return {"", 0.75, 0.8, 0, 0};
-  if (operations <= (3.0 * d - 2) * (degree + 1) * n) return {"", 0.812, 1.053, 0, 0};  // boxes
-  const bool vertices = operations > 4.0 * d * (degree + 1) * n + 2.0 * d * d * n;
-  if (vertices && n == 27) return {"", 0, 0.29, 0, 0, 0, 3.26};  // a thread each
-  return vertices ? Share{"", 0, 0.414, 0, 0, 0, 4.66} : Share{"", 1.2, 0.75, 0, 0};
+  const int d = mesh::dimension(shape);
+  const double of_points = static_cast<double>(mesh::cell_quadrature(shape, product.form->quadrature).size()) * d *
+                           (d + 1) / 2 * product.word_bytes * product.form->cells();
+  if (static_cast<double>(cost.stored_bytes) > of_points) return StoredGeometry::points;
+  if (!mesh::is_tensor(shape)) return StoredGeometry::affine;
+  if (operations <= (3.0 * d - 2) * (degree + 1) * n) return StoredGeometry::boxes;
+  return operations > 4.0 * d * (degree + 1) * n + 2.0 * d * d * n ? StoredGeometry::vertices : StoredGeometry::affine;
+}
+
+/// Without a matrix on the GPU.
+Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
+  const bool tensor = mesh::is_tensor(product.form->space->mesh().shape);
+  switch (geometry_of(product, cost)) {
+    case StoredGeometry::points:
+      return tensor ? Share{"", 0.75, 0.8, 0, 0} : Share{"", 0.68, 0.57, 0, 0};
+    case StoredGeometry::boxes:
+      return {"", 0.812, 1.053, 0, 0};
+    case StoredGeometry::vertices:
+      return product.form->dofs_per_cell() == 27 ? Share{"", 0, 0.29, 0, 0, 0, 3.26}  // a thread each
+                                                 : Share{"", 0, 0.414, 0, 0, 0, 4.66};
+    case StoredGeometry::affine:
+      break;
+  }
+  return tensor ? Share{"", 1.2, 0.75, 0, 0} : Share{"", 1.479, 0.631, 0, 0};
+}
+
+/// Dofs of the facets round a vertex: an interval on each side, four quadrilaterals, six triangles.
+double longest_robin_row(const operators::BilinearForm& form) {
+  const double p = form.space->degree();
+  if (form.space->mesh().dimension() == 2) return 2 * p + 1;
+  return mesh::is_tensor(form.space->mesh().shape) ? (2 * p + 1) * (2 * p + 1) : 3 * p * (p + 1) + 1;
+}
+
+/// Whether the element matrices of cells that are alike are stored once.
+bool stores_once(const Product& product, const Footprint& cost) {
+  const double dofs = product.form->dofs_per_cell();
+  return static_cast<double>(cost.stored_bytes) < product.form->cells() * dofs * (dofs + 1) / 2 * product.word_bytes;
 }
 
 bool multiplies_cells(const Product& product) { return product.row->needs != operators::Needs::matrix; }
@@ -129,23 +171,25 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
   const Share* share = find(host_shares, product.row->name);
   if (cells && product.row->needs == operators::Needs::form && !tensor) share = &simplices_on_host;
   // A short row goes along with its neighbours to the end of the longest.
-  const bool pads = product.row->name == "ellpack-r" || product.row->name == "ellr-t";
+  const bool pads = product.row->name.starts_with("ell");
   const bool by_columns = product.row->gains_from_columns(product.device);
   const double columns = by_columns ? product.right_hand_sides : 1;
   const double vectors = 2.0 * columns * product.word_bytes * static_cast<double>(product.unknowns());
   const double bytes = pads ? static_cast<double>(cost.stored_bytes) + vectors : static_cast<double>(cost.moved_bytes);
   const double flops = static_cast<double>(cost.flops);
-  // With several vectors all formats go through one loop (columns_by_rows.hpp), whose work is that of csr.
   const bool one_loop = !cells && product.right_hand_sides > 1;
-  const double of_addresses = one_loop ? std::max(share->flops, host_shares.front().flops) : share->flops;
+  const double nanoseconds = share->rows * static_cast<double>(product.unknowns()) +
+                             share->entries * static_cast<double>(cost.nonzeros) +
+                             (one_loop ? host_entry_of_column / 2 * flops : 0);
   double seconds = together_on_host(rates_.threads) + share->bytes * bytes / rates_.reading(bytes) +
-                   (share->word_flops * product.word_bytes / 8 + of_addresses) * flops / rates_.flops +
-                   1e-9 * share->rows * static_cast<double>(product.unknowns()) * 2 / rates_.threads +
-                   1e-9 * share->entries * static_cast<double>(cost.nonzeros) * 2 / rates_.threads;
+                   (share->word_flops * product.word_bytes / 8 + share->flops) * flops / rates_.flops +
+                   1e-9 * nanoseconds * 2 / rates_.threads;
   if (cells) {
     const double dofs = columns * static_cast<double>(product.form->cells()) * product.form->dofs_per_cell();
-    const bool sums = product.row->needs == operators::Needs::form && tensor;
-    seconds += 1e-9 * (sums ? host_cell_dof_of_tensor_cells : host_cell_dof) * dofs * 2 / rates_.threads;
+    const double of_dof = product.row->needs != operators::Needs::form ? host_cell_dof
+                          : tensor                                     ? host_cell_dof_of_tensor_cells
+                                                                       : host_cell_dof_of_simplices;
+    seconds += 1e-9 * of_dof * dofs * 2 / rates_.threads;
   }
   return seconds;
 }
@@ -156,14 +200,13 @@ double BandwidthModel::gpu_seconds(const Product& product, const Footprint& cost
   Share share;
   if (product.row->needs == operators::Needs::element_matrices) {
     const double coloured = product.row->name == "lma-coloured" ? 1.12 : 1;  // a launch a colour
-    const double dofs = product.form->dofs_per_cell();
-    const bool once =
-        static_cast<double>(cost.stored_bytes) < product.form->cells() * dofs * (dofs + 1) / 2 * product.word_bytes;
-    share = once ? Share{"", 0, 0.881, 0, 0, cells_latency, 1.86}
-                 : Share{"", coloured * lma_on_gpu(product.form->dofs_per_cell()), 0, 0, 0, cells_latency};
+    share = stores_once(product, cost)
+                ? Share{"", 0, 0.881, 0, 0, cells_latency, 1.86}
+                : Share{"", coloured * lma_on_gpu(product.form->dofs_per_cell()), 0, 0, 0, cells_latency};
   } else if (multiplies_cells(product)) {
     share = matrix_free_on_gpu(product, cost);
     share.latency = cells_latency;
+    if (!product.form->robin.empty()) share.latency += robin_latency + robin_entry * longest_robin_row(*product.form);
   } else {
     const Share* of_columns = product.right_hand_sides > 1 ? find(gpu_shares_of_columns, product.row->name) : nullptr;
     share = of_columns != nullptr ? *of_columns : *find(gpu_shares, product.row->name);
@@ -193,7 +236,26 @@ std::optional<double> BandwidthModel::seconds(const Product& product) const {
     cost = cost.of_columns(product.right_hand_sides, a_vector);
   else
     times = product.right_hand_sides;
-  return times * (on_host ? host_seconds(product, cost) : gpu_seconds(product, cost));
+  return times * correction_of(product, rates_).product *
+         (on_host ? host_seconds(product, cost) : gpu_seconds(product, cost));
+}
+
+CorrectionKey correction_key(const Product& product) {
+  CorrectionKey key{std::string(product.row->name), product.form->space->mesh().shape, product.form->space->degree(),
+                    product.word_bytes};
+  const Footprint& cost = product.estimate->product;
+  constexpr std::array names{"boxes", "vertices", "affine", "points"};
+  if (product.row->needs == operators::Needs::element_matrices)
+    key.geometry = stores_once(product, cost) ? "once" : "each";
+  if (product.row->needs == operators::Needs::form)
+    key.geometry = names[static_cast<std::size_t>(geometry_of(product, cost))];
+  return key;
+}
+
+CorrectionFactors correction_of(const Product& product, const Rates& rates) {
+  if (rates.calibration.empty() || product.form == nullptr || !product.options->empty() || product.right_hand_sides > 1)
+    return {};
+  return rates.calibration.at(correction_key(product), static_cast<double>(product.unknowns()));
 }
 
 }  // namespace femcg::solver

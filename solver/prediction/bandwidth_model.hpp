@@ -25,6 +25,13 @@ class BandwidthModel final : public Model {
   Rates rates_;
 };
 
+/// What a product's correction is of; the cost is of one vector.
+CorrectionKey correction_key(const Product& product);
+
+/// How far a kept calibration says that the model is off for a product; all 1 for a matrix from a file, options, and
+/// several right-hand sides.
+CorrectionFactors correction_of(const Product& product, const Rates& rates);
+
 /// Seconds until as many threads of the processor have begun and ended a loop together.
 constexpr double together_on_host(int threads) { return threads > 1 ? 2e-6 : 0.1e-6; }
 

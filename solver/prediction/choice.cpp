@@ -34,6 +34,11 @@ std::string lacking(const std::vector<Prediction>& predictions) {
   return found == predictions.end() ? "" : fmt::format(" ({}: {})", found->op.name, found->not_possible);
 }
 
+/// Seconds of the vector passes of an iteration, which are the same with either.
+double passes_of_both(const Measured& first, const Measured& rival) {
+  return std::max(0.0, std::min(first.iteration - first.product, rival.iteration - rival.product));
+}
+
 }  // namespace
 
 OperatorDecision decide(const std::vector<Prediction>& predictions) {
@@ -101,9 +106,10 @@ std::optional<Regret> regret_of_auto(const std::vector<Prediction>& predictions,
   Regret regret;
   regret.chosen = decision.first;
   regret.why = decision.why;
-  if (decision.rival) {
+  if (decision.rival && !predictions[decision.first].resident) {  // such a loop is not begun with trials
     const Measured &first = measured[decision.first], &rival = measured[*decision.rival];
-    const ProductVerdict verdict = judge(first.name, first.product, rival.name, rival.product);
+    const double passes = passes_of_both(first, rival);
+    const ProductVerdict verdict = judge(first.name, first.within_cg(passes), rival.name, rival.within_cg(passes));
     if (verdict.rival) regret.chosen = *decision.rival;
     regret.why = verdict.why;
   }

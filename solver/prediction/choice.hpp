@@ -41,6 +41,9 @@ struct Measured {
   std::string name;
   double product = 0, set_up = 0, iteration = 0;  ///< seconds; iteration 0 where products are all there is
   double seconds(double iterations) const { return iteration > 0 ? set_up + iterations * iteration : product; }
+  /// Seconds of a product within CG, whose passes take so long: caches have other things in them than where products
+  /// follow each other, and other cores' lines.
+  double within_cg(double passes) const { return iteration > 0 ? iteration - passes : product; }
 };
 struct Regret {
   std::size_t chosen = 0, best = 0;  ///< places among those measured

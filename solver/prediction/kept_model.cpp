@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mesh/atomic_file.hpp"
+#include "mesh/vector_register.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/problem/cache_folder.hpp"
@@ -31,6 +32,45 @@ std::optional<ordered_json> kept_models(const fs::path& path) try {
   return ordered_json();
 }
 
+constexpr std::string_view of_calibration = ", calibration";
+
+std::string key_of_calibration(Device device) {
+  return femcg::solver::key_of(device) +
+         (device == Device::host ? fmt::format(", registers of {} bytes", mesh::register_bytes) : "") +
+         std::string(of_calibration);
+}
+
+/// A sentence where that cannot be done, else empty.
+std::string keep(const std::string& key, const ordered_json& model) {
+  const fs::path path = trained_models_file();
+  if (path.empty()) return "the trained model is not kept: there is no home folder to keep it in";
+  try {
+    ordered_json all = kept_models(path).value_or(ordered_json::object());
+    if (!all.is_object()) all = ordered_json::object();
+    all[key] = model;
+    fs::create_directories(path.parent_path());
+    mesh::write_atomically(path, all.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    return "";
+  } catch (const std::exception&) {
+    return fmt::format("the trained model is not kept: {} cannot be written", in_quotes(path.string()));
+  }
+}
+
+/// The first for which it holds, else empty.
+template <class Condition>
+std::string first_key(const ordered_json& all, const Condition& holds) {
+  for (const auto& [key, value] : all.items())
+    if (holds(key)) return key;
+  return "";
+}
+
+std::string of_something_else(std::string_view what, const std::string& other, const std::string& key) {
+  return fmt::format(
+      "the {} that is kept is of something else ({}) and left aside; femcg predict --train makes one of "
+      "this device ({})",
+      what, other, key);
+}
+
 std::string damaged(const fs::path& path) {
   return fmt::format("the trained model in {} is damaged and left aside; femcg predict --train makes it anew",
                      in_quotes(path.string()));
@@ -47,10 +87,10 @@ KeptModel kept_model(Device device, Precision precision) {
   if (!all->is_object() || all->empty()) return {std::nullopt, damaged(path)};
   const std::string key = key_of(device, precision);
   const auto found = all->find(key);
-  if (found == all->end())
-    return {std::nullopt, fmt::format("the trained model that is kept is of something else ({}) and left aside; femcg "
-                                      "predict --train makes one of this device ({})",
-                                      all->begin().key(), key)};
+  if (found == all->end()) {
+    const std::string other = first_key(*all, [](const std::string& each) { return !each.ends_with(of_calibration); });
+    return {std::nullopt, other.empty() ? "" : of_something_else("trained model", other, key)};
+  }
   try {
     return {TrainedModel::from_json(*found, device, precision == Precision::double_ ? 8 : 4), ""};
   } catch (const std::exception&) {
@@ -59,18 +99,29 @@ KeptModel kept_model(Device device, Precision precision) {
 }
 
 std::string keep_model(const TrainedModel& model, Device device, Precision precision) {
+  return keep(key_of(device, precision), model.to_json());
+}
+
+KeptCalibration kept_calibration(Device device) {
   const fs::path path = trained_models_file();
-  if (path.empty()) return "the trained model is not kept: there is no home folder to keep it in";
-  try {
-    ordered_json all = kept_models(path).value_or(ordered_json::object());
-    if (!all.is_object()) all = ordered_json::object();
-    all[key_of(device, precision)] = model.to_json();
-    fs::create_directories(path.parent_path());
-    mesh::write_atomically(path, all.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
-    return "";
-  } catch (const std::exception&) {
-    return fmt::format("the trained model is not kept: {} cannot be written", in_quotes(path.string()));
-  }
+  const std::optional<ordered_json> all = kept_models(path);
+  if (!all) return {};
+  if (!all->is_object()) return {{}, damaged(path)};
+  const std::string key = key_of_calibration(device), kind = device == Device::cuda ? ", GPU" : " threads";
+  const auto found = all->find(key);
+  if (found != all->end()) try {
+      return {Calibration::from_json(*found), ""};
+    } catch (const std::exception&) {
+      return {{}, damaged(path)};
+    }
+  const std::string other = first_key(*all, [&](const std::string& each) {
+    return each.ends_with(of_calibration) && each.find(kind) != std::string::npos;
+  });
+  return {{}, other.empty() ? "" : of_something_else("calibration", other, key)};
+}
+
+std::string keep_calibration(const Calibration& calibration, Device device) {
+  return keep(key_of_calibration(device), calibration.to_json());
 }
 
 }  // namespace femcg::solver

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "solver/prediction/calibration.hpp"
 #include "solver/prediction/trained_model.hpp"
 
 namespace femcg::solver {
@@ -22,5 +23,14 @@ KeptModel kept_model(operators::Device device, Precision precision);
 
 /// Keeps it. A sentence where that cannot be done, else empty.
 std::string keep_model(const TrainedModel& model, operators::Device device, Precision precision);
+
+/// The same for corrections of the bandwidth model, {"<version, device, threads, registers>, calibration": ...} in the
+/// same file. There is no remark where only another kind of device has some.
+struct KeptCalibration {
+  Calibration calibration;
+  std::string remark;
+};
+KeptCalibration kept_calibration(operators::Device device);
+std::string keep_calibration(const Calibration& calibration, operators::Device device);
 
 }  // namespace femcg::solver

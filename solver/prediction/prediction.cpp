@@ -192,6 +192,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
       made.not_possible = "the model knows nothing of it";
       continue;
     }
+    const CorrectionFactors correction = correction_of(product, rates);
     made.product = *seconds;
     made.iteration = seconds_of_launched_iteration(of, user, *seconds, product.unknowns(), sizeof(T), rates);
     if (need.loop_bytes > 0) {
@@ -199,9 +200,11 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
       made.resident = resident < made.iteration || of.loop == CgLoop::resident;
       if (made.resident) made.iteration = resident;
     }
+    made.iteration *= correction.iteration;
     made.loops = iterations_of_all(of, user.method_at_once(product.unknowns()));
-    if (of.form != nullptr) made.assembly = seconds_of_assembly(made.needs, *of.form, rates.threads);
-    made.conversion = seconds_of_conversion(row, of, estimate, rates.threads);
+    if (of.form != nullptr)
+      made.assembly = correction.assembly * seconds_of_assembly(made.needs, *of.form, rates.threads);
+    made.conversion = correction.conversion * seconds_of_conversion(row, of, estimate, rates.threads);
   }
   return all;
 }

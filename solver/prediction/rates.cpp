@@ -13,6 +13,7 @@
 #include "operators/backend/vector.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
+#include "solver/prediction/kept_model.hpp"
 #include "solver/records/record.hpp"
 
 namespace femcg::solver {
@@ -133,6 +134,9 @@ Rates rates_of(Device device) {
   const CopyBandwidth copies = copy_bandwidth_of(device);
   rates.copy_bandwidth = copies.bytes_per_second;
   if (!copies.remark.empty()) rates.remarks.push_back(copies.remark);
+  KeptCalibration kept = kept_calibration(device);
+  rates.calibration = std::move(kept.calibration);
+  if (!kept.remark.empty()) rates.remarks.push_back(std::move(kept.remark));
   if (device == Device::cuda || !rates.known()) return rates;
   try {
     rates.reads = kept_or_measured_reads(rates);

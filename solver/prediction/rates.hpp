@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "operators/backend/device.hpp"
+#include "solver/prediction/calibration.hpp"
 
 namespace femcg::solver {
 
@@ -19,6 +20,7 @@ struct Rates {
   double copy_bandwidth = 0;    ///< bytes read plus written; 0 where it could not be measured
   std::vector<ReadRate> reads;  ///< of the processor, by ascending bytes; empty for a GPU
   double flops = 0;             ///< of the processor: multiply-adds on numbers in the L1 caches, times two; 0 for a GPU
+  Calibration calibration;      ///< that femcg predict --train kept; empty where there is none
   std::vector<std::string> remarks;  ///< sentences on what could not be measured or kept
 
   /// Whether there is anything to predict by.

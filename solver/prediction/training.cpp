@@ -12,7 +12,9 @@
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/prediction/benchmark_boxes.hpp"
 #include "solver/prediction/benchmark_matrices.hpp"
+#include "solver/problem/setup.hpp"
 #include "solver/records/record.hpp"
 
 namespace femcg::solver {
@@ -39,6 +41,24 @@ struct Points {
   std::vector<std::vector<TrainingPoint>> of_operator;
   int matrices = 0;
 };
+
+/// Finite elements of every shape and degree, a few entries, within caches, and beyond.
+std::vector<BenchmarkBox> training_boxes(double most_bytes) {
+  constexpr double bytes_of_entry = 12;
+  std::vector<BenchmarkBox> boxes;
+  for (const double part : {0.1, 0.02, 0.45, 0.003})
+    for (const mesh::CellShape shape : mesh::all_cell_shapes)
+      for (int degree = 1; degree <= mesh::max_degree; ++degree)
+        boxes.push_back({shape, degree, part * most_bytes / bytes_of_entry / entries_of_row(shape, degree)});
+  return boxes;
+}
+
+CsrMatrix<double> matrix_of(const BenchmarkBox& box) {
+  const Case resolved = box.resolved();
+  const mesh::Mesh mesh = make_mesh(resolved);
+  const mesh::FunctionSpace space = make_space(resolved, mesh);
+  return matrix_of_ones(laplacian(space, false));
+}
 
 template <std::floating_point T>
 void measure_matrix(const std::shared_ptr<const CsrMatrix<T>>& matrix, const std::vector<OperatorChoice>& operators,
@@ -104,12 +124,16 @@ std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates)
   constexpr double bytes_a_second = 6e6, least_bytes = 2e6;  // in a hurry smaller ones, so that there are as many
   const double begin = now(),
                most_bytes = std::clamp(bytes_a_second * settings.seconds, least_bytes, most_training_bytes(device));
+  const std::vector<BenchmarkBox> boxes = training_boxes(most_bytes);
   for (int number = 0; number < least_matrices || (number < most_matrices && now() - begin < settings.seconds);
        ++number) {
     if (!settings.go_on(fmt::format("training: benchmark matrix {}, {:.0f} of at most {:.0f} s", number + 1,
                                     now() - begin, settings.seconds)))
       break;
-    const auto matrix = std::make_shared<const CsrMatrix<double>>(generate(training_recipe(number, most_bytes)));
+    // One in three is of finite elements, as long as there are any.
+    const std::size_t box = static_cast<std::size_t>(number) / 3;
+    const auto matrix = std::make_shared<const CsrMatrix<double>>(
+        number % 3 == 2 && box < boxes.size() ? matrix_of(boxes[box]) : generate(training_recipe(number, most_bytes)));
     for (std::size_t p = 0; p < points.size(); ++p)
       if (settings.precisions[p] == Precision::double_)
         measure_matrix<double>(matrix, operators, device, rates, points[p]);
