@@ -286,7 +286,7 @@ ExitStatus train(const TrainChoice& choice, const Console& console, const StopRe
                                     return !stop();
                                   }};
   const Calibrated calibrated = calibrate(settings, rates);
-  const std::vector<Trained> trained = train(settings, rates);
+  const std::vector<Trained> trained = stop() ? std::vector<Trained>() : train(settings, rates);
   progress.clear();
   if (stop()) {
     fmt::print(stderr, "note: interrupted; no model was kept\n");

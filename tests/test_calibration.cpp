@@ -114,7 +114,12 @@ TEST_CASE("every operator is calibrated on boxes, as far as there is time") {
                                     CHECK(next.starts_with("calibrating: box "));
                                     return ++steps < 3;
                                   }};
-  const Calibrated made = calibrate(settings, round_rates());
+  Rates rates = round_rates();
+  CorrectionKey of_single = csr;
+  of_single.word_bytes = 4;
+  rates.calibration.add(of_single, 1, {.product = 5});
+  const Calibrated made = calibrate(settings, rates);
+  CHECK(made.calibration.at(of_single, 1).product == 5);  // of another training
   CHECK(made.boxes == std::min(steps, 2));
   REQUIRE(made.boxes > 0);
   const CorrectionFactors of = made.calibration.at({"lma-gather", CellShape::quadrilateral, 1, 8, "each"}, 4e3);

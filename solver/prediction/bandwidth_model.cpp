@@ -12,6 +12,8 @@
 #include <array>
 #include <string_view>
 
+#include "operators/backend/parallel_rows.hpp"
+
 namespace femcg::solver {
 
 using operators::Device;
@@ -181,7 +183,8 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
   const double nanoseconds = share->rows * static_cast<double>(product.unknowns()) +
                              share->entries * static_cast<double>(cost.nonzeros) +
                              (one_loop ? host_entry_of_column / 2 * flops : 0);
-  double seconds = together_on_host(rates_.threads) + share->bytes * bytes / rates_.reading(bytes) +
+  const bool alone = !cells && product.unknowns() <= operators::rows_per_block;  // one thread does not call others
+  double seconds = together_on_host(alone ? 1 : rates_.threads) + share->bytes * bytes / rates_.reading(bytes) +
                    (share->word_flops * product.word_bytes / 8 + share->flops) * flops / rates_.flops +
                    1e-9 * nanoseconds * 2 / rates_.threads;
   if (cells) {

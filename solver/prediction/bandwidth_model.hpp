@@ -33,7 +33,7 @@ CorrectionKey correction_key(const Product& product);
 CorrectionFactors correction_of(const Product& product, const Rates& rates);
 
 /// Seconds until as many threads of the processor have begun and ended a loop together.
-constexpr double together_on_host(int threads) { return threads > 1 ? 2e-6 : 0.1e-6; }
+constexpr double together_on_host(int threads) { return threads > 1 ? 2e-6 : 0.02e-6; }
 
 /// Bytes that a GPU fetches for a product with ELLPACK-R beside x and y: whole groups of 64 bytes down to the longest
 /// of the rows that a group has an entry of.

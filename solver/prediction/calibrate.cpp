@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "operators/backend/memory.hpp"
@@ -108,7 +109,8 @@ void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, D
   };
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const BenchmarkResult& row = measured[i];
-    if (row.outcome != Outcome::timed || row.iteration.empty()) continue;
+    const bool refused = std::ranges::find(row.record.remarks, refused_time) != row.record.remarks.end();
+    if (row.outcome != Outcome::timed || row.iteration.empty() || refused) continue;
     calibration.add(model.keys.at(name_of(expected[i].op.name, expected[i].op.options)), form.unknowns,
                     {.product = ratio(row.record.apply.median(), expected[i].product),
                      .iteration = ratio(row.iteration.median(), by_products[i].iteration),
@@ -123,8 +125,7 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 Calibrated calibrate(const TrainingSettings& settings, Rates rates) {
   constexpr double of_gpu = 4e6;  // unknowns of most of the measurements that the model was fitted to
-  rates.calibration = {};
-  Calibrated made;
+  Calibrated made{std::exchange(rates.calibration, {})};  // of another precision some may be there
   if (settings.device == Device::cuda) made.calibration.fitted_unknowns = of_gpu;
   const double begin = now(), most_seconds = 3 * settings.seconds;
   const std::vector<BenchmarkBox> boxes = boxes_of(settings.device);

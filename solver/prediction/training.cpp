@@ -42,10 +42,14 @@ struct Points {
   int matrices = 0;
 };
 
-/// Finite elements of every shape and degree, a few entries, within caches, and beyond.
+/// Finite elements of every shape and degree, within caches and beyond; and some of a few rows, which take no longer
+/// than their call.
 std::vector<BenchmarkBox> training_boxes(double most_bytes) {
   constexpr double bytes_of_entry = 12;
   std::vector<BenchmarkBox> boxes;
+  for (const double dofs : {6.0, 40.0})
+    for (const mesh::CellShape shape : {mesh::CellShape::triangle, mesh::CellShape::hexahedron})
+      for (const int degree : {1, 2}) boxes.push_back({shape, degree, dofs});
   for (const double part : {0.1, 0.02, 0.45, 0.003})
     for (const mesh::CellShape shape : mesh::all_cell_shapes)
       for (int degree = 1; degree <= mesh::max_degree; ++degree)
