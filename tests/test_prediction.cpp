@@ -171,6 +171,22 @@ TEST_CASE("a single long row makes ellpack hopeless, and auto never takes it") {
   CHECK(decide(all).why.starts_with("csr is the only operator that can be had"));
 }
 
+TEST_CASE("a GPU waits for the thread that goes along the longest row") {
+  const auto product_of_sell = [](const CsrMatrix<double>& matrix) {
+    const Rates rates = round_rates(Device::cuda);
+    const BandwidthModel model(rates);
+    return predict<double>(situation(nullptr, Device::cuda), {{"sell", {}, {}}}, nullptr, &matrix, model, rates)
+        .front()
+        .product;
+  };
+  std::vector<std::int32_t> lengths(20000, 5);
+  const double even = product_of_sell(rows_of(lengths));
+  lengths[7000] = 10000;
+  const double uneven = product_of_sell(rows_of(lengths));
+  CHECK(even < 20e-6);
+  CHECK(uneven > 500e-6);
+}
+
 TEST_CASE("where memory is too small for a matrix, auto takes what needs none, and says what was lacking") {
   const auto small = tests::make_form(CellShape::hexahedron, 3, {6, 6, 6});
   const Rates rates = round_rates();

@@ -1,6 +1,7 @@
 // Where the constants come from. On the GPU: least squares of the relative error over the records of cases/h200 with
 // default options (one NVIDIA H200, copies of 4.23 TB/s): some 500 products with 0.01 to 100 million unknowns, of which
-// half are within 6% and nine in ten within 20%. On
+// half are within 6% and nine in ten within 20%; latencies, and the longest row, which small systems wait for, over the
+// cases of cases/ as they are, on an H100, where half of the products are within 8 to 15%. On
 // another GPU speeds are taken to go with its copy bandwidth. On the processor: the same over `femcg compare` of six
 // cases of cases/ with 600 to 200,000 unknowns, at all degrees and precisions, with two threads of an EPYC, in
 // registers of 32 and of 64 bytes: half of the formats are within 6 to 15%, nine in ten within 25 to 45%. On other
@@ -31,6 +32,7 @@ struct Share {
   double latency = 0;        ///< microseconds, on the GPU
   double without_reuse = 0;  ///< of the time that gpu_traffic allows for all bytes without reuse of x and y, on the GPU
   double entries = 0;        ///< on the processor nanoseconds an entry, whatever the number of vectors
+  double longest = 0;        ///< on the GPU microseconds an entry of the longest row, which a thread or few go along
 };
 
 /// Of the processor; operations against Rates::flops, bytes against Rates::reading.
@@ -61,28 +63,28 @@ constexpr double host_entry_of_column = 0.07;
 /// Of the GPU; operations against gpu_flops at the copy bandwidth that they were fitted at.
 constexpr double fitted_bandwidth = 4.23e12, gpu_flops = 1e13, gpu_traffic = 1e13;
 constexpr std::array gpu_shares{
-    Share{"csr", 0.897, 4.06, 0, 2.19, 5},
-    Share{"ellpack", 1.121, 0, 0, 0, 5},
-    Share{"ellpack-r", 1.08, 0, 0, 0, 5},
-    Share{"sell", 0.939, 1.6, 0, 0, 5},
-    Share{"pjds", 0.919, 1.91, 0, 0, 5},
-    Share{"csr-grouped", 0.723, 0, 4.34, 2.61, 5},
-    Share{"csr-bitmask", 1.063, 0.452, 0.152, 33.7, 5},
-    Share{"csr-aligned", 1.187, 0, 0, 23.2, 5},
-    Share{"ellr-t", 1.179, 0, 0, 0, 5},
-    Share{"jad", 0.795, 5.11, 0, 0, 5},
-    Share{"hyb", 0.136, 22.4, 0, 0, 5},
-    Share{"cusparse-csr", 0.773, 7.7, 0, 4.39, 20},
-    Share{"cusparse-sell", 0.975, 0.026, 0, 0, 20},
+    Share{"csr", 0.897, 4.06, 0, 2.19, 3.5, 0, 0, 0.015},
+    Share{"ellpack", 1.121, 0, 0, 0, 2, 0, 0, 0.165},
+    Share{"ellpack-r", 1.08, 0, 0, 0, 2, 0, 0, 0.15},
+    Share{"sell", 0.939, 1.6, 0, 0, 2, 0, 0, 0.11},
+    Share{"pjds", 0.919, 1.91, 0, 0, 2, 0, 0, 0.11},
+    Share{"csr-grouped", 0.723, 0, 4.34, 2.61, 2.5, 0, 0, 0.08},
+    Share{"csr-bitmask", 1.063, 0.452, 0.152, 33.7, 3, 0, 0, 0.045},
+    Share{"csr-aligned", 1.187, 0, 0, 23.2, 3, 0, 0, 0.03},
+    Share{"ellr-t", 1.179, 0, 0, 0, 3.5, 0, 0, 0.01},
+    Share{"jad", 0.795, 5.11, 0, 0, 2, 0, 0, 0.205},
+    Share{"hyb", 0.136, 22.4, 0, 0, 4, 0, 0, 0.09},
+    Share{"cusparse-csr", 0.773, 7.7, 0, 4.39, 6.5, 0, 0, 0.01},
+    Share{"cusparse-sell", 0.975, 0.026, 0, 0, 2.5, 0, 0, 0.085},
 };
 /// With several vectors at once, where other kernels multiply: of 129 products with 2 to 32 vectors half are within
 /// 14%, nine in ten within 32%.
 constexpr std::array gpu_shares_of_columns{
-    Share{"csr", 1.348, 3.776, 0, 0, 5},
-    Share{"csr-grouped", 1.044, 2.704, 0.218, 0, 5},
-    Share{"csr-bitmask", 0.876, 0.696, 0.103, 38.7, 5},
+    Share{"csr", 1.348, 3.776, 0, 0, 5, 0, 0, 0.015},
+    Share{"csr-grouped", 1.044, 2.704, 0.218, 0, 5, 0, 0, 0.08},
+    Share{"csr-bitmask", 0.876, 0.696, 0.103, 38.7, 5, 0, 0, 0.045},
 };
-constexpr double cells_latency = 8;  // microseconds
+constexpr double cells_latency = 6.5, colours_latency = 14;  // microseconds; a launch a colour
 /// Of matrix-free: a launch of its own for the rows of Robin terms, a thread each, and each entry of the longest.
 constexpr double robin_latency = 3, robin_entry = 0.25;  // microseconds
 
@@ -98,6 +100,13 @@ double lma_on_gpu(int dofs) {
   if (dofs == 64) return 1.75;
   if (dofs == 125) return 1.4;
   return 1.08 + 0.4 / dofs;
+}
+
+double longest_row(std::span<const std::int64_t> row_offsets) {
+  std::int64_t longest = 0;
+  for (std::size_t row = 1; row < row_offsets.size(); ++row)
+    longest = std::max(longest, row_offsets[row] - row_offsets[row - 1]);
+  return static_cast<double>(longest);
 }
 
 /// What is stored of the cells' geometry, which the numbers of a cell tell.
@@ -206,6 +215,7 @@ double BandwidthModel::gpu_seconds(const Product& product, const Footprint& cost
     share = stores_once(product, cost)
                 ? Share{"", 0, 0.881, 0, 0, cells_latency, 1.86}
                 : Share{"", coloured * lma_on_gpu(product.form->dofs_per_cell()), 0, 0, 0, cells_latency};
+    if (product.row->name == "lma-coloured") share.latency += colours_latency;
   } else if (multiplies_cells(product)) {
     share = matrix_free_on_gpu(product, cost);
     share.latency = cells_latency;
@@ -217,11 +227,13 @@ double BandwidthModel::gpu_seconds(const Product& product, const Footprint& cost
       bytes += fetched_by_ellpack_r(product.row_offsets, product.word_bytes) -
                static_cast<double>(cost.nonzeros * (product.word_bytes + 4));
   }
-  return 1e-6 * share.latency + share.bytes * bytes / rates_.copy_bandwidth +
-         (share.word_flops * product.word_bytes / 8 + share.flops) * static_cast<double>(cost.flops) /
-             (gpu_flops * faster) +
-         share.without_reuse * static_cast<double>(cost.effective_bytes) / (gpu_traffic * faster) +
-         1e-12 * share.rows * static_cast<double>(product.unknowns()) / faster;
+  const double alone = share.longest * longest_row(product.row_offsets) * (product.word_bytes == 8 ? 1 : 0.75);
+  const double together = share.bytes * bytes / rates_.copy_bandwidth +
+                          (share.word_flops * product.word_bytes / 8 + share.flops) * static_cast<double>(cost.flops) /
+                              (gpu_flops * faster) +
+                          share.without_reuse * static_cast<double>(cost.effective_bytes) / (gpu_traffic * faster) +
+                          1e-12 * share.rows * static_cast<double>(product.unknowns()) / faster;
+  return 1e-6 * share.latency + std::max(together, 1e-6 * alone);
 }
 
 std::optional<double> BandwidthModel::seconds(const Product& product) const {
