@@ -5,6 +5,7 @@
 #include "operators/backend/device.hpp"
 #include "operators/distributed/communicator.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
+#include "solver/prediction/kept_model.hpp"
 #include "solver/records/build_info.hpp"
 #include "tools/commands.hpp"
 
@@ -24,6 +25,12 @@ std::string bandwidth_text(operators::Device device, bool measure) {
   return kept ? text(*kept) + ", as measured before" : "not measured yet: femcg info --measure, or the first run";
 }
 
+std::string model_text(operators::Device device) {
+  const solver::KeptCalibration kept = solver::kept_calibration(device);
+  if (!kept.calibration.empty()) return "calibrated with every operator";
+  return "not calibrated: femcg predict --train" + (kept.remark.empty() ? "" : "; " + kept.remark);
+}
+
 std::string line(std::string_view what, std::string_view answer) { return fmt::format("{:<16}{}\n", what, answer); }
 
 }  // namespace
@@ -40,6 +47,7 @@ std::string info(bool measure) {
   text += line("CUDA", operators::built_with_cuda() ? "yes" : "no");
   text += line("threads", fmt::format("{} of {}", omp_get_max_threads(), omp_get_num_procs()));
   text += line("cpu copies", bandwidth_text(operators::Device::host, measure));
+  text += line("cpu model", model_text(operators::Device::host));
 
   std::string reason;
   const std::optional<int> in_use = operators::cuda_device_in_use(&reason);
@@ -56,7 +64,10 @@ std::string info(bool measure) {
                         ? fmt::format("{:.1f} of {:.1f} GB free", 1e-9 * static_cast<double>(device.free_bytes), memory)
                         : fmt::format("{:.1f} GB", memory)));
   }
-  if (in_use) text += line("cuda copies", bandwidth_text(operators::Device::cuda, measure));
+  if (in_use) {
+    text += line("cuda copies", bandwidth_text(operators::Device::cuda, measure));
+    text += line("cuda model", model_text(operators::Device::cuda));
+  }
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "operators/operator.hpp"
+#include "operators/persistent/persistent_cg.hpp"
 #include "solver/krylov/cg_choice.hpp"
 #include "solver/krylov/preconditioner.hpp"
 
@@ -43,12 +44,17 @@ struct CgState {
   std::vector<double> scalars;  ///< operators::CgScalars
 };
 
+/// A loop inside one kernel that was asked for is had wherever there is one.
+constexpr operators::PersistentFor persistent_for(CgLoop loop) {
+  return loop == CgLoop::resident ? operators::PersistentFor::possible : operators::PersistentFor::faster;
+}
+
 template <std::floating_point T>
 struct CgOptions {
   double tolerance = 1e-8;  ///< on |r| / |b|
   std::int64_t max_iterations = 10000;
   CgMethod method = CgMethod::automatic;              ///< by default single-reduction inside one kernel, else classic
-  CgLoop loop = CgLoop::automatic;                    ///< by default inside one kernel wherever that is possible
+  CgLoop loop = CgLoop::automatic;                    ///< by default inside one kernel where that is faster
   const Preconditioner<T>* preconditioner = nullptr;  ///< null: none
   /// Iterations between two looks at the residual; 0: one on the host, where they cost nothing, 16 on a GPU (64 inside
   /// one kernel), which is given the next ones before the host looks.

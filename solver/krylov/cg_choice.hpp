@@ -2,8 +2,6 @@
 
 #include <string_view>
 
-#include "operators/persistent/persistent_cg.hpp"
-
 namespace femcg::solver {
 
 /// The recurrences: Hestenes & Stiefel 1952, whose iteration has two sums that wait for one another and moves least;
@@ -19,9 +17,5 @@ inline bool takes_several(CgMethod method) { return method == CgMethod::batched 
 /// for the operators and sizes that have it).
 enum class CgLoop { automatic, launched, resident };
 std::string_view name(CgLoop loop);
-/// Where it was asked for it is had wherever there is one.
-constexpr operators::PersistentFor persistent_for(CgLoop loop) {
-  return loop == CgLoop::resident ? operators::PersistentFor::possible : operators::PersistentFor::faster;
-}
 
 }  // namespace femcg::solver
