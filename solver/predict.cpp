@@ -281,10 +281,12 @@ ExitStatus train(const TrainChoice& choice, const Console& console, const StopRe
   const TrainingSettings settings{.device = device,
                                   .seconds = choice.seconds,
                                   .precisions = choice.precisions,
-                                  .go_on = [&](const std::string& next) {
-                                    progress.step(next);
-                                    return !stop();
-                                  }};
+                                  .go_on =
+                                      [&](const std::string& next) {
+                                        progress.step(next);
+                                        return !stop();
+                                      },
+                                  .stop = stop};
   const Calibrated calibrated = calibrate(settings, rates);
   const std::vector<Trained> trained = stop() ? std::vector<Trained>() : train(settings, rates);
   progress.clear();

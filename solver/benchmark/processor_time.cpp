@@ -2,10 +2,11 @@
 
 #include <sys/resource.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+
+#include "solver/benchmark/clock.hpp"
 
 namespace femcg::solver {
 
@@ -45,8 +46,7 @@ ProcessorTime ProcessorTime::operator-(const ProcessorTime& earlier) const {
 ProcessorTime processor_time() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return {std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(),
-          seconds(usage.ru_utime) + seconds(usage.ru_stime), seconds_queued(), usage.ru_nivcsw};
+  return {seconds_now(), seconds(usage.ru_utime) + seconds(usage.ru_stime), seconds_queued(), usage.ru_nivcsw};
 }
 
 bool was_refused(const ProcessorTime& during, int threads) {

@@ -1,11 +1,11 @@
 #include "solver/benchmark/timing.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 
 #include "operators/backend/parallel_rows.hpp"
+#include "solver/benchmark/clock.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
@@ -22,16 +22,14 @@ constexpr double seconds_per_batch = 5e-3;
 constexpr int most_products_a_batch = 1000;
 constexpr double vanished = 1e-30;  // |r| / |b| far below rounding, far above underflow
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 /// Wall-clock seconds until the device has done the work.
 template <class Work>
 double seconds_of(operators::Device device, const Work& work) {
   operators::synchronize(device);
-  const double begin = now();
+  const double begin = seconds_now();
   work();
   operators::synchronize(device);
-  return now() - begin;
+  return seconds_now() - begin;
 }
 
 /// The vectors of a product y = A x, the input different from row to row.

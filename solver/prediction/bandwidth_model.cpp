@@ -24,11 +24,11 @@ namespace {
 
 /// What a product takes, as multiples of what the device's speeds say.
 struct Share {
-  std::string_view name;
-  double bytes;              ///< of the time to move all bytes
-  double word_flops;         ///< of the time of all operations, in single precision half of it: on words, in registers
-  double flops;              ///< of the time of all operations whatever the precision: on their addresses
-  double rows;               ///< on the processor nanoseconds, on the GPU picoseconds a row
+  std::string_view name = {};
+  double bytes = 0;          ///< of the time to move all bytes
+  double word_flops = 0;     ///< of the time of all operations, in single precision half of it: on words, in registers
+  double flops = 0;          ///< of the time of all operations whatever the precision: on their addresses
+  double rows = 0;           ///< on the processor nanoseconds, on the GPU picoseconds a row
   double latency = 0;        ///< microseconds, on the GPU
   double without_reuse = 0;  ///< of the time that gpu_traffic allows for all bytes without reuse of x and y, on the GPU
   double entries = 0;        ///< on the processor nanoseconds an entry, whatever the number of vectors
@@ -37,52 +37,64 @@ struct Share {
 
 /// Of the processor; operations against Rates::flops, bytes against Rates::reading.
 constexpr std::array host_shares{
-    Share{"csr", 0.404, 0, 0, 0.408, 0, 0, 0.143},
-    Share{"ellpack", 0.617, 0, 0, 0, 0, 0, 0.24},
-    Share{"ellpack-r", 0.335, 0, 0, 0, 0, 0, 0.36},
-    Share{"sell", 0.529, 0, 0, 0, 0, 0, 0.136},
-    Share{"pjds", 0.681, 0, 0, 0, 0, 0, 0.11},
-    Share{"csr-grouped", 1.144, 0, 0, 9.249, 0, 0, 0.189},
-    Share{"csr-aligned", 0.388, 0, 0, 1.653, 0, 0, 0.147},
-    Share{"ellr-t", 0.285, 0, 0, 0, 0, 0, 0.265},
-    Share{"jad", 0.994, 0, 0, 0.079, 0, 0, 0.196},
-    Share{"hyb", 1.009, 0, 0, 0, 0, 0, 0.162},
-    Share{"eigen", 0.204, 0, 0, 0, 0, 0, 0.345},
-    Share{"csr-bitmask", 0.101, 0, 0, 0, 0, 0, 1.054},
-    Share{"lma-atomic", 0.51, 1.666, 0, 0},
-    Share{"lma-coloured", 0.51, 1.666, 0, 0},
-    Share{"lma-gather", 0.51, 1.666, 0, 0},
-    Share{"matrix-free", 0, 1, 0, 0},
+    Share{.name = "csr", .bytes = 0.404, .rows = 0.408, .entries = 0.143},
+    Share{.name = "ellpack", .bytes = 0.617, .entries = 0.24},
+    Share{.name = "ellpack-r", .bytes = 0.335, .entries = 0.36},
+    Share{.name = "sell", .bytes = 0.529, .entries = 0.136},
+    Share{.name = "pjds", .bytes = 0.681, .entries = 0.11},
+    Share{.name = "csr-grouped", .bytes = 1.144, .rows = 9.249, .entries = 0.189},
+    Share{.name = "csr-aligned", .bytes = 0.388, .rows = 1.653, .entries = 0.147},
+    Share{.name = "ellr-t", .bytes = 0.285, .entries = 0.265},
+    Share{.name = "jad", .bytes = 0.994, .rows = 0.079, .entries = 0.196},
+    Share{.name = "hyb", .bytes = 1.009, .entries = 0.162},
+    Share{.name = "eigen", .bytes = 0.204, .entries = 0.345},
+    Share{.name = "csr-bitmask", .bytes = 0.101, .entries = 1.054},
+    Share{.name = "lma-atomic", .bytes = 0.51, .word_flops = 1.666},
+    Share{.name = "lma-coloured", .bytes = 0.51, .word_flops = 1.666},
+    Share{.name = "lma-gather", .bytes = 0.51, .word_flops = 1.666},
+    Share{.name = "matrix-free", .word_flops = 1},
 };
 /// Nanoseconds of the processor for each dof of each cell, which is picked and added.
 constexpr double host_cell_dof = 0.867, host_cell_dof_of_tensor_cells = 1.12, host_cell_dof_of_simplices = 0.4;
-constexpr Share simplices_on_host{"matrix-free", 0.5, 1.45, 0, 0};
+constexpr Share simplices_on_host{.bytes = 0.5, .word_flops = 1.45};
 /// With several vectors all formats go through one loop (columns_by_rows.hpp): nanoseconds for an entry and a vector.
 constexpr double host_entry_of_column = 0.07;
 
 /// Of the GPU; operations against gpu_flops at the copy bandwidth that they were fitted at.
 constexpr double fitted_bandwidth = 4.23e12, gpu_flops = 1e13, gpu_traffic = 1e13;
 constexpr std::array gpu_shares{
-    Share{"csr", 0.897, 4.06, 0, 2.19, 3.5, 0, 0, 0.015},
-    Share{"ellpack", 1.121, 0, 0, 0, 2, 0, 0, 0.165},
-    Share{"ellpack-r", 1.08, 0, 0, 0, 2, 0, 0, 0.15},
-    Share{"sell", 0.939, 1.6, 0, 0, 2, 0, 0, 0.11},
-    Share{"pjds", 0.919, 1.91, 0, 0, 2, 0, 0, 0.11},
-    Share{"csr-grouped", 0.723, 0, 4.34, 2.61, 2.5, 0, 0, 0.08},
-    Share{"csr-bitmask", 1.063, 0.452, 0.152, 33.7, 3, 0, 0, 0.045},
-    Share{"csr-aligned", 1.187, 0, 0, 23.2, 3, 0, 0, 0.03},
-    Share{"ellr-t", 1.179, 0, 0, 0, 3.5, 0, 0, 0.01},
-    Share{"jad", 0.795, 5.11, 0, 0, 2, 0, 0, 0.205},
-    Share{"hyb", 0.136, 22.4, 0, 0, 4, 0, 0, 0.09},
-    Share{"cusparse-csr", 0.773, 7.7, 0, 4.39, 6.5, 0, 0, 0.01},
-    Share{"cusparse-sell", 0.975, 0.026, 0, 0, 2.5, 0, 0, 0.085},
+    Share{.name = "csr", .bytes = 0.897, .word_flops = 4.06, .rows = 2.19, .latency = 3.5, .longest = 0.015},
+    Share{.name = "ellpack", .bytes = 1.121, .latency = 2, .longest = 0.165},
+    Share{.name = "ellpack-r", .bytes = 1.08, .latency = 2, .longest = 0.15},
+    Share{.name = "sell", .bytes = 0.939, .word_flops = 1.6, .latency = 2, .longest = 0.11},
+    Share{.name = "pjds", .bytes = 0.919, .word_flops = 1.91, .latency = 2, .longest = 0.11},
+    Share{.name = "csr-grouped", .bytes = 0.723, .flops = 4.34, .rows = 2.61, .latency = 2.5, .longest = 0.08},
+    Share{.name = "csr-bitmask",
+          .bytes = 1.063,
+          .word_flops = 0.452,
+          .flops = 0.152,
+          .rows = 33.7,
+          .latency = 3,
+          .longest = 0.045},
+    Share{.name = "csr-aligned", .bytes = 1.187, .rows = 23.2, .latency = 3, .longest = 0.03},
+    Share{.name = "ellr-t", .bytes = 1.179, .latency = 3.5, .longest = 0.01},
+    Share{.name = "jad", .bytes = 0.795, .word_flops = 5.11, .latency = 2, .longest = 0.205},
+    Share{.name = "hyb", .bytes = 0.136, .word_flops = 22.4, .latency = 4, .longest = 0.09},
+    Share{.name = "cusparse-csr", .bytes = 0.773, .word_flops = 7.7, .rows = 4.39, .latency = 6.5, .longest = 0.01},
+    Share{.name = "cusparse-sell", .bytes = 0.975, .word_flops = 0.026, .latency = 2.5, .longest = 0.085},
 };
 /// With several vectors at once, where other kernels multiply: of 129 products with 2 to 32 vectors half are within
 /// 14%, nine in ten within 32%.
 constexpr std::array gpu_shares_of_columns{
-    Share{"csr", 1.348, 3.776, 0, 0, 5, 0, 0, 0.015},
-    Share{"csr-grouped", 1.044, 2.704, 0.218, 0, 5, 0, 0, 0.08},
-    Share{"csr-bitmask", 0.876, 0.696, 0.103, 38.7, 5, 0, 0, 0.045},
+    Share{.name = "csr", .bytes = 1.348, .word_flops = 3.776, .latency = 5, .longest = 0.015},
+    Share{.name = "csr-grouped", .bytes = 1.044, .word_flops = 2.704, .flops = 0.218, .latency = 5, .longest = 0.08},
+    Share{.name = "csr-bitmask",
+          .bytes = 0.876,
+          .word_flops = 0.696,
+          .flops = 0.103,
+          .rows = 38.7,
+          .latency = 5,
+          .longest = 0.045},
 };
 constexpr double cells_latency = 6.5, colours_latency = 14;  // microseconds; a launch a colour
 /// Of matrix-free: a launch of its own for the rows of Robin terms, a thread each, and each entry of the longest.
@@ -100,13 +112,6 @@ double lma_on_gpu(int dofs) {
   if (dofs == 64) return 1.75;
   if (dofs == 125) return 1.4;
   return 1.08 + 0.4 / dofs;
-}
-
-double longest_row(std::span<const std::int64_t> row_offsets) {
-  std::int64_t longest = 0;
-  for (std::size_t row = 1; row < row_offsets.size(); ++row)
-    longest = std::max(longest, row_offsets[row] - row_offsets[row - 1]);
-  return static_cast<double>(longest);
 }
 
 /// What is stored of the cells' geometry, which the numbers of a cell tell.
@@ -130,16 +135,16 @@ Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
   const bool tensor = mesh::is_tensor(product.form->space->mesh().shape);
   switch (geometry_of(product, cost)) {
     case StoredGeometry::points:
-      return tensor ? Share{"", 0.75, 0.8, 0, 0} : Share{"", 0.68, 0.57, 0, 0};
+      return tensor ? Share{.bytes = 0.75, .word_flops = 0.8} : Share{.bytes = 0.68, .word_flops = 0.57};
     case StoredGeometry::boxes:
-      return {"", 0.812, 1.053, 0, 0};
+      return {.bytes = 0.812, .word_flops = 1.053};
     case StoredGeometry::vertices:
-      return product.form->dofs_per_cell() == 27 ? Share{"", 0, 0.29, 0, 0, 0, 3.26}  // a thread each
-                                                 : Share{"", 0, 0.414, 0, 0, 0, 4.66};
+      return product.form->dofs_per_cell() == 27 ? Share{.word_flops = 0.29, .without_reuse = 3.26}  // a thread each
+                                                 : Share{.word_flops = 0.414, .without_reuse = 4.66};
     case StoredGeometry::affine:
       break;
   }
-  return tensor ? Share{"", 1.2, 0.75, 0, 0} : Share{"", 1.479, 0.631, 0, 0};
+  return tensor ? Share{.bytes = 1.2, .word_flops = 0.75} : Share{.bytes = 1.479, .word_flops = 0.631};
 }
 
 /// Dofs of the facets round a vertex: an interval on each side, four quadrilaterals, six triangles.
@@ -194,7 +199,7 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
                              (one_loop ? host_entry_of_column / 2 * flops : 0);
   const bool alone = !cells && product.unknowns() <= operators::rows_per_block;  // one thread does not call others
   double seconds = together_on_host(alone ? 1 : rates_.threads) + share->bytes * bytes / rates_.reading(bytes) +
-                   (share->word_flops * product.word_bytes / 8 + share->flops) * flops / rates_.flops +
+                   share->word_flops * product.word_bytes / 8 * flops / rates_.flops +
                    1e-9 * nanoseconds * 2 / rates_.threads;
   if (cells) {
     const double dofs = columns * static_cast<double>(product.form->cells()) * product.form->dofs_per_cell();
@@ -213,8 +218,8 @@ double BandwidthModel::gpu_seconds(const Product& product, const Footprint& cost
   if (product.row->needs == operators::Needs::element_matrices) {
     const double coloured = product.row->name == "lma-coloured" ? 1.12 : 1;  // a launch a colour
     share = stores_once(product, cost)
-                ? Share{"", 0, 0.881, 0, 0, cells_latency, 1.86}
-                : Share{"", coloured * lma_on_gpu(product.form->dofs_per_cell()), 0, 0, 0, cells_latency};
+                ? Share{.word_flops = 0.881, .latency = cells_latency, .without_reuse = 1.86}
+                : Share{.bytes = coloured * lma_on_gpu(product.form->dofs_per_cell()), .latency = cells_latency};
     if (product.row->name == "lma-coloured") share.latency += colours_latency;
   } else if (multiplies_cells(product)) {
     share = matrix_free_on_gpu(product, cost);
@@ -227,7 +232,7 @@ double BandwidthModel::gpu_seconds(const Product& product, const Footprint& cost
       bytes += fetched_by_ellpack_r(product.row_offsets, product.word_bytes) -
                static_cast<double>(cost.nonzeros * (product.word_bytes + 4));
   }
-  const double alone = share.longest * longest_row(product.row_offsets) * (product.word_bytes == 8 ? 1 : 0.75);
+  const double alone = share.longest * static_cast<double>(product.longest_row) * (product.word_bytes == 8 ? 1 : 0.75);
   const double together = share.bytes * bytes / rates_.copy_bandwidth +
                           (share.word_flops * product.word_bytes / 8 + share.flops) * static_cast<double>(cost.flops) /
                               (gpu_flops * faster) +

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "operators/backend/memory.hpp"
+#include "solver/benchmark/clock.hpp"
 #include "solver/benchmark/comparison.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
@@ -47,30 +47,29 @@ std::vector<OperatorChoice> operators_for(const BenchmarkBox& box, Device device
   return chosen;
 }
 
-std::string name_of(std::string_view op, const operators::Options& options) {
-  return fmt::format("{}{}", op, options.empty() ? "" : ", stored");
-}
+using Key = std::pair<std::string, operators::Options>;  ///< an operator's name and options
 
 /// The bandwidth model, which keeps what was asked of it, or measured products in its place.
 class Listening final : public Model {
  public:
   explicit Listening(const Rates& rates) : model_(rates) {}
   std::optional<double> seconds(const Product& product) const override {
-    const std::string op = name_of(product.row->name, *product.options);
+    const Key op(product.row->name, *product.options);
     if (const auto found = measured.find(op); found != measured.end()) return found->second;
     keys[op] = correction_key(product);
     return model_.seconds(product);
   }
-  mutable std::map<std::string, CorrectionKey> keys;
-  std::map<std::string, double> measured;
+  mutable std::map<Key, CorrectionKey> keys;
+  std::map<Key, double> measured;
 
  private:
   BandwidthModel model_;
 };
 
 template <std::floating_point T>
-void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, Device device, const Rates& rates,
-                 const std::function<bool()>& stop, Calibration& calibration) {
+void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, const TrainingSettings& training,
+                 const Rates& rates, Calibration& calibration) {
+  const Device device = training.device;
   const std::vector<OperatorChoice> chosen = operators_for(box, device);
   Situation of;
   of.device = device;
@@ -93,15 +92,15 @@ void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, D
   settings.precision = sizeof(T) == 8 ? Precision::double_ : Precision::single;
   settings.iterations = 40;
   settings.repetitions = 3;
-  settings.go_on = [&](double, const std::string&) { return !stop(); };
-  settings.stop = stop;
+  settings.go_on = [&](double, const std::string&) { return !training.stop(); };
+  settings.stop = training.stop;
   Record common;
   common.command = "predict";
   common.machine = this_machine();
   const std::vector<BenchmarkResult> measured = compare_operators(system, entries, settings, common);
   for (const BenchmarkResult& row : measured)
     if (row.outcome == Outcome::timed)
-      model.measured[name_of(row.record.op.name, row.record.op.options)] = row.record.apply.median();
+      model.measured[{row.record.op.name, row.record.op.options}] = row.record.apply.median();
   const std::vector<Prediction> by_products = predict<T>(of, chosen, model, rates, rows);
 
   const auto ratio = [](double seconds, double predicted) {
@@ -111,7 +110,7 @@ void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, D
     const BenchmarkResult& row = measured[i];
     const bool refused = std::ranges::find(row.record.remarks, refused_time) != row.record.remarks.end();
     if (row.outcome != Outcome::timed || row.iteration.empty() || refused) continue;
-    calibration.add(model.keys.at(name_of(expected[i].op.name, expected[i].op.options)), form.unknowns,
+    calibration.add(model.keys.at({expected[i].op.name, expected[i].op.options}), form.unknowns,
                     {.product = ratio(row.record.apply.median(), expected[i].product),
                      .iteration = ratio(row.iteration.median(), by_products[i].iteration),
                      .assembly = ratio(row.record.seconds.assembly, expected[i].assembly),
@@ -119,32 +118,27 @@ void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, D
   }
 }
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 }  // namespace
 
 Calibrated calibrate(const TrainingSettings& settings, Rates rates) {
   constexpr double of_gpu = 4e6;  // unknowns of most of the measurements that the model was fitted to
   Calibrated made{std::exchange(rates.calibration, {})};  // of another precision some may be there
   if (settings.device == Device::cuda) made.calibration.fitted_unknowns = of_gpu;
-  const double begin = now(), most_seconds = 3 * settings.seconds;
+  const double begin = seconds_now(), most_seconds = 3 * settings.seconds;
   const std::vector<BenchmarkBox> boxes = boxes_of(settings.device);
   for (const BenchmarkBox& box : boxes) {
-    if (now() - begin > most_seconds) break;
-    bool stopped = false;
-    const auto stop = [&] { return stopped; };
+    if (seconds_now() - begin > most_seconds) break;
     const Case resolved = box.resolved();
     const mesh::Mesh mesh = make_mesh(resolved);
     const mesh::FunctionSpace space = make_space(resolved, mesh);
     const operators::BilinearForm form = laplacian(space, true);
     for (const Precision precision : settings.precisions) {
-      stopped = stopped || !settings.go_on(fmt::format("calibrating: box {} of {}, {} of degree {}, {:.0f} of at most "
-                                                       "{:.0f} s",
-                                                       made.boxes + 1, boxes.size(), plural(box.shape), box.degree,
-                                                       now() - begin, most_seconds));
-      if (stopped) return made;
-      precision == Precision::double_ ? measure_box<double>(box, form, settings.device, rates, stop, made.calibration)
-                                      : measure_box<float>(box, form, settings.device, rates, stop, made.calibration);
+      if (!settings.go_on(fmt::format("calibrating: box {} of {}, {} of degree {}, {:.0f} of at most {:.0f} s",
+                                      made.boxes + 1, boxes.size(), plural(box.shape), box.degree,
+                                      seconds_now() - begin, most_seconds)))
+        return made;
+      precision == Precision::double_ ? measure_box<double>(box, form, settings, rates, made.calibration)
+                                      : measure_box<float>(box, form, settings, rates, made.calibration);
     }
     ++made.boxes;
   }

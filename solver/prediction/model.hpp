@@ -26,6 +26,7 @@ struct Product {
   const operators::StorageEstimate* estimate = nullptr;
   const operators::BilinearForm* form = nullptr;   ///< null for a matrix from a file
   std::span<const std::int64_t> row_offsets = {};  ///< of the matrix; empty where the operator needs none
+  std::int64_t longest_row = 0;                    ///< entries of it
   std::span<const std::int32_t> columns = {};      ///< of a matrix from a file
   double input_bytes = 0;    ///< of x that come from memory, at least all of it once (input_bytes.hpp)
   bool narrow = false;       ///< whether columns of 16 bits are expected to fit

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "operators/catalogue.hpp"
+#include "operators/sparse/padding.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
@@ -142,6 +143,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
                                 const MatrixRows<T>* rows, const CsrMatrix<T>* matrix, const Model& model,
                                 const Rates& rates) {
   const CsrMatrix<T>* offsets = rows != nullptr ? &rows->offsets() : matrix;
+  const std::int64_t longest = offsets != nullptr ? operators::longest_row(*offsets) : 0;
   std::optional<Locality> of_rows, of_cells;
   std::vector<Prediction> all;
   for (const OperatorChoice& op : operators) {
@@ -184,7 +186,10 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
                     .form = of.form,
                     .input_bytes = known->input_bytes,
                     .narrow = known->narrow};
-    if (row.needs == Needs::matrix) product.row_offsets = offsets->row_offsets.span();
+    if (row.needs == Needs::matrix) {
+      product.row_offsets = offsets->row_offsets.span();
+      product.longest_row = longest;
+    }
     if (row.needs == Needs::matrix && matrix != nullptr) product.columns = matrix->columns.span();
     if (user.takes_all(product.unknowns())) product.right_hand_sides = static_cast<int>(of.systems);
     const auto seconds = model.seconds(product);

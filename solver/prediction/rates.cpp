@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <new>
 
 #include "mesh/vector_register.hpp"
 #include "operators/backend/vector.hpp"
+#include "solver/benchmark/clock.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/prediction/kept_model.hpp"
@@ -24,8 +24,6 @@ namespace {
 
 constexpr std::array<std::int64_t, 5> measured_mebibytes{1, 8, 32, 96, 256};
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 using Pack [[gnu::vector_size(mesh::register_bytes)]] = double;
 constexpr std::int64_t pack = mesh::register_bytes / sizeof(double);
 
@@ -37,7 +35,7 @@ double measure_reads(const operators::Vector<double>& array, std::int64_t bytes)
   const auto* from = reinterpret_cast<const Pack*>(array.data());
   double best = 0, sum = 0;
   for (int round = 0; round < 4; ++round) {
-    const double begin = now();
+    const double begin = seconds_now();
 #pragma omp parallel reduction(+ : sum)
     {
       const std::int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
@@ -51,7 +49,7 @@ double measure_reads(const operators::Vector<double>& array, std::int64_t bytes)
         for (int j = 0; j < pack; ++j) sum += all[j];
       }
     }
-    if (round > 0) best = std::max(best, static_cast<double>(bytes * times) / (now() - begin));
+    if (round > 0) best = std::max(best, static_cast<double>(bytes * times) / (seconds_now() - begin));
   }
   return std::isfinite(sum) ? best : 0;  // so that nobody takes the sums away
 }
@@ -61,7 +59,7 @@ double measure_flops() {
   constexpr std::int64_t packs = 1024 / pack, times = 20000;  // 8 KiB each
   double best = 0, sum = 0;
   for (int round = 0; round < 4; ++round) {
-    const double begin = now();
+    const double begin = seconds_now();
 #pragma omp parallel reduction(+ : sum)
     {
       Pack x[packs], y[packs];
@@ -73,7 +71,7 @@ double measure_flops() {
       for (std::int64_t i = 0; i < packs; ++i) sum += y[i][0];
     }
     const double operations = 2.0 * pack * packs * times * omp_get_max_threads();
-    if (round > 0) best = std::max(best, operations / (now() - begin));
+    if (round > 0) best = std::max(best, operations / (seconds_now() - begin));
   }
   return std::isfinite(sum) ? best : 0;
 }

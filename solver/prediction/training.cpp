@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <optional>
 
 #include "operators/backend/memory.hpp"
 #include "operators/sparse/single_values.hpp"
+#include "solver/benchmark/clock.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/messages/error.hpp"
@@ -23,8 +23,6 @@ using operators::CsrMatrix;
 using operators::Device;
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Stands in for a model, and keeps what a trained one would see.
 class FeaturesKept final : public Model {
@@ -126,13 +124,13 @@ std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates)
   std::vector<Points> points(settings.precisions.size());
   for (Points& each : points) each.of_operator.resize(operators.size());
   constexpr double bytes_a_second = 6e6, least_bytes = 2e6;  // in a hurry smaller ones, so that there are as many
-  const double begin = now(),
+  const double begin = seconds_now(),
                most_bytes = std::clamp(bytes_a_second * settings.seconds, least_bytes, most_training_bytes(device));
   const std::vector<BenchmarkBox> boxes = training_boxes(most_bytes);
-  for (int number = 0; number < least_matrices || (number < most_matrices && now() - begin < settings.seconds);
+  for (int number = 0; number < least_matrices || (number < most_matrices && seconds_now() - begin < settings.seconds);
        ++number) {
     if (!settings.go_on(fmt::format("training: benchmark matrix {}, {:.0f} of at most {:.0f} s", number + 1,
-                                    now() - begin, settings.seconds)))
+                                    seconds_now() - begin, settings.seconds)))
       break;
     // One in three is of finite elements, as long as there are any.
     const std::size_t box = static_cast<std::size_t>(number) / 3;

@@ -31,6 +31,8 @@ struct TrainingSettings {
   std::vector<Precision> precisions{Precision::double_, Precision::single};
   /// Told before each matrix what comes next; false once the user wants to stop.
   std::function<bool(const std::string& next)> go_on;
+  /// Asked while a box is measured.
+  std::function<bool()> stop = [] { return false; };
 };
 
 /// A model for each precision, and how many matrices were measured for it.
