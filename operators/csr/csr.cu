@@ -142,7 +142,7 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   }
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
-    if (systems == PersistentFor::faster && !persistent_is_faster(nonzeros_, sizeof(Value))) return nullptr;
+    if (!cuda::takes_resident_cg(this->size(), nonzeros_, sizeof(Value), systems)) return nullptr;
     return narrow_columns_.size() > 0 ? persistent_with(narrow_columns_.data()) : persistent_with(columns_.data());
   }
 
@@ -187,7 +187,6 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   Rows<Value> rows() const { return {values_.data(), ends_.data()}; }
   template <class Column>
   std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns) const {
-    if (this->size() == 0 || this->size() > cuda::most_resident_rows()) return nullptr;
     return cuda::make_resident_cg<T>(
         CsrByRows<T, Value, Column>{this->size(), rows(), columns, tiles_.size() - 1, tiles_.data()});
   }

@@ -64,6 +64,14 @@ inline std::int64_t most_resident_rows() {
   return most_resident_blocks() * persistent_threads * persistent_rows_per_group;
 }
 
+/// Whether so many rows and entries have the loop: where the GPU has threads for them and, unless it is asked for
+/// wherever possible, where it is expected to be faster.
+inline bool takes_resident_cg(std::int64_t rows, std::int64_t entries, std::int64_t value_bytes,
+                              PersistentFor systems) {
+  return rows > 0 && rows <= most_resident_rows() &&
+         (systems == PersistentFor::possible || persistent_is_faster(entries, value_bytes));
+}
+
 /// The loop for such a matrix; null where the GPU cannot hold its blocks at once.
 template <class T, class Value, class Place>
 std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<Value, Place> matrix);

@@ -247,7 +247,7 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
             {"index", bases_.size() > 0 ? "16" : "32"}};
   }
   std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
-    if (systems == PersistentFor::faster && !persistent_is_faster(a_.nonzeros, sizeof(Value))) return nullptr;
+    if (!cuda::takes_resident_cg(this->size(), a_.nonzeros, sizeof(Value), systems)) return nullptr;
     return bases_.size() > 0 ? persistent_with(narrow_columns_.data(), bases_.data())
                              : persistent_with(a_.columns.data(), static_cast<const std::int32_t*>(nullptr));
   }
@@ -298,7 +298,6 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
   }
   template <class Column>
   std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns, const std::int32_t* bases) const {
-    if (this->size() == 0 || this->size() > cuda::most_resident_rows()) return nullptr;
     return cuda::make_resident_cg<T>(sell_by_rows(a_, columns, bases));
   }
 
