@@ -25,7 +25,7 @@ inline Vector<std::int32_t> on_gpu(const std::vector<std::int32_t>& from) {
   return to;
 }
 
-/// y += R x and *energy += x'R x on the rows of Robin facets.
+/// The rows of Robin facets.
 template <class T>
 struct RobinPointers {
   std::int32_t count;
@@ -33,14 +33,25 @@ struct RobinPointers {
   const T* values;
 };
 constexpr int robin_threads = 128;
+constexpr int robin_threads_per_row = 8;  // a row has 3 to 81 entries, and there are few rows to wait for at once
+
+/// y += R x and *energy += x'R x.
 template <class T>
 __global__ void __launch_bounds__(robin_threads)
     robin_kernel(RobinPointers<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
-  const std::int32_t stride = static_cast<std::int32_t>(gridDim.x) * robin_threads;
+  constexpr std::int32_t rows_of_block = robin_threads / robin_threads_per_row;
+  const std::int32_t in_block = static_cast<std::int32_t>(threadIdx.x) / robin_threads_per_row;
+  const std::int32_t lane = static_cast<std::int32_t>(threadIdx.x) % robin_threads_per_row;
+  const std::int32_t stride = static_cast<std::int32_t>(gridDim.x) * rows_of_block;
   double sums[1] = {0};
-  for (std::int32_t k = static_cast<std::int32_t>(blockIdx.x) * robin_threads + threadIdx.x; k < a.count; k += stride) {
+  for (std::int32_t first = static_cast<std::int32_t>(blockIdx.x) * rows_of_block; first < a.count; first += stride) {
+    const std::int32_t k = first + in_block;
     T sum = 0;
-    for (std::int32_t e = a.offsets[k]; e < a.offsets[k + 1]; ++e) sum += a.values[e] * __ldg(x + a.columns[e]);
+    if (k < a.count)
+      for (std::int32_t e = a.offsets[k] + lane; e < a.offsets[k + 1]; e += robin_threads_per_row)
+        sum += a.values[e] * __ldg(x + a.columns[e]);
+    sum = cuda::sum_of_lanes<robin_threads_per_row>(sum);
+    if (k >= a.count || lane > 0) continue;
     y[a.rows[k]] += sum;
     sums[0] += cuda::energy_of_row(x[a.rows[k]], sum);
   }
@@ -90,7 +101,7 @@ class Robin {
         offsets_(on_gpu(from.offsets)),
         columns_(on_gpu(from.columns)),
         values_(on_gpu<T>(from.values)),
-        blocks_(std::min((rows_.size() + robin_threads - 1) / robin_threads,
+        blocks_(std::min((rows_.size() * robin_threads_per_row + robin_threads - 1) / robin_threads,
                          cuda::resident_blocks(robin_kernel<T>, robin_threads))),
         parts_(blocks_),
         column_blocks_(std::min((rows_.size() * Columns<T>::most + robin_threads - 1) / robin_threads,

@@ -97,8 +97,8 @@ constexpr std::array gpu_shares_of_columns{
           .longest = 0.045},
 };
 constexpr double cells_latency = 6.5, colours_latency = 14;  // microseconds; a launch a colour
-/// Of matrix-free: a launch of its own for the rows of Robin terms, a thread each, and each entry of the longest.
-constexpr double robin_latency = 3, robin_entry = 0.25;  // microseconds
+/// Of matrix-free: a launch of its own for the rows of Robin terms, each entry of the longest, and x'Ax beside them.
+constexpr double robin_latency = 4.3, robin_entry = 0.025, robin_energy = 5;  // microseconds
 
 const Share* find(std::span<const Share> shares, std::string_view name) {
   const auto found = std::ranges::find(shares, name, &Share::name);
@@ -145,6 +145,12 @@ Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
       break;
   }
   return tensor ? Share{.bytes = 1.2, .word_flops = 0.75} : Share{.bytes = 1.479, .word_flops = 0.631};
+}
+
+/// Whether rows of Robin terms are multiplied with by a launch of their own.
+bool launches_robin_rows(const Product& product) {
+  return product.device == Device::cuda && product.row->needs == operators::Needs::form &&
+         !product.form->robin.empty();
 }
 
 /// Dofs of the facets round a vertex: an interval on each side, four quadrilaterals, six triangles.
@@ -224,7 +230,6 @@ double BandwidthModel::gpu_seconds(const Product& product, const Footprint& cost
   } else if (multiplies_cells(product)) {
     share = matrix_free_on_gpu(product, cost);
     share.latency = cells_latency;
-    if (!product.form->robin.empty()) share.latency += robin_latency + robin_entry * longest_robin_row(*product.form);
   } else {
     const Share* of_columns = product.right_hand_sides > 1 ? find(gpu_shares_of_columns, product.row->name) : nullptr;
     share = of_columns != nullptr ? *of_columns : *find(gpu_shares, product.row->name);
@@ -256,8 +261,14 @@ std::optional<double> BandwidthModel::seconds(const Product& product) const {
     cost = cost.of_columns(product.right_hand_sides, a_vector);
   else
     times = product.right_hand_sides;
-  return times * correction_of(product, rates_).product *
-         (on_host ? host_seconds(product, cost) : gpu_seconds(product, cost));
+  const double robin =
+      launches_robin_rows(product) ? 1e-6 * (robin_latency + robin_entry * longest_robin_row(*product.form)) : 0;
+  return times * (robin + correction_of(product, rates_).product *
+                              (on_host ? host_seconds(product, cost) : gpu_seconds(product, cost)));
+}
+
+double seconds_of_energies(const Product& product) {
+  return launches_robin_rows(product) ? 1e-6 * robin_energy : 0;
 }
 
 CorrectionKey correction_key(const Product& product) {
