@@ -59,11 +59,22 @@ void check_counts(const BoxOptions& options) {
                     counts, cells, name(options.shape), nodes));
 }
 
-/// Numbers of the structured grid under a box.
+/// Numbers of the structured grid under a block of a box.
 struct Grid {
-  int d;
-  std::array<std::int32_t, 3> cells;  ///< 1 along z in 2D
+  Grid(const BoxOptions& options, const BoxBlock& block) : d(dimension(options.shape)), begin(block.begin) {
+    for (int axis = 0; axis < d; ++axis) {
+      of_box[axis] = options.cells[axis];
+      cells[axis] = block.end[axis] - block.begin[axis];
+    }
+  }
   std::int32_t node(int i, int j, int k) const { return i + (cells[0] + 1) * (j + (cells[1] + 1) * k); }
+  std::int64_t node_of_box(const std::array<int, 3>& index) const {
+    return index[0] + (of_box[0] + std::int64_t{1}) * (index[1] + (of_box[1] + std::int64_t{1}) * index[2]);
+  }
+  bool empty() const { return cells[0] * std::int64_t{cells[1]} * cells[2] == 0; }
+
+  int d;
+  std::array<std::int32_t, 3> begin{}, cells{1, 1, 1}, of_box{1, 1, 1};  ///< 0, 1 and 1 along z in 2D
 };
 
 void make_nodes(const BoxOptions& options, const Grid& grid, Mesh& mesh) {
@@ -73,17 +84,17 @@ void make_nodes(const BoxOptions& options, const Grid& grid, Mesh& mesh) {
   for (int row = 0; row < layers * (grid.cells[1] + 1); ++row) {
     const int j = row % (grid.cells[1] + 1), k = row / (grid.cells[1] + 1);
     for (int i = 0; i <= grid.cells[0]; ++i) {
-      const std::array<int, 3> index{i, j, k};
-      const std::int64_t node = grid.node(i, j, k);
+      const std::array<int, 3> index{grid.begin[0] + i, grid.begin[1] + j, grid.begin[2] + k};
       bool inner = true;
-      for (int axis = 0; axis < grid.d; ++axis) inner = inner && index[axis] > 0 && index[axis] < grid.cells[axis];
+      for (int axis = 0; axis < grid.d; ++axis) inner = inner && index[axis] > 0 && index[axis] < grid.of_box[axis];
       const std::array<double, 3> direction =
-          inner && options.distort > 0 ? scatter_in_ball(node, grid.d) : std::array<double, 3>{};
+          inner && options.distort > 0 ? scatter_in_ball(grid.node_of_box(index), grid.d) : std::array<double, 3>{};
+      const std::int64_t node = grid.node(i, j, k);
       for (int axis = 0; axis < grid.d; ++axis) {
-        const double step = options.size[axis] / grid.cells[axis], moved = options.distort * direction[axis];
+        const double step = options.size[axis] / grid.of_box[axis], moved = options.distort * direction[axis];
         // The far side lies exactly at the size.
         mesh.coordinates[node * grid.d + axis] =
-            index[axis] == grid.cells[axis] ? options.size[axis] : (index[axis] + moved) * step;
+            index[axis] == grid.of_box[axis] ? options.size[axis] : (index[axis] + moved) * step;
       }
     }
   }
@@ -143,6 +154,8 @@ void make_sides(const Grid& grid, Mesh& mesh) {
     std::array<std::int32_t, 3> begin{}, end = grid.cells;
     (side == 0 ? end[axis] : begin[axis]) = side == 0 ? 1 : grid.cells[axis] - 1;
     std::vector<BoundaryFacet>& on_side = mesh.boundaries.emplace_back(BoundaryGroup{side_names[number], {}}).facets;
+    const bool has_side = side == 0 ? grid.begin[axis] == 0 : grid.begin[axis] + grid.cells[axis] == grid.of_box[axis];
+    if (!has_side || grid.empty()) continue;
     for (std::int32_t k = begin[2]; k < end[2]; ++k)
       for (std::int32_t j = begin[1]; j < end[1]; ++j)
         for (std::int32_t i = begin[0]; i < end[0]; ++i)
@@ -166,15 +179,18 @@ void check_box(const BoxOptions& options) {
                     most, dimension(options.shape), options.distort));
 }
 
-Mesh make_box(const BoxOptions& options) {
+Mesh make_box(const BoxOptions& options) { return make_box(options, {{}, options.cells}); }
+
+Mesh make_box(const BoxOptions& options, const BoxBlock& block) {
   check_box(options);
   Mesh mesh;
   mesh.shape = options.shape;
   mesh.region_names = {"box"};
-  const int d = dimension(options.shape);
-  const Grid grid{d, {options.cells[0], options.cells[1], d == 3 ? options.cells[2] : 1}};
-  make_nodes(options, grid, mesh);
-  make_cells(grid, mesh);
+  const Grid grid(options, block);
+  if (!grid.empty()) {
+    make_nodes(options, grid, mesh);
+    make_cells(grid, mesh);
+  }
   make_sides(grid, mesh);
   return mesh;
 }

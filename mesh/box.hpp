@@ -29,4 +29,12 @@ void check_box(const BoxOptions& options);
 /// that are not positive, a distortion out of range, and more than 2^31 - 1 cells or nodes.
 Mesh make_box(const BoxOptions& options);
 
+/// Some of the cells of a box: from begin to before end along each axis, of which the third is ignored in 2D.
+struct BoxBlock {
+  std::array<int, 3> begin{}, end{};
+};
+
+/// The same cells as make_box makes there, as a mesh of their own. All sides are there, if without facets.
+Mesh make_box(const BoxOptions& options, const BoxBlock& block);
+
 }  // namespace femcg::mesh

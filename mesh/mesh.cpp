@@ -349,6 +349,7 @@ std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh) {
   for (std::size_t i = 0; i < numbers.of_cell.size(); ++i)
     overlaps = count_one(uses[numbers.of_cell[i]]) >= 2 || overlaps;
   if (overlaps) throw std::runtime_error("a facet is shared by three or more cells: the mesh overlaps itself");
+  for (const BoundaryFacet& cut : mesh.cuts) uses[numbers.of_cell[std::int64_t{cut.cell} * per_cell + cut.facet]] = 2;
   return collect<BoundaryFacet>(mesh.cell_count(), [&](std::int64_t cell, std::vector<BoundaryFacet>& found) {
     for (int f = 0; f < per_cell; ++f)
       if (uses[numbers.of_cell[cell * per_cell + f]] == 1) found.push_back({static_cast<std::int32_t>(cell), f});

@@ -33,6 +33,7 @@ struct Mesh {
   std::vector<std::int32_t> cell_regions;  ///< index into region_names, one a cell
   std::vector<std::string> region_names;   ///< at least one
   std::vector<BoundaryGroup> boundaries;   ///< disjoint or not; facets in no group are the unnamed boundary
+  std::vector<BoundaryFacet> cuts;         ///< where cells of other processes go on: no boundary; sorted
   std::vector<std::string> remarks;        ///< what a reader noticed and repaired or let pass, one sentence each
 
   int dimension() const { return mesh::dimension(shape); }
@@ -45,8 +46,8 @@ struct Mesh {
   const double* point(std::int32_t node) const { return coordinates.data() + std::int64_t{node} * dimension(); }
 };
 
-/// All facets that belong to one cell only, in the order of cells. Throws std::runtime_error where three or more cells
-/// share a facet.
+/// All facets that belong to one cell only and are no cuts, in the order of cells. Throws std::runtime_error where
+/// three or more cells share a facet.
 std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh);
 
 /// The number of the connected component (cells joined by a shared vertex) of each cell, from 0.

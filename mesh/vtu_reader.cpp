@@ -228,12 +228,11 @@ int VtuFile::nodes_of_cells(CellShape shape) const {
   return static_cast<int>(nodes);
 }
 
-std::vector<std::vector<double>> VtuFile::coefficients(std::span<const std::string> fields,
-                                                       const FunctionSpace& space) const {
+std::vector<std::vector<double>> VtuFile::coefficients(std::span<const std::string> fields, const FunctionSpace& space,
+                                                       const PartOfCells& part) const {
   const Mesh& mesh = space.mesh();
-  if (cells_ != mesh.cell_count())
-    throw std::runtime_error(
-        fmt::format("it is of another mesh, or of a part: {} cells, here {}", cells_, mesh.cell_count()));
+  if (cells_ != part.all)
+    throw std::runtime_error(fmt::format("it is of another mesh, or of a part: {} cells, here {}", cells_, part.all));
   const std::vector<std::string> there = point_fields();
   for (const std::string& field : fields)
     if (std::ranges::find(there, field) == there.end())
@@ -245,6 +244,7 @@ std::vector<std::vector<double>> VtuFile::coefficients(std::span<const std::stri
   if (std::ranges::any_of(connectivity, [&](std::int64_t point) { return point < 0 || point >= points_; }))
     throw damaged();
   const auto points_of = [&](std::int64_t cell) {
+    if (!part.numbers.empty()) cell = part.numbers[cell];
     return std::span(connectivity.data() + cell * nodes, static_cast<std::size_t>(nodes));
   };
   {

@@ -22,7 +22,16 @@ class VtuFile {
   /// Coefficients in the basis of the space of each of these fields of point data, on the same mesh: the same cells in
   /// the same order, at any degree, whose nodes lie where this mesh has them to 1e-9 of its extent. Throws
   /// std::runtime_error where that is not so, where there is no such field, it is not finite, or the file is damaged.
-  std::vector<std::vector<double>> coefficients(std::span<const std::string> fields, const FunctionSpace& space) const;
+  std::vector<std::vector<double>> coefficients(std::span<const std::string> fields, const FunctionSpace& space) const {
+    return coefficients(fields, space, {{}, space.mesh().cell_count()});
+  }
+  /// The same where the mesh has some of the cells only.
+  struct PartOfCells {
+    std::span<const std::int32_t> numbers;  ///< of each in the file; empty where that is its own
+    std::int64_t all;                       ///< cells that the file should have
+  };
+  std::vector<std::vector<double>> coefficients(std::span<const std::string> fields, const FunctionSpace& space,
+                                                const PartOfCells& part) const;
 
  private:
   struct Array {

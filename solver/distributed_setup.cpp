@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
 
+#include "mesh/box_part.hpp"
 #include "mesh/partition.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/distributed/gpu_interface.hpp"
@@ -44,37 +46,21 @@ std::uint64_t hash_of_program() {
   return hash;
 }
 
-void broadcast(mesh::Mesh& mesh, const Communicator& communicator) {
-  const auto texts = [&](auto& list) {
-    auto count = static_cast<std::int64_t>(list.size());
-    communicator.broadcast(std::span(&count, 1), 0);
-    list.resize(static_cast<std::size_t>(count));
-  };
-  communicator.broadcast(std::span(&mesh.shape, 1), 0);
-  communicator.broadcast(std::span(&mesh.order, 1), 0);
-  communicator.broadcast_all(mesh.coordinates, 0);
-  communicator.broadcast_all(mesh.cell_nodes, 0);
-  communicator.broadcast_all(mesh.cell_regions, 0);
-  texts(mesh.region_names);
-  for (std::string& name : mesh.region_names) communicator.broadcast_all(name, 0);
-  texts(mesh.boundaries);
-  for (mesh::BoundaryGroup& group : mesh.boundaries) {
-    communicator.broadcast_all(group.name, 0);
-    communicator.broadcast_all(group.facets, 0);
-  }
-}
-
-/// What `operator: auto` stands for: the first process predicts, of the whole problem, and none is tried.
+/// What `operator: auto` stands for: the first process predicts, of its own part, and none is tried.
 template <std::floating_point T>
 OperatorChoice choose_operator(const Case& resolved, const Problem& problem, const Communicator& communicator,
                                Record& record) {
   const Device device = record.device;
   if (!is_automatic(resolved.solver.op)) return resolved.solver.op;
   std::string chosen;
+  const auto cells = static_cast<double>(problem.form().cells());
+  const double parts = communicator.sum(cells) / std::max(1.0, cells);
   if (communicator.is_first()) {
+    // By the rule for a part, CG takes fewer iterations than for the whole, which is so much longer.
+    const double longer = std::pow(parts, 1.0 / problem.form().space->mesh().dimension());
     std::optional<operators::MatrixRows<T>> rows;
     const Expectation expected = timed(record.seconds.prediction, [&] {
-      return expect<T>(resolved, problem, device, rows, expected_iterations(problem, resolved.solver));
+      return expect<T>(resolved, problem, device, rows, longer * expected_iterations(problem, resolved.solver));
     });
     const OperatorDecision decision = decide_for(resolved, problem, device, expected);
     record.why = decision.rival ? decision.expected + ", and several processes try no products" : decision.why;
@@ -250,24 +236,47 @@ Device choose_shared_device(const Case& resolved, const Communicator& communicat
   return Device::cuda;
 }
 
-mesh::Mesh make_shared_mesh(const Case& resolved, const Communicator& communicator) {
-  if (std::holds_alternative<mesh::BoxOptions>(resolved.mesh.source)) return make_mesh(resolved);
-  mesh::Mesh mesh;
-  if (communicator.is_first()) mesh = make_mesh(resolved);
-  broadcast(mesh, communicator);
-  return mesh;
+Partition chosen_partition(const Case& resolved) {
+  const bool has_blocks =
+      std::holds_alternative<mesh::BoxOptions>(resolved.mesh.source) && resolved.mesh.cell_order != CellOrder::curve;
+  const DistributionChoice& choice = resolved.distribution;
+  if (choice.partition == Partition::automatic) return has_blocks ? Partition::blocks : Partition::curve;
+  if (choice.partition == Partition::blocks && !has_blocks)
+    throw InputError(at_place(choice.partition_place,
+                              "distribution.partition: blocks is for a box whose cells keep their order; use auto, "
+                              "curve or metis"));
+  return choice.partition;
 }
 
-std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh, const Communicator& communicator) {
-  std::vector<std::int32_t> process_of(mesh.cell_count());
-  if (communicator.is_first())
-    process_of = placed(resolved.distribution.partition_place, [&] {
-      return resolved.distribution.partition == Partition::metis
-                 ? mesh::partition_by_metis(mesh, communicator.size())
-                 : mesh::partition_along_curve(mesh, communicator.size());
-    });
-  communicator.broadcast(std::span(process_of), 0);
-  return process_of;
+std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh, int processes) {
+  switch (chosen_partition(resolved)) {
+    case Partition::blocks:
+      return mesh::partition_in_blocks(std::get<mesh::BoxOptions>(resolved.mesh.source), resolved.mesh.refine,
+                                       processes);
+    case Partition::metis:
+      return placed(resolved.distribution.partition_place, [&] { return mesh::partition_by_metis(mesh, processes); });
+    default:
+      return mesh::partition_along_curve(mesh, processes);
+  }
+}
+
+mesh::MeshPart make_mesh_part(const Case& resolved, const Communicator& communicator) {
+  mesh::MeshPart part;
+  if (chosen_partition(resolved) == Partition::blocks) {
+    part = mesh::part_of_box(std::get<mesh::BoxOptions>(resolved.mesh.source), resolved.mesh.refine,
+                             communicator.rank(), communicator.size());
+  } else if (communicator.is_first()) {
+    const mesh::Mesh whole = make_mesh(resolved);
+    const std::vector<std::int32_t> process_of = partition(resolved, whole, communicator.size());
+    const mesh::DividedMesh divided(whole, process_of);
+    for (int rank = 1; rank < communicator.size(); ++rank) communicator.send_text(to_bytes(divided.part(rank)), rank);
+    part = divided.part(0);
+    part.mesh.remarks = whole.remarks;
+  } else {
+    part = mesh::part_from_bytes(communicator.text_from(0));
+  }
+  operators::find_cuts(communicator, part);
+  return part;
 }
 
 bool check_threads(const Communicator& communicator, bool needs_companions, Record& record) {

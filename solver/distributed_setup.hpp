@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "mesh/mesh_part.hpp"
 #include "operators/distributed/distributed_operator.hpp"
 #include "solver/case/case.hpp"
 #include "solver/messages/console.hpp"
@@ -29,12 +30,15 @@ void require_same(const Case& resolved, const operators::Communicator& communica
 operators::Device choose_shared_device(const Case& resolved, const operators::Communicator& communicator,
                                        std::string& why);
 
-/// A box is made by each process; a mesh from a file, which may take long, by the first. Remarks stay with that.
-mesh::Mesh make_shared_mesh(const Case& resolved, const operators::Communicator& communicator);
+/// How the cells are divided, where the case leaves it open.
+Partition chosen_partition(const Case& resolved);
 
-/// The process of each cell, as the case asks for it.
-std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh,
-                                    const operators::Communicator& communicator);
+/// What this process has of the mesh. Blocks of a box are made by each process; else the first makes the mesh, divides
+/// it, and sends each its part. Remarks stay with that. Throws InputError where the case's mesh has no blocks.
+mesh::MeshPart make_mesh_part(const Case& resolved, const operators::Communicator& communicator);
+
+/// The process of each cell of a whole mesh, of so many.
+std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh, int processes);
 
 /// Whether every machine has a core beside the threads of its processes for each of them, together. A remark where
 /// there are more threads than cores, and where companions that would need these cores go without.

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "mesh/partition.hpp"
 #include "operators/backend/memory.hpp"
+#include "solver/distributed_setup.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/units.hpp"
@@ -58,11 +58,7 @@ std::string table(const Case& resolved, const std::vector<int>& processes, const
   const operators::Surface whole{.cells = problem.form().cells(), .unknowns = problem.form().unknowns};
   std::vector<ScalingPrediction> predictions;
   for (const int count : processes) {
-    const std::vector<std::int32_t> process_of = placed(resolved.distribution.partition_place, [&] {
-      return resolved.distribution.partition == Partition::metis ? mesh::partition_by_metis(mesh, count)
-                                                                 : mesh::partition_along_curve(mesh, count);
-    });
-    const auto surfaces = operators::surfaces_of(problem.form(), process_of, count);
+    const auto surfaces = operators::surfaces_of(problem.form(), partition(resolved, mesh, count), count);
     predictions.push_back(predict_scaling(alone, whole, surfaces, in_double ? 8 : 4, messages));
   }
   const ProblemSize size = size_of(problem);

@@ -356,8 +356,10 @@ void write_results(const Case& resolved, const Problem& problem, const std::vect
   else
     files.leave_out("solution.vtu");
   files.leave_out("study.csv");
-  files.leave_out(pieces_file);
-  leave_out_pieces(resolved.output.directory, {}, files);
+  for (const Pieces of : {Pieces::solution, Pieces::boundary}) {
+    files.leave_out(pieces_file(of));
+    leave_out_pieces(of, resolved.output.directory, {}, files);
+  }
   if (resolved.output.boundary)
     files.add("boundary.vtu", [&](std::ostream& stream) { BoundaryFile(resolved, problem).write(stream, solutions); });
   else

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "mesh/atomic_file.hpp"
 #include "operators/distributed/distributed_reference.hpp"
@@ -34,38 +36,26 @@ using operators::Vector;
 
 namespace {
 
-/// What this process has of a vector of all unknowns.
-std::vector<double> part_of_all(std::span<const double> all, const IndexMap& map) {
-  std::vector<double> part;
-  for (const std::int32_t unknown : map.unknowns) part.push_back(all[unknown]);
-  return part;
+/// The unknowns of this process in the order of the map.
+std::vector<double> to_map(std::span<const double> x, const IndexMap& map) {
+  std::vector<double> ordered;
+  ordered.reserve(map.unknowns.size());
+  for (const std::int32_t unknown : map.unknowns) ordered.push_back(x[unknown]);
+  return ordered;
+}
+std::vector<double> from_map(std::span<const double> ordered, const IndexMap& map) {
+  std::vector<double> x(map.unknowns.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[map.unknowns[i]] = ordered[i];
+  return x;
 }
 
-/// The vector of all unknowns from what each process owns, on all.
-std::vector<double> all_of_parts(std::span<const double> part, const IndexMap& map, const Communicator& communicator,
-                                 std::int32_t unknowns) {
-  std::vector<double> all(unknowns);
-  for (int from = 0; from < communicator.size(); ++from) {
-    std::vector<std::int32_t> numbers;
-    std::vector<double> values;
-    if (from == communicator.rank()) {
-      numbers.assign(map.unknowns.begin(), map.unknowns.begin() + map.owned);
-      values.assign(part.begin(), part.begin() + map.owned);
-    }
-    communicator.broadcast_all(numbers, from);
-    communicator.broadcast_all(values, from);
-    for (std::size_t i = 0; i < numbers.size(); ++i) all[numbers[i]] = values[i];
-  }
-  return all;
-}
-
-/// CG for one load, from x of all unknowns, or from 0 where that is empty; the dofs of the solution, on all processes.
+/// CG for one load, from x, or from 0 where that is empty; the dofs of the solution that this process has.
 template <std::floating_point T>
 std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<const double> start,
                                const DistributedOperator<T>& a, const Preconditioner<T>& preconditioner,
                                Progress& progress, CgResult& result) {
-  const ScaledLoad scaled = scaled_load(load.values());
-  const std::vector<double> mine = part_of_all(scaled.values, of.share.map);
+  const ScaledLoad scaled = scaled_load(load.values(), of.problem.shared());
+  const std::vector<double> mine = to_map(scaled.values, of.share.map);
   Vector<T> on_host(std::ssize(mine));
   std::ranges::transform(mine, on_host.data(), [](double value) { return static_cast<T>(value); });
   const Vector<T> b = copied(on_host, a.device());
@@ -90,11 +80,11 @@ std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<
   };
   std::vector<double> x;
   options.from_x = !start.empty();
-  if (options.from_x) x = part_of_all(start, of.share.map);
+  if (options.from_x) x = to_map(start, of.share.map);
   scale(x, scaled.exponent);
   result = conjugate_gradients<T>(a, b, x, options);
   scale(x, -scaled.exponent);
-  return of.problem.to_dofs(all_of_parts(x, of.share.map, of.communicator, of.problem.form().unknowns), load);
+  return of.problem.to_dofs(from_map(x, of.share.map), load);
 }
 
 /// The seconds of products, of the slowest process each.
@@ -153,7 +143,7 @@ ProcessRecord record_of(const SharedRun& of, const DistributedOperator<T>& a, co
 template <std::floating_point T>
 void complete_record(const SharedRun& of, const DistributedOperator<T>& a, Record& record) {
   DistributionRecord& all = record.distribution.emplace();
-  all.partition = name(of.resolved.distribution.partition);
+  all.partition = name(chosen_partition(of.resolved));
   all.mode = operators::name(a.mode());
   all.automatic_mode = of.resolved.distribution.mode == operators::ExchangeMode::automatic;
   if (a.device() == Device::cuda)
@@ -176,7 +166,7 @@ void complete_record(const SharedRun& of, const DistributedOperator<T>& a, Recor
   for (const ProcessRecord& process : all.processes) record.peak_memory_bytes += process.peak_memory_bytes;
 }
 
-/// The dofs of each load, one after the other, on all processes; of those that were begun.
+/// The dofs of each load that this process has, one after the other; of those that were begun.
 template <std::floating_point T>
 std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknowns& initial, const StopRequested& stop,
                                        Progress& progress, Record& record) {
@@ -221,16 +211,6 @@ void measure_solutions(const SharedRun& of, const Probes& probes, const std::vec
     record.errors = measure_errors(*of.resolved.problem.exact, of.problem, solutions.front());
 }
 
-/// The cells of this process that are written, ascending.
-std::vector<std::int32_t> written_cells(const FormShare& share, const FileCells& to_write) {
-  std::vector<std::int32_t> cells = share.interior.cells;
-  cells.insert(cells.end(), share.interface.cells.begin(), share.interface.cells.end());
-  std::ranges::sort(cells);
-  if (to_write.numbers)
-    std::erase_if(cells, [&](std::int32_t cell) { return !std::ranges::binary_search(*to_write.numbers, cell); });
-  return cells;
-}
-
 /// A summary as it is printed, and as run.log has it.
 std::string printed(const Case& resolved, const Record& record) {
   return fmt::format("{}\n{}{}  {:<11} {}{}\n", resolved.title.empty() ? resolved.name : resolved.title,
@@ -238,29 +218,41 @@ std::string printed(const Case& resolved, const Record& record) {
                      to_text(record.files));
 }
 
-/// What the first process writes. The others' pieces come to it one by one: they need not see its disk.
-void write_results(const SharedRun& of, const std::vector<std::vector<double>>& solutions, const std::string& piece,
-                   Record& record) {
-  const Case& resolved = of.resolved;
-  mesh::FileGroup files(resolved.output.directory);
+/// The pieces of the process of each rank that has one; a piece may be of no text.
+using RankedTexts = std::map<int, std::string>;
+
+/// The files in pieces that are written.
+std::vector<Pieces> written_pieces(const OutputChoice& output) {
+  std::vector<Pieces> written;
+  if (output.vtu) written.push_back(Pieces::solution);
+  if (output.boundary) written.push_back(Pieces::boundary);
+  return written;
+}
+
+void add_pieces(Pieces of, const Case& resolved, const RankedTexts& texts, std::size_t solutions,
+                mesh::FileGroup& files) {
   std::vector<int> ranks;
-  for (int rank = 0; resolved.output.vtu && rank < of.communicator.size(); ++rank) {
-    const std::string text = rank == 0 ? piece : of.communicator.text_from(rank);
+  for (const auto& [rank, text] : texts) {
     if (text.empty()) continue;
     ranks.push_back(rank);
-    files.add(piece_name(rank), text);
+    files.add(piece_name(of, rank), text);
   }
-  if (resolved.output.vtu)
-    files.add(pieces_file, pieces_text(resolved, ranks, solutions.size()));
+  if (texts.empty())
+    files.leave_out(pieces_file(of));
   else
-    files.leave_out(pieces_file);
-  leave_out_pieces(resolved.output.directory, ranks, files);
-  files.leave_out("solution.vtu");
-  if (resolved.output.boundary)
-    files.add("boundary.vtu",
-              [&](std::ostream& stream) { BoundaryFile(resolved, of.problem).write(stream, solutions); });
-  else
-    files.leave_out("boundary.vtu");
+    files.add(pieces_file(of), pieces_text(of, resolved, ranks, solutions));
+  leave_out_pieces(of, resolved.output.directory, ranks, files);
+}
+
+/// What the first process writes. The others' pieces come to it one by one: they need not see its disk.
+void write_results(const SharedRun& of, std::size_t solutions, std::map<Pieces, RankedTexts> pieces, Record& record) {
+  const Case& resolved = of.resolved;
+  mesh::FileGroup files(resolved.output.directory);
+  for (int rank = 1; rank < of.communicator.size(); ++rank)
+    for (const Pieces each : written_pieces(resolved.output)) pieces[each][rank] = of.communicator.text_from(rank);
+  for (const Pieces each : {Pieces::solution, Pieces::boundary})
+    add_pieces(each, resolved, pieces[each], solutions, files);
+  for (const char* of_one : {"solution.vtu", "boundary.vtu"}) files.leave_out(of_one);
   record.files.written = files.bytes();
   files.add("case.yaml", to_yaml(resolved));
   files.add("residuals.csv", residuals_csv(record));
@@ -283,31 +275,31 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   record.machine.device = device_name(record.device);
 
   progress.step("meshing");
-  const mesh::Mesh mesh = timed(record.seconds.mesh, [&] { return make_shared_mesh(resolved, communicator); });
+  const mesh::MeshPart part = timed(record.seconds.mesh, [&] { return make_mesh_part(resolved, communicator); });
   progress.step("numbering the unknowns");
-  const mesh::FunctionSpace space = timed(record.seconds.space, [&] { return make_space(resolved, mesh); });
-  const Probes probes = locate_probes(resolved.output.probes, mesh);
+  const mesh::FunctionSpace space = timed(record.seconds.space, [&] { return make_space(resolved, part.mesh); });
+  const operators::SharedDofs shared_dofs =
+      timed(record.seconds.space, [&] { return operators::SharedDofs(communicator, space, part); });
+  const Probes probes = locate_probes(resolved.output.probes, part.mesh, shared_dofs);
   progress.step("assembling the load");
-  const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space); });
-  const InitialUnknowns initial = initial_unknowns(resolved, problem);
-  const FileCells to_write(resolved, mesh);
+  const Problem problem = timed(record.seconds.space, [&] { return Problem(resolved.problem, space, shared_dofs); });
+  const InitialUnknowns initial = initial_unknowns(resolved, problem, part.cell_numbers);
+  record.files.expected = bytes_of_files(resolved, problem, SolutionFile(resolved, problem));
   if (first) {
-    prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", pieces_file, "boundary.vtu",
-                                                  "result.html", "solution.png", "run.log", "result.json"});
-    record.files.expected = bytes_of_files(resolved, problem, SolutionFile(resolved, problem));
+    prepare_directory(resolved.output.directory,
+                      {"case.yaml", "residuals.csv", pieces_file(Pieces::solution), pieces_file(Pieces::boundary),
+                       "result.html", "solution.png", "run.log", "result.json"});
     require_disk(resolved.output.directory, record.files.expected);
   }
   record.problem = size_of(problem);
-  record.remarks = mesh.remarks;
+  record.remarks = part.mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
   if (!initial.empty()) record.remarks.push_back(begun_from(resolved));
   const bool cores_to_spare = check_threads(
       communicator, record.device == Device::host && resolved.distribution.mode == operators::ExchangeMode::automatic,
       record);
-  progress.step("partitioning");
-  const FormShare share = timed(record.seconds.space, [&] {
-    return operators::share_of(problem.form(), partition(resolved, mesh, communicator), communicator.rank());
-  });
+  progress.step("finding the interface");
+  const FormShare share = timed(record.seconds.space, [&] { return operators::share_of(problem.form(), shared_dofs); });
   const SharedRun shared{resolved, problem, share, communicator, cores_to_spare};
 
   const std::vector<std::vector<double>> solutions = resolved.solver.precision == Precision::double_
@@ -317,19 +309,19 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   measure_copies(communicator, record);
   const bool converged = record.solve.reason == StopReason::converged;
   const ExitStatus status = converged ? ExitStatus::done : ExitStatus::not_converged;
-  const std::vector<std::int32_t> cells = written_cells(share, to_write);
-  std::string piece;
-  if (resolved.output.vtu && !cells.empty())
-    piece = piece_text(resolved, problem, cells, communicator.rank(), solutions);
-  if (!first) {
-    if (resolved.output.vtu) communicator.send_to_first(piece);
-    communicator.sum(0.0);  // until all is written
-    return status;
-  }
   progress.step("measuring the solution");
   measure_solutions(shared, probes, solutions, record);
   progress.step("writing the results");
-  write_results(shared, solutions, piece, record);
+  std::map<Pieces, RankedTexts> pieces;
+  for (const Pieces each : written_pieces(resolved.output))
+    pieces[each][communicator.rank()] = piece_text(each, resolved, problem, communicator.rank(), solutions);
+  if (!first) {
+    for (const Pieces each : written_pieces(resolved.output))
+      communicator.send_text(pieces[each][communicator.rank()], 0);
+    communicator.sum(0.0);  // until all is written
+    return status;
+  }
+  write_results(shared, solutions.size(), std::move(pieces), record);
   write_result_page(resolved, record);
   communicator.sum(0.0);
   progress.clear();

@@ -14,12 +14,15 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "mesh/mesh_part.hpp"
 #include "mesh/partition.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/distributed/distributed_operator.hpp"
 #include "operators/distributed/distributed_reference.hpp"
+#include "operators/distributed/shared_dofs.hpp"
 #include "operators/distributed/surfaces.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
@@ -66,6 +69,46 @@ struct Whole {
   double energy = 0, energy_size = 0, largest = 0;
 };
 
+/// What this process has of the form of a whole: on a part of its mesh, as a run makes it.
+struct Local {
+  Local(const Communicator& communicator, const BilinearForm& whole, std::span<const std::int32_t> process_of)
+      : part(mesh::DividedMesh(whole.space->mesh(), process_of).part(communicator.rank())) {
+    find_cuts(communicator, part);
+    space = std::make_unique<mesh::FunctionSpace>(part.mesh, whole.space->degree());
+    shared = SharedDofs(communicator, *space, part);
+    form.space = space.get();
+    form.quadrature = whole.quadrature;
+    form.diffusion = [&whole, this](std::int32_t cell, std::span<const double> points, std::span<double> values) {
+      whole.diffusion(part.cell_numbers[cell], points, values);
+    };
+    form.unknown_of_dof.assign(space->dof_count(), -1);
+    std::vector<std::int32_t> in_whole;
+    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+      for (int a = 0; a < form.dofs_per_cell(); ++a) {
+        std::int32_t& unknown = form.unknown_of_dof[space->dofs(cell)[a]];
+        const std::int32_t of_whole = whole.unknown(part.cell_numbers[cell], a);
+        if (of_whole < 0 || unknown >= 0) continue;
+        unknown = form.unknowns++;
+        in_whole.push_back(of_whole);
+      }
+    for (const RobinFacet& facet : whole.robin)
+      if (const auto at = std::ranges::lower_bound(part.cell_numbers, facet.cell);
+          at != part.cell_numbers.end() && *at == facet.cell)
+        form.robin.push_back({static_cast<std::int32_t>(at - part.cell_numbers.begin()), facet.facet, facet.transfer});
+    share = share_of(form, shared);
+    for (const std::int32_t unknown : share.map.unknowns) unknowns.push_back(in_whole[unknown]);
+  }
+  Local(const Local&) = delete;
+  Local& operator=(const Local&) = delete;
+
+  mesh::MeshPart part;
+  std::unique_ptr<mesh::FunctionSpace> space;
+  SharedDofs shared;
+  BilinearForm form;
+  FormShare share;
+  std::vector<std::int32_t> unknowns;  ///< those of the map, by their number in the whole
+};
+
 template <class T>
 std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const FormPart& part) {
   if (part.empty()) return nullptr;
@@ -80,22 +123,24 @@ std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const FormPart
 
 /// Whether all copies of each unknown have the same bits on all processes.
 template <class T>
-bool copies_agree(const Communicator& communicator, const IndexMap& map, const Vector<T>& y, std::int32_t unknowns) {
+bool copies_agree(const Communicator& communicator, const Local& local, const Vector<T>& y, std::int32_t unknowns) {
+  const IndexMap& map = local.share.map;
   std::vector<T> of_owners(unknowns, T(0));
-  const auto numbers = communicator.gathered(std::vector(map.unknowns.begin(), map.unknowns.begin() + map.owned));
+  const auto numbers = communicator.gathered(std::vector(local.unknowns.begin(), local.unknowns.begin() + map.owned));
   const auto values = communicator.gathered(std::vector<T>(y.data(), y.data() + map.owned));
   for (std::size_t rank = 0; rank < numbers.size(); ++rank)
     for (std::size_t i = 0; i < numbers[rank].size(); ++i) of_owners[numbers[rank][i]] = values[rank][i];
   bool agree = true;
   for (std::int32_t i = 0; i < map.size(); ++i)
-    agree = agree && std::memcmp(&y[i], &of_owners[map.unknowns[i]], sizeof(T)) == 0;
+    agree = agree && std::memcmp(&y[i], &of_owners[local.unknowns[i]], sizeof(T)) == 0;
   return agree;
 }
 
 /// The bits of y of a mode, which those of the others must be.
 template <class T>
 std::vector<T> check_product(const Communicator& communicator, const OperatorDescription& row, const Whole& whole,
-                             const FormShare& share, ExchangeMode mode, const std::string& of) {
+                             const Local& local, ExchangeMode mode, const std::string& of) {
+  const FormShare& share = local.share;
   const IndexMap& map = share.map;
   const DistributedOperator<T> a(communicator, share, device, make<T>(row, share.interior),
                                  make<T>(row, share.interface), mode);
@@ -103,7 +148,7 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
   // Sums of a few hundred terms, at most: K_e, the matrix and its parts each round once a term.
   const double bound = 500 * std::numeric_limits<T>::epsilon();
   Vector<T> x(map.size());
-  for (std::int32_t i = 0; i < map.size(); ++i) x[i] = static_cast<T>(whole.x[map.unknowns[i]]);
+  for (std::int32_t i = 0; i < map.size(); ++i) x[i] = static_cast<T>(whole.x[local.unknowns[i]]);
   const Vector<T> x_there = copied(x, device);
   Vector<T> y_there(map.size(), device), d_there(map.size(), device);
   Scalar energy(device);
@@ -113,7 +158,7 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
   const Vector<T> y = copied(y_there, Device::host), d = copied(d_there, Device::host);
   bool right = true, right_diagonal = true;
   for (std::int32_t i = 0; i < map.size(); ++i) {
-    const std::int32_t unknown = map.unknowns[i];
+    const std::int32_t unknown = local.unknowns[i];
     right = right && std::abs(y[i] - whole.y[unknown]) <= bound * whole.largest;
     right_diagonal = right_diagonal && std::abs(d[i] - whole.diagonal[unknown]) <= bound * whole.diagonal[unknown];
   }
@@ -121,7 +166,7 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
   require(right_diagonal, communicator, what + ": the diagonal is wrong");
   require(std::abs(energy.value() - whole.energy) <= bound * whole.energy_size, communicator,
           what + fmt::format(": x'Ax is {}, not {}", energy.value(), whole.energy));
-  require(copies_agree(communicator, map, y, whole.small.form.unknowns), communicator, what + ": copies differ");
+  require(copies_agree(communicator, local, y, whole.small.form.unknowns), communicator, what + ": copies differ");
   constexpr int count = 3;
   Columns<T> many(map.size(), count), products(map.size(), count);
   for (std::int32_t i = 0; i < map.size(); ++i)
@@ -134,7 +179,7 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
   right = true;
   for (std::int32_t i = 0; i < map.size(); ++i)
     for (int c = 0; c < count; ++c)
-      right = right && std::abs(products.data()[i * many.stride() + c] - (c + 1) * whole.y[map.unknowns[i]]) <=
+      right = right && std::abs(products.data()[i * many.stride() + c] - (c + 1) * whole.y[local.unknowns[i]]) <=
                            bound * (c + 1) * whole.largest;
   require(right, communicator, what + ": columns are wrong");
   return {y.data(), y.data() + y.size()};
@@ -142,11 +187,11 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
 
 template <class T>
 void check_operator(const Communicator& communicator, const OperatorDescription& row, const Whole& whole,
-                    const FormShare& share, const std::string& of) {
+                    const Local& local, const std::string& of) {
   std::vector<std::vector<T>> found;
   for (const ExchangeMode mode : {ExchangeMode::vector, ExchangeMode::overlap, ExchangeMode::task}) {
     if (mode == ExchangeMode::task && device == Device::cuda) continue;
-    found.push_back(check_product<T>(communicator, row, whole, share, mode, of));
+    found.push_back(check_product<T>(communicator, row, whole, local, mode, of));
   }
   // Atomic sums have no order, but where a thread is alone.
   if (row.name == "lma-atomic" || row.name.starts_with("cusparse")) return;
@@ -157,7 +202,8 @@ void check_operator(const Communicator& communicator, const OperatorDescription&
 }
 
 /// CG comes to the solution of the whole, with both recurrences, and copies agree in the end.
-void check_cg(const Communicator& communicator, const Whole& whole, const FormShare& share, const std::string& of) {
+void check_cg(const Communicator& communicator, const Whole& whole, const Local& local, const std::string& of) {
+  const FormShare& share = local.share;
   const IndexMap& map = share.map;
   const OperatorDescription& row = *find_operator("csr");
   const DistributedOperator<double> a(communicator, share, device, make<double>(row, share.interior),
@@ -167,7 +213,7 @@ void check_cg(const Communicator& communicator, const Whole& whole, const FormSh
       const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a);
       if (method == solver::CgMethod::single_reduction && !preconditioner->is_fused()) continue;
       Vector<double> b_here(map.size());
-      for (std::int32_t i = 0; i < map.size(); ++i) b_here[i] = whole.y[map.unknowns[i]];
+      for (std::int32_t i = 0; i < map.size(); ++i) b_here[i] = whole.y[local.unknowns[i]];
       const Vector<double> b = copied(b_here, device);
       solver::CgOptions<double> options;
       options.tolerance = 1e-12;
@@ -187,11 +233,12 @@ void check_cg(const Communicator& communicator, const Whole& whole, const FormSh
               what + fmt::format(": {} sums in {} iterations", sums, result.iterations));
       require(result.reason == solver::StopReason::converged, communicator, what + " does not converge");
       bool right = true;
-      for (std::int32_t i = 0; i < map.size(); ++i) right = right && std::abs(x[i] - whole.x[map.unknowns[i]]) < 1e-8;
+      for (std::int32_t i = 0; i < map.size(); ++i) right = right && std::abs(x[i] - whole.x[local.unknowns[i]]) < 1e-8;
       require(right, communicator, what + ": x is wrong");
       Vector<double> copy(map.size());
       std::copy(x.begin(), x.end(), copy.data());
-      require(copies_agree(communicator, map, copy, whole.small.form.unknowns), communicator, what + ": copies differ");
+      require(copies_agree(communicator, local, copy, whole.small.form.unknowns), communicator,
+              what + ": copies differ");
     }
 }
 
@@ -207,23 +254,39 @@ void check_surface(const Communicator& communicator, const Whole& whole, std::sp
           communicator, of + ": the surface is wrong");
 }
 
-void check_reference(const Communicator& communicator, const Whole& whole, const FormShare& share,
-                     const std::string& of) {
+void check_reference(const Communicator& communicator, const Whole& whole, const Local& local, const std::string& of) {
   std::vector<double> x;
-  for (const std::int32_t unknown : share.map.unknowns) x.push_back(whole.x[unknown]);
-  const std::vector<double> y = DistributedReference(communicator, share).apply(x);
+  for (const std::int32_t unknown : local.unknowns) x.push_back(whole.x[unknown]);
+  const std::vector<double> y = DistributedReference(communicator, local.share).apply(x);
   bool right = true;
   for (std::size_t i = 0; i < y.size(); ++i)
-    right = right && std::abs(y[i] - whole.y[share.map.unknowns[i]]) <= 1e-13 * whole.largest;
+    right = right && std::abs(y[i] - whole.y[local.unknowns[i]]) <= 1e-13 * whole.largest;
   require(right, communicator, of + ": the reference is wrong");
 }
 
-/// Every unknown is owned once, by a process whose cell it is on, and neighbours agree on what they share.
-void check_map(const Communicator& communicator, const Whole& whole, const IndexMap& map, const std::string& of) {
-  std::vector<int> owners(whole.small.form.unknowns, 0);
-  for (const auto& owned : communicator.gathered(std::vector(map.unknowns.begin(), map.unknowns.begin() + map.owned)))
-    for (const std::int32_t unknown : owned) ++owners[unknown];
-  require(std::ranges::all_of(owners, [](int count) { return count == 1; }), communicator, of + ": owners are wrong");
+/// Every unknown is owned once, has one number that all processes know it by, and neighbours agree on what they share.
+void check_map(const Communicator& communicator, const Whole& whole, const Local& local, const std::string& of) {
+  const IndexMap& map = local.share.map;
+  std::vector<int> owners(whole.small.form.unknowns, 0), used(whole.small.form.unknowns, 0);
+  std::vector<std::int64_t> numbers(whole.small.form.unknowns, -1);
+  const auto all_unknowns = communicator.gathered(local.unknowns);
+  const auto all_numbers = communicator.gathered(map.numbers);
+  const auto all_owned = communicator.gathered(std::vector{map.owned});
+  bool one_number = true;
+  for (std::size_t rank = 0; rank < all_unknowns.size(); ++rank)
+    for (std::size_t i = 0; i < all_unknowns[rank].size(); ++i) {
+      const std::int32_t unknown = all_unknowns[rank][i];
+      one_number = one_number && (numbers[unknown] < 0 || numbers[unknown] == all_numbers[rank][i]);
+      numbers[unknown] = all_numbers[rank][i];
+      if (std::cmp_greater_equal(i, all_owned[rank].front())) continue;
+      ++owners[unknown];
+      ++used.at(static_cast<std::size_t>(all_numbers[rank][i]));
+    }
+  const auto once = [](const std::vector<int>& counts) {
+    return std::ranges::all_of(counts, [](int count) { return count == 1; });
+  };
+  require(once(owners), communicator, of + ": owners are wrong");
+  require(one_number && once(used), communicator, of + ": numbers are wrong");
   std::vector<std::int32_t> shared_counts(communicator.size(), 0);
   for (const IndexMap::Neighbour& neighbour : map.neighbours)
     shared_counts[neighbour.rank] = static_cast<std::int32_t>(neighbour.shared.size());
@@ -236,17 +299,17 @@ void check_map(const Communicator& communicator, const Whole& whole, const Index
 
 void check_everything_of(const Communicator& communicator, const Whole& whole, std::span<const std::int32_t> process_of,
                          const std::string& of, bool all_operators) {
-  const FormShare share = share_of(whole.small.form, process_of, communicator.rank());
-  check_surface(communicator, whole, process_of, share, of);
-  check_map(communicator, whole, share.map, of);
-  check_reference(communicator, whole, share, of);
-  check_cg(communicator, whole, share, of);
+  const Local local(communicator, whole.small.form, process_of);
+  check_surface(communicator, whole, process_of, local.share, of);
+  check_map(communicator, whole, local, of);
+  check_reference(communicator, whole, local, of);
+  check_cg(communicator, whole, local, of);
   for (const OperatorDescription& row : catalogue()) {
     if (!(device == Device::cuda ? row.cuda : row.host()) ||
         (!all_operators && row.name != "csr" && row.name != "pjds" && row.name != "matrix-free"))
       continue;
-    check_operator<double>(communicator, row, whole, share, of);
-    if (all_operators) check_operator<float>(communicator, row, whole, share, of);
+    check_operator<double>(communicator, row, whole, local, of);
+    if (all_operators) check_operator<float>(communicator, row, whole, local, of);
   }
 }
 

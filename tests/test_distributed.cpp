@@ -9,6 +9,7 @@
 
 #include "solver/prediction/scaling.hpp"
 #include "tests/device.hpp"
+#include "tests/gmsh.hpp"
 #include "tests/program.hpp"
 
 namespace tests = femcg::tests;
@@ -111,16 +112,110 @@ TEST_CASE("several processes come to the result of one, the same to the bit from
     CHECK(unknowns == number(one, "/problem/unknowns"));
     CHECK(cells == number(one, "/problem/cells"));
   }
+  CHECK(record_of(result, "again")["distribution"]["partition"] == "blocks");
   CHECK(record_of(result, "again")["processes"].size() == 3);
   CHECK(record_of(result, "metis")["distribution"]["mode"] == last);
   CHECK(record_of(result, "metis")["distribution"].contains("transport") == on_gpu());
   CHECK(record_of(result, "metis")["distribution"]["partition"] == "metis");
   const std::string listed = result.out.substr(0, result.out.find("<one>"));
   CHECK(contains(listed, "solution.pvtu\nsolution_0.vtu\nsolution_1.vtu\nsolution_2.vtu\n"));
+  CHECK(contains(listed, "boundary.pvtu\nboundary_0.vtu\nboundary_1.vtu\nboundary_2.vtu\nboundary_3.vtu\n"));
   CHECK(contains(listed, "solution_3.vtu"));
   const int page = tests::result_page.empty() ? 0 : 1;
   CHECK(lines(listed) ==
-        2 + (10 + page) + (9 + page) + (5 + page) + 1);  // without pieces a later run leaves none of an earlier one
+        2 + (14 + page) + (12 + page) + (7 + page) + 1);  // without pieces a later run leaves none of an earlier one
+}
+
+TEST_CASE("all that is measured of a solution is what one process measures, on all cells, with any partition" *
+          needs_mpi()) {
+  const std::string cube =
+      "mesh: {box: {cells: [3, 2, 2], cell: hexahedron, distort: 0.15}}\n"
+      "equation: {diffusion: \"1 + x\", source: \"sin(pi*x) - y\"}\n"
+      "boundary: {left: {value: \"y\"}, top: {value: \"z\"}, right: {transfer: 2, ambient: 1}, front: {flux: \"x\"}}\n"
+      "solver: {operator: csr, tolerance: 1e-11}\n"
+      "exact: \"x*y\"\n"
+      "output: {vtu: false, probes: {vertex: [0.5, 0.5, 0.5], inside: [0.9, 0.1, 0.3]}}\n";
+  const std::string plate =  // two parts that do not touch, and that nothing holds
+      fmt::format(
+          "mesh: {{file: \"{}/tests/meshes/two_parts.msh\", refine: 2}}\ndegree: 3\n"
+          "equation: {{source: \"x < 2 ? x - 0.5 : 3.3333333333333333333 - x\"}}\n"
+          "solver: {{operator: csr, tolerance: 1e-11}}\noutput: {{vtu: false}}\n",
+          tests::source_directory().string());
+  struct Example {
+    std::string file, options;
+  };
+  std::vector<Example> examples;
+  if (femcg::mesh::gmsh_available()) examples.push_back({"plate", ""});
+  for (const char* cell : {"hexahedron", "tetrahedron"})
+    for (const char* more : {"degree=1", "degree=4", "degree=2 --set mesh.refine=1"})
+      examples.push_back({"cube", fmt::format("--set mesh.box.cell={} --set {}", cell, more)});
+  for (const char* more : {"degree=3", "degree=2 --set mesh.refine=1"})
+    examples.push_back({"square", fmt::format("--set mesh.box.cell=triangle --set {}", more)});
+  for (const Example& example : examples) {
+    CAPTURE(example.file);
+    CAPTURE(example.options);
+    const std::string run = fmt::format("$femcg run {}.yaml --quiet {} --output ", example.file, example.options);
+    const Result result = shell(
+        prepare + tests::file("square.yaml", square) + tests::file("cube.yaml", cube) +
+        tests::file("plate.yaml", plate) + run + "one || exit 8\n$mpirun 3 " + run + "three || exit 8\n$mpirun 4 " +
+        run + "curve --set distribution.partition=curve || exit 8\n" + show("one") + show("three") + show("curve"));
+    INFO(result.out.substr(0, 2000), result.err);
+    REQUIRE(result.status == 0);
+    const nlohmann::json one = record_of(result, "one");
+    for (const char* name : {"three", "curve"}) {
+      CAPTURE(name);
+      const nlohmann::json several = record_of(result, name);
+      CHECK(several["problem"] == one["problem"]);
+      CHECK(std::abs(number(one, "/solve/iterations") - number(several, "/solve/iterations")) <= 1);
+      const double size =
+          std::max({std::abs(number(one, "/quantities/maximum")), std::abs(number(one, "/quantities/minimum")), 1e-3});
+      const nlohmann::json expected = one["quantities"].flatten(), found = several["quantities"].flatten();
+      CHECK(expected.size() == found.size());
+      for (const auto& [path, value] : expected.items()) {
+        CAPTURE(path);
+        if (value.is_number() && path != "/balance/relative_error")
+          CHECK(std::abs(found.at(path).get<double>() - value.get<double>()) <=
+                1e-8 * std::max(std::abs(value.get<double>()), size));
+        else if (!value.is_number())
+          CHECK(found.at(path) == value);
+      }
+    }
+  }
+}
+
+TEST_CASE("several processes begin from the solution of one" * needs_mpi()) {
+  const Result result = shell(prepare + tests::file("square.yaml", square) +
+                              "$femcg run square.yaml --quiet --output one || exit 8\n"
+                              "$mpirun 3 $femcg run square.yaml --quiet --output again --set solver.initial=one "
+                              "--set degree=3 --set solver.tolerance=1e-4 || exit 8\n"
+                              "$mpirun 3 $femcg run square.yaml --quiet --output there --set solver.initial=one\n" +
+                              show("again") + show("there"));
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  CHECK(number(record_of(result, "there"), "/solve/iterations") <= 1);
+  CHECK(contains(record_of(result, "again")["remarks"].dump(), "CG began from the solution in one"));
+}
+
+TEST_CASE("what a process holds falls with their number" * needs_mpi()) {
+  const std::string cube =
+      "mesh: {box: {cells: [24, 24, 24], cell: hexahedron}}\ndegree: 3\nequation: {source: 1}\n"
+      "boundary: {all: {value: 0}}\nsolver: {operator: matrix-free, max_iterations: 5}\noutput: {vtu: false}\n";
+  const std::string small = " --set mesh.box.cells=[2,2,2]";
+  const Result result = shell(prepare + tests::file("cube.yaml", cube) +
+                              "for n in 2 6; do $mpirun $n $femcg run cube.yaml --quiet --output of_$n; $mpirun $n "
+                              "$femcg run cube.yaml --quiet --output small_$n" +
+                              small + "; done\n" + show("of_2") + show("of_6") + show("small_2") + show("small_6"));
+  INFO(result.err);
+  const auto most = [&](const std::string& name) {
+    double bytes = 0;
+    const nlohmann::json record = record_of(result, name);
+    for (const nlohmann::json& process : record["processes"])
+      bytes = std::max(bytes, number(process, "/peak_memory_bytes"));
+    return bytes;
+  };
+  const double of_2 = most("of_2") - most("small_2"), of_6 = most("of_6") - most("small_6");
+  CHECK(of_2 > 0);
+  CHECK(of_6 < 0.5 * of_2);  // a third, and the interface
 }
 
 TEST_CASE("operators by default, loads in turn, single precision, floating parts, more processes than cells" *
@@ -167,6 +262,18 @@ one = read(vtk.vtkXMLUnstructuredGridReader(), "one/solution.vtu")
 three = read(vtk.vtkXMLPUnstructuredGridReader(), "three/solution.pvtu")
 light = read(vtk.vtkXMLPUnstructuredGridReader(), "light/solution.pvtu")
 light_one = read(vtk.vtkXMLUnstructuredGridReader(), "light_one/solution.vtu")
+boundary = read(vtk.vtkXMLPUnstructuredGridReader(), "three/boundary.pvtu")
+boundary_of_one = read(vtk.vtkXMLUnstructuredGridReader(), "one/boundary.vtu")
+def outflows(of):  # of each group, from its facets' nodes
+    sums = {}
+    for c in range(of.GetNumberOfCells()):
+        cell, group = of.GetCell(c), of.GetCellData().GetArray("group").GetValue(c)
+        values = [of.GetPointData().GetArray("normal_flux").GetValue(cell.GetPointId(i)) for i in range(3)]
+        length = sum((a - b) ** 2 for a, b in zip(of.GetPoint(cell.GetPointId(0)), of.GetPoint(cell.GetPointId(1)))) ** 0.5
+        sums[group] = sums.get(group, 0) + length * (values[0] + values[1] + 4 * values[2]) / 6
+    return sums
+flows, flows_of_one = outflows(boundary), outflows(boundary_of_one)
+print(boundary.GetNumberOfCells(), boundary_of_one.GetNumberOfCells(), sorted(flows) == sorted(flows_of_one), max(abs(flows[g] - flows_of_one[g]) for g in flows) < 1e-8)
 values = {tuple(round(x, 9) for x in one.GetPoint(i)): one.GetPointData().GetArray("u").GetValue(i) for i in range(one.GetNumberOfPoints())}
 def difference(of):
     return max(abs(values[tuple(round(x, 9) for x in of.GetPoint(i))] - of.GetPointData().GetArray("u").GetValue(i)) for i in range(of.GetNumberOfPoints()))
@@ -176,7 +283,7 @@ print(three.GetNumberOfCells(), one.GetNumberOfCells(), three.GetCellData().GetA
 end of script
 )");
   INFO(result.err);
-  CHECK(result.out == "True 9 True\n42 42 (0.0, 2.0) True\n");
+  CHECK(result.out == "26 26 True True\nTrue 9 True\n42 42 (0.0, 2.0) True\n");
 }
 
 TEST_CASE("the model of several processes adds up what cells, messages and sums take") {

@@ -19,7 +19,7 @@ class VectorShare {
   /// How many of so many entries count in sums.
   virtual std::int64_t counted(std::int64_t entries) const { return entries; }
   /// The number in the whole system of each entry; empty where that is its place.
-  virtual std::span<const std::int32_t> numbers() const { return {}; }
+  virtual std::span<const std::int64_t> numbers() const { return {}; }
 };
 
 }  // namespace femcg::operators

@@ -25,8 +25,8 @@ class Communicator {
   /// Whether this build has MPI, and processes can join or have joined.
   static bool available();
 
-  /// Joins the other processes, together. Throws std::invalid_argument in a build without MPI, and where another MPI than
-  /// the build's has started them, so that they cannot find each other.
+  /// Joins the other processes, together. Throws std::invalid_argument in a build without MPI, and where another MPI
+  /// than the build's has started them, so that they cannot find each other.
   Communicator();
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -72,9 +72,30 @@ class Communicator {
     return all;
   }
 
-  /// A text to the first process, which asks for it with text_from.
-  void send_to_first(const std::string& text) const;
+  /// A text to another process, which asks for it with text_from.
+  void send_text(const std::string& text, int rank) const;
   std::string text_from(int rank) const;
+
+  /// Gives each of some other processes a list, and gets one from each, with all of which go together.
+  template <class T>
+  std::vector<std::vector<T>> exchanged(std::span<const int> ranks, const std::vector<std::vector<T>>& lists) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<std::int64_t> sizes;
+    for (const std::vector<T>& list : lists) sizes.push_back(std::ssize(list));
+    std::vector<std::int64_t> theirs(ranks.size());
+    std::vector<Transfer> transfers;
+    for (std::size_t k = 0; k < ranks.size(); ++k)
+      transfers.push_back({ranks[k], &sizes[k], sizeof(std::int64_t), &theirs[k], sizeof(std::int64_t)});
+    transfer(transfers);
+    std::vector<std::vector<T>> received(ranks.size());
+    for (std::size_t k = 0; k < ranks.size(); ++k) {
+      received[k].resize(static_cast<std::size_t>(theirs[k]));
+      transfers[k] = {ranks[k], lists[k].data(), sizes[k] * std::int64_t{sizeof(T)}, received[k].data(),
+                      theirs[k] * std::int64_t{sizeof(T)}};
+    }
+    transfer(transfers);
+    return received;
+  }
 
   /// Called by a process that goes no further: waits a second for all others to call it as well. True where they did:
   /// what is wrong is wrong everywhere, and the first process says it.
@@ -85,7 +106,16 @@ class Communicator {
  private:
   friend class NeighbourMessages;
   struct State;
+  /// What goes to a process, and what comes from it.
+  struct Transfer {
+    int rank;
+    const void* sent;
+    std::int64_t sent_bytes;
+    void* received;
+    std::int64_t received_bytes;
+  };
   void leave();
+  void transfer(std::span<const Transfer> transfers) const;
   void broadcast_bytes(void* data, std::int64_t bytes, int from) const;
 
   std::unique_ptr<State> state_;

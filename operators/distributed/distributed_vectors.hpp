@@ -60,7 +60,7 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
 
   double sum(double mine) const override { return communicator_->sum(mine); }
   std::int64_t counted(std::int64_t) const override { return map_->owned; }
-  std::span<const std::int32_t> numbers() const override { return map_->unknowns; }
+  std::span<const std::int64_t> numbers() const override { return map_->numbers; }
   const VectorShare& share() const override { return *this; }
   void delay_sums(bool delayed) const override {
     delayed_ = delayed;

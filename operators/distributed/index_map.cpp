@@ -1,8 +1,7 @@
 #include "operators/distributed/index_map.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <numeric>
 #include <utility>
 
 #include "mesh/partition.hpp"
@@ -22,18 +21,12 @@ void for_unknowns(const BilinearForm& form, std::int32_t cell, const Work& work)
 }
 
 /// Who else has the unknowns of this process, by unknown and rank.
-std::vector<Holder> other_holders(const BilinearForm& whole, std::span<const std::int32_t> process_of, int rank) {
-  std::vector<char> mine(whole.unknowns, 0);
-  for (std::int32_t cell = 0; cell < whole.cells(); ++cell)
-    if (process_of[cell] == rank) for_unknowns(whole, cell, [&](std::int32_t i) { mine[i] = 1; });
+std::vector<Holder> other_holders(const BilinearForm& form, const SharedDofs& shared) {
   std::vector<Holder> holders;
-  for (std::int32_t cell = 0; cell < whole.cells(); ++cell)
-    if (process_of[cell] != rank)
-      for_unknowns(whole, cell, [&](std::int32_t i) {
-        if (mine[i] != 0) holders.emplace_back(i, process_of[cell]);
-      });
+  for (const SharedDofs::Neighbour& neighbour : shared.neighbours())
+    for (const std::int32_t dof : neighbour.dofs)
+      if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) holders.emplace_back(i, neighbour.rank);
   std::ranges::sort(holders);
-  holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
   return holders;
 }
 
@@ -41,13 +34,13 @@ std::vector<Holder> other_holders(const BilinearForm& whole, std::span<const std
 /// of cells, then those of interface cells alone; of these, last those that are shared, ghosts behind the owned ones.
 enum class Place : std::uint8_t { none, interior, both, interface, shared, ghost };
 
-std::vector<Place> places_of(const BilinearForm& whole, const FormShare& share, std::span<const Holder> others,
+std::vector<Place> places_of(const BilinearForm& form, const FormShare& share, std::span<const Holder> others,
                              int rank) {
-  std::vector<Place> places(whole.unknowns, Place::none);
+  std::vector<Place> places(form.unknowns, Place::none);
   for (const std::int32_t cell : share.interior.cells)
-    for_unknowns(whole, cell, [&](std::int32_t i) { places[i] = Place::interior; });
+    for_unknowns(form, cell, [&](std::int32_t i) { places[i] = Place::interior; });
   for (const std::int32_t cell : share.interface.cells)
-    for_unknowns(whole, cell, [&](std::int32_t i) {
+    for_unknowns(form, cell, [&](std::int32_t i) {
       if (places[i] == Place::interior) places[i] = Place::both;
       if (places[i] == Place::none) places[i] = Place::interface;
     });
@@ -56,8 +49,8 @@ std::vector<Place> places_of(const BilinearForm& whole, const FormShare& share, 
   return places;
 }
 
-/// Numbers the unknowns of a process, by place and then as they are numbered in the whole system.
-void number(const std::vector<Place>& places, std::span<const Holder> others, FormShare& share) {
+/// Numbers the unknowns of a process, by place and then as the form does.
+void number(const std::vector<Place>& places, FormShare& share) {
   IndexMap& map = share.map;
   const auto add = [&](Place wanted) {
     for (std::int32_t i = 0; i < std::ssize(places); ++i)
@@ -73,14 +66,39 @@ void number(const std::vector<Place>& places, std::span<const Holder> others, Fo
   map.owned = map.size();
   add(Place::ghost);
   share.interface.form.unknowns = map.size() - share.first_interface;
-  std::map<std::int32_t, std::int32_t> local;
-  for (std::int32_t i = map.first_shared; i < map.size(); ++i) local[map.unknowns[i]] = i;
+}
+
+/// Says who else has them, and gives them their numbers in the whole system. `local`: of each unknown of the form.
+void meet_others(const BilinearForm& form, const SharedDofs& shared, std::span<const std::int32_t> local,
+                 IndexMap& map) {
+  std::vector<std::vector<std::int32_t>> lists;  // what each neighbour has as well
+  for (const SharedDofs::Neighbour& neighbour : shared.neighbours()) {
+    std::vector<std::int32_t>& list = lists.emplace_back();
+    for (const std::int32_t dof : neighbour.dofs)
+      if (const std::int32_t unknown = form.unknown_of_dof[dof]; unknown >= 0) list.push_back(local[unknown]);
+    if (!list.empty()) map.neighbours.push_back({neighbour.rank, list});
+  }
   map.owners.assign(map.ghosts(), 0);
-  std::map<int, std::vector<std::int32_t>> by_rank;
-  for (auto other = others.rbegin(); other != others.rend(); ++other)  // the lowest rank comes last, and stays
-    if (const std::int32_t i = local[other->first]; i >= map.owned) map.owners[i - map.owned] = other->second;
-  for (const auto& [unknown, process] : others) by_rank[process].push_back(local[unknown]);
-  for (auto& [process, shared] : by_rank) map.neighbours.push_back({process, std::move(shared)});
+  for (auto neighbour = map.neighbours.rbegin(); neighbour != map.neighbours.rend(); ++neighbour)
+    for (const std::int32_t i : neighbour->shared)  // the lowest rank comes last, and stays
+      if (i >= map.owned) map.owners[i - map.owned] = neighbour->rank;
+
+  const auto owned = shared.gathered(std::vector{std::int64_t{map.owned}});
+  std::int64_t first = 0;
+  for (int rank = 0; rank < shared.rank(); ++rank) first += owned[rank].front();
+  map.numbers.resize(map.size());
+  std::iota(map.numbers.begin(), map.numbers.end(), first);
+  std::vector<std::vector<std::int64_t>> mine;
+  for (const auto& list : lists) {
+    std::vector<std::int64_t>& numbers = mine.emplace_back();
+    for (const std::int32_t i : list) numbers.push_back(map.numbers[i]);
+  }
+  const auto theirs = shared.exchanged(mine);
+  for (std::size_t k = 0; k < lists.size(); ++k)
+    for (std::size_t at = 0; at < lists[k].size(); ++at)
+      if (const std::int32_t i = lists[k][at];
+          i >= map.owned && map.owners[i - map.owned] == shared.neighbours()[k].rank)
+        map.numbers[i] = theirs[k][at];
 }
 
 /// Makes the form of a part whose cells and number of unknowns are known; `local` is the number of each unknown of the
@@ -109,22 +127,22 @@ void make_form(const BilinearForm& whole, std::span<const std::int32_t> local, s
 
 }  // namespace
 
-FormShare share_of(const BilinearForm& whole, std::span<const std::int32_t> process_of, int rank) {
+FormShare share_of(const BilinearForm& form, const SharedDofs& shared) {
   FormShare share;
-  const std::vector<Holder> others = other_holders(whole, process_of, rank);
-  std::vector<char> is_shared(whole.unknowns, 0);
+  const std::vector<Holder> others = other_holders(form, shared);
+  std::vector<char> is_shared(form.unknowns, 0);
   for (const Holder& other : others) is_shared[other.first] = 1;
-  for (std::int32_t cell = 0; cell < whole.cells(); ++cell) {
-    if (process_of[cell] != rank) continue;
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
     bool at_interface = false;
-    for_unknowns(whole, cell, [&](std::int32_t i) { at_interface = at_interface || is_shared[i] != 0; });
+    for_unknowns(form, cell, [&](std::int32_t i) { at_interface = at_interface || is_shared[i] != 0; });
     (at_interface ? share.interface : share.interior).cells.push_back(cell);
   }
-  number(places_of(whole, share, others, rank), others, share);
-  std::vector<std::int32_t> local(whole.unknowns, -1);
+  number(places_of(form, share, others, shared.rank()), share);
+  std::vector<std::int32_t> local(form.unknowns, -1);
   for (std::int32_t i = 0; i < share.map.size(); ++i) local[share.map.unknowns[i]] = i;
-  make_form(whole, local, 0, share.interior);
-  make_form(whole, local, share.first_interface, share.interface);
+  meet_others(form, shared, local, share.map);
+  make_form(form, local, 0, share.interior);
+  make_form(form, local, share.first_interface, share.interface);
   return share;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mesh/function_space.hpp"
+#include "operators/distributed/shared_dofs.hpp"
 #include "operators/forms/bilinear_form.hpp"
 
 namespace femcg::operators {
@@ -17,7 +18,7 @@ namespace femcg::operators {
 /// their owners do, so that nothing need be sent for them, and a product adds up what the cells of all processes
 /// contribute (InterfaceSum), which is the one exchange that it takes.
 struct IndexMap {
-  /// Another process, and the unknowns that both have, in the order of `unknowns`, which is the same for both.
+  /// Another process, and the unknowns that both have, in an order that is the same for both.
   struct Neighbour {
     int rank;
     std::vector<std::int32_t> shared;
@@ -28,14 +29,15 @@ struct IndexMap {
 
   std::int32_t owned = 0;              ///< of the numbers from 0 on
   std::int32_t first_shared = 0;       ///< from here on other processes have them as well
-  std::vector<std::int32_t> unknowns;  ///< their numbers in the whole system
+  std::vector<std::int32_t> unknowns;  ///< their numbers in the form of this process
+  std::vector<std::int64_t> numbers;   ///< in the whole system: those of one process after the other that it owns
   std::vector<int> owners;             ///< of the ghosts
   std::vector<Neighbour> neighbours;   ///< by ascending rank
 };
 
 /// Some cells of a form as a form of its own, on unknowns of its own.
 struct FormPart {
-  std::vector<std::int32_t> cells;  ///< their numbers in the whole mesh, ascending
+  std::vector<std::int32_t> cells;  ///< their numbers in that form's mesh, ascending
   std::unique_ptr<mesh::Mesh> mesh;
   std::unique_ptr<mesh::FunctionSpace> space;
   BilinearForm form;
@@ -43,9 +45,9 @@ struct FormPart {
   bool empty() const { return form.unknowns == 0; }
 };
 
-/// What one process has of a form: the unknowns, and its cells in two parts. Interface cells are those with an unknown
-/// that another process has, too. What is worked on first comes last: the unknowns of interior cells are the first of
-/// the map, those of interface cells the last, and some are of both.
+/// The form of one process, on its part of a mesh, for products with others: the unknowns, and the cells in two parts.
+/// Interface cells are those with an unknown that another process has, too. What is worked on first comes last: the
+/// unknowns of interior cells are the first of the map, those of interface cells the last, and some are of both.
 struct FormShare {
   IndexMap map;
   FormPart interior;   ///< its unknowns are 0 <= i < interior.form.unknowns of the map
@@ -55,8 +57,8 @@ struct FormShare {
   std::int64_t cells() const { return std::ssize(interior.cells) + std::ssize(interface.cells); }
 };
 
-/// The share of a process in a form, whose cell c is of process process_of[c]. Diffusion and transfer are asked from
-/// the whole form, which must outlive the share.
-FormShare share_of(const BilinearForm& whole, std::span<const std::int32_t> process_of, int rank);
+/// Of a form on a mesh part, whose dofs are shared like that. Diffusion and transfer are asked from the form, which
+/// must outlive the share. Together.
+FormShare share_of(const BilinearForm& form, const SharedDofs& shared);
 
 }  // namespace femcg::operators

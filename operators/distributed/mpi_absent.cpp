@@ -26,8 +26,9 @@ Communicator::~Communicator() = default;
 void Communicator::leave() {}
 void Communicator::sum(std::span<double>) const {}
 void Communicator::broadcast_bytes(void*, std::int64_t, int) const {}
-void Communicator::send_to_first(const std::string&) const { refuse(); }
+void Communicator::send_text(const std::string&, int) const { refuse(); }
 std::string Communicator::text_from(int) const { refuse(); }
+void Communicator::transfer(std::span<const Transfer>) const {}
 bool Communicator::all_fail() const { return true; }
 void Communicator::end_all(int status) const { std::_Exit(status); }
 

@@ -20,7 +20,7 @@ namespace {
 
 /// A count of MPI is an int: more go in pieces.
 constexpr std::int64_t largest_piece = std::int64_t{1} << 30;
-constexpr int tag_of_texts = 1, tag_of_neighbours = 2;
+constexpr int tag_of_texts = 1, tag_of_neighbours = 2, tag_of_lists = 3;
 
 template <class Transfer>
 void in_pieces(char* data, std::int64_t bytes, const Transfer& transfer) {
@@ -81,11 +81,11 @@ void Communicator::broadcast_bytes(void* data, std::int64_t bytes, int from) con
             [&](char* piece, int size) { MPI_Bcast(piece, size, MPI_BYTE, from, state_->all); });
 }
 
-void Communicator::send_to_first(const std::string& text) const {
+void Communicator::send_text(const std::string& text, int rank) const {
   const auto size = static_cast<std::int64_t>(text.size());
-  MPI_Send(&size, 1, MPI_INT64_T, 0, tag_of_texts, state_->all);
+  MPI_Send(&size, 1, MPI_INT64_T, rank, tag_of_texts, state_->all);
   in_pieces(const_cast<char*>(text.data()), size,
-            [&](char* piece, int bytes) { MPI_Send(piece, bytes, MPI_BYTE, 0, tag_of_texts, state_->all); });
+            [&](char* piece, int bytes) { MPI_Send(piece, bytes, MPI_BYTE, rank, tag_of_texts, state_->all); });
 }
 
 std::string Communicator::text_from(int rank) const {
@@ -96,6 +96,19 @@ std::string Communicator::text_from(int rank) const {
     MPI_Recv(piece, bytes, MPI_BYTE, rank, tag_of_texts, state_->all, MPI_STATUS_IGNORE);
   });
   return text;
+}
+
+void Communicator::transfer(std::span<const Transfer> transfers) const {
+  std::vector<MPI_Request> requests;
+  for (const Transfer& each : transfers) {
+    in_pieces(static_cast<char*>(each.received), each.received_bytes, [&](char* piece, int bytes) {
+      MPI_Irecv(piece, bytes, MPI_BYTE, each.rank, tag_of_lists, state_->all, &requests.emplace_back());
+    });
+    in_pieces(static_cast<char*>(const_cast<void*>(each.sent)), each.sent_bytes, [&](char* piece, int bytes) {
+      MPI_Isend(piece, bytes, MPI_BYTE, each.rank, tag_of_lists, state_->all, &requests.emplace_back());
+    });
+  }
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
 bool Communicator::all_fail() const {

@@ -334,7 +334,8 @@ void read_distribution(const MapReader& top, Case& to) {
   const MapReader distribution(top, "distribution");
   const std::string partition = distribution.choice("partition");
   const std::string mode = distribution.choice("mode");
-  if (partition == name(Partition::metis)) to.distribution.partition = Partition::metis;
+  for (const Partition known : {Partition::blocks, Partition::curve, Partition::metis})
+    if (partition == name(known)) to.distribution.partition = known;
   for (const operators::ExchangeMode known : {vector, overlap, task})
     if (mode == operators::name(known)) to.distribution.mode = known;
   to.distribution.processes_per_gpu = static_cast<int>(distribution.whole("processes_per_gpu"));
@@ -504,7 +505,10 @@ void apply(const std::vector<Override>& overrides, CaseNode& tree, Problems& pro
 
 }  // namespace
 
-std::string_view name(Partition partition) { return partition == Partition::curve ? "curve" : "metis"; }
+std::string_view name(Partition partition) {
+  constexpr std::array names{"auto", "blocks", "curve", "metis"};
+  return names[static_cast<std::size_t>(partition)];
+}
 
 Case read_case(const std::filesystem::path& file, const std::vector<Override>& overrides) {
   CaseNode tree = read_tree(file);

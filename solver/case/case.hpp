@@ -68,12 +68,13 @@ struct SolverChoice {
   Place initial_place, precision_place, method_place, loop_place;
 };
 
-enum class Partition { curve, metis };
+/// automatic: blocks of a box whose cells keep their order, else pieces of a curve.
+enum class Partition { automatic, blocks, curve, metis };
 std::string_view name(Partition partition);
 
 /// How several processes share a case (mpirun); of no effect with one.
 struct DistributionChoice {
-  Partition partition = Partition::curve;
+  Partition partition = Partition::automatic;
   operators::ExchangeMode mode = operators::ExchangeMode::automatic;
   int processes_per_gpu = 1;  ///< at most
   Place partition_place, mode_place, gpus_place;

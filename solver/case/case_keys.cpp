@@ -359,9 +359,11 @@ KeyDescription distribution() {
           {
               {.name = "partition",
                .kind = word,
-               .meaning = "Of the cells: pieces of a Hilbert curve through them, or by METIS, with less surface",
-               .default_value = "curve",
-               .words = {"curve", "metis"}},
+               .meaning =
+                   "Of the cells: blocks of a box, made in their place, pieces of a Hilbert curve through them, or by "
+                   "METIS, with less surface; auto: blocks of a box, else the curve",
+               .default_value = "auto",
+               .words = {"auto", "blocks", "curve", "metis"}},
               {.name = "mode",
                .kind = word,
                .meaning = "Values at interfaces travel after the product, meanwhile, or by a thread of their own "

@@ -44,6 +44,8 @@ std::vector<mesh::TextField> names_of_parts(const mesh::Mesh& mesh) {
   return names;
 }
 
+std::string normal_flux_name(const std::string& load) { return load.empty() ? "normal_flux" : "normal_flux_" + load; }
+
 /// Tables at the nodes of the facets' VTK cells, for each facet of the reference cell.
 struct BoundaryFile::Nodes {
   Nodes(const mesh::FunctionSpace& of, const Eigen::MatrixXd& nodes) : space(&of) {
@@ -62,7 +64,7 @@ struct BoundaryFile::Nodes {
 };
 
 BoundaryFile::BoundaryFile(const Case& resolved, const Problem& problem)
-    : case_(&resolved), problem_(&problem), cells_(resolved, problem.form().space->mesh()) {
+    : case_(&resolved), problem_(&problem), cells_(resolved, problem.form().space->mesh(), problem.shared()) {
   const auto& boundary = problem.boundary();
   const auto is_written = [&](const ConditionedFacet& at) {
     return !cells_.numbers || std::ranges::binary_search(*cells_.numbers, at.facet.cell);
@@ -136,7 +138,7 @@ void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<doubl
       };
     };
     fields.push_back({name_in_file(OutputField::u, false, case_->solution, load.name()), u, 1, case_->solution.unit});
-    fields.push_back({load.name().empty() ? "normal_flux" : "normal_flux_" + load.name(), outflow, 1});
+    fields.push_back({normal_flux_name(load.name()), outflow, 1});
   }
   const std::vector<std::int32_t> group_of = group_of_facets();
   std::vector<std::int32_t> groups, regions;

@@ -16,6 +16,9 @@ namespace femcg::solver {
 /// The names that the numbers of regions and boundary groups stand for: region_names and group_names.
 std::vector<mesh::TextField> names_of_parts(const mesh::Mesh& mesh);
 
+/// The field of a load.
+std::string normal_flux_name(const std::string& load);
+
 /// boundary.vtu: every facet of the boundary as a VTK cell, its nodes such that the right-hand rule gives the outward
 /// normal in space. Facets are those of FileCells' cells, at their degree.
 ///
@@ -28,6 +31,7 @@ class BoundaryFile {
   /// Case and problem must outlive it. Throws as FileCells.
   BoundaryFile(const Case& resolved, const Problem& problem);
 
+  bool empty() const { return facets_.empty(); }
   /// Of the solutions of the first loads.
   void write(std::ostream& stream, std::span<const std::vector<double>> solutions) const;
 

@@ -41,7 +41,7 @@ bool is_within(const OutputSubset& subset, const mesh::Mesh& mesh, std::int32_t 
 
 }  // namespace
 
-FileCells::FileCells(const Case& resolved, const mesh::Mesh& mesh)
+FileCells::FileCells(const Case& resolved, const mesh::Mesh& mesh, const operators::SharedDofs& shared)
     : degree(resolved.output.degree.value_or(resolved.degree)), linear(resolved.output.degree == 1) {
   const OutputSubset& subset = resolved.output.subset;
   if (subset.has_all()) return;
@@ -51,7 +51,7 @@ FileCells::FileCells(const Case& resolved, const mesh::Mesh& mesh)
     const auto cell = static_cast<std::int32_t>(i);
     if (chosen[mesh.cell_regions[cell]] && is_within(subset, mesh, cell, vertices)) found.push_back(cell);
   });
-  if (inside.empty())
+  if (!shared.any(!inside.empty()))
     throw InputError(at_place(subset.place, "output.subset: no cell of the mesh has its centre inside"));
   if (std::ssize(inside) < mesh.cell_count())
     numbers = std::make_shared<const std::vector<std::int32_t>>(std::move(inside));

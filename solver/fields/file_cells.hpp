@@ -7,14 +7,16 @@
 
 #include "mesh/function_space.hpp"
 #include "mesh/vtu.hpp"
+#include "operators/distributed/shared_dofs.hpp"
 #include "solver/case/case.hpp"
 
 namespace femcg::solver {
 
 /// The cells of a mesh that .vtu files have, and as what (output.subset and output.degree).
 struct FileCells {
-  /// Throws InputError where a region is none of the mesh's, or no cell lies inside.
-  FileCells(const Case& resolved, const mesh::Mesh& mesh);
+  /// Throws InputError where a region is none of the mesh's, or no cell lies inside, of any process: together, where
+  /// several have parts of the mesh.
+  FileCells(const Case& resolved, const mesh::Mesh& mesh, const operators::SharedDofs& shared = {});
   /// All cells, at a degree that was asked for.
   explicit FileCells(int asked) : degree(asked), linear(asked == 1) {}
 

@@ -58,6 +58,7 @@ FileCells sample_of(const mesh::Mesh& mesh, const FileCells& cells) {
 }  // namespace
 
 std::int64_t bytes_by_sample(const mesh::Mesh& mesh, const FileCells& cells, int numbers, const WriteSample& write) {
+  if (cells.count(mesh) == 0) return 0;
   const FileCells sample = sample_of(mesh, cells);
   const auto make = [numbers]() -> mesh::NodeValues {
     return [](std::int64_t cell, std::span<double> values) {

@@ -14,7 +14,7 @@
 
 namespace femcg::solver {
 
-InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem) {
+InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem, std::span<const std::int32_t> cells) {
   const std::filesystem::path& folder = resolved.solver.initial;
   if (folder.empty()) return {};
   const auto refuse = [&](const std::filesystem::path& what, const std::string& why) {
@@ -25,16 +25,18 @@ InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error))
     refuse(folder, "there is no such folder; give the results folder of an earlier run");
-  if (std::filesystem::exists(folder / pieces_file, error))
+  if (std::filesystem::exists(folder / pieces_file(Pieces::solution), error))
     refuse(folder, "this is a solution in pieces, one of each process; give the results of a run of one process");
   if (!std::filesystem::exists(file, error))
     refuse(folder, "there is no solution.vtu in it; the earlier run needs output.vtu: true");
   InitialUnknowns unknowns;
+  const auto count = static_cast<std::int64_t>(problem.shared().sum(problem.form().cells()));
   try {
     std::vector<std::string> fields;
     for (const Load& load : problem.loads())
       fields.push_back(name_in_file(OutputField::u, false, resolved.solution, load.name()));
-    for (const std::vector<double>& dofs : mesh::VtuFile(file).coefficients(fields, *problem.form().space))
+    for (const std::vector<double>& dofs :
+         mesh::VtuFile(file).coefficients(fields, *problem.form().space, {cells, count}))
       unknowns.push_back(problem.to_unknowns(dofs));
   } catch (const std::bad_alloc&) {
     throw;

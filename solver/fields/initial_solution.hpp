@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,9 @@ using InitialUnknowns = std::vector<std::vector<double>>;
 
 /// Those of the solution that an earlier run on the same mesh, at any degree, left in the folder solver.initial. Throws
 /// InputError where there is none, or it is not of this mesh.
-InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem);
+/// Where the problem's mesh is a part, `cells` are the numbers of its cells in the whole one; together then.
+InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem,
+                                 std::span<const std::int32_t> cells = {});
 
 /// The sentence on it.
 std::string begun_from(const Case& resolved);

@@ -26,7 +26,7 @@ constexpr bool is_recovered(OutputField field) {
 }  // namespace
 
 SolutionFile::SolutionFile(const Case& resolved, const Problem& problem)
-    : case_(&resolved), problem_(&problem), cells_(resolved, problem.form().space->mesh()) {
+    : case_(&resolved), problem_(&problem), cells_(resolved, problem.form().space->mesh(), problem.shared()) {
   if (!resolved.output.vtu) return;
   if (wants(OutputField::flux)) check_diffusion_at_nodes();
   const auto fields = static_cast<int>(std::ranges::count_if(resolved.output.fields, is_recovered));
@@ -222,7 +222,9 @@ std::int64_t SolutionFile::expected_bytes() const {
 }
 
 std::int64_t bytes_of_files(const Case& resolved, const Problem& problem, const SolutionFile& solution) {
-  return solution.expected_bytes() + (resolved.output.boundary ? BoundaryFile(resolved, problem).expected_bytes() : 0);
+  const std::int64_t here =
+      solution.expected_bytes() + (resolved.output.boundary ? BoundaryFile(resolved, problem).expected_bytes() : 0);
+  return static_cast<std::int64_t>(problem.shared().sum(static_cast<double>(here)));
 }
 
 }  // namespace femcg::solver

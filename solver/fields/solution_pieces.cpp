@@ -20,29 +20,32 @@ namespace femcg::solver {
 
 namespace {
 
-constexpr std::string_view piece_start = "solution_", piece_end = ".vtu";
+constexpr std::string_view piece_end = ".vtu";
+
+std::string start_of(Pieces of) { return of == Pieces::solution ? "solution" : "boundary"; }
 
 /// The rank of a piece's file; none of another.
-std::optional<int> rank_of_piece(const std::string& name) {
-  if (!name.starts_with(piece_start) || !name.ends_with(piece_end)) return std::nullopt;
+std::optional<int> rank_of_piece(Pieces of, const std::string& name) {
+  const std::string start = start_of(of) + "_";
+  if (!name.starts_with(start) || !name.ends_with(piece_end)) return std::nullopt;
   int rank = 0;
   const char* end = name.data() + name.size() - piece_end.size();
-  const auto [last, error] = std::from_chars(name.data() + piece_start.size(), end, rank);
-  return error == std::errc() && last == end && name == piece_name(rank) ? std::optional(rank) : std::nullopt;
+  const auto [last, error] = std::from_chars(name.data() + start.size(), end, rank);
+  return error == std::errc() && last == end && name == piece_name(of, rank) ? std::optional(rank) : std::nullopt;
+}
+
+std::string name_of_load(const Case& resolved, std::size_t load) {
+  const std::vector<LoadData>& loads = resolved.problem.loads;
+  return loads.empty() ? "" : loads[load].name;
 }
 
 /// The name of u of a load.
 std::string solution_name(const Case& resolved, std::size_t load) {
-  const std::vector<LoadData>& loads = resolved.problem.loads;
-  return name_in_file(OutputField::u, false, resolved.solution, loads.empty() ? "" : loads[load].name);
+  return name_in_file(OutputField::u, false, resolved.solution, name_of_load(resolved, load));
 }
 
-}  // namespace
-
-std::string piece_name(int rank) { return fmt::format("{}{}{}", piece_start, rank, piece_end); }
-
-std::string piece_text(const Case& resolved, const Problem& problem, const std::vector<std::int32_t>& cells, int rank,
-                       const std::vector<std::vector<double>>& solutions) {
+std::string solution_piece(const Case& resolved, const Problem& problem, const std::vector<std::int32_t>& cells,
+                           int rank, const std::vector<std::vector<double>>& solutions) {
   const mesh::FunctionSpace& whole = *problem.form().space;
   const mesh::Mesh mesh = mesh::mesh_of_cells(whole.mesh(), cells);
   const mesh::FunctionSpace space(mesh, whole.degree());
@@ -81,25 +84,52 @@ std::string piece_text(const Case& resolved, const Problem& problem, const std::
   return std::move(stream).str();
 }
 
-std::string pieces_text(const Case& resolved, const std::vector<int>& ranks, std::size_t solutions) {
-  std::vector<mesh::PieceArray> of_points;
-  for (std::size_t i = 0; i < solutions; ++i)
+}  // namespace
+
+std::string pieces_file(Pieces of) { return start_of(of) + ".pvtu"; }
+std::string piece_name(Pieces of, int rank) { return fmt::format("{}_{}{}", start_of(of), rank, piece_end); }
+
+std::string piece_text(Pieces of, const Case& resolved, const Problem& problem, int rank,
+                       const std::vector<std::vector<double>>& solutions) {
+  if (of == Pieces::boundary) {
+    const BoundaryFile file(resolved, problem);
+    std::ostringstream stream;
+    file.write(stream, solutions);
+    return file.empty() ? "" : std::move(stream).str();
+  }
+  const mesh::Mesh& mesh = problem.form().space->mesh();
+  const FileCells to_write(resolved, mesh, problem.shared());
+  std::vector<std::int32_t> cells(static_cast<std::size_t>(to_write.count(mesh)));
+  for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = to_write.number(static_cast<std::int64_t>(i));
+  return cells.empty() ? "" : solution_piece(resolved, problem, cells, rank, solutions);
+}
+
+std::string pieces_text(Pieces of, const Case& resolved, const std::vector<int>& ranks, std::size_t solutions) {
+  std::vector<mesh::PieceArray> of_points, of_cells;
+  for (std::size_t i = 0; i < solutions; ++i) {
     of_points.push_back({"Float64", solution_name(resolved, i), 1, resolved.solution.unit});
-  if (resolved.problem.exact)
-    for (const char* name : {"exact", "error"}) of_points.push_back({"Float64", name, 1, resolved.solution.unit});
-  const std::vector<mesh::PieceArray> of_cells{{"Int32", "region"}, {"Int32", "process"}};
+    if (of == Pieces::boundary) of_points.push_back({"Float64", normal_flux_name(name_of_load(resolved, i)), 1});
+  }
+  if (of == Pieces::boundary) {
+    of_cells = {{"Int32", "group"}, {"Int32", "region"}};
+  } else {
+    if (resolved.problem.exact)
+      for (const char* name : {"exact", "error"}) of_points.push_back({"Float64", name, 1, resolved.solution.unit});
+    of_cells = {{"Int32", "region"}, {"Int32", "process"}};
+  }
   std::vector<std::string> pieces;
-  for (const int rank : ranks) pieces.push_back(piece_name(rank));
+  for (const int rank : ranks) pieces.push_back(piece_name(of, rank));
   std::ostringstream stream;
   mesh::write_pieces(stream, of_points, of_cells, pieces);
   return std::move(stream).str();
 }
 
-void leave_out_pieces(const std::filesystem::path& directory, const std::vector<int>& written, mesh::FileGroup& files) {
+void leave_out_pieces(Pieces of, const std::filesystem::path& directory, const std::vector<int>& written,
+                      mesh::FileGroup& files) {
   std::error_code unreadable;  // a folder that cannot be listed has nothing that could be removed
   for (const auto& entry : std::filesystem::directory_iterator(directory, unreadable)) {
     const std::string name = entry.path().filename().string();
-    const std::optional<int> rank = rank_of_piece(name);
+    const std::optional<int> rank = rank_of_piece(of, name);
     if (rank && std::ranges::find(written, *rank) == written.end()) files.leave_out(name);
   }
 }

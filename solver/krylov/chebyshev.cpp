@@ -71,7 +71,7 @@ double start_number(std::int64_t place) {
 template <std::floating_point T>
 Vector<T> start_residual(const Operator<T>& a, const Vector<T>& inverse_diagonal) {
   Vector<T> r = operators::copied(operators::from_ordering(a, inverse_diagonal), Device::host);
-  const std::span<const std::int32_t> numbers = operations_for(a).share().numbers();
+  const std::span<const std::int64_t> numbers = operations_for(a).share().numbers();
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < r.size(); ++i)
     r[i] = static_cast<T>(start_number(numbers.empty() ? i : numbers[i]) / std::sqrt(static_cast<double>(r[i])));

@@ -51,6 +51,7 @@ std::int64_t most_cells(std::size_t loads) { return loads > 1 ? 100'000 * static
 /// The iterations of CG on the first load with degree 1; nothing where that is not what they are expected from.
 std::optional<std::int64_t> iterations_of_degree_1(const Problem& problem, const SolverChoice& solver) {
   const mesh::FunctionSpace& fine = *problem.form().space;
+  if (!problem.shared().is_alone()) return std::nullopt;
   if (fine.degree() == 1 || fine.mesh().cell_count() > most_cells(problem.loads().size())) return std::nullopt;
   ProblemData data = problem.data();
   data.loads.clear();

@@ -115,7 +115,7 @@ BoundaryFlux::BoundaryFlux(const Problem& problem, const Load& load, std::span<c
   node_counts_.resize(boundary.size());
   moments_.assign(boundary.size() * nodes_, 0.0);
   for (std::vector<double>* each : {&of_gradient_, &areas_, &integrals_}) each->resize(boundary.size());
-  const bool reacts = std::ranges::any_of(boundary, has_value);
+  const bool reacts = problem.shared().any(std::ranges::any_of(boundary, has_value));
   std::vector<double> squares(reacts ? moments_.size() : 0);
   const FieldOnRegions diffusion(problem.data().diffusion, "equation.diffusion", space.mesh(), std::nullopt);
   const std::vector<GradientTables> tables = tables_of_facets(space, problem.form().quadrature);
@@ -161,13 +161,13 @@ void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, st
       for (std::size_t i = 0; i < nodes.size(); ++i) work(of_cell[nodes[i]], f * nodes_ + i);
     }
   };
+  for_each_node([&](std::int32_t dof, std::size_t entry) { sums[dof] += squares[entry]; });
+  problem.shared().add_up(sums);
   std::vector<char> reacts = mesh::filled<char>(space.dof_count());
-  for_each_node([&](std::int32_t dof, std::size_t) { reacts[dof] = 1; });
+  for (std::size_t dof = 0; dof < sums.size(); ++dof) reacts[dof] = sums[dof] > 0 ? 1 : 0;
   std::vector<double> left = operators::FormProduct(problem.form()).apply_to_dofs(dofs, reacts);
-  for_each_node([&](std::int32_t dof, std::size_t entry) {
-    left[dof] -= moments_[entry];
-    sums[dof] += squares[entry];
-  });
+  for_each_node([&](std::int32_t dof, std::size_t entry) { left[dof] -= moments_[entry]; });
+  problem.shared().add_up(left);
   for_each_node([&](std::int32_t dof, std::size_t entry) {
     moments_[entry] += (left[dof] - load.of_dofs()[dof]) * squares[entry] / sums[dof];
   });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <memory>
@@ -95,7 +96,8 @@ Load::Load(const Problem& problem, LoadData data) : data_(std::move(data)) {
   constrain(problem);
   add_source(problem);
   add_boundary_terms(problem);
-  check_underflow();
+  problem.shared().add_up(of_dofs_);
+  check_underflow(problem);
   balance(problem);
   move_boundary_values(problem);
   if (!name().empty())
@@ -124,18 +126,18 @@ void Load::constrain(const Problem& problem) {
       any = any || is_given(value);
     });
   failure.rethrow();
-  has_boundary_values_ = any;
-  std::int32_t contradictions = 0, contradicted = -1;
+  has_boundary_values_ = problem.shared().any(any);
+  int contradictions = 0;
+  std::int32_t contradicted = -1;
   for (const auto& [i, condition] : problem.earlier_conditions()) {
     const double value = boundary_values_[dofs[i].dof], other = value_at(dofs[i], condition);
     if (i == contradicted || std::abs(value - other) <= 1e-12 * (std::abs(value) + std::abs(other))) continue;
     contradicted = i;
-    ++contradictions;
+    if (problem.shared().owns(dofs[i].dof)) ++contradictions;
   }
-  if (contradictions > 0)
-    remarks_.push_back(
-        fmt::format("boundary values of different groups disagree at {} shared nodes; the later entry holds there",
-                    contradictions));
+  if (const double all = problem.shared().sum(contradictions); all > 0)
+    remarks_.push_back(fmt::format(
+        "boundary values of different groups disagree at {} shared nodes; the later entry holds there", all));
 }
 
 void Load::add_source(const Problem& problem) {
@@ -183,8 +185,9 @@ void Load::add_boundary_terms(const Problem& problem) {
 }
 
 /// A source that is not 0 must not become a load that is.
-void Load::check_underflow() const {
-  if (given_ && std::ranges::none_of(of_dofs_, is_given))
+void Load::check_underflow(const Problem& problem) const {
+  const bool given = problem.shared().any(given_);
+  if (const bool there = problem.shared().any(std::ranges::any_of(of_dofs_, is_given)); given && !there)
     throw InputError(at_place(place(), "the load underflows: scale the units of equation and boundary"));
 }
 
@@ -194,19 +197,21 @@ void Load::balance(const Problem& problem) {
   const std::vector<double>& masses = problem.masses();
   std::vector<std::string> unbalanced;
   for (const Problem::Floating& floating : problem.floating()) {
-    double total = 0, magnitude = 0, volume = 0;
+    std::array<double, 3> sums{};
     for (const std::int32_t dof : floating.dofs) {
-      total += of_dofs_[dof];
-      magnitude += std::abs(of_dofs_[dof]);
-      volume += masses[dof];
+      if (!problem.shared().owns(dof)) continue;
+      sums[0] += of_dofs_[dof];
+      sums[1] += std::abs(of_dofs_[dof]);
+      sums[2] += masses[dof];
     }
+    problem.shared().sum(sums);
+    const auto [total, magnitude, volume] = sums;
     if (std::abs(total) > most_imbalance * magnitude) {
       unbalanced.push_back(at_place(
-          place(),
-          fmt::format("no boundary value or transfer holds the solution{}, and the load{} does not balance: "
-                      "source and fluxes add up to {:.6g}, which must be 0; give some boundary a value, or "
-                      "balance source and flux",
-                      problem.part_text(floating.cells), name().empty() ? "" : " " + in_quotes(name()), total)));
+          place(), fmt::format("no boundary value or transfer holds the solution{}, and the load{} does not balance: "
+                               "source and fluxes add up to {:.6g}, which must be 0; give some boundary a value, or "
+                               "balance source and flux",
+                               floating.text, name().empty() ? "" : " " + in_quotes(name()), total)));
       continue;
     }
     if (std::abs(total) > notable_imbalance * magnitude)
@@ -223,7 +228,10 @@ void Load::move_boundary_values(const Problem& problem) {
   const operators::BilinearForm& form = problem.form();
   values_ = mesh::filled<double>(form.unknowns);
   std::vector<double> lift;
-  if (has_boundary_values_) lift = operators::FormProduct(form).apply_to_dofs(boundary_values_);
+  if (has_boundary_values_) {
+    lift = operators::FormProduct(form).apply_to_dofs(boundary_values_);
+    problem.shared().add_up(lift);
+  }
 #pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < of_dofs_.size(); ++dof)
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0)

@@ -41,7 +41,7 @@ class Load {
   void constrain(const Problem& problem);
   void add_source(const Problem& problem);
   void add_boundary_terms(const Problem& problem);
-  void check_underflow() const;
+  void check_underflow(const Problem& problem) const;
   void balance(const Problem& problem);
   void move_boundary_values(const Problem& problem);
 

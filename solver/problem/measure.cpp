@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// One group, whose facets are found among all of the boundary.
+/// What the facets of a group that are here have; the mean is an integral still.
 GroupQuantities measure_group(const mesh::BoundaryGroup& group, const Problem& problem, const BoundaryFlux& flux,
                               std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
@@ -45,22 +46,34 @@ GroupQuantities measure_group(const mesh::BoundaryGroup& group, const Problem& p
       sum.maximum = std::max(sum.maximum, u);
     }
   }
-  sum.mean /= sum.area;
-  if (group.facets.empty()) sum.mean = sum.minimum = sum.maximum = none;
   return sum;
+}
+
+/// Of all processes.
+GroupQuantities whole_group(const GroupQuantities& here, const operators::SharedDofs& shared) {
+  std::array sums{here.area, here.mean, here.flux, here.gradient_flux};
+  shared.sum(sums);
+  GroupQuantities all{sums[0], sums[1] / sums[0], shared.least(here.minimum), -shared.least(-here.maximum), sums[2],
+                      sums[3]};
+  if (all.minimum > all.maximum) all.mean = all.minimum = all.maximum = none;  // no facet
+  return all;
 }
 
 void measure_boundary(const Problem& problem, const Load& load, std::span<const double> dofs, Quantities& to) {
   const BoundaryFlux flux(problem, load, dofs);
   for (const mesh::BoundaryGroup& group : problem.form().space->mesh().boundaries) {
-    const GroupQuantities measured = measure_group(group, problem, flux, dofs);
+    const GroupQuantities measured = whole_group(measure_group(group, problem, flux, dofs), problem.shared());
     to.groups[group.name] = measured;
     to.flux[group.name] = measured.flux;
   }
+  std::array<double, 2> moves{};
   for (std::size_t facet = 0; facet < problem.boundary().size(); ++facet) {
     const double inflow = flux.inflow(facet);
-    (inflow > 0 ? to.balance.in : to.balance.out) += std::abs(inflow);
+    moves[inflow > 0 ? 0 : 1] += std::abs(inflow);
   }
+  problem.shared().sum(moves);
+  to.balance.in = moves[0];
+  to.balance.out = moves[1];
 }
 
 /// Integrals over some cells.
@@ -160,19 +173,22 @@ void measure_cells(const Problem& problem, const Load& load, std::span<const dou
       });
   }
   failure.rethrow();
-  std::vector<RegionQuantities> regions(names);
+  std::vector<double> sums(2 * names + 2);  // volume and integral of each region, sources, sinks
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    RegionQuantities& region = regions[k % names];
-    region.volume += parts[k].volume;
-    region.mean += parts[k].u;
-    to.integral += parts[k].u;
-    to.balance.sources += parts[k].sources;
-    to.balance.sinks += parts[k].sinks;
+    sums[2 * (k % names)] += parts[k].volume;
+    sums[2 * (k % names) + 1] += parts[k].u;
+    sums[2 * names] += parts[k].sources;
+    sums[2 * names + 1] += parts[k].sinks;
   }
+  problem.shared().sum(sums);
+  to.balance.sources = sums[2 * names];
+  to.balance.sinks = sums[2 * names + 1];
   (load.added_source() > 0 ? to.balance.sources : to.balance.sinks) += std::abs(load.added_source());
-  for (std::size_t r = 0; r < regions.size(); ++r)
-    to.regions[mesh.region_names[r]] = {regions[r].volume,
-                                        regions[r].volume > 0 ? regions[r].mean / regions[r].volume : none};
+  for (std::size_t r = 0; r < names; ++r) {
+    const double volume = sums[2 * r], integral = sums[2 * r + 1];
+    to.integral += integral;
+    to.regions[mesh.region_names[r]] = {volume, volume > 0 ? integral / volume : none};
+  }
 }
 
 /// Tables on the finer quadrature of the errors, shared by all cells.
@@ -231,12 +247,16 @@ Errors cell_errors(const ErrorTables& tables, const Expression& exact, const mes
 
 }  // namespace
 
-Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh) {
+Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, const operators::SharedDofs& shared) {
   Probes located;
   std::vector<std::string> problems;
   for (const Probe& probe : probes) {
-    if (const std::optional<mesh::Location> location = mesh::locate(mesh, probe.point))
-      located.emplace_back(probe.name, *location);
+    std::optional<mesh::Location> location = mesh::locate(mesh, probe.point);
+    const auto found = shared.gathered(std::vector{location ? 1 : 0});
+    const auto first = std::ranges::find_if(found, [](const auto& of_process) { return of_process.front() > 0; });
+    if (first - found.begin() != shared.rank()) location.reset();  // the first process that has it, measures
+    if (first != found.end())
+      located.emplace_back(probe.name, std::move(location));
     else
       problems.push_back(at_place(probe.place, fmt::format("probe {} at {} lies outside the mesh",
                                                            in_quotes(probe.name), point_text(probe.point.data()))));
@@ -248,19 +268,21 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh) {
 Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
   Quantities quantities;
-  double least = dofs.front(), greatest = dofs.front();
+  double least = std::numeric_limits<double>::infinity(), greatest = -least;
 #pragma omp parallel for schedule(static) reduction(min : least) reduction(max : greatest)
   for (std::size_t i = 0; i < dofs.size(); ++i) {
     least = std::min(least, dofs[i]);
     greatest = std::max(greatest, dofs[i]);
   }
-  quantities.minimum = least;
-  quantities.maximum = greatest;
+  quantities.minimum = problem.shared().least(least);
+  quantities.maximum = -problem.shared().least(-greatest);
   measure_cells(problem, load, dofs, quantities);
   measure_boundary(problem, load, dofs, quantities);
-  for (const auto& [name, location] : probes)
-    quantities.probes.emplace_back(
-        name, (space.basis().values(location.coordinates) * cell_values(space, location.cell, dofs))(0));
+  for (const auto& [name, location] : probes) {
+    double value = 0;
+    if (location) value = (space.basis().values(location->coordinates) * cell_values(space, location->cell, dofs))(0);
+    quantities.probes.emplace_back(name, problem.shared().sum(value));
+  }
   return quantities;
 }
 
@@ -286,14 +308,15 @@ Errors measure_errors(const Field& exact, const Problem& problem, std::span<cons
       });
   }
   failure.rethrow();
-  Errors squares;
+  std::array<double, 4> squares{};
   for (const Errors& part : parts) {
-    squares.l2 += part.l2;
-    squares.h1 += part.h1;
-    squares.norm_l2 += part.norm_l2;
-    squares.norm_h1 += part.norm_h1;
+    squares[0] += part.l2;
+    squares[1] += part.h1;
+    squares[2] += part.norm_l2;
+    squares[3] += part.norm_h1;
   }
-  return {std::sqrt(squares.l2), std::sqrt(squares.h1), std::sqrt(squares.norm_l2), std::sqrt(squares.norm_h1)};
+  problem.shared().sum(squares);
+  return {std::sqrt(squares[0]), std::sqrt(squares[1]), std::sqrt(squares[2]), std::sqrt(squares[3])};
 }
 
 }  // namespace femcg::solver

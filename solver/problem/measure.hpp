@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,10 +56,13 @@ struct Errors {
   double norm_l2 = 0, norm_h1 = 0;
 };
 
-using Probes = std::vector<std::pair<std::string, mesh::Location>>;
+/// Where each is; nothing on processes that leave it to another.
+using Probes = std::vector<std::pair<std::string, std::optional<mesh::Location>>>;
 
-/// Finds the cells of probes; throws InputError, with their places, for those outside the mesh.
-Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh);
+/// Finds the cells of probes; throws InputError, with their places, for those outside the mesh. Together, as all here,
+/// where several processes have parts of the mesh.
+Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh,
+                     const operators::SharedDofs& shared = {});
 
 /// Fluxes are the consistent ones of BoundaryFlux, so that all of them and the integral of the source add up to zero as
 /// exactly as the system was solved.

@@ -17,6 +17,7 @@
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/problem/shared_components.hpp"
 
 namespace femcg::solver {
 
@@ -26,7 +27,7 @@ constexpr const char* every_group = "all";
 
 /// Every boundary facet with its condition. "all" holds where no other entry does.
 std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mesh::Mesh& mesh,
-                                              std::vector<std::string>& remarks) {
+                                              const operators::SharedDofs& shared, std::vector<std::string>& remarks) {
   std::vector<ConditionedFacet> facets;
   for (const mesh::BoundaryFacet facet : mesh::boundary_facets(mesh)) facets.push_back({facet});
   const auto find = [&](mesh::BoundaryFacet wanted) {
@@ -53,7 +54,7 @@ std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mes
                                                 did_you_mean_part(condition.group, names))));
       continue;
     }
-    if (group->facets.empty())
+    if (!shared.any(!group->facets.empty()))
       remarks.push_back(fmt::format("boundary group '{}' has no facet: its condition has no effect", condition.group));
     for (const mesh::BoundaryFacet facet : group->facets) {
       const auto entry = find(facet);
@@ -77,10 +78,13 @@ std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mes
 
 }  // namespace
 
-Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space) : data_(&data), space_(&space) {
+const operators::SharedDofs Problem::alone;
+
+Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space, const operators::SharedDofs& shared)
+    : data_(&data), space_(&space), shared_(&shared) {
   form_.space = &space;
   form_.quadrature = data.quadrature;
-  conditions_ = find_conditions(data, space.mesh(), remarks_);
+  conditions_ = find_conditions(data, space.mesh(), shared, remarks_);
   set_diffusion();
   constrain();
   number_unknowns();
@@ -116,32 +120,67 @@ void Problem::check_diffusion() {
 void Problem::constrain() {
   // The number of a constrained dof is -1 - unknown_of_dof, until unknowns are numbered.
   form_.unknown_of_dof = mesh::filled<std::int32_t>(space_->dof_count());
-  std::vector<std::pair<std::size_t, int>> nodes;  // of each Dirichlet dof: its facet and the cell's node
-  for (std::size_t f = 0; f < conditions_.size(); ++f) {
-    const ConditionedFacet& at = conditions_[f];
+  std::vector<CellNode> nodes;  // of each Dirichlet dof
+  for (const ConditionedFacet& at : conditions_) {
     if (at.insulated() || at.kind != BoundaryKind::value) continue;
-    for (const int a : space_->facet_nodes(at.facet.facet)) {
-      const std::int32_t dof = space_->dofs(at.facet.cell)[a];
-      std::int32_t& number = form_.unknown_of_dof[dof];
-      if (number >= 0) {
-        dirichlet_dofs_.push_back({dof, at.condition, {}});
-        nodes.emplace_back(f, a);
-        number = -static_cast<std::int32_t>(dirichlet_dofs_.size());
-      }
-      int& holds = dirichlet_dofs_[-1 - number].condition;
-      if (holds == at.condition) continue;
-      earlier_conditions_.emplace_back(-1 - number, std::min(holds, at.condition));
-      holds = std::max(holds, at.condition);
-    }
+    for (const int a : space_->facet_nodes(at.facet.facet)) constrain(at.condition, {at.facet.cell, a}, nodes);
   }
+  constrain_by_others(nodes);
   std::ranges::sort(earlier_conditions_);
   const auto twice = std::ranges::unique(earlier_conditions_);
   earlier_conditions_.erase(twice.begin(), twice.end());
   locate(nodes);
 }
 
-/// Cells agree on a point only to rounding: the first facet of a Dirichlet dof says where it is.
-void Problem::locate(const std::vector<std::pair<std::size_t, int>>& nodes) {
+/// A condition holds at a dof, of which this is the node of a cell.
+void Problem::constrain(int condition, CellNode at, std::vector<CellNode>& nodes) {
+  const std::int32_t dof = space_->dofs(at.cell)[at.node];
+  std::int32_t& number = form_.unknown_of_dof[dof];
+  if (number >= 0) {
+    dirichlet_dofs_.push_back({dof, condition, {}});
+    nodes.push_back(at);
+    number = -static_cast<std::int32_t>(dirichlet_dofs_.size());
+  }
+  int& holds = dirichlet_dofs_[-1 - number].condition;
+  if (holds == condition) return;
+  earlier_conditions_.emplace_back(-1 - number, std::min(holds, condition));
+  holds = std::max(holds, condition);
+}
+
+/// Facets of other processes constrain dofs that are here as well.
+void Problem::constrain_by_others(std::vector<CellNode>& nodes) {
+  if (shared_->neighbours().empty()) return;
+  std::multimap<std::int32_t, int> conditions;  // by the number of the dof
+  for (std::size_t i = 0; i < dirichlet_dofs_.size(); ++i)
+    conditions.emplace(static_cast<std::int32_t>(i), dirichlet_dofs_[i].condition);
+  conditions.insert(earlier_conditions_.begin(), earlier_conditions_.end());
+  struct Constraint {
+    std::int32_t place, condition;  ///< place in the list of shared dofs
+  };
+  std::vector<std::vector<Constraint>> mine;
+  for (const operators::SharedDofs::Neighbour& neighbour : shared_->neighbours()) {
+    std::vector<Constraint>& constraints = mine.emplace_back();
+    for (std::size_t place = 0; place < neighbour.dofs.size(); ++place) {
+      const auto [first, last] = conditions.equal_range(-1 - form_.unknown_of_dof[neighbour.dofs[place]]);
+      for (auto each = first; each != last; ++each)
+        constraints.push_back({static_cast<std::int32_t>(place), each->second});
+    }
+  }
+  const auto theirs = shared_->exchanged(mine);
+  std::map<std::int32_t, CellNode> node_of;  // of each dof that others constrain
+  for (std::size_t k = 0; k < theirs.size(); ++k)
+    for (const Constraint& constraint : theirs[k]) node_of[shared_->neighbours()[k].dofs[constraint.place]] = {};
+  if (node_of.empty()) return;
+  for (std::int32_t cell = 0; cell < form_.cells(); ++cell)
+    for (int a = 0; a < form_.dofs_per_cell(); ++a)
+      if (const auto found = node_of.find(space_->dofs(cell)[a]); found != node_of.end()) found->second = {cell, a};
+  for (std::size_t k = 0; k < theirs.size(); ++k)
+    for (const Constraint& constraint : theirs[k])
+      constrain(constraint.condition, node_of.at(shared_->neighbours()[k].dofs[constraint.place]), nodes);
+}
+
+/// Cells agree on a point only to rounding: the first of a Dirichlet dof says where it is.
+void Problem::locate(const std::vector<CellNode>& nodes) {
   const mesh::GeometryTables tables(space_->mesh(), space_->basis().nodes());
   mesh::FirstFailure failure;
 #pragma omp parallel
@@ -152,10 +191,8 @@ void Problem::locate(const std::vector<std::pair<std::size_t, int>>& nodes) {
 #pragma omp for schedule(static)
     for (std::size_t i = 0; i < nodes.size(); ++i)
       failure.guard(static_cast<std::int64_t>(i), [&] {
-        const auto& [facet, node] = nodes[i];
-        if (const std::int32_t of_facet = conditions_[facet].facet.cell; of_facet != cell)
-          geometry->move_to(space_->mesh(), cell = of_facet);
-        std::copy_n(geometry->point(node), 3, dirichlet_dofs_[i].point.begin());
+        if (nodes[i].cell != cell) geometry->move_to(space_->mesh(), cell = nodes[i].cell);
+        std::copy_n(geometry->point(nodes[i].node), 3, dirichlet_dofs_[i].point.begin());
       });
   }
   failure.rethrow();
@@ -197,27 +234,32 @@ void Problem::collect_robin() {
 }
 
 void Problem::find_floating() {
-  const std::vector<std::int32_t> component = mesh::cell_components(space_->mesh());
-  const std::int32_t count = *std::max_element(component.begin(), component.end()) + 1;
+  const std::vector<std::int32_t> of_cells = mesh::cell_components(space_->mesh());
+  const std::int32_t count = of_cells.empty() ? 0 : *std::ranges::max_element(of_cells) + 1;
   std::vector<char> held(count, 0);
   for (const ConditionedFacet& at : conditions_)
-    if (!at.insulated() && at.kind == BoundaryKind::value) held[component[at.facet.cell]] = 1;
+    if (!at.insulated() && at.kind == BoundaryKind::value) held[of_cells[at.facet.cell]] = 1;
   for (const operators::RobinFacet& facet : form_.robin)
-    if (*std::max_element(facet.transfer.begin(), facet.transfer.end()) > 0) held[component[facet.cell]] = 1;
-  if (std::ranges::all_of(held, [](char is_held) { return is_held != 0; })) return;
+    if (*std::ranges::max_element(facet.transfer) > 0) held[of_cells[facet.cell]] = 1;
 
-  std::map<std::int32_t, Floating> by_component;
+  // Where several processes have cells, their components are joined; each has a number in them all.
+  const SharedComponents all(*shared_, *space_, of_cells, held);
+  std::map<std::int32_t, Floating> by_number;
+  for (const std::int32_t number : all.not_held()) by_number[number];
+  if (by_number.empty()) return;
   for (std::int32_t cell = 0; cell < form_.cells(); ++cell)
-    if (!held[component[cell]]) by_component[component[cell]].cells.push_back(cell);
-  for (auto& [number, floating] : by_component) {
+    if (const auto floating = by_number.find(all.number(of_cells[cell])); floating != by_number.end())
+      floating->second.cells.push_back(cell);
+  for (auto& [number, floating] : by_number) {
     for (const std::int32_t cell : floating.cells)
       floating.dofs.insert(floating.dofs.end(), space_->dofs(cell).begin(), space_->dofs(cell).end());
-    std::sort(floating.dofs.begin(), floating.dofs.end());
-    floating.dofs.erase(std::unique(floating.dofs.begin(), floating.dofs.end()), floating.dofs.end());
+    std::ranges::sort(floating.dofs);
+    const auto twice = std::ranges::unique(floating.dofs);
+    floating.dofs.erase(twice.begin(), twice.end());
+    const auto cells = static_cast<std::int64_t>(shared_->sum(static_cast<double>(floating.cells.size())));
+    if (all.count() > 1) floating.text = text_of_part(floating.cells, cells);
     remarks_.push_back(fmt::format("no boundary value or transfer holds the solution{}: its mean is fixed there",
-                                   floating.cells.size() == static_cast<std::size_t>(form_.cells())
-                                       ? fmt::format(" on {} cells", floating.cells.size())
-                                       : part_text(floating.cells)));
+                                   floating.text.empty() ? fmt::format(" on {} cells", cells) : floating.text));
     floating_.push_back(std::move(floating));
   }
   masses_ =
@@ -226,18 +268,25 @@ void Problem::find_floating() {
             evaluator.values().transpose() *
             Eigen::Map<const Eigen::VectorXd>(evaluator.measures().data(), evaluator.points());
       });
+  shared_->add_up(masses_);
 }
 
-std::string Problem::part_text(const std::vector<std::int32_t>& cells) const {
-  const mesh::Mesh& mesh = space_->mesh();
-  if (cells.size() == static_cast<std::size_t>(mesh.cell_count())) return "";
-  std::array<double, 3> centre{};
-  const auto nodes = mesh.nodes(cells.front());
-  for (const std::int32_t node : nodes)
-    for (int axis = 0; axis < mesh.dimension(); ++axis)
-      centre[axis] += mesh.point(node)[axis] / static_cast<double>(nodes.size());
-  return fmt::format(" on the {} connected cells around {} (region {})", cells.size(), point_text(centre.data()),
-                     in_quotes(mesh.region_names[mesh.cell_regions[cells.front()]]));
+/// Which part of the mesh some cells are, of so many on all processes: the first that has any says where.
+std::string Problem::text_of_part(const std::vector<std::int32_t>& cells, std::int64_t count) const {
+  std::string text;
+  if (!cells.empty()) {
+    const mesh::Mesh& mesh = space_->mesh();
+    std::array<double, 3> centre{};
+    const auto nodes = mesh.nodes(cells.front());
+    for (const std::int32_t node : nodes)
+      for (int axis = 0; axis < mesh.dimension(); ++axis)
+        centre[axis] += mesh.point(node)[axis] / static_cast<double>(nodes.size());
+    text = fmt::format(" on the {} connected cells around {} (region {})", count, point_text(centre.data()),
+                       in_quotes(mesh.region_names[mesh.cell_regions[cells.front()]]));
+  }
+  for (const std::string& of_process : shared_->gathered(text))
+    if (!of_process.empty()) return of_process;
+  return text;
 }
 
 std::vector<double> Problem::to_unknowns(std::span<const double> dofs) const {
@@ -272,7 +321,9 @@ std::vector<double> Problem::to_dofs(std::span<const double> x, const Load& load
         volume += evaluator.measures()[q];
       }
     }
-    for (const std::int32_t dof : floating.dofs) dofs[dof] += difference / volume;
+    std::array sums{difference, volume};
+    shared_->sum(sums);
+    for (const std::int32_t dof : floating.dofs) dofs[dof] += sums[0] / sums[1];
   }
   return dofs;
 }

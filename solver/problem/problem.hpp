@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mesh/function_space.hpp"
+#include "operators/distributed/shared_dofs.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "solver/coefficients/problem_data.hpp"
 #include "solver/problem/load.hpp"
@@ -34,9 +35,9 @@ struct DirichletDof {
 struct ProblemSize {
   int dimension = 0;
   mesh::CellShape shape = mesh::CellShape::quadrilateral;
-  std::int32_t cells = 0;
+  std::int64_t cells = 0;
   int degree = 0, geometric_order = 1, quadrature = 0;
-  std::int32_t dofs = 0, unknowns = 0;
+  std::int64_t dofs = 0, unknowns = 0;
 };
 
 /// The discrete problem A u = b on the free unknowns: the bilinear form, its loads, and the way back from unknowns to
@@ -45,16 +46,21 @@ class Problem {
  public:
   /// A component of the mesh without Dirichlet or Robin condition.
   struct Floating {
-    std::vector<std::int32_t> cells;
+    std::vector<std::int32_t> cells;  ///< of this process, as the dofs
     std::vector<std::int32_t> dofs;
+    std::string text;  ///< which part of the mesh it is; empty where it is all
   };
 
   /// Builds form and loads. `data` and `space` must outlive it. Throws InputError where a group or region does not
   /// exist, diffusion is not positive, transfer is negative, a value is not finite, or a pure Neumann problem's load
   /// does not balance.
-  Problem(const ProblemData& data, const mesh::FunctionSpace& space);
+  ///
+  /// `shared` says which dofs other processes have as well, where the space is on a part of a mesh; it must outlive the
+  /// problem, too, which is then made together. Its load is that of the whole problem at all dofs that are here.
+  Problem(const ProblemData& data, const mesh::FunctionSpace& space, const operators::SharedDofs& shared = alone);
 
   const ProblemData& data() const { return *data_; }
+  const operators::SharedDofs& shared() const { return *shared_; }
   const operators::BilinearForm& form() const { return form_; }
   /// One at least.
   const std::vector<Load>& loads() const { return loads_; }
@@ -72,8 +78,6 @@ class Problem {
   const std::vector<Floating>& floating() const { return floating_; }
   /// The integral of each dof's basis function, where the problem is singular.
   const std::vector<double>& masses() const { return masses_; }
-  /// Which part of the mesh some cells are; empty where they are all of it.
-  std::string part_text(const std::vector<std::int32_t>& cells) const;
 
   /// Coefficients of all dofs: unknowns from x, constrained ones from the load's boundary values; on parts without any
   /// Dirichlet or Robin condition the mean is set to that of the exact solution where there is one, else to zero.
@@ -81,20 +85,31 @@ class Problem {
   std::vector<double> to_dofs(std::span<const double> x) const { return to_dofs(x, loads_.front()); }
   /// The way back, which leaves constrained dofs out.
   std::vector<double> to_unknowns(std::span<const double> dofs) const;
-  /// r = b - A x, computed afresh from the form. b may be a multiple of a load.
+  /// r = b - A x, computed afresh from the form, of one process. b may be a multiple of a load.
   std::vector<double> residual(std::span<const double> x, std::span<const double> b) const;
 
  private:
+  /// A node of a cell.
+  struct CellNode {
+    std::int32_t cell;
+    int node;
+  };
   void set_diffusion();
   void check_diffusion();
+  void constrain(int condition, CellNode at, std::vector<CellNode>& nodes);
   void constrain();
-  void locate(const std::vector<std::pair<std::size_t, int>>& nodes);
+  void constrain_by_others(std::vector<CellNode>& nodes);
+  void locate(const std::vector<CellNode>& nodes);
   void number_unknowns();
   void collect_robin();
   void find_floating();
+  std::string text_of_part(const std::vector<std::int32_t>& cells, std::int64_t count) const;
+
+  static const operators::SharedDofs alone;
 
   const ProblemData* data_;
   const mesh::FunctionSpace* space_;
+  const operators::SharedDofs* shared_;
   std::vector<ConditionedFacet> conditions_;
   std::vector<DirichletDof> dirichlet_dofs_;
   std::vector<std::pair<std::int32_t, int>> earlier_conditions_;

@@ -9,7 +9,7 @@
 
 namespace femcg::solver {
 
-ScaledLoad scaled_load(std::span<const double> load) {
+ScaledLoad scaled_load(std::span<const double> load, const operators::SharedDofs& shared) {
   ScaledLoad scaled{mesh::filled<double>(load.size())};
   double most = 0;
   bool finite = true;
@@ -19,6 +19,7 @@ ScaledLoad scaled_load(std::span<const double> load) {
     most = std::max(most, std::abs(load[i]));
     scaled.values[i] = load[i];
   }
+  most = -shared.least(-most);
   if (!finite) throw InputError("the load overflows: scale the units of equation and boundary");
   if (most == 0) return scaled;
   if (most < std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon())

@@ -6,6 +6,7 @@
 
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/vector.hpp"
+#include "operators/distributed/shared_dofs.hpp"
 
 namespace femcg::solver {
 
@@ -15,8 +16,9 @@ struct ScaledLoad {
   std::vector<double> values;
   int exponent = 0;  ///< 0 where the load is zero
 };
-/// Throws InputError where an entry is not finite, or the largest is so small that its last digits are lost.
-ScaledLoad scaled_load(std::span<const double> load);
+/// Throws InputError where an entry is not finite, or the largest is so small that its last digits are lost. Together,
+/// where several processes have parts of it.
+ScaledLoad scaled_load(std::span<const double> load, const operators::SharedDofs& shared = {});
 
 /// The load as an operator's precision takes it, on the host.
 template <std::floating_point T>

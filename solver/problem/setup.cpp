@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -150,8 +151,18 @@ bool is_refusal(const std::exception& error) {
 ProblemSize size_of(const Problem& problem) {
   const operators::BilinearForm& form = problem.form();
   const mesh::Mesh& mesh = form.space->mesh();
-  return {mesh.dimension(), mesh.shape,      mesh.cell_count(),       form.space->degree(),
-          mesh.order,       form.quadrature, form.space->dof_count(), form.unknowns};
+  std::array<double, 3> counts{static_cast<double>(mesh.cell_count()), static_cast<double>(form.space->dof_count()),
+                               static_cast<double>(form.unknowns)};
+  if (!problem.shared().neighbours().empty())
+    for (std::int32_t dof = 0; dof < form.space->dof_count(); ++dof)
+      if (!problem.shared().owns(dof)) {
+        --counts[1];
+        if (form.unknown_of_dof[dof] >= 0) --counts[2];
+      }
+  problem.shared().sum(counts);
+  const auto count = [&](std::size_t i) { return static_cast<std::int64_t>(counts[i]); };
+  return {mesh.dimension(), mesh.shape,      count(0), form.space->degree(),
+          mesh.order,       form.quadrature, count(1), count(2)};
 }
 
 void prepare_directory(const std::filesystem::path& directory, const std::vector<std::string>& files) {

@@ -50,7 +50,7 @@ std::string reason_of(const std::exception& error);
 /// Whether it says that what was asked for does not fit the problem, and not that the machine failed.
 bool is_refusal(const std::exception& error);
 
-/// The numbers by which a person knows a problem.
+/// The numbers by which a person knows a problem: of all processes, together.
 ProblemSize size_of(const Problem& problem);
 
 /// Makes a results folder and sees that these files can be written into it, before the work rather than after it;

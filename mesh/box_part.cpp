@@ -1,0 +1,129 @@
+#include "mesh/box_part.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "mesh/function_space.hpp"
+#include "mesh/ordering.hpp"
+#include "mesh/shared_vertices.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+/// How the box is divided; a block may be empty.
+BoxBlock block_of(const BoxOptions& options, int rank, int processes) {
+  const int d = dimension(options.shape);
+  BoxBlock block{{}, options.cells};
+  while (processes > 1) {
+    const auto cells = [&](int axis) { return std::int64_t{block.end[axis]} - block.begin[axis]; };
+    int axis = 0;
+    for (int other = 1; other < d; ++other)
+      if (cells(other) > cells(axis)) axis = other;
+    const int first = (processes + 1) / 2;
+    const int cut = block.begin[axis] + static_cast<int>((cells(axis) * first + processes - 1) / processes);
+    if (rank < first) {
+      block.end[axis] = cut;
+      processes = first;
+    } else {
+      block.begin[axis] = cut;
+      rank -= first;
+      processes -= first;
+    }
+  }
+  return block;
+}
+
+/// Nodes of a block of cells, the first axis fastest.
+struct BlockNodes {
+  BlockNodes(const BoxBlock& block, int d) : begin(block.begin) {
+    for (int axis = 0; axis < d; ++axis) {
+      end[axis] = block.end[axis] + 1;
+      if (block.begin[axis] == block.end[axis]) empty = true;
+    }
+    if (d == 2) begin[2] = 0;
+  }
+  std::int32_t number(int i, int j, int k) const {
+    return (i - begin[0]) + (end[0] - begin[0]) * ((j - begin[1]) + (end[1] - begin[1]) * (k - begin[2]));
+  }
+
+  std::array<int, 3> begin, end{1, 1, 1};
+  bool empty = false;  ///< without cells
+};
+
+std::vector<std::int32_t> common_nodes(const BlockNodes& mine, const BlockNodes& other) {
+  std::vector<std::int32_t> nodes;
+  if (mine.empty || other.empty) return nodes;
+  std::array<int, 3> begin{}, end{};
+  for (int axis = 0; axis < 3; ++axis) {
+    begin[axis] = std::max(mine.begin[axis], other.begin[axis]);
+    end[axis] = std::min(mine.end[axis], other.end[axis]);
+  }
+  for (int k = begin[2]; k < end[2]; ++k)
+    for (int j = begin[1]; j < end[1]; ++j)
+      for (int i = begin[0]; i < end[0]; ++i) nodes.push_back(mine.number(i, j, k));
+  return nodes;
+}
+
+/// Of the cells of a block, in the order of make_box.
+std::vector<std::int32_t> cell_numbers_of(const BoxOptions& options, const BoxBlock& block) {
+  const int d = dimension(options.shape), parts = is_tensor(options.shape) ? 1 : d == 2 ? 2 : 6;
+  std::vector<std::int32_t> numbers;
+  for (int k = d == 3 ? block.begin[2] : 0; k < (d == 3 ? block.end[2] : 1); ++k)
+    for (int j = block.begin[1]; j < block.end[1]; ++j)
+      for (int i = block.begin[0]; i < block.end[0]; ++i)
+        for (int part = 0; part < parts; ++part)
+          numbers.push_back((i + options.cells[0] * (j + options.cells[1] * k)) * parts + part);
+  return numbers;
+}
+
+/// Of a box: there a facet or edge on shared vertices is shared.
+MeshPart refined(const MeshPart& part) {
+  MeshPart finer;
+  finer.mesh = refine(part.mesh);
+  const FunctionSpace lattice(part.mesh, 2 * part.mesh.order, NodeFamily::equispaced);  // its dofs are the nodes
+  const auto on_shared = dofs_on_shared_vertices(lattice, part.neighbours);
+  for (std::size_t k = 0; k < on_shared.size(); ++k) {
+    std::vector<std::int32_t>& vertices = finer.neighbours.emplace_back(part.neighbours[k].rank).vertices;
+    for (const OnSharedVertices& node : on_shared[k]) vertices.push_back(node.index);
+  }
+  const int children = 1 << part.mesh.dimension();
+  for (const std::int32_t number : part.cell_numbers)
+    for (int child = 0; child < children; ++child) finer.cell_numbers.push_back(number * children + child);
+  return finer;
+}
+
+}  // namespace
+
+MeshPart part_of_box(const BoxOptions& options, int refinements, int rank, int processes) {
+  const BoxBlock block = block_of(options, rank, processes);
+  const int d = dimension(options.shape);
+  const BlockNodes nodes(block, d);
+  MeshPart part;
+  part.mesh = make_box(options, block);
+  if (!nodes.empty) part.cell_numbers = cell_numbers_of(options, block);
+  for (int other = 0; other < processes; ++other) {
+    if (other == rank) continue;
+    std::vector<std::int32_t> common = common_nodes(nodes, BlockNodes(block_of(options, other, processes), d));
+    if (!common.empty()) part.neighbours.push_back({other, std::move(common)});
+  }
+  for (int r = 0; r < refinements; ++r) part = refined(part);
+  if (!nodes.empty) validate(part.mesh);
+  return part;
+}
+
+std::vector<std::int32_t> partition_in_blocks(const BoxOptions& options, int refinements, int processes) {
+  const int children = 1 << dimension(options.shape) * refinements;
+  std::vector<std::int32_t> process_of;
+  for (int rank = 0; rank < processes; ++rank)
+    for (const std::int32_t cell : cell_numbers_of(options, block_of(options, rank, processes))) {
+      const std::size_t end = (std::size_t(cell) + 1) * children;
+      process_of.resize(std::max(process_of.size(), end));
+      std::fill(process_of.begin() + static_cast<std::ptrdiff_t>(end) - children,
+                process_of.begin() + static_cast<std::ptrdiff_t>(end), rank);
+    }
+  return process_of;
+}
+
+}  // namespace femcg::mesh

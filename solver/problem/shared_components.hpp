@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mesh/function_space.hpp"
+#include "operators/distributed/shared_dofs.hpp"
+
+namespace femcg::solver {
+
+/// The connected components of a mesh of which several processes have parts. Every process knows all of them, by
+/// numbers that are the same for all.
+class SharedComponents {
+ public:
+  /// `of_cells` are the components of the cells that are here, from 0 on; some of them are held. Together.
+  SharedComponents(const operators::SharedDofs& shared, const mesh::FunctionSpace& space,
+                   std::span<const std::int32_t> of_cells, const std::vector<char>& held);
+
+  std::int64_t count() const;
+  /// Of a component of this process.
+  std::int32_t number(std::int32_t of_process) const { return least_[first_ + of_process]; }
+  /// Those that nothing holds, on any process; ascending.
+  std::vector<std::int32_t> not_held() const;
+
+ private:
+  std::int32_t least_of(std::int32_t component) const;
+  void join(std::int32_t a, std::int32_t b);
+
+  // One process's components stand behind the other's, from first_ on those of this one.
+  std::vector<std::int32_t> least_;  ///< of those that each is joined with
+  std::vector<char> held_;           ///< of the least ones
+  std::int32_t first_ = 0;
+};
+
+}  // namespace femcg::solver
