@@ -42,7 +42,7 @@ std::array<double, 3> scatter_in_ball(std::int64_t node, int d) {
 
 void check_counts(const BoxOptions& options) {
   const int d = dimension(options.shape);
-  double cells = is_tensor(options.shape) ? 1 : d == 2 ? 2 : 6, nodes = 1;
+  double cells = cells_per_cuboid(options.shape), nodes = 1;
   std::string counts;
   for (int axis = 0; axis < d; ++axis) {
     if (options.cells[axis] < 1)

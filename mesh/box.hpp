@@ -21,6 +21,9 @@ struct BoxOptions {
 /// to 0.353 in 2D and 0.288 in 3D.
 constexpr double most_distortion(CellShape shape) { return dimension(shape) == 2 ? 0.3 : 0.2; }
 
+/// Cells that each rectangle or cuboid is split in.
+constexpr int cells_per_cuboid(CellShape shape) { return is_tensor(shape) ? 1 : dimension(shape) == 2 ? 2 : 6; }
+
 /// Throws std::invalid_argument where make_box would.
 void check_box(const BoxOptions& options);
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "mesh/function_space.hpp"
@@ -66,9 +69,18 @@ std::vector<std::int32_t> common_nodes(const BlockNodes& mine, const BlockNodes&
   return nodes;
 }
 
+/// The cells of all processes have numbers, too.
+void check_count(const BoxOptions& options, int refinements) {
+  const int d = dimension(options.shape);
+  double cells = cells_per_cuboid(options.shape) * std::pow(2.0, d * refinements);
+  for (int axis = 0; axis < d; ++axis) cells *= options.cells[axis];
+  if (cells > std::numeric_limits<std::int32_t>::max())
+    throw std::length_error("refinement would make more than 2^31 - 1 cells");
+}
+
 /// Of the cells of a block, in the order of make_box.
 std::vector<std::int32_t> cell_numbers_of(const BoxOptions& options, const BoxBlock& block) {
-  const int d = dimension(options.shape), parts = is_tensor(options.shape) ? 1 : d == 2 ? 2 : 6;
+  const int d = dimension(options.shape), parts = cells_per_cuboid(options.shape);
   std::vector<std::int32_t> numbers;
   for (int k = d == 3 ? block.begin[2] : 0; k < (d == 3 ? block.end[2] : 1); ++k)
     for (int j = block.begin[1]; j < block.end[1]; ++j)
@@ -97,6 +109,7 @@ MeshPart refined(const MeshPart& part) {
 }  // namespace
 
 MeshPart part_of_box(const BoxOptions& options, int refinements, int rank, int processes) {
+  check_count(options, refinements);
   const BoxBlock block = block_of(options, rank, processes);
   const int d = dimension(options.shape);
   const BlockNodes nodes(block, d);

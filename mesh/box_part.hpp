@@ -9,7 +9,8 @@
 namespace femcg::mesh {
 
 /// The part of one of so many processes of a box, made in its place: the cells that make_box and so many times refine
-/// would make, in a block of the box. Blocks come from halving the longest side until there are enough of them.
+/// would make, in a block of the box. Blocks come from halving the longest side until there are enough of them. Throws
+/// as these do for the whole box.
 MeshPart part_of_box(const BoxOptions& options, int refinements, int rank, int processes);
 
 /// The process of each of its cells.

@@ -263,8 +263,7 @@ std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh
 mesh::MeshPart make_mesh_part(const Case& resolved, const Communicator& communicator) {
   mesh::MeshPart part;
   if (chosen_partition(resolved) == Partition::blocks) {
-    part = mesh::part_of_box(std::get<mesh::BoxOptions>(resolved.mesh.source), resolved.mesh.refine,
-                             communicator.rank(), communicator.size());
+    part = make_box_part(resolved, communicator.rank(), communicator.size());
   } else if (communicator.is_first()) {
     const mesh::Mesh whole = make_mesh(resolved);
     const std::vector<std::int32_t> process_of = partition(resolved, whole, communicator.size());

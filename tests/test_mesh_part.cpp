@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,12 @@ TEST_CASE("blocks of a box are the cells that the whole box has, and neighbours 
         if (processes == 3)
           for (const int degree : {1, 3}) check_shared_dofs(parts, degree);
       }
+}
+
+TEST_CASE("a box that the whole could not be is none in blocks") {
+  const BoxOptions box{CellShape::hexahedron, {100, 100, 100}};
+  CHECK_THROWS_AS(part_of_box(box, 4, 0, 64), std::length_error);
+  CHECK_THROWS_AS(part_of_box({CellShape::hexahedron, {3, 0, 1}}, 0, 0, 2), std::invalid_argument);
 }
 
 TEST_CASE("parts of any division are the cells of the whole, and neighbours agree on what they share") {

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "mesh/atomic_file.hpp"
+#include "mesh/box_part.hpp"
 #include "mesh/gmsh/file_kinds.hpp"
 #include "mesh/ordering.hpp"
 #include "operators/backend/copy_bandwidth.hpp"
@@ -61,16 +62,11 @@ mesh::Mesh keep(const Case& resolved, const mesh::GmshOptions& options) {
                       [&] { return generate_in_order(resolved); });
 }
 
-}  // namespace
-
-mesh::Mesh make_mesh(const Case& resolved) {
+/// What makes a mesh; the case's place is said of what is wrong with it.
+template <class Make>
+auto placed_mesh(const Case& resolved, const Make& make) {
   try {
-    const auto* file = std::get_if<mesh::GmshOptions>(&resolved.mesh.source);
-    const bool kept = file != nullptr && resolved.mesh.cache && !mesh::has_mesh_ending(file->file) &&
-                      std::ranges::all_of(file->groups, [&](const auto& group) {  // its condition is known as text
-                        return !group.second.where || resolved.mesh.conditions.contains(group.first);
-                      });
-    return kept ? keep(resolved, *file) : generate_in_order(resolved);
+    return make();
   } catch (const InputError&) {
     throw;
   } catch (const std::bad_alloc&) {
@@ -78,6 +74,25 @@ mesh::Mesh make_mesh(const Case& resolved) {
   } catch (const std::exception& error) {
     throw InputError(at_place(resolved.mesh.place, error.what()));
   }
+}
+
+}  // namespace
+
+mesh::Mesh make_mesh(const Case& resolved) {
+  return placed_mesh(resolved, [&] {
+    const auto* file = std::get_if<mesh::GmshOptions>(&resolved.mesh.source);
+    const bool kept = file != nullptr && resolved.mesh.cache && !mesh::has_mesh_ending(file->file) &&
+                      std::ranges::all_of(file->groups, [&](const auto& group) {  // its condition is known as text
+                        return !group.second.where || resolved.mesh.conditions.contains(group.first);
+                      });
+    return kept ? keep(resolved, *file) : generate_in_order(resolved);
+  });
+}
+
+mesh::MeshPart make_box_part(const Case& resolved, int rank, int processes) {
+  return placed_mesh(resolved, [&] {
+    return mesh::part_of_box(std::get<mesh::BoxOptions>(resolved.mesh.source), resolved.mesh.refine, rank, processes);
+  });
 }
 
 mesh::FunctionSpace make_space(const Case& resolved, const mesh::Mesh& mesh) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mesh/mesh_part.hpp"
 #include "solver/case/case.hpp"
 #include "solver/problem/problem.hpp"
 
@@ -15,6 +16,9 @@ namespace femcg::solver {
 /// The mesh of a case: generated or read, refined, checked, its cells in the order that the case asks for. Throws
 /// InputError.
 mesh::Mesh make_mesh(const Case& resolved);
+
+/// What one of so many processes has of the mesh of a case that is a box, in blocks. Throws InputError.
+mesh::MeshPart make_box_part(const Case& resolved, int rank, int processes);
 
 /// The space of a case's degree on its mesh, which must outlive it. Throws InputError where there are too many dofs.
 mesh::FunctionSpace make_space(const Case& resolved, const mesh::Mesh& mesh);
