@@ -65,8 +65,10 @@ std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<
   options.max_iterations = of.resolved.solver.max_iterations;
   options.method = of.resolved.solver.method;
   options.preconditioner = &preconditioner;
-  options.recorded = false;  // the host sends and adds up within an iteration
-  options.check_every = 1;
+  if (!a.gpus_run_alone()) {  // the host sends and adds up within an iteration
+    options.recorded = false;
+    options.check_every = 1;
+  }
   options.true_residual = [&](const std::vector<double>& x) {
     std::vector<double> r = reference.apply(x);
     for (std::size_t i = 0; i < r.size(); ++i) r[i] = mine[i] - r[i];
@@ -147,7 +149,9 @@ void complete_record(const SharedRun& of, const DistributedOperator<T>& a, Recor
   all.mode = operators::name(a.mode());
   all.automatic_mode = of.resolved.distribution.mode == operators::ExchangeMode::automatic;
   if (a.device() == Device::cuda)
-    all.transport = a.gpus_read_peers() ? "between GPUs (CUDA IPC)" : "through the hosts' memory";
+    all.transport = a.gpus_run_alone()    ? "between GPUs, which tell each other (CUDA IPC)"
+                    : a.gpus_read_peers() ? "between GPUs (CUDA IPC)"
+                                          : "through the hosts' memory";
   for (const auto& process : of.communicator.gathered(std::vector{record_of(of, a, record)}))
     all.processes.push_back(process.front());
   record.footprint = {};

@@ -136,10 +136,14 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
                                     : "this MPI takes no calls from another thread: use distribution.mode: overlap");
   if (interior) interior_ = std::make_unique<Part>(std::move(interior));
   if (interface) interface_ = std::make_unique<Part>(std::move(interface));
-  if (mode == ExchangeMode::automatic) trial_ = std::make_unique<Trial>(with_task && tries_task);
   if (device == Device::cuda) stopwatch_ = std::make_unique<GpuStopwatch>();
   clear(energies_of_parts_);
   interface_sum(1);
+  if (mode != ExchangeMode::automatic) return;
+  if (gpus_run_alone())
+    mode_ = ExchangeMode::overlap;  // what has been packed is told at once
+  else
+    trial_ = std::make_unique<Trial>(with_task && tries_task);
 }
 
 template <std::floating_point T>
@@ -179,13 +183,14 @@ void DistributedOperator<T>::exchange(InterfaceSum<T>& sum, ExchangeMode mode, c
 template <std::floating_point T>
 template <class Work>
 void DistributedOperator<T>::exchange_of_gpu(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const {
+  const bool told_at_once = sum.tells_peers() && mode != ExchangeMode::vector;
+  if (told_at_once) sum.start();
   meanwhile();
-  stopwatch_->mark(1);
-  if (mode == ExchangeMode::vector) synchronize(Device::cuda);
-  sum.start();
+  mark(1);
+  if (mode == ExchangeMode::vector && !sum.tells_peers()) synchronize(Device::cuda);
+  if (!told_at_once) sum.start();
   sum.finish();
-  stopwatch_->mark(2);
-  has_times_ = true;
+  mark(2);
   record_.messages += sum.messages();
   record_.sent_bytes += sum.sent_bytes();
 }
@@ -193,14 +198,41 @@ void DistributedOperator<T>::exchange_of_gpu(InterfaceSum<T>& sum, ExchangeMode 
 /// The times of a GPU's last product, which it may not have ended when that returned.
 template <std::floating_point T>
 void DistributedOperator<T>::take_times() const {
-  if (!has_times_) return;
+  if (!has_times_ || cuda_is_recording()) return;
   record_.multiplying += stopwatch_->seconds(0, 1);
   record_.waiting += stopwatch_->seconds(1, 2);
+  ++timed_products_;
   has_times_ = false;
+}
+
+/// A moment of a product that is not recorded: what is, has no times, and is run often.
+template <std::floating_point T>
+void DistributedOperator<T>::mark(int moment) const {
+  if (cuda_is_recording()) return;
+  stopwatch_->mark(moment);
+  has_times_ = moment == 2;
+}
+
+template <std::floating_point T>
+ExchangeRecord DistributedOperator<T>::record() const {
+  take_times();
+  if (!gpus_run_alone()) return record_;
+  ExchangeRecord all;
+  for (const auto& [stride, sum] : sums_) {
+    all.products += sum->rounds();
+    all.messages += sum->rounds() * sum->messages();
+    all.sent_bytes += sum->rounds() * sum->sent_bytes();
+  }
+  const double each =
+      timed_products_ > 0 ? static_cast<double>(all.products) / static_cast<double>(timed_products_) : 0;
+  all.multiplying = each * record_.multiplying;
+  all.waiting = each * record_.waiting;
+  return all;
 }
 
 template <std::floating_point T>
 void DistributedOperator<T>::sum_energies(const double* of_parts, int stride, double* energies) const {
+  if (vectors_.gpus_sum()) return vectors_.sum_on_gpu(of_parts, of_parts + stride, stride, energies);
   std::span<double> sums(energies, static_cast<std::size_t>(stride));
   if (this->device() == Device::cuda) {
     cuda_add_energies(of_parts, of_parts + stride, stride, energies_.on_device().data());
@@ -218,7 +250,7 @@ void DistributedOperator<T>::multiply_interleaved(const T* x, T* y, int count, i
   const bool on_host = this->device() == Device::host;
   take_times();
   const double begin = seconds_now();
-  if (!on_host) stopwatch_->mark(0);
+  if (!on_host) mark(0);
   const ExchangeMode mode = trial_ ? trial_->next() : mode_;
   const std::int64_t first = std::int64_t{share_.first_interface} * stride,
                      shared = std::int64_t{share_.map.first_shared} * stride,

@@ -48,12 +48,11 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   std::map<std::string, std::string> chosen() const override;
   /// The mode that is used, or was found.
   ExchangeMode mode() const { return mode_; }
-  const ExchangeRecord& record() const {
-    take_times();
-    return record_;
-  }
+  ExchangeRecord record() const;
   /// Whether GPUs read what others have packed where it lies.
   bool gpus_read_peers() const { return interface_sum(1).reads_peers(); }
+  /// Whether products and sums are the GPUs' alone, so that iterations can be recorded.
+  bool gpus_run_alone() const { return vectors_.gpus_sum() && interface_sum(1).tells_peers(); }
 
  private:
   struct Part;
@@ -68,6 +67,7 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   void exchange_of_gpu(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const;
   void sum_energies(const double* of_parts, int stride, double* energies) const;
   void take_times() const;
+  void mark(int moment) const;
   InterfaceSum<T>& interface_sum(int stride) const;
 
   const Communicator& communicator_;
@@ -84,6 +84,7 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   mutable HostNumbers energies_;              ///< of both, of a GPU
   mutable std::unique_ptr<GpuStopwatch> stopwatch_;
   mutable bool has_times_ = false;  ///< of a product, not yet in the record
+  mutable std::int64_t timed_products_ = 0;
   mutable ExchangeRecord record_;
 };
 

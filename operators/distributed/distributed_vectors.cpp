@@ -102,12 +102,29 @@ DistributedVectors<T>::DistributedVectors(const Communicator& communicator, cons
       mine_(device == Device::cuda ? make_cuda_vector_operations<T>(map.owned) : std::make_unique<OwnedSums<T>>(map)),
       numbers_(CgScalars::count, device),
       sums_(numbers_.on_device(), 0),
-      stop_(std::move(stop)) {}
+      stop_(std::move(stop)),
+      gpu_sums_(device == Device::cuda ? make_gpu_sums(communicator) : nullptr) {}
+
+template <std::floating_point T>
+bool DistributedVectors<T>::asked_to_stop() const {
+  constexpr int calls = 16;
+  if (gpus_sum() && times_asked_++ % calls == 0) asked_to_stop_ = communicator_->sum(stop_ && stop_() ? 1.0 : 0.0) > 0;
+  return asked_to_stop_;
+}
+
+template <std::floating_point T>
+void DistributedVectors<T>::sum_on_gpu(const double* a, const double* b, int count, double* energies) const {
+  double* norms = waiting_ != nullptr ? waiting_->rz.data() : nullptr;  // and r'r behind it
+  gpu_sums_->sum(a, b, count, energies, norms, norms != nullptr ? 2 : 0);
+  ++sum_count_;
+  waiting_ = nullptr;
+}
 
 template <std::floating_point T>
 void DistributedVectors<T>::sum_norms(CgScalars& next) const {
   waiting_ = &next;
   if (delayed_) return;
+  if (gpus_sum()) return sum_on_gpu(nullptr, nullptr, 0, nullptr);
   synchronize(device_);
   sum_energies({});
 }
@@ -131,14 +148,14 @@ void DistributedVectors<T>::sum_energies(std::span<double> energies) const {
 template <std::floating_point T>
 void DistributedVectors<T>::start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p,
                                   CgScalars& first) const {
-  mine_->start(r, inverse_diagonal, p, sums_);
+  mine_->start(r, inverse_diagonal, p, norms_for(first));
   sum_norms(first);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal,
                                    Vector<T>& r, CgScalars& next) const {
-  mine_->update(now, q, inverse_diagonal, r, sums_);
+  mine_->update(now, q, inverse_diagonal, r, norms_for(next));
   sum_norms(next);
 }
 
@@ -152,12 +169,18 @@ template <std::floating_point T>
 void DistributedVectors<T>::advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
                                     const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                                     CgScalars& next) const {
-  mine_->advance(before, now, vectors, inverse_diagonal, x, r, sums_);
+  mine_->advance(before, now, vectors, inverse_diagonal, x, r, norms_for(next));
   sum_norms(next);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const {
+  if (gpus_sum()) {
+    mine_->dot(a, b, result);
+    gpu_sums_->sum(result.data(), nullptr, 1, result.data(), nullptr, 0);
+    ++sum_count_;
+    return;
+  }
   mine_->dot(a, b, sums_.rz);
   synchronize(device_);
   const double sum = communicator_->sum(*sums_.rz.data());

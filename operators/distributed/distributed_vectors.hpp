@@ -9,6 +9,7 @@
 #include "operators/backend/memory.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "operators/distributed/communicator.hpp"
+#include "operators/distributed/gpu_sums.hpp"
 #include "operators/distributed/index_map.hpp"
 
 namespace femcg::operators {
@@ -41,7 +42,7 @@ void give(std::span<const double> numbers, double* to, Device device);
 
 /// The passes of CG over vectors of which each process has its share: each makes them on all its entries, ghosts
 /// included, and the sums run over those that it owns, and then over the processes. On a GPU a sum is the host's to
-/// wait for.
+/// wait for, unless GPUs make them.
 ///
 /// With every sum goes whether a process is asked to end, so that all of them learn it at the same time.
 template <std::floating_point T>
@@ -50,8 +51,13 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   /// Both must outlive it. `stop` may be empty.
   DistributedVectors(const Communicator& communicator, const IndexMap& map, Device device, std::function<bool()> stop);
 
-  /// Whether any process was asked to end when the last sum was made; the same for all.
-  bool asked_to_stop() const { return asked_to_stop_; }
+  /// Whether any process was asked to end when the last sum was made; the same for all. Where GPUs make the sums, which
+  /// say nothing of that, the processes ask each other in every 16th call: together then.
+  bool asked_to_stop() const;
+  /// Whether GPUs make the sums (GpuSums), and the host waits for none.
+  bool gpus_sum() const { return gpu_sums_ != nullptr; }
+  /// Gives the GPU what sum_energies does, for energies that are the sums of two: a_c + b_c, c < count.
+  void sum_on_gpu(const double* a, const double* b, int count, double* energies) const;
   /// Replaces what the processes have of energies by their sums, together with what was delayed. A GPU is done with its
   /// work.
   void sum_energies(std::span<double> energies) const;
@@ -62,6 +68,7 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   std::int64_t counted(std::int64_t) const override { return map_->owned; }
   std::span<const std::int64_t> numbers() const override { return map_->numbers; }
   const VectorShare& share() const override { return *this; }
+  const DeferredUpdate<T>* deferred() const override { return gpus_sum() ? mine_->deferred() : nullptr; }
   void delay_sums(bool delayed) const override {
     delayed_ = delayed;
     waiting_ = nullptr;
@@ -77,6 +84,8 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override;
 
  private:
+  /// Where a pass leaves this process's norms, which sum_norms then adds up.
+  CgScalars& norms_for(CgScalars& next) const { return gpus_sum() ? next : sums_; }
   void sum_norms(CgScalars& next) const;
 
   const Communicator* communicator_;
@@ -90,6 +99,8 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   mutable std::int64_t sum_count_ = 0;
   std::function<bool()> stop_;
   mutable bool asked_to_stop_ = false;
+  mutable std::int64_t times_asked_ = 0;
+  std::unique_ptr<GpuSums> gpu_sums_;
 };
 
 extern template class DistributedVectors<double>;

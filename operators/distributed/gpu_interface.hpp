@@ -38,7 +38,7 @@ class GpuInterface {
   virtual void pack(const T* contributions) = 0;
   /// Waits until it has packed them, and for nothing that it was given later.
   virtual void wait_until_packed() = 0;
-  /// Gives the GPU what has arrived.
+  /// Gives the GPU what has arrived, or has it wait for that and fetch it, where peers tell it.
   virtual void fetch() = 0;
   /// Gives it the sums, which need what was fetched.
   virtual void add(T* sums) = 0;
@@ -49,12 +49,21 @@ class GpuInterface {
   /// `to` on, are at `from` in what the process of this handle packs. False where they cannot be read, and then nothing
   /// has changed.
   struct Peer {
+    int rank;
     std::string handle;
     std::int64_t from, to, count;
   };
   virtual bool open(std::span<const Peer> peers) = 0;
   virtual void close() = 0;
   virtual bool reads_peers() const = 0;
+
+  /// From now on GPUs tell each other what is packed, without their hosts. `rank` is this process's.
+  virtual void tell_peers(int rank) = 0;
+  virtual bool tells_peers() const = 0;
+  /// Gives the GPU the telling.
+  virtual void tell() = 0;
+  /// How often it has told; waits for the GPU.
+  virtual std::int64_t rounds() const = 0;
 };
 
 /// Throws std::runtime_error in a build without CUDA, as all below.
@@ -79,6 +88,9 @@ void cuda_give_numbers(std::span<const double> numbers, double* to);
 /// What no other GPU has, of each that this process sees, in the order of their numbers; 16 bytes each. None in a build
 /// without CUDA.
 std::vector<std::string> cuda_uuids();
+
+/// Whether what the GPU is given now is recorded, and not run.
+bool cuda_is_recording();
 
 /// Seconds between moments of a GPU's work.
 class GpuStopwatch {

@@ -8,6 +8,7 @@
 
 #include "operators/distributed/gpu_interface.hpp"
 #include "operators/distributed/gpu_sums.hpp"
+#include "operators/distributed/machines.hpp"
 #include "operators/distributed/peer_memory.cuh"
 
 namespace femcg::operators {

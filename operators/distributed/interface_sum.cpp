@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <exception>
-#include <fstream>
-#include <string>
 
 #include "operators/backend/parallel_rows.hpp"
+#include "operators/distributed/gpu_sums.hpp"
+#include "operators/distributed/machines.hpp"
 
 namespace femcg::operators {
 
@@ -20,13 +20,6 @@ std::vector<Message> messages_of(const IndexMap& map, int stride) {
     first += count;
   }
   return messages;
-}
-
-/// What no other machine that runs now has.
-std::string machine() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return boot;
 }
 
 InterfacePlan plan_of(const IndexMap& map, int rank) {
@@ -68,7 +61,7 @@ InterfaceSum<T>::InterfaceSum(const Communicator& communicator, const IndexMap& 
   if (device == Device::cuda) {
     gpu_ = make_gpu_interface<T>(plan_, stride);
     connect_gpus(map);
-    if (!messages_)
+    if (!messages_ && !tells_peers())
       messages_ =
           std::make_unique<NeighbourMessages>(communicator, messages_of(map, stride), gpu_->sent(), gpu_->received());
     return;
@@ -97,12 +90,11 @@ void InterfaceSum<T>::connect_gpus(const IndexMap& map) {
   const auto all_firsts = communicator_.gathered(firsts);
   std::vector<typename GpuInterface<T>::Peer> peers;
   for (const Message& message : mine)
-    peers.push_back(
-        {handles[message.rank], all_firsts[message.rank][communicator_.rank()], message.first, message.count});
-  const auto machines = communicator_.gathered(machine());
-  const bool one_machine = std::ranges::all_of(machines, [&](const auto& other) { return other == machines.front(); });
-  const bool opened = one_machine && gpu_->open(peers);
+    peers.push_back({message.rank, handles[message.rank], all_firsts[message.rank][communicator_.rank()], message.first,
+                     message.count});
+  const bool opened = on_one_machine(communicator_) && gpu_->open(peers);
   if (communicator_.sum(opened ? 0.0 : 1.0) > 0) return gpu_->close();
+  if (gpus_are_beside_each_other(communicator_)) return gpu_->tell_peers(communicator_.rank());
   std::vector<Message> tokens;
   for (const Message& message : mine) tokens.push_back({message.rank, std::ssize(tokens), 1});
   sent_ = Vector<T>(std::ssize(tokens));
@@ -124,13 +116,14 @@ void InterfaceSum<T>::pack(const T* contributions) {
 
 template <std::floating_point T>
 void InterfaceSum<T>::start() {
+  if (tells_peers()) return gpu_->tell();
   if (gpu_) gpu_->wait_until_packed();
   messages_->start();
 }
 
 template <std::floating_point T>
 void InterfaceSum<T>::finish() {
-  messages_->finish();
+  if (messages_) messages_->finish();
   if (gpu_) gpu_->fetch();
 }
 

@@ -16,7 +16,7 @@ namespace femcg::operators {
 /// have the unknown, and adds up in the order of ranks, so that all copies have the same bits. One exchange.
 ///
 /// The vectors here are the interface's: entry 0 is unknown IndexMap::first_shared. Several vectors may lie
-/// interleaved. On a GPU the host waits in start() and finish() alone.
+/// interleaved. On a GPU the host waits in start() and finish() alone, and where GPUs tell each other nowhere.
 template <std::floating_point T>
 class InterfaceSum {
  public:
@@ -41,6 +41,10 @@ class InterfaceSum {
   std::int64_t sent_bytes() const { return std::ssize(plan_.places) * stride_ * std::int64_t{sizeof(T)}; }
   /// Whether GPUs read what others have packed, of which a message only says that it is there.
   bool reads_peers() const { return gpu_ != nullptr && gpu_->reads_peers(); }
+  /// Whether GPUs tell each other of it, so that the host waits nowhere.
+  bool tells_peers() const { return gpu_ != nullptr && gpu_->tells_peers(); }
+  /// Exchanges so far, where they do.
+  std::int64_t rounds() const { return gpu_->rounds(); }
 
  private:
   void connect_gpus(const IndexMap& map);
