@@ -199,9 +199,9 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
   if (!record.loads.empty()) record.solve = all_of(record.loads);
   const bool refused = was_refused(processor_time() - before, record.machine.threads);
   if (of.communicator.sum(refused ? 1.0 : 0.0) > 0) record.remarks.emplace_back(refused_time);
-  complete_record(of, *a, record);
   progress.step("timing the product");
   if (record.solve.reason != StopReason::interrupted) record.apply = time_products(*a, of.communicator);
+  complete_record(of, *a, record);
   return solutions;
 }
 

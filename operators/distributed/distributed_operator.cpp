@@ -34,7 +34,8 @@ struct DistributedOperator<T>::Part {
     const std::int64_t entries = std::int64_t{a->size()} * stride;
     const Vector<T> from(const_cast<T*>(x), entries, a->device());  // const as a whole
     Vector<T> to(y, entries, a->device());
-    if (a->ordering().size() > 0) return in_ordering(from, to, count, stride, energies);
+    const bool moves = x_places.size() > 0 || (a->ordering().size() > 0 && !takes_its_ordering);
+    if (moves) return in_ordering(from, to, count, stride, energies);
     // Kernels take several numbers at once.
     constexpr std::uintptr_t aligned = 16;
     if (a->device() == Device::host || reinterpret_cast<std::uintptr_t>(x) % aligned == 0)
@@ -52,6 +53,8 @@ struct DistributedOperator<T>::Part {
   }
 
   std::unique_ptr<Operator<T>> a;
+  bool takes_its_ordering = false;  ///< x and y are in the operator's ordering
+  Vector<std::int32_t> x_places;    ///< of the unknowns in its ordering, where x is in another
 
  private:
   void make(Vector<T>& vector, std::int64_t entries) const {
@@ -69,23 +72,25 @@ struct DistributedOperator<T>::Part {
     }
   }
   void in_ordering(const Vector<T>& x, Vector<T>& y, int count, int stride, double* energies) {
-    const Vector<std::int32_t>& places = a->ordering();
-    make(ordered_x, x.size());
-    make(ordered_y, x.size());
-    const auto rows = [&](const auto& move) {
+    const Vector<std::int32_t>&ordering = a->ordering(), &from = x_places.size() > 0 ? x_places : ordering;
+    const auto rows = [&](const Vector<std::int32_t>& places, const auto& move) {
       for_row_blocks(places.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t i = first; i < last; ++i) move(i * stride, std::int64_t{places[i]} * stride);
       });
     };
+    make(ordered_x, x.size());
     if (a->device() == Device::cuda)
-      cuda_gather_rows(x.data(), places, stride, ordered_x.data());
+      cuda_gather_rows(x.data(), from, stride, ordered_x.data());
     else
-      rows([&](std::int64_t i, std::int64_t place) { std::copy_n(x.data() + place, stride, ordered_x.data() + i); });
+      rows(from, [&](std::int64_t i, std::int64_t at) { std::copy_n(x.data() + at, stride, ordered_x.data() + i); });
+    if (ordering.size() == 0) return multiply(ordered_x, y, count, stride, energies);
+    make(ordered_y, x.size());
     multiply(ordered_x, ordered_y, count, stride, energies);
     if (a->device() == Device::cuda)
-      cuda_scatter_rows(ordered_y.data(), places, stride, y.data());
+      cuda_scatter_rows(ordered_y.data(), ordering, stride, y.data());
     else
-      rows([&](std::int64_t i, std::int64_t place) { std::copy_n(ordered_y.data() + i, stride, y.data() + place); });
+      rows(ordering,
+           [&](std::int64_t i, std::int64_t at) { std::copy_n(ordered_y.data() + i, stride, y.data() + at); });
   }
 
   Vector<T> ordered_x, ordered_y;  ///< where the operator has an ordering of its own, or x is not aligned
@@ -137,6 +142,7 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
   if (interior) interior_ = std::make_unique<Part>(std::move(interior));
   if (interface) interface_ = std::make_unique<Part>(std::move(interface));
   if (device == Device::cuda) stopwatch_ = std::make_unique<GpuStopwatch>();
+  take_ordering_of_interior();
   clear(energies_of_parts_);
   interface_sum(1);
   if (mode != ExchangeMode::automatic) return;
@@ -148,6 +154,30 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
 
 template <std::floating_point T>
 DistributedOperator<T>::~DistributedOperator() = default;
+
+/// Most of the cells are interior ones: vectors are in their operator's ordering, and only what interface cells need is
+/// moved.
+template <std::floating_point T>
+void DistributedOperator<T>::take_ordering_of_interior() {
+  if (!interior_ || interior_->a->ordering().size() == 0) return;
+  interior_->takes_its_ordering = true;
+  const Vector<std::int32_t> of_interior = copied(interior_->a->ordering(), Device::host);
+  const std::int32_t size = share_.map.size(), first = share_.first_interface;
+  Vector<std::int32_t> ordering(size), places(size);
+  for (std::int32_t i = 0; i < size; ++i) ordering[i] = i < of_interior.size() ? of_interior[i] : i;
+  for (std::int32_t i = 0; i < size; ++i) places[ordering[i]] = i;
+  ordering_ = copied(ordering, this->device());
+  const std::int32_t both = share_.interior.form.unknowns - first;
+  Vector<std::int32_t> of_both(both);
+  for (std::int32_t i = 0; i < both; ++i) of_both[i] = places[first + i];
+  places_of_both_ = copied(of_both, this->device());
+  if (!interface_) return;
+  const Vector<std::int32_t> of_interface = copied(interface_->a->ordering(), Device::host);
+  Vector<std::int32_t> x_places(interface_->a->size());
+  for (std::int32_t i = 0; i < x_places.size(); ++i)
+    x_places[i] = places[first + (of_interface.size() > 0 ? of_interface[i] : i)];
+  interface_->x_places = copied(x_places, this->device());
+}
 
 template <std::floating_point T>
 InterfaceSum<T>& DistributedOperator<T>::interface_sum(int stride) const {
@@ -199,10 +229,13 @@ void DistributedOperator<T>::exchange_of_gpu(InterfaceSum<T>& sum, ExchangeMode 
 template <std::floating_point T>
 void DistributedOperator<T>::take_times() const {
   if (!has_times_ || cuda_is_recording()) return;
+  has_times_ = false;
+  // Where GPUs run alone, the first products wait for others to be as far, and those that count are recorded.
+  constexpr int cold = 4;
+  if (gpus_run_alone() && products_seen_++ < cold) return;
   record_.multiplying += stopwatch_->seconds(0, 1);
   record_.waiting += stopwatch_->seconds(1, 2);
   ++timed_products_;
-  has_times_ = false;
 }
 
 /// A moment of a product that is not recorded: what is, has no times, and is run often.
@@ -264,18 +297,22 @@ void DistributedOperator<T>::multiply_interleaved(const T* x, T* y, int count, i
   if (interior_ && at_interface_.size() < size - first) at_interface_ = Vector<T>(size - first, this->device());
   T* contributions = interior_ ? at_interface_.data() : y + first;
   if (interface_) {
-    interface_->apply(x + first, contributions, count, stride, of_interface);
+    interface_->apply(ordering_.size() > 0 ? x : x + first, contributions, count, stride, of_interface);
     sum.pack(contributions + (shared - first));
   }
   if (on_host) record_.multiplying += seconds_now() - begin;
   const auto multiply_interior = [&] {
     if (!interior_) return;
     interior_->apply(x, y, count, stride, of_interior);
-    const std::int64_t both = std::int64_t{share_.interior.form.unknowns} * stride;
-    if (!on_host) return cuda_add_contributions(contributions, both - first, shared - first, y + first);
+    const std::int32_t* places = ordering_.size() > 0 ? places_of_both_.data() : nullptr;
+    const std::int64_t both = std::int64_t{share_.interior.form.unknowns} * stride - first;
+    if (!on_host) return cuda_add_contributions(contributions, both, shared - first, stride, places, y + first, y);
     for_row_blocks(shared - first, EqualRows{}, [&](std::int64_t from, std::int64_t to) {
       for (std::int64_t i = from; i < to; ++i)
-        y[first + i] = first + i < both ? y[first + i] + contributions[i] : contributions[i];
+        if (i >= both)
+          y[first + i] = contributions[i];
+        else
+          y[places != nullptr ? std::int64_t{places[i / stride]} * stride + i % stride : first + i] += contributions[i];
     });
   };
   on_host ? exchange(sum, mode, multiply_interior) : exchange_of_gpu(sum, mode, multiply_interior);
@@ -316,7 +353,7 @@ void DistributedOperator<T>::diagonal(Vector<T>& d) const {
   sum.start();
   sum.finish();
   sum.add(shared);
-  copy(sums, d);
+  copy(to_ordering(*this, sums), d);
 }
 
 template <std::floating_point T>

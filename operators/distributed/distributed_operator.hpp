@@ -27,8 +27,9 @@ struct ExchangeRecord {
 
 /// y = A x, A being the sum of what the cells of all processes contribute. Each process has two operators of the
 /// catalogue, of any kind, made from its own cells as from a small problem of their own: of those at the interface to
-/// others, whose part of y is sent, and of the interior ones. x and y are as IndexMap says. Every mode computes the
-/// same sums in the same order: the results have the same bits.
+/// others, whose part of y is sent, and of the interior ones. The natural order of x and y is that of IndexMap; their
+/// ordering that of the interior operator. Every mode computes the same sums in the same order: the results have the
+/// same bits.
 template <std::floating_point T>
 class DistributedOperator final : public Operator<T>, public WithVectorOperations<T> {
  public:
@@ -43,6 +44,7 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
 
   const DistributedVectors<T>& vector_operations() const override { return vectors_; }
   void diagonal(Vector<T>& d) const override;
+  const Vector<std::int32_t>& ordering() const override { return ordering_; }
   /// Of this process.
   Footprint footprint() const override;
   std::map<std::string, std::string> chosen() const override;
@@ -58,6 +60,7 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   struct Part;
   class Trial;
 
+  void take_ordering_of_interior();
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override;
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override;
   void multiply_interleaved(const T* x, T* y, int count, int stride, double* energies) const;
@@ -73,6 +76,8 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   const Communicator& communicator_;
   const FormShare& share_;
   std::unique_ptr<Part> interior_, interface_;
+  Vector<std::int32_t> ordering_;        ///< empty where it is the natural one
+  Vector<std::int32_t> places_of_both_;  ///< in this ordering, of the unknowns that both kinds of cells have
   DistributedVectors<T> vectors_;
   mutable ExchangeMode mode_;
   mutable std::unique_ptr<Trial> trial_;  ///< while the mode is sought
@@ -84,7 +89,7 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   mutable HostNumbers energies_;              ///< of both, of a GPU
   mutable std::unique_ptr<GpuStopwatch> stopwatch_;
   mutable bool has_times_ = false;  ///< of a product, not yet in the record
-  mutable std::int64_t timed_products_ = 0;
+  mutable std::int64_t products_seen_ = 0, timed_products_ = 0;
   mutable ExchangeRecord record_;
 };
 

@@ -115,9 +115,16 @@ __global__ void add_kernel(std::int64_t numbers, int stride, const T* received, 
 }
 
 template <class T>
-__global__ void add_contributions_kernel(const T* a, std::int64_t both, std::int64_t count, T* y) {
+__global__ void add_contributions_kernel(const T* a, std::int64_t both, std::int64_t count, int stride,
+                                         const std::int32_t* places, T* to, T* y) {
   const std::int64_t i = this_thread();
-  if (i < count) y[i] = i < both ? y[i] + a[i] : a[i];
+  if (i >= count) return;
+  if (i >= both)
+    to[i] = a[i];
+  else if (places == nullptr)
+    to[i] += a[i];
+  else
+    y[std::int64_t{places[i / stride]} * stride + i % stride] += a[i];
 }
 
 __global__ void add_energies_kernel(const double* a, const double* b, int count, double* sums) {
@@ -310,8 +317,9 @@ std::unique_ptr<GpuInterface<T>> make_gpu_interface(const InterfacePlan& plan, i
 }
 
 template <std::floating_point T>
-void cuda_add_contributions(const T* a, std::int64_t both, std::int64_t count, T* y) {
-  cuda::launch(add_contributions_kernel<T>, blocks(count), block_threads, 0, a, both, count, y);
+void cuda_add_contributions(const T* a, std::int64_t both, std::int64_t count, int stride, const std::int32_t* places,
+                            T* to, T* y) {
+  cuda::launch(add_contributions_kernel<T>, blocks(count), block_threads, 0, a, both, count, stride, places, to, y);
 }
 template <std::floating_point T>
 void cuda_gather_rows(const T* from, const Vector<std::int32_t>& places, int stride, T* to) {
@@ -364,8 +372,10 @@ double GpuStopwatch::seconds(int from, int to) const {
 
 template std::unique_ptr<GpuInterface<double>> make_gpu_interface(const InterfacePlan&, int);
 template std::unique_ptr<GpuInterface<float>> make_gpu_interface(const InterfacePlan&, int);
-template void cuda_add_contributions(const double*, std::int64_t, std::int64_t, double*);
-template void cuda_add_contributions(const float*, std::int64_t, std::int64_t, float*);
+template void cuda_add_contributions(const double*, std::int64_t, std::int64_t, int, const std::int32_t*, double*,
+                                     double*);
+template void cuda_add_contributions(const float*, std::int64_t, std::int64_t, int, const std::int32_t*, float*,
+                                     float*);
 template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, int, double*);
 template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, int, float*);
 template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, int, double*);

@@ -70,9 +70,11 @@ class GpuInterface {
 template <std::floating_point T>
 std::unique_ptr<GpuInterface<T>> make_gpu_interface(const InterfacePlan& plan, int stride);
 
-/// y_i = y_i + a_i for i < both, a_i from there to count.
+/// to_i = to_i + a_i for i < both, a_i from there to count. Where `places` is not null, the first `both` are rows of
+/// `stride` numbers of y instead.
 template <std::floating_point T>
-void cuda_add_contributions(const T* a, std::int64_t both, std::int64_t count, T* y);
+void cuda_add_contributions(const T* a, std::int64_t both, std::int64_t count, int stride, const std::int32_t* places,
+                            T* to, T* y);
 /// to_i = from_i of places i, of `stride` interleaved numbers each; and the other way.
 template <std::floating_point T>
 void cuda_gather_rows(const T* from, const Vector<std::int32_t>& places, int stride, T* to);

@@ -17,7 +17,7 @@ std::unique_ptr<GpuInterface<T>> make_gpu_interface(const InterfacePlan&, int) {
   refuse();
 }
 template <std::floating_point T>
-void cuda_add_contributions(const T*, std::int64_t, std::int64_t, T*) {
+void cuda_add_contributions(const T*, std::int64_t, std::int64_t, int, const std::int32_t*, T*, T*) {
   refuse();
 }
 template <std::floating_point T>
@@ -41,8 +41,10 @@ double GpuStopwatch::seconds(int, int) const { refuse(); }
 
 template std::unique_ptr<GpuInterface<double>> make_gpu_interface(const InterfacePlan&, int);
 template std::unique_ptr<GpuInterface<float>> make_gpu_interface(const InterfacePlan&, int);
-template void cuda_add_contributions(const double*, std::int64_t, std::int64_t, double*);
-template void cuda_add_contributions(const float*, std::int64_t, std::int64_t, float*);
+template void cuda_add_contributions(const double*, std::int64_t, std::int64_t, int, const std::int32_t*, double*,
+                                     double*);
+template void cuda_add_contributions(const float*, std::int64_t, std::int64_t, int, const std::int32_t*, float*,
+                                     float*);
 template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, int, double*);
 template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, int, float*);
 template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, int, double*);
