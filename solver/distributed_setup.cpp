@@ -177,7 +177,7 @@ void require_supported(const Case& resolved) {
     throw InputError(fmt::format("{} is for one process; {}, or start femcg without mpirun", what, instead));
   };
   if (is_gpu(solver.device) && solver.device != "cuda") refuse("solver.device: " + solver.device, "use device: cuda");
-  if (takes_several(solver.method)) refuse(fmt::format("solver.cg: {}", name(solver.method)), "use solver.cg: classic");
+  if (solver.method == CgMethod::block) refuse("solver.cg: block", "use solver.cg: batched");
   if (solver.precision == Precision::mixed) refuse("solver.precision: mixed", "use solver.precision: double or single");
   if (solver.tune == Tune::on) refuse("solver.tune: on", "use solver.tune: auto");
   if (solver.loop == CgLoop::resident) refuse("solver.loop: resident", "use solver.loop: launched");

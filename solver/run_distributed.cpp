@@ -16,6 +16,7 @@
 #include "solver/fields/initial_solution.hpp"
 #include "solver/fields/solution_file.hpp"
 #include "solver/fields/solution_pieces.hpp"
+#include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/problem/measure.hpp"
@@ -49,16 +50,42 @@ std::vector<double> from_map(std::span<const double> ordered, const IndexMap& ma
   return x;
 }
 
+/// A load as CG gets it, in the order of the map.
+struct MappedLoad {
+  MappedLoad(const SharedRun& of, const Load& load) : exponent_(0) {
+    const ScaledLoad scaled = scaled_load(load.values(), of.problem.shared());
+    exponent_ = scaled.exponent;
+    values = to_map(scaled.values, of.share.map);
+  }
+  /// x of this load as that of the scaled one, and the dofs of what CG makes of it.
+  std::vector<double> start(std::span<const double> x, const SharedRun& of) const {
+    std::vector<double> scaled = to_map(x, of.share.map);
+    scale(scaled, exponent_);
+    return scaled;
+  }
+  std::vector<double> dofs(std::vector<double> x, const SharedRun& of, const Load& load) const {
+    scale(x, -exponent_);
+    return of.problem.to_dofs(from_map(x, of.share.map), load);
+  }
+  std::vector<double> residual(const std::vector<double>& x, operators::DistributedReference& reference) const {
+    std::vector<double> r = reference.apply(x);
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] = values[i] - r[i];
+    return r;
+  }
+
+  std::vector<double> values;
+
+ private:
+  int exponent_;
+};
+
 /// CG for one load, from x, or from 0 where that is empty; the dofs of the solution that this process has.
 template <std::floating_point T>
 std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<const double> start,
                                const DistributedOperator<T>& a, const Preconditioner<T>& preconditioner,
                                Progress& progress, CgResult& result) {
-  const ScaledLoad scaled = scaled_load(load.values(), of.problem.shared());
-  const std::vector<double> mine = to_map(scaled.values, of.share.map);
-  Vector<T> on_host(std::ssize(mine));
-  std::ranges::transform(mine, on_host.data(), [](double value) { return static_cast<T>(value); });
-  const Vector<T> b = copied(on_host, a.device());
+  const MappedLoad mapped(of, load);
+  const Vector<T> b = copied(rounded<T>(mapped.values), a.device());
   operators::DistributedReference reference(of.communicator, of.share);
   CgOptions<T> options;
   options.tolerance = of.resolved.solver.tolerance;
@@ -69,11 +96,7 @@ std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<
     options.recorded = false;
     options.check_every = 1;
   }
-  options.true_residual = [&](const std::vector<double>& x) {
-    std::vector<double> r = reference.apply(x);
-    for (std::size_t i = 0; i < r.size(); ++i) r[i] = mine[i] - r[i];
-    return r;
-  };
+  options.true_residual = [&](const std::vector<double>& x) { return mapped.residual(x, reference); };
   options.monitor = [&](const Iteration& iteration) {
     if (progress.due())
       progress.update(fmt::format("CG iteration {}, relative residual {:.2e} (to {:.0e})", iteration.number,
@@ -82,11 +105,45 @@ std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<
   };
   std::vector<double> x;
   options.from_x = !start.empty();
-  if (options.from_x) x = to_map(start, of.share.map);
-  scale(x, scaled.exponent);
+  if (options.from_x) x = mapped.start(start, of);
   result = conjugate_gradients<T>(a, b, x, options);
-  scale(x, -scaled.exponent);
-  return of.problem.to_dofs(from_map(x, of.share.map), load);
+  return mapped.dofs(std::move(x), of, load);
+}
+
+/// CG for all loads at once; the dofs of their solutions that this process has.
+template <std::floating_point T>
+std::vector<std::vector<double>> solve_at_once(const SharedRun& of, const InitialUnknowns& initial,
+                                               const DistributedOperator<T>& a, const Preconditioner<T>& preconditioner,
+                                               Progress& progress, std::vector<CgResult>& results) {
+  std::vector<MappedLoad> mapped;
+  std::vector<Vector<T>> b;
+  for (const Load& load : of.problem.loads()) {
+    mapped.emplace_back(of, load);
+    b.push_back(rounded<T>(mapped.back().values));
+  }
+  operators::DistributedReference reference(of.communicator, of.share);
+  SystemsCgOptions<T> options;
+  options.tolerance = of.resolved.solver.tolerance;
+  options.max_iterations = of.resolved.solver.max_iterations;
+  options.preconditioner = &preconditioner;
+  options.true_residual = [&](std::size_t load, const std::vector<double>& x) {
+    return mapped[load].residual(x, reference);
+  };
+  options.monitor = [&](const SystemsIteration& iteration) {
+    if (progress.due())
+      progress.update(fmt::format("{} of {} loads, CG iteration {}, relative residual {:.2e} (to {:.0e})",
+                                  iteration.running, b.size(), iteration.number, iteration.relative_residual,
+                                  options.tolerance));
+    return !a.vector_operations().asked_to_stop();
+  };
+  options.from_x = !initial.empty();
+  std::vector<std::vector<double>> x;
+  for (std::size_t i = 0; i < initial.size(); ++i) x.push_back(mapped[i].start(initial[i], of));
+  results = batched_conjugate_gradients<T>(a, b, x, options);
+  std::vector<std::vector<double>> dofs;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    dofs.push_back(mapped[i].dofs(std::move(x[i]), of, of.problem.loads()[i]));
+  return dofs;
 }
 
 /// The seconds of products, of the slowest process each.
@@ -182,19 +239,29 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
       timed(record.seconds.conversion, [&] { return make_preconditioner<T>(choice.name, *a, choice.options); });
   record.preconditioner_chosen = preconditioner->chosen();
   const ProcessorTime before = processor_time();
+  const std::vector<Load>& loads = of.problem.loads();
   std::vector<std::vector<double>> solutions;
-  for (const Load& load : of.problem.loads()) {
+  std::vector<CgResult> results;
+  timed(record.seconds.solve, [&] {
+    if (of.resolved.solver.method == CgMethod::batched) {
+      solutions = solve_at_once<T>(of, initial, *a, *preconditioner, progress, results);
+      return;
+    }
+    for (const Load& load : loads) {
+      const auto start = initial.empty() ? std::span<const double>() : std::span(initial[solutions.size()]);
+      solutions.push_back(solve_load<T>(of, load, start, *a, *preconditioner, progress, results.emplace_back()));
+      if (results.back().reason == StopReason::interrupted) break;
+    }
+  });
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    const bool started = i < results.size();
     CgResult result;
     result.reason = StopReason::interrupted;
-    const bool started = record.loads.empty() || record.loads.back().solve.reason != StopReason::interrupted;
-    const auto start = initial.empty() ? std::span<const double>() : std::span(initial[solutions.size()]);
-    if (started)
-      timed(record.seconds.solve,
-            [&] { solutions.push_back(solve_load<T>(of, load, start, *a, *preconditioner, progress, result)); });
-    if (load.name().empty())
+    if (started) result = std::move(results[i]);
+    if (loads[i].name().empty())
       record.solve = std::move(result);
     else
-      record.loads.push_back({load.name(), std::move(result), started, {}});
+      record.loads.push_back({loads[i].name(), std::move(result), started, {}});
   }
   if (!record.loads.empty()) record.solve = all_of(record.loads);
   const bool refused = was_refused(processor_time() - before, record.machine.threads);
@@ -276,6 +343,10 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   require_supported(resolved);
   Record record = begun_run(resolved);
   record.device = choose_shared_device(resolved, communicator, record.why_device);
+  if (record.device == Device::cuda && resolved.solver.method == CgMethod::batched)
+    throw InputError(at_place(resolved.solver.method_place,
+                              "solver.cg: batched of several processes is for processors; use device: cpu, or "
+                              "solver.cg: classic"));
   record.machine.device = device_name(record.device);
 
   progress.step("meshing");

@@ -130,6 +130,7 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
       communicator_(communicator),
       share_(share),
       vectors_(communicator, share.map, device, std::move(stop)),
+      columns_(vectors_, share.map),
       mode_(mode),
       energies_of_parts_(2 * Columns<T>::most, device),
       energies_(Columns<T>::most, device) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "operators/distributed/companion_thread.hpp"
+#include "operators/distributed/distributed_columns.hpp"
 #include "operators/distributed/distributed_vectors.hpp"
 #include "operators/distributed/exchange_mode.hpp"
 #include "operators/distributed/gpu_interface.hpp"
@@ -31,7 +32,7 @@ struct ExchangeRecord {
 /// ordering that of the interior operator. Every mode computes the same sums in the same order: the results have the
 /// same bits.
 template <std::floating_point T>
-class DistributedOperator final : public Operator<T>, public WithVectorOperations<T> {
+class DistributedOperator final : public Operator<T>, public WithVectorOperations<T>, public WithColumnOperations<T> {
  public:
   /// The operators of the share's two parts, which are on this device, null where a part has no unknown. Communicator
   /// and share must outlive it. `stop`: see DistributedVectors. `tries_task`: whether automatic may take task mode.
@@ -43,6 +44,8 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   ~DistributedOperator() override;
 
   const DistributedVectors<T>& vector_operations() const override { return vectors_; }
+  /// On the host.
+  const DistributedColumns<T>& column_operations() const override { return columns_; }
   void diagonal(Vector<T>& d) const override;
   const Vector<std::int32_t>& ordering() const override { return ordering_; }
   /// Of this process.
@@ -79,6 +82,7 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   Vector<std::int32_t> ordering_;        ///< empty where it is the natural one
   Vector<std::int32_t> places_of_both_;  ///< in this ordering, of the unknowns that both kinds of cells have
   DistributedVectors<T> vectors_;
+  DistributedColumns<T> columns_;
   mutable ExchangeMode mode_;
   mutable std::unique_ptr<Trial> trial_;  ///< while the mode is sought
   mutable std::unique_ptr<CompanionThread> companion_;

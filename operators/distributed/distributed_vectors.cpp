@@ -1,7 +1,6 @@
 #include "operators/distributed/distributed_vectors.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "operators/backend/counted_operations.hpp"
@@ -10,16 +9,6 @@
 namespace femcg::operators {
 
 namespace {
-
-/// The same entries of a diagonal that may not be there.
-template <std::floating_point T>
-struct DiagonalPart {
-  DiagonalPart(const Vector<T>* whole, std::int64_t first, std::int64_t count) {
-    if (whole != nullptr) part.emplace(const_cast<T*>(whole->data()) + first, count, whole->device());
-  }
-  const Vector<T>* get() const { return part ? &*part : nullptr; }
-  std::optional<Vector<T>> part;
-};
 
 /// Numbers of an iteration that nobody asks for: those of a pass over ghosts.
 struct Unused {
@@ -143,6 +132,16 @@ void DistributedVectors<T>::sum_energies(std::span<double> energies) const {
   give(norms.subspan(1, 1), waiting_->rr.data(), device_);
   asked_to_stop_ = norms[2] > 0;
   waiting_ = nullptr;
+}
+
+template <std::floating_point T>
+void DistributedVectors<T>::sum_with_request(std::span<double> numbers) const {
+  std::vector<double> all(numbers.begin(), numbers.end());
+  all.push_back(stop_ && stop_() ? 1.0 : 0.0);
+  communicator_->sum(all);
+  ++sum_count_;
+  asked_to_stop_ = all.back() > 0;
+  std::copy_n(all.begin(), numbers.size(), numbers.begin());
 }
 
 template <std::floating_point T>

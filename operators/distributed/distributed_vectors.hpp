@@ -3,6 +3,7 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "operators/backend/delayed_sums.hpp"
@@ -23,6 +24,16 @@ template <class T>
 const Vector<T> part_of(const Vector<T>& vector, std::int64_t first, std::int64_t count) {
   return Vector<T>(const_cast<T*>(vector.data()) + first, count, vector.device());  // const as a whole
 }
+
+/// The same entries of a diagonal that may not be there.
+template <std::floating_point T>
+struct DiagonalPart {
+  DiagonalPart(const Vector<T>* whole, std::int64_t first, std::int64_t count) {
+    if (whole != nullptr) part.emplace(const_cast<T*>(whole->data()) + first, count, whole->device());
+  }
+  const Vector<T>* get() const { return part ? &*part : nullptr; }
+  std::optional<Vector<T>> part;
+};
 
 /// Numbers that a device writes and the host reads: page-locked memory, for a GPU.
 class HostNumbers {
@@ -61,6 +72,8 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   /// Replaces what the processes have of energies by their sums, together with what was delayed. A GPU is done with its
   /// work.
   void sum_energies(std::span<double> energies) const;
+  /// Replaces numbers of the host by their sums; with them goes whether a process was asked to end.
+  void sum_with_request(std::span<double> numbers) const;
   /// Sums over processes in its passes and products so far.
   std::int64_t sums() const { return sum_count_; }
 

@@ -20,13 +20,20 @@ using operators::Vector;
 
 namespace {
 
+/// The passes that the operator brings with it, else femcg's own.
+template <std::floating_point T>
+const operators::ColumnOperations<T>& column_operations_for(const Operator<T>& a) {
+  const auto* with = dynamic_cast<const operators::WithColumnOperations<T>*>(&a);
+  return with != nullptr ? with->column_operations() : operators::column_operations<T>(a.device());
+}
+
 /// The vectors and scalars of several recurrences, in batches of so many iterations.
 template <std::floating_point T>
 class ColumnRecurrences {
  public:
   ColumnRecurrences(const Operator<T>& a, const Preconditioner<T>* preconditioner, int count, std::int64_t batch)
       : a_(a),
-        operations_(operators::column_operations<T>(a.device())),
+        operations_(column_operations_for(a)),
         inverse_diagonal_(preconditioner != nullptr ? preconditioner->inverse_diagonal() : nullptr),
         applied_(preconditioner != nullptr && !preconditioner->is_fused() ? preconditioner : nullptr),
         batch_(batch),

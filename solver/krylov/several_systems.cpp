@@ -6,6 +6,7 @@
 #include "mesh/pages.hpp"
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/ordering.hpp"
+#include "solver/krylov/recurrence.hpp"
 
 namespace femcg::solver {
 
@@ -17,7 +18,13 @@ using operators::Vector;
 template <std::floating_point T>
 SeveralSystems<T>::SeveralSystems(const Operator<T>& a, std::span<const Vector<T>> b, std::span<std::vector<double>> x,
                                   std::size_t first, const SystemsCgOptions<T>& options, CgMethod method)
-    : a_(a), b_(b), first_(first), options_(options), method_(method), systems_(b.size()) {
+    : a_(a),
+      share_(operations_for(a).share()),
+      b_(b),
+      first_(first),
+      options_(options),
+      method_(method),
+      systems_(b.size()) {
   for (std::size_t c = 0; c < b.size(); ++c) systems_[c].total = &x[c];
 }
 
@@ -27,14 +34,15 @@ void SeveralSystems<T>::begin(std::size_t c) {
   System& system = systems_[c];
   const Vector<T>& b = b_[c];
   const Vector<T> on_host = operators::copied(b, Device::host);
-  const double bb =
-      operators::sum_over_row_blocks(b.size(), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+  const double bb = share_.sum(operators::sum_over_row_blocks(
+      share_.counted(b.size()), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
         double sum = 0;
         for (std::int64_t i = first; i < last; ++i)
           sum += static_cast<double>(on_host[i]) * static_cast<double>(on_host[i]);
         return sum;
-      });
-  const bool zero = bb == 0 && std::ranges::all_of(on_host.span(), [](T entry) { return entry == 0; });
+      }));
+  const bool zero =
+      bb == 0 && share_.sum(std::ranges::all_of(on_host.span(), [](T entry) { return entry == 0; }) ? 0.0 : 1.0) == 0;
   system.norm_b = std::sqrt(bb);
   system.result.method = method_;
   system.result.loop = CgLoop::launched;
@@ -44,7 +52,7 @@ void SeveralSystems<T>::begin(std::size_t c) {
     double relative = 1;
     if (options_.from_x) {
       system.residual = true_residual(c);
-      relative = system.result.true_relative_residual = norm(system.residual) / system.norm_b;
+      relative = system.result.true_relative_residual = norm(system.residual, share_) / system.norm_b;
     } else {
       system.residual = mesh::filled<double>(static_cast<std::size_t>(b.size()));
       operators::for_each_row(b.size(), [&](std::int64_t i) { system.residual[i] = static_cast<double>(on_host[i]); });
@@ -155,7 +163,7 @@ void SeveralSystems<T>::judge(System& system, std::size_t c) {
   system.done = !system.at_tolerance || interrupted_;
   if (!system.at_tolerance && !options_.true_residual) return;
   system.residual = true_residual(c);
-  result.true_relative_residual = norm(system.residual) / system.norm_b;
+  result.true_relative_residual = norm(system.residual, share_) / system.norm_b;
   if (!system.at_tolerance) return;
   if (result.true_relative_residual <= options_.tolerance) {
     system.done = true;

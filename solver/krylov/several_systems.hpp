@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "operators/backend/vector_share.hpp"
 #include "operators/operator.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
@@ -105,6 +106,7 @@ class SeveralSystems {
   void judge(System& system, std::size_t c);
 
   const operators::Operator<T>& a_;
+  const operators::VectorShare& share_;
   std::span<const operators::Vector<T>> b_;
   std::size_t first_;
   const SystemsCgOptions<T>& options_;

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <concepts>
+
+#include "operators/backend/column_operations.hpp"
+#include "operators/distributed/distributed_vectors.hpp"
+
+namespace femcg::operators {
+
+/// The passes of CG on several systems, as DistributedVectors makes them for one: on all entries, ghosts included, with
+/// sums over those that are owned, and then over the processes. On the host.
+template <std::floating_point T>
+class DistributedColumns final : public ColumnOperations<T> {
+ public:
+  /// Both must outlive it.
+  DistributedColumns(const DistributedVectors<T>& vectors, const IndexMap& map) : vectors_(&vectors), map_(&map) {}
+
+  void start(const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p,
+             CgColumnScalars& first) const override;
+  void update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
+              const Vector<T>* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override;
+  void dot(const Columns<T>& a, const Columns<T>& b, ColumnScalars& result) const override;
+
+  void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
+                 const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p, Columns<T>& x) const override {
+    all_.direction(now, next, running, r, inverse_diagonal, p, x);
+  }
+  void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running, const Columns<T>& r,
+             const Vector<T>* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
+    all_.defer(now, next, running, r, inverse_diagonal, p, second);
+  }
+  void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
+                const ColumnScalars& running, const Columns<T>& r, const Vector<T>* inverse_diagonal,
+                const Columns<T>& second, Columns<T>& p, Columns<T>& x) const override {
+    all_.catch_up(before, now, next, running, r, inverse_diagonal, second, p, x);
+  }
+  void chebyshev_first(double b, const Columns<T>& r, const Vector<T>& inverse_diagonal, Columns<T>& d,
+                       Columns<T>& z) const override {
+    all_.chebyshev_first(b, r, inverse_diagonal, d, z);
+  }
+  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q, const Vector<T>& inverse_diagonal,
+                      Columns<T>& d, Columns<T>& z) const override {
+    all_.chebyshev_next(a, b, r, q, inverse_diagonal, d, z);
+  }
+
+ private:
+  template <class Pass>
+  void on_both(CgColumnScalars& sums, const Pass& pass) const;
+
+  const DistributedVectors<T>* vectors_;
+  const IndexMap* map_;
+  const ColumnOperations<T>& all_ = column_operations<T>(Device::host);
+};
+
+extern template class DistributedColumns<double>;
+extern template class DistributedColumns<float>;
+
+}  // namespace femcg::operators
