@@ -23,6 +23,7 @@ class SharedMemory {
   explicit SharedMemory(std::int64_t bytes)
       : memory_((std::max<std::int64_t>(bytes, 1) + piece - 1) / piece * piece, Device::cuda) {
     clear(memory_);
+    synchronize(Device::cuda);  // before others write there
   }
   std::byte* data() { return reinterpret_cast<std::byte*>(memory_.data()); }
   /// Whereby others find it; empty where CUDA does not grant that.
