@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "mesh/function_space.hpp"
 #include "mesh/ordering.hpp"
 #include "mesh/shared_vertices.hpp"
 
@@ -93,8 +92,8 @@ std::vector<std::int32_t> cell_numbers_of(const BoxOptions& options, const BoxBl
 /// Of a box: there a facet or edge on shared vertices is shared.
 MeshPart refined(const MeshPart& part) {
   MeshPart finer;
-  finer.mesh = refine(part.mesh);
-  const FunctionSpace lattice(part.mesh, 2 * part.mesh.order, NodeFamily::equispaced);  // its dofs are the nodes
+  const FunctionSpace lattice = lattice_for_refinement(part.mesh);
+  finer.mesh = refine(lattice);
   const auto on_shared = dofs_on_shared_vertices(lattice, part.neighbours);
   for (std::size_t k = 0; k < on_shared.size(); ++k) {
     std::vector<std::int32_t>& vertices = finer.neighbours.emplace_back(part.neighbours[k].rank).vertices;

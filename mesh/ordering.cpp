@@ -243,9 +243,15 @@ std::int32_t bandwidth(std::span<const std::int64_t> row_offsets, std::span<cons
   return widest;
 }
 
-Mesh refine(const Mesh& mesh) {
+FunctionSpace lattice_for_refinement(const Mesh& mesh) {
   // The nodes of the children are the lattice of twice the order: its numbering is that of a function space.
-  const FunctionSpace lattice(mesh, 2 * mesh.order, NodeFamily::equispaced);
+  return FunctionSpace(mesh, 2 * mesh.order, NodeFamily::equispaced);
+}
+
+Mesh refine(const Mesh& mesh) { return refine(lattice_for_refinement(mesh)); }
+
+Mesh refine(const FunctionSpace& lattice) {
+  const Mesh& mesh = lattice.mesh();
   const int n = mesh.nodes_per_cell(), per_cell = 1 << mesh.dimension();
   const std::int64_t count = std::int64_t{mesh.cell_count()} * per_cell;
   if (count > std::numeric_limits<std::int32_t>::max())

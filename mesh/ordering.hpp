@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "mesh/function_space.hpp"
 #include "mesh/mesh.hpp"
 
 namespace femcg::mesh {
@@ -23,5 +24,8 @@ std::int32_t bandwidth(std::span<const std::int64_t> row_offsets, std::span<cons
 
 /// Uniform refinement: every cell becomes 2^d cells of the same order; curved geometry is kept exactly.
 Mesh refine(const Mesh& mesh);
+/// The same where the space is there whose dofs are the nodes of the refined mesh, in their order.
+Mesh refine(const FunctionSpace& lattice);
+FunctionSpace lattice_for_refinement(const Mesh& mesh);
 
 }  // namespace femcg::mesh
