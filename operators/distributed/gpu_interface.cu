@@ -45,12 +45,10 @@ __global__ void scatter_rows_kernel(std::int64_t numbers, int stride, const T* f
   if (i < numbers) to[std::int64_t{places[i / stride]} * stride + i % stride] = from[i];
 }
 
-constexpr int most_peers = 64;
-
 /// What lies before what is packed, for others to tell this process.
 struct PeerHeader {
-  cuda::Round round;             ///< the last, of this GPU's own
-  cuda::Round told[most_peers];  ///< the last that each process has told of
+  cuda::Round round;                       ///< the last, of this GPU's own
+  cuda::Round told[cuda::most_processes];  ///< the last that each process has told of
 };
 constexpr std::int64_t header_bytes = 1024;
 static_assert(sizeof(PeerHeader) <= header_bytes);
@@ -60,10 +58,10 @@ static_assert(sizeof(PeerHeader) <= header_bytes);
 template <class T>
 struct PeerSources {
   int count = 0;
-  int rank[most_peers];
-  PeerHeader* header[most_peers];
-  const T* packed[most_peers];
-  std::int64_t turn[most_peers], from[most_peers], to[most_peers];
+  int rank[cuda::most_processes];
+  PeerHeader* header[cuda::most_processes];
+  const T* packed[cuda::most_processes];
+  std::int64_t turn[cuda::most_processes], from[cuda::most_processes], to[cuda::most_processes];
 };
 
 /// Packs for the round that comes, and keeps the own contributions behind what arrives.
@@ -268,7 +266,7 @@ class CudaInterface final : public GpuInterface<T> {
     }
   }
   bool tells_peers() const override { return rank_.has_value(); }
-  void tell() override { cuda::launch(tell_kernel<T>, 1, most_peers, 0, header(), told_by_, *rank_); }
+  void tell() override { cuda::launch(tell_kernel<T>, 1, cuda::most_processes, 0, header(), told_by_, *rank_); }
   std::int64_t rounds() const override {
     cuda::Round round = 0;
     copy_bytes(&header()->round, Device::cuda, &round, Device::host, sizeof round);

@@ -15,9 +15,10 @@ namespace femcg::operators {
 
 namespace {
 
+using cuda::most_processes;
 using cuda::Round;
 
-constexpr int most_processes = 64, sum_threads = 128;
+constexpr int sum_threads = 128;
 
 /// What lies in the memory of each.
 struct SumMemory {

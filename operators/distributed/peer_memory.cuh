@@ -16,6 +16,9 @@
 
 namespace femcg::operators::cuda {
 
+/// Processes of a machine that may have each other's memory.
+constexpr int most_processes = 64;
+
 /// Of this GPU, for others to open; zero at first.
 class SharedMemory {
  public:
