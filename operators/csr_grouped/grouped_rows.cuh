@@ -63,7 +63,7 @@ class RunsOfList {
     mask_ >>= at_once;
     if (slot_ % slots_per_mask != 0) return;
     mask_ = next_mask_;
-    if (left_ > slots_per_mask) next_mask_ = __ldg(masks_ += count_);
+    next_mask_ = left_ > slots_per_mask ? __ldg(masks_ += count_) : 0;  // no run begins behind the last slot
   }
 
  private:
