@@ -55,6 +55,9 @@ class Operator {
   /// The ordering of x, y and d: entry i is the unknown ordering()[i]. On the operator's device; empty where that is i
   /// itself. See to_ordering and from_ordering (operators/ordering.hpp).
   virtual const Vector<std::int32_t>& ordering() const;
+  /// Whether a GPU may work on a product beside one of another operator: what it writes beside y is its own, and all
+  /// its work is given to the stream of the moment.
+  virtual bool runs_beside_others() const { return true; }
 
  protected:
   Operator(std::int32_t size, Device device) : size_(size), device_(device) {}

@@ -206,9 +206,7 @@ void complete_record(const SharedRun& of, const DistributedOperator<T>& a, Recor
   all.mode = operators::name(a.mode());
   all.automatic_mode = of.resolved.distribution.mode == operators::ExchangeMode::automatic;
   if (a.device() == Device::cuda)
-    all.transport = a.gpus_run_alone()    ? "between GPUs, which tell each other (CUDA IPC)"
-                    : a.gpus_read_peers() ? "between GPUs (CUDA IPC)"
-                                          : "through the hosts' memory";
+    all.transport = a.gpus_run_alone() ? "between GPUs, which tell each other (CUDA IPC)" : "through the hosts' memory";
   for (const auto& process : of.communicator.gathered(std::vector{record_of(of, a, record)}))
     all.processes.push_back(process.front());
   record.footprint = {};

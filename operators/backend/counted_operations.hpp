@@ -8,9 +8,14 @@
 
 namespace femcg::operators {
 
-/// The passes of the GPU whose sums run over the first `counted` entries alone. Throws std::runtime_error in a build
-/// without CUDA.
+namespace cuda {
+struct ProcessSums;
+}
+
+/// The passes of the GPU whose sums run over the first `counted` entries alone, and where `processes` is not null then
+/// over these. Throws std::runtime_error in a build without CUDA.
 template <std::floating_point T>
-std::unique_ptr<VectorOperations<T>> make_cuda_vector_operations(std::int64_t counted);
+std::unique_ptr<VectorOperations<T>> make_cuda_vector_operations(std::int64_t counted,
+                                                                 const cuda::ProcessSums* processes = nullptr);
 
 }  // namespace femcg::operators

@@ -6,8 +6,9 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <utility>
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/cuda/stream_scope.cuh"
 #include "operators/backend/device.hpp"
 #include "operators/backend/vector.hpp"
 
@@ -66,6 +67,7 @@ int count_devices(std::string& reason) {
 }
 
 std::optional<int> in_use;
+cudaStream_t other_stream = nullptr;  // of a StreamScope
 
 }  // namespace
 
@@ -75,8 +77,11 @@ cudaStream_t cuda::stream() {
     check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a stream");
     return made;
   }();
-  return stream;
+  return other_stream != nullptr ? other_stream : stream;
 }
+
+cuda::StreamScope::StreamScope(cudaStream_t stream) : before_(std::exchange(other_stream, stream)) {}
+cuda::StreamScope::~StreamScope() { other_stream = before_; }
 
 bool cuda::waits_for_previous(const void* kernel) {
   constexpr int waiting_version = 90;

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "operators/backend/counted_operations.hpp"
+#include "operators/backend/cuda/process_sums.cuh"
 #include "operators/backend/cuda/reductions.cuh"
 #include "operators/backend/cuda/step_length.cuh"
 #include "operators/backend/vector_operations.hpp"
@@ -101,10 +102,22 @@ __device__ void store_once(const T (&from)[N], T* to) {
   }
 }
 
-template <class T>
+/// Adds each thread's N values over the grid, and the sums over the processes by `over`, and hands them to take. Every
+/// thread calls it once, at its end.
+template <int N, class Over, class Take>
+__device__ void sum_over(const Over& over, const double (&values)[N], cuda::Parts<N> parts, const Take& take) {
+  __shared__ double of_warp[N * cuda::numbers_to_sum_block];
+  double sums[N];
+  if (!cuda::sums_of_grid(values, parts, sums, of_warp)) return;
+  over(sums);
+  if (threadIdx.x == 0) take(sums);
+}
+
+template <class T, class Over>
 __global__ void __launch_bounds__(block_threads)
-    start_kernel(std::int64_t rows, Counted counted, const T* r, const T* inverse_diagonal, T* p, double* rz,
-                 double* rr, cuda::Parts<2> parts) {
+    start_kernel(const __grid_constant__ Over over, std::int64_t rows, Counted counted, const T* r,
+                 const T* inverse_diagonal, T* p, double* rz, double* rr, cuda::Parts<2> parts) {
+  cuda::await_previous();
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count];
@@ -117,16 +130,18 @@ __global__ void __launch_bounds__(block_threads)
     }
     store(of_p, p + i);
   });
-  cuda::sum_of_grid(sums, parts, [&](const double(&results)[2]) {
+  sum_over(over, sums, parts, [&](const double(&results)[2]) {
     *rz = results[0];
     *rr = results[1];
   });
 }
 
-template <class T>
+template <class T, class Over>
 __global__ void __launch_bounds__(block_threads)
-    update_kernel(std::int64_t rows, Counted counted, const double* rz, const double* energy, const T* q,
-                  const T* inverse_diagonal, T* r, double* new_rz, double* rr, cuda::Parts<2> parts) {
+    update_kernel(const __grid_constant__ Over over, std::int64_t rows, Counted counted, const double* rz,
+                  const double* energy, const T* q, const T* inverse_diagonal, T* r, double* new_rz, double* rr,
+                  cuda::Parts<2> parts) {
+  cuda::await_previous();
   const T alpha = static_cast<T>(cuda::step_length(*rz, *energy));
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
@@ -142,7 +157,7 @@ __global__ void __launch_bounds__(block_threads)
     }
     store(of_r, r + i);
   });
-  cuda::sum_of_grid(sums, parts, [&](const double(&results)[2]) {
+  sum_over(over, sums, parts, [&](const double(&results)[2]) {
     *new_rz = results[0];
     *rr = results[1];
   });
@@ -152,6 +167,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     direction_kernel(std::int64_t rows, const double* rz, const double* energy, const double* new_rz, const T* r,
                      const T* inverse_diagonal, T* p, T* x) {
+  cuda::await_previous();
   const T alpha = static_cast<T>(cuda::step_length(*rz, *energy)),
           beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
@@ -172,6 +188,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     defer_kernel(std::int64_t rows, const double* rz, const double* new_rz, const T* r, const T* inverse_diagonal,
                  const T* p, T* second) {
+  cuda::await_previous();
   const T beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count];
@@ -191,6 +208,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     catch_up_kernel(std::int64_t rows, TwoIterations of, const T* r, const T* inverse_diagonal, const T* second, T* p,
                     T* x) {
+  cuda::await_previous();
   const T alpha_before = static_cast<T>(cuda::step_length(*of.rz_before, *of.energy_before)),
           alpha = static_cast<T>(cuda::step_length(*of.rz, *of.energy)),
           beta = static_cast<T>(cuda::step_length(*of.new_rz, *of.rz));
@@ -216,10 +234,12 @@ struct Advanced {
   T *u, *p, *s, *x, *r;
 };
 
-template <class T>
+template <class T, class Over>
 __global__ void __launch_bounds__(block_threads)
-    advance_kernel(std::int64_t rows, Counted counted, const double* old_rz, const double* old_energy, const double* rz,
-                   const double* uw, double* energy, Advanced<T> v, double* new_rz, double* rr, cuda::Parts<2> parts) {
+    advance_kernel(const __grid_constant__ Over over, std::int64_t rows, Counted counted, const double* old_rz,
+                   const double* old_energy, const double* rz, const double* uw, double* energy, Advanced<T> v,
+                   double* new_rz, double* rr, cuda::Parts<2> parts) {
+  cuda::await_previous();
   const double factor = cuda::step_length(*rz, *old_rz), of_direction = *uw - factor * factor * *old_energy;
   const T alpha = static_cast<T>(cuda::step_length(*rz, of_direction)), beta = static_cast<T>(factor);
   double sums[2] = {0, 0};
@@ -247,16 +267,18 @@ __global__ void __launch_bounds__(block_threads)
     store(of_r, v.r + i);
     if (v.inverse_diagonal != nullptr) store(of_u, v.u + i);
   });
-  cuda::sum_of_grid(sums, parts, [&](const double(&results)[2]) {
+  sum_over(over, sums, parts, [&](const double(&results)[2]) {
     *energy = of_direction;
     *new_rz = results[0];
     *rr = results[1];
   });
 }
 
-template <class T>
+template <class T, class Over>
 __global__ void __launch_bounds__(block_threads)
-    dot_kernel(std::int64_t rows, const T* a, const T* b, double* result, cuda::Parts<1> parts) {
+    dot_kernel(const __grid_constant__ Over over, std::int64_t rows, const T* a, const T* b, double* result,
+               cuda::Parts<1> parts) {
+  cuda::await_previous();
   double sums[1] = {0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_a[count], of_b[count];
@@ -264,7 +286,7 @@ __global__ void __launch_bounds__(block_threads)
     load(b + i, of_b);
     for (int k = 0; k < count; ++k) sums[0] += static_cast<double>(of_a[k]) * static_cast<double>(of_b[k]);
   });
-  cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *result = results[0]; });
+  sum_over(over, sums, parts, [&](const double(&results)[1]) { *result = results[0]; });
 }
 
 template <class T>
@@ -307,40 +329,44 @@ std::int64_t blocks(std::int64_t rows, std::int64_t resident) {
   return std::clamp<std::int64_t>((rows + rows_per_block - 1) / rows_per_block, 1, resident);
 }
 
-template <std::floating_point T>
+/// `Over` makes of sums over this process those over all.
+template <std::floating_point T, class Over = cuda::OverThisProcess>
 class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
  public:
-  explicit CudaKernels(std::int64_t counted = std::numeric_limits<std::int64_t>::max())
-      : counted_{counted},
-        start_blocks_(cuda::resident_blocks(start_kernel<T>, block_threads)),
-        update_blocks_(cuda::resident_blocks(update_kernel<T>, block_threads)),
+  explicit CudaKernels(Over over = {}, std::int64_t counted = std::numeric_limits<std::int64_t>::max())
+      : over_(over),
+        counted_{counted},
+        start_blocks_(cuda::resident_blocks(start_kernel<T, Over>, block_threads)),
+        update_blocks_(cuda::resident_blocks(update_kernel<T, Over>, block_threads)),
         direction_blocks_(cuda::resident_blocks(direction_kernel<T>, block_threads)),
         defer_blocks_(cuda::resident_blocks(defer_kernel<T>, block_threads)),
         catch_up_blocks_(cuda::resident_blocks(catch_up_kernel<T>, block_threads)),
-        advance_blocks_(cuda::resident_blocks(advance_kernel<T>, block_threads)),
-        dot_blocks_(cuda::resident_blocks(dot_kernel<T>, block_threads)),
+        advance_blocks_(cuda::resident_blocks(advance_kernel<T, Over>, block_threads)),
+        dot_blocks_(cuda::resident_blocks(dot_kernel<T, Over>, block_threads)),
         two_(std::max({start_blocks_, update_blocks_, advance_blocks_})),
         one_(dot_blocks_) {}
 
   void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
     assert(r.size() == p.size());
-    cuda::launch(start_kernel<T>, blocks<T>(r.size(), start_blocks_), block_threads, 0, r.size(), counted_, r.data(),
-                 data_of(inverse_diagonal), p.data(), first.rz.data(), first.rr.data(), two_.parts());
+    cuda::launch_early(start_kernel<T, Over>, blocks<T>(r.size(), start_blocks_), block_threads, 0, over_, r.size(),
+                       counted_, r.data(), data_of(inverse_diagonal), p.data(), first.rz.data(), first.rr.data(),
+                       two_.parts());
   }
 
   void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
               CgScalars& next) const override {
     assert(q.size() == r.size());
-    cuda::launch(update_kernel<T>, blocks<T>(r.size(), update_blocks_), block_threads, 0, r.size(), counted_,
-                 now.rz.data(), now.energy.data(), q.data(), data_of(inverse_diagonal), r.data(), next.rz.data(),
-                 next.rr.data(), two_.parts());
+    cuda::launch_early(update_kernel<T, Over>, blocks<T>(r.size(), update_blocks_), block_threads, 0, over_, r.size(),
+                       counted_, now.rz.data(), now.energy.data(), q.data(), data_of(inverse_diagonal), r.data(),
+                       next.rz.data(), next.rr.data(), two_.parts());
   }
 
   void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
                  Vector<T>& p, Vector<T>& x) const override {
     assert(r.size() == p.size() && x.size() == p.size());
-    cuda::launch(direction_kernel<T>, blocks<T>(r.size(), direction_blocks_), block_threads, 0, r.size(), now.rz.data(),
-                 now.energy.data(), next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(), x.data());
+    cuda::launch_early(direction_kernel<T>, blocks<T>(r.size(), direction_blocks_), block_threads, 0, r.size(),
+                       now.rz.data(), now.energy.data(), next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(),
+                       x.data());
   }
 
   const DeferredUpdate<T>* deferred() const override { return this; }
@@ -348,16 +374,16 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
   void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
              const Vector<T>& p, Vector<T>& second) const override {
     assert(r.size() == p.size() && second.size() == p.size());
-    cuda::launch(defer_kernel<T>, blocks<T>(r.size(), defer_blocks_), block_threads, 0, r.size(), now.rz.data(),
-                 next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(), second.data());
+    cuda::launch_early(defer_kernel<T>, blocks<T>(r.size(), defer_blocks_), block_threads, 0, r.size(), now.rz.data(),
+                       next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(), second.data());
   }
 
   void catch_up(const CgScalars& before, const CgScalars& now, const CgScalars& next, const Vector<T>& r,
                 const Vector<T>* inverse_diagonal, const Vector<T>& second, Vector<T>& p, Vector<T>& x) const override {
     assert(r.size() == p.size() && second.size() == p.size() && x.size() == p.size());
     const TwoIterations of{before.rz.data(), before.energy.data(), now.rz.data(), now.energy.data(), next.rz.data()};
-    cuda::launch(catch_up_kernel<T>, blocks<T>(r.size(), catch_up_blocks_), block_threads, 0, r.size(), of, r.data(),
-                 data_of(inverse_diagonal), second.data(), p.data(), x.data());
+    cuda::launch_early(catch_up_kernel<T>, blocks<T>(r.size(), catch_up_blocks_), block_threads, 0, r.size(), of,
+                       r.data(), data_of(inverse_diagonal), second.data(), p.data(), x.data());
   }
 
   void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
@@ -367,21 +393,22 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
         vectors.w.data(), data_of(inverse_diagonal), inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
         vectors.p.data(), vectors.s.data(),          x.data(),
         r.data()};
-    cuda::launch(advance_kernel<T>, blocks<T>(r.size(), advance_blocks_), block_threads, 0, r.size(), counted_,
-                 before.rz.data(), before.energy.data(), now.rz.data(), now.uw.data(), now.energy.data(), of,
-                 next.rz.data(), next.rr.data(), two_.parts());
+    cuda::launch_early(advance_kernel<T, Over>, blocks<T>(r.size(), advance_blocks_), block_threads, 0, over_, r.size(),
+                       counted_, before.rz.data(), before.energy.data(), now.rz.data(), now.uw.data(),
+                       now.energy.data(), of, next.rz.data(), next.rr.data(), two_.parts());
   }
 
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
     assert(a.size() == b.size());
     const std::int64_t size = std::min(a.size(), counted_.entries);
-    cuda::launch(dot_kernel<T>, blocks<T>(size, dot_blocks_), block_threads, 0, size, a.data(), b.data(), result.data(),
-                 one_.parts());
+    cuda::launch_early(dot_kernel<T, Over>, blocks<T>(size, dot_blocks_), block_threads, 0, over_, size, a.data(),
+                       b.data(), result.data(), one_.parts());
   }
 
  private:
   static const T* data_of(const Vector<T>* vector) { return vector != nullptr ? vector->data() : nullptr; }
 
+  Over over_;
   Counted counted_;
   std::int64_t start_blocks_, update_blocks_, direction_blocks_, defer_blocks_, catch_up_blocks_, advance_blocks_,
       dot_blocks_;
@@ -398,8 +425,10 @@ const VectorOperations<T>& cuda_vector_operations() {
 }
 
 template <std::floating_point T>
-std::unique_ptr<VectorOperations<T>> make_cuda_vector_operations(std::int64_t counted) {
-  return std::make_unique<CudaKernels<T>>(counted);
+std::unique_ptr<VectorOperations<T>> make_cuda_vector_operations(std::int64_t counted,
+                                                                 const cuda::ProcessSums* processes) {
+  if (processes == nullptr) return std::make_unique<CudaKernels<T>>(cuda::OverThisProcess(), counted);
+  return std::make_unique<CudaKernels<T, cuda::OverProcesses>>(cuda::OverProcesses{*processes}, counted);
 }
 
 template <std::floating_point T>
@@ -419,8 +448,8 @@ void cuda_chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>
 
 template const VectorOperations<double>& cuda_vector_operations();
 template const VectorOperations<float>& cuda_vector_operations();
-template std::unique_ptr<VectorOperations<double>> make_cuda_vector_operations(std::int64_t);
-template std::unique_ptr<VectorOperations<float>> make_cuda_vector_operations(std::int64_t);
+template std::unique_ptr<VectorOperations<double>> make_cuda_vector_operations(std::int64_t, const cuda::ProcessSums*);
+template std::unique_ptr<VectorOperations<float>> make_cuda_vector_operations(std::int64_t, const cuda::ProcessSums*);
 template void cuda_chebyshev_first(double, const Vector<double>&, const Vector<double>&, Vector<double>&,
                                    Vector<double>&);
 template void cuda_chebyshev_first(double, const Vector<float>&, const Vector<float>&, Vector<float>&, Vector<float>&);

@@ -145,7 +145,13 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
   if (device == Device::cuda) stopwatch_ = std::make_unique<GpuStopwatch>();
   take_ordering_of_interior();
   clear(energies_of_parts_);
-  interface_sum(1);
+  if (gpus_run_alone() && interior_ && interface_ && interior_->a->runs_beside_others() &&
+      interface_->a->runs_beside_others())
+    side_ = std::make_unique<SideWork>();
+  if (gpus_run_alone())
+    exchange_of(1);
+  else
+    interface_sum(1);
   if (mode != ExchangeMode::automatic) return;
   if (gpus_run_alone())
     mode_ = ExchangeMode::overlap;  // what has been packed is told at once
@@ -178,6 +184,13 @@ void DistributedOperator<T>::take_ordering_of_interior() {
   for (std::int32_t i = 0; i < x_places.size(); ++i)
     x_places[i] = places[first + (of_interface.size() > 0 ? of_interface[i] : i)];
   interface_->x_places = copied(x_places, this->device());
+}
+
+template <std::floating_point T>
+GpuExchange<T>& DistributedOperator<T>::exchange_of(int stride) const {
+  auto& exchange = exchanges_[stride];
+  if (!exchange) exchange = make_gpu_exchange<T>(communicator_, share_.map, stride, vectors_.gpu_sums());
+  return *exchange;
 }
 
 template <std::floating_point T>
@@ -214,12 +227,10 @@ void DistributedOperator<T>::exchange(InterfaceSum<T>& sum, ExchangeMode mode, c
 template <std::floating_point T>
 template <class Work>
 void DistributedOperator<T>::exchange_of_gpu(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const {
-  const bool told_at_once = sum.tells_peers() && mode != ExchangeMode::vector;
-  if (told_at_once) sum.start();
   meanwhile();
   mark(1);
-  if (mode == ExchangeMode::vector && !sum.tells_peers()) synchronize(Device::cuda);
-  if (!told_at_once) sum.start();
+  if (mode == ExchangeMode::vector) synchronize(Device::cuda);
+  sum.start();
   sum.finish();
   mark(2);
   record_.messages += sum.messages();
@@ -252,10 +263,13 @@ ExchangeRecord DistributedOperator<T>::record() const {
   take_times();
   if (!gpus_run_alone()) return record_;
   ExchangeRecord all;
-  for (const auto& [stride, sum] : sums_) {
-    all.products += sum->rounds();
-    all.messages += sum->rounds() * sum->messages();
-    all.sent_bytes += sum->rounds() * sum->sent_bytes();
+  std::int64_t sent = 0;
+  for (const IndexMap::Neighbour& neighbour : share_.map.neighbours) sent += std::ssize(neighbour.shared);
+  for (const auto& [stride, exchange] : exchanges_) {
+    const std::int64_t rounds = exchange->rounds();
+    all.products += rounds;
+    all.messages += rounds * std::ssize(share_.map.neighbours);
+    all.sent_bytes += rounds * sent * stride * std::int64_t{sizeof(T)};
   }
   const double each =
       timed_products_ > 0 ? static_cast<double>(all.products) / static_cast<double>(timed_products_) : 0;
@@ -266,7 +280,6 @@ ExchangeRecord DistributedOperator<T>::record() const {
 
 template <std::floating_point T>
 void DistributedOperator<T>::sum_energies(const double* of_parts, int stride, double* energies) const {
-  if (vectors_.gpus_sum()) return vectors_.sum_on_gpu(of_parts, of_parts + stride, stride, energies);
   std::span<double> sums(energies, static_cast<std::size_t>(stride));
   if (this->device() == Device::cuda) {
     cuda_add_energies(of_parts, of_parts + stride, stride, energies_.on_device().data());
@@ -279,6 +292,38 @@ void DistributedOperator<T>::sum_energies(const double* of_parts, int stride, do
   if (this->device() == Device::cuda) give(sums, energies, Device::cuda);
 }
 
+/// Interior cells write over what both kinds contribute to, so that interface cells have a place of their own where
+/// there are interior ones.
+template <std::floating_point T>
+InterfaceRows<T> DistributedOperator<T>::interface_rows(T* y, int stride) const {
+  const std::int64_t first = share_.first_interface, count = share_.map.size() - first;
+  if (interior_ && at_interface_.size() < count * stride) at_interface_ = Vector<T>(count * stride, this->device());
+  return {.contributions = interior_ ? at_interface_.data() : y + first * stride,
+          .count = count * stride,
+          .both = interior_ ? (share_.interior.form.unknowns - first) * stride : 0,
+          .shared = (share_.map.first_shared - first) * stride,
+          .places = ordering_.size() > 0 ? places_of_both_.data() : nullptr,
+          .y = y,
+          .of_first = y + first * stride};
+}
+
+/// To what interior cells have left in y, but for what other processes have too.
+template <std::floating_point T>
+void DistributedOperator<T>::add_contributions(const InterfaceRows<T>& rows, int stride) const {
+  if (this->device() == Device::cuda)
+    return cuda_add_contributions(rows.contributions, rows.both, rows.shared, stride, rows.places, rows.of_first,
+                                  rows.y);
+  for_row_blocks(rows.shared, EqualRows{}, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i)
+      if (i >= rows.both)
+        rows.of_first[i] = rows.contributions[i];
+      else if (rows.places != nullptr)
+        rows.y[std::int64_t{rows.places[i / stride]} * stride + i % stride] += rows.contributions[i];
+      else
+        rows.of_first[i] += rows.contributions[i];
+  });
+}
+
 template <std::floating_point T>
 void DistributedOperator<T>::multiply_interleaved(const T* x, T* y, int count, int stride, double* energies) const {
   const bool on_host = this->device() == Device::host;
@@ -286,40 +331,56 @@ void DistributedOperator<T>::multiply_interleaved(const T* x, T* y, int count, i
   const double begin = seconds_now();
   if (!on_host) mark(0);
   const ExchangeMode mode = trial_ ? trial_->next() : mode_;
-  const std::int64_t first = std::int64_t{share_.first_interface} * stride,
-                     shared = std::int64_t{share_.map.first_shared} * stride,
-                     size = std::int64_t{share_.map.size()} * stride;
-  InterfaceSum<T>& sum = interface_sum(stride);
-  double* of_interface = energies != nullptr ? energies_of_parts_.data() : nullptr;
-  double* of_interior = energies != nullptr ? energies_of_parts_.data() + stride : nullptr;
+  const InterfaceRows<T> rows = interface_rows(y, stride);
   if (stride != stride_of_energies_) clear(energies_of_parts_);
   stride_of_energies_ = stride;
-  // Interior cells write over what both kinds contribute to.
-  if (interior_ && at_interface_.size() < size - first) at_interface_ = Vector<T>(size - first, this->device());
-  T* contributions = interior_ ? at_interface_.data() : y + first;
-  if (interface_) {
-    interface_->apply(ordering_.size() > 0 ? x : x + first, contributions, count, stride, of_interface);
-    sum.pack(contributions + (shared - first));
-  }
-  if (on_host) record_.multiplying += seconds_now() - begin;
-  const auto multiply_interior = [&] {
-    if (!interior_) return;
-    interior_->apply(x, y, count, stride, of_interior);
-    const std::int32_t* places = ordering_.size() > 0 ? places_of_both_.data() : nullptr;
-    const std::int64_t both = std::int64_t{share_.interior.form.unknowns} * stride - first;
-    if (!on_host) return cuda_add_contributions(contributions, both, shared - first, stride, places, y + first, y);
-    for_row_blocks(shared - first, EqualRows{}, [&](std::int64_t from, std::int64_t to) {
-      for (std::int64_t i = from; i < to; ++i)
-        if (i >= both)
-          y[first + i] = contributions[i];
-        else
-          y[places != nullptr ? std::int64_t{places[i / stride]} * stride + i % stride : first + i] += contributions[i];
-    });
+  double* of_interface = energies != nullptr ? energies_of_parts_.data() : nullptr;
+  double* of_interior = energies != nullptr ? energies_of_parts_.data() + stride : nullptr;
+  const auto multiply_interface = [&] {
+    if (interface_)
+      interface_->apply(ordering_.size() > 0 ? x : x + std::int64_t{share_.first_interface} * stride,
+                        rows.contributions, count, stride, of_interface);
   };
-  on_host ? exchange(sum, mode, multiply_interior) : exchange_of_gpu(sum, mode, multiply_interior);
-  sum.add(y + shared);
-  if (energies != nullptr) sum_energies(energies_of_parts_.data(), stride, energies);
+  const auto multiply_interior = [&] {
+    if (interior_) interior_->apply(x, y, count, stride, of_interior);
+  };
   ++record_.products;
+  if (gpus_run_alone()) {
+    GpuExchange<T>& exchange = exchange_of(stride);
+    const auto send = [&] { exchange.send(rows.contributions + rows.shared); };
+    if (mode == ExchangeMode::vector) {
+      multiply_interface();
+      multiply_interior();
+      send();
+    } else if (side_) {
+      side_->begin([&] {
+        multiply_interface();
+        send();
+      });
+      multiply_interior();
+      side_->join();
+    } else {
+      multiply_interface();
+      send();
+      multiply_interior();
+    }
+    mark(1);
+    exchange.receive(rows,
+                     energies != nullptr ? vectors_.summands(of_interface, of_interior, stride, energies) : Summands());
+    mark(2);
+    return;
+  }
+  InterfaceSum<T>& sum = interface_sum(stride);
+  multiply_interface();
+  if (interface_) sum.pack(rows.contributions + rows.shared);
+  if (on_host) record_.multiplying += seconds_now() - begin;
+  const auto meanwhile = [&] {
+    multiply_interior();
+    if (interior_) add_contributions(rows, stride);
+  };
+  on_host ? exchange(sum, mode, meanwhile) : exchange_of_gpu(sum, mode, meanwhile);
+  sum.add(rows.of_first + rows.shared);
+  if (energies != nullptr) sum_energies(energies_of_parts_.data(), stride, energies);
   if (!trial_) return;
   synchronize(this->device());
   trial_->took(seconds_now() - begin);

@@ -9,10 +9,12 @@
 #include <optional>
 #include <string>
 
+#include "operators/backend/side_work.hpp"
 #include "operators/distributed/companion_thread.hpp"
 #include "operators/distributed/distributed_columns.hpp"
 #include "operators/distributed/distributed_vectors.hpp"
 #include "operators/distributed/exchange_mode.hpp"
+#include "operators/distributed/gpu_exchange.hpp"
 #include "operators/distributed/gpu_interface.hpp"
 #include "operators/distributed/index_map.hpp"
 #include "operators/distributed/interface_sum.hpp"
@@ -53,11 +55,11 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   std::map<std::string, std::string> chosen() const override;
   /// The mode that is used, or was found.
   ExchangeMode mode() const { return mode_; }
+  /// Whether products still try modes.
+  bool seeks_mode() const { return trial_ != nullptr; }
   ExchangeRecord record() const;
-  /// Whether GPUs read what others have packed where it lies.
-  bool gpus_read_peers() const { return interface_sum(1).reads_peers(); }
   /// Whether products and sums are the GPUs' alone, so that iterations can be recorded.
-  bool gpus_run_alone() const { return vectors_.gpus_sum() && interface_sum(1).tells_peers(); }
+  bool gpus_run_alone() const { return vectors_.gpus_sum(); }
 
  private:
   struct Part;
@@ -67,6 +69,8 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override;
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override;
   void multiply_interleaved(const T* x, T* y, int count, int stride, double* energies) const;
+  InterfaceRows<T> interface_rows(T* y, int stride) const;
+  void add_contributions(const InterfaceRows<T>& rows, int stride) const;
   template <class Work>
   void exchange(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const;
   template <class Work>
@@ -75,6 +79,7 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   void take_times() const;
   void mark(int moment) const;
   InterfaceSum<T>& interface_sum(int stride) const;
+  GpuExchange<T>& exchange_of(int stride) const;
 
   const Communicator& communicator_;
   const FormShare& share_;
@@ -86,11 +91,13 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   mutable ExchangeMode mode_;
   mutable std::unique_ptr<Trial> trial_;  ///< while the mode is sought
   mutable std::unique_ptr<CompanionThread> companion_;
-  mutable std::map<int, std::unique_ptr<InterfaceSum<T>>> sums_;  ///< by stride
+  mutable std::map<int, std::unique_ptr<InterfaceSum<T>>> sums_;      ///< by stride
+  mutable std::map<int, std::unique_ptr<GpuExchange<T>>> exchanges_;  ///< the same between GPUs
   mutable Vector<T> at_interface_;            ///< what interface cells contribute, while they are not the only ones
   mutable Vector<double> energies_of_parts_;  ///< interface, interior; zero of a part that is not there
   mutable int stride_of_energies_ = 1;        ///< what they stand at
   mutable HostNumbers energies_;              ///< of both, of a GPU
+  mutable std::unique_ptr<SideWork> side_;    ///< with interface cells, of a GPU that runs alone
   mutable std::unique_ptr<GpuStopwatch> stopwatch_;
   mutable bool has_times_ = false;  ///< of a product, not yet in the record
   mutable std::int64_t products_seen_ = 0, timed_products_ = 0;

@@ -88,11 +88,12 @@ DistributedVectors<T>::DistributedVectors(const Communicator& communicator, cons
     : communicator_(&communicator),
       map_(&map),
       device_(device),
+      gpu_sums_(device == Device::cuda ? make_gpu_sums(communicator) : nullptr),
       mine_(device == Device::cuda ? make_cuda_vector_operations<T>(map.owned) : std::make_unique<OwnedSums<T>>(map)),
+      all_(gpus_sum() ? make_cuda_vector_operations<T>(map.owned, &gpu_sums_->memories()) : nullptr),
       numbers_(CgScalars::count, device),
       sums_(numbers_.on_device(), 0),
-      stop_(std::move(stop)),
-      gpu_sums_(device == Device::cuda ? make_gpu_sums(communicator) : nullptr) {}
+      stop_(std::move(stop)) {}
 
 template <std::floating_point T>
 bool DistributedVectors<T>::asked_to_stop() const {
@@ -102,18 +103,21 @@ bool DistributedVectors<T>::asked_to_stop() const {
 }
 
 template <std::floating_point T>
-void DistributedVectors<T>::sum_on_gpu(const double* a, const double* b, int count, double* energies) const {
+Summands DistributedVectors<T>::summands(const double* a, const double* b, int count, double* energies) const {
   double* norms = waiting_ != nullptr ? waiting_->rz.data() : nullptr;  // and r'r behind it
-  gpu_sums_->sum(a, b, count, energies, norms, norms != nullptr ? 2 : 0);
   ++sum_count_;
   waiting_ = nullptr;
+  return {a, b, count, energies, norms, norms != nullptr ? 2 : 0};
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::sum_norms(CgScalars& next) const {
+  if (gpus_sum() && !delayed_) {
+    ++sum_count_;
+    return;
+  }
   waiting_ = &next;
   if (delayed_) return;
-  if (gpus_sum()) return sum_on_gpu(nullptr, nullptr, 0, nullptr);
   synchronize(device_);
   sum_energies({});
 }
@@ -147,36 +151,35 @@ void DistributedVectors<T>::sum_with_request(std::span<double> numbers) const {
 template <std::floating_point T>
 void DistributedVectors<T>::start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p,
                                   CgScalars& first) const {
-  mine_->start(r, inverse_diagonal, p, norms_for(first));
+  passes().start(r, inverse_diagonal, p, norms_for(first));
   sum_norms(first);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal,
                                    Vector<T>& r, CgScalars& next) const {
-  mine_->update(now, q, inverse_diagonal, r, norms_for(next));
+  passes().update(now, q, inverse_diagonal, r, norms_for(next));
   sum_norms(next);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
                                       const Vector<T>* inverse_diagonal, Vector<T>& p, Vector<T>& x) const {
-  mine_->direction(now, next, r, inverse_diagonal, p, x);
+  passes().direction(now, next, r, inverse_diagonal, p, x);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
                                     const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                                     CgScalars& next) const {
-  mine_->advance(before, now, vectors, inverse_diagonal, x, r, norms_for(next));
+  passes().advance(before, now, vectors, inverse_diagonal, x, r, norms_for(next));
   sum_norms(next);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const {
   if (gpus_sum()) {
-    mine_->dot(a, b, result);
-    gpu_sums_->sum(result.data(), nullptr, 1, result.data(), nullptr, 0);
+    all_->dot(a, b, result);
     ++sum_count_;
     return;
   }

@@ -67,8 +67,9 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   bool asked_to_stop() const;
   /// Whether GPUs make the sums (GpuSums), and the host waits for none.
   bool gpus_sum() const { return gpu_sums_ != nullptr; }
-  /// Gives the GPU what sum_energies does, for energies that are the sums of two: a_c + b_c, c < count.
-  void sum_on_gpu(const double* a, const double* b, int count, double* energies) const;
+  const GpuSums& gpu_sums() const { return *gpu_sums_; }
+  /// What a GPU is to add up next: energies, which are the sums of two, a_c + b_c, c < count, and what was delayed.
+  Summands summands(const double* a, const double* b, int count, double* energies) const;
   /// Replaces what the processes have of energies by their sums, together with what was delayed. A GPU is done with its
   /// work.
   void sum_energies(std::span<double> energies) const;
@@ -81,7 +82,7 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   std::int64_t counted(std::int64_t) const override { return map_->owned; }
   std::span<const std::int64_t> numbers() const override { return map_->numbers; }
   const VectorShare& share() const override { return *this; }
-  const DeferredUpdate<T>* deferred() const override { return gpus_sum() ? mine_->deferred() : nullptr; }
+  const DeferredUpdate<T>* deferred() const override { return gpus_sum() ? all_->deferred() : nullptr; }
   void delay_sums(bool delayed) const override {
     delayed_ = delayed;
     waiting_ = nullptr;
@@ -97,14 +98,18 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override;
 
  private:
-  /// Where a pass leaves this process's norms, which sum_norms then adds up.
+  /// The passes whose sums are asked for now.
+  const VectorOperations<T>& passes() const { return gpus_sum() && !delayed_ ? *all_ : *mine_; }
+  /// Where a pass leaves its norms, which sum_norms then adds up where the pass has not.
   CgScalars& norms_for(CgScalars& next) const { return gpus_sum() ? next : sums_; }
   void sum_norms(CgScalars& next) const;
 
   const Communicator* communicator_;
   const IndexMap* map_;
   Device device_;
+  std::unique_ptr<GpuSums> gpu_sums_;
   std::unique_ptr<VectorOperations<T>> mine_;  ///< with sums of the entries that are owned
+  std::unique_ptr<VectorOperations<T>> all_;   ///< with those of all processes, where GPUs make them
   mutable HostNumbers numbers_;                ///< their sums
   mutable CgScalars sums_;
   mutable bool delayed_ = false;
@@ -113,7 +118,6 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   std::function<bool()> stop_;
   mutable bool asked_to_stop_ = false;
   mutable std::int64_t times_asked_ = 0;
-  std::unique_ptr<GpuSums> gpu_sums_;
 };
 
 extern template class DistributedVectors<double>;

@@ -3,11 +3,6 @@
 //
 // Numbers travel while the GPU multiplies: packing comes before the interior cells on the one stream, what has arrived
 // is copied on another, and the sums wait for both.
-//
-// Others read what is packed here by cudaIpcOpenMemHandle, each once it has been told that it is there. It lies in one
-// of two buffers in turn: who is told of one has long been told of the other, and has read that, since it added before
-// it packed. Where each process has a GPU to itself, these tell each other, and all is on the one stream: what is
-// packed and told before the interior cells has long been there when it is fetched after them.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +14,6 @@
 #include "operators/backend/cuda/launch.cuh"
 #include "operators/backend/memory.hpp"
 #include "operators/distributed/gpu_interface.hpp"
-#include "operators/distributed/peer_memory.cuh"
 
 namespace femcg::operators {
 
@@ -43,61 +37,6 @@ __global__ void scatter_rows_kernel(std::int64_t numbers, int stride, const T* f
                                     T* to) {
   const std::int64_t i = this_thread();
   if (i < numbers) to[std::int64_t{places[i / stride]} * stride + i % stride] = from[i];
-}
-
-/// What lies before what is packed, for others to tell this process.
-struct PeerHeader {
-  cuda::Round round;                       ///< the last, of this GPU's own
-  cuda::Round told[cuda::most_processes];  ///< the last that each process has told of
-};
-constexpr std::int64_t header_bytes = 1024;
-static_assert(sizeof(PeerHeader) <= header_bytes);
-
-/// Numbers that other processes pack, at packed + from and, every second time, `turn` further; `to` is their place in
-/// what arrives, by which they are sorted.
-template <class T>
-struct PeerSources {
-  int count = 0;
-  int rank[cuda::most_processes];
-  PeerHeader* header[cuda::most_processes];
-  const T* packed[cuda::most_processes];
-  std::int64_t turn[cuda::most_processes], from[cuda::most_processes], to[cuda::most_processes];
-};
-
-/// Packs for the round that comes, and keeps the own contributions behind what arrives.
-template <class T>
-__global__ void pack_kernel(const PeerHeader* header, std::int64_t numbers, std::int64_t shared, int stride,
-                            const T* contributions, const std::int32_t* places, T* packed, T* own) {
-  const std::int64_t i = this_thread();
-  if (i >= numbers + shared) return;
-  if (i < numbers)
-    packed[static_cast<std::int64_t>((header->round + 1) & 1) * numbers + i] =
-        contributions[std::int64_t{places[i / stride]} * stride + i % stride];
-  else
-    own[i - numbers] = contributions[i - numbers];
-}
-
-template <class T>
-__global__ void tell_kernel(PeerHeader* mine, PeerSources<T> sources, int rank) {
-  __shared__ cuda::Round round;
-  if (threadIdx.x == 0) round = ++mine->round;
-  __threadfence_system();
-  __syncthreads();
-  if (const int k = static_cast<int>(threadIdx.x); k < sources.count) cuda::tell(&sources.header[k]->told[rank], round);
-}
-
-template <class T>
-__global__ void fetch_kernel(const PeerHeader* mine, PeerSources<T> sources, std::int64_t numbers, T* there) {
-  const cuda::Round round = mine->round;
-  if (const int k = static_cast<int>(threadIdx.x); k < sources.count)
-    cuda::wait_for(&mine->told[sources.rank[k]], round);
-  __syncthreads();
-  const std::int64_t i = this_thread();
-  if (i >= numbers) return;
-  int k = 0;
-  while (k + 1 < sources.count && sources.to[k + 1] <= i) ++k;
-  there[i] = __ldcv(sources.packed[k] + static_cast<std::int64_t>(round & 1) * sources.turn[k] + sources.from[k] +
-                    (i - sources.to[k]));
 }
 
 /// In the order of terms, which is that of the processes.
@@ -180,19 +119,13 @@ class CudaInterface final : public GpuInterface<T> {
   ~CudaInterface() override {
     cudaStreamSynchronize(copies_.of);
     cudaStreamSynchronize(cuda::stream());
-    close();
   }
 
   T* sent() override { return reinterpret_cast<T*>(sent_.data()); }
   T* received() override { return reinterpret_cast<T*>(received_.data()); }
 
   void pack(const T* contributions) override {
-    if (tells_peers())
-      return cuda::launch(pack_kernel<T>, blocks(numbers_ + shared_), block_threads, 0, header(), numbers_, shared_,
-                          stride_, contributions, places_.data(), packed(), there_.data() + numbers_);
-    turn_ = 1 - turn_;
-    T* to = reads_peers() ? packed() + turn_ * numbers_ : sent();
-    cuda_gather_rows(contributions, places_, stride_, to);
+    cuda_gather_rows(contributions, places_, stride_, sent());
     packed_event_.record(cuda::stream());
     // Behind what others have, in their order with the sums of the product before.
     if (shared_ > 0)
@@ -204,15 +137,11 @@ class CudaInterface final : public GpuInterface<T> {
   void wait_until_packed() override { check(cudaEventSynchronize(packed_event_.of), "waiting for the GPU"); }
 
   void fetch() override {
-    if (tells_peers())
-      return cuda::launch(fetch_kernel<T>, blocks(numbers_), block_threads, 0, header(), told_by_, numbers_,
-                          there_.data());
     // The sums of the product before have been read: they were given to the GPU before what is packed now.
-    if (reads_peers())
-      for (const Source& source : sources_)
-        copy(source.packed() + turn_ * source.turn + source.from, source.to, source.count, cudaMemcpyDeviceToDevice);
-    else
-      copy(received(), 0, numbers_, cudaMemcpyHostToDevice);
+    if (numbers_ > 0)
+      check(cudaMemcpyAsync(there_.data(), received(), static_cast<std::size_t>(numbers_) * sizeof(T),
+                            cudaMemcpyHostToDevice, copies_.of),
+            "copying what has arrived");
     arrived_event_.record(copies_.of);
     check(cudaStreamWaitEvent(cuda::stream(), arrived_event_.of, 0), "waiting for an event");
   }
@@ -222,87 +151,14 @@ class CudaInterface final : public GpuInterface<T> {
                  terms_.data(), sums);
   }
 
-  /// The memory's handle, and how many numbers are packed there in one turn.
-  std::string handle() override {
-    if (!memory_) memory_.emplace(header_bytes + 2 * numbers_ * std::int64_t{sizeof(T)});
-    const std::string of_memory = memory_->handle();
-    return of_memory.empty() ? "" : of_memory + std::string(reinterpret_cast<const char*>(&numbers_), sizeof numbers_);
-  }
-
-  bool open(std::span<const typename GpuInterface<T>::Peer> peers) override {
-    const auto open_one = [&](const typename GpuInterface<T>::Peer& peer) {
-      std::int64_t turn = 0;
-      if (peer.handle.size() <= sizeof turn) return false;
-      const std::size_t end = peer.handle.size() - sizeof turn;
-      std::memcpy(&turn, peer.handle.data() + end, sizeof turn);
-      sources_.push_back({cuda::PeerMemory(peer.handle.substr(0, end)), peer.rank, turn, peer.from * stride_,
-                          peer.to * stride_, peer.count * stride_});
-      return sources_.back().memory.data() != nullptr;
-    };
-    reads_peers_ = std::ranges::all_of(peers, open_one);
-    if (!reads_peers_) close();
-    return reads_peers_;
-  }
-
-  void close() override {
-    cudaStreamSynchronize(cuda::stream());  // which may still read there
-    sources_.clear();
-    reads_peers_ = false;
-    rank_.reset();
-  }
-  bool reads_peers() const override { return reads_peers_; }
-
-  void tell_peers(int rank) override {
-    rank_ = rank;
-    told_by_ = {};
-    for (const Source& source : sources_) {
-      const int k = told_by_.count++;
-      told_by_.rank[k] = source.rank;
-      told_by_.header[k] = reinterpret_cast<PeerHeader*>(source.memory.data());
-      told_by_.packed[k] = source.packed();
-      told_by_.turn[k] = source.turn;
-      told_by_.from[k] = source.from;
-      told_by_.to[k] = source.to;
-    }
-  }
-  bool tells_peers() const override { return rank_.has_value(); }
-  void tell() override { cuda::launch(tell_kernel<T>, 1, cuda::most_processes, 0, header(), told_by_, *rank_); }
-  std::int64_t rounds() const override {
-    cuda::Round round = 0;
-    copy_bytes(&header()->round, Device::cuda, &round, Device::host, sizeof round);
-    return static_cast<std::int64_t>(round);
-  }
-
  private:
-  /// Numbers that another process packs, at packed() + from and, every second time, `turn` further.
-  struct Source {
-    const T* packed() const { return reinterpret_cast<const T*>(memory.data() + header_bytes); }
-    cuda::PeerMemory memory;
-    int rank;
-    std::int64_t turn, from, to, count;
-  };
-
-  PeerHeader* header() const { return reinterpret_cast<PeerHeader*>(memory_->data()); }
-  T* packed() const { return reinterpret_cast<T*>(memory_->data() + header_bytes); }
-  void copy(const T* from, std::int64_t to, std::int64_t count, cudaMemcpyKind kind) {
-    if (count == 0) return;
-    check(cudaMemcpyAsync(there_.data() + to, from, static_cast<std::size_t>(count) * sizeof(T), kind, copies_.of),
-          "copying what has arrived");
-  }
-
   int stride_;
   std::int64_t numbers_, shared_;
   Vector<std::int32_t> places_;
   Vector<std::int64_t> offsets_;
   Vector<std::int32_t> terms_;
   PageLocked sent_, received_;
-  Vector<T> there_;                                   ///< what has arrived, and behind it the own contributions
-  mutable std::optional<cuda::SharedMemory> memory_;  ///< a header, and what is packed for others to read, twice
-  std::vector<Source> sources_;
-  bool reads_peers_ = false;
-  std::optional<int> rank_;  ///< of this process, where GPUs tell each other
-  PeerSources<T> told_by_;
-  int turn_ = 0;
+  Vector<T> there_;  ///< what has arrived, and behind it the own contributions
   Stream copies_;
   Event packed_event_{cudaEventDisableTiming}, arrived_event_{cudaEventDisableTiming};
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a GPU does for products over several processes, beside the operators. Its numbers go to other processes through
-// page-locked memory of the host, which any MPI can send, or are read by the others where they lie.
+// What a GPU does for products over several processes, beside the operators, where its numbers go to the others through
+// page-locked memory of the host, which any MPI can send.
 
 #include <concepts>
 #include <cstdint>
@@ -11,18 +11,9 @@
 #include <vector>
 
 #include "operators/backend/vector.hpp"
+#include "operators/distributed/interface_plan.hpp"
 
 namespace femcg::operators {
-
-/// What is sent and added in a sum over an interface, for one number an unknown.
-struct InterfacePlan {
-  std::int64_t shared = 0;           ///< unknowns
-  std::vector<std::int32_t> places;  ///< of the shared unknown of each number that is sent
-  /// The sum of shared unknown i is that of the received numbers terms[offsets[i]] to terms[offsets[i + 1] - 1], where
-  /// the own contributions stand behind those of others.
-  std::vector<std::int64_t> offsets;
-  std::vector<std::int32_t> terms;
-};
 
 /// The parts of an InterfaceSum that are a GPU's. What is said to be given to the GPU is in order with its other work,
 /// and the host does not wait.
@@ -38,32 +29,10 @@ class GpuInterface {
   virtual void pack(const T* contributions) = 0;
   /// Waits until it has packed them, and for nothing that it was given later.
   virtual void wait_until_packed() = 0;
-  /// Gives the GPU what has arrived, or has it wait for that and fetch it, where peers tell it.
+  /// Gives the GPU what has arrived.
   virtual void fetch() = 0;
   /// Gives it the sums, which need what was fetched.
   virtual void add(T* sums) = 0;
-
-  /// For another process on this machine: whereby it finds what is packed here.
-  virtual std::string handle() = 0;
-  /// Reads what others have packed instead of what the host has received: `count` numbers, which are to be those from
-  /// `to` on, are at `from` in what the process of this handle packs. False where they cannot be read, and then nothing
-  /// has changed.
-  struct Peer {
-    int rank;
-    std::string handle;
-    std::int64_t from, to, count;
-  };
-  virtual bool open(std::span<const Peer> peers) = 0;
-  virtual void close() = 0;
-  virtual bool reads_peers() const = 0;
-
-  /// From now on GPUs tell each other what is packed, without their hosts. `rank` is this process's.
-  virtual void tell_peers(int rank) = 0;
-  virtual bool tells_peers() const = 0;
-  /// Gives the GPU the telling.
-  virtual void tell() = 0;
-  /// How often it has told; waits for the GPU.
-  virtual std::int64_t rounds() const = 0;
 };
 
 /// Throws std::runtime_error in a build without CUDA, as all below.

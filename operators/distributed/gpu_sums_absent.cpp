@@ -5,6 +5,5 @@
 namespace femcg::operators {
 
 std::unique_ptr<GpuSums> make_gpu_sums(const Communicator&) { return nullptr; }
-bool gpus_are_beside_each_other(const Communicator&) { return false; }
 
 }  // namespace femcg::operators

@@ -9,6 +9,7 @@
 #include "operators/distributed/communicator.hpp"
 #include "operators/distributed/gpu_interface.hpp"
 #include "operators/distributed/index_map.hpp"
+#include "operators/distributed/interface_plan.hpp"
 
 namespace femcg::operators {
 
@@ -16,16 +17,12 @@ namespace femcg::operators {
 /// have the unknown, and adds up in the order of ranks, so that all copies have the same bits. One exchange.
 ///
 /// The vectors here are the interface's: entry 0 is unknown IndexMap::first_shared. Several vectors may lie
-/// interleaved. On a GPU the host waits in start() and finish() alone, and where GPUs tell each other nowhere.
+/// interleaved. On a GPU the host waits in start() and finish() alone; GpuExchange does the same without it.
 template <std::floating_point T>
 class InterfaceSum {
  public:
-  /// Of vectors on a device. The communicator must outlive it. Together, and so is its end, but where a process fails:
-  /// GPUs may read each other's memory.
+  /// Of vectors on a device. The communicator must outlive it.
   InterfaceSum(const Communicator& communicator, const IndexMap& map, int stride = 1, Device device = Device::host);
-  ~InterfaceSum();
-  InterfaceSum(const InterfaceSum&) = delete;
-  InterfaceSum& operator=(const InterfaceSum&) = delete;
 
   int stride() const { return stride_; }
   /// Takes this process's contributions.
@@ -39,17 +36,8 @@ class InterfaceSum {
 
   std::int64_t messages() const { return message_count_; }
   std::int64_t sent_bytes() const { return std::ssize(plan_.places) * stride_ * std::int64_t{sizeof(T)}; }
-  /// Whether GPUs read what others have packed, of which a message only says that it is there.
-  bool reads_peers() const { return gpu_ != nullptr && gpu_->reads_peers(); }
-  /// Whether GPUs tell each other of it, so that the host waits nowhere.
-  bool tells_peers() const { return gpu_ != nullptr && gpu_->tells_peers(); }
-  /// Exchanges so far, where they do.
-  std::int64_t rounds() const { return gpu_->rounds(); }
 
  private:
-  void connect_gpus(const IndexMap& map);
-
-  const Communicator& communicator_;
   int stride_;
   std::int64_t message_count_;
   InterfacePlan plan_;

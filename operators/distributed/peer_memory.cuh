@@ -11,13 +11,11 @@
 #include <utility>
 
 #include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/cuda/process_sums.cuh"
 #include "operators/backend/memory.hpp"
 #include "operators/backend/vector.hpp"
 
 namespace femcg::operators::cuda {
-
-/// Processes of a machine that may have each other's memory.
-constexpr int most_processes = 64;
 
 /// Of this GPU, for others to open; zero at first.
 class SharedMemory {
@@ -29,6 +27,7 @@ class SharedMemory {
     synchronize(Device::cuda);  // before others write there
   }
   std::byte* data() { return reinterpret_cast<std::byte*>(memory_.data()); }
+  const std::byte* data() const { return reinterpret_cast<const std::byte*>(memory_.data()); }
   /// Whereby others find it; empty where CUDA does not grant that.
   std::string handle() {
     cudaIpcMemHandle_t of_memory{};

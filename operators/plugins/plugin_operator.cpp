@@ -106,6 +106,7 @@ class PluginOperator final : public Operator<T> {
     copy(on_host, d);
   }
 
+  bool runs_beside_others() const override { return false; }
   Footprint footprint() const override {
     femcg_footprint told{};
     row_->functions.footprint(op_.get(), &told);

@@ -46,6 +46,7 @@ class ChunkedOnGpu final : public Operator<T> {
   }
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  bool runs_beside_others() const override { return false; }
   std::map<std::string, std::string> chosen() const override { return chosen_; }
   Footprint footprint() const override { return footprint_; }
 

@@ -143,6 +143,7 @@ class CusparseOperator : public Operator<T>, public WithVectorOperations<T> {
     check(cusparseSetStream(made, cuda::stream()), "starting cuSPARSE");
   }
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
+  bool runs_beside_others() const override { return false; }
   const VectorOperations<T>& vector_operations() const override {
     return cublas_ ? *cublas_ : operators::vector_operations<T>(Device::cuda);
   }

@@ -102,11 +102,10 @@ __device__ void add_parts(const double* parts, unsigned count, double (&sums)[N]
 }
 
 /// Adds each thread's N values over the whole grid: the last block of each group to arrive adds up the group's parts in
-/// the order of the blocks, the last of these the groups, and hands the N results to `take` in its thread 0. Every
-/// thread of the grid calls it once, at its end. `of_warp` as for sums_of_block.
-template <int N, class Take>
-__device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take, double* of_warp) {
-  double sums[N];
+/// the order of the blocks, the last of these the groups. True in the block that has done so, whose thread 0 then
+/// knows the sums. Every thread of the grid calls it once, at its end. `of_warp` as for sums_of_block.
+template <int N>
+__device__ bool sums_of_grid(const double (&values)[N], Parts<N> parts, double (&sums)[N], double* of_warp) {
 #pragma unroll
   for (int n = 0; n < N; ++n) sums[n] = values[n];
   sums_of_block(sums, of_warp);
@@ -115,15 +114,21 @@ __device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Tak
 
   const unsigned group = blockIdx.x / blocks_per_group, groups = (gridDim.x + blocks_per_group - 1) / blocks_per_group;
   const unsigned first = group * blocks_per_group, blocks = min(blocks_per_group, gridDim.x - first);
-  if (!last_to_arrive(parts.arrived + group, blocks)) return;
+  if (!last_to_arrive(parts.arrived + group, blocks)) return false;
   add_parts(parts.of_block + std::int64_t{N} * first, blocks, sums, of_warp);
   if (groups > 1) {
     if (threadIdx.x == 0)
       for (int n = 0; n < N; ++n) parts.of_group[std::int64_t{N} * group + n] = sums[n];
-    if (!last_to_arrive(parts.groups_arrived, groups)) return;
+    if (!last_to_arrive(parts.groups_arrived, groups)) return false;
     add_parts(parts.of_group, groups, sums, of_warp);
   }
-  if (threadIdx.x == 0) take(sums);
+  return true;
+}
+/// The same, and hands the sums to `take` in that thread.
+template <int N, class Take>
+__device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take, double* of_warp) {
+  double sums[N];
+  if (sums_of_grid(values, parts, sums, of_warp) && threadIdx.x == 0) take(sums);
 }
 template <int N, class Take>
 __device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take) {

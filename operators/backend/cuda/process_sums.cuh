@@ -1,0 +1,88 @@
+#pragma once
+
+// Sums over the GPUs of one machine inside a kernel: each process's GPU writes its numbers into the memory of all, and
+// adds up what it has there in the order of ranks, so that all have the same bits.
+
+#include <cstdint>
+
+namespace femcg::operators::cuda {
+
+/// Processes of a machine that may have each other's memory.
+constexpr int most_processes = 64;
+
+/// A number that one GPU gives another, its halves each with the round that it is of: 8 bytes are written and read at
+/// once, and who sees the round in both has the number, without a fence. (NCCL's protocol LL does the same.)
+struct alignas(16) GivenNumber {
+  unsigned long long low, high;
+};
+__device__ inline void give(GivenNumber* to, double number, unsigned round) {
+  const auto bits = static_cast<unsigned long long>(__double_as_longlong(number));
+  const unsigned long long flag = static_cast<unsigned long long>(round) << 32;
+  asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(flag | (bits & 0xffffffffU)),
+               "l"(flag | (bits >> 32))
+               : "memory");
+}
+__device__ inline double taken(const GivenNumber* from, unsigned round) {
+  unsigned long long low = 0, high = 0;
+  do asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(low), "=l"(high) : "l"(from) : "memory");
+  while (low >> 32 != round || high >> 32 != round);
+  return __longlong_as_double(static_cast<long long>(high << 32 | (low & 0xffffffffU)));
+}
+
+/// What lies in the memory of each GPU, zero at first. Numbers have one of two places in turn: who gives those of a
+/// round has taken the numbers of the round before from all, and they have then taken those of the one before that.
+struct ProcessNumbers {
+  static constexpr int most = 34;  ///< in one sum
+  unsigned round;                  ///< the last, of this GPU's own
+  GivenNumber of[2][most_processes][most];
+};
+
+/// The memory of all; a kernel's argument.
+struct ProcessSums {
+  int processes = 0, rank = 0;
+  ProcessNumbers* of[most_processes] = {};
+};
+
+/// Gives all GPUs number(k) of this one, k < count, and calls take(k, sum) with the sums over all. Every thread of one
+/// block calls it; one grid at a time does, and those of a process in the order in which all processes do.
+template <class Number, class Take>
+__device__ void sum_over_processes(const ProcessSums& with, int count, const Number& number, const Take& take) {
+  const int mine = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  ProcessNumbers& here = *with.of[with.rank];
+  const unsigned round = here.round + 1, turn = round & 1;
+  for (int i = mine; i < count * with.processes; i += threads)
+    give(&with.of[i / count]->of[turn][with.rank][i % count], number(i % count), round);
+  __syncthreads();  // sums may take the place of numbers
+  if (mine == 0) here.round = round;
+  for (int k = mine; k < count; k += threads) {
+    double sum = 0;
+    for (int process = 0; process < with.processes; ++process) sum += taken(&here.of[turn][process][k], round);
+    take(k, sum);
+  }
+}
+
+/// Replaces sums over a grid, known to thread 0 of the block that made them, by those over the processes, again for
+/// thread 0. Every thread of the block calls it.
+struct OverProcesses {
+  template <int N>
+  __device__ void operator()(double (&sums)[N]) const {
+    __shared__ double of_grid[N], of_all[N];
+    if (threadIdx.x == 0)
+      for (int n = 0; n < N; ++n) of_grid[n] = sums[n];
+    __syncthreads();
+    sum_over_processes(
+        with, N, [&](int n) { return of_grid[n]; }, [&](int n, double sum) { of_all[n] = sum; });
+    __syncthreads();
+    if (threadIdx.x == 0)
+      for (int n = 0; n < N; ++n) sums[n] = of_all[n];
+  }
+  ProcessSums with;
+};
+
+/// The same where there is one process.
+struct OverThisProcess {
+  template <int N>
+  __device__ void operator()(double (&)[N]) const {}
+};
+
+}  // namespace femcg::operators::cuda
