@@ -7,9 +7,9 @@
 
 #include "solver/benchmark/entries.hpp"
 #include "solver/compare_auto.hpp"
+#include "solver/compare_points.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
-#include "solver/messages/sentence.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/problem/setup.hpp"
@@ -26,37 +26,18 @@ struct Discretisation {
   mesh::Mesh mesh;
   std::optional<mesh::FunctionSpace> space;
   std::optional<Problem> problem;
-  std::size_t loads = 0;  ///< of the case; the problem has the first
   Seconds seconds;
 
   bool has_load() const {
     return std::ranges::any_of(problem->load(), [](double value) { return value != 0; });
   }
-  std::vector<std::string> remarks() const {
-    std::vector<std::string> all = mesh.remarks;
-    all.insert(all.end(), problem->remarks().begin(), problem->remarks().end());
-    if (loads > 1)
-      all.push_back(
-          fmt::format("of {} loads the first, {}, is taken", loads, in_quotes(problem->loads().front().name())));
-    if (!has_load()) all.emplace_back("products only, no CG: the right-hand side is zero");
-    return all;
-  }
+  std::vector<std::string> remarks(const Case& of) const { return remarks_of(of, mesh, *problem, has_load()); }
 };
-
-std::string key_of(Case resolved) {
-  resolved.solver = {};
-  resolved.output = {};
-  resolved.compare = {};
-  return to_yaml(resolved);
-}
 
 std::unique_ptr<Discretisation> discretise(const Case& resolved, Progress& progress) {
   auto made = std::make_unique<Discretisation>();
   made->key = key_of(resolved);
-  made->resolved = resolved;
-  std::vector<LoadData>& loads = made->resolved.problem.loads;
-  made->loads = loads.size();
-  if (made->loads > 1) loads.erase(loads.begin() + 1, loads.end());
+  made->resolved = with_first_load(resolved);
   progress.step("meshing");
   made->mesh = timed(made->seconds.mesh, [&] { return make_mesh(resolved); });
   progress.step("numbering the unknowns and assembling the load");
@@ -77,53 +58,13 @@ double weight(const Case& resolved) {
   return weight;
 }
 
-std::string description(const SweepPoint& point) {
-  std::string text;
-  for (const auto& [key, value] : point.values) text += fmt::format("{} {}, ", key, value);
-  return text;
-}
-
-/// What CG of several right-hand sides and what else was asked of CG have against each other.
-void check_right_hand_sides(const Case& resolved) {
-  const bool several = resolved.compare.right_hand_sides.back() > 1;
-  if (!several && takes_several(resolved.solver.method))
-    throw InputError(at_place(resolved.solver.method_place,
-                              fmt::format("solver.cg: {} is for several right-hand sides; say how many in "
-                                          "compare.right_hand_sides, such as [1, 8]",
-                                          name(resolved.solver.method))));
-  const bool resident = resolved.solver.loop == CgLoop::resident;
-  if (several && (resident || resolved.solver.method == CgMethod::single_reduction))
-    throw InputError(at_place(resolved.compare.right_hand_sides_place,
-                              fmt::format("CG for several right-hand sides has no {}; leave out one of the two",
-                                          resident ? "loop inside one kernel (solver.loop: resident)"
-                                                   : "single reduction (solver.cg: single-reduction)")));
-}
-
-Record common_record(const Case& resolved, const Discretisation& made) {
-  Record common;
-  common.command = "compare";
-  common.case_file = resolved.file.string();
-  common.title = resolved.title;
-  common.set = resolved.set;
-  common.started = timestamp();
-  common.machine = this_machine();
-  common.problem = size_of(*made.problem);
-  common.seconds = made.seconds;
-  common.remarks = made.remarks();
-  return common;
-}
-
 }  // namespace
 
 ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Baseline>& baseline,
                    const Console& console, const StopRequested& stop) {
   std::vector<std::vector<BenchmarkEntry>> entries;  // of every point, so that what is wrong is told before any work
   for (const auto& [resolved, values] : points) {
-    check_right_hand_sides(resolved);
-    if (resolved.solver.precision == Precision::mixed)
-      throw InputError(at_place(resolved.solver.precision_place,
-                                "femcg compare times products and iterations, which in mixed precision are those of "
-                                "single precision: use solver.precision: single or double"));
+    check_point(resolved);
     entries.push_back(
         choose_entries({expand_operators(resolved.compare), resolved.compare.all_operators, resolved.compare.devices}));
   }
@@ -140,7 +81,7 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
       made.reset();
       made = discretise(resolved, progress);
       progress.clear();
-      files.note(made->remarks());
+      files.note(made->remarks(resolved));
     }
     const Problem& problem = *made->problem;
     const System system{&problem.form(),
@@ -155,11 +96,12 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
                                       resolved.compare.repetitions,
                                       resolved.compare.right_hand_sides,
                                       [&](double done, const std::string& next) {
-                                        progress.step(time_left.text(i, done) + description(point) + next);
+                                        progress.step(time_left.text(i, done) + text_of(point) + next);
                                         return !stop();
                                       },
                                       stop};
-    std::vector<BenchmarkResult> rows = compare_operators(system, entries[i], settings, common_record(resolved, *made));
+    std::vector<BenchmarkResult> rows = compare_operators(
+        system, entries[i], settings, common_record(resolved, problem, made->seconds, made->remarks(resolved)));
     add_predictions(rows, system, resolved.solver.precision, expected_iterations(problem, resolved.solver));
     for (BenchmarkResult& row : rows) row.sweep.insert(point.values.begin(), point.values.end());
     progress.clear();

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <exception>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -30,9 +32,16 @@ using operators::FormPart;
 
 namespace {
 
-/// The hash FNV-1a, of texts that are the same or not.
+/// A hash of texts that are the same or not: FNV-1a, of words of eight bytes where there are so many.
 std::uint64_t hash_of(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325U) {
-  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  constexpr std::uint64_t prime = 0x100000001b3U;
+  std::uint64_t word = 0;
+  for (; text.size() >= sizeof word; text.remove_prefix(sizeof word)) {
+    std::memcpy(&word, text.data(), sizeof word);
+    hash = (hash ^ word) * prime;
+    hash ^= hash >> 32;
+  }
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * prime;
   return hash;
 }
 
@@ -48,20 +57,18 @@ std::uint64_t hash_of_program() {
 
 /// What `operator: auto` stands for: the first process predicts, of its own part, and none is tried.
 template <std::floating_point T>
-OperatorChoice choose_operator(const Case& resolved, const Problem& problem, const Communicator& communicator,
-                               Record& record) {
+OperatorChoice choose_operator(const SharedRun& of, Record& record) {
+  const Case& resolved = of.resolved;
+  const Problem& problem = of.problem;
+  const Communicator& communicator = of.communicator;
   const Device device = record.device;
   if (!is_automatic(resolved.solver.op)) return resolved.solver.op;
   std::string chosen;
-  const auto cells = static_cast<double>(problem.form().cells());
-  const double parts = communicator.sum(cells) / std::max(1.0, cells);
+  const double iterations = expected_iterations(of);
   if (communicator.is_first()) {
-    // By the rule for a part, CG takes fewer iterations than for the whole, which is so much longer.
-    const double longer = std::pow(parts, 1.0 / problem.form().space->mesh().dimension());
     std::optional<operators::MatrixRows<T>> rows;
-    const Expectation expected = timed(record.seconds.prediction, [&] {
-      return expect<T>(resolved, problem, device, rows, longer * expected_iterations(problem, resolved.solver));
-    });
+    const Expectation expected =
+        timed(record.seconds.prediction, [&] { return expect<T>(resolved, problem, device, rows, iterations); });
     const OperatorDecision decision = decide_for(resolved, problem, device, expected);
     record.why = decision.rival ? decision.expected + ", and several processes try no products" : decision.why;
     chosen = decision.named.name;
@@ -107,7 +114,8 @@ void require_memory_of_all(MemoryEstimate need, const std::string& op, Device de
     need.device_bytes += needs[rank][2];
     need.slack_device_bytes += needs[rank][3];
   }
-  require_memory(need, fmt::format("operator '{}' of {} processes on one machine", op, here));
+  do_on_all(communicator,
+            [&] { require_memory(need, fmt::format("operator '{}' of {} processes on one machine", op, here)); });
 }
 
 /// Which GPU each process has: of those that it sees, the one that the fewest before it have.
@@ -300,18 +308,59 @@ bool check_threads(const Communicator& communicator, bool needs_companions, Reco
   return spare;
 }
 
+void do_on_all(const Communicator& communicator, const std::function<void()>& work) {
+  enum class Failure : std::int64_t { none, memory, input, other };
+  Failure failure = Failure::none;
+  std::string sentence;
+  std::exception_ptr mine;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    mine = std::current_exception();
+    sentence = reason_of(error);
+    failure = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? Failure::memory
+              : is_refusal(error)                                    ? Failure::input
+                                                                     : Failure::other;
+  }
+  const auto failures = communicator.gathered(std::vector{failure});
+  const auto sentences = communicator.gathered(sentence);
+  if (mine) std::rethrow_exception(mine);
+  for (std::size_t rank = 0; rank < failures.size(); ++rank) {
+    const std::string there = fmt::format("process {}: {}", rank, sentences[rank]);
+    switch (failures[rank].front()) {
+      case Failure::none:
+        break;
+      case Failure::memory:
+        throw operators::OutOfMemory(there);
+      case Failure::input:
+        throw InputError(there);
+      case Failure::other:
+        throw std::runtime_error(there);
+    }
+  }
+}
+
+double expected_iterations(const SharedRun& of) {
+  // By the rule for a part, CG takes fewer iterations than for the whole, which is so much longer.
+  const auto cells = static_cast<double>(of.problem.form().cells());
+  const double parts = of.communicator.sum(cells) / std::max(1.0, cells);
+  if (!of.communicator.is_first()) return 0;
+  return std::pow(parts, 1.0 / of.problem.form().space->mesh().dimension()) *
+         expected_iterations(of.problem, of.resolved.solver);
+}
+
 template <std::floating_point T>
 std::unique_ptr<DistributedOperator<T>> make_operator(const SharedRun& of, const StopRequested& stop,
                                                       Progress& progress, Record& record) {
-  record.op = choose_operator<T>(of.resolved, of.problem, of.communicator, record);
+  record.op = choose_operator<T>(of, record);
   progress.step("estimating the memory");
   MemoryUser user = user_of(of.resolved, of.problem, record.device, record.op);
   const bool of_matrix = user.row->needs == operators::Needs::matrix;
   std::vector<std::optional<operators::MatrixRows<T>>> rows(2);
   const std::array<const FormPart*, 2> parts{&of.share.interior, &of.share.interface};
   std::int64_t reserved_bytes = 0;
-  for (const std::size_t i : {1, 0}) {  // the interior one is made beside the other, which is smaller
-    if (parts[i]->empty()) continue;
+  const auto estimate = [&](std::size_t i) {
+    if (parts[i]->empty()) return;
     if (of_matrix) rows[i].emplace(parts[i]->form);
     const MemoryEstimate need =
         placed(record.op.place, [&] { return need_of_run<T>(user, parts[i]->form, of_matrix ? &*rows[i] : nullptr); });
@@ -322,14 +371,21 @@ std::unique_ptr<DistributedOperator<T>> make_operator(const SharedRun& of, const
     user.also_on_device = need.device_bytes;
     reserved_bytes = std::max(reserved_bytes, need.reserved_bytes);
     record.memory.parts.insert(record.memory.parts.end(), need.parts.begin(), need.parts.end());
-  }
+  };
+  do_on_all(of.communicator, [&] {
+    for (const std::size_t i : {1, 0}) estimate(i);  // the interior one is made beside the other, which is smaller
+  });
   require_memory_of_all(record.memory, record.op.name, record.device, of.communicator);
   progress.step(fmt::format("making {}", record.op.name));
   const auto make = [&](std::size_t i) {
     return placed(record.op.place,
                   [&] { return make_part<T>(record.op, parts[i]->form, std::move(rows[i]), reserved_bytes, record); });
   };
-  auto interior = make(0), interface = make(1);
+  std::unique_ptr<operators::Operator<T>> interior, interface;
+  do_on_all(of.communicator, [&] {
+    interior = make(0);
+    interface = make(1);
+  });
   return placed(of.resolved.distribution.mode_place, [&] {
     return std::make_unique<DistributedOperator<T>>(of.communicator, of.share, record.device, std::move(interior),
                                                     std::move(interface), of.resolved.distribution.mode, stop,

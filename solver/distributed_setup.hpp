@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -53,8 +54,16 @@ struct SharedRun {
   bool cores_to_spare;  ///< for a thread beside those that multiply
 };
 
+/// Does work of this process alone, together. Where it fails on one process it fails on all: with what it throws there,
+/// and on the others with the same sentence behind the process's number.
+void do_on_all(const operators::Communicator& communicator, const std::function<void()>& work);
+
+/// About how many iterations CG takes on the whole, by what the first process has of it; on the others 0. Together.
+double expected_iterations(const SharedRun& of);
+
 /// The operator that the case names or auto takes, of this process's share; the record gets memory and times. Throws
-/// operators::OutOfMemory before anything large is allocated where a machine has too little for all its processes.
+/// operators::OutOfMemory before anything large is allocated where a machine has too little for all its processes. What
+/// fails on one process fails on all.
 template <std::floating_point T>
 std::unique_ptr<operators::DistributedOperator<T>> make_operator(const SharedRun& of, const StopRequested& stop,
                                                                  Progress& progress, Record& record);

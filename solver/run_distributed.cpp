@@ -10,6 +10,7 @@
 #include "mesh/atomic_file.hpp"
 #include "operators/distributed/distributed_reference.hpp"
 #include "solver/benchmark/processor_time.hpp"
+#include "solver/distributed_record.hpp"
 #include "solver/distributed_setup.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/file_size.hpp"
@@ -19,6 +20,7 @@
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
+#include "solver/mapped_load.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/number_range.hpp"
 #include "solver/problem/scaled_load.hpp"
@@ -32,52 +34,9 @@ using operators::Communicator;
 using operators::Device;
 using operators::DistributedOperator;
 using operators::FormShare;
-using operators::IndexMap;
 using operators::Vector;
 
 namespace {
-
-/// The unknowns of this process in the order of the map.
-std::vector<double> to_map(std::span<const double> x, const IndexMap& map) {
-  std::vector<double> ordered;
-  ordered.reserve(map.unknowns.size());
-  for (const std::int32_t unknown : map.unknowns) ordered.push_back(x[unknown]);
-  return ordered;
-}
-std::vector<double> from_map(std::span<const double> ordered, const IndexMap& map) {
-  std::vector<double> x(map.unknowns.size());
-  for (std::size_t i = 0; i < x.size(); ++i) x[map.unknowns[i]] = ordered[i];
-  return x;
-}
-
-/// A load as CG gets it, in the order of the map.
-struct MappedLoad {
-  MappedLoad(const SharedRun& of, const Load& load) : exponent_(0) {
-    const ScaledLoad scaled = scaled_load(load.values(), of.problem.shared());
-    exponent_ = scaled.exponent;
-    values = to_map(scaled.values, of.share.map);
-  }
-  /// x of this load as that of the scaled one, and the dofs of what CG makes of it.
-  std::vector<double> start(std::span<const double> x, const SharedRun& of) const {
-    std::vector<double> scaled = to_map(x, of.share.map);
-    scale(scaled, exponent_);
-    return scaled;
-  }
-  std::vector<double> dofs(std::vector<double> x, const SharedRun& of, const Load& load) const {
-    scale(x, -exponent_);
-    return of.problem.to_dofs(from_map(x, of.share.map), load);
-  }
-  std::vector<double> residual(const std::vector<double>& x, operators::DistributedReference& reference) const {
-    std::vector<double> r = reference.apply(x);
-    for (std::size_t i = 0; i < r.size(); ++i) r[i] = values[i] - r[i];
-    return r;
-  }
-
-  std::vector<double> values;
-
- private:
-  int exponent_;
-};
 
 /// CG for one load, from x, or from 0 where that is empty; the dofs of the solution that this process has.
 template <std::floating_point T>
@@ -85,7 +44,7 @@ std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<
                                const DistributedOperator<T>& a, const Preconditioner<T>& preconditioner,
                                Progress& progress, CgResult& result) {
   const MappedLoad mapped(of, load);
-  const Vector<T> b = copied(rounded<T>(mapped.values), a.device());
+  const Vector<T> b = copied(rounded<T>(mapped.values()), a.device());
   operators::DistributedReference reference(of.communicator, of.share);
   CgOptions<T> options;
   options.tolerance = of.resolved.solver.tolerance;
@@ -119,7 +78,7 @@ std::vector<std::vector<double>> solve_at_once(const SharedRun& of, const Initia
   std::vector<Vector<T>> b;
   for (const Load& load : of.problem.loads()) {
     mapped.emplace_back(of, load);
-    b.push_back(rounded<T>(mapped.back().values));
+    b.push_back(rounded<T>(mapped.back().values()));
   }
   operators::DistributedReference reference(of.communicator, of.share);
   SystemsCgOptions<T> options;
@@ -162,67 +121,10 @@ Samples time_products(const DistributedOperator<T>& a, const Communicator& commu
       a.apply(x, y, &energy);
       operators::synchronize(a.device());
     });
-    const auto all = communicator.gathered(std::vector{seconds});
-    if (i > 0) samples.add(std::ranges::max(all)[0]);
+    seconds = slowest(communicator, seconds);
+    if (i > 0) samples.add(seconds);
   }
   return samples;
-}
-
-/// What all processes copy a second while all of them do: nothing is kept of it for other runs.
-void measure_copies(const Communicator& communicator, Record& record) {
-  communicator.sum(0.0);  // all begin together
-  const CopyBandwidth copies = measure_copy_bandwidth(record.device);
-  const bool known = communicator.sum(copies.bytes_per_second > 0 ? 0.0 : 1.0) == 0;
-  const double all = communicator.sum(copies.bytes_per_second);
-  record.machine.copy_bandwidth = known ? all : 0;
-  if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
-}
-
-template <std::floating_point T>
-ProcessRecord record_of(const SharedRun& of, const DistributedOperator<T>& a, const Record& record) {
-  const IndexMap& map = of.share.map;
-  return {.cells = of.share.cells(),
-          .interface_cells = std::ssize(of.share.interface.cells),
-          .unknowns = map.owned,
-          .ghosts = map.ghosts(),
-          .neighbours = std::ssize(map.neighbours),
-          .products = a.record().products,
-          .messages = a.record().messages,
-          .sent_bytes = a.record().sent_bytes,
-          .stored_bytes = a.footprint().stored_bytes,
-          .peak_memory_bytes = peak_memory(),
-          .assembly = record.seconds.assembly,
-          .conversion = record.seconds.conversion,
-          .solve = record.seconds.solve,
-          .multiplying = a.record().multiplying,
-          .waiting = a.record().waiting};
-}
-
-/// The record of all processes, on the first.
-template <std::floating_point T>
-void complete_record(const SharedRun& of, const DistributedOperator<T>& a, Record& record) {
-  DistributionRecord& all = record.distribution.emplace();
-  all.partition = name(chosen_partition(of.resolved));
-  all.mode = operators::name(a.mode());
-  all.automatic_mode = of.resolved.distribution.mode == operators::ExchangeMode::automatic;
-  if (a.device() == Device::cuda)
-    all.transport = a.gpus_run_alone() ? "between GPUs, which tell each other (CUDA IPC)" : "through the hosts' memory";
-  for (const auto& process : of.communicator.gathered(std::vector{record_of(of, a, record)}))
-    all.processes.push_back(process.front());
-  record.footprint = {};
-  for (const auto& of_process : of.communicator.gathered(std::vector{a.footprint()})) {
-    const operators::Footprint& part = of_process.front();
-    record.footprint.stored_bytes += part.stored_bytes;
-    record.footprint.moved_bytes += part.moved_bytes;
-    record.footprint.effective_bytes += part.effective_bytes;
-    record.footprint.flops += part.flops;
-    record.footprint.nonzeros += part.nonzeros;
-    record.footprint.padding_ratio = std::max(record.footprint.padding_ratio, part.padding_ratio);
-  }
-  record.memory.host_bytes =
-      static_cast<std::int64_t>(of.communicator.sum(static_cast<double>(record.memory.host_bytes)));
-  record.peak_memory_bytes = 0;
-  for (const ProcessRecord& process : all.processes) record.peak_memory_bytes += process.peak_memory_bytes;
 }
 
 /// The dofs of each load that this process has, one after the other; of those that were begun.
@@ -266,7 +168,7 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
   if (of.communicator.sum(refused ? 1.0 : 0.0) > 0) record.remarks.emplace_back(refused_time);
   progress.step("timing the product");
   if (record.solve.reason != StopReason::interrupted) record.apply = time_products(*a, of.communicator);
-  complete_record(of, *a, record);
+  complete_record(of, *a, 1, record);
   return solutions;
 }
 

@@ -7,9 +7,9 @@
 
 namespace femcg::solver {
 
-/// `femcg run` on several processes, which all call it with the same case: each has a share of the cells, of the
-/// operator made from them and of CG's vectors; the first one speaks and writes the results folder. Mesh, dofs and load
-/// are whole on each. Throws InputError for what a case asks for that needs one process.
+/// `femcg run` on several processes, which all call it with the same case: each has a share of the mesh, of
+/// the operator made from them and CG's vectors; the first one speaks and writes the results folder. Throws
+/// InputError for what a case asks for that needs one process.
 ExitStatus run_distributed(const Case& resolved, const Console& console, const StopRequested& stop,
                            const operators::Communicator& communicator);
 

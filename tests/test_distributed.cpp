@@ -32,6 +32,7 @@ doctest::skip needs_mpi_on_gpu() { return doctest::skip(without_mpi() || !on_gpu
 const std::string prepare = fmt::format(
     "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1\n"
     "export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1\n"
+    "export OMPI_MCA_odls_base_sigkill_timeout=0  # a process that fails has ended the others itself\n"
     "export LSAN_OPTIONS=detect_leaks=0  # Open MPI's own, in modules that are gone by then\n"
     "mpirun='{} -n'\n",
     FEMCG_MPIRUN);
@@ -341,11 +342,51 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
   check_refused(run + "--set solver.tune=on", "solver.tune: on is for one process; use solver.tune: auto");
   check_refused(run + "--device cuda:0", "solver.device: cuda:0 is for one process; use device: cuda");
   check_refused("PMI_RANK=0 PMI_SIZE=3 $femcg run square.yaml", "3 processes were started together, of which");
-  check_refused("$mpirun 2 $femcg compare square.yaml",
-                "2 processes were started together, and only femcg run and predict --processes take several");
+  check_refused("$mpirun 2 $femcg list",
+                "2 processes were started together, and only femcg run, compare and predict --processes take several");
+  check_refused("$mpirun 2 $femcg compare square.yaml --set compare.devices=[cpu,cuda]",
+                "compare.devices with several is for one process; name one, such as --device cpu");
+  check_refused("$mpirun 2 $femcg compare square.yaml --set solver.cg=block --right-hand-sides 1,2",
+                "solver.cg: block is for one process; use solver.cg: batched");
   check_refused(
       "$mpirun 1 $femcg run square.yaml --output here : -n 1 $femcg run square.yaml --output here --set degree=3",
       "process 1 has another case than process 0");
+}
+
+TEST_CASE("several processes compare operators, each made from its cells and held against the reference" *
+          needs_mpi_on_any_device()) {
+  const std::string compare = "$femcg compare square.yaml --iterations 20 --repetitions 2 --quiet --device " +
+                              std::string(on_gpu() ? "cuda" : "cpu") + " --operators ";
+  const auto rows_of = [&](const std::string& command) {
+    const Result result =
+        shell(prepare + tests::file("square.yaml", square) + command + " --output made\ncat made/compare.json");
+    INFO(command, result.err);
+    REQUIRE(result.status == 0);
+    return nlohmann::json::parse(result.out);
+  };
+  const std::string operators = "csr,sell,ellpack,lma-gather,lma-atomic,matrix-free";
+  const nlohmann::json alone = rows_of(compare + operators), rows = rows_of("$mpirun 3 " + compare + operators);
+  REQUIRE(rows.size() == 6);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    INFO(rows[i].dump());
+    CHECK(rows[i].at("comparison").at("status") == "timed");
+    CHECK(rows[i].at("operator").at("name") == alone[i].at("operator").at("name"));
+    CHECK(number(rows[i], "/problem/unknowns") == number(alone[i], "/problem/unknowns"));
+    CHECK(number(rows[i], "/comparison/agreement") <= number(rows[i], "/comparison/agreement_bound"));
+    // A row's terms are added up in another order, of which the bound grows with the parts.
+    CHECK(number(rows[i], "/comparison/agreement_bound") < 10 * number(alone[i], "/comparison/agreement_bound"));
+    CHECK(rows[i].at("processes").size() == 3);
+    CHECK(rows[i].at("comparison").at("repetitions") == 2);
+  }
+  if (on_gpu()) return;
+  const nlohmann::json several = rows_of("$mpirun 2 " + compare + "csr,matrix-free --right-hand-sides 1,8");
+  REQUIRE(several.size() == 4);
+  for (const nlohmann::json& row : several) CHECK(row.at("comparison").at("status") == "timed");
+  const nlohmann::json swept =
+      rows_of("$mpirun 2 " + compare + "csr --set 'compare.sweep={degree: [1, 3], precision: [single, double]}'");
+  REQUIRE(swept.size() == 4);
+  CHECK(number(swept[0], "/problem/unknowns") < number(swept[3], "/problem/unknowns"));
+  for (const nlohmann::json& row : swept) CHECK(row.at("comparison").at("status") == "timed");
 }
 
 TEST_CASE("more processes than GPUs end with the counts, or share one, or run on processors" * needs_mpi_on_gpu()) {

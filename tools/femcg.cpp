@@ -21,6 +21,7 @@
 #include "solver/case/case.hpp"
 #include "solver/case/case_schema.hpp"
 #include "solver/compare.hpp"
+#include "solver/compare_distributed.hpp"
 #include "solver/evaluate.hpp"
 #include "solver/inspect.hpp"
 #include "solver/messages/error.hpp"
@@ -305,9 +306,12 @@ std::optional<femcg::solver::Baseline> baseline_of(const CommandLine& line) {
   return line.baseline ? std::optional<femcg::solver::Baseline>(std::in_place, *line.baseline) : std::nullopt;
 }
 
-ExitStatus compare(const CommandLine& line) {
+/// `processes` is null where this one is alone.
+ExitStatus compare(const CommandLine& line, const Communicator* processes) {
   require_case(line, "compare");
   const auto points = femcg::solver::expand_sweep(line.case_file, case_overrides(line, true));
+  if (processes != nullptr)
+    return femcg::solver::compare_distributed(points, baseline_of(line), console_of(line), stop_requested, *processes);
   return femcg::solver::compare(points, baseline_of(line), console_of(line), stop_requested);
 }
 
@@ -454,14 +458,14 @@ void join(std::optional<Communicator>& processes) {
   }
 }
 
-/// Several processes are for run; they join here, where nothing starts the program anew any more.
+/// Several processes are for some commands; they join here, where nothing starts the program anew any more.
 void join_processes(bool running, std::optional<Communicator>& processes) {
   if (Communicator::started() == 1) return;
   if (Communicator::available()) join(processes);
   if (!Communicator::available() || !running)
     throw InputError(fmt::format(
         "{} processes were started together, and {}: start one", Communicator::started(),
-        running ? "this femcg was built without MPI" : "only femcg run and predict --processes take several"));
+        running ? "this femcg was built without MPI" : "only femcg run, compare and predict --processes take several"));
 }
 
 ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes) {
@@ -524,11 +528,11 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   }
   check_leftovers(app);
   femcg::tools::choose_threads(line.threads);
-  join_processes(run || line.processes, processes);
+  join_processes(run || compare_case || line.processes, processes);
   load_plugins(line);
-  if (compare_case) return compare(line);
-  if (matrix) return compare_matrix(line);
   const Communicator* joined = processes ? &*processes : nullptr;
+  if (compare_case) return compare(line, joined);
+  if (matrix) return compare_matrix(line);
   if (predict_times) return predict(line, joined);
   if (report_page) return report(line);
   if (mesh) return inspect_mesh(line);

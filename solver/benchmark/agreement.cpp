@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "mesh/pages.hpp"
 #include "operators/backend/parallel_rows.hpp"
+#include "operators/distributed/distributed_reference.hpp"
 #include "operators/forms/reference.hpp"
 #include "operators/ordering.hpp"
+#include "solver/krylov/recurrence.hpp"
 
 namespace femcg::solver {
 
@@ -93,11 +96,12 @@ class ProductOfColumns {
   operators::Vector<double> numbers_;
 };
 
-/// Block by block, so that the sums do not depend on the number of threads.
+/// Of the rows that count in sums, the first `n`. Block by block, so that the sums do not depend on the number of
+/// threads.
 template <std::floating_point T>
-Sums compare_rows(const operators::Vector<T>& found, const ReferenceProduct& reference, double unit_roundoff) {
+Sums compare_rows(const operators::Vector<T>& found, std::int64_t n, const ReferenceProduct& reference,
+                  double unit_roundoff) {
   constexpr std::int64_t block = 1 << 15;
-  const std::int64_t n = found.size();
   std::vector<Sums> of_blocks(static_cast<std::size_t>((n + block - 1) / block));
 #pragma omp parallel for schedule(static)
   for (std::size_t b = 0; b < of_blocks.size(); ++b)
@@ -114,15 +118,25 @@ Sums compare_rows(const operators::Vector<T>& found, const ReferenceProduct& ref
 
 /// The rows of one product, and its energy.
 template <std::floating_point T>
-Agreement compare_product(const operators::Vector<T>& y, double energy, const ReferenceProduct& reference,
-                          double unit_roundoff) {
-  const Sums rows = compare_rows(y, reference, unit_roundoff);
+Agreement compare_product(const operators::Vector<T>& y, double energy, const operators::VectorShare& share,
+                          const ReferenceProduct& reference, double unit_roundoff) {
+  const std::int64_t counted = share.counted(y.size());
+  Sums rows = compare_rows(y, counted, reference, unit_roundoff);
+  for (double* sum : {&rows.energy, &rows.terms, &rows.rounding}) *sum = share.sum(*sum);
   constexpr double of_reference = std::numeric_limits<double>::epsilon() / 2;
-  const double nu = static_cast<double>(y.size()) * (unit_roundoff + of_reference);
+  const double nu = share.sum(static_cast<double>(counted)) * (unit_roundoff + of_reference);
   const double of_sum = nu < 1 ? nu / (1 - nu) : infinity;
   const Agreement of_energy =
       compare(energy, rows.energy, rows.rounding + (rows.terms > 0 ? of_sum * rows.terms : 0), rows.terms);
   return part(of_energy) > part(rows.worst) ? of_energy : rows.worst;
+}
+
+/// Of entry i alone: what mixing its bits makes of them (Steele, Lea & Flood 2014).
+double pseudo_random_at(std::int64_t i) {
+  auto bits = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15U;
+  bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9U;
+  bits = (bits ^ bits >> 27) * 0x94d049bb133111ebU;
+  return static_cast<double>(static_cast<std::int64_t>(bits >> 40) - (1 << 23)) / (1 << 23);
 }
 
 }  // namespace
@@ -157,12 +171,51 @@ ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix, s
   return {std::move(x), std::move(y), std::move(rounding)};
 }
 
+/// Rounding of a row is what it is in each part, and adding these up is one more operation each.
+ReferenceProduct reference_product(const operators::Communicator& communicator, const operators::FormShare& share) {
+  const operators::IndexMap& map = share.map;
+  ReferenceProduct product;
+  for (const std::int64_t number : map.numbers) product.x.push_back(pseudo_random_at(number));
+  product.y = operators::DistributedReference(communicator, share).apply(product.x);
+  ProductRounding& all = product.rounding;
+  for (std::vector<double>* numbers : {&all.terms, &all.working, &all.data}) numbers->assign(product.x.size(), 0.0);
+  const auto add = [&](const operators::FormPart& part, std::int32_t first) {
+    if (part.empty()) return;
+    const std::span<const double> x = std::span(product.x).subspan(first, static_cast<std::size_t>(part.form.unknowns));
+    const ProductRounding of_part = rounding_of_product(part.form, x);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      all.terms[first + i] += of_part.terms[i];
+      all.working[first + i] += of_part.working[i] + 1;
+      all.data[first + i] += of_part.data[i] + 1;
+    }
+  };
+  add(share.interior, 0);
+  add(share.interface, share.first_interface);
+  operators::InterfaceSum<double> sum(communicator, map);
+  for (std::vector<double>* numbers : {&all.terms, &all.working, &all.data}) {
+    double* shared = numbers->data() + map.first_shared;
+    sum.pack(shared);
+    sum.start();
+    sum.finish();
+    sum.add(shared);
+  }
+  return product;
+}
+
+Agreement worst_of(const operators::Communicator& communicator, const Agreement& mine) {
+  Agreement worst = mine;
+  for (const auto& other : communicator.gathered(std::vector{mine}))
+    if (part(other.front()) > part(worst)) worst = other.front();
+  return worst;
+}
+
 template <std::floating_point T>
 Agreement agreement(const operators::Operator<T>& a, const ReferenceProduct& reference, double unit_roundoff,
                     int right_hand_sides) {
   Agreement worst;
   const auto check = [&](const std::pair<operators::Vector<T>, double>& product) {
-    const Agreement found = compare_product(product.first, product.second, reference, unit_roundoff);
+    const Agreement found =
+        compare_product(product.first, product.second, operations_for(a).share(), reference, unit_roundoff);
     if (part(found) > part(worst) || worst.bound == 0) worst = found;
   };
   if (right_hand_sides == 1) {

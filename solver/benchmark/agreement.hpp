@@ -3,11 +3,15 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "operators/distributed/communicator.hpp"
+#include "operators/distributed/index_map.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/operator.hpp"
 #include "operators/sparse/csr_matrix.hpp"
+#include "operators/sparse/single_values.hpp"
 #include "solver/benchmark/product_rounding.hpp"
 
 namespace femcg::solver {
@@ -21,6 +25,8 @@ struct ReferenceProduct {
   ProductRounding rounding;
 };
 
+/// Of several processes, with their vectors as IndexMap says. Together.
+ReferenceProduct reference_product(const operators::Communicator& communicator, const operators::FormShare& share);
 /// Straight from the quadrature (operators::ReferenceOperator).
 ReferenceProduct reference_product(const operators::BilinearForm& form, std::vector<double> x);
 /// Row by row in long double.
@@ -35,9 +41,19 @@ struct Agreement {
   bool holds() const { return std::isfinite(difference) && difference <= bound; }
 };
 
-/// Of an operator whose numbers have this unit roundoff: its working precision's, or that of what it stores. Rows are
-/// bounded by ProductRounding; the energy by |x|' times these bounds, and n u |x|' terms for the sum of n products.
-/// Of a product with several vectors, each x times a power of two of its own, the column that is furthest off.
+/// The one that is furthest off of those that several processes found. Together.
+Agreement worst_of(const operators::Communicator& communicator, const Agreement& mine);
+
+/// Of the numbers of an operator with these options: its working precision's, or that of what it stores.
+template <std::floating_point T>
+double unit_roundoff(const operators::Options& options) {
+  const bool rounded = operators::has_single_values<T>(options);
+  return (rounded ? std::numeric_limits<float>::epsilon() : std::numeric_limits<T>::epsilon()) / 2;
+}
+
+/// Of an operator whose numbers have this unit roundoff. Rows are bounded by ProductRounding; the energy by |x|' times
+/// these bounds, and n u |x|' terms for the sum of n products. Of a product with several vectors, each x times a power
+/// of two of its own, the column that is furthest off.
 template <std::floating_point T>
 Agreement agreement(const operators::Operator<T>& a, const ReferenceProduct& reference, double unit_roundoff,
                     int right_hand_sides = 1);

@@ -11,8 +11,8 @@
 #include <stdexcept>
 
 #include "operators/sparse/io/number_range.hpp"
-#include "operators/sparse/single_values.hpp"
 #include "solver/benchmark/agreement.hpp"
+#include "solver/benchmark/iteration_bytes.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/benchmark/timing.hpp"
@@ -30,6 +30,30 @@ using operators::Needs;
 std::string_view name(Outcome outcome) {
   constexpr std::array<std::string_view, 5> names{"timed", "disagrees", "failed", "not applicable", "interrupted"};
   return names[static_cast<int>(outcome)];
+}
+
+CgMethod method_for(CgMethod asked, int right_hand_sides) {
+  if (right_hand_sides == 1) return takes_several(asked) ? CgMethod::automatic : asked;
+  return asked == CgMethod::block ? asked : CgMethod::batched;
+}
+
+void fail(BenchmarkResult& row, const std::exception& error) {
+  row.outcome = Outcome::failed;
+  row.reason = reason_of(error);
+  row.refused = is_refusal(error);
+}
+
+void note(const Agreement& found, BenchmarkResult& row) {
+  row.agreement = found.difference;
+  row.agreement_bound = found.bound;
+  if (found.holds()) return;
+  row.outcome = Outcome::disagrees;
+  row.reason = std::isinf(found.difference)
+                   ? "its product has entries that are not finite, or not 0 where nothing is added up"
+                   : fmt::format(
+                         "its product differs from the reference by {:.1e} of the terms that are added up; rounding "
+                         "explains {:.1e}",
+                         found.difference, found.bound);
 }
 
 namespace {
@@ -79,12 +103,6 @@ class Comparing {
   std::int64_t require_memory_of(const BenchmarkEntry& entry, Rows rows) const;
   void check(const BenchmarkEntry& entry, const operators::Operator<T>& a, BenchmarkResult& row);
   void time_group();
-  /// Of so many right-hand sides.
-  CgMethod method_for(int right_hand_sides) const {
-    const CgMethod asked = system_.method;
-    if (right_hand_sides == 1) return takes_several(asked) ? CgMethod::automatic : asked;
-    return asked == CgMethod::block ? asked : CgMethod::batched;
-  }
   const ReferenceProduct& reference();
   const CopyBandwidth& copy_bandwidth(Device device);
   const CopyBandwidth& link_bandwidth();
@@ -128,15 +146,6 @@ std::shared_ptr<const operators::CsrMatrix<float>> converted(
                           found->row + 1, std::abs(found->value))
             : fmt::format("the matrix has an entry {:.3g}, which is too large for single precision", found->value));
   return std::make_shared<const operators::CsrMatrix<float>>(operators::to_single(*matrix));
-}
-
-/// Whether nothing speaks against timing it so far.
-bool is_open(const BenchmarkResult& row) { return row.outcome == Outcome::interrupted; }
-
-void fail(BenchmarkResult& row, const std::exception& error) {
-  row.outcome = Outcome::failed;
-  row.reason = reason_of(error);
-  row.refused = is_refusal(error);
 }
 
 /// Seconds of a step of the set-up: where it is short, the least of seven times, as the first use of a kernel or of
@@ -276,7 +285,7 @@ void Comparing<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResul
       &entry.op.options,
       entry.device,
       find_preconditioner(system_.preconditioner.name),
-      method_for(row.right_hand_sides),
+      method_for(system_.method, row.right_hand_sides),
       system_.loop,
       row.right_hand_sides,
       system_.load != nullptr ? settings_.right_hand_sides.back() * std::int64_t{sizeof(T)} * system_.unknowns() : 0,
@@ -314,21 +323,7 @@ std::int64_t Comparing<T>::require_memory_of(const BenchmarkEntry& entry, Rows r
 /// Holds the product of a row's right-hand sides against the reference.
 template <std::floating_point T>
 void Comparing<T>::check(const BenchmarkEntry& entry, const operators::Operator<T>& a, BenchmarkResult& row) {
-  // A matrix in single precision is a rounded one.
-  const bool rounded = operators::has_single_values<T>(entry.op.options);
-  const double unit_roundoff =
-      (rounded ? std::numeric_limits<float>::epsilon() : std::numeric_limits<T>::epsilon()) / 2;
-  const Agreement found = agreement(a, reference(), unit_roundoff, row.right_hand_sides);
-  row.agreement = found.difference;
-  row.agreement_bound = found.bound;
-  if (found.holds()) return;
-  row.outcome = Outcome::disagrees;
-  row.reason = std::isinf(found.difference)
-                   ? "its product has entries that are not finite, or not 0 where nothing is added up"
-                   : fmt::format(
-                         "its product differs from the reference by {:.1e} of the terms that are added up; rounding "
-                         "explains {:.1e}",
-                         found.difference, found.bound);
+  note(agreement(a, reference(), unit_roundoff<T>(entry.op.options), row.right_hand_sides), row);
 }
 
 /// Makes one operator and checks it. Throws what the operator throws.
@@ -393,33 +388,6 @@ void Comparing<T>::enter(const BenchmarkEntry& entry, Rows rows) try {
   for (BenchmarkResult& row : rows) fail(row, error);
 }
 
-/// What two iterations move beside their products, in words per unknown (operators::VectorOperations). A loop inside
-/// one kernel keeps its vectors in registers. A preconditioner that is not fused has its own, and r'z; a diagonal is
-/// read once for all right-hand sides.
-template <std::floating_point T>
-std::int64_t words_of_two_iterations(const CgResult& result, const Preconditioner<T>& preconditioner,
-                                     int right_hand_sides) {
-  const bool diagonal = preconditioner.inverse_diagonal() != nullptr;
-  if (result.loop == CgLoop::resident) return 0;
-  if (result.method == CgMethod::single_reduction) return 18 + (diagonal ? 6 : 0);
-  const bool block = result.method == CgMethod::block;
-  const std::int64_t applied = preconditioner.is_fused() ? 0 : 2 * (preconditioner.cost().words + (block ? 3 : 2));
-  return right_hand_sides * ((block ? 22 : result.deferred ? 15 : 16) + applied) + (diagonal ? 4 : 0);
-}
-
-template <std::floating_point T>
-std::int64_t products_of_iteration(const Preconditioner<T>& preconditioner) {
-  return 1 + (preconditioner.is_fused() ? 0 : preconditioner.cost().products);
-}
-
-/// The least that one iteration moves, of all right-hand sides.
-template <std::floating_point T>
-std::int64_t bytes_of_iteration(const BenchmarkResult& row, const Preconditioner<T>& preconditioner) {
-  const std::int64_t products = products_of_iteration(preconditioner);
-  const std::int64_t words = words_of_two_iterations(row.record.solve, preconditioner, row.right_hand_sides);
-  return products * row.record.footprint.moved_bytes + words * std::int64_t{sizeof(T)} * preconditioner.size() / 2;
-}
-
 /// Times the operators at hand in turn, and frees them.
 template <std::floating_point T>
 void Comparing<T>::time_group() {
@@ -431,7 +399,7 @@ void Comparing<T>::time_group() {
       entries.push_back({.a = made.a.get(),
                          .right_hand_sides = row.right_hand_sides,
                          .preconditioner = made.preconditioner.get(),
-                         .method = method_for(row.right_hand_sides),
+                         .method = method_for(system_.method, row.right_hand_sides),
                          .loop = system_.loop});
       if (system_.load != nullptr)
         entries.back().b = std::span(loads_.at(made.a->device())).first(static_cast<std::size_t>(row.right_hand_sides));
@@ -467,7 +435,8 @@ void Comparing<T>::time_group() {
     row.record.solve.loop = entries[i].loop;
     row.record.solve.deferred = entries[i].deferred;
     if (const Preconditioner<T>* preconditioner = turns[i].made->preconditioner.get()) {
-      row.iteration_bytes = bytes_of_iteration(row, *preconditioner);
+      row.iteration_bytes = products_of_iteration(*preconditioner) * row.record.footprint.moved_bytes +
+                            bytes_beside_products(row.record.solve, *preconditioner, row.right_hand_sides);
       row.iteration_link_bytes = products_of_iteration(*preconditioner) * row.record.footprint.link_bytes;
     }
     row.record.solve.iterations = row.iteration.empty() ? 0 : settings_.iterations * row.right_hand_sides;
@@ -497,6 +466,8 @@ std::vector<BenchmarkResult> Comparing<T>::run(const std::vector<BenchmarkEntry>
   if (!interrupted_) time_group();
   return rows;
 }
+
+}  // namespace
 
 /// What the rows say of each other: break-even with the fastest csr of the same device, reduction against ellpack, and
 /// the gain from several right-hand sides.
@@ -530,8 +501,6 @@ void relate(std::vector<BenchmarkResult>& rows) {
     }
   }
 }
-
-}  // namespace
 
 std::vector<BenchmarkResult> compare_operators(const System& system, const std::vector<BenchmarkEntry>& entries,
                                                const ComparisonSettings& settings, const Record& common) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "operators/catalogue.hpp"
 #include "operators/sparse/csr_matrix.hpp"
+#include "solver/benchmark/agreement.hpp"
 #include "solver/records/result.hpp"
 
 namespace femcg::solver {
@@ -45,6 +47,19 @@ struct ComparisonSettings {
   /// Asked within a step whether the user wants to stop.
   std::function<bool()> stop = {};
 };
+
+/// How CG goes with so many right-hand sides, where this was asked for.
+CgMethod method_for(CgMethod asked, int right_hand_sides);
+
+/// Whether nothing speaks against timing a row so far.
+inline bool is_open(const BenchmarkResult& row) { return row.outcome == Outcome::interrupted; }
+/// The row says why it was not timed.
+void fail(BenchmarkResult& row, const std::exception& error);
+/// What came out of the check against the reference.
+void note(const Agreement& found, BenchmarkResult& row);
+/// What rows say of each other: break-even with the fastest csr of the same device, reduction against ellpack, and the
+/// gain from several right-hand sides.
+void relate(std::vector<BenchmarkResult>& rows);
 
 /// Makes every entry's operator, checks that it agrees with the reference, and times those that do, in turn. Those
 /// that do not agree are not timed. Operators that do not fit in memory together are timed in groups. An entry that

@@ -74,6 +74,8 @@ std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std:
     options.preconditioner = of.preconditioner;
     options.method = of.method;
     options.loop = of.loop;
+    options.recorded = of.recorded;
+    if (!of.recorded) options.check_every = 1;
     if (stop) options.monitor = [&](const Iteration&) { return !stop(); };
     std::vector<double> x;
     results.push_back(conjugate_gradients(*of.a, of.b.front(), x, options));
@@ -125,19 +127,19 @@ std::optional<double> seconds_of_iteration(TimedEntry<T>& of, std::int64_t itera
 template <std::floating_point T>
 class Turn {
  public:
-  explicit Turn(TimedEntry<T>& of) : of_(&of) {
+  Turn(TimedEntry<T>& of, const TimingSettings& settings) : of_(&of), of_slowest_(settings.of_slowest) {
     Product<T> product(*of.a, of.right_hand_sides);
     product.seconds(1);  // the first use of memory is not the operator's cost
-    const double once = std::max(product.seconds(2), 1e-9);
+    const double once = std::max(slowest(product.seconds(2)), 1e-9);
     products_ = std::clamp(static_cast<int>(seconds_per_batch / once), 1, most_products_a_batch);
   }
   void take(const TimingSettings& settings) {
     const ProcessorTime before = processor_time();
-    const double product = seconds_of_product();
+    const double product = slowest(seconds_of_product());
     if (!of_->b.empty()) {
-      const auto iteration = seconds_of_iteration(*of_, settings.iterations, settings.stop);
+      const auto iteration = seconds_of_iteration(*of_, settings.iterations, of_->stop ? of_->stop : settings.stop);
       if (!iteration) return;
-      of_->iteration.add(*iteration);
+      of_->iteration.add(slowest(*iteration));
     }
     of_->product.add(product);
     of_->processor += processor_time() - before;
@@ -151,7 +153,10 @@ class Turn {
     return product.seconds(products_);
   }
 
+  double slowest(double seconds) const { return of_slowest_ ? of_slowest_(seconds) : seconds; }
+
   TimedEntry<T>* of_;
+  std::function<double(double)> of_slowest_;
   int products_ = 1;
 };
 
@@ -179,7 +184,7 @@ void time_in_turn(std::vector<TimedEntry<T>>& entries, const TimingSettings& set
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (repetition > 0 && !turns[i]) continue;  // it failed
       try {
-        if (!turns[i]) turns[i].emplace(entries[i]);
+        if (!turns[i]) turns[i].emplace(entries[i], settings);
         turns[i]->take(settings);
       } catch (const std::exception& error) {
         turns[i].reset();

@@ -28,10 +28,12 @@ struct TimedEntry {
   const Preconditioner<T>* preconditioner = nullptr;  ///< of CG, may be null
   CgMethod method = CgMethod::automatic;              ///< as asked for; afterwards as chosen
   CgLoop loop = CgLoop::automatic;
-  bool deferred = false;         ///< CgResult::deferred
-  Samples product = {};          ///< seconds of one product, with all vectors
-  Samples iteration = {};        ///< seconds of one CG iteration, for each right-hand side
-  ProcessorTime processor = {};  ///< received meanwhile
+  bool recorded = true;             ///< CgOptions::recorded
+  std::function<bool()> stop = {};  ///< asked at every iteration whether to end, as TimingSettings::stop
+  bool deferred = false;            ///< CgResult::deferred
+  Samples product = {};             ///< seconds of one product, with all vectors
+  Samples iteration = {};           ///< seconds of one CG iteration, for each right-hand side
+  ProcessorTime processor = {};     ///< received meanwhile
 };
 
 struct TimingSettings {
@@ -41,6 +43,8 @@ struct TimingSettings {
   std::function<bool()> go_on;
   /// Asked at every iteration whether to end the settings at once; the repetition at hand is then dropped.
   std::function<bool()> stop;
+  /// The seconds of the slowest of several processes, which all call it with theirs. Empty where there is one.
+  std::function<double(double seconds)> of_slowest = {};
 };
 
 /// Times products and CG iterations of several operators in turn, repetition by repetition, so that a drift of the
