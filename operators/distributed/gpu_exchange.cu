@@ -17,6 +17,7 @@
 #include "operators/backend/memory.hpp"
 #include "operators/distributed/gpu_exchange.hpp"
 #include "operators/distributed/peer_memory.cuh"
+#include "operators/distributed/plan_on_gpu.cuh"
 
 namespace femcg::operators {
 
@@ -125,13 +126,6 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-template <class Number>
-Vector<Number> on_gpu(const std::vector<Number>& numbers) {
-  Vector<Number> there(std::ssize(numbers), Device::cuda);
-  copy_bytes(numbers.data(), Device::host, there.data(), Device::cuda, there.bytes());
-  return there;
-}
-
 template <std::floating_point T>
 class PeerExchange final : public GpuExchange<T> {
  public:
@@ -147,12 +141,12 @@ class PeerExchange final : public GpuExchange<T> {
   void send(const T* contributions) override {
     const std::int64_t numbers = rows_ * stride_;
     cuda::launch_early(send_kernel<T>, std::max<std::int64_t>(1, blocks(numbers)), block_threads, 0, neighbours_,
-                       header(), communicator_.rank(), numbers, stride_, contributions, places_.data(),
+                       header(), communicator_.rank(), numbers, stride_, contributions, plan_.places.data(),
                        arrived_.data());
   }
   void receive(const InterfaceRows<T>& rows, const Summands& summands) override {
-    const Sums<T> sums{stride_, reinterpret_cast<const T*>(memory_.data() + header_bytes), rows_, offsets_.data(),
-                       terms_.data()};
+    const Sums<T> sums{stride_, reinterpret_cast<const T*>(memory_.data() + header_bytes), rows_, plan_.offsets.data(),
+                       plan_.terms.data()};
     cuda::launch_early(receive_kernel<T>, 1 + blocks(rows.count), block_threads, 0, neighbours_, header(), sums, rows,
                        sums_.memories(), summands);
   }
@@ -169,9 +163,7 @@ class PeerExchange final : public GpuExchange<T> {
         sums_(sums),
         stride_(stride),
         rows_(std::ssize(plan.places)),
-        places_(on_gpu(plan.places)),
-        offsets_(on_gpu(plan.offsets)),
-        terms_(on_gpu(plan.terms)),
+        plan_(plan),
         arrived_(zeros_on_gpu<unsigned>(1)),
         memory_(header_bytes + 2 * rows_ * stride * std::int64_t{sizeof(T)}) {
     const auto handles = communicator.gathered(memory_.handle());
@@ -199,9 +191,7 @@ class PeerExchange final : public GpuExchange<T> {
   const GpuSums& sums_;
   int stride_;
   std::int64_t rows_;  ///< that are sent, and as many are received
-  Vector<std::int32_t> places_;
-  Vector<std::int64_t> offsets_;
-  Vector<std::int32_t> terms_;
+  PlanOnGpu plan_;
   Vector<unsigned> arrived_;
   cuda::SharedMemory memory_;  ///< a header, and what is received, twice
   std::vector<cuda::PeerMemory> peers_;

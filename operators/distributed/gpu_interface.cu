@@ -6,14 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "operators/backend/cuda/launch.cuh"
 #include "operators/backend/memory.hpp"
 #include "operators/distributed/gpu_interface.hpp"
+#include "operators/distributed/plan_on_gpu.cuh"
 
 namespace femcg::operators {
 
@@ -94,13 +93,6 @@ struct Stream {
   cudaStream_t of{};
 };
 
-template <class Number>
-Vector<Number> on_gpu(const std::vector<Number>& numbers) {
-  Vector<Number> there(std::ssize(numbers), Device::cuda);
-  copy_bytes(numbers.data(), Device::host, there.data(), Device::cuda, there.bytes());
-  return there;
-}
-
 template <std::floating_point T>
 class CudaInterface final : public GpuInterface<T> {
  public:
@@ -108,9 +100,7 @@ class CudaInterface final : public GpuInterface<T> {
       : stride_(stride),
         numbers_(std::ssize(plan.places) * stride),
         shared_(plan.shared * stride),
-        places_(on_gpu(plan.places)),
-        offsets_(on_gpu(plan.offsets)),
-        terms_(on_gpu(plan.terms)),
+        plan_(plan),
         sent_(numbers_ * std::int64_t{sizeof(T)}),
         received_(numbers_ * std::int64_t{sizeof(T)}),
         there_(numbers_ + shared_, Device::cuda) {}
@@ -125,7 +115,7 @@ class CudaInterface final : public GpuInterface<T> {
   T* received() override { return reinterpret_cast<T*>(received_.data()); }
 
   void pack(const T* contributions) override {
-    cuda_gather_rows(contributions, places_, stride_, sent());
+    cuda_gather_rows(contributions, plan_.places, stride_, sent());
     packed_event_.record(cuda::stream());
     // Behind what others have, in their order with the sums of the product before.
     if (shared_ > 0)
@@ -147,16 +137,14 @@ class CudaInterface final : public GpuInterface<T> {
   }
 
   void add(T* sums) override {
-    cuda::launch(add_kernel<T>, blocks(shared_), block_threads, 0, shared_, stride_, there_.data(), offsets_.data(),
-                 terms_.data(), sums);
+    cuda::launch(add_kernel<T>, blocks(shared_), block_threads, 0, shared_, stride_, there_.data(),
+                 plan_.offsets.data(), plan_.terms.data(), sums);
   }
 
  private:
   int stride_;
   std::int64_t numbers_, shared_;
-  Vector<std::int32_t> places_;
-  Vector<std::int64_t> offsets_;
-  Vector<std::int32_t> terms_;
+  PlanOnGpu plan_;
   PageLocked sent_, received_;
   Vector<T> there_;  ///< what has arrived, and behind it the own contributions
   Stream copies_;
