@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -162,16 +163,18 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
 template <std::floating_point T>
 DistributedOperator<T>::~DistributedOperator() = default;
 
-/// Most of the cells are interior ones: vectors are in their operator's ordering, and only what interface cells need is
-/// moved.
+/// Most of the cells are interior ones: vectors are in the ordering of their form's unknowns, or of their operator
+/// where that has one, and only what interface cells need is moved.
 template <std::floating_point T>
 void DistributedOperator<T>::take_ordering_of_interior() {
-  if (!interior_ || interior_->a->ordering().size() == 0) return;
+  const std::vector<std::int32_t>& unknowns = share_.interior.unknowns;
+  if (!interior_ || (interior_->a->ordering().size() == 0 && std::ranges::is_sorted(unknowns))) return;
   interior_->takes_its_ordering = true;
   const Vector<std::int32_t> of_interior = copied(interior_->a->ordering(), Device::host);
   const std::int32_t size = share_.map.size(), first = share_.first_interface;
   Vector<std::int32_t> ordering(size), places(size);
-  for (std::int32_t i = 0; i < size; ++i) ordering[i] = i < of_interior.size() ? of_interior[i] : i;
+  for (std::int32_t i = 0; i < size; ++i)
+    ordering[i] = i >= std::ssize(unknowns) ? i : unknowns[of_interior.size() > 0 ? of_interior[i] : i];
   for (std::int32_t i = 0; i < size; ++i) places[ordering[i]] = i;
   ordering_ = copied(ordering, this->device());
   const std::int32_t both = share_.interior.form.unknowns - first;
@@ -403,12 +406,12 @@ template <std::floating_point T>
 void DistributedOperator<T>::diagonal(Vector<T>& d) const {
   Vector<T> sums(d.size());
   fill(sums, T(0));
-  const auto add = [&](const Part& part, std::int64_t first) {
+  const auto add = [&](const Part& part, std::span<const std::int32_t> unknowns) {
     const Vector<T> of_part = part.diagonal();
-    for (std::int64_t i = 0; i < of_part.size(); ++i) sums[first + i] += of_part[i];
+    for (std::int64_t i = 0; i < of_part.size(); ++i) sums[unknowns[i]] += of_part[i];
   };
-  if (interior_) add(*interior_, 0);
-  if (interface_) add(*interface_, share_.first_interface);
+  if (interior_) add(*interior_, share_.interior.unknowns);
+  if (interface_) add(*interface_, share_.interface.unknowns);
   InterfaceSum<T> sum(communicator_, share_.map);
   T* shared = sums.data() + share_.map.first_shared;
   sum.pack(shared);

@@ -31,7 +31,7 @@ struct ExchangeRecord {
 /// y = A x, A being the sum of what the cells of all processes contribute. Each process has two operators of the
 /// catalogue, of any kind, made from its own cells as from a small problem of their own: of those at the interface to
 /// others, whose part of y is sent, and of the interior ones. The natural order of x and y is that of IndexMap; their
-/// ordering that of the interior operator. Every mode computes the same sums in the same order: the results have the
+/// ordering that of the interior form or operator. Every mode computes the same sums in the same order: the results have the
 /// same bits.
 template <std::floating_point T>
 class DistributedOperator final : public Operator<T>, public WithVectorOperations<T>, public WithColumnOperations<T> {

@@ -101,9 +101,10 @@ void meet_others(const BilinearForm& form, const SharedDofs& shared, std::span<c
         map.numbers[i] = theirs[k][at];
 }
 
-/// Makes the form of a part whose cells and number of unknowns are known; `local` is the number of each unknown of the
-/// process, and `first` that of the part's first.
-void make_form(const BilinearForm& whole, std::span<const std::int32_t> local, std::int32_t first, FormPart& part) {
+/// Makes the form of a part whose cells and unknowns are known, on a process with this map.
+void make_form(const BilinearForm& whole, const IndexMap& map, FormPart& part) {
+  std::vector<std::int32_t> number(whole.unknowns, -1);  // in the part, of an unknown of the form
+  for (std::int32_t i = 0; i < std::ssize(part.unknowns); ++i) number[map.unknowns[part.unknowns[i]]] = i;
   part.mesh = std::make_unique<mesh::Mesh>(mesh::mesh_of_cells(whole.space->mesh(), part.cells));
   part.space = std::make_unique<mesh::FunctionSpace>(*part.mesh, whole.space->degree());
   BilinearForm& form = part.form;
@@ -119,7 +120,7 @@ void make_form(const BilinearForm& whole, std::span<const std::int32_t> local, s
   for (std::int32_t cell = 0; cell < form.cells(); ++cell)
     for (int a = 0; a < form.dofs_per_cell(); ++a)
       if (const std::int32_t i = whole.unknown(part.cells[cell], a); i >= 0)
-        form.unknown_of_dof[part.space->dofs(cell)[a]] = local[i] - first;
+        form.unknown_of_dof[part.space->dofs(cell)[a]] = number[i];
   for (const RobinFacet& facet : whole.robin)
     if (const auto at = std::ranges::lower_bound(part.cells, facet.cell); at != part.cells.end() && *at == facet.cell)
       form.robin.push_back({static_cast<std::int32_t>(at - part.cells.begin()), facet.facet, facet.transfer});
@@ -141,8 +142,13 @@ FormShare share_of(const BilinearForm& form, const SharedDofs& shared) {
   std::vector<std::int32_t> local(form.unknowns, -1);
   for (std::int32_t i = 0; i < share.map.size(); ++i) local[share.map.unknowns[i]] = i;
   meet_others(form, shared, local, share.map);
-  make_form(form, local, 0, share.interior);
-  make_form(form, local, share.first_interface, share.interface);
+  share.interior.unknowns.resize(share.interior.form.unknowns);
+  std::iota(share.interior.unknowns.begin(), share.interior.unknowns.end(), 0);
+  std::ranges::sort(share.interior.unknowns, {}, [&](std::int32_t i) { return share.map.unknowns[i]; });
+  share.interface.unknowns.resize(share.interface.form.unknowns);
+  std::iota(share.interface.unknowns.begin(), share.interface.unknowns.end(), share.first_interface);
+  make_form(form, share.map, share.interior);
+  make_form(form, share.map, share.interface);
   return share;
 }
 

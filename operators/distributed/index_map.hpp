@@ -37,7 +37,8 @@ struct IndexMap {
 
 /// Some cells of a form as a form of its own, on unknowns of its own.
 struct FormPart {
-  std::vector<std::int32_t> cells;  ///< their numbers in that form's mesh, ascending
+  std::vector<std::int32_t> cells;     ///< their numbers in that form's mesh, ascending
+  std::vector<std::int32_t> unknowns;  ///< the numbers of its unknowns in the map
   std::unique_ptr<mesh::Mesh> mesh;
   std::unique_ptr<mesh::FunctionSpace> space;
   BilinearForm form;
@@ -50,7 +51,8 @@ struct FormPart {
 /// unknowns of interior cells are the first of the map, those of interface cells the last, and some are of both.
 struct FormShare {
   IndexMap map;
-  FormPart interior;   ///< its unknowns are 0 <= i < interior.form.unknowns of the map
+  FormPart interior;   ///< has the first unknowns of the map, in the order in which the form has them: near cells, near
+                       ///< unknowns
   FormPart interface;  ///< its unknown i is first_interface + i
   std::int32_t first_interface = 0;
 

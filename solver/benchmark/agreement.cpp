@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "mesh/pages.hpp"
@@ -179,18 +178,17 @@ ReferenceProduct reference_product(const operators::Communicator& communicator, 
   product.y = operators::DistributedReference(communicator, share).apply(product.x);
   ProductRounding& all = product.rounding;
   for (std::vector<double>* numbers : {&all.terms, &all.working, &all.data}) numbers->assign(product.x.size(), 0.0);
-  const auto add = [&](const operators::FormPart& part, std::int32_t first) {
-    if (part.empty()) return;
-    const std::span<const double> x = std::span(product.x).subspan(first, static_cast<std::size_t>(part.form.unknowns));
-    const ProductRounding of_part = rounding_of_product(part.form, x);
+  for (const operators::FormPart* part : {&share.interior, &share.interface}) {
+    if (part->empty()) continue;
+    std::vector<double> x;
+    for (const std::int32_t i : part->unknowns) x.push_back(product.x[i]);
+    const ProductRounding of_part = rounding_of_product(part->form, x);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      all.terms[first + i] += of_part.terms[i];
-      all.working[first + i] += of_part.working[i] + 1;
-      all.data[first + i] += of_part.data[i] + 1;
+      all.terms[part->unknowns[i]] += of_part.terms[i];
+      all.working[part->unknowns[i]] += of_part.working[i] + 1;
+      all.data[part->unknowns[i]] += of_part.data[i] + 1;
     }
-  };
-  add(share.interior, 0);
-  add(share.interface, share.first_interface);
+  }
   operators::InterfaceSum<double> sum(communicator, map);
   for (std::vector<double>* numbers : {&all.terms, &all.working, &all.data}) {
     double* shared = numbers->data() + map.first_shared;
