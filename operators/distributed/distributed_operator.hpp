@@ -38,7 +38,7 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
  public:
   /// The operators of the share's two parts, which are on this device, null where a part has no unknown. Communicator
   /// and share must outlive it. `stop`: see DistributedVectors. `tries_task`: whether automatic may take task mode.
-  /// Together, and so is its end (InterfaceSum). Throws std::invalid_argument where `mode` is task and the library of
+  /// Together, and so is its end (GpuExchange). Throws std::invalid_argument where `mode` is task and the library of
   /// messages takes no threads, or the device is a GPU.
   DistributedOperator(const Communicator& communicator, const FormShare& share, Device device,
                       std::unique_ptr<Operator<T>> interior, std::unique_ptr<Operator<T>> interface, ExchangeMode mode,
