@@ -136,7 +136,7 @@ class Comparing {
   void make(const BenchmarkEntry& entry, Rows rows);
   void check(const BenchmarkEntry& entry, const DistributedOperator<T>& a, BenchmarkResult& row) const;
   void time_group();
-  void fill_in(const Made& made, TimedEntry<T>& timed, BenchmarkResult& row) const;
+  void fill_in(const Made& made, const TimedEntry<T>& timed, BenchmarkResult& row) const;
   SharedRun shared_run(const Case& resolved) const {
     return {resolved, *made_.problem, made_.share, communicator_, cores_to_spare_};
   }
@@ -266,18 +266,9 @@ void Comparing<T>::time_group() {
 }
 
 template <std::floating_point T>
-void Comparing<T>::fill_in(const Made& made, TimedEntry<T>& timed, BenchmarkResult& row) const {
+void Comparing<T>::fill_in(const Made& made, const TimedEntry<T>& timed, BenchmarkResult& row) const {
   Record& record = row.record;
-  row.outcome = Outcome::timed;
-  row.reason.clear();
-  record.apply = timed.product;
-  row.iteration = timed.iteration;
-  record.solve.method = timed.method;
-  record.solve.loop = timed.loop;
-  record.solve.deferred = timed.deferred;
-  record.solve.iterations = row.iteration.empty() ? 0 : resolved_.compare.iterations * row.right_hand_sides;
-  record.solve.seconds = row.iteration.median() * static_cast<double>(record.solve.iterations);
-  record.seconds.solve = record.solve.seconds;
+  note(timed, resolved_.compare.iterations, row);
   complete_record<T>(shared_run(resolved_), *made.a, row.right_hand_sides, record);
   if (made.preconditioner == nullptr) return;
   row.expected_iterations = expected_iterations_;

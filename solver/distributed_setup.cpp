@@ -64,7 +64,7 @@ OperatorChoice choose_operator(const SharedRun& of, Record& record) {
   const Device device = record.device;
   if (!is_automatic(resolved.solver.op)) return resolved.solver.op;
   std::string chosen;
-  const double iterations = expected_iterations(of);
+  const double iterations = timed(record.seconds.prediction, [&] { return expected_iterations(of); });
   if (communicator.is_first()) {
     std::optional<operators::MatrixRows<T>> rows;
     const Expectation expected =

@@ -425,23 +425,14 @@ void Comparing<T>::time_group() {
   for (std::size_t i = 0; i < turns.size(); ++i) {
     BenchmarkResult& row = *turns[i].row;
     if (row.outcome == Outcome::failed || entries[i].product.empty()) continue;
-    row.outcome = Outcome::timed;
-    row.reason.clear();
-    row.record.apply = entries[i].product;
+    note(entries[i], settings_.iterations, row);
     if (row.record.device == Device::host && was_refused(entries[i].processor, row.record.machine.threads))
       row.record.remarks.emplace_back(refused_time);
-    row.iteration = entries[i].iteration;
-    row.record.solve.method = entries[i].method;
-    row.record.solve.loop = entries[i].loop;
-    row.record.solve.deferred = entries[i].deferred;
     if (const Preconditioner<T>* preconditioner = turns[i].made->preconditioner.get()) {
       row.iteration_bytes = products_of_iteration(*preconditioner) * row.record.footprint.moved_bytes +
                             bytes_beside_products(row.record.solve, *preconditioner, row.right_hand_sides);
       row.iteration_link_bytes = products_of_iteration(*preconditioner) * row.record.footprint.link_bytes;
     }
-    row.record.solve.iterations = row.iteration.empty() ? 0 : settings_.iterations * row.right_hand_sides;
-    row.record.solve.seconds = row.iteration.median() * static_cast<double>(row.record.solve.iterations);
-    row.record.seconds.solve = row.record.solve.seconds;
   }
   group_.clear();
 }

@@ -12,6 +12,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/benchmark/agreement.hpp"
+#include "solver/benchmark/timing.hpp"
 #include "solver/records/result.hpp"
 
 namespace femcg::solver {
@@ -57,6 +58,21 @@ inline bool is_open(const BenchmarkResult& row) { return row.outcome == Outcome:
 void fail(BenchmarkResult& row, const std::exception& error);
 /// What came out of the check against the reference.
 void note(const Agreement& found, BenchmarkResult& row);
+/// What came out of its turns, of so many iterations each.
+template <std::floating_point T>
+void note(const TimedEntry<T>& timed, int iterations, BenchmarkResult& row) {
+  row.outcome = Outcome::timed;
+  row.reason.clear();
+  row.record.apply = timed.product;
+  row.iteration = timed.iteration;
+  CgResult& solve = row.record.solve;
+  solve.method = timed.method;
+  solve.loop = timed.loop;
+  solve.deferred = timed.deferred;
+  solve.iterations = row.iteration.empty() ? 0 : iterations * row.right_hand_sides;
+  solve.seconds = row.iteration.median() * static_cast<double>(solve.iterations);
+  row.record.seconds.solve = solve.seconds;
+}
 /// What rows say of each other: break-even with the fastest csr of the same device, reduction against ellpack, and the
 /// gain from several right-hand sides.
 void relate(std::vector<BenchmarkResult>& rows);
