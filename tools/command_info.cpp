@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <stdexcept>
+
 #include "mesh/gmsh/gmsh_reader.hpp"
 #include "operators/backend/device.hpp"
 #include "operators/distributed/communicator.hpp"
@@ -31,6 +33,15 @@ std::string model_text(operators::Device device) {
   return "not calibrated: femcg predict --train" + (kept.remark.empty() ? "" : "; " + kept.remark);
 }
 
+std::string gmsh_text() {
+  if (!mesh::gmsh_available()) return "no (meshes: box only)";
+  try {
+    return mesh::gmsh_version();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
 std::string line(std::string_view what, std::string_view answer) { return fmt::format("{:<16}{}\n", what, answer); }
 
 }  // namespace
@@ -42,7 +53,7 @@ std::string info(bool measure) {
   text += line("commit", solver::build_info().commit);
   text += line("compiler", solver::build_info().compiler + ", " FEMCG_BUILD_TYPE ", " + solver::build_info().flags);
   text += line("architecture", FEMCG_ARCHITECTURE);
-  text += line("Gmsh", mesh::gmsh_available() ? mesh::gmsh_version() : "no (meshes: box only)");
+  text += line("Gmsh", gmsh_text());
   text += line("MPI", operators::Communicator::available() ? "yes" : "no (one process)");
   text += line("CUDA", operators::built_with_cuda() ? "yes" : "no");
   text += line("threads", fmt::format("{} of {}", omp_get_max_threads(), omp_get_num_procs()));

@@ -4,8 +4,8 @@
 // begun anew, once, with the same arguments and GOMP_SPINCOUNT; where the user chose otherwise
 // (OMP_WAIT_POLICY=passive, GOMP_SPINCOUNT) or where that cannot be done, nothing happens.
 //
-// That is done before the constructors of the libraries run, Gmsh's ninety among them, which take a tenth of a second.
-// Nothing of theirs can be used there: only the kernel is called.
+// That is done before the constructors of the libraries run, so that they run once. Nothing of theirs can be used there:
+// only the kernel is called.
 
 #include <elf.h>
 #include <link.h>

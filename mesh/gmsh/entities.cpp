@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "mesh/gmsh/counted.hpp"
 #include "mesh/gmsh/entity_facets.hpp"
 #include "mesh/gmsh/group_rules.hpp"
 

@@ -12,6 +12,8 @@ bool gmsh_available() { return false; }
 
 std::string gmsh_version() { return {}; }
 
+std::string gmsh_interface_version() { return {}; }
+
 namespace {
 
 [[noreturn]] void refuse(const GmshOptions& options) {

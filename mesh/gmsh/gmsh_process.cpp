@@ -1,86 +1,28 @@
 #include "mesh/gmsh/gmsh_process.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gmsh.h>
 
-#include <functional>
-#include <new>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "mesh/gmsh/child_process.hpp"
-#include "mesh/gmsh/file_kinds.hpp"
-#include "mesh/gmsh/gmsh_file.hpp"
-#include "mesh/gmsh/gmsh_geometry.hpp"
-#include "mesh/gmsh/gmsh_model.hpp"
-#include "mesh/gmsh/gmsh_session.hpp"
+#include "mesh/gmsh/sdk/calls.hpp"
 
 namespace femcg::mesh {
 
 namespace {
 
-/// What comes first from the process: a result follows, or a sentence.
-enum class Answer : std::int64_t { result, refused };
-
-/// "line 3: ..." instead of "'path/to/file', line 3: ..."
-std::string without_file_name(const std::string& reason, const std::filesystem::path& file) {
-  const std::string prefix = fmt::format("'{}', ", file.string());
-  return reason.starts_with(prefix) ? reason.substr(prefix.size()) : reason;
-}
-
-/// Throws where this build of Gmsh lacks what it needs for a kind of file: without it Gmsh reads nothing, and says so
-/// to nobody.
-void check_support(const std::filesystem::path& file) {
-  if (ending_of(file) != ".med") return;
-  std::string options, version;
-  gmsh::option::getString("General.BuildOptions", options);
-  gmsh::option::getString("General.Version", version);
-  if ((" " + options + " ").find(" Med ") == std::string::npos)
-    throw std::runtime_error(
-        fmt::format("Gmsh {} was built without MED: save the mesh as .msh, .unv, .bdf or .inp", version));
-}
-
-/// In Gmsh's process.
-void make_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions,
-                   SharedWriter& writer) {
-  std::vector<std::string> remarks;
-  if (is_mesh_file(options.file)) {
-    check_support(options.file);
-    gmsh::open(options.file.string());
-    join_partitions(declared_partitions, remarks);
-  } else {
-    mesh_geometry(options, plan, remarks);
-  }
-  writer.number(static_cast<std::int64_t>(Answer::result));
-  write_raw_mesh(remarks, plan, writer);
-}
-
-/// In Gmsh's process: answers with what `make` writes, or why that could not be.
-void answer(const std::filesystem::path& file, SharedWriter& writer, const std::function<void()>& make) {
-  std::string reason, printed;
-  try {
-    const GmshSession session;
-    try {
-      return make();
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::runtime_error& error) {
-      reason = error.what();
-    } catch (...) {
-      reason = without_file_name(gmsh_error(), file);
-      if (reason.starts_with("Out of memory")) throw std::bad_alloc();  // Gmsh's parser, in its own words
-      reason = "Gmsh could not read or mesh it: " + reason;
-    }
-    printed = session.printed();
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (...) {
-    reason = "Gmsh could not be started: " + gmsh_error();
-  }
-  writer.restart();
-  writer.number(static_cast<std::int64_t>(Answer::refused));
-  writer.text(printed.empty() ? reason : fmt::format("{} ({})", reason, printed));
+/// Loaded on the first call, here and not in the child, so that several meshes load it once.
+const GmshCalls& gmsh_calls() {
+  static const GmshCalls* const calls = [] {
+    void* library = dlopen("libfemcg_gmsh.so", RTLD_NOW | RTLD_LOCAL);
+    void* function = library == nullptr ? nullptr : dlsym(library, "femcg_gmsh_calls");
+    if (function == nullptr) throw std::runtime_error(fmt::format("Gmsh cannot be loaded: {}", dlerror()));
+    return reinterpret_cast<decltype(&femcg_gmsh_calls)>(function)();
+  }();
+  return *calls;
 }
 
 /// One sentence on a process that did not live to answer.
@@ -110,9 +52,9 @@ SharedReader accepted(const ChildResult& result) {
 }  // namespace
 
 RawMesh gmsh_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions) {
-  const ChildResult result = run_in_child([&](SharedWriter& writer) {
-    answer(options.file, writer, [&] { make_raw_mesh(options, plan, declared_partitions, writer); });
-  });
+  const GmshCalls& calls = gmsh_calls();
+  const ChildResult result =
+      run_in_child([&](SharedWriter& writer) { calls.make_raw_mesh(options, plan, declared_partitions, writer); });
   SharedReader reader = accepted(result);
   RawMesh raw = read_raw_mesh(reader);
   raw.owner = result.owner;
@@ -120,15 +62,11 @@ RawMesh gmsh_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::
 }
 
 std::string gmsh_version() {
-  const ChildResult result = run_in_child([](SharedWriter& writer) {
-    answer({}, writer, [&] {
-      std::string version;
-      gmsh::option::getString("General.Version", version);
-      writer.number(static_cast<std::int64_t>(Answer::result));
-      writer.text(version);
-    });
-  });
+  const GmshCalls& calls = gmsh_calls();
+  const ChildResult result = run_in_child(calls.tell_version);
   return accepted(result).text();
 }
+
+std::string gmsh_interface_version() { return GMSH_API_VERSION; }
 
 }  // namespace femcg::mesh

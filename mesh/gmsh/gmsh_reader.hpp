@@ -51,9 +51,12 @@ struct EntityMesh {
   std::vector<Entity> faces;    ///< of one dimension less, by tag; those with elements that are facets of cells
 };
 
-/// Whether this build can read and make meshes with Gmsh, and its version.
+/// Whether this build can read and make meshes with Gmsh.
 bool gmsh_available();
+/// Of the library, which is loaded for it. Throws std::runtime_error where it cannot be.
 std::string gmsh_version();
+/// That this build was compiled for: libraries of the same interface differ in their patches at most.
+std::string gmsh_interface_version();
 
 /// Reads a mesh, or meshes a geometry, with the Gmsh SDK, and validates it. The cells of highest dimension form the
 /// mesh; physical groups of that dimension become regions, those of one less boundaries, without the facets that lie

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "mesh/gmsh/counted.hpp"
 #include "mesh/gmsh/entities.hpp"
 #include "mesh/gmsh/groups.hpp"
 #include "mesh/reference_cell.hpp"

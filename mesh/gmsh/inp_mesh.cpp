@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mesh/gmsh/counted.hpp"
 #include "mesh/gmsh/inp_elements.hpp"
 #include "mesh/gmsh/inp_model.hpp"
 

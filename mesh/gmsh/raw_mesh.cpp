@@ -132,10 +132,6 @@ void check_plane(const RawMesh& raw) {
 
 }  // namespace
 
-std::string counted(std::size_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 RawMesh read_raw_mesh(SharedReader& reader) {
   RawMesh raw;
   raw.remarks.resize(reader.count_of(one_number));

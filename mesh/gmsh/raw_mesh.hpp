@@ -59,9 +59,6 @@ struct RawMesh {
   const double* point(std::uint64_t node) const { return points.data() + 3 * (node - 1); }
 };
 
-/// "1 cell", "2 cells".
-std::string counted(std::size_t count, const std::string& noun);
-
 /// Reads what gmsh_model.hpp writes. Throws std::runtime_error where something in it contradicts something else: after
 /// that every node of an element is one of the nodes, and every type is known.
 RawMesh read_raw_mesh(SharedReader& reader);

@@ -56,8 +56,8 @@ mesh::Mesh keep(const Case& resolved, const mesh::GmshOptions& options) {
     mesh.remarks.push_back(std::move(why));
     return mesh;
   }
-  const std::string made_by = fmt::format("femcg {}, Gmsh {}, order of cells {}\n", FEMCG_VERSION, mesh::gmsh_version(),
-                                          static_cast<int>(resolved.mesh.cell_order));
+  const std::string made_by = fmt::format("femcg {}, Gmsh {}, order of cells {}\n", FEMCG_VERSION,
+                                          mesh::gmsh_interface_version(), static_cast<int>(resolved.mesh.cell_order));
   return kept_or_made(folder / "meshes", {made_by + mesh_options_text(resolved.mesh), content},
                       [&] { return generate_in_order(resolved); });
 }

@@ -1,4 +1,4 @@
-#include "mesh/gmsh/gmsh_model.hpp"
+#include "mesh/gmsh/sdk/model.hpp"
 
 #include <fmt/format.h>
 #include <gmsh.h>
@@ -10,6 +10,8 @@
 #include <span>
 #include <stdexcept>
 #include <type_traits>
+
+#include "mesh/gmsh/counted.hpp"
 
 namespace femcg::mesh {
 

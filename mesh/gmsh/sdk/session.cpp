@@ -1,4 +1,4 @@
-#include "mesh/gmsh/gmsh_session.hpp"
+#include "mesh/gmsh/sdk/session.hpp"
 
 #include <gmsh.h>
 

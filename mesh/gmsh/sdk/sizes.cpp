@@ -1,4 +1,4 @@
-#include "mesh/gmsh/gmsh_sizes.hpp"
+#include "mesh/gmsh/sdk/sizes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

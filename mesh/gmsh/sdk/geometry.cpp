@@ -1,16 +1,16 @@
-#include "mesh/gmsh/gmsh_geometry.hpp"
+#include "mesh/gmsh/sdk/geometry.hpp"
 
 #include <fmt/format.h>
 #include <gmsh.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <cstdint>
 #include <stdexcept>
 
+#include "mesh/gmsh/counted.hpp"
 #include "mesh/gmsh/gmsh_file.hpp"
-#include "mesh/gmsh/gmsh_model.hpp"
-#include "mesh/gmsh/gmsh_sizes.hpp"
+#include "mesh/gmsh/sdk/model.hpp"
+#include "mesh/gmsh/sdk/sizes.hpp"
 
 namespace femcg::mesh {
 
@@ -139,13 +139,6 @@ void mesh_geometry(const GmshOptions& options, const MeshingPlan& plan, std::vec
   for (int level = 0; level < options.refine; ++level) gmsh::model::mesh::refine();
   if (options.order > 1) gmsh::model::mesh::setOrder(options.order);
   remark_periodic(dimension, remarks);
-}
-
-void check_refinement(std::int64_t cells, int dimension, int refinements) {
-  const double refined = static_cast<double>(cells) * std::pow(2.0, dimension * refinements);
-  if (refined > std::numeric_limits<std::int32_t>::max())
-    throw std::runtime_error(fmt::format("{} refinements of {} cells make {:.3g}, but a mesh has at most 2^31 - 1",
-                                         refinements, cells, refined));
 }
 
 }  // namespace femcg::mesh

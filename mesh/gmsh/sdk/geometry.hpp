@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,5 @@ namespace femcg::mesh {
 
 /// Reads a geometry into the current Gmsh session and meshes it as the options say: size, shape, refinements, order.
 void mesh_geometry(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& remarks);
-
-/// Throws std::runtime_error if refining that often makes more cells than a mesh can number.
-void check_refinement(std::int64_t cells, int dimension, int refinements);
 
 }  // namespace femcg::mesh
