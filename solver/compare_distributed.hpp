@@ -5,6 +5,7 @@
 
 #include "operators/distributed/communicator.hpp"
 #include "solver/case/sweep.hpp"
+#include "solver/compare.hpp"
 #include "solver/report/comparison_report.hpp"
 #include "solver/run.hpp"
 
@@ -16,5 +17,10 @@ namespace femcg::solver {
 ExitStatus compare_distributed(const std::vector<SweepPoint>& points, const std::optional<Baseline>& baseline,
                                const Console& console, const StopRequested& stop,
                                const operators::Communicator& communicator);
+
+/// `femcg matrix` on several processes, in the same way: the first one reads the matrix, and each has some rows.
+ExitStatus compare_matrix_distributed(const MatrixChoice& choice, const std::optional<Baseline>& baseline,
+                                      const Console& console, const StopRequested& stop,
+                                      const operators::Communicator& communicator);
 
 }  // namespace femcg::solver

@@ -15,10 +15,10 @@ using operators::IndexMap;
 namespace {
 
 template <std::floating_point T>
-ProcessRecord record_of(const SharedRun& of, const DistributedOperator<T>& a, const Record& record) {
+ProcessRecord record_of(const Division& of, const DistributedOperator<T>& a, const Record& record) {
   const IndexMap& map = of.share.map;
-  return {.cells = of.share.cells(),
-          .interface_cells = std::ssize(of.share.interface.cells),
+  return {.cells = of.cells,
+          .interface_cells = of.interface_cells,
           .unknowns = map.owned,
           .ghosts = map.ghosts(),
           .neighbours = std::ssize(map.neighbours),
@@ -49,12 +49,21 @@ void measure_copies(const Communicator& communicator, Record& record) {
   if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
 }
 
+Division division_of(const SharedRun& of) {
+  return {of.communicator,
+          of.share,
+          std::string(name(chosen_partition(of.resolved))),
+          of.resolved.distribution.mode == operators::ExchangeMode::automatic,
+          of.share.cells(),
+          std::ssize(of.share.interface.cells)};
+}
+
 template <std::floating_point T>
-void complete_record(const SharedRun& of, const DistributedOperator<T>& a, int right_hand_sides, Record& record) {
+void complete_record(const Division& of, const DistributedOperator<T>& a, int right_hand_sides, Record& record) {
   DistributionRecord& all = record.distribution.emplace();
-  all.partition = name(chosen_partition(of.resolved));
+  all.partition = of.partition;
   all.mode = operators::name(a.mode());
-  all.automatic_mode = of.resolved.distribution.mode == operators::ExchangeMode::automatic;
+  all.automatic_mode = of.automatic_mode;
   if (a.device() == Device::cuda)
     all.transport = a.gpus_run_alone() ? "between GPUs, which tell each other (CUDA IPC)" : "through the hosts' memory";
   for (const auto& process : of.communicator.gathered(std::vector{record_of(of, a, record)}))
@@ -76,7 +85,7 @@ void complete_record(const SharedRun& of, const DistributedOperator<T>& a, int r
   for (const ProcessRecord& process : all.processes) record.peak_memory_bytes += process.peak_memory_bytes;
 }
 
-template void complete_record(const SharedRun&, const DistributedOperator<double>&, int, Record&);
-template void complete_record(const SharedRun&, const DistributedOperator<float>&, int, Record&);
+template void complete_record(const Division&, const DistributedOperator<double>&, int, Record&);
+template void complete_record(const Division&, const DistributedOperator<float>&, int, Record&);
 
 }  // namespace femcg::solver

@@ -94,30 +94,6 @@ std::string host_name() {
   return name;
 }
 
-/// Throws operators::OutOfMemory where this process's machine, or its GPU, has too little for all processes that are on
-/// it.
-void require_memory_of_all(MemoryEstimate need, const std::string& op, Device device,
-                           const Communicator& communicator) {
-  const std::string host = host_name(), gpu = gpu_in_use(device);
-  const auto hosts = communicator.gathered(host);
-  const auto gpus = communicator.gathered(gpu);
-  const auto needs = communicator.gathered(
-      std::vector{need.host_bytes, need.slack_host_bytes, need.device_bytes, need.slack_device_bytes});
-  need.host_bytes = need.slack_host_bytes = need.device_bytes = need.slack_device_bytes = 0;
-  int here = 0;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    if (hosts[rank] != host) continue;
-    ++here;
-    need.host_bytes += needs[rank][0];
-    need.slack_host_bytes += needs[rank][1];
-    if (gpus[rank] != gpu) continue;
-    need.device_bytes += needs[rank][2];
-    need.slack_device_bytes += needs[rank][3];
-  }
-  do_on_all(communicator,
-            [&] { require_memory(need, fmt::format("operator '{}' of {} processes on one machine", op, here)); });
-}
-
 /// Which GPU each process has: of those that it sees, the one that the fewest before it have.
 struct SharedGpus {
   int mine = 0;     ///< its number
@@ -185,7 +161,6 @@ void require_supported(const Case& resolved) {
     throw InputError(fmt::format("{} is for one process; {}, or start femcg without mpirun", what, instead));
   };
   if (is_gpu(solver.device) && solver.device != "cuda") refuse("solver.device: " + solver.device, "use device: cuda");
-  if (solver.method == CgMethod::block) refuse("solver.cg: block", "use solver.cg: batched");
   if (solver.precision == Precision::mixed) refuse("solver.precision: mixed", "use solver.precision: double or single");
   if (solver.tune == Tune::on) refuse("solver.tune: on", "use solver.tune: auto");
   if (solver.loop == CgLoop::resident) refuse("solver.loop: resident", "use solver.loop: launched");
@@ -193,13 +168,13 @@ void require_supported(const Case& resolved) {
     refuse("output.fields with more than u", "use output.fields: [u]");
 }
 
-void require_same(const Case& resolved, const Communicator& communicator) {
-  const auto all = communicator.gathered(std::vector{hash_of_program(), hash_of(to_yaml(resolved))});
+void require_same(const std::string& what, const std::string& text, const Communicator& communicator) {
+  const auto all = communicator.gathered(std::vector{hash_of_program(), hash_of(text)});
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank][0] != all[0][0])
       throw InputError(fmt::format("process {} runs another build of femcg than process 0: start one", rank));
     if (all[rank][1] != all[0][1])
-      throw InputError(fmt::format("process {} has another case than process 0: start all with one", rank));
+      throw InputError(fmt::format("process {} has another {} than process 0: start all with one", rank, what));
   }
 }
 
@@ -340,6 +315,36 @@ void do_on_all(const Communicator& communicator, const std::function<void()>& wo
   }
 }
 
+void add(const MemoryEstimate& need, MemoryEstimate& all) {
+  all.host_bytes += need.host_bytes;
+  all.slack_host_bytes += need.slack_host_bytes;
+  all.device_bytes += need.device_bytes;
+  all.slack_device_bytes += need.slack_device_bytes;
+  all.parts.insert(all.parts.end(), need.parts.begin(), need.parts.end());
+}
+
+void require_memory_of_all(MemoryEstimate need, const std::string& op, Device device,
+                           const Communicator& communicator) {
+  const std::string host = host_name(), gpu = gpu_in_use(device);
+  const auto hosts = communicator.gathered(host);
+  const auto gpus = communicator.gathered(gpu);
+  const auto needs = communicator.gathered(
+      std::vector{need.host_bytes, need.slack_host_bytes, need.device_bytes, need.slack_device_bytes});
+  need.host_bytes = need.slack_host_bytes = need.device_bytes = need.slack_device_bytes = 0;
+  int here = 0;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (hosts[rank] != host) continue;
+    ++here;
+    need.host_bytes += needs[rank][0];
+    need.slack_host_bytes += needs[rank][1];
+    if (gpus[rank] != gpu) continue;
+    need.device_bytes += needs[rank][2];
+    need.slack_device_bytes += needs[rank][3];
+  }
+  do_on_all(communicator,
+            [&] { require_memory(need, fmt::format("operator '{}' of {} processes on one machine", op, here)); });
+}
+
 double expected_iterations(const SharedRun& of) {
   // By the rule for a part, CG takes fewer iterations than for the whole, which is so much longer.
   const auto cells = static_cast<double>(of.problem.form().cells());
@@ -364,13 +369,9 @@ std::unique_ptr<DistributedOperator<T>> make_operator(const SharedRun& of, const
     if (of_matrix) rows[i].emplace(parts[i]->form);
     const MemoryEstimate need =
         placed(record.op.place, [&] { return need_of_run<T>(user, parts[i]->form, of_matrix ? &*rows[i] : nullptr); });
-    record.memory.host_bytes += need.host_bytes;
-    record.memory.slack_host_bytes += need.slack_host_bytes;
-    record.memory.device_bytes += need.device_bytes;
-    record.memory.slack_device_bytes += need.slack_device_bytes;
+    add(need, record.memory);
     user.also_on_device = need.device_bytes;
     reserved_bytes = std::max(reserved_bytes, need.reserved_bytes);
-    record.memory.parts.insert(record.memory.parts.end(), need.parts.begin(), need.parts.end());
   };
   do_on_all(of.communicator, [&] {
     for (const std::size_t i : {1, 0}) estimate(i);  // the interior one is made beside the other, which is smaller

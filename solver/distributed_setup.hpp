@@ -21,8 +21,9 @@ namespace femcg::solver {
 /// Throws InputError where the case asks for something that several processes do not have.
 void require_supported(const Case& resolved);
 
-/// Throws InputError, on all processes, where they are not of one build or have not one case.
-void require_same(const Case& resolved, const operators::Communicator& communicator);
+/// Throws InputError, on all processes, where they are not of one build or have not one `what`, which `text` says all
+/// of.
+void require_same(const std::string& what, const std::string& text, const operators::Communicator& communicator);
 
 /// The device of all processes, together: GPUs where the case asks for them, or leaves it open and each process can
 /// have one; of those that it sees, each process has the one that the fewest before it have. `why` says why there are
@@ -57,6 +58,13 @@ struct SharedRun {
 /// Does work of this process alone, together. Where it fails on one process it fails on all: with what it throws there,
 /// and on the others with the same sentence behind the process's number.
 void do_on_all(const operators::Communicator& communicator, const std::function<void()>& work);
+
+/// What is needed together with what was needed so far; both are there at one time.
+void add(const MemoryEstimate& need, MemoryEstimate& all);
+/// Throws operators::OutOfMemory, on all processes, where a machine, or its GPU, has too little for all processes that
+/// are on it. Together.
+void require_memory_of_all(MemoryEstimate need, const std::string& op, operators::Device device,
+                           const operators::Communicator& communicator);
 
 /// About how many iterations CG takes on the whole, by what the first process has of it; on the others 0. Together.
 double expected_iterations(const SharedRun& of);

@@ -18,6 +18,7 @@
 #include "solver/fields/solution_file.hpp"
 #include "solver/fields/solution_pieces.hpp"
 #include "solver/krylov/batched_cg.hpp"
+#include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/mapped_load.hpp"
@@ -69,22 +70,26 @@ std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<
   return mapped.dofs(std::move(x), of, load);
 }
 
-/// CG for all loads at once; the dofs of their solutions that this process has.
+/// Block or batched CG for all loads at once; the dofs of their solutions that this process has.
 template <std::floating_point T>
-std::vector<std::vector<double>> solve_at_once(const SharedRun& of, const InitialUnknowns& initial,
+std::vector<std::vector<double>> solve_at_once(CgMethod method, const SharedRun& of, const InitialUnknowns& initial,
                                                const DistributedOperator<T>& a, const Preconditioner<T>& preconditioner,
                                                Progress& progress, std::vector<CgResult>& results) {
   std::vector<MappedLoad> mapped;
   std::vector<Vector<T>> b;
   for (const Load& load : of.problem.loads()) {
     mapped.emplace_back(of, load);
-    b.push_back(rounded<T>(mapped.back().values()));
+    b.push_back(copied(rounded<T>(mapped.back().values()), a.device()));
   }
   operators::DistributedReference reference(of.communicator, of.share);
   SystemsCgOptions<T> options;
   options.tolerance = of.resolved.solver.tolerance;
   options.max_iterations = of.resolved.solver.max_iterations;
   options.preconditioner = &preconditioner;
+  if (!a.gpus_run_alone()) {
+    options.recorded = false;
+    options.check_every = 1;
+  }
   options.true_residual = [&](std::size_t load, const std::vector<double>& x) {
     return mapped[load].residual(x, reference);
   };
@@ -98,7 +103,8 @@ std::vector<std::vector<double>> solve_at_once(const SharedRun& of, const Initia
   options.from_x = !initial.empty();
   std::vector<std::vector<double>> x;
   for (std::size_t i = 0; i < initial.size(); ++i) x.push_back(mapped[i].start(initial[i], of));
-  results = batched_conjugate_gradients<T>(a, b, x, options);
+  results = method == CgMethod::block ? block_conjugate_gradients<T>(a, b, x, options)
+                                      : batched_conjugate_gradients<T>(a, b, x, options);
   std::vector<std::vector<double>> dofs;
   for (std::size_t i = 0; i < results.size(); ++i)
     dofs.push_back(mapped[i].dofs(std::move(x[i]), of, of.problem.loads()[i]));
@@ -143,8 +149,10 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
   std::vector<std::vector<double>> solutions;
   std::vector<CgResult> results;
   timed(record.seconds.solve, [&] {
-    if (of.resolved.solver.method == CgMethod::batched) {
-      solutions = solve_at_once<T>(of, initial, *a, *preconditioner, progress, results);
+    const CgMethod method =
+        user_of(of.resolved, of.problem, record.device, record.op).method_at_once(record.problem.unknowns);
+    if (method != CgMethod::automatic) {
+      solutions = solve_at_once<T>(method, of, initial, *a, *preconditioner, progress, results);
       return;
     }
     for (const Load& load : loads) {
@@ -168,7 +176,7 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
   if (of.communicator.sum(refused ? 1.0 : 0.0) > 0) record.remarks.emplace_back(refused_time);
   progress.step("timing the product");
   if (record.solve.reason != StopReason::interrupted) record.apply = time_products(*a, of.communicator);
-  complete_record(of, *a, 1, record);
+  complete_record(division_of(of), *a, 1, record);
   return solutions;
 }
 
@@ -239,14 +247,10 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
                            const Communicator& communicator) {
   const bool first = communicator.is_first();
   Progress progress(console.progress && first);
-  require_same(resolved, communicator);
+  require_same("case", to_yaml(resolved), communicator);
   require_supported(resolved);
   Record record = begun_run(resolved);
   record.device = choose_shared_device(resolved, communicator, record.why_device);
-  if (record.device == Device::cuda && resolved.solver.method == CgMethod::batched)
-    throw InputError(at_place(resolved.solver.method_place,
-                              "solver.cg: batched of several processes is for processors; use device: cpu, or "
-                              "solver.cg: classic"));
   record.machine.device = device_name(record.device);
 
   progress.step("meshing");

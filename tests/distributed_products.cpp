@@ -1,5 +1,6 @@
-// What test_distributed starts on several processes: every operator of the device, on every cell shape, in every mode
-// and both precisions, against the whole assembled matrix, which each process multiplies with alone in long double.
+// What test_distributed starts on several processes: every operator of the device, on every cell shape and for matrices
+// whose rows are divided, in every mode and both precisions, against the whole matrix, which each process multiplies
+// with alone in long double.
 //
 //     mpirun -n 3 distributed_products
 //     FEMCG_TEST_DEVICE=cuda mpirun -n 2 distributed_products     (all on one GPU)
@@ -12,8 +13,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,10 +25,14 @@
 #include "operators/catalogue.hpp"
 #include "operators/distributed/distributed_operator.hpp"
 #include "operators/distributed/distributed_reference.hpp"
+#include "operators/distributed/matrix_share.hpp"
 #include "operators/distributed/shared_dofs.hpp"
 #include "operators/distributed/surfaces.hpp"
 #include "operators/ordering.hpp"
 #include "operators/sparse/csr_matrix.hpp"
+#include "operators/sparse/single_values.hpp"
+#include "solver/krylov/batched_cg.hpp"
+#include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
 #include "tests/forms.hpp"
 
@@ -46,10 +53,9 @@ void require(bool holds, const Communicator& communicator, const std::string& wh
   fmt::print("process {} of {}: {}\n", communicator.rank(), communicator.size(), what);
 }
 
-/// A form, its matrix, and y = A x of an x.
-struct Whole {
-  explicit Whole(SmallForm form) : small(std::move(form)) {
-    const CsrMatrix<double> a = assemble<double>(small.form, assemble_element_matrices(small.form));
+/// y = A x of a matrix and an x.
+struct Product {
+  explicit Product(const CsrMatrix<double>& a) {
     diagonal.assign(a.rows, 0);
     for (std::int32_t i = 0; i < a.rows; ++i) x.push_back(static_cast<float>(std::sin(1.0 + 3 * i)));
     for (std::int32_t i = 0; i < a.rows; ++i) {
@@ -65,9 +71,17 @@ struct Whole {
       energy_size += static_cast<double>(size) * std::abs(x[i]);
     }
   }
-  SmallForm small;
+  std::int32_t unknowns() const { return static_cast<std::int32_t>(x.size()); }
+
   std::vector<double> x, y, diagonal;
   double energy = 0, energy_size = 0, largest = 0;
+};
+
+/// A form, and the product of its matrix.
+struct Whole : Product {
+  explicit Whole(SmallForm form)
+      : Product(assemble<double>(form.form, assemble_element_matrices(form.form))), small(std::move(form)) {}
+  SmallForm small;
 };
 
 /// What this process has of the form of a whole: on a part of its mesh, as a run makes it.
@@ -110,6 +124,27 @@ struct Local {
   std::vector<std::int32_t> unknowns;  ///< those of the map, by their number in the whole
 };
 
+/// What this process has of a matrix.
+struct LocalRows {
+  LocalRows(const Communicator& communicator, const CsrMatrix<double>& matrix)
+      : share(share_of(communicator, divide_rows(communicator, matrix))),
+        unknowns(share.map.numbers.begin(), share.map.numbers.end()) {}
+  MatrixShare share;
+  std::vector<std::int32_t> unknowns;
+};
+
+template <class T>
+std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const CsrMatrix<double>& part) {
+  if (part.rows == 0) return nullptr;
+  Ingredients<T> from;
+  from.device = device;
+  if constexpr (std::is_same_v<T, double>)
+    from.matrix = std::shared_ptr<const CsrMatrix<T>>(std::shared_ptr<const void>(), &part);
+  else
+    from.matrix = std::make_shared<const CsrMatrix<T>>(to_single(part));
+  return row.make<T>(from, {});
+}
+
 template <class T>
 std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const FormPart& part) {
   if (part.empty()) return nullptr;
@@ -124,7 +159,7 @@ std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const FormPart
 
 /// Whether all copies of each unknown have the same bits on all processes.
 template <class T>
-bool copies_agree(const Communicator& communicator, const Local& local, const Vector<T>& y, std::int32_t unknowns) {
+bool copies_agree(const Communicator& communicator, const auto& local, const Vector<T>& y, std::int32_t unknowns) {
   const IndexMap& map = local.share.map;
   std::vector<T> of_owners(unknowns, T(0));
   const auto numbers = communicator.gathered(std::vector(local.unknowns.begin(), local.unknowns.begin() + map.owned));
@@ -139,9 +174,9 @@ bool copies_agree(const Communicator& communicator, const Local& local, const Ve
 
 /// The bits of y of a mode, which those of the others must be.
 template <class T>
-std::vector<T> check_product(const Communicator& communicator, const OperatorDescription& row, const Whole& whole,
-                             const Local& local, ExchangeMode mode, const std::string& of) {
-  const FormShare& share = local.share;
+std::vector<T> check_product(const Communicator& communicator, const OperatorDescription& row, const Product& whole,
+                             const auto& local, ExchangeMode mode, const std::string& of) {
+  const auto& share = local.share;
   const IndexMap& map = share.map;
   const DistributedOperator<T> a(communicator, share, device, make<T>(row, share.interior),
                                  make<T>(row, share.interface), mode);
@@ -164,13 +199,14 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
   for (std::int32_t i = 0; i < map.size(); ++i) {
     const std::int32_t unknown = local.unknowns[i];
     right = right && std::abs(y[i] - whole.y[unknown]) <= bound * whole.largest;
-    right_diagonal = right_diagonal && std::abs(d[i] - whole.diagonal[unknown]) <= bound * whole.diagonal[unknown];
+    right_diagonal =
+        right_diagonal && std::abs(d[i] - whole.diagonal[unknown]) <= bound * std::abs(whole.diagonal[unknown]);
   }
   require(right, communicator, what + ": y is wrong");
   require(right_diagonal, communicator, what + ": the diagonal is wrong");
   require(std::abs(energy.value() - whole.energy) <= bound * whole.energy_size, communicator,
           what + fmt::format(": x'Ax is {}, not {}", energy.value(), whole.energy));
-  require(copies_agree(communicator, local, y, whole.small.form.unknowns), communicator, what + ": copies differ");
+  require(copies_agree(communicator, local, y, whole.unknowns()), communicator, what + ": copies differ");
   constexpr int count = 3;
   Columns<T> many(map.size(), count), products(map.size(), count);
   for (std::int32_t i = 0; i < map.size(); ++i)
@@ -190,8 +226,8 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
 }
 
 template <class T>
-void check_operator(const Communicator& communicator, const OperatorDescription& row, const Whole& whole,
-                    const Local& local, const std::string& of) {
+void check_operator(const Communicator& communicator, const OperatorDescription& row, const Product& whole,
+                    const auto& local, const std::string& of) {
   std::vector<std::vector<T>> found;
   for (const ExchangeMode mode : {ExchangeMode::vector, ExchangeMode::overlap, ExchangeMode::task}) {
     if (mode == ExchangeMode::task && device == Device::cuda) continue;
@@ -206,8 +242,8 @@ void check_operator(const Communicator& communicator, const OperatorDescription&
 }
 
 /// CG comes to the solution of the whole, with both recurrences, and copies agree in the end.
-void check_cg(const Communicator& communicator, const Whole& whole, const Local& local, const std::string& of) {
-  const FormShare& share = local.share;
+void check_cg(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
+  const auto& share = local.share;
   const IndexMap& map = share.map;
   const OperatorDescription& row = *find_operator("csr");
   const DistributedOperator<double> a(communicator, share, device, make<double>(row, share.interior),
@@ -241,9 +277,50 @@ void check_cg(const Communicator& communicator, const Whole& whole, const Local&
       require(right, communicator, what + ": x is wrong");
       Vector<double> copy(map.size());
       std::copy(x.begin(), x.end(), copy.data());
-      require(copies_agree(communicator, local, copy, whole.small.form.unknowns), communicator,
-              what + ": copies differ");
+      require(copies_agree(communicator, local, copy, whole.unknowns()), communicator, what + ": copies differ");
     }
+}
+
+/// Several systems at once: the first has the solution of the whole, and the residuals of all are small.
+void check_systems(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
+  const auto& share = local.share;
+  const IndexMap& map = share.map;
+  const OperatorDescription& row = *find_operator("csr");
+  const DistributedOperator<double> a(communicator, share, device, make<double>(row, share.interior),
+                                      make<double>(row, share.interface), ExchangeMode::overlap);
+  std::vector<Vector<double>> b;
+  for (int c = 0; c < 3; ++c) {
+    Vector<double> here(map.size());
+    for (std::int32_t i = 0; i < map.size(); ++i)
+      here[i] = whole.y[local.unknowns[i]] * std::cos(c * local.unknowns[i]);
+    b.push_back(copied(here, device));
+  }
+  for (const char* preconditioner_name : {"jacobi", "chebyshev"}) {
+    const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a);
+    solver::SystemsCgOptions<double> options;
+    options.tolerance = 1e-12;
+    options.preconditioner = preconditioner.get();
+    options.recorded = a.gpus_run_alone();
+    if (!options.recorded) options.check_every = 1;
+    for (const bool block : {false, true}) {
+      std::vector<std::vector<double>> x;
+      const auto results = block ? solver::block_conjugate_gradients<double>(a, b, x, options)
+                                 : solver::batched_conjugate_gradients<double>(a, b, x, options);
+      const std::string what = fmt::format("{} {} CG {}", of, block ? "block" : "batched", preconditioner_name);
+      for (const solver::CgResult& result : results)
+        require(result.reason == solver::StopReason::converged && result.true_relative_residual <= 1e-12, communicator,
+                what + " does not converge");
+      bool right = true;
+      for (std::int32_t i = 0; i < map.size(); ++i)
+        right = right && std::abs(x[0][i] - whole.x[local.unknowns[i]]) < 1e-8;
+      require(right, communicator, what + ": x is wrong");
+      for (const std::vector<double>& each : x) {
+        Vector<double> copy(map.size());
+        std::copy(each.begin(), each.end(), copy.data());
+        require(copies_agree(communicator, local, copy, whole.unknowns()), communicator, what + ": copies differ");
+      }
+    }
+  }
 }
 
 /// The model sees the surface that there is.
@@ -269,10 +346,10 @@ void check_reference(const Communicator& communicator, const Whole& whole, const
 }
 
 /// Every unknown is owned once, has one number that all processes know it by, and neighbours agree on what they share.
-void check_map(const Communicator& communicator, const Whole& whole, const Local& local, const std::string& of) {
+void check_map(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
   const IndexMap& map = local.share.map;
-  std::vector<int> owners(whole.small.form.unknowns, 0), used(whole.small.form.unknowns, 0);
-  std::vector<std::int64_t> numbers(whole.small.form.unknowns, -1);
+  std::vector<int> owners(whole.unknowns(), 0), used(whole.unknowns(), 0);
+  std::vector<std::int64_t> numbers(whole.unknowns(), -1);
   const auto all_unknowns = communicator.gathered(local.unknowns);
   const auto all_numbers = communicator.gathered(map.numbers);
   const auto all_owned = communicator.gathered(std::vector{map.owned});
@@ -308,6 +385,7 @@ void check_everything_of(const Communicator& communicator, const Whole& whole, s
   check_map(communicator, whole, local, of);
   check_reference(communicator, whole, local, of);
   check_cg(communicator, whole, local, of);
+  check_systems(communicator, whole, local, of);
   for (const OperatorDescription& row : catalogue()) {
     if (!(device == Device::cuda ? row.cuda : row.host()) ||
         (!all_operators && row.name != "csr" && row.name != "pjds" && row.name != "matrix-free"))
@@ -315,6 +393,67 @@ void check_everything_of(const Communicator& communicator, const Whole& whole, s
     check_operator<double>(communicator, row, whole, local, of);
     if (all_operators) check_operator<float>(communicator, row, whole, local, of);
   }
+}
+
+/// Operators that are made from a matrix, of one whose rows are divided.
+void check_matrix(const Communicator& communicator, const CsrMatrix<double>& matrix, const std::string& of,
+                  bool definite) {
+  const Product whole(matrix);
+  const LocalRows local(communicator, matrix);
+  check_map(communicator, whole, local, of);
+  if (definite) {
+    check_cg(communicator, whole, local, of);
+    check_systems(communicator, whole, local, of);
+  }
+  for (const OperatorDescription& row : catalogue()) {
+    if (row.needs != Needs::matrix || !(device == Device::cuda ? row.cuda : row.host())) continue;
+    check_operator<double>(communicator, row, whole, local, of);
+    check_operator<float>(communicator, row, whole, local, of);
+  }
+}
+
+/// A square matrix with this entry in each place, where it is not 0.
+CsrMatrix<double> matrix_of(std::int32_t n, const std::function<double(std::int32_t, std::int32_t)>& entry) {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t j = 0; j < n; ++j)
+      if (const double value = entry(i, j); value != 0) {
+        columns.push_back(j);
+        values.push_back(value);
+      }
+    offsets.push_back(std::ssize(columns));
+  }
+  CsrMatrix<double> matrix;
+  matrix.rows = n;
+  const auto copy_to = [](const auto& from, auto& to) {
+    to = std::remove_reference_t<decltype(to)>(std::ssize(from));
+    std::ranges::copy(from, to.data());
+  };
+  copy_to(offsets, matrix.row_offsets);
+  copy_to(columns, matrix.columns);
+  copy_to(values, matrix.values);
+  return matrix;
+}
+
+void check_matrices(const Communicator& communicator) {
+  // Columns that one process needs of another which needs none of it, rows without entries, and without a diagonal.
+  const auto scattered = [](std::int32_t i, std::int32_t j) {
+    const unsigned mixed = static_cast<unsigned>(i) * 2654435761U ^ static_cast<unsigned>(j) * 40503U * 977U;
+    return i % 11 == 5 || mixed % 13 != 0 ? 0.0 : 1.0 + mixed % 97;
+  };
+  check_matrix(communicator, matrix_of(90, scattered), "scattered matrix", false);
+  const auto laplacian = [](std::int32_t i, std::int32_t j) {  // of a grid of 8 columns
+    if (i == j) return 4.0;
+    const bool next = std::abs(i - j) == 1 && i / 8 == j / 8, above = std::abs(i - j) == 8;
+    return next || above ? -1.0 : 0.0;
+  };
+  check_matrix(communicator, matrix_of(88, laplacian), "Laplacian of a grid", true);
+  check_matrix(communicator, matrix_of(2, laplacian), "two rows", true);
+  const auto upper = [](std::int32_t i, std::int32_t j) { return i < 10 && j >= i ? 1.0 + i : 0.0; };
+  check_matrix(communicator, matrix_of(70, upper), "upper rows", false);
+  check_matrix(communicator, matrix_of(30, [](std::int32_t, std::int32_t) { return 0.0; }), "no entries", false);
 }
 
 /// A form on two pieces of a square that do not touch, each held at one dof.
@@ -377,6 +516,7 @@ int main() {
       process_of[cell] = static_cast<std::int32_t>(cell) % communicator.size();
     check_everything_of(communicator, whole, process_of, "dealt cells", false);
   }
+  check_matrices(communicator);
   communicator.sum(0.0);
   return failures > 0 ? 1 : 0;
 }

@@ -217,7 +217,7 @@ TEST_CASE("what a process holds falls with their number" * needs_mpi()) {
   CHECK(of_6 < 0.5 * of_2);  // a third, and the interface
 }
 
-TEST_CASE("operators by default, loads in turn, single precision, floating parts, more processes than cells" *
+TEST_CASE("operators by default, several loads, single precision, floating parts, more processes than cells" *
           needs_mpi()) {
   const std::string loads = "loads: {a: {}, b: {source: 2}}\n";
   const std::string neumann =
@@ -226,18 +226,19 @@ TEST_CASE("operators by default, loads in turn, single precision, floating parts
   const Result result =
       shell(prepare + tests::file("loads.yaml", without_exact) + tests::file("neumann.yaml", neumann) +
             "$mpirun 2 $femcg run loads.yaml --quiet --output loads --operator auto --set "
-            "solver.preconditioner=chebyshev || exit 8\n"
+            "solver.preconditioner=chebyshev --set solver.cg=classic || exit 8\n"
             "$femcg run loads.yaml --quiet --output loads_of_one --set solver.cg=classic || exit 8\n"
             "$mpirun 3 $femcg run loads.yaml --quiet --output at_once --set solver.cg=batched || exit 8\n"
+            "$mpirun 3 $femcg run loads.yaml --quiet --output block || exit 8\n"
             "$mpirun 6 $femcg run neumann.yaml --output neumann --set solver.precision=single || exit 8\n" +
-            show("loads") + show("loads_of_one") + show("at_once") + show("neumann"));
+            show("loads") + show("loads_of_one") + show("at_once") + show("block") + show("neumann"));
   INFO(result.out.substr(0, 3000), result.err);
   REQUIRE(result.status == 0);
   const nlohmann::json of_loads = record_of(result, "loads"), of_one = record_of(result, "loads_of_one");
-  const nlohmann::json at_once = record_of(result, "at_once");
+  const nlohmann::json at_once = record_of(result, "at_once"), block = record_of(result, "block");
   double most = 0;
   for (int load = 0; load < 2; ++load) {
-    for (const nlohmann::json& several : {of_loads, at_once})
+    for (const nlohmann::json& several : {of_loads, at_once, block})
       CHECK(number(several["loads"][load], "/quantities/integral") ==
             doctest::Approx(number(of_one["loads"][load], "/quantities/integral")).epsilon(1e-8));
     CHECK(std::abs(number(at_once["loads"][load], "/solve/iterations") -
@@ -245,6 +246,8 @@ TEST_CASE("operators by default, loads in turn, single precision, floating parts
     most = std::max(most, number(at_once["loads"][load], "/solve/iterations"));
   }
   CHECK(at_once["solve"]["cg"] == "batched");
+  CHECK(block["solve"]["cg"] == "block");  // of two loads on processors, as with one process
+  CHECK(number(block["loads"][0], "/solve/iterations") < number(at_once["loads"][0], "/solve/iterations"));
   CHECK(number(at_once["processes"][0], "/products") <= most + 15);  // one for both; and timed ones
   CHECK(of_loads["operator"]["requested"] == "auto");
   CHECK(!of_loads["operator"]["why"].get<std::string>().empty());
@@ -338,16 +341,14 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
   const std::string run = "$mpirun 2 $femcg run square.yaml --output here ";
   check_refused(run + "--set output.fields=[flux]", "output.fields with more than u is for one process");
   check_refused(run + "--set solver.precision=mixed", "solver.precision: mixed is for one process; use");
-  check_refused(run + "--set solver.cg=block", "solver.cg: block is for one process; use solver.cg: batched");
   check_refused(run + "--set solver.tune=on", "solver.tune: on is for one process; use solver.tune: auto");
   check_refused(run + "--device cuda:0", "solver.device: cuda:0 is for one process; use device: cuda");
   check_refused("PMI_RANK=0 PMI_SIZE=3 $femcg run square.yaml", "3 processes were started together, of which");
-  check_refused("$mpirun 2 $femcg list",
-                "2 processes were started together, and only femcg run, compare and predict --processes take several");
+  check_refused(
+      "$mpirun 2 $femcg list",
+      "2 processes were started together, and only femcg run, compare, matrix and predict --processes take several");
   check_refused("$mpirun 2 $femcg compare square.yaml --set compare.devices=[cpu,cuda]",
                 "compare.devices with several is for one process; name one, such as --device cpu");
-  check_refused("$mpirun 2 $femcg compare square.yaml --set solver.cg=block --right-hand-sides 1,2",
-                "solver.cg: block is for one process; use solver.cg: batched");
   check_refused(
       "$mpirun 1 $femcg run square.yaml --output here : -n 1 $femcg run square.yaml --output here --set degree=3",
       "process 1 has another case than process 0");
@@ -378,15 +379,59 @@ TEST_CASE("several processes compare operators, each made from its cells and hel
     CHECK(rows[i].at("processes").size() == 3);
     CHECK(rows[i].at("comparison").at("repetitions") == 2);
   }
-  if (on_gpu()) return;
-  const nlohmann::json several = rows_of("$mpirun 2 " + compare + "csr,matrix-free --right-hand-sides 1,8");
-  REQUIRE(several.size() == 4);
-  for (const nlohmann::json& row : several) CHECK(row.at("comparison").at("status") == "timed");
+  for (const char* method : {"", " --set solver.cg=block"}) {
+    const nlohmann::json several = rows_of("$mpirun 2 " + compare + "csr,matrix-free --right-hand-sides 1,8" + method);
+    REQUIRE(several.size() == 4);
+    for (const nlohmann::json& row : several) CHECK(row.at("comparison").at("status") == "timed");
+  }
   const nlohmann::json swept =
       rows_of("$mpirun 2 " + compare + "csr --set 'compare.sweep={degree: [1, 3], precision: [single, double]}'");
   REQUIRE(swept.size() == 4);
   CHECK(number(swept[0], "/problem/unknowns") < number(swept[3], "/problem/unknowns"));
   for (const nlohmann::json& row : swept) CHECK(row.at("comparison").at("status") == "timed");
+}
+
+TEST_CASE("several processes compare operators on a matrix, of which each has rows" * needs_mpi_on_any_device()) {
+  const std::string device = on_gpu() ? "cuda" : "cpu";
+  const std::string matrix = "$femcg matrix $matrices/laplace.mtx --iterations 10 --repetitions 2 --quiet --device " +
+                             device + " --output made --operators csr,sell,ellpack,jad ";
+  const auto rows_of = [&](const std::string& command) {
+    const Result result = shell(prepare + command + "\ncat made/compare.json");
+    INFO(command, result.err);
+    REQUIRE(result.status == 0);
+    return nlohmann::json::parse(result.out);
+  };
+  const nlohmann::json alone = rows_of(matrix), rows = rows_of("$mpirun 3 " + matrix);
+  REQUIRE(rows.size() == 4);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    INFO(rows[i].dump());
+    CHECK(rows[i].at("comparison").at("status") == "timed");
+    CHECK(rows[i].at("comparison").contains("iteration_seconds") ==
+          alone[i].at("comparison").contains("iteration_seconds"));
+    CHECK(rows[i].at("operator").at("name") == alone[i].at("operator").at("name"));
+    CHECK(rows[i].at("matrix") == alone[i].at("matrix"));
+    CHECK(number(rows[i], "/problem/unknowns") == number(alone[i], "/problem/unknowns"));
+    CHECK(number(rows[i], "/comparison/agreement") <= number(rows[i], "/comparison/agreement_bound"));
+    CHECK(rows[i].at("distribution").at("partition") == "rows");
+    double unknowns = 0;
+    for (const nlohmann::json& process : rows[i].at("processes")) unknowns += number(process, "/rows");
+    CHECK(unknowns == number(alone[i], "/problem/unknowns"));
+  }
+  const nlohmann::json several = rows_of("$mpirun 2 " + matrix + "--precision single,double --right-hand-sides 1,3 " +
+                                         "--order reverse-cuthill-mckee");
+  REQUIRE(several.size() == 16);
+  for (const nlohmann::json& row : several) CHECK(row.at("comparison").at("status") == "timed");
+  if (on_gpu()) return;
+  const Result skew = shell(prepare +
+                            "$mpirun 2 $femcg matrix $matrices/skew.mtx "
+                            "--iterations 5 --repetitions 1 --device cpu --operators csr --output made");
+  CHECK(skew.status == 0);
+  CHECK(contains(skew.err, "products only, no CG: the matrix is not symmetric"));
+  const Result missing = shell(prepare + "$mpirun 2 $femcg matrix none.mtx --operators csr --output made");
+  CHECK(missing.status == 2);
+  const std::size_t at = missing.err.find("none.mtx");
+  REQUIRE(at != std::string::npos);
+  CHECK(missing.err.find("none.mtx", at + 1) == std::string::npos);  // said once
 }
 
 TEST_CASE("more processes than GPUs end with the counts, or share one, or run on processors" * needs_mpi_on_gpu()) {

@@ -323,7 +323,8 @@ std::vector<femcg::solver::Precision> precisions_of(const std::string& text) {
   throw InputError("--precision must be double, single or single,double, not " + femcg::solver::in_quotes(text));
 }
 
-ExitStatus compare_matrix(const CommandLine& line) {
+/// `processes` is null where this one is alone.
+ExitStatus compare_matrix(const CommandLine& line, const Communicator* processes) {
   if (line.matrix_file.empty()) throw InputError("a matrix is missing, such as femcg matrix FILE.mtx");
   femcg::solver::MatrixChoice choice;
   choice.file = line.matrix_file;
@@ -333,6 +334,9 @@ ExitStatus compare_matrix(const CommandLine& line) {
     throw InputError("--order must be given or reverse-cuthill-mckee, not " + femcg::solver::in_quotes(line.order));
   choice.reorder = line.order != "given";
   choice.directory = line.output ? fs::path(*line.output) : fs::path("results") / choice.file.stem();
+  if (processes != nullptr)
+    return femcg::solver::compare_matrix_distributed(choice, baseline_of(line), console_of(line), stop_requested,
+                                                     *processes);
   return femcg::solver::compare_matrix(choice, baseline_of(line), console_of(line), stop_requested);
 }
 
@@ -463,9 +467,9 @@ void join_processes(bool running, std::optional<Communicator>& processes) {
   if (Communicator::started() == 1) return;
   if (Communicator::available()) join(processes);
   if (!Communicator::available() || !running)
-    throw InputError(fmt::format(
-        "{} processes were started together, and {}: start one", Communicator::started(),
-        running ? "this femcg was built without MPI" : "only femcg run, compare and predict --processes take several"));
+    throw InputError(fmt::format("{} processes were started together, and {}: start one", Communicator::started(),
+                                 running ? "this femcg was built without MPI"
+                                         : "only femcg run, compare, matrix and predict --processes take several"));
 }
 
 ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes) {
@@ -528,11 +532,11 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   }
   check_leftovers(app);
   femcg::tools::choose_threads(line.threads);
-  join_processes(run || compare_case || line.processes, processes);
+  join_processes(run || compare_case || matrix || line.processes, processes);
   load_plugins(line);
   const Communicator* joined = processes ? &*processes : nullptr;
   if (compare_case) return compare(line, joined);
-  if (matrix) return compare_matrix(line);
+  if (matrix) return compare_matrix(line, joined);
   if (predict_times) return predict(line, joined);
   if (report_page) return report(line);
   if (mesh) return inspect_mesh(line);

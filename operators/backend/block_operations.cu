@@ -1,6 +1,7 @@
 // The passes of block CG on the GPU. Words read and written per unknown and column: product 2, update 3, advance 6 (7
 // with z), and the diagonal once for all columns.
 
+#include <algorithm>
 #include <array>
 
 #include "operators/backend/block_operations.hpp"
@@ -95,7 +96,8 @@ class CudaBlockOperations final : public BlockOperations<T> {
   template <int stride, class Kernel>
   static std::int64_t blocks(Kernel kernel, std::int64_t rows) {
     constexpr std::int64_t rows_of_tile = block_cg_threads / stride;
-    return std::min(cuda::resident_blocks(kernel, block_cg_threads), (rows + rows_of_tile - 1) / rows_of_tile);
+    return std::clamp<std::int64_t>((rows + rows_of_tile - 1) / rows_of_tile, 1,
+                                    cuda::resident_blocks(kernel, block_cg_threads));
   }
   /// `count` matrices that a kernel sums over the rows, once the host has them.
   template <int stride, int count, class Kernel, class... Arguments>

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <concepts>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "operators/backend/columns.hpp"
@@ -18,6 +19,7 @@ class SmallMatrix {
   int stride() const { return stride_; }
   double& operator()(int i, int j) { return entries_[static_cast<std::size_t>(i * stride_ + j)]; }
   double operator()(int i, int j) const { return entries_[static_cast<std::size_t>(i * stride_ + j)]; }
+  std::span<double> entries() { return entries_; }
   double* data() { return entries_.data(); }
   const double* data() const { return entries_.data(); }
 
@@ -58,6 +60,16 @@ class BlockOperations {
 
 template <std::floating_point T>
 std::unique_ptr<BlockOperations<T>> make_block_operations(Device device);
+
+/// What an operator is besides of whose columns each process has a share, as WithColumnOperations.
+template <std::floating_point T>
+class WithBlockOperations {
+ public:
+  virtual std::unique_ptr<BlockOperations<T>> make_block_operations() const = 0;
+
+ protected:
+  ~WithBlockOperations() = default;
+};
 
 /// Those of the GPU; throws std::runtime_error in a build without CUDA.
 template <std::floating_point T>

@@ -2,8 +2,12 @@
 // of all its rows. Words read and written per unknown and column: start 2, update 3, direction 5, defer 3, catch_up 6,
 // dot 2, and the diagonal once for all columns. Sums are in double precision and in fixed order.
 
+#include <limits>
+
 #include "operators/backend/column_operations.hpp"
+#include "operators/backend/counted_operations.hpp"
 #include "operators/backend/cuda/column_sums.cuh"
+#include "operators/backend/cuda/process_sums.cuh"
 #include "operators/backend/cuda/step_length.cuh"
 
 namespace femcg::operators {
@@ -44,9 +48,32 @@ struct StepLengths {
   }
 };
 
-template <class T, int stride>
-__global__ void __launch_bounds__(block_threads) start_kernel(std::int64_t rows, const T* r, const T* inverse_diagonal,
-                                                              T* p, double* rz, double* rr, cuda::ColumnParts parts) {
+/// cuda::sum_columns_of_grid, and the sums over the processes by `over`.
+template <class Share, int N, class Take>
+__device__ void sum_columns(cuda::OverThisProcess, const double (&mine)[N][Share::packs][Share::width],
+                            cuda::ColumnParts parts, const Take& take) {
+  cuda::sum_columns_of_grid<Share>(mine, parts, take);
+}
+template <class Share, int N, class Take>
+__device__ void sum_columns(const cuda::OverProcesses& over, const double (&mine)[N][Share::packs][Share::width],
+                            cuda::ColumnParts parts, const Take& take) {
+  constexpr int stride = Share::stride, sums = N * stride;
+  static_assert(sums <= cuda::ProcessNumbers::most);
+  __shared__ double of_grid[sums];
+  if (!cuda::sum_columns_of_grid<Share>(mine, parts, [&](int n, int c, double sum) { of_grid[n * stride + c] = sum; }))
+    return;
+  __syncthreads();
+  cuda::sum_over_processes(
+      over.with, sums, [&](int k) { return of_grid[k]; },
+      [&](int k, double sum) { take(k / stride, k % stride, sum); });
+}
+
+// Sums run over the first `counted` rows; those behind are copies of what another process has.
+
+template <class T, int stride, class Over>
+__global__ void __launch_bounds__(block_threads)
+    start_kernel(const __grid_constant__ Over over, std::int64_t rows, std::int64_t counted, const T* r,
+                 const T* inverse_diagonal, T* p, double* rz, double* rr, cuda::ColumnParts parts) {
   using S = Share<T, stride>;
   double sums[2][S::packs][S::width] = {};
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
@@ -56,18 +83,20 @@ __global__ void __launch_bounds__(block_threads) start_kernel(std::int64_t rows,
 #pragma unroll
     for (int j = 0; j < S::width; ++j) {
       of_p.of[0][j] = solve * of_r.of[0][j];
+      if (row >= counted) continue;
       sums[0][0][j] += static_cast<double>(of_r.of[0][j]) * static_cast<double>(of_p.of[0][j]);
       sums[1][0][j] += static_cast<double>(of_r.of[0][j]) * static_cast<double>(of_r.of[0][j]);
     }
     S::store(of_p, p + row * stride, lane);
   });
-  cuda::sum_columns_of_grid<S>(sums, parts, [&](int n, int c, double sum) { (n == 0 ? rz : rr)[c] = sum; });
+  sum_columns<S>(over, sums, parts, [&](int n, int c, double sum) { (n == 0 ? rz : rr)[c] = sum; });
 }
 
-template <class T, int stride>
+template <class T, int stride, class Over>
 __global__ void __launch_bounds__(block_threads)
-    update_kernel(std::int64_t rows, const double* rz, const double* energy, const double* running, const T* q,
-                  const T* inverse_diagonal, T* r, double* new_rz, double* rr, cuda::ColumnParts parts) {
+    update_kernel(const __grid_constant__ Over over, std::int64_t rows, std::int64_t counted, const double* rz,
+                  const double* energy, const double* running, const T* q, const T* inverse_diagonal, T* r,
+                  double* new_rz, double* rr, cuda::ColumnParts parts) {
   using S = Share<T, stride>;
   const StepLengths<T, S> alpha(rz, energy, running);
   double sums[2][S::packs][S::width] = {};
@@ -78,12 +107,13 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
     for (int j = 0; j < S::width; ++j) {
       of_r.of[0][j] -= alpha.of[j] * of_q.of[0][j];
+      if (row >= counted) continue;
       sums[0][0][j] += static_cast<double>(of_r.of[0][j]) * static_cast<double>(solve * of_r.of[0][j]);
       sums[1][0][j] += static_cast<double>(of_r.of[0][j]) * static_cast<double>(of_r.of[0][j]);
     }
     S::store(of_r, r + row * stride, lane);
   });
-  cuda::sum_columns_of_grid<S>(sums, parts, [&](int n, int c, double sum) { (n == 0 ? new_rz : rr)[c] = sum; });
+  sum_columns<S>(over, sums, parts, [&](int n, int c, double sum) { (n == 0 ? new_rz : rr)[c] = sum; });
 }
 
 template <class T, int stride>
@@ -148,9 +178,10 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-template <class T, int stride>
+template <class T, int stride, class Over>
 __global__ void __launch_bounds__(block_threads)
-    dot_kernel(std::int64_t rows, const T* a, const T* b, double* result, cuda::ColumnParts parts) {
+    dot_kernel(const __grid_constant__ Over over, std::int64_t rows, const T* a, const T* b, double* result,
+               cuda::ColumnParts parts) {
   using S = Share<T, stride>;
   double sums[1][S::packs][S::width] = {};
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
@@ -159,7 +190,7 @@ __global__ void __launch_bounds__(block_threads)
     for (int j = 0; j < S::width; ++j)
       sums[0][0][j] += static_cast<double>(of_a.of[0][j]) * static_cast<double>(of_b.of[0][j]);
   });
-  cuda::sum_columns_of_grid<S>(sums, parts, [&](int, int c, double sum) { result[c] = sum; });
+  sum_columns<S>(over, sums, parts, [&](int, int c, double sum) { result[c] = sum; });
 }
 
 template <class T, int stride>
@@ -199,23 +230,26 @@ const T* data_of(const Vector<T>* vector) {
   return vector != nullptr ? vector->data() : nullptr;
 }
 
-template <std::floating_point T>
+/// `Over` makes of sums over this process those over all.
+template <std::floating_point T, class Over = cuda::OverThisProcess>
 class CudaColumnOperations final : public ColumnOperations<T> {
  public:
-  CudaColumnOperations() : parts_(most_blocks(), 2 * Columns<T>::most) {}
+  explicit CudaColumnOperations(Over over = {}, std::int64_t counted = std::numeric_limits<std::int64_t>::max())
+      : over_(over), counted_(counted), parts_(most_blocks(), 2 * Columns<T>::most) {}
 
   void start(const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p,
              CgColumnScalars& first) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
-      launch(start_kernel<T, stride>, r, r.rows(), r.data(), data_of(inverse_diagonal), p.data(), first.rz.data(),
-             first.rr.data(), parts_.parts());
+      launch(start_kernel<T, stride, Over>, r, over_, r.rows(), counted_, r.data(), data_of(inverse_diagonal), p.data(),
+             first.rz.data(), first.rr.data(), parts_.parts());
     });
   }
   void update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
               const Vector<T>* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
-      launch(update_kernel<T, stride>, r, r.rows(), now.rz.data(), now.energy.data(), running.data(), q.data(),
-             data_of(inverse_diagonal), r.data(), next.rz.data(), next.rr.data(), parts_.parts());
+      launch(update_kernel<T, stride, Over>, r, over_, r.rows(), counted_, now.rz.data(), now.energy.data(),
+             running.data(), q.data(), data_of(inverse_diagonal), r.data(), next.rz.data(), next.rr.data(),
+             parts_.parts());
     });
   }
   void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
@@ -257,7 +291,8 @@ class CudaColumnOperations final : public ColumnOperations<T> {
   }
   void dot(const Columns<T>& a, const Columns<T>& b, ColumnScalars& result) const override {
     with_any_stride(a.stride(), [&]<int stride>() {
-      launch(dot_kernel<T, stride>, a, a.rows(), a.data(), b.data(), result.data(), parts_.parts());
+      launch(dot_kernel<T, stride, Over>, a, over_, std::min(a.rows(), counted_), a.data(), b.data(), result.data(),
+             parts_.parts());
     });
   }
 
@@ -271,6 +306,8 @@ class CudaColumnOperations final : public ColumnOperations<T> {
     cuda::launch(kernel, blocks, block_threads, 0, std::forward<Arguments>(arguments)...);
   }
 
+  Over over_;
+  std::int64_t counted_;
   mutable cuda::ColumnPartsStorage parts_;
 };
 
@@ -284,5 +321,15 @@ const ColumnOperations<T>& cuda_column_operations() {
 
 template const ColumnOperations<double>& cuda_column_operations();
 template const ColumnOperations<float>& cuda_column_operations();
+
+template <std::floating_point T>
+std::unique_ptr<ColumnOperations<T>> make_cuda_column_operations(std::int64_t counted,
+                                                                 const cuda::ProcessSums* processes) {
+  if (processes == nullptr) return std::make_unique<CudaColumnOperations<T>>(cuda::OverThisProcess(), counted);
+  return std::make_unique<CudaColumnOperations<T, cuda::OverProcesses>>(cuda::OverProcesses{*processes}, counted);
+}
+
+template std::unique_ptr<ColumnOperations<double>> make_cuda_column_operations(std::int64_t, const cuda::ProcessSums*);
+template std::unique_ptr<ColumnOperations<float>> make_cuda_column_operations(std::int64_t, const cuda::ProcessSums*);
 
 }  // namespace femcg::operators

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "operators/backend/column_operations.hpp"
 #include "operators/backend/vector_operations.hpp"
 
 namespace femcg::operators {
@@ -16,6 +17,11 @@ struct ProcessSums;
 /// over these. Throws std::runtime_error in a build without CUDA.
 template <std::floating_point T>
 std::unique_ptr<VectorOperations<T>> make_cuda_vector_operations(std::int64_t counted,
+                                                                 const cuda::ProcessSums* processes = nullptr);
+
+/// The same of several systems, of which the first `counted` rows count.
+template <std::floating_point T>
+std::unique_ptr<ColumnOperations<T>> make_cuda_column_operations(std::int64_t counted,
                                                                  const cuda::ProcessSums* processes = nullptr);
 
 }  // namespace femcg::operators

@@ -123,7 +123,7 @@ class DistributedOperator<T>::Trial {
 };
 
 template <std::floating_point T>
-DistributedOperator<T>::DistributedOperator(const Communicator& communicator, const FormShare& share, Device device,
+DistributedOperator<T>::DistributedOperator(const Communicator& communicator, const Share& share, Device device,
                                             std::unique_ptr<Operator<T>> interior,
                                             std::unique_ptr<Operator<T>> interface, ExchangeMode mode,
                                             std::function<bool()> stop, bool tries_task)
@@ -131,7 +131,7 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
       communicator_(communicator),
       share_(share),
       vectors_(communicator, share.map, device, std::move(stop)),
-      columns_(vectors_, share.map),
+      columns_(vectors_, share.map, device),
       mode_(mode),
       energies_of_parts_(2 * Columns<T>::most, device),
       energies_(Columns<T>::most, device) {
@@ -167,7 +167,7 @@ DistributedOperator<T>::~DistributedOperator() = default;
 /// where that has one, and only what interface cells need is moved.
 template <std::floating_point T>
 void DistributedOperator<T>::take_ordering_of_interior() {
-  const std::vector<std::int32_t>& unknowns = share_.interior.unknowns;
+  const std::vector<std::int32_t>& unknowns = share_.interior_unknowns;
   if (!interior_ || (interior_->a->ordering().size() == 0 && std::ranges::is_sorted(unknowns))) return;
   interior_->takes_its_ordering = true;
   const Vector<std::int32_t> of_interior = copied(interior_->a->ordering(), Device::host);
@@ -177,7 +177,7 @@ void DistributedOperator<T>::take_ordering_of_interior() {
     ordering[i] = i >= std::ssize(unknowns) ? i : unknowns[of_interior.size() > 0 ? of_interior[i] : i];
   for (std::int32_t i = 0; i < size; ++i) places[ordering[i]] = i;
   ordering_ = copied(ordering, this->device());
-  const std::int32_t both = share_.interior.form.unknowns - first;
+  const std::int32_t both = static_cast<std::int32_t>(unknowns.size()) - first;
   Vector<std::int32_t> of_both(both);
   for (std::int32_t i = 0; i < both; ++i) of_both[i] = places[first + i];
   places_of_both_ = copied(of_both, this->device());
@@ -303,7 +303,7 @@ InterfaceRows<T> DistributedOperator<T>::interface_rows(T* y, int stride) const 
   if (interior_ && at_interface_.size() < count * stride) at_interface_ = Vector<T>(count * stride, this->device());
   return {.contributions = interior_ ? at_interface_.data() : y + first * stride,
           .count = count * stride,
-          .both = interior_ ? (share_.interior.form.unknowns - first) * stride : 0,
+          .both = interior_ ? (std::ssize(share_.interior_unknowns) - first) * stride : 0,
           .shared = (share_.map.first_shared - first) * stride,
           .places = ordering_.size() > 0 ? places_of_both_.data() : nullptr,
           .y = y,
@@ -410,8 +410,8 @@ void DistributedOperator<T>::diagonal(Vector<T>& d) const {
     const Vector<T> of_part = part.diagonal();
     for (std::int64_t i = 0; i < of_part.size(); ++i) sums[unknowns[i]] += of_part[i];
   };
-  if (interior_) add(*interior_, share_.interior.unknowns);
-  if (interface_) add(*interface_, share_.interface.unknowns);
+  if (interior_) add(*interior_, share_.interior_unknowns);
+  if (interface_) add(*interface_, share_.interface_unknowns);
   InterfaceSum<T> sum(communicator_, share_.map);
   T* shared = sums.data() + share_.map.first_shared;
   sum.pack(shared);

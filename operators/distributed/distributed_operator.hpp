@@ -28,26 +28,31 @@ struct ExchangeRecord {
   double multiplying = 0, waiting = 0;  ///< seconds: with its own cells; for the others
 };
 
-/// y = A x, A being the sum of what the cells of all processes contribute. Each process has two operators of the
-/// catalogue, of any kind, made from its own cells as from a small problem of their own: of those at the interface to
-/// others, whose part of y is sent, and of the interior ones. The natural order of x and y is that of IndexMap; their
-/// ordering that of the interior form or operator. Every mode computes the same sums in the same order: the results have the
-/// same bits.
+/// y = A x, A being the sum of what the parts of all processes contribute. Each process has two operators of the
+/// catalogue, of any kind, made from its own cells, or rows, as from a small problem of their own: of those at the
+/// interface to others, whose part of y is sent, and of the interior ones. The natural order of x and y is that of
+/// IndexMap; their ordering that of the interior part or operator. Every mode computes the same sums in the same order:
+/// the results have the same bits.
 template <std::floating_point T>
-class DistributedOperator final : public Operator<T>, public WithVectorOperations<T>, public WithColumnOperations<T> {
+class DistributedOperator final : public Operator<T>,
+                                  public WithVectorOperations<T>,
+                                  public WithColumnOperations<T>,
+                                  public WithBlockOperations<T> {
  public:
   /// The operators of the share's two parts, which are on this device, null where a part has no unknown. Communicator
   /// and share must outlive it. `stop`: see DistributedVectors. `tries_task`: whether automatic may take task mode.
   /// Together, and so is its end (GpuExchange). Throws std::invalid_argument where `mode` is task and the library of
   /// messages takes no threads, or the device is a GPU.
-  DistributedOperator(const Communicator& communicator, const FormShare& share, Device device,
+  DistributedOperator(const Communicator& communicator, const Share& share, Device device,
                       std::unique_ptr<Operator<T>> interior, std::unique_ptr<Operator<T>> interface, ExchangeMode mode,
                       std::function<bool()> stop = {}, bool tries_task = true);
   ~DistributedOperator() override;
 
   const DistributedVectors<T>& vector_operations() const override { return vectors_; }
-  /// On the host.
   const DistributedColumns<T>& column_operations() const override { return columns_; }
+  std::unique_ptr<BlockOperations<T>> make_block_operations() const override {
+    return std::make_unique<DistributedBlocks<T>>(vectors_, share_.map, this->device());
+  }
   void diagonal(Vector<T>& d) const override;
   const Vector<std::int32_t>& ordering() const override { return ordering_; }
   /// Of this process.
@@ -82,7 +87,7 @@ class DistributedOperator final : public Operator<T>, public WithVectorOperation
   GpuExchange<T>& exchange_of(int stride) const;
 
   const Communicator& communicator_;
-  const FormShare& share_;
+  const Share& share_;
   std::unique_ptr<Part> interior_, interface_;
   Vector<std::int32_t> ordering_;        ///< empty where it is the natural one
   Vector<std::int32_t> places_of_both_;  ///< in this ordering, of the unknowns that both kinds of cells have

@@ -101,10 +101,10 @@ void meet_others(const BilinearForm& form, const SharedDofs& shared, std::span<c
         map.numbers[i] = theirs[k][at];
 }
 
-/// Makes the form of a part whose cells and unknowns are known, on a process with this map.
-void make_form(const BilinearForm& whole, const IndexMap& map, FormPart& part) {
+/// Makes the form of a part whose cells are known, on these unknowns of a process with this map.
+void make_form(const BilinearForm& whole, const IndexMap& map, std::span<const std::int32_t> unknowns, FormPart& part) {
   std::vector<std::int32_t> number(whole.unknowns, -1);  // in the part, of an unknown of the form
-  for (std::int32_t i = 0; i < std::ssize(part.unknowns); ++i) number[map.unknowns[part.unknowns[i]]] = i;
+  for (std::int32_t i = 0; i < std::ssize(unknowns); ++i) number[map.unknowns[unknowns[i]]] = i;
   part.mesh = std::make_unique<mesh::Mesh>(mesh::mesh_of_cells(whole.space->mesh(), part.cells));
   part.space = std::make_unique<mesh::FunctionSpace>(*part.mesh, whole.space->degree());
   BilinearForm& form = part.form;
@@ -128,6 +128,14 @@ void make_form(const BilinearForm& whole, const IndexMap& map, FormPart& part) {
 
 }  // namespace
 
+void list_unknowns(std::int32_t of_interior, Share& share) {
+  share.interior_unknowns.resize(of_interior);
+  std::iota(share.interior_unknowns.begin(), share.interior_unknowns.end(), 0);
+  std::ranges::sort(share.interior_unknowns, {}, [&](std::int32_t i) { return share.map.unknowns[i]; });
+  share.interface_unknowns.resize(share.map.size() - share.first_interface);
+  std::iota(share.interface_unknowns.begin(), share.interface_unknowns.end(), share.first_interface);
+}
+
 FormShare share_of(const BilinearForm& form, const SharedDofs& shared) {
   FormShare share;
   const std::vector<Holder> others = other_holders(form, shared);
@@ -142,13 +150,9 @@ FormShare share_of(const BilinearForm& form, const SharedDofs& shared) {
   std::vector<std::int32_t> local(form.unknowns, -1);
   for (std::int32_t i = 0; i < share.map.size(); ++i) local[share.map.unknowns[i]] = i;
   meet_others(form, shared, local, share.map);
-  share.interior.unknowns.resize(share.interior.form.unknowns);
-  std::iota(share.interior.unknowns.begin(), share.interior.unknowns.end(), 0);
-  std::ranges::sort(share.interior.unknowns, {}, [&](std::int32_t i) { return share.map.unknowns[i]; });
-  share.interface.unknowns.resize(share.interface.form.unknowns);
-  std::iota(share.interface.unknowns.begin(), share.interface.unknowns.end(), share.first_interface);
-  make_form(form, share.map, share.interior);
-  make_form(form, share.map, share.interface);
+  list_unknowns(share.interior.form.unknowns, share);
+  make_form(form, share.map, share.interior_unknowns, share.interior);
+  make_form(form, share.map, share.interface_unknowns, share.interface);
   return share;
 }
 

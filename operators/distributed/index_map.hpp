@@ -35,10 +35,23 @@ struct IndexMap {
   std::vector<Neighbour> neighbours;   ///< by ascending rank
 };
 
+/// The unknowns of one process for products with others, of which there are two: the interface part's comes first and
+/// has all that others wait for, and all that needs what they have; the interior part's is worked on meanwhile. The
+/// unknowns of the interior part are the first of the map, those of the interface part the last, and some are of both.
+struct Share {
+  IndexMap map;
+  std::vector<std::int32_t> interior_unknowns;   ///< of the interior part, as it numbers them: their numbers in the map
+  std::vector<std::int32_t> interface_unknowns;  ///< of the interface part: first_interface + i
+  std::int32_t first_interface = 0;
+};
+
+/// Fills in the unknowns of both parts, of which the first so many of the map are the interior part's: that has them in
+/// the order of IndexMap::unknowns.
+void list_unknowns(std::int32_t of_interior, Share& share);
+
 /// Some cells of a form as a form of its own, on unknowns of its own.
 struct FormPart {
-  std::vector<std::int32_t> cells;     ///< their numbers in that form's mesh, ascending
-  std::vector<std::int32_t> unknowns;  ///< the numbers of its unknowns in the map
+  std::vector<std::int32_t> cells;  ///< their numbers in that form's mesh, ascending
   std::unique_ptr<mesh::Mesh> mesh;
   std::unique_ptr<mesh::FunctionSpace> space;
   BilinearForm form;
@@ -46,15 +59,10 @@ struct FormPart {
   bool empty() const { return form.unknowns == 0; }
 };
 
-/// The form of one process, on its part of a mesh, for products with others: the unknowns, and the cells in two parts.
-/// Interface cells are those with an unknown that another process has, too. What is worked on first comes last: the
-/// unknowns of interior cells are the first of the map, those of interface cells the last, and some are of both.
-struct FormShare {
-  IndexMap map;
-  FormPart interior;   ///< has the first unknowns of the map, in the order in which the form has them: near cells, near
-                       ///< unknowns
-  FormPart interface;  ///< its unknown i is first_interface + i
-  std::int32_t first_interface = 0;
+/// The form of one process, on its part of a mesh. Interface cells are those with an unknown that another process has,
+/// too. The interior part numbers its unknowns as the form does: near cells, near unknowns.
+struct FormShare : Share {
+  FormPart interior, interface;
 
   std::int64_t cells() const { return std::ssize(interior.cells) + std::ssize(interface.cells); }
 };

@@ -1,13 +1,15 @@
 #include "solver/benchmark/agreement.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "mesh/pages.hpp"
 #include "operators/backend/parallel_rows.hpp"
-#include "operators/distributed/distributed_reference.hpp"
+#include "operators/distributed/interface_sum.hpp"
 #include "operators/forms/reference.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
@@ -138,6 +140,43 @@ double pseudo_random_at(std::int64_t i) {
   return static_cast<double>(static_cast<std::int64_t>(bits >> 40) - (1 << 23)) / (1 << 23);
 }
 
+/// Of several processes, from the products of their parts. Rounding of a row is what it is in each part, and adding
+/// these up is one more operation each.
+template <class AnyShare, class ProductOfPart>
+ReferenceProduct sum_of_parts(const operators::Communicator& communicator, const AnyShare& share,
+                              const ProductOfPart& product_of_part) {
+  const operators::IndexMap& map = share.map;
+  ReferenceProduct product;
+  for (const std::int64_t number : map.numbers) product.x.push_back(pseudo_random_at(number));
+  ProductRounding& all = product.rounding;
+  const std::array<std::vector<double>*, 4> sums{&product.y, &all.terms, &all.working, &all.data};
+  for (std::vector<double>* numbers : sums) numbers->assign(product.x.size(), 0.0);
+  const auto add = [&](const auto& part, std::span<const std::int32_t> unknowns) {
+    if (unknowns.empty()) return;
+    std::vector<double> x;
+    x.reserve(unknowns.size());
+    for (const std::int32_t i : unknowns) x.push_back(product.x[i]);
+    const ReferenceProduct of_part = product_of_part(part, std::move(x));
+    for (std::size_t i = 0; i < unknowns.size(); ++i) {
+      product.y[unknowns[i]] += of_part.y[i];
+      all.terms[unknowns[i]] += of_part.rounding.terms[i];
+      all.working[unknowns[i]] += of_part.rounding.working[i] + 1;
+      all.data[unknowns[i]] += of_part.rounding.data[i] + 1;
+    }
+  };
+  add(share.interior, share.interior_unknowns);
+  add(share.interface, share.interface_unknowns);
+  operators::InterfaceSum<double> sum(communicator, map);
+  for (std::vector<double>* numbers : sums) {
+    double* shared = numbers->data() + map.first_shared;
+    sum.pack(shared);
+    sum.start();
+    sum.finish();
+    sum.add(shared);
+  }
+  return product;
+}
+
 }  // namespace
 
 /// The middle bits of a linear congruential sequence (Knuth's MMIX).
@@ -170,34 +209,16 @@ ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix, s
   return {std::move(x), std::move(y), std::move(rounding)};
 }
 
-/// Rounding of a row is what it is in each part, and adding these up is one more operation each.
 ReferenceProduct reference_product(const operators::Communicator& communicator, const operators::FormShare& share) {
-  const operators::IndexMap& map = share.map;
-  ReferenceProduct product;
-  for (const std::int64_t number : map.numbers) product.x.push_back(pseudo_random_at(number));
-  product.y = operators::DistributedReference(communicator, share).apply(product.x);
-  ProductRounding& all = product.rounding;
-  for (std::vector<double>* numbers : {&all.terms, &all.working, &all.data}) numbers->assign(product.x.size(), 0.0);
-  for (const operators::FormPart* part : {&share.interior, &share.interface}) {
-    if (part->empty()) continue;
-    std::vector<double> x;
-    for (const std::int32_t i : part->unknowns) x.push_back(product.x[i]);
-    const ProductRounding of_part = rounding_of_product(part->form, x);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      all.terms[part->unknowns[i]] += of_part.terms[i];
-      all.working[part->unknowns[i]] += of_part.working[i] + 1;
-      all.data[part->unknowns[i]] += of_part.data[i] + 1;
-    }
-  }
-  operators::InterfaceSum<double> sum(communicator, map);
-  for (std::vector<double>* numbers : {&all.terms, &all.working, &all.data}) {
-    double* shared = numbers->data() + map.first_shared;
-    sum.pack(shared);
-    sum.start();
-    sum.finish();
-    sum.add(shared);
-  }
-  return product;
+  return sum_of_parts(communicator, share, [](const operators::FormPart& part, std::vector<double> x) {
+    return reference_product(part.form, std::move(x));
+  });
+}
+
+ReferenceProduct reference_product(const operators::Communicator& communicator, const operators::MatrixShare& share) {
+  return sum_of_parts(communicator, share, [](const operators::CsrMatrix<double>& part, std::vector<double> x) {
+    return reference_product(part, std::move(x));
+  });
 }
 
 Agreement worst_of(const operators::Communicator& communicator, const Agreement& mine) {

@@ -8,6 +8,7 @@
 
 #include "operators/distributed/communicator.hpp"
 #include "operators/distributed/index_map.hpp"
+#include "operators/distributed/matrix_share.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/operator.hpp"
 #include "operators/sparse/csr_matrix.hpp"
@@ -27,6 +28,7 @@ struct ReferenceProduct {
 
 /// Of several processes, with their vectors as IndexMap says. Together.
 ReferenceProduct reference_product(const operators::Communicator& communicator, const operators::FormShare& share);
+ReferenceProduct reference_product(const operators::Communicator& communicator, const operators::MatrixShare& share);
 /// Straight from the quadrature (operators::ReferenceOperator).
 ReferenceProduct reference_product(const operators::BilinearForm& form, std::vector<double> x);
 /// Row by row in long double.

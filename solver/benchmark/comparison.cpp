@@ -138,13 +138,7 @@ std::shared_ptr<const operators::CsrMatrix<double>> converted(
 }
 std::shared_ptr<const operators::CsrMatrix<float>> converted(
     const std::shared_ptr<const operators::CsrMatrix<double>>& matrix, float) {
-  const operators::NumberRange& range = operators::range_of_single;
-  if (const auto found = operators::find_out_of_range(*matrix, range))
-    throw std::overflow_error(
-        found->too_small
-            ? fmt::format("row {} of the matrix has no entry above {:.3g}, which is too small for single precision",
-                          found->row + 1, std::abs(found->value))
-            : fmt::format("the matrix has an entry {:.3g}, which is too large for single precision", found->value));
+  if (const std::string why = operators::why_not_single(*matrix); !why.empty()) throw std::overflow_error(why);
   return std::make_shared<const operators::CsrMatrix<float>>(operators::to_single(*matrix));
 }
 

@@ -84,6 +84,8 @@ std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std:
     options.tolerance = vanished;
     options.max_iterations = most;
     options.preconditioner = of.preconditioner;
+    options.recorded = of.recorded;
+    if (!of.recorded) options.check_every = 1;
     if (stop) options.monitor = [&](const SystemsIteration&) { return !stop(); };
     std::vector<std::vector<double>> x;
     results = of.method == CgMethod::block ? block_conjugate_gradients<T>(*of.a, of.b, x, options)

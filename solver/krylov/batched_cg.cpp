@@ -31,11 +31,12 @@ const operators::ColumnOperations<T>& column_operations_for(const Operator<T>& a
 template <std::floating_point T>
 class ColumnRecurrences {
  public:
-  ColumnRecurrences(const Operator<T>& a, const Preconditioner<T>* preconditioner, int count, std::int64_t batch)
+  ColumnRecurrences(const Operator<T>& a, const SystemsCgOptions<T>& options, int count, std::int64_t batch)
       : a_(a),
         operations_(column_operations_for(a)),
-        inverse_diagonal_(preconditioner != nullptr ? preconditioner->inverse_diagonal() : nullptr),
-        applied_(preconditioner != nullptr && !preconditioner->is_fused() ? preconditioner : nullptr),
+        inverse_diagonal_(options.preconditioner != nullptr ? options.preconditioner->inverse_diagonal() : nullptr),
+        applied_(options.preconditioner != nullptr && !options.preconditioner->is_fused() ? options.preconditioner
+                                                                                          : nullptr),
         batch_(batch),
         x_(a.size(), count, a.device()),
         r_(a.size(), count, a.device()),
@@ -55,7 +56,7 @@ class ColumnRecurrences {
       if (columns->rows() > 0) operators::clear(columns->entries());
     operators::clear(numbers_);
     operators::clear(running_);
-    if (a.device() == Device::host) return;
+    if (a.device() == Device::host || !options.recorded) return;
     iterate(batch_);  // kernels are loaded at their first launch, which must not be recorded
     recorded_.emplace(a.device(), [this] { iterate(batch_); });
   }
@@ -165,8 +166,7 @@ class BatchedLoop final : public SeveralSystems<T> {
 template <std::floating_point T>
 void BatchedLoop<T>::fill(const std::vector<std::size_t>& members) {
   this->set_members(members);
-  recurrences_ =
-      std::make_unique<ColumnRecurrences<T>>(this->a(), this->options().preconditioner, this->columns(), batch_);
+  recurrences_ = std::make_unique<ColumnRecurrences<T>>(this->a(), this->options(), this->columns(), batch_);
   for (int column = 0; column < this->columns(); ++column) {
     this->at(column).result.deferred = batch_ > 1;
     this->move_residual(column, 1, recurrences_->r());
@@ -228,7 +228,7 @@ void BatchedLoop<T>::drop_frozen() {
     }
   this->set_members(std::move(members));
   const Operator<T>& a = this->a();
-  recurrences_ = std::make_unique<ColumnRecurrences<T>>(a, this->options().preconditioner, this->columns(), batch_);
+  recurrences_ = std::make_unique<ColumnRecurrences<T>>(a, this->options(), this->columns(), batch_);
   Vector<double> kept_rz(recurrences_->stride());
   operators::fill(kept_rz, 0.0);
   Vector<T> one(a.size(), a.device());

@@ -80,13 +80,19 @@ std::optional<Basis> orthonormal_basis(const Matrix& h, double dependent, double
 /// for dependent, enough that what is orthonormal is so to some digits.
 constexpr double dependent_part = 1e-13;
 
+/// The passes that the operator brings with it, else femcg's own.
+template <std::floating_point T>
+std::unique_ptr<operators::BlockOperations<T>> block_operations_for(const Operator<T>& a) {
+  const auto* with = dynamic_cast<const operators::WithBlockOperations<T>*>(&a);
+  return with != nullptr ? with->make_block_operations() : operators::make_block_operations<T>(a.device());
+}
+
 template <std::floating_point T>
 class BlockLoop final : public SeveralSystems<T> {
  public:
   BlockLoop(const Operator<T>& a, std::span<const Vector<T>> b, std::span<std::vector<double>> x, std::size_t first,
             const SystemsCgOptions<T>& options)
-      : SeveralSystems<T>(a, b, x, first, options, CgMethod::block),
-        operations_(operators::make_block_operations<T>(a.device())) {
+      : SeveralSystems<T>(a, b, x, first, options, CgMethod::block), operations_(block_operations_for(a)) {
     const Preconditioner<T>* preconditioner = options.preconditioner;
     if (preconditioner == nullptr) return;
     inverse_diagonal_ = preconditioner->inverse_diagonal();
@@ -138,7 +144,7 @@ void BlockLoop<T>::iterate(const std::vector<std::size_t>& members) {
   const int stride = x_.stride();
   std::vector<double> lengths;
   for (int column = 0; column < this->columns(); ++column) {
-    lengths.push_back(norm(this->at(column).residual));
+    lengths.push_back(norm(this->at(column).residual, this->share()));
     this->move_residual(column, 1 / lengths.back(), w_);
   }
   const Matrix none = Matrix::Zero(stride, stride);

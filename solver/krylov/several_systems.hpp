@@ -30,6 +30,7 @@ struct SystemsCgOptions {
   std::int64_t max_iterations = 10000;
   const Preconditioner<T>* preconditioner = nullptr;  ///< null: none
   std::int64_t check_every = 0;                       ///< as CgOptions::check_every
+  bool recorded = true;                               ///< as CgOptions::recorded
   bool from_x = false;                                ///< begins from each x as it is given, not from 0
   /// b - A x of a system, recomputed in double precision. By default the operator's own product.
   std::function<std::vector<double>(std::size_t system, const std::vector<double>& x)> true_residual;
@@ -69,6 +70,7 @@ class SeveralSystems {
 
   const operators::Operator<T>& a() const { return a_; }
   const SystemsCgOptions<T>& options() const { return options_; }
+  const operators::VectorShare& share() const { return share_; }
 
   // Of a round: the columns in which systems are iterated together.
 

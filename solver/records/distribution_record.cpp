@@ -32,11 +32,12 @@ void add_json(const DistributionRecord& distribution, nlohmann::ordered_json& to
   if (!distribution.transport.empty()) of_all["transport"] = distribution.transport;
   of_all.update({{"imbalance", distribution.imbalance()}, {"waiting_fraction", distribution.waiting()}});
   to["processes"] = nlohmann::ordered_json::array();
+  const bool of_matrix = distribution.partition == partition_of_rows;
   for (std::size_t rank = 0; rank < distribution.processes.size(); ++rank) {
     const ProcessRecord& process = distribution.processes[rank];
     to["processes"].push_back({{"rank", rank},
-                               {"cells", process.cells},
-                               {"interface_cells", process.interface_cells},
+                               {of_matrix ? "rows" : "cells", process.cells},
+                               {of_matrix ? "interface_rows" : "interface_cells", process.interface_cells},
                                {"unknowns", process.unknowns},
                                {"ghosts", process.ghosts},
                                {"neighbours", process.neighbours},

@@ -3,14 +3,18 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace femcg::solver {
 
+/// The partition of a matrix, of which each process has rows.
+inline constexpr std::string_view partition_of_rows = "rows";
+
 /// What one of several processes had, and what it did in the products of a run.
 struct ProcessRecord {
-  std::int64_t cells = 0, interface_cells = 0;
-  std::int64_t unknowns = 0;  ///< owned
+  std::int64_t cells = 0, interface_cells = 0;  ///< of a matrix that is divided by rows, rows
+  std::int64_t unknowns = 0;                    ///< owned
   std::int64_t ghosts = 0, neighbours = 0;
   std::int64_t products = 0, messages = 0, sent_bytes = 0;
   std::int64_t stored_bytes = 0, peak_memory_bytes = 0;

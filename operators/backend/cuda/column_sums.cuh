@@ -71,10 +71,11 @@ class ColumnPartsStorage {
 constexpr int most_warps_of_sums = 16;
 
 /// Adds what each warp of the grid has left in its row of `of_warps`, warps x sums numbers of shared memory: the last
-/// block to arrive adds up the parts in the order of the blocks, and hands them to take(s, sum). `sums` is a power of
-/// two. Every thread of the grid calls it once, at its end, with its number in its block, of `threads`.
+/// block to arrive adds up the parts in the order of the blocks, and hands them to take(s, sum); true in that block.
+/// `sums` is a power of two. Every thread of the grid calls it once, at its end, with its number in its block, of
+/// `threads`.
 template <class Take>
-__device__ void sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts, const Take& take,
+__device__ bool sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts, const Take& take,
                                   int mine = static_cast<int>(threadIdx.x),
                                   int threads = static_cast<int>(blockDim.x)) {
   const int lane = mine % threads_per_warp, warp = mine / threads_per_warp, warps = threads / threads_per_warp;
@@ -87,7 +88,7 @@ __device__ void sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts,
     }
   };
   add_warps([&](int s, double sum) { parts.of_block[std::int64_t{blockIdx.x} * sums + s] = sum; });
-  if (!last_to_arrive(parts.arrived, gridDim.x, mine == 0)) return;
+  if (!last_to_arrive(parts.arrived, gridDim.x, mine == 0)) return false;
   // A warp reads the sums of as many blocks as have room in its lanes.
   const int blocks = max(1, threads_per_warp / sums);
   for (int s = lane % sums; s < sums; s += threads_per_warp) {
@@ -99,12 +100,14 @@ __device__ void sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts,
     if (lane < sums) of_warps[warp * sums + s] = sum;
   }
   add_warps(take);
+  return true;
 }
 
 /// Adds what the lanes of all threads have for each column over the grid, N sums each, a power of two, and hands them
-/// to take(n, column, sum). A thread's lane of its row is threadIdx.x % Share::lanes.
+/// to take(n, column, sum) in the last block, where it is true. A thread's lane of its row is threadIdx.x %
+/// Share::lanes.
 template <class Share, int N, class Take>
-__device__ void sum_columns_of_grid(const double (&mine)[N][Share::packs][Share::width], ColumnParts parts,
+__device__ bool sum_columns_of_grid(const double (&mine)[N][Share::packs][Share::width], ColumnParts parts,
                                     const Take& take) {
   constexpr int sums = N * Share::stride;
   __shared__ double of_warps[most_warps_of_sums * sums];
@@ -122,7 +125,8 @@ __device__ void sum_columns_of_grid(const double (&mine)[N][Share::packs][Share:
           sum += __shfl_xor_sync(all_lanes, sum, distance);
         if (lane < Share::lanes) of_warps[warp * sums + n * Share::stride + Share::column(p, lane, j)] = sum;
       }
-  sum_warps_of_grid(of_warps, sums, parts, [&](int s, double sum) { take(s / Share::stride, s % Share::stride, sum); });
+  return sum_warps_of_grid(of_warps, sums, parts,
+                           [&](int s, double sum) { take(s / Share::stride, s % Share::stride, sum); });
 }
 
 }  // namespace femcg::operators::cuda

@@ -32,7 +32,7 @@ __device__ inline double taken(const GivenNumber* from, unsigned round) {
 /// What lies in the memory of each GPU, zero at first. Numbers have one of two places in turn: who gives those of a
 /// round has taken the numbers of the round before from all, and they have then taken those of the one before that.
 struct ProcessNumbers {
-  static constexpr int most = 34;  ///< in one sum
+  static constexpr int most = 66;  ///< in one sum: two of each column, and two more
   unsigned round;                  ///< the last, of this GPU's own
   GivenNumber of[2][most_processes][most];
 };

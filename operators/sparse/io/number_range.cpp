@@ -1,5 +1,7 @@
 #include "operators/sparse/io/number_range.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -31,6 +33,15 @@ std::optional<OutOfRange> find_out_of_range(const CsrMatrix<double>& matrix, con
   for (std::int32_t row = 0; row < matrix.rows; ++row)
     if (row < first && check_row(matrix, row, range)) first = row;
   return first < matrix.rows ? check_row(matrix, first, range) : std::nullopt;
+}
+
+std::string why_not_single(const CsrMatrix<double>& matrix) {
+  const auto found = find_out_of_range(matrix, range_of_single);
+  if (!found) return "";
+  return found->too_small
+             ? fmt::format("row {} of the matrix has no entry above {:.3g}, which is too small for single precision",
+                           found->row + 1, std::abs(found->value))
+             : fmt::format("the matrix has an entry {:.3g}, which is too large for single precision", found->value);
 }
 
 }  // namespace femcg::operators

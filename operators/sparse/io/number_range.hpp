@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "operators/sparse/csr_matrix.hpp"
 
@@ -24,5 +25,8 @@ struct OutOfRange {
 
 /// That of the first such row; nothing where all rows are within the range.
 std::optional<OutOfRange> find_out_of_range(const CsrMatrix<double>& matrix, const NumberRange& range);
+
+/// Why single precision cannot hold a matrix; empty where it can.
+std::string why_not_single(const CsrMatrix<double>& matrix);
 
 }  // namespace femcg::operators
