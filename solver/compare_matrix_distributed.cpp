@@ -110,8 +110,10 @@ std::unique_ptr<DistributedOperator<T>> make_operator(const OperatorChoice& choi
       made[i] = timed(record.seconds.conversion, [&] { return row.make<T>(from, choice.options); });
     }
   });
-  return std::make_unique<DistributedOperator<T>>(communicator, of.share, record.device, std::move(made[0]),
-                                                  std::move(made[1]), asked.distribution.mode, stop, cores_to_spare);
+  auto a = std::make_unique<DistributedOperator<T>>(communicator, of.share, record.device, std::move(made[0]),
+                                                    std::move(made[1]), asked.distribution.mode, stop, cores_to_spare);
+  if (!operators::has_single_values<T>(choice.options)) a->keep_rows(matrices[0].get(), matrices[1].get());
+  return a;
 }
 
 /// All that decides what is compared.

@@ -18,6 +18,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/distributed/gpu_interface.hpp"
 #include "operators/sparse/csr_matrix.hpp"
+#include "operators/sparse/single_values.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/run_operator.hpp"
@@ -126,12 +127,17 @@ SharedGpus shared_gpus(const Communicator& communicator) {
   return gpus;
 }
 
-/// The operator of some cells, from their element matrices on; null where they have no unknown.
+/// The operator of some cells, from their element matrices on, and the matrix that it was made from; null where they
+/// have no unknown, or it is made from something else.
 template <std::floating_point T>
-std::unique_ptr<operators::Operator<T>> make_part(const OperatorChoice& choice, const BilinearForm& form,
-                                                  std::optional<operators::MatrixRows<T>> rows,
-                                                  std::int64_t reserved_bytes, Record& record) {
-  if (form.unknowns == 0) return nullptr;
+struct MadePart {
+  std::unique_ptr<operators::Operator<T>> a;
+  std::shared_ptr<const operators::CsrMatrix<T>> matrix;
+};
+template <std::floating_point T>
+MadePart<T> make_part(const OperatorChoice& choice, const BilinearForm& form,
+                      std::optional<operators::MatrixRows<T>> rows, std::int64_t reserved_bytes, Record& record) {
+  if (form.unknowns == 0) return {};
   const operators::OperatorDescription& row = *operators::find_operator(choice.name);
   operators::ElementMatrices element_matrices;
   operators::Ingredients<T> ingredients;
@@ -150,7 +156,8 @@ std::unique_ptr<operators::Operator<T>> make_part(const OperatorChoice& choice, 
     element_matrices = {};
     ingredients.element_matrices = nullptr;
   }
-  return timed(record.seconds.conversion, [&] { return row.make(ingredients, choice.options); });
+  auto a = timed(record.seconds.conversion, [&] { return row.make(ingredients, choice.options); });
+  return {std::move(a), std::move(ingredients.matrix)};
 }
 
 }  // namespace
@@ -163,7 +170,6 @@ void require_supported(const Case& resolved) {
   if (is_gpu(solver.device) && solver.device != "cuda") refuse("solver.device: " + solver.device, "use device: cuda");
   if (solver.precision == Precision::mixed) refuse("solver.precision: mixed", "use solver.precision: double or single");
   if (solver.tune == Tune::on) refuse("solver.tune: on", "use solver.tune: auto");
-  if (solver.loop == CgLoop::resident) refuse("solver.loop: resident", "use solver.loop: launched");
   if (resolved.output.vtu && resolved.output.fields != OutputChoice().fields)
     refuse("output.fields with more than u", "use output.fields: [u]");
 }
@@ -382,16 +388,19 @@ std::unique_ptr<DistributedOperator<T>> make_operator(const SharedRun& of, const
     return placed(record.op.place,
                   [&] { return make_part<T>(record.op, parts[i]->form, std::move(rows[i]), reserved_bytes, record); });
   };
-  std::unique_ptr<operators::Operator<T>> interior, interface;
+  MadePart<T> interior, interface;
   do_on_all(of.communicator, [&] {
     interior = make(0);
     interface = make(1);
   });
-  return placed(of.resolved.distribution.mode_place, [&] {
-    return std::make_unique<DistributedOperator<T>>(of.communicator, of.share, record.device, std::move(interior),
-                                                    std::move(interface), of.resolved.distribution.mode, stop,
+  auto a = placed(of.resolved.distribution.mode_place, [&] {
+    return std::make_unique<DistributedOperator<T>>(of.communicator, of.share, record.device, std::move(interior.a),
+                                                    std::move(interface.a), of.resolved.distribution.mode, stop,
                                                     of.cores_to_spare);
   });
+  if (of_matrix && of.resolved.solver.loop != CgLoop::launched && !operators::has_single_values<T>(record.op.options))
+    timed(record.seconds.conversion, [&] { a->keep_rows(interior.matrix.get(), interface.matrix.get()); });
+  return a;
 }
 
 template std::unique_ptr<DistributedOperator<double>> make_operator(const SharedRun&, const StopRequested&, Progress&,

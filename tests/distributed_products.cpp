@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -23,6 +24,7 @@
 #include "mesh/mesh_part.hpp"
 #include "mesh/partition.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/distributed/complete_rows.hpp"
 #include "operators/distributed/distributed_operator.hpp"
 #include "operators/distributed/distributed_reference.hpp"
 #include "operators/distributed/matrix_share.hpp"
@@ -55,7 +57,8 @@ void require(bool holds, const Communicator& communicator, const std::string& wh
 
 /// y = A x of a matrix and an x.
 struct Product {
-  explicit Product(const CsrMatrix<double>& a) {
+  explicit Product(CsrMatrix<double> of) : matrix(std::move(of)) {
+    const CsrMatrix<double>& a = matrix;
     diagonal.assign(a.rows, 0);
     for (std::int32_t i = 0; i < a.rows; ++i) x.push_back(static_cast<float>(std::sin(1.0 + 3 * i)));
     for (std::int32_t i = 0; i < a.rows; ++i) {
@@ -73,6 +76,7 @@ struct Product {
   }
   std::int32_t unknowns() const { return static_cast<std::int32_t>(x.size()); }
 
+  CsrMatrix<double> matrix;
   std::vector<double> x, y, diagonal;
   double energy = 0, energy_size = 0, largest = 0;
 };
@@ -145,6 +149,29 @@ std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const CsrMatri
   return row.make<T>(from, {});
 }
 
+/// What an operator of a part is made from, if it is made from a matrix.
+template <class T>
+std::unique_ptr<const CsrMatrix<T>> matrix_of(const FormPart& part) {
+  if (part.empty()) return nullptr;
+  return std::make_unique<const CsrMatrix<T>>(assemble<T>(part.form, assemble_element_matrices(part.form)));
+}
+template <class T>
+std::unique_ptr<const CsrMatrix<T>> matrix_of(const CsrMatrix<double>& part) {
+  if (part.rows == 0) return nullptr;
+  auto matrix = std::make_unique<CsrMatrix<T>>();
+  matrix->rows = part.rows;
+  matrix->row_offsets = copied(part.row_offsets, Device::host);
+  matrix->columns = copied(part.columns, Device::host);
+  matrix->values = Vector<T>(part.values.size());
+  std::copy_n(part.values.data(), part.values.size(), matrix->values.data());
+  return matrix;
+}
+/// Of both parts.
+template <class T>
+auto matrices_of(const auto& share) {
+  return std::pair(matrix_of<T>(share.interior), matrix_of<T>(share.interface));
+}
+
 template <class T>
 std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const FormPart& part) {
   if (part.empty()) return nullptr;
@@ -170,6 +197,37 @@ bool copies_agree(const Communicator& communicator, const auto& local, const Vec
   for (std::int32_t i = 0; i < map.size(); ++i)
     agree = agree && std::memcmp(&y[i], &of_owners[local.unknowns[i]], sizeof(T)) == 0;
   return agree;
+}
+
+/// The rows that are owned, with what all processes contribute, are those of the whole matrix.
+template <class T>
+void check_rows(const Communicator& communicator, const CsrMatrix<double>& whole, const auto& local,
+                const CsrMatrix<T>* interior, const CsrMatrix<T>* interface, const std::string& of) {
+  const CompleteRows<T> rows = complete_rows<T>(communicator, local.share, interior, interface);
+  const auto all_unknowns = communicator.gathered(local.unknowns);
+  const auto all_numbers = communicator.gathered(local.share.map.numbers);
+  std::vector<std::int32_t> unknowns(whole.rows);  // by their numbers in the whole system
+  for (std::size_t rank = 0; rank < all_numbers.size(); ++rank)
+    for (std::size_t i = 0; i < all_numbers[rank].size(); ++i) unknowns[all_numbers[rank][i]] = all_unknowns[rank][i];
+  bool right = rows.matrix.rows == local.share.map.owned;
+  for (std::int32_t i = 0; right && i < rows.matrix.rows; ++i) {
+    std::map<std::int32_t, double> entries;
+    for (std::int64_t k = rows.matrix.row_offsets[i]; k < rows.matrix.row_offsets[i + 1]; ++k) {
+      const std::int32_t column = rows.matrix.columns[k];
+      const std::int64_t number =
+          column < rows.matrix.rows ? local.share.map.numbers[column] : rows.ghosts[column - rows.matrix.rows];
+      entries[unknowns[number]] += rows.matrix.values[k];
+    }
+    const std::int32_t row = local.unknowns[i];
+    double size = 0;
+    for (std::int64_t k = whole.row_offsets[row]; k < whole.row_offsets[row + 1]; ++k)
+      size = std::max(size, std::abs(whole.values[k]));
+    for (std::int64_t k = whole.row_offsets[row]; k < whole.row_offsets[row + 1]; ++k)
+      entries[whole.columns[k]] -= whole.values[k];
+    for (const auto& [column, difference] : entries)
+      right = right && std::abs(difference) <= 100 * std::numeric_limits<T>::epsilon() * size;
+  }
+  require(right, communicator, of + ": complete rows are wrong");
 }
 
 /// The bits of y of a mode, which those of the others must be.
@@ -246,10 +304,23 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
   const auto& share = local.share;
   const IndexMap& map = share.map;
   const OperatorDescription& row = *find_operator("csr");
-  const DistributedOperator<double> a(communicator, share, device, make<double>(row, share.interior),
-                                      make<double>(row, share.interface), ExchangeMode::automatic);
-  for (const solver::CgMethod method : {solver::CgMethod::classic, solver::CgMethod::single_reduction})
-    for (const char* preconditioner_name : {"jacobi", "chebyshev"}) {
+  DistributedOperator<double> a(communicator, share, device, make<double>(row, share.interior),
+                                make<double>(row, share.interface), ExchangeMode::automatic);
+  const auto [interior, interface] = matrices_of<double>(share);
+  check_rows<double>(communicator, whole.matrix, local, interior.get(), interface.get(), of);
+  a.keep_rows(interior.get(), interface.get());
+  const bool resident = persistent_cg<double>(a, PersistentFor::possible) != nullptr;
+  const bool all_have_rows = communicator.sum(map.owned > 0 ? 0.0 : 1.0) == 0;
+  require(resident == (a.gpus_run_alone() && all_have_rows), communicator, of + ": the loop inside one kernel");
+  struct Way {
+    solver::CgMethod method;
+    solver::CgLoop loop;
+  };
+  for (const auto& [method, loop] : {Way{solver::CgMethod::classic, solver::CgLoop::launched},
+                                     Way{solver::CgMethod::single_reduction, solver::CgLoop::launched},
+                                     Way{solver::CgMethod::single_reduction, solver::CgLoop::resident}})
+    for (const char* preconditioner_name : {"none", "jacobi", "chebyshev"}) {
+      if (loop == solver::CgLoop::resident && !resident) continue;
       const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a);
       if (method == solver::CgMethod::single_reduction && !preconditioner->is_fused()) continue;
       Vector<double> b_here(map.size());
@@ -258,13 +329,15 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
       solver::CgOptions<double> options;
       options.tolerance = 1e-12;
       options.method = method;
+      options.loop = loop;
       options.preconditioner = preconditioner.get();
       options.recorded = a.gpus_run_alone();
       if (!options.recorded) options.check_every = 1;
       std::vector<double> x;
       const std::int64_t sums_before = a.vector_operations().sums();
       const solver::CgResult result = solver::conjugate_gradients<double>(a, b, x, options);
-      const std::string what = fmt::format("{} CG {} {}", of, solver::name(method), preconditioner_name);
+      const std::string what =
+          fmt::format("{} CG {} {} {}", of, solver::name(method), solver::name(loop), preconditioner_name);
       // A GPU has made one iteration before the first, and one more when the host looks at the last; each start has
       // one.
       const std::int64_t sums = a.vector_operations().sums() - sums_before, each = preconditioner->is_fused() ? 2 : 3;
@@ -396,10 +469,9 @@ void check_everything_of(const Communicator& communicator, const Whole& whole, s
 }
 
 /// Operators that are made from a matrix, of one whose rows are divided.
-void check_matrix(const Communicator& communicator, const CsrMatrix<double>& matrix, const std::string& of,
-                  bool definite) {
-  const Product whole(matrix);
-  const LocalRows local(communicator, matrix);
+void check_matrix(const Communicator& communicator, CsrMatrix<double> matrix, const std::string& of, bool definite) {
+  const Product whole(std::move(matrix));
+  const LocalRows local(communicator, whole.matrix);
   check_map(communicator, whole, local, of);
   if (definite) {
     check_cg(communicator, whole, local, of);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "operators/backend/parallel_rows.hpp"
+#include "operators/distributed/gpu_loop.hpp"
 #include "operators/ordering.hpp"
 
 namespace femcg::operators {
@@ -162,6 +163,25 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
 
 template <std::floating_point T>
 DistributedOperator<T>::~DistributedOperator() = default;
+
+template <std::floating_point T>
+void DistributedOperator<T>::keep_rows(const CsrMatrix<T>* interior, const CsrMatrix<T>* interface) {
+  constexpr std::int32_t most_rows = 1 << 19;  // a GPU has no threads for more
+  const auto has_loop = [](const std::unique_ptr<Part>& part) {
+    return !part || dynamic_cast<const WithPersistentCg<T>*>(part->a.get()) != nullptr;
+  };
+  const bool may_have = gpus_run_alone() && has_loop(interior_) && has_loop(interface_) && share_.map.owned > 0 &&
+                        share_.map.owned <= most_rows;
+  if (communicator_.sum(may_have ? 0.0 : 1.0) > 0) return;
+  rows_ = complete_rows(communicator_, share_, interior, interface);
+}
+
+template <std::floating_point T>
+std::unique_ptr<PersistentCg<T>> DistributedOperator<T>::persistent_cg(PersistentFor systems) const {
+  if (!rows_) return nullptr;
+  const Vector<std::int32_t> ordering = copied(ordering_, Device::host);
+  return make_gpu_loop<T>(communicator_, share_.map, *rows_, ordering.span(), exchange_of(1), systems);
+}
 
 /// Most of the cells are interior ones: vectors are in the ordering of their form's unknowns, or of their operator
 /// where that has one, and only what interface cells need is moved.

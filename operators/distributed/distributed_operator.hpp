@@ -11,6 +11,7 @@
 
 #include "operators/backend/side_work.hpp"
 #include "operators/distributed/companion_thread.hpp"
+#include "operators/distributed/complete_rows.hpp"
 #include "operators/distributed/distributed_columns.hpp"
 #include "operators/distributed/distributed_vectors.hpp"
 #include "operators/distributed/exchange_mode.hpp"
@@ -19,6 +20,7 @@
 #include "operators/distributed/index_map.hpp"
 #include "operators/distributed/interface_sum.hpp"
 #include "operators/operator.hpp"
+#include "operators/persistent/persistent_cg.hpp"
 
 namespace femcg::operators {
 
@@ -37,7 +39,8 @@ template <std::floating_point T>
 class DistributedOperator final : public Operator<T>,
                                   public WithVectorOperations<T>,
                                   public WithColumnOperations<T>,
-                                  public WithBlockOperations<T> {
+                                  public WithBlockOperations<T>,
+                                  public WithPersistentCg<T> {
  public:
   /// The operators of the share's two parts, which are on this device, null where a part has no unknown. Communicator
   /// and share must outlive it. `stop`: see DistributedVectors. `tries_task`: whether automatic may take task mode.
@@ -48,11 +51,17 @@ class DistributedOperator final : public Operator<T>,
                       std::function<bool()> stop = {}, bool tries_task = true);
   ~DistributedOperator() override;
 
+  /// Keeps what the loop inside one kernel over all processes needs, where their GPUs may have it: the matrices that
+  /// the operators of the two parts were made from, as they are in these; null where a part has no unknown. Together.
+  void keep_rows(const CsrMatrix<T>* interior, const CsrMatrix<T>* interface);
+
   const DistributedVectors<T>& vector_operations() const override { return vectors_; }
   const DistributedColumns<T>& column_operations() const override { return columns_; }
   std::unique_ptr<BlockOperations<T>> make_block_operations() const override {
     return std::make_unique<DistributedBlocks<T>>(vectors_, share_.map, this->device());
   }
+  /// Together.
+  std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override;
   void diagonal(Vector<T>& d) const override;
   const Vector<std::int32_t>& ordering() const override { return ordering_; }
   /// Of this process.
@@ -89,6 +98,7 @@ class DistributedOperator final : public Operator<T>,
   const Communicator& communicator_;
   const Share& share_;
   std::unique_ptr<Part> interior_, interface_;
+  std::optional<CompleteRows<T>> rows_;  ///< for the loop inside one kernel
   Vector<std::int32_t> ordering_;        ///< empty where it is the natural one
   Vector<std::int32_t> places_of_both_;  ///< in this ordering, of the unknowns that both kinds of cells have
   DistributedVectors<T> vectors_;

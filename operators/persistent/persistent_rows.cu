@@ -9,24 +9,71 @@
 // Where columns are whole (PersistentMatrix), u passes through memory instead, and the meeting for r'u and r'r before
 // the product gives it its order. Sums are in fixed order: two runs give the same bits.
 //
+// The kernels of several processes make one loop, each with rows of its own: blocks write what those of other GPUs need
+// of u, and their parts of the sums, into their memory (process_sums.cuh has how), where they are looked at.
+//
 // An iteration moves the halos twice between the L2 cache and the multiprocessors, 16 or 8 bytes per entry,
 // and the tails of the matrix, which found no room in shared memory, once: sizeof(Value) + 2 or 4 bytes per entry.
 
 #include "operators/backend/cuda/step_length.cuh"
 #include "operators/persistent/persistent_rows.cuh"
-#include "operators/persistent/persistent_sums.cuh"
 #include "operators/persistent/persistent_vectors.cuh"
 
 namespace femcg::operators::cuda {
 
 namespace {
 
+/// An entry of u as it was seen.
+template <class T>
+struct Seen {
+  T value;
+  bool there;
+};
+
 /// What blocks tell each other, and the round before this launch.
 template <class T>
 struct Exchange {
-  Stamped<double>* parts;
+  MeetingOfBlocks meeting;
   Stamped<T>* u;
   std::uint64_t round;
+
+  __device__ Seen<T> look(std::int32_t entry, std::uint64_t now) const {
+    const Stamped<T> seen = look_at(u + entry);
+    return {seen.value, is_of(seen, now)};
+  }
+  __device__ void send(const T*, std::uint64_t) const {}
+};
+
+/// And what those of other processes are told.
+template <class T>
+struct ExchangeWithPeers {
+  MeetingOfProcesses meeting;
+  Stamped<T>* u;
+  std::uint64_t round;
+  std::int32_t owned;
+  GivenNumber* of[most_processes];
+  const SentRange* ranges;
+  const SentEntry* sent;
+
+  __device__ Seen<T> look(std::int32_t entry, std::uint64_t now) const {
+    if (entry >= owned) {
+      double value = 0;
+      const bool there = is_given(of[meeting.rank] + (entry - owned), static_cast<unsigned>(now), value);
+      return {static_cast<T>(value), there};
+    }
+    const Stamped<T> seen = look_at(u + entry);
+    return {seen.value, is_of(seen, now)};
+  }
+  /// Every thread of a block calls it once its own u is in the window.
+  __device__ void send(const T* window, std::uint64_t now) const {
+    const SentRange range = ranges[blockIdx.x];
+    if (range.count == 0) return;
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.x); i < range.count; i += persistent_threads) {
+      const SentEntry entry = sent[range.first + i];
+      give(of[entry.process] + entry.to, static_cast<double>(window[entry.place]), static_cast<unsigned>(now));
+    }
+  }
 };
 
 /// One row's entries, in registers.
@@ -91,35 +138,35 @@ __device__ T sum_far(const Value* values, const Place* places, int length, const
 }
 
 /// Looks at the halo until it is of this round, several entries at once, and puts it into the window.
-template <class T>
-__device__ void take_halo(const HaloEntry* halo, int count, const Stamped<T>* u, std::uint64_t round, T* window) {
+template <class T, class Exchange>
+__device__ void take_halo(const HaloEntry* halo, int count, const Exchange& exchange, std::uint64_t round, T* window) {
   constexpr int together = 2;
   for (int first = static_cast<int>(threadIdx.x); first < count; first += together * persistent_threads) {
     HaloEntry entry[together];
-    Stamped<T> seen[together];
+    Seen<T> seen[together];
 #pragma unroll
     for (int j = 0; j < together; ++j) {
       const int i = first + j * persistent_threads;
       if (i < count) entry[j] = halo[i];
-      if (i < count) seen[j] = look_at(u + entry[j].column);
+      if (i < count) seen[j] = exchange.look(entry[j].column, round);
     }
 #pragma unroll
     for (int j = 0; j < together; ++j) {
       if (first + j * persistent_threads >= count) continue;
-      while (!is_of(seen[j], round)) seen[j] = look_at(u + entry[j].column);
+      while (!seen[j].there) seen[j] = exchange.look(entry[j].column, round);
       window[entry[j].place] = seen[j].value;
     }
   }
 }
 
 /// The kernel's parts, for one thread, whose group has at most so many rows.
-template <class T, class Value, class Place, int rows>
+template <class T, class Value, class Place, int rows, class Exchange>
 class PersistentThread {
  public:
   static constexpr bool windowed = std::is_same_v<Place, std::uint16_t>;
 
   __device__ PersistentThread(const PersistentPointers<Value, Place>& a, const PersistentVectors<T>& v,
-                              const Exchange<T>& exchange, const NearMemory<T, Value, Place>& near,
+                              const Exchange& exchange, const NearMemory<T, Value, Place>& near,
                               const PersistentSlice* slices, const PersistentBlock& block)
       : a_(a), v_(v), exchange_(exchange), near_(near), slices_(slices), block_(block) {
     const int thread = static_cast<int>(threadIdx.x);
@@ -153,15 +200,16 @@ class PersistentThread {
       const RowOfGroup<T>& mine = mine_[k];
       if (mine.row.number < 0 || !first_of_group_) continue;
       if constexpr (windowed) {
-        if (gridDim.x > 1) publish(exchange_.u + mine.row.number, mine.u, round);
+        if (exchange_.meeting.blocks() > 1) publish(exchange_.u + mine.row.number, mine.u, round);
         near_.window[mine.row.place] = mine.u;
       } else {
         __stcg(v_.u + mine.row.number, mine.u);
       }
     }
+    exchange_.send(near_.window, round);
   }
   __device__ void take_u(std::uint64_t round) {
-    if constexpr (windowed) take_halo(a_.halo + block_.first_halo, block_.halo, exchange_.u, round, near_.window);
+    if constexpr (windowed) take_halo(a_.halo + block_.first_halo, block_.halo, exchange_, round, near_.window);
   }
 
   /// This thread's part of r'u and r'r.
@@ -235,7 +283,7 @@ class PersistentThread {
 
   const PersistentPointers<Value, Place>& a_;
   const PersistentVectors<T>& v_;
-  const Exchange<T>& exchange_;
+  const Exchange& exchange_;
   const NearMemory<T, Value, Place>& near_;
   const PersistentSlice* slices_;
   const PersistentBlock& block_;
@@ -245,8 +293,9 @@ class PersistentThread {
 
 /// alpha and beta from the sums of all blocks, by one thread of each; one of the grid writes them down. `now` is the
 /// iteration's record.
-__device__ inline void take_step(const PersistentSums& sums, Step& step, double* now, bool first) {
-  const double uw = total_of(sum_of_uw, sums), rz = total_of(sum_of_ru, sums), rr = total_of(sum_of_rr, sums);
+__device__ inline void take_step(const PersistentSums& sums, unsigned blocks, Step& step, double* now, bool first) {
+  const double uw = total_of(sum_of_uw, sums, blocks), rz = total_of(sum_of_ru, sums, blocks),
+               rr = total_of(sum_of_rr, sums, blocks);
   step.beta = step_length(rz, step.old_rz);
   const double energy = uw - step.beta * step.beta * step.old_energy;
   step.alpha = step_length(rz, energy);
@@ -261,10 +310,10 @@ __device__ inline void take_step(const PersistentSums& sums, Step& step, double*
   now[3] = uw;
 }
 
-template <class T, class Value, class Place, int rows>
+template <class T, class Value, class Place, int rows, class Exchange>
 __global__ void __launch_bounds__(persistent_threads, 1)
     resident_cg_kernel(PersistentPointers<Value, Place> a, PersistentVectors<T> v, int iterations, double* scalars,
-                       Exchange<T> exchange) {
+                       const __grid_constant__ Exchange exchange) {
   constexpr bool ordered = !std::is_same_v<Place, std::uint16_t>;
   extern __shared__ int4 shared[];
   __shared__ PersistentSlice slices[persistent_slices_per_block];
@@ -285,7 +334,7 @@ __global__ void __launch_bounds__(persistent_threads, 1)
     for (int sum = 0; sum < resident_sums; ++sum) sums.of_warp[sum][threadIdx.x] = 0;
   if (threadIdx.x == 0) step = {0, 0, scalars[0], scalars[2]};
   std::uint64_t round = exchange.round + 1;
-  PersistentThread<T, Value, Place, rows> thread(a, v, exchange, near, slices, block);
+  PersistentThread<T, Value, Place, rows, Exchange> thread(a, v, exchange, near, slices, block);
   thread.give_u(round);
   __syncthreads();
   const bool has_rows = thread.warp_has_rows();
@@ -295,42 +344,48 @@ __global__ void __launch_bounds__(persistent_threads, 1)
     if (has_rows) leave_two(ru, rr, sums);
     if (iteration <= iterations) thread.take_u(round);
     __syncthreads();
-    if (warp == persistent_warps - 1) publish_part<ordered>(sum_of_ru, sums, exchange.parts, round);
-    if (warp == persistent_warps - 2) publish_part<ordered>(sum_of_rr, sums, exchange.parts, round);
+    if (warp == persistent_warps - 1) publish_part<ordered>(sum_of_ru, sums, exchange.meeting, round);
+    if (warp == persistent_warps - 2) publish_part<ordered>(sum_of_rr, sums, exchange.meeting, round);
     if (iteration > iterations) break;
     if constexpr (ordered) {
-      wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.parts, round);
+      wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.meeting, round);
       __syncthreads();
     }
     if (has_rows) leave_one(thread.multiply(), sums);
     __syncthreads();
-    if (warp == 0) publish_part<ordered>(sum_of_uw, sums, exchange.parts, round);
-    wait_for_parts<ordered>(sum_of_uw, ordered ? sum_of_uw : sum_of_rr, sums, exchange.parts, round);
+    if (warp == 0) publish_part<ordered>(sum_of_uw, sums, exchange.meeting, round);
+    wait_for_parts<ordered>(sum_of_uw, ordered ? sum_of_uw : sum_of_rr, sums, exchange.meeting, round);
     __syncthreads();
-    if (threadIdx.x == 0) take_step(sums, step, scalars + std::int64_t{CgScalars::count} * iteration, iteration == 1);
+    if (threadIdx.x == 0)
+      take_step(sums, exchange.meeting.blocks(), step, scalars + std::int64_t{CgScalars::count} * iteration,
+                iteration == 1);
     __syncthreads();
     thread.update(static_cast<T>(step.alpha), static_cast<T>(step.beta));
     thread.give_u(round + 1);
   }
-  wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.parts, round);
+  wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.meeting, round);
   __syncthreads();
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     double* last = scalars + std::int64_t{CgScalars::count} * (iterations + 1);
-    last[0] = total_of(sum_of_ru, sums);
-    last[1] = total_of(sum_of_rr, sums);
+    last[0] = total_of(sum_of_ru, sums, exchange.meeting.blocks());
+    last[1] = total_of(sum_of_rr, sums, exchange.meeting.blocks());
   }
   thread.write_back();
 }
 
-template <class T, class Value, class Place>
+/// `Exchange` has its meeting, u and round from here, and all else from the start.
+template <class T, class Value, class Place, class Exchange>
 class PersistentLoop final : public PersistentCg<T> {
  public:
-  explicit PersistentLoop(PersistentMatrix<Value, Place> matrix)
+  explicit PersistentLoop(PersistentMatrix<Value, Place> matrix, const Exchange& exchange = {})
       : matrix_(std::move(matrix)),
-        kernel_(matrix_.rows_per_group == 1 ? resident_cg_kernel<T, Value, Place, 1>
-                                            : resident_cg_kernel<T, Value, Place, persistent_rows_per_group>),
-        parts_(zeros_on_gpu<Stamped<double>>(resident_parts(matrix_.blocks))),
-        u_(zeros_on_gpu<Stamped<T>>(std::is_same_v<Place, std::uint16_t> && matrix_.blocks > 1 ? matrix_.rows : 0)) {
+        kernel_(matrix_.rows_per_group == 1 ? resident_cg_kernel<T, Value, Place, 1, Exchange>
+                                            : resident_cg_kernel<T, Value, Place, persistent_rows_per_group, Exchange>),
+        parts_(zeros_on_gpu<Stamped<double>>(PartsOfBlocks::count(matrix_.blocks))),
+        u_(zeros_on_gpu<Stamped<T>>(windowed && (matrix_.blocks > 1 || of_processes) ? matrix_.rows : 0)),
+        exchange_(exchange) {
+    exchange_.meeting.here = {parts_.data()};
+    exchange_.u = u_.data();
     // Of the kernel, which other matrices share: all that there is, whatever this one needs.
     check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(resident_room_bytes())),
@@ -348,18 +403,20 @@ class PersistentLoop final : public PersistentCg<T> {
                Vector<T>& r, Vector<double>& scalars) const override {
     launch_cooperative(kernel_, matrix_.blocks, persistent_threads, static_cast<std::size_t>(matrix_.shared_bytes),
                        matrix_.pointers(), resident_vectors(vectors, inverse_diagonal, x, r),
-                       static_cast<int>(iterations), scalars.data(), Exchange<T>{parts_.data(), u_.data(), rounds_});
-    rounds_ += static_cast<std::uint64_t>(iterations) + 1;
+                       static_cast<int>(iterations), scalars.data(), exchange_);
+    exchange_.round += static_cast<std::uint64_t>(iterations) + 1;
   }
 
  private:
-  using Kernel = void (*)(PersistentPointers<Value, Place>, PersistentVectors<T>, int, double*, Exchange<T>);
+  static constexpr bool windowed = std::is_same_v<Place, std::uint16_t>,
+                        of_processes = decltype(Exchange::meeting)::of_processes;
+  using Kernel = void (*)(PersistentPointers<Value, Place>, PersistentVectors<T>, int, double*, Exchange);
 
   PersistentMatrix<Value, Place> matrix_;
   Kernel kernel_;
   mutable Vector<Stamped<double>> parts_;
   mutable Vector<Stamped<T>> u_;
-  mutable std::uint64_t rounds_ = 0;  ///< of all launches
+  mutable Exchange exchange_;  ///< with the round of all launches
 };
 
 /// What the kernel keeps in shared memory by itself, and more.
@@ -379,9 +436,23 @@ std::int64_t resident_room_bytes() {
 
 template <class T, class Value, class Place>
 std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<Value, Place> matrix) {
-  auto loop = std::make_unique<PersistentLoop<T, Value, Place>>(std::move(matrix));
+  auto loop = std::make_unique<PersistentLoop<T, Value, Place, Exchange<T>>>(std::move(matrix));
   return loop->fits() ? std::move(loop) : nullptr;
 }
+
+template <class T>
+std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<T, std::uint16_t> matrix,
+                                                    const PersistentPeers& peers) {
+  ExchangeWithPeers<T> exchange{peers.meeting, nullptr, 0, peers.owned, {}, peers.ranges, peers.sent};
+  std::copy(std::begin(peers.u), std::end(peers.u), exchange.of);
+  auto loop = std::make_unique<PersistentLoop<T, T, std::uint16_t, ExchangeWithPeers<T>>>(std::move(matrix), exchange);
+  return loop->fits() ? std::move(loop) : nullptr;
+}
+
+template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<double, std::uint16_t>,
+                                                                  const PersistentPeers&);
+template std::unique_ptr<PersistentCg<float>> make_resident_loop(PersistentMatrix<float, std::uint16_t>,
+                                                                 const PersistentPeers&);
 
 template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<double, std::uint16_t>);
 template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<double, std::int32_t>);

@@ -13,6 +13,7 @@
 
 #include "operators/backend/cuda/reductions.cuh"
 #include "operators/persistent/persistent_cg.hpp"
+#include "operators/persistent/persistent_sums.cuh"
 #include "operators/persistent/row_layout.hpp"
 
 namespace femcg::operators::cuda {
@@ -76,10 +77,45 @@ inline bool takes_resident_cg(std::int64_t rows, std::int64_t entries, std::int6
 template <class T, class Value, class Place>
 std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<Value, Place> matrix);
 
+/// An entry of u that another process needs: from its place in the window of the block that computes it to the process
+/// and its place there.
+struct SentEntry {
+  std::int32_t place, process, to;
+};
+/// Those of a block.
+struct SentRange {
+  std::int32_t first, count;
+};
+
+/// What the loops of several processes, each with rows of its own, have of each other. Entries of u from `owned` on are
+/// computed by others.
+struct PersistentPeers {
+  MeetingOfProcesses meeting;  ///< but for the parts of this process's blocks, which the loop has
+  std::int32_t owned;
+  GivenNumber* u[most_processes];  ///< in the memory of each: the entries that others compute for it
+  const SentRange* ranges;         ///< of this process's blocks
+  const SentEntry* sent;
+};
+
+/// One loop over all processes, each of which has some rows: windows are of u as a whole. The peers' memory must
+/// outlive it. Null where the GPU cannot hold its blocks at once. All processes then iterate together.
+template <class T>
+std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<T, std::uint16_t> matrix,
+                                                    const PersistentPeers& peers);
+
 /// Shared memory begins with the window; values and places of the head follow, each from a multiple of 16 bytes on.
 template <class T>
 __host__ __device__ constexpr std::int64_t window_bytes(std::int64_t entries) {
   return (entries * std::int64_t{sizeof(T)} + 15) / 16 * 16;
+}
+
+/// How many entries of u the rows of a matrix have columns of, with those that other processes compute.
+template <class Rows>
+__host__ __device__ std::int32_t entries_of(const Rows& a) {
+  if constexpr (requires { a.entries_of_u; })
+    return a.entries_of_u;
+  else
+    return a.rows;
 }
 
 /// On the GPU.
@@ -125,7 +161,7 @@ template <class Rows>
 __global__ void __launch_bounds__(persistent_threads)
     measure_windows_kernel(Rows a, const std::int32_t* order, PersistentBlock* blocks) {
   extern __shared__ unsigned bits[];
-  const int words = (a.rows + 31) / 32;
+  const int words = (entries_of(a) + 31) / 32;
   unsigned *touched = bits, *own = bits + words;
   mark_window(a, blocks[blockIdx.x], order, words, touched, own);
   double window = 0, halo = 0;
@@ -219,7 +255,7 @@ __global__ void __launch_bounds__(persistent_threads)
                 PackedTarget<Value, Place> target) {
   constexpr bool windowed = std::is_same_v<Place, std::uint16_t>;
   extern __shared__ unsigned bits[];
-  const int words = (a.rows + 31) / 32;
+  const int words = (entries_of(a) + 31) / 32;
   unsigned *touched = bits, *own = bits + words, *before = bits + 2 * words;
   const PersistentBlock block = blocks[blockIdx.x];
   if constexpr (windowed) {
@@ -245,11 +281,11 @@ __global__ void __launch_bounds__(persistent_threads)
   }
 }
 
-/// Launches a kernel that keeps so many words of bits for all rows in each block's shared memory.
+/// Launches a kernel that keeps so many words of bits for all entries of u in each block's shared memory.
 template <class... Parameters, class... Arguments>
-void launch_with_bits(void (*kernel)(Parameters...), std::int64_t blocks, std::int64_t rows, int words,
+void launch_with_bits(void (*kernel)(Parameters...), std::int64_t blocks, std::int64_t entries, int words,
                       Arguments&&... arguments) {
-  const std::int64_t bytes = words * ((rows + 31) / 32) * std::int64_t{sizeof(unsigned)};
+  const std::int64_t bytes = words * ((entries + 31) / 32) * std::int64_t{sizeof(unsigned)};
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         "asking for shared memory");
   launch(kernel, blocks, persistent_threads, static_cast<std::size_t>(bytes), std::forward<Arguments>(arguments)...);
@@ -286,11 +322,36 @@ auto pack_rows(const Rows& a, RowLayout& layout, const Vector<std::int32_t>& ord
                                         zeros_on_gpu<Place>(layout.head_entries),
                                         zeros_on_gpu<Place>(layout.tail_entries)};
   launch_with_bits(
-      pack_kernel<Rows, Value, Place>, blocks, a.rows, windowed ? 3 : 0, a, order.data(), packed.of_block.data(),
+      pack_kernel<Rows, Value, Place>, blocks, entries_of(a), windowed ? 3 : 0, a, order.data(), packed.of_block.data(),
       packed.slices.data(),
       PackedTarget<Value, Place>{packed.of_row.data(), packed.halo.data(), packed.head_values.data(),
                                  packed.tail_values.data(), packed.head_places.data(), packed.tail_places.data()});
   return packed;
+}
+
+/// Which block has which rows, on the host and, their order, on the GPU.
+struct RowsOfBlocks {
+  RowLayout layout;
+  Vector<std::int32_t> order;
+  bool windowed;  ///< whether the windows of all blocks leave room for much of the matrix
+};
+template <class T, class Rows>
+RowsOfBlocks lay_out(const Rows& a) {
+  Vector<std::int32_t> lengths(a.rows, Device::cuda);
+  constexpr int threads = 256;
+  launch(count_entries_kernel<Rows>, (a.rows + threads - 1) / threads, threads, 0, a, lengths.data());
+  const Vector<std::int32_t> on_host = copied(lengths, Device::host);
+  RowsOfBlocks rows{lay_out_rows(on_host.span(), most_resident_blocks()), {}, false};
+  RowLayout& layout = rows.layout;
+  rows.order = sent(layout.order);
+  Vector<PersistentBlock> blocks = sent(layout.blocks);
+  launch_with_bits(measure_windows_kernel<Rows>, blocks.size(), entries_of(a), 2, a, rows.order.data(), blocks.data());
+  copy_bytes(blocks.data(), Device::cuda, layout.blocks.data(), Device::host, blocks.bytes());
+  // A window that takes more than half of the room is rather not filled in every iteration.
+  std::int64_t widest = 0;
+  for (const PersistentBlock& block : layout.blocks) widest = std::max<std::int64_t>(widest, block.window);
+  rows.windowed = widest <= 65536 && window_bytes<T>(widest) <= resident_room_bytes() / 2;
+  return rows;
 }
 
 /// The loop for a matrix by rows, at least one and at most most_resident_rows(). `Rows` is plain data with `rows`,
@@ -300,22 +361,10 @@ auto pack_rows(const Rows& a, RowLayout& layout, const Vector<std::int32_t>& ord
 ///   __device__ Value value(const Row&, std::int32_t k) const;
 template <class T, class Rows>
 std::unique_ptr<PersistentCg<T>> make_resident_cg(const Rows& a) {
-  Vector<std::int32_t> lengths(a.rows, Device::cuda);
-  constexpr int threads = 256;
-  launch(count_entries_kernel<Rows>, (a.rows + threads - 1) / threads, threads, 0, a, lengths.data());
-  const Vector<std::int32_t> on_host = copied(lengths, Device::host);
-  RowLayout layout = lay_out_rows(on_host.span(), most_resident_blocks());
-  const Vector<std::int32_t> order = sent(layout.order);
-  Vector<PersistentBlock> blocks = sent(layout.blocks);
-  launch_with_bits(measure_windows_kernel<Rows>, blocks.size(), a.rows, 2, a, order.data(), blocks.data());
-  copy_bytes(blocks.data(), Device::cuda, layout.blocks.data(), Device::host, blocks.bytes());
-  // A window that takes more than half of the room is rather not filled in every iteration.
-  std::int64_t widest = 0;
-  for (const PersistentBlock& block : layout.blocks) widest = std::max<std::int64_t>(widest, block.window);
-  const bool windowed = widest <= 65536 && window_bytes<T>(widest) <= resident_room_bytes() / 2;
-  std::unique_ptr<PersistentCg<T>> loop = windowed
-                                              ? make_resident_loop<T>(pack_rows<std::uint16_t, T>(a, layout, order))
-                                              : make_resident_loop<T>(pack_rows<std::int32_t, T>(a, layout, order));
+  RowsOfBlocks rows = lay_out<T>(a);
+  std::unique_ptr<PersistentCg<T>> loop =
+      rows.windowed ? make_resident_loop<T>(pack_rows<std::uint16_t, T>(a, rows.layout, rows.order))
+                    : make_resident_loop<T>(pack_rows<std::int32_t, T>(a, rows.layout, rows.order));
   synchronize(Device::cuda);  // the order goes
   return loop;
 }

@@ -22,11 +22,18 @@ __device__ inline void give(GivenNumber* to, double number, unsigned round) {
                "l"(flag | (bits >> 32))
                : "memory");
 }
-__device__ inline double taken(const GivenNumber* from, unsigned round) {
+/// Whether it is there; `number` is then what was given.
+__device__ inline bool is_given(const GivenNumber* from, unsigned round, double& number) {
   unsigned long long low = 0, high = 0;
-  do asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(low), "=l"(high) : "l"(from) : "memory");
-  while (low >> 32 != round || high >> 32 != round);
-  return __longlong_as_double(static_cast<long long>(high << 32 | (low & 0xffffffffU)));
+  asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(low), "=l"(high) : "l"(from) : "memory");
+  number = __longlong_as_double(static_cast<long long>(high << 32 | (low & 0xffffffffU)));
+  return low >> 32 == round && high >> 32 == round;
+}
+__device__ inline double taken(const GivenNumber* from, unsigned round) {
+  double number = 0;
+  while (!is_given(from, round, number)) {
+  }
+  return number;
 }
 
 /// What lies in the memory of each GPU, zero at first. Numbers have one of two places in turn: who gives those of a
