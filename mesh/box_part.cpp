@@ -91,18 +91,14 @@ std::vector<std::int32_t> cell_numbers_of(const BoxOptions& options, const BoxBl
 
 /// Of a box: there a facet or edge on shared vertices is shared.
 MeshPart refined(const MeshPart& part) {
-  MeshPart finer;
   const FunctionSpace lattice = lattice_for_refinement(part.mesh);
-  finer.mesh = refine(lattice);
   const auto on_shared = dofs_on_shared_vertices(lattice, part.neighbours);
+  std::vector<MeshPart::Neighbour> shared;
   for (std::size_t k = 0; k < on_shared.size(); ++k) {
-    std::vector<std::int32_t>& vertices = finer.neighbours.emplace_back(part.neighbours[k].rank).vertices;
-    for (const OnSharedVertices& node : on_shared[k]) vertices.push_back(node.index);
+    std::vector<std::int32_t>& nodes = shared.emplace_back(part.neighbours[k].rank).vertices;
+    for (const OnSharedVertices& node : on_shared[k]) nodes.push_back(node.index);
   }
-  const int children = 1 << part.mesh.dimension();
-  for (const std::int32_t number : part.cell_numbers)
-    for (int child = 0; child < children; ++child) finer.cell_numbers.push_back(number * children + child);
-  return finer;
+  return mesh::refined(part, lattice, shared);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "mesh/counting.hpp"
+#include "mesh/ordering.hpp"
 #include "mesh/pages.hpp"
 #include "mesh/partition.hpp"
 #include "mesh/reference_cell.hpp"
@@ -113,6 +114,26 @@ MeshPart DividedMesh::part(int rank) const {
     part.neighbours.back().vertices.push_back(vertex);
   }
   return part;
+}
+
+MeshPart refined(const MeshPart& part, const FunctionSpace& lattice, std::span<const MeshPart::Neighbour> shared) {
+  MeshPart finer;
+  finer.mesh = refine(lattice);
+  const Mesh& mesh = finer.mesh;
+  std::vector<char> is_vertex = filled<char>(mesh.node_count());
+  const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    for (const int v : vertices) is_vertex[mesh.nodes(cell)[v]] = 1;
+  for (const MeshPart::Neighbour& nodes : shared) {
+    MeshPart::Neighbour neighbour{nodes.rank, {}};
+    for (const std::int32_t node : nodes.vertices)
+      if (is_vertex[node] != 0) neighbour.vertices.push_back(node);
+    finer.neighbours.push_back(std::move(neighbour));
+  }
+  const int children = 1 << mesh.dimension();
+  for (const std::int32_t number : part.cell_numbers)
+    for (int child = 0; child < children; ++child) finer.cell_numbers.push_back(number * children + child);
+  return finer;
 }
 
 std::string to_bytes(const MeshPart& part) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mesh/function_space.hpp"
 #include "mesh/mesh.hpp"
 
 namespace femcg::mesh {
@@ -38,6 +39,10 @@ class DividedMesh {
   std::span<const std::int32_t> process_of_;
   std::vector<std::pair<std::int32_t, std::int32_t>> holders_;  ///< shared vertices, each with a process, sorted
 };
+
+/// A part whose cells are refined once. `lattice` is lattice_for_refinement of its mesh, `shared` its nodes that
+/// neighbours have as well, in an order that is the same for both.
+MeshPart refined(const MeshPart& part, const FunctionSpace& lattice, std::span<const MeshPart::Neighbour> shared);
 
 /// A part as bytes, and back.
 std::string to_bytes(const MeshPart& part);

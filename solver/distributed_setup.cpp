@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "mesh/box_part.hpp"
+#include "mesh/ordering.hpp"
 #include "mesh/partition.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/distributed/gpu_interface.hpp"
@@ -249,12 +250,18 @@ std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh
   }
 }
 
-mesh::MeshPart make_mesh_part(const Case& resolved, const Communicator& communicator) {
+namespace {
+
+/// The part of a mesh that the first process has made, and that all refine from where it has so many cells that their
+/// shares are even.
+mesh::MeshPart divided_mesh(const Case& resolved, const Communicator& communicator) {
+  constexpr std::int64_t cells_of_process = 1000;
+  std::vector<int> left(1, refinements_left(resolved));
   mesh::MeshPart part;
-  if (chosen_partition(resolved) == Partition::blocks) {
-    part = make_box_part(resolved, communicator.rank(), communicator.size());
-  } else if (communicator.is_first()) {
-    const mesh::Mesh whole = make_mesh(resolved);
+  if (communicator.is_first()) {
+    mesh::Mesh whole = make_unrefined_mesh(resolved);
+    for (; left.front() > 0 && whole.cell_count() < cells_of_process * communicator.size(); --left.front())
+      whole = mesh::refine(whole);
     const std::vector<std::int32_t> process_of = partition(resolved, whole, communicator.size());
     const mesh::DividedMesh divided(whole, process_of);
     for (int rank = 1; rank < communicator.size(); ++rank) communicator.send_text(to_bytes(divided.part(rank)), rank);
@@ -262,6 +269,21 @@ mesh::MeshPart make_mesh_part(const Case& resolved, const Communicator& communic
     part.mesh.remarks = whole.remarks;
   } else {
     part = mesh::part_from_bytes(communicator.text_from(0));
+  }
+  communicator.broadcast(std::span(left), 0);
+  for (; left.front() > 0; --left.front()) part = operators::refined(communicator, part);
+  if (refinements_left(resolved) > 0 && part.mesh.cell_count() > 0) mesh::validate(part.mesh);
+  return part;
+}
+
+}  // namespace
+
+mesh::MeshPart make_mesh_part(const Case& resolved, const Communicator& communicator) {
+  mesh::MeshPart part;
+  if (chosen_partition(resolved) == Partition::blocks) {
+    part = make_box_part(resolved, communicator.rank(), communicator.size());
+  } else {
+    part = divided_mesh(resolved, communicator);
   }
   operators::find_cuts(communicator, part);
   return part;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "mesh/mesh_part.hpp"
+#include "mesh/ordering.hpp"
 #include "mesh/partition.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/distributed/complete_rows.hpp"
@@ -90,8 +91,7 @@ struct Whole : Product {
 
 /// What this process has of the form of a whole: on a part of its mesh, as a run makes it.
 struct Local {
-  Local(const Communicator& communicator, const BilinearForm& whole, std::span<const std::int32_t> process_of)
-      : part(mesh::DividedMesh(whole.space->mesh(), process_of).part(communicator.rank())) {
+  Local(const Communicator& communicator, const BilinearForm& whole, mesh::MeshPart of) : part(std::move(of)) {
     find_cuts(communicator, part);
     space = std::make_unique<mesh::FunctionSpace>(part.mesh, whole.space->degree());
     shared = SharedDofs(communicator, *space, part);
@@ -452,8 +452,8 @@ void check_map(const Communicator& communicator, const Product& whole, const aut
 }
 
 void check_everything_of(const Communicator& communicator, const Whole& whole, std::span<const std::int32_t> process_of,
-                         const std::string& of, bool all_operators) {
-  const Local local(communicator, whole.small.form, process_of);
+                         mesh::MeshPart part, const std::string& of, bool all_operators) {
+  const Local local(communicator, whole.small.form, std::move(part));
   check_surface(communicator, whole, process_of, local.share, of);
   check_map(communicator, whole, local, of);
   check_reference(communicator, whole, local, of);
@@ -466,6 +466,35 @@ void check_everything_of(const Communicator& communicator, const Whole& whole, s
     check_operator<double>(communicator, row, whole, local, of);
     if (all_operators) check_operator<float>(communicator, row, whole, local, of);
   }
+}
+
+void check_everything_of(const Communicator& communicator, const Whole& whole, std::span<const std::int32_t> process_of,
+                         const std::string& of, bool all_operators) {
+  check_everything_of(communicator, whole, process_of,
+                      mesh::DividedMesh(*whole.small.mesh, process_of).part(communicator.rank()), of, all_operators);
+}
+
+/// Cells that are refined by the processes that have them, which the whole is too, in the same order.
+void check_refined(const Communicator& communicator, const SmallForm& coarse, const std::string& of) {
+  const std::vector<std::int32_t> process_of = mesh::partition_along_curve(*coarse.mesh, communicator.size());
+  mesh::MeshPart part = mesh::DividedMesh(*coarse.mesh, process_of).part(communicator.rank());
+  SmallForm fine;
+  fine.mesh = std::make_unique<mesh::Mesh>(mesh::refine(mesh::refine(*coarse.mesh)));
+  for (int level = 0; level < 2; ++level) part = refined(communicator, part);
+  fine.space = std::make_unique<mesh::FunctionSpace>(*fine.mesh, 2);
+  fine.form.space = fine.space.get();
+  fine.form.quadrature = coarse.form.quadrature;
+  fine.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
+    std::ranges::fill(values, 1.0 + cell % 5);
+  };
+  fine.form.unknown_of_dof.assign(fine.space->dof_count(), 0);
+  fine.form.unknown_of_dof.front() = -1;
+  for (std::int32_t& unknown : fine.form.unknown_of_dof)
+    if (unknown >= 0) unknown = fine.form.unknowns++;
+  std::vector<std::int32_t> of_fine;
+  for (const std::int32_t process : process_of)
+    of_fine.insert(of_fine.end(), 1 << 2 * coarse.mesh->dimension(), process);
+  check_everything_of(communicator, Whole(std::move(fine)), of_fine, std::move(part), of, false);
 }
 
 /// Operators that are made from a matrix, of one whose rows are divided.
@@ -567,6 +596,10 @@ int main() {
                           fmt::format("{} of degree {}", mesh::name(shape), degree), true);
     }
   }
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (const bool curved : {false, true})
+      check_refined(communicator, make_form(shape, 2, {2, 2, 1}, {.curved = curved}),
+                    fmt::format("refined {}{}", curved ? "curved " : "", mesh::name(shape)));
   {  // fewer cells than processes, and one cell each, so that all is interface
     const Whole two(make_form(CellShape::quadrilateral, 2, {2, 1, 1}));
     check_everything_of(communicator, two, along_curve(two), "two cells", false);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "mesh/ordering.hpp"
 #include "mesh/shared_vertices.hpp"
 
 namespace femcg::operators {
@@ -91,6 +92,14 @@ void find_cuts(const Communicator& communicator, mesh::MeshPart& part) {
   for (const auto& of_neighbour : cuts) numbers.insert(numbers.end(), of_neighbour.begin(), of_neighbour.end());
   std::ranges::sort(numbers);
   for (const std::int32_t number : numbers) part.mesh.cuts.push_back(facets[number]);
+}
+
+mesh::MeshPart refined(const Communicator& communicator, const mesh::MeshPart& part) {
+  const mesh::FunctionSpace lattice = mesh::lattice_for_refinement(part.mesh);
+  const SharedDofs shared(communicator, lattice, part);
+  std::vector<mesh::MeshPart::Neighbour> nodes;
+  for (const SharedDofs::Neighbour& neighbour : shared.neighbours()) nodes.push_back({neighbour.rank, neighbour.dofs});
+  return mesh::refined(part, lattice, nodes);
 }
 
 }  // namespace femcg::operators

@@ -64,4 +64,7 @@ class SharedDofs {
 /// Finds where the cells of other processes go on behind facets that only one cell here has: Mesh::cuts. Together.
 void find_cuts(const Communicator& communicator, mesh::MeshPart& part);
 
+/// A part whose cells are refined once, as those of all processes are. Together.
+mesh::MeshPart refined(const Communicator& communicator, const mesh::MeshPart& part);
+
 }  // namespace femcg::operators

@@ -12,6 +12,7 @@
 #include "mesh/atomic_file.hpp"
 #include "mesh/box_part.hpp"
 #include "mesh/gmsh/file_kinds.hpp"
+#include "mesh/gmsh/meshing_plan.hpp"
 #include "mesh/ordering.hpp"
 #include "operators/backend/copy_bandwidth.hpp"
 #include "operators/backend/memory.hpp"
@@ -25,14 +26,26 @@ namespace femcg::solver {
 
 namespace {
 
+/// Without the refinements that are left then.
 mesh::Mesh generate(const Case& resolved) {
   if (const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source)) {
     mesh::Mesh mesh = mesh::make_box(*box);
-    for (int r = 0; r < resolved.mesh.refine; ++r) mesh = mesh::refine(mesh);
     mesh::validate(mesh);
     return mesh;
   }
-  return mesh::read_gmsh(std::get<mesh::GmshOptions>(resolved.mesh.source));
+  mesh::GmshOptions file = std::get<mesh::GmshOptions>(resolved.mesh.source);
+  file.refine -= refinements_left(resolved);
+  return mesh::read_gmsh(file);
+}
+
+/// Throws where the refinements that are left make too many cells.
+void check_refinements_left(const Case& resolved, const mesh::Mesh& mesh) {
+  try {
+    mesh::check_refinement(mesh.cell_count(), mesh.dimension(), refinements_left(resolved));
+  } catch (const std::runtime_error& error) {
+    const auto* file = std::get_if<mesh::GmshOptions>(&resolved.mesh.source);
+    throw std::runtime_error((file != nullptr ? file->file.string() + ": " : "") + error.what());
+  }
 }
 
 /// With its cells in the order that the case asks for.
@@ -78,14 +91,29 @@ auto placed_mesh(const Case& resolved, const Make& make) {
 
 }  // namespace
 
+int refinements_left(const Case& resolved) {
+  const auto* file = std::get_if<mesh::GmshOptions>(&resolved.mesh.source);
+  return file == nullptr || mesh::has_mesh_ending(file->file) ? resolved.mesh.refine : 0;
+}
+
 mesh::Mesh make_mesh(const Case& resolved) {
+  mesh::Mesh mesh = make_unrefined_mesh(resolved);
+  const int refinements = refinements_left(resolved);
+  for (int r = 0; r < refinements; ++r) mesh = mesh::refine(mesh);
+  if (refinements > 0) placed_mesh(resolved, [&] { mesh::validate(mesh); });
+  return mesh;
+}
+
+mesh::Mesh make_unrefined_mesh(const Case& resolved) {
   return placed_mesh(resolved, [&] {
     const auto* file = std::get_if<mesh::GmshOptions>(&resolved.mesh.source);
     const bool kept = file != nullptr && resolved.mesh.cache && !mesh::has_mesh_ending(file->file) &&
                       std::ranges::all_of(file->groups, [&](const auto& group) {  // its condition is known as text
                         return !group.second.where || resolved.mesh.conditions.contains(group.first);
                       });
-    return kept ? keep(resolved, *file) : generate_in_order(resolved);
+    mesh::Mesh mesh = kept ? keep(resolved, *file) : generate_in_order(resolved);
+    check_refinements_left(resolved, mesh);
+    return mesh;
   });
 }
 

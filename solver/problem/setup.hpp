@@ -17,6 +17,11 @@ namespace femcg::solver {
 /// InputError.
 mesh::Mesh make_mesh(const Case& resolved);
 
+/// The same before the refinements that are left then: all of a box and of a file that is meshed, none of a geometry,
+/// whose mesh Gmsh refines. Throws InputError where they would make too many cells.
+mesh::Mesh make_unrefined_mesh(const Case& resolved);
+int refinements_left(const Case& resolved);
+
 /// What one of so many processes has of the mesh of a case that is a box, in blocks. Throws InputError.
 mesh::MeshPart make_box_part(const Case& resolved, int rank, int processes);
 
