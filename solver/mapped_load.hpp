@@ -3,7 +3,6 @@
 #include <span>
 #include <vector>
 
-#include "operators/distributed/distributed_reference.hpp"
 #include "operators/distributed/index_map.hpp"
 #include "solver/distributed_setup.hpp"
 
@@ -19,8 +18,6 @@ class MappedLoad {
   /// x of this load as that of the scaled one, and the dofs of what CG makes of it.
   std::vector<double> start(std::span<const double> x, const SharedRun& of) const;
   std::vector<double> dofs(std::vector<double> x, const SharedRun& of, const Load& load) const;
-  /// b - A x. Together.
-  std::vector<double> residual(const std::vector<double>& x, operators::DistributedReference& reference) const;
 
  private:
   std::vector<double> values_;

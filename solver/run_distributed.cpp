@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "mesh/atomic_file.hpp"
-#include "operators/distributed/distributed_reference.hpp"
+#include "operators/distributed/distributed_form_product.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/distributed_record.hpp"
 #include "solver/distributed_setup.hpp"
@@ -44,19 +44,24 @@ template <std::floating_point T>
 std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<const double> start,
                                const DistributedOperator<T>& a, const Preconditioner<T>& preconditioner,
                                Progress& progress, CgResult& result) {
+  progress.step("scaling the load");
   const MappedLoad mapped(of, load);
   const Vector<T> b = copied(rounded<T>(mapped.values()), a.device());
-  operators::DistributedReference reference(of.communicator, of.share);
+  operators::DistributedFormProduct product(of.communicator, of.problem.form(), of.share.map);
   CgOptions<T> options;
   options.tolerance = of.resolved.solver.tolerance;
   options.max_iterations = of.resolved.solver.max_iterations;
   options.method = of.resolved.solver.method;
+  options.loop = of.resolved.solver.loop;
   options.preconditioner = &preconditioner;
   if (!a.gpus_run_alone()) {  // the host sends and adds up within an iteration
     options.recorded = false;
     options.check_every = 1;
   }
-  options.true_residual = [&](const std::vector<double>& x) { return mapped.residual(x, reference); };
+  options.true_residual = [&](const std::vector<double>& x) {
+    const StepTimes::Within step(progress.times(), residual_step, "cpu");
+    return product.residual(x, mapped.values());
+  };
   options.monitor = [&](const Iteration& iteration) {
     if (progress.due())
       progress.update(fmt::format("CG iteration {}, relative residual {:.2e} (to {:.0e})", iteration.number,
@@ -66,7 +71,9 @@ std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<
   std::vector<double> x;
   options.from_x = !start.empty();
   if (options.from_x) x = mapped.start(start, of);
+  progress.step("iterating", name(a.device()));
   result = conjugate_gradients<T>(a, b, x, options);
+  progress.step("ending CG");
   return mapped.dofs(std::move(x), of, load);
 }
 
@@ -75,13 +82,14 @@ template <std::floating_point T>
 std::vector<std::vector<double>> solve_at_once(CgMethod method, const SharedRun& of, const InitialUnknowns& initial,
                                                const DistributedOperator<T>& a, const Preconditioner<T>& preconditioner,
                                                Progress& progress, std::vector<CgResult>& results) {
+  progress.step("scaling the load");
   std::vector<MappedLoad> mapped;
   std::vector<Vector<T>> b;
   for (const Load& load : of.problem.loads()) {
     mapped.emplace_back(of, load);
     b.push_back(copied(rounded<T>(mapped.back().values()), a.device()));
   }
-  operators::DistributedReference reference(of.communicator, of.share);
+  operators::DistributedFormProduct product(of.communicator, of.problem.form(), of.share.map);
   SystemsCgOptions<T> options;
   options.tolerance = of.resolved.solver.tolerance;
   options.max_iterations = of.resolved.solver.max_iterations;
@@ -91,7 +99,8 @@ std::vector<std::vector<double>> solve_at_once(CgMethod method, const SharedRun&
     options.check_every = 1;
   }
   options.true_residual = [&](std::size_t load, const std::vector<double>& x) {
-    return mapped[load].residual(x, reference);
+    const StepTimes::Within step(progress.times(), residual_step, "cpu");
+    return product.residual(x, mapped[load].values());
   };
   options.monitor = [&](const SystemsIteration& iteration) {
     if (progress.due())
@@ -103,8 +112,10 @@ std::vector<std::vector<double>> solve_at_once(CgMethod method, const SharedRun&
   options.from_x = !initial.empty();
   std::vector<std::vector<double>> x;
   for (std::size_t i = 0; i < initial.size(); ++i) x.push_back(mapped[i].start(initial[i], of));
+  progress.step("iterating", name(a.device()));
   results = method == CgMethod::block ? block_conjugate_gradients<T>(a, b, x, options)
                                       : batched_conjugate_gradients<T>(a, b, x, options);
+  progress.step("ending CG");
   std::vector<std::vector<double>> dofs;
   for (std::size_t i = 0; i < results.size(); ++i)
     dofs.push_back(mapped[i].dofs(std::move(x[i]), of, of.problem.loads()[i]));
@@ -140,6 +151,7 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
   const auto a = make_operator<T>(of, stop, progress, record);
   record.chosen = a->chosen();
   placed(of.resolved.solver.precision_place, [&] { require_range<T>(*a); });
+  progress.step("making the preconditioner", name(record.device));
   const PreconditionerChoice& choice = of.resolved.solver.preconditioner;
   const auto preconditioner =
       timed(record.seconds.conversion, [&] { return make_preconditioner<T>(choice.name, *a, choice.options); });
@@ -174,7 +186,7 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
   if (!record.loads.empty()) record.solve = all_of(record.loads);
   const bool refused = was_refused(processor_time() - before, record.machine.threads);
   if (of.communicator.sum(refused ? 1.0 : 0.0) > 0) record.remarks.emplace_back(refused_time);
-  progress.step("timing the product");
+  progress.step("timing the product", name(record.device));
   if (record.solve.reason != StopReason::interrupted) record.apply = time_products(*a, of.communicator);
   complete_record(division_of(of), *a, 1, record);
   return solutions;
@@ -224,7 +236,8 @@ void add_pieces(Pieces of, const Case& resolved, const RankedTexts& texts, std::
 }
 
 /// What the first process writes. The others' pieces come to it one by one: they need not see its disk.
-void write_results(const SharedRun& of, std::size_t solutions, std::map<Pieces, RankedTexts> pieces, Record& record) {
+void write_results(const SharedRun& of, std::size_t solutions, std::map<Pieces, RankedTexts> pieces, Progress& progress,
+                   Record& record) {
   const Case& resolved = of.resolved;
   mesh::FileGroup files(resolved.output.directory);
   for (int rank = 1; rank < of.communicator.size(); ++rank)
@@ -236,6 +249,7 @@ void write_results(const SharedRun& of, std::size_t solutions, std::map<Pieces, 
   files.add("case.yaml", to_yaml(resolved));
   files.add("residuals.csv", residuals_csv(record));
   leave_out_page(files);
+  record.steps = progress.times().list();
   files.add("run.log", printed(resolved, record));
   files.add("result.json", to_text(to_json(record)));
   files.put_in_place();
@@ -300,7 +314,7 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
     communicator.sum(0.0);  // until all is written
     return status;
   }
-  write_results(shared, solutions.size(), std::move(pieces), record);
+  write_results(shared, solutions.size(), std::move(pieces), progress, record);
   write_result_page(resolved, record);
   communicator.sum(0.0);
   progress.clear();

@@ -19,9 +19,6 @@
 
 namespace femcg::solver {
 
-/// The step that a residual is for which the user waits.
-inline constexpr std::string_view residual_step = "computing the true residual";
-
 /// What CG begins from on this load, scaled as it is; empty where that is 0.
 std::vector<double> scaled_start(const InitialUnknowns& initial, std::size_t load, const ScaledLoad& scaled);
 

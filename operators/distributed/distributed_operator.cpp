@@ -193,8 +193,10 @@ void DistributedOperator<T>::take_ordering_of_interior() {
   const Vector<std::int32_t> of_interior = copied(interior_->a->ordering(), Device::host);
   const std::int32_t size = share_.map.size(), first = share_.first_interface;
   Vector<std::int32_t> ordering(size), places(size);
+#pragma omp parallel for schedule(static)
   for (std::int32_t i = 0; i < size; ++i)
     ordering[i] = i >= std::ssize(unknowns) ? i : unknowns[of_interior.size() > 0 ? of_interior[i] : i];
+#pragma omp parallel for schedule(static)
   for (std::int32_t i = 0; i < size; ++i) places[ordering[i]] = i;
   ordering_ = copied(ordering, this->device());
   const std::int32_t both = static_cast<std::int32_t>(unknowns.size()) - first;

@@ -1,9 +1,12 @@
 #include "operators/distributed/index_map.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <utility>
 
+#include "mesh/counting.hpp"
+#include "mesh/pages.hpp"
 #include "mesh/partition.hpp"
 
 namespace femcg::operators {
@@ -32,40 +35,53 @@ std::vector<Holder> other_holders(const BilinearForm& form, const SharedDofs& sh
 
 /// Where an unknown of a process stands in its numbering: first those of interior cells alone, then those of both kinds
 /// of cells, then those of interface cells alone; of these, last those that are shared, ghosts behind the owned ones.
-enum class Place : std::uint8_t { none, interior, both, interface, shared, ghost };
+enum Place : std::uint8_t { none, interior, both, interface, shared, ghost };
 
-std::vector<Place> places_of(const BilinearForm& form, const FormShare& share, std::span<const Holder> others,
-                             int rank) {
-  std::vector<Place> places(form.unknowns, Place::none);
+/// As bytes, which threads write alike.
+std::vector<std::uint8_t> places_of(const BilinearForm& form, const FormShare& share, std::span<const Holder> others,
+                                    int rank) {
+  std::vector<std::uint8_t> places = mesh::filled<std::uint8_t>(form.unknowns, none);
+#pragma omp parallel for schedule(static)
   for (const std::int32_t cell : share.interior.cells)
-    for_unknowns(form, cell, [&](std::int32_t i) { places[i] = Place::interior; });
+    for_unknowns(form, cell,
+                 [&](std::int32_t i) { std::atomic_ref(places[i]).store(interior, std::memory_order_relaxed); });
   for (const std::int32_t cell : share.interface.cells)
     for_unknowns(form, cell, [&](std::int32_t i) {
-      if (places[i] == Place::interior) places[i] = Place::both;
-      if (places[i] == Place::none) places[i] = Place::interface;
+      if (places[i] == interior) places[i] = both;
+      if (places[i] == none) places[i] = interface;
     });
-  for (const auto& [i, process] : others)
-    places[i] = places[i] == Place::ghost || process < rank ? Place::ghost : Place::shared;
+  for (const auto& [i, process] : others) places[i] = places[i] == ghost || process < rank ? ghost : shared;
   return places;
 }
 
 /// Numbers the unknowns of a process, by place and then as the form does.
-void number(const std::vector<Place>& places, FormShare& share) {
+void number(const std::vector<std::uint8_t>& places, FormShare& share) {
   IndexMap& map = share.map;
+  map.unknowns.reserve(places.size());
   const auto add = [&](Place wanted) {
-    for (std::int32_t i = 0; i < std::ssize(places); ++i)
-      if (places[i] == wanted) map.unknowns.push_back(i);
+    const auto found = mesh::collect<std::int32_t>(std::ssize(places), [&](std::int64_t i, auto& some) {
+      if (places[i] == wanted) some.push_back(static_cast<std::int32_t>(i));
+    });
+    map.unknowns.insert(map.unknowns.end(), found.begin(), found.end());
   };
-  add(Place::interior);
+  add(interior);
   share.first_interface = map.size();
-  add(Place::both);
+  add(both);
   share.interior.form.unknowns = map.size();
-  add(Place::interface);
+  add(interface);
   map.first_shared = map.size();
-  add(Place::shared);
+  add(shared);
   map.owned = map.size();
-  add(Place::ghost);
+  add(ghost);
   share.interface.form.unknowns = map.size() - share.first_interface;
+}
+
+/// The number of each unknown of the form.
+std::vector<std::int32_t> numbers_of(const IndexMap& map) {
+  std::vector<std::int32_t> numbers = mesh::filled<std::int32_t>(map.unknowns.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < map.size(); ++i) numbers[map.unknowns[i]] = i;
+  return numbers;
 }
 
 /// Says who else has them, and gives them their numbers in the whole system. `local`: of each unknown of the form.
@@ -86,8 +102,9 @@ void meet_others(const BilinearForm& form, const SharedDofs& shared, std::span<c
   const auto owned = shared.gathered(std::vector{std::int64_t{map.owned}});
   std::int64_t first = 0;
   for (int rank = 0; rank < shared.rank(); ++rank) first += owned[rank].front();
-  map.numbers.resize(map.size());
-  std::iota(map.numbers.begin(), map.numbers.end(), first);
+  map.numbers = mesh::filled<std::int64_t>(map.unknowns.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < map.size(); ++i) map.numbers[i] = first + i;
   std::vector<std::vector<std::int64_t>> mine;
   for (const auto& list : lists) {
     std::vector<std::int64_t>& numbers = mine.emplace_back();
@@ -103,8 +120,9 @@ void meet_others(const BilinearForm& form, const SharedDofs& shared, std::span<c
 
 /// Makes the form of a part whose cells are known, on these unknowns of a process with this map.
 void make_form(const BilinearForm& whole, const IndexMap& map, std::span<const std::int32_t> unknowns, FormPart& part) {
-  std::vector<std::int32_t> number(whole.unknowns, -1);  // in the part, of an unknown of the form
-  for (std::int32_t i = 0; i < std::ssize(unknowns); ++i) number[map.unknowns[unknowns[i]]] = i;
+  std::vector<std::int32_t> number = mesh::filled<std::int32_t>(whole.unknowns, -1);  // there, of one of the form
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < unknowns.size(); ++i) number[map.unknowns[unknowns[i]]] = static_cast<std::int32_t>(i);
   part.mesh = std::make_unique<mesh::Mesh>(mesh::mesh_of_cells(whole.space->mesh(), part.cells));
   part.space = std::make_unique<mesh::FunctionSpace>(*part.mesh, whole.space->degree());
   BilinearForm& form = part.form;
@@ -116,11 +134,12 @@ void make_form(const BilinearForm& whole, const IndexMap& map, std::span<const s
   };
   if (whole.constant_diffusion)
     form.constant_diffusion = [&whole, cells](std::int32_t cell) { return whole.constant_diffusion((*cells)[cell]); };
-  form.unknown_of_dof.assign(part.space->dof_count(), -1);
+  form.unknown_of_dof = mesh::filled<std::int32_t>(part.space->dof_count(), -1);
+#pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < form.cells(); ++cell)
     for (int a = 0; a < form.dofs_per_cell(); ++a)
       if (const std::int32_t i = whole.unknown(part.cells[cell], a); i >= 0)
-        form.unknown_of_dof[part.space->dofs(cell)[a]] = number[i];
+        std::atomic_ref(form.unknown_of_dof[part.space->dofs(cell)[a]]).store(number[i], std::memory_order_relaxed);
   for (const RobinFacet& facet : whole.robin)
     if (const auto at = std::ranges::lower_bound(part.cells, facet.cell); at != part.cells.end() && *at == facet.cell)
       form.robin.push_back({static_cast<std::int32_t>(at - part.cells.begin()), facet.facet, facet.transfer});
@@ -128,10 +147,25 @@ void make_form(const BilinearForm& whole, const IndexMap& map, std::span<const s
 
 }  // namespace
 
+std::vector<double> to_map(std::span<const double> x, const IndexMap& map) {
+  std::vector<double> ordered = mesh::filled<double>(map.unknowns.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < map.size(); ++i) ordered[i] = x[map.unknowns[i]];
+  return ordered;
+}
+
+std::vector<double> from_map(std::span<const double> ordered, const IndexMap& map) {
+  std::vector<double> x = mesh::filled<double>(map.unknowns.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < map.size(); ++i) x[map.unknowns[i]] = ordered[i];
+  return x;
+}
+
 void list_unknowns(std::int32_t of_interior, Share& share) {
-  share.interior_unknowns.resize(of_interior);
-  std::iota(share.interior_unknowns.begin(), share.interior_unknowns.end(), 0);
-  std::ranges::sort(share.interior_unknowns, {}, [&](std::int32_t i) { return share.map.unknowns[i]; });
+  const std::vector<std::int32_t> numbers = numbers_of(share.map);
+  share.interior_unknowns = mesh::collect<std::int32_t>(std::ssize(numbers), [&](std::int64_t unknown, auto& some) {
+    if (numbers[unknown] < of_interior) some.push_back(numbers[unknown]);
+  });
   share.interface_unknowns.resize(share.map.size() - share.first_interface);
   std::iota(share.interface_unknowns.begin(), share.interface_unknowns.end(), share.first_interface);
 }
@@ -139,17 +173,20 @@ void list_unknowns(std::int32_t of_interior, Share& share) {
 FormShare share_of(const BilinearForm& form, const SharedDofs& shared) {
   FormShare share;
   const std::vector<Holder> others = other_holders(form, shared);
-  std::vector<char> is_shared(form.unknowns, 0);
+  std::vector<char> is_shared = mesh::filled<char>(form.unknowns);
   for (const Holder& other : others) is_shared[other.first] = 1;
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
-    bool at_interface = false;
-    for_unknowns(form, cell, [&](std::int32_t i) { at_interface = at_interface || is_shared[i] != 0; });
-    (at_interface ? share.interface : share.interior).cells.push_back(cell);
-  }
+  const auto cells = [&](bool wanted) {
+    return mesh::collect<std::int32_t>(form.cells(), [&](std::int64_t i, auto& some) {
+      const auto cell = static_cast<std::int32_t>(i);
+      bool at_interface = false;
+      for_unknowns(form, cell, [&](std::int32_t unknown) { at_interface = at_interface || is_shared[unknown] != 0; });
+      if (at_interface == wanted) some.push_back(cell);
+    });
+  };
+  share.interface.cells = cells(true);
+  share.interior.cells = cells(false);
   number(places_of(form, share, others, shared.rank()), share);
-  std::vector<std::int32_t> local(form.unknowns, -1);
-  for (std::int32_t i = 0; i < share.map.size(); ++i) local[share.map.unknowns[i]] = i;
-  meet_others(form, shared, local, share.map);
+  meet_others(form, shared, numbers_of(share.map), share.map);
   list_unknowns(share.interior.form.unknowns, share);
   make_form(form, share.map, share.interior_unknowns, share.interior);
   make_form(form, share.map, share.interface_unknowns, share.interface);

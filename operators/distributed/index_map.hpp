@@ -35,6 +35,10 @@ struct IndexMap {
   std::vector<Neighbour> neighbours;   ///< by ascending rank
 };
 
+/// A vector of the unknowns of a process's form in the order of the map, and back.
+std::vector<double> to_map(std::span<const double> x, const IndexMap& map);
+std::vector<double> from_map(std::span<const double> ordered, const IndexMap& map);
+
 /// The unknowns of one process for products with others, of which there are two: the interface part's comes first and
 /// has all that others wait for, and all that needs what they have; the interior part's is worked on meanwhile. The
 /// unknowns of the interior part are the first of the map, those of the interface part the last, and some are of both.

@@ -14,6 +14,9 @@ struct StepSeconds {
   double seconds = 0;
 };
 
+/// The step that a residual is for which the user waits.
+inline constexpr std::string_view residual_step = "computing the true residual";
+
 /// Where the wall time goes. At every moment one step is under way, so that all of them add up to the time since the
 /// beginning.
 class StepTimes {
