@@ -1,6 +1,7 @@
 #include "solver/problem/shared_components.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "mesh/pages.hpp"
 
@@ -18,8 +19,10 @@ std::vector<Joint> joints_of(const operators::SharedDofs& shared, const mesh::Fu
                              std::span<const std::int32_t> of_cells) {
   if (shared.neighbours().empty()) return {};
   std::vector<std::int32_t> of_dofs = mesh::filled<std::int32_t>(space.dof_count());
+#pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < std::ssize(of_cells); ++cell)
-    for (const std::int32_t dof : space.dofs(cell)) of_dofs[dof] = of_cells[cell];
+    for (const std::int32_t dof : space.dofs(cell))  // all cells of a dof are of one component
+      std::atomic_ref(of_dofs[dof]).store(of_cells[cell], std::memory_order_relaxed);
   std::vector<std::vector<std::int32_t>> mine;
   for (const operators::SharedDofs::Neighbour& neighbour : shared.neighbours()) {
     std::vector<std::int32_t>& components = mine.emplace_back();
