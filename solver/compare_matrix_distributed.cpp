@@ -112,7 +112,8 @@ std::unique_ptr<DistributedOperator<T>> make_operator(const OperatorChoice& choi
   });
   auto a = std::make_unique<DistributedOperator<T>>(communicator, of.share, record.device, std::move(made[0]),
                                                     std::move(made[1]), asked.distribution.mode, stop, cores_to_spare);
-  if (!operators::has_single_values<T>(choice.options)) a->keep_rows(matrices[0].get(), matrices[1].get());
+  if (!operators::has_single_values<T>(choice.options))
+    a->keep_rows(matrices[0].get(), matrices[1].get(), operators::PersistentFor::faster);
   return a;
 }
 

@@ -20,6 +20,7 @@
 #include "operators/distributed/gpu_interface.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "operators/sparse/single_values.hpp"
+#include "solver/krylov/cg.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/run_operator.hpp"
@@ -421,7 +422,9 @@ std::unique_ptr<DistributedOperator<T>> make_operator(const SharedRun& of, const
                                                     of.cores_to_spare);
   });
   if (of_matrix && of.resolved.solver.loop != CgLoop::launched && !operators::has_single_values<T>(record.op.options))
-    timed(record.seconds.conversion, [&] { a->keep_rows(interior.matrix.get(), interface.matrix.get()); });
+    timed(record.seconds.conversion, [&] {
+      a->keep_rows(interior.matrix.get(), interface.matrix.get(), persistent_for(of.resolved.solver.loop));
+    });
   return a;
 }
 

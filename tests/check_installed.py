@@ -62,6 +62,8 @@ def check_files(libdir, prefix):
             check(kind == "<", f'{inside} includes "{name}"')
             check(not name.startswith("femcg/") or (prefix / "include" / name).is_file(), f"{inside} includes {name}, which is absent")
     check(output(program, "check", prefix / "share/femcg/cases/unit_cube.yaml"), "an installed case does not pass")
+    gmsh = re.search(r"^Gmsh +(.*)", output(program, "info"), re.MULTILINE)[1]
+    check(gmsh.startswith("no ") or gmsh[0].isdigit(), gmsh)
 
 
 def check_example(libdir, prefix, folder, options):

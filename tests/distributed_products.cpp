@@ -308,7 +308,7 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
                                 make<double>(row, share.interface), ExchangeMode::automatic);
   const auto [interior, interface] = matrices_of<double>(share);
   check_rows<double>(communicator, whole.matrix, local, interior.get(), interface.get(), of);
-  a.keep_rows(interior.get(), interface.get());
+  a.keep_rows(interior.get(), interface.get(), PersistentFor::possible);
   const bool resident = persistent_cg<double>(a, PersistentFor::possible) != nullptr;
   const bool all_have_rows = communicator.sum(map.owned > 0 ? 0.0 : 1.0) == 0;
   require(resident == (a.gpus_run_alone() && all_have_rows), communicator, of + ": the loop inside one kernel");

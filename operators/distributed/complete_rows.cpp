@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "mesh/counting.hpp"
+#include "mesh/pages.hpp"
+#include "operators/backend/parallel_rows.hpp"
+
 namespace femcg::operators {
 
 namespace {
@@ -56,6 +60,20 @@ std::vector<std::pair<std::int64_t, Entries<T>>> contributions(const Communicato
   return rows;
 }
 
+/// Adds up the entries of one column, of those from `begin` on, in their order.
+template <class T>
+void add_up(std::vector<std::pair<std::int32_t, T>>& entries, std::ptrdiff_t begin) {
+  std::stable_sort(entries.begin() + begin, entries.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ptrdiff_t end = begin;
+  for (std::ptrdiff_t k = begin; k < std::ssize(entries); ++k)
+    if (end > begin && entries[end - 1].first == entries[k].first)
+      entries[end - 1].second += entries[k].second;
+    else
+      entries[end++] = entries[k];
+  entries.resize(static_cast<std::size_t>(end));
+}
+
 }  // namespace
 
 template <std::floating_point T>
@@ -84,45 +102,41 @@ CompleteRows<T> complete_rows(const Communicator& communicator, const Share& sha
                      static_cast<std::int32_t>(std::ranges::lower_bound(rows.ghosts, number) - rows.ghosts.begin());
   };
 
-  std::vector<std::int32_t> in_interior(map.owned, -1);  // the row there
-  for (std::int32_t i = 0; i < std::ssize(share.interior_unknowns); ++i) in_interior[share.interior_unknowns[i]] = i;
-  std::vector<std::int64_t> offsets{0};
-  std::vector<std::int32_t> columns;
-  std::vector<T> values;
-  std::vector<std::pair<std::int32_t, T>> entries;
+  std::vector<std::int32_t> in_interior = mesh::filled<std::int32_t>(map.owned, -1);  // the row there
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < share.interior_unknowns.size(); ++i)
+    in_interior[share.interior_unknowns[i]] = static_cast<std::int32_t>(i);
   for (auto& [row, of_others] : contributed) row = rows.unknowns[row - first];
   std::ranges::stable_sort(contributed, {}, &std::pair<std::int64_t, Entries<T>>::first);
-  auto next = contributed.begin();
-  for (std::int32_t i = 0; i < map.owned; ++i) {
-    entries.clear();
-    if (in_interior[i] >= 0)
-      for_row(*interior, in_interior[i],
-              [&](std::int32_t column, T value) { entries.emplace_back(share.interior_unknowns[column], value); });
-    if (i >= share.first_interface)
-      for_row(*interface, i - share.first_interface, [&](std::int32_t column, T value) {
-        const std::int32_t j = share.first_interface + column;
-        entries.emplace_back(j < map.owned ? j : column_of(map.numbers[j]), value);
-      });
-    for (; next != contributed.end() && next->first == i; ++next)
-      for (const auto& [number, value] : next->second) entries.emplace_back(column_of(number), value);
-    std::ranges::stable_sort(entries, {}, &std::pair<std::int32_t, T>::first);
-    for (std::size_t k = 0; k < entries.size(); ++k)
-      if (k > 0 && entries[k].first == entries[k - 1].first) {
-        values.back() += entries[k].second;
-      } else {
-        columns.push_back(entries[k].first);
-        values.push_back(entries[k].second);
-      }
-    offsets.push_back(std::ssize(columns));
-  }
   CsrMatrix<T>& matrix = rows.matrix;
   matrix.rows = map.owned;
-  matrix.row_offsets = Vector<std::int64_t>(std::ssize(offsets));
-  matrix.columns = Vector<std::int32_t>(std::ssize(columns));
-  matrix.values = Vector<T>(std::ssize(values));
-  std::ranges::copy(offsets, matrix.row_offsets.data());
-  std::ranges::copy(columns, matrix.columns.data());
-  std::ranges::copy(values, matrix.values.data());
+  matrix.row_offsets = Vector<std::int64_t>(std::int64_t{map.owned} + 1);
+  matrix.row_offsets[0] = 0;
+  using Entry = std::pair<std::int32_t, T>;
+  const auto entries = mesh::collect<Entry>(map.owned, [&](std::int64_t i, std::vector<Entry>& found) {
+    const std::ptrdiff_t begin = std::ssize(found);
+    if (in_interior[i] >= 0)
+      for_row(*interior, in_interior[i],
+              [&](std::int32_t column, T value) { found.emplace_back(share.interior_unknowns[column], value); });
+    if (i >= share.first_interface) {
+      for_row(*interface, static_cast<std::int32_t>(i) - share.first_interface, [&](std::int32_t column, T value) {
+        const std::int32_t j = share.first_interface + column;
+        found.emplace_back(j < map.owned ? j : column_of(map.numbers[j]), value);
+      });
+      for (const auto& [row, of_others] :
+           std::ranges::equal_range(contributed, i, {}, &std::pair<std::int64_t, Entries<T>>::first))
+        for (const auto& [number, value] : of_others) found.emplace_back(column_of(number), value);
+      add_up(found, begin);
+    }
+    matrix.row_offsets[i + 1] = std::ssize(found) - begin;
+  });
+  for (std::int32_t i = 0; i < map.owned; ++i) matrix.row_offsets[i + 1] += matrix.row_offsets[i];
+  matrix.columns = Vector<std::int32_t>(std::ssize(entries));
+  matrix.values = Vector<T>(std::ssize(entries));
+  for_each_row(std::ssize(entries), [&](std::int64_t k) {
+    matrix.columns[k] = entries[k].first;
+    matrix.values[k] = entries[k].second;
+  });
   return rows;
 }
 

@@ -13,6 +13,7 @@
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/distributed/gpu_loop.hpp"
 #include "operators/ordering.hpp"
+#include "operators/persistent/row_layout.hpp"
 
 namespace femcg::operators {
 
@@ -165,14 +166,19 @@ template <std::floating_point T>
 DistributedOperator<T>::~DistributedOperator() = default;
 
 template <std::floating_point T>
-void DistributedOperator<T>::keep_rows(const CsrMatrix<T>* interior, const CsrMatrix<T>* interface) {
+void DistributedOperator<T>::keep_rows(const CsrMatrix<T>* interior, const CsrMatrix<T>* interface,
+                                       PersistentFor systems) {
   constexpr std::int32_t most_rows = 1 << 19;  // a GPU has no threads for more
+  std::int64_t entries = 0;
+  for (const CsrMatrix<T>* part : {interior, interface})
+    if (part != nullptr) entries += part->nonzeros();
   const auto has_loop = [](const std::unique_ptr<Part>& part) {
     return !part || dynamic_cast<const WithPersistentCg<T>*>(part->a.get()) != nullptr;
   };
-  const bool may_have = gpus_run_alone() && has_loop(interior_) && has_loop(interface_) && share_.map.owned > 0 &&
-                        share_.map.owned <= most_rows;
-  if (communicator_.sum(may_have ? 0.0 : 1.0) > 0) return;
+  const bool wanted = gpus_run_alone() && has_loop(interior_) && has_loop(interface_) && share_.map.owned > 0 &&
+                      share_.map.owned <= most_rows &&
+                      (systems == PersistentFor::possible || persistent_is_faster(entries, sizeof(T)));
+  if (communicator_.sum(wanted ? 0.0 : 1.0) > 0) return;
   rows_ = complete_rows(communicator_, share_, interior, interface);
 }
 

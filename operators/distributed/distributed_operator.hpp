@@ -51,9 +51,10 @@ class DistributedOperator final : public Operator<T>,
                       std::function<bool()> stop = {}, bool tries_task = true);
   ~DistributedOperator() override;
 
-  /// Keeps what the loop inside one kernel over all processes needs, where their GPUs may have it: the matrices that
-  /// the operators of the two parts were made from, as they are in these; null where a part has no unknown. Together.
-  void keep_rows(const CsrMatrix<T>* interior, const CsrMatrix<T>* interface);
+  /// Keeps what the loop inside one kernel over all processes needs, where their GPUs may have it and it is wanted for
+  /// a system of this size: the matrices that the operators of the two parts were made from, as they are in these; null
+  /// where a part has no unknown. Together.
+  void keep_rows(const CsrMatrix<T>* interior, const CsrMatrix<T>* interface, PersistentFor systems);
 
   const DistributedVectors<T>& vector_operations() const override { return vectors_; }
   const DistributedColumns<T>& column_operations() const override { return columns_; }

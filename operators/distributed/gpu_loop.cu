@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/distributed/peer_memory.cuh"
 #include "operators/persistent/persistent_rows.cuh"
 
@@ -53,16 +54,19 @@ CsrMatrix<T> in_ordering(const CsrMatrix<T>& matrix, std::span<const std::int32_
   ordered.columns = Vector<std::int32_t>(matrix.columns.size());
   ordered.values = Vector<T>(matrix.values.size());
   ordered.row_offsets[0] = 0;
-  for (std::int32_t entry = 0; entry < matrix.rows; ++entry) {
-    const std::int32_t row = ordering.empty() ? entry : ordering[entry];
-    std::int64_t at = ordered.row_offsets[entry];
+  const auto row_at = [&](std::int32_t entry) { return ordering.empty() ? entry : ordering[entry]; };
+  for (std::int32_t entry = 0; entry < matrix.rows; ++entry)
+    ordered.row_offsets[entry + 1] =
+        ordered.row_offsets[entry] + matrix.row_offsets[row_at(entry) + 1] - matrix.row_offsets[row_at(entry)];
+  for_each_row(matrix.rows, [&](std::int64_t i) {
+    const std::int32_t row = row_at(static_cast<std::int32_t>(i));
+    std::int64_t at = ordered.row_offsets[i];
     for (std::int64_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k, ++at) {
       const std::int32_t column = matrix.columns[k];
       ordered.columns[at] = column < matrix.rows ? places[column] : column;
       ordered.values[at] = matrix.values[k];
     }
-    ordered.row_offsets[entry + 1] = at;
-  }
+  });
   return ordered;
 }
 
