@@ -40,13 +40,14 @@ struct DividedMatrix {
       if (!communicator.is_first()) return;
       input = read_matrix_input(choice, progress);
       if (input.why_no_cg.empty()) whole_load = scaled_load(input.load).values;
-      why_not_single = operators::why_not_single(input.matrix);
-      statistics = std::make_shared<operators::MatrixStatistics>(operators::statistics(input.matrix));
+      if (std::ranges::find(choice.precisions, Precision::single) != choice.precisions.end())
+        why_not_single = operators::why_not_single(input.matrix);
     });
     progress.step("dividing the rows");
     common = input.common;
     if (!communicator.is_first()) common.machine = this_machine();
     source = input.source;
+    statistics = input.statistics;
     why_no_cg = input.why_no_cg;
     communicator.broadcast_all(why_no_cg, 0);
     communicator.broadcast_all(why_not_single, 0);
@@ -124,6 +125,10 @@ std::string text_of(const MatrixChoice& choice) {
   for (const Precision precision : choice.precisions) text += fmt::format(" {}", name(precision));
   for (const int count : choice.compare.right_hand_sides) text += fmt::format(" {}", count);
   for (const std::string& device : choice.compare.devices) text += " " + device;
+  for (const SweepAxis& axis : choice.compare.sweep) {
+    text += " " + axis.key;
+    for (const std::string& value : axis.values) text += "," + value;
+  }
   for (const OperatorChoice& op : choice.compare.operators) {
     text += " " + op.name;
     for (const auto& [option, value] : op.options) text += fmt::format(" {}={}", option, value);

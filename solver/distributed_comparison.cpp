@@ -122,19 +122,12 @@ void Comparing<T>::describe(const BenchmarkEntry& entry, int right_hand_sides, B
   row.reason = entry.not_applicable;
 }
 
-/// Makes one operator; where it does not fit beside the others, those are timed first, and then given back. What is
-/// thrown here is thrown on all processes.
+/// What is thrown here is thrown on all processes.
 template <std::floating_point T>
-void Comparing<T>::enter(const BenchmarkEntry& entry, Rows rows) try {
+void Comparing<T>::enter(const BenchmarkEntry& entry, Rows rows) {
   progress_.step(system_.where + "making and checking " + entry.op.name);
-  if (!group_.empty()) try {
-      return make(entry, rows);
-    } catch (const std::bad_alloc&) {
-      time_group();
-    }
-  make(entry, rows);
-} catch (const std::exception& error) {
-  for (BenchmarkResult& row : rows) fail(row, error);
+  make_or_time_first(
+      rows, !group_.empty(), [&] { make(entry, rows); }, [&] { time_group(); });
 }
 
 template <std::floating_point T>

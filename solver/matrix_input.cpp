@@ -58,11 +58,11 @@ MatrixInput read_matrix_input(const MatrixChoice& choice, Progress& progress) {
       return operators::permute(input.matrix, operators::reverse_cuthill_mckee(input.matrix));
     });
   }
-  const operators::MatrixStatistics statistics = operators::statistics(input.matrix);
-  input.source->symmetric = statistics.symmetric_to_rounding();
+  input.statistics = std::make_shared<const operators::MatrixStatistics>(operators::statistics(input.matrix));
+  input.source->symmetric = input.statistics->symmetric_to_rounding();
   common.problem.unknowns = input.matrix.rows;
   input.load = row_sums(input.matrix);
-  input.why_no_cg = why_no_cg(statistics, input.load);
+  input.why_no_cg = why_no_cg(*input.statistics, input.load);
   return input;
 }
 

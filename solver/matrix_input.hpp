@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "operators/sparse/csr_matrix.hpp"
+#include "operators/sparse/io/matrix_statistics.hpp"
 #include "solver/compare.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/records/result.hpp"
@@ -15,6 +16,7 @@ namespace femcg::solver {
 struct MatrixInput {
   operators::CsrMatrix<double> matrix;
   std::shared_ptr<MatrixSource> source;
+  std::shared_ptr<const operators::MatrixStatistics> statistics;
   std::vector<double> load;  ///< A times ones, so that ones solve A x = b
   std::string why_no_cg;     ///< empty where CG solves A x = b
   Record common;             ///< what all records have alike

@@ -25,6 +25,7 @@
 #include "mesh/gmsh/msh_check.hpp"
 #include "mesh/ordering.hpp"
 #include "mesh/reference_cell.hpp"
+#include "mesh/refinement_limit.hpp"
 
 namespace femcg::mesh {
 

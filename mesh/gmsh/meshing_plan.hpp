@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 namespace femcg::mesh {
@@ -17,8 +16,5 @@ struct MeshingPlan {
   std::vector<EntitySize> sizes;  ///< of the groups that are rules
   bool facets_only = false;       ///< of a geometry: stop before the cells are made
 };
-
-/// Throws std::runtime_error if refining that often makes more cells than a mesh can number.
-void check_refinement(std::int64_t cells, int dimension, int refinements);
 
 }  // namespace femcg::mesh

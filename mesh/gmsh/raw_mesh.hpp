@@ -59,7 +59,7 @@ struct RawMesh {
   const double* point(std::uint64_t node) const { return points.data() + 3 * (node - 1); }
 };
 
-/// Reads what gmsh_model.hpp writes. Throws std::runtime_error where something in it contradicts something else: after
+/// Reads what sdk/model.hpp writes. Throws std::runtime_error where something in it contradicts something else: after
 /// that every node of an element is one of the nodes, and every type is known.
 RawMesh read_raw_mesh(SharedReader& reader);
 

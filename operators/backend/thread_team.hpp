@@ -9,8 +9,8 @@ namespace femcg::operators {
 /// it takes a share that nobody has begun. So a thread that another program keeps from its processor holds up what it
 /// has begun and nothing else, where a loop of OpenMP waits until it has come and gone. Whoever waits spins for at most
 /// the time that a sleeping thread takes to wake up, and not at all where the thread that it waits for was last seen on
-/// the same processor. OMP_WAIT_POLICY is followed: passive, nobody spins; active, for ten milliseconds. So is the
-/// binding of OpenMP's threads to places (OMP_PROC_BIND).
+/// the same processor. OMP_WAIT_POLICY is followed: passive, nobody spins; active, for ten milliseconds. So is the binding
+/// of OpenMP's threads to places (OMP_PROC_BIND).
 ///
 /// Calls body(share, shares) once for each 0 <= share < shares, on whatever threads, and returns when all are done;
 /// throws what the first of the shares that failed has thrown. A share must not wait for another: one thread may do

@@ -9,11 +9,7 @@ namespace femcg::operators {
 std::vector<double> DistributedFormProduct::residual(std::span<const double> x, std::span<const double> b) {
   const std::vector<double> nothing = mesh::filled<double>(x.size());
   std::vector<double> r = to_map(FormProduct(*form_).residual(from_map(x, *map_), nothing), *map_);
-  double* shared = r.data() + map_->first_shared;
-  sum_.pack(shared);
-  sum_.start();
-  sum_.finish();
-  sum_.add(shared);
+  sum_.add_up(r.data() + map_->first_shared);
   for_each_row(std::ssize(r), [&](std::int64_t i) { r[i] += b[i]; });
   return r;
 }

@@ -440,12 +440,7 @@ void DistributedOperator<T>::diagonal(Vector<T>& d) const {
   };
   if (interior_) add(*interior_, share_.interior_unknowns);
   if (interface_) add(*interface_, share_.interface_unknowns);
-  InterfaceSum<T> sum(communicator_, share_.map);
-  T* shared = sums.data() + share_.map.first_shared;
-  sum.pack(shared);
-  sum.start();
-  sum.finish();
-  sum.add(shared);
+  InterfaceSum<T>(communicator_, share_.map).add_up(sums.data() + share_.map.first_shared);
   copy(to_ordering(*this, sums), d);
 }
 

@@ -34,6 +34,14 @@ class InterfaceSum {
   /// The sums, from the contributions that were packed.
   void add(T* sums) const;
 
+  /// All of these at once: contributions in place become the sums.
+  void add_up(T* contributions) {
+    pack(contributions);
+    start();
+    finish();
+    add(contributions);
+  }
+
   std::int64_t messages() const { return message_count_; }
   std::int64_t sent_bytes() const { return std::ssize(plan_.places) * stride_ * std::int64_t{sizeof(T)}; }
 

@@ -167,13 +167,7 @@ ReferenceProduct sum_of_parts(const operators::Communicator& communicator, const
   add(share.interior, share.interior_unknowns);
   add(share.interface, share.interface_unknowns);
   operators::InterfaceSum<double> sum(communicator, map);
-  for (std::vector<double>* numbers : sums) {
-    double* shared = numbers->data() + map.first_shared;
-    sum.pack(shared);
-    sum.start();
-    sum.finish();
-    sum.add(shared);
-  }
+  for (std::vector<double>* numbers : sums) sum.add_up(numbers->data() + map.first_shared);
   return product;
 }
 

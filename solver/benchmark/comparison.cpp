@@ -369,17 +369,10 @@ void Comparing<T>::make(const BenchmarkEntry& entry, Rows rows) {
   group_.push_back(std::move(made));
 }
 
-/// Makes one operator; where it does not fit beside the others, those are timed first, and then given back.
 template <std::floating_point T>
-void Comparing<T>::enter(const BenchmarkEntry& entry, Rows rows) try {
-  if (!group_.empty()) try {
-      return make(entry, rows);
-    } catch (const std::bad_alloc&) {
-      time_group();
-    }
-  make(entry, rows);
-} catch (const std::exception& error) {
-  for (BenchmarkResult& row : rows) fail(row, error);
+void Comparing<T>::enter(const BenchmarkEntry& entry, Rows rows) {
+  make_or_time_first(
+      rows, !group_.empty(), [&] { make(entry, rows); }, [&] { time_group(); });
 }
 
 /// Times the operators at hand in turn, and frees them.

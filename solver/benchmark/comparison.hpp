@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +58,20 @@ CgMethod method_for(CgMethod asked, int right_hand_sides);
 inline bool is_open(const BenchmarkResult& row) { return row.outcome == Outcome::interrupted; }
 /// The row says why it was not timed.
 void fail(BenchmarkResult& row, const std::exception& error);
+/// Makes an operator; where it does not fit beside others, `time_group` times those first, and gives them back. Where
+/// it fails the rows say why.
+template <class Make, class TimeGroup>
+void make_or_time_first(std::span<BenchmarkResult> rows, bool beside_others, const Make& make,
+                        const TimeGroup& time_group) try {
+  if (beside_others) try {
+      return make();
+    } catch (const std::bad_alloc&) {
+      time_group();
+    }
+  make();
+} catch (const std::exception& error) {
+  for (BenchmarkResult& row : rows) fail(row, error);
+}
 /// What came out of the check against the reference.
 void note(const Agreement& found, BenchmarkResult& row);
 /// What came out of its turns, of so many iterations each.

@@ -11,6 +11,7 @@
 #include "mesh/gmsh/gmsh_file.hpp"
 #include "mesh/gmsh/sdk/model.hpp"
 #include "mesh/gmsh/sdk/sizes.hpp"
+#include "mesh/refinement_limit.hpp"
 
 namespace femcg::mesh {
 
