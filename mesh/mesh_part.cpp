@@ -1,6 +1,7 @@
 #include "mesh/mesh_part.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 
@@ -122,8 +123,9 @@ MeshPart refined(const MeshPart& part, const FunctionSpace& lattice, std::span<c
   const Mesh& mesh = finer.mesh;
   std::vector<char> is_vertex = filled<char>(mesh.node_count());
   const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
+#pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-    for (const int v : vertices) is_vertex[mesh.nodes(cell)[v]] = 1;
+    for (const int v : vertices) std::atomic_ref(is_vertex[mesh.nodes(cell)[v]]).store(1, std::memory_order_relaxed);
   for (const MeshPart::Neighbour& nodes : shared) {
     MeshPart::Neighbour neighbour{nodes.rank, {}};
     for (const std::int32_t node : nodes.vertices)

@@ -273,7 +273,9 @@ mesh::MeshPart divided_mesh(const Case& resolved, const Communicator& communicat
   }
   communicator.broadcast(std::span(left), 0);
   for (; left.front() > 0; --left.front()) part = operators::refined(communicator, part);
-  if (refinements_left(resolved) > 0 && part.mesh.cell_count() > 0) mesh::validate(part.mesh);
+  const std::vector<std::string> remarks = part.mesh.remarks;  // those of a part alone say nothing of the whole
+  do_on_all(communicator, [&] { validate_box(resolved, part.mesh); });
+  part.mesh.remarks = remarks;
   return part;
 }
 

@@ -12,8 +12,8 @@
 #include "mesh/atomic_file.hpp"
 #include "mesh/box_part.hpp"
 #include "mesh/gmsh/file_kinds.hpp"
-#include "mesh/gmsh/meshing_plan.hpp"
 #include "mesh/ordering.hpp"
+#include "mesh/refinement_limit.hpp"
 #include "operators/backend/copy_bandwidth.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
@@ -28,11 +28,7 @@ namespace {
 
 /// Without the refinements that are left then.
 mesh::Mesh generate(const Case& resolved) {
-  if (const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source)) {
-    mesh::Mesh mesh = mesh::make_box(*box);
-    mesh::validate(mesh);
-    return mesh;
-  }
+  if (const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source)) return mesh::make_box(*box);
   mesh::GmshOptions file = std::get<mesh::GmshOptions>(resolved.mesh.source);
   file.refine -= refinements_left(resolved);
   return mesh::read_gmsh(file);
@@ -96,11 +92,16 @@ int refinements_left(const Case& resolved) {
   return file == nullptr || mesh::has_mesh_ending(file->file) ? resolved.mesh.refine : 0;
 }
 
+void validate_box(const Case& resolved, mesh::Mesh& mesh) {
+  if (std::holds_alternative<mesh::BoxOptions>(resolved.mesh.source) && mesh.cell_count() > 0)
+    placed_mesh(resolved, [&] { mesh::validate(mesh); });
+}
+
 mesh::Mesh make_mesh(const Case& resolved) {
   mesh::Mesh mesh = make_unrefined_mesh(resolved);
   const int refinements = refinements_left(resolved);
   for (int r = 0; r < refinements; ++r) mesh = mesh::refine(mesh);
-  if (refinements > 0) placed_mesh(resolved, [&] { mesh::validate(mesh); });
+  validate_box(resolved, mesh);
   return mesh;
 }
 

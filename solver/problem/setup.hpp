@@ -21,6 +21,9 @@ mesh::Mesh make_mesh(const Case& resolved);
 /// whose mesh Gmsh refines. Throws InputError where they would make too many cells.
 mesh::Mesh make_unrefined_mesh(const Case& resolved);
 int refinements_left(const Case& resolved);
+/// Validates the mesh of a case that is a box, or a part of it: files are validated where they are read. Throws
+/// InputError.
+void validate_box(const Case& resolved, mesh::Mesh& mesh);
 
 /// What one of so many processes has of the mesh of a case that is a box, in blocks. Throws InputError.
 mesh::MeshPart make_box_part(const Case& resolved, int rank, int processes);
