@@ -35,11 +35,11 @@ void check_point(const Case& resolved) {
                                           "compare.right_hand_sides, such as [1, 8]",
                                           name(resolved.solver.method))));
   const bool resident = resolved.solver.loop == CgLoop::resident;
-  if (several && (resident || resolved.solver.method == CgMethod::single_reduction))
+  if (several && (resident || has_one_sum(resolved.solver.method)))
     throw InputError(at_place(resolved.compare.right_hand_sides_place,
                               fmt::format("CG for several right-hand sides has no {}; leave out one of the two",
                                           resident ? "loop inside one kernel (solver.loop: resident)"
-                                                   : "single reduction (solver.cg: single-reduction)")));
+                                                   : fmt::format("solver.cg: {}", name(resolved.solver.method)))));
 }
 
 Case with_first_load(Case resolved) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The two recurrences of conjugate gradients in long double, with what rounding may do to their residuals in a working
+// The recurrences of conjugate gradients in long double, with what rounding may do to their residuals in a working
 // precision (tests/rounding_tape.hpp).
 
 #include <cmath>
@@ -75,6 +75,37 @@ class CgModel {
       old_rz = rz;
       old_energy = of_p;
       rz = dot(r_, u);
+      keep();
+    }
+  }
+
+  /// Ghysels & Vanroose 2014.
+  void pipelined(int iterations) {
+    Place p = zero_, s = zero_, z = zero_, u = solve(r_), w = product(u), rz = dot(r_, u), uw = energy(u, w),
+          old_rz = rz, old_energy = 0;
+    for (int k = 0; k < iterations; ++k) {
+      const Place n = product(solve(w));
+      Place of_p = uw;
+      if (k > 0) {
+        const Place beta = quotient(rz, old_rz);
+        of_p = less_square(uw, beta, old_energy);
+        p = plus(u, beta, p, 1);
+        s = plus(w, beta, s, 1);
+        z = plus(n, beta, z, 1);
+      } else {
+        p = u;
+        s = w;
+        z = n;
+      }
+      const Place alpha = quotient(rz, of_p);
+      x_ = plus(x_, alpha, p, 1);
+      r_ = plus(r_, alpha, s, -1);
+      w = plus(w, alpha, z, -1);
+      u = solve(r_);
+      old_rz = rz;
+      old_energy = of_p;
+      rz = dot(r_, u);
+      uw = dot(u, w);
       keep();
     }
   }

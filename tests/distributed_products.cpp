@@ -299,7 +299,7 @@ void check_operator(const Communicator& communicator, const OperatorDescription&
             fmt::format("{} {}: modes differ", of, row.name));
 }
 
-/// CG comes to the solution of the whole, with both recurrences, and copies agree in the end.
+/// CG comes to the solution of the whole, with every recurrence, and copies agree in the end.
 void check_cg(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
   const auto& share = local.share;
   const IndexMap& map = share.map;
@@ -318,11 +318,12 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
   };
   for (const auto& [method, loop] : {Way{solver::CgMethod::classic, solver::CgLoop::launched},
                                      Way{solver::CgMethod::single_reduction, solver::CgLoop::launched},
-                                     Way{solver::CgMethod::single_reduction, solver::CgLoop::resident}})
+                                     Way{solver::CgMethod::single_reduction, solver::CgLoop::resident},
+                                     Way{solver::CgMethod::pipelined, solver::CgLoop::launched}})
     for (const char* preconditioner_name : {"none", "jacobi", "chebyshev"}) {
       if (loop == solver::CgLoop::resident && !resident) continue;
       const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a);
-      if (method == solver::CgMethod::single_reduction && !preconditioner->is_fused()) continue;
+      if (solver::has_one_sum(method) && !preconditioner->is_fused()) continue;
       Vector<double> b_here(map.size());
       for (std::int32_t i = 0; i < map.size(); ++i) b_here[i] = whole.y[local.unknowns[i]];
       const Vector<double> b = copied(b_here, device);
@@ -332,7 +333,7 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
       options.loop = loop;
       options.preconditioner = preconditioner.get();
       options.recorded = a.gpus_run_alone();
-      if (!options.recorded) options.check_every = 1;
+      if (!options.recorded) options.check_every = method == solver::CgMethod::pipelined ? 3 : 1;
       std::vector<double> x;
       const std::int64_t sums_before = a.vector_operations().sums();
       const solver::CgResult result = solver::conjugate_gradients<double>(a, b, x, options);
@@ -342,9 +343,12 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
       // one.
       const std::int64_t sums = a.vector_operations().sums() - sums_before, each = preconditioner->is_fused() ? 2 : 3;
       const std::int64_t least = method == solver::CgMethod::classic ? each * result.iterations : result.iterations;
-      require(options.recorded || (sums >= least && sums <= least + 10), communicator,
+      require(options.recorded || (sums >= least && sums <= least + least / 50 + 10), communicator,
               what + fmt::format(": {} sums in {} iterations", sums, result.iterations));
-      require(result.reason == solver::StopReason::converged, communicator, what + " does not converge");
+      require(result.reason == solver::StopReason::converged, communicator,
+              what + fmt::format(" does not converge: {} after {} iterations, {:.1e} and {:.1e}",
+                                 solver::name(result.reason), result.iterations, result.relative_residual,
+                                 result.true_relative_residual));
       bool right = true;
       for (std::int32_t i = 0; i < map.size(); ++i) right = right && std::abs(x[i] - whole.x[local.unknowns[i]]) < 1e-8;
       require(right, communicator, what + ": x is wrong");
@@ -382,7 +386,9 @@ void check_systems(const Communicator& communicator, const Product& whole, const
       const std::string what = fmt::format("{} {} CG {}", of, block ? "block" : "batched", preconditioner_name);
       for (const solver::CgResult& result : results)
         require(result.reason == solver::StopReason::converged && result.true_relative_residual <= 1e-12, communicator,
-                what + " does not converge");
+                what + fmt::format(" does not converge: {} after {} iterations, {:.1e} and {:.1e}",
+                                   solver::name(result.reason), result.iterations, result.relative_residual,
+                                   result.true_relative_residual));
       bool right = true;
       for (std::int32_t i = 0; i < map.size(); ++i)
         right = right && std::abs(x[0][i] - whole.x[local.unknowns[i]]) < 1e-8;

@@ -78,7 +78,8 @@ std::vector<std::pair<solver::CgMethod, solver::CgLoop>> ways() {
   using enum solver::CgMethod;
   std::vector<std::pair<solver::CgMethod, solver::CgLoop>> ways{{automatic, solver::CgLoop::automatic},
                                                                 {classic, solver::CgLoop::launched},
-                                                                {single_reduction, solver::CgLoop::launched}};
+                                                                {single_reduction, solver::CgLoop::launched},
+                                                                {pipelined, solver::CgLoop::launched}};
   if (tests::device() == Device::cuda) ways.emplace_back(single_reduction, solver::CgLoop::resident);
   return ways;
 }

@@ -181,6 +181,10 @@ TEST_CASE("a run gives back what the operator was made from, a comparison keeps 
   single_reduction.method = solver::CgMethod::single_reduction;
   CHECK(solver::need_of_operator(single_reduction, &small.form, &rows.offsets()).host_bytes ==
         vectors + 2 * 8 * unknowns);
+  // s, n, z and m.
+  solver::MemoryUser pipelined = csr;
+  pipelined.method = solver::CgMethod::pipelined;
+  CHECK(solver::need_of_operator(pipelined, &small.form, &rows.offsets()).host_bytes == vectors + 4 * 8 * unknowns);
   // D^-1, the last step, its product, and z.
   solver::MemoryUser chebyshev = csr;
   chebyshev.preconditioner = solver::find_preconditioner("chebyshev");

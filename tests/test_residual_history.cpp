@@ -27,7 +27,16 @@ struct Allowed {
   static constexpr int most_iterations = 40;
 
   Allowed(tests::CgModel model, solver::CgMethod method) {
-    method == solver::CgMethod::classic ? model.classic(most_iterations) : model.single_reduction(most_iterations);
+    switch (method) {
+      case solver::CgMethod::classic:
+        model.classic(most_iterations);
+        break;
+      case solver::CgMethod::pipelined:
+        model.pipelined(most_iterations);
+        break;
+      default:
+        model.single_reduction(most_iterations);
+    }
     for (int k = 0; k <= most_iterations; ++k) {
       const long double residual = model.residual(k), bound = model.rounding_of_residual(k);
       if (bound > 0.1L * residual) break;
@@ -143,7 +152,8 @@ TEST_CASE_TEMPLATE("residuals are those of conjugate gradients in long double, a
     const std::vector<double> b = load_of(matrix.rows);
     const Ingredients<T> from = tests::ingredients<T>(small.form, assembled.element_matrices);
     for (const bool jacobi : {false, true})
-      for (const solver::CgMethod method : {solver::CgMethod::classic, solver::CgMethod::single_reduction}) {
+      for (const solver::CgMethod method :
+           {solver::CgMethod::classic, solver::CgMethod::single_reduction, solver::CgMethod::pipelined}) {
         CAPTURE(jacobi);
         CAPTURE(name(method));
         const AllowedOperators<T> allowed(small.form, matrix, b, jacobi, method);
@@ -174,7 +184,8 @@ TEST_CASE_TEMPLATE("two loops give the same bits wherever sums have one order", 
       if (!tests::runs_here(row) || !tests::has_fixed_order(row.name)) continue;
       CAPTURE(row.name);
       CAPTURE(mesh::name(shape));
-      for (const solver::CgMethod method : {solver::CgMethod::classic, solver::CgMethod::single_reduction}) {
+      for (const solver::CgMethod method :
+           {solver::CgMethod::classic, solver::CgMethod::single_reduction, solver::CgMethod::pipelined}) {
         const auto once = [&] { return run(*row.make<T>(from, {}), b, true, method, solver::CgLoop::launched, some); };
         const Run first = once();
         CHECK(first.history.size() == some + 1);

@@ -46,9 +46,10 @@ std::vector<std::uint64_t> bits_of(const OperatorDescription& row, const Bilinea
   keep(energy);
   const Vector<T> load = copied(b, tests::device());
   for (const char* name : {"none", "jacobi", "chebyshev"})
-    for (const solver::CgMethod method : {solver::CgMethod::classic, solver::CgMethod::single_reduction}) {
+    for (const solver::CgMethod method :
+         {solver::CgMethod::classic, solver::CgMethod::single_reduction, solver::CgMethod::pipelined}) {
       const auto preconditioner = solver::make_preconditioner<T>(name, *a);
-      if (method == solver::CgMethod::single_reduction && !preconditioner->is_fused()) continue;
+      if (solver::has_one_sum(method) && !preconditioner->is_fused()) continue;
       solver::CgOptions<T> options;
       options.tolerance = 1e-30;
       options.max_iterations = iterations;

@@ -188,6 +188,40 @@ struct Checks {
     check_norms(scalars.of[2], r);
   }
 
+  /// The same steps.
+  void advance_pipelined() const {
+    const Vector<T> n_before = waves<T>(n, 0.2), w_before = waves<T>(n, 0.3), p_before = waves<T>(n, 0.4),
+                    s_before = waves<T>(n, 0.5), x_before = waves<T>(n, 0.6), r_before = waves<T>(n, 0.7),
+                    z_before = waves<T>(n, 0.9);
+    SingleReduction<T> v{Vector<T>(0, device()), there(w_before), there(p_before), there(s_before)};
+    Pipelined<T> ahead{there(femcg::tests::poisoned<T>(n)), there(n_before), there(z_before)};
+    Vector<T> x_there = there(x_before), r_there = there(r_before);
+    Scalars scalars({{rz_at, 4}, {energy_at, 8}, {CgScalars::count + rz_at, 2}, {CgScalars::count + uw_at, 5}});
+    operations.advance_pipelined(scalars.of[0], scalars.of[1], v, ahead, diagonal_there, x_there, r_there,
+                                 scalars.of[2]);
+    operations.complete_sums(scalars.of[2]);
+    const Vector<T> p = here(v.p), s = here(v.s), w = here(v.w), z = here(ahead.z), m = here(ahead.m),
+                    x = here(x_there), r = here(r_there);
+    const long double alpha = 2.0L / 3, beta = 0.5L;
+    bool right = true;
+    long double uw = 0, terms = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const long double of_p = solved(i, r_before[i]) + beta * p_before[i], of_s = w_before[i] + beta * s_before[i],
+                        of_z = n_before[i] + beta * z_before[i];
+      right = right && close_entry<T>(p[i], of_p, 10) && close_entry<T>(s[i], of_s, of_s);
+      right = right && close_entry<T>(z[i], of_z, of_z) && close_entry<T>(x[i], x_before[i] + alpha * of_p, 10);
+      right = right && close_entry<T>(r[i], r_before[i] - alpha * of_s, r_before[i] + alpha * of_s);
+      right = right && close_entry<T>(w[i], w_before[i] - alpha * of_z, w_before[i] + alpha * of_z);
+      if (diagonal_here != nullptr) right = right && close_entry<T>(m[i], solved(i, w[i]), 10);
+      uw += solved(i, r[i]) * w[i];
+      terms += std::abs(solved(i, r[i]) * w[i]);
+    }
+    CHECK(right);
+    CHECK(scalars.of[1].energy.value() == doctest::Approx(3));
+    CHECK(std::abs(scalars.of[2].uw.value() - uw) <= 8 * std::numeric_limits<T>::epsilon() * terms);
+    check_norms(scalars.of[2], r);
+  }
+
   void chebyshev() const {
     if (diagonal_there == nullptr) return;
     const Vector<T> r = waves<T>(n, 0.3), q = waves<T>(n, 0.5);
@@ -255,6 +289,7 @@ TEST_CASE_TEMPLATE("passes equal plain loops", T, double, float) {
         checks.direction();
         checks.paired_directions();
         checks.advance();
+        checks.advance_pipelined();
         checks.chebyshev();
         checks.dot();
       }

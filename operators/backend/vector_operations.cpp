@@ -1,6 +1,6 @@
 // The passes of CG on the host. Words read and written an unknown: start 2, update 3, direction 5, defer 3, catch_up 6,
-// advance 9, dot 2; one more each with a diagonal (advance two), dot apart. Threads share fixed blocks of rows, each
-// block one sweep of SIMD loops; sums are in double precision, block by block.
+// advance 9, advance_pipelined 13, dot 2; one more each with a diagonal (advance and its like two), dot apart. Threads
+// share fixed blocks of rows, each block one sweep of SIMD loops; sums are in double precision, block by block.
 
 #include "operators/backend/vector_operations.hpp"
 
@@ -18,6 +18,17 @@ struct Norms {
   Norms& operator+=(const Norms& other) {
     rz += other.rz;
     rr += other.rr;
+    return *this;
+  }
+};
+
+/// The same and u'Au.
+struct PipelinedSums {
+  double rz = 0, rr = 0, uw = 0;
+  PipelinedSums& operator+=(const PipelinedSums& other) {
+    rz += other.rz;
+    rr += other.rr;
+    uw += other.uw;
     return *this;
   }
 };
@@ -123,6 +134,37 @@ Norms advance_rows(T alpha, T beta, const Advanced<T>& of, Preconditioner solve,
   return {rz, rr};
 }
 
+/// The vectors of the pipelined method as pointers; m may be w.
+template <std::floating_point T>
+struct AdvancedAhead {
+  const T* n;
+  T *m, *z, *w, *p, *s, *x, *r;
+};
+
+template <std::floating_point T, class Preconditioner>
+PipelinedSums advance_pipelined_rows(T alpha, T beta, const AdvancedAhead<T>& of, Preconditioner solve,
+                                     std::int64_t first, std::int64_t last) {
+  const T* n = of.n;
+  T *m = of.m, *z = of.z, *w = of.w, *p = of.p, *s = of.s, *x = of.x, *r = of.r;
+  double rz = 0, rr = 0, uw = 0;
+  // Entry by entry: m and w may be one vector.
+#pragma omp simd reduction(+ : rz, rr, uw)
+  for (std::int64_t i = first; i < last; ++i) {
+    p[i] = solve(i, r[i]) + beta * p[i];
+    s[i] = w[i] + beta * s[i];
+    z[i] = n[i] + beta * z[i];
+    x[i] += alpha * p[i];
+    const T residual = r[i] - alpha * s[i], product = w[i] - alpha * z[i], solved = solve(i, residual);
+    r[i] = residual;
+    w[i] = product;
+    m[i] = solve(i, product);
+    rz += static_cast<double>(residual) * static_cast<double>(solved);
+    rr += static_cast<double>(residual) * static_cast<double>(residual);
+    uw += static_cast<double>(solved) * static_cast<double>(product);
+  }
+  return {rz, rr, uw};
+}
+
 template <std::floating_point T>
 void chebyshev_first_rows(T b, const T* r, const T* inverse_diagonal, T* d, T* z, std::int64_t first,
                           std::int64_t last) {
@@ -222,6 +264,26 @@ class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
       });
       *next.rz.data() = norms.rz;
       *next.rr.data() = norms.rr;
+    });
+  }
+
+  void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
+                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         CgScalars& next) const override {
+    const double beta = step_length(now.rz.value(), before.rz.value());
+    const double energy = now.uw.value() - beta * beta * before.energy.value();
+    *now.energy.data() = energy;
+    const T alpha = static_cast<T>(step_length(now.rz.value(), energy));
+    T* m = inverse_diagonal != nullptr ? ahead.m.data() : vectors.w.data();
+    const AdvancedAhead<T> of{ahead.n.data(),   m,        ahead.z.data(), vectors.w.data(), vectors.p.data(),
+                              vectors.s.data(), x.data(), r.data()};
+    with_preconditioner(inverse_diagonal, [&](auto solve) {
+      const PipelinedSums sums = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        return advance_pipelined_rows(alpha, static_cast<T>(beta), of, solve, first, last);
+      });
+      *next.rz.data() = sums.rz;
+      *next.rr.data() = sums.rr;
+      *next.uw.data() = sums.uw;
     });
   }
 

@@ -1,7 +1,8 @@
 // The passes of CG on the GPU. Threads go over the rows in strides of the grid, which has every block resident; a
 // thread takes 16 bytes of each vector at a time. Words read and written an unknown: start 2, update 3, direction 5,
-// defer 3, catch_up 6, advance 9, dot 2; one more each with a diagonal (advance three), dot apart. Scalars are read
-// from and written to the device's memory; sums are in double precision and in fixed order.
+// defer 3, catch_up 6, advance 9, advance_pipelined 13, dot 2; one more each with a diagonal (advance three,
+// advance_pipelined two), dot apart. Scalars are read from and written to the device's memory; sums are in double
+// precision and in fixed order.
 //
 // What is not needed again before all other vectors have passed (q after update, r, x and an old direction after a
 // defer) is marked so: the L2 cache then keeps the new direction for the next product, and r from update to
@@ -274,6 +275,97 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
+/// The numbers of an iteration (CgScalars) where they lie.
+struct NumbersOfIteration {
+  double *rz, *rr, *energy, *uw;
+};
+
+/// The vectors of the pipelined method; m may be w.
+template <class T>
+struct AdvancedAhead {
+  const T *n, *inverse_diagonal;
+  T *m, *z, *w, *p, *s, *x, *r;
+};
+
+/// `under_way`: whether the sums of `now` are still to be had from the processes.
+template <class T, class Over>
+__global__ void __launch_bounds__(block_threads)
+    advance_pipelined_kernel(const __grid_constant__ Over over, std::int64_t rows, Counted counted, bool under_way,
+                             NumbersOfIteration before, NumbersOfIteration now, AdvancedAhead<T> v,
+                             NumbersOfIteration next, cuda::Parts<3> parts) {
+  cuda::await_previous();
+  double of_now[3];
+  if (under_way) {
+    if constexpr (Over::waits) over.take(of_now);
+  } else {
+    of_now[0] = *now.rz;
+    of_now[1] = *now.rr;
+    of_now[2] = *now.uw;
+  }
+  const double factor = cuda::step_length(of_now[0], *before.rz),
+               of_direction = of_now[2] - factor * factor * *before.energy;
+  const T alpha = static_cast<T>(cuda::step_length(of_now[0], of_direction)), beta = static_cast<T>(factor);
+  double sums[3] = {0, 0, 0};
+  for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
+    T of_n[count], of_z[count], of_w[count], of_p[count], of_s[count], of_x[count], of_r[count], of_m[count];
+    load_once(v.n + i, of_n);
+    load(v.z + i, of_z);
+    load(v.w + i, of_w);
+    load(v.p + i, of_p);
+    load(v.s + i, of_s);
+    load(v.x + i, of_x);
+    load(v.r + i, of_r);
+    for (int k = 0; k < count; ++k) {
+      of_p[k] = fma(beta, of_p[k], precondition(v.inverse_diagonal, i + k, of_r[k]));
+      of_s[k] = of_w[k] + beta * of_s[k];
+      of_z[k] = of_n[k] + beta * of_z[k];
+      of_x[k] += alpha * of_p[k];
+      of_r[k] -= alpha * of_s[k];
+      of_w[k] -= alpha * of_z[k];
+      const T of_u = precondition(v.inverse_diagonal, i + k, of_r[k]);
+      of_m[k] = precondition(v.inverse_diagonal, i + k, of_w[k]);
+      if (!counted(i + k)) continue;
+      sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_u);
+      sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
+      sums[2] += static_cast<double>(of_u) * static_cast<double>(of_w[k]);
+    }
+    store_once(of_p, v.p + i);
+    store_once(of_s, v.s + i);
+    store_once(of_z, v.z + i);
+    store_once(of_x, v.x + i);
+    store_once(of_r, v.r + i);
+    store(of_w, v.w + i);
+    if (v.inverse_diagonal != nullptr) store(of_m, v.m + i);
+  });
+  __shared__ double of_warp[3 * cuda::numbers_to_sum_block];
+  double results[3];
+  if (!cuda::sums_of_grid(sums, parts, results, of_warp)) return;  // the last block goes on: all have read
+  if constexpr (Over::waits) over.give(results);
+  if (threadIdx.x != 0) return;
+  if (under_way) {
+    *now.rz = of_now[0];
+    *now.rr = of_now[1];
+    *now.uw = of_now[2];
+  }
+  *now.energy = of_direction;
+  if constexpr (!Over::waits) {
+    *next.rz = results[0];
+    *next.rr = results[1];
+    *next.uw = results[2];
+  }
+}
+
+/// The numbers of the last iteration, once all processes have given theirs.
+__global__ void complete_sums_kernel(const __grid_constant__ cuda::OverProcesses over, NumbersOfIteration next) {
+  cuda::await_previous();
+  double sums[3];
+  over.take(sums);
+  if (threadIdx.x != 0) return;
+  *next.rz = sums[0];
+  *next.rr = sums[1];
+  *next.uw = sums[2];
+}
+
 template <class T, class Over>
 __global__ void __launch_bounds__(block_threads)
     dot_kernel(const __grid_constant__ Over over, std::int64_t rows, const T* a, const T* b, double* result,
@@ -342,7 +434,9 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
         defer_blocks_(cuda::resident_blocks(defer_kernel<T>, block_threads)),
         catch_up_blocks_(cuda::resident_blocks(catch_up_kernel<T>, block_threads)),
         advance_blocks_(cuda::resident_blocks(advance_kernel<T, Over>, block_threads)),
+        pipelined_blocks_(cuda::resident_blocks(advance_pipelined_kernel<T, Over>, block_threads)),
         dot_blocks_(cuda::resident_blocks(dot_kernel<T, Over>, block_threads)),
+        three_(pipelined_blocks_),
         two_(std::max({start_blocks_, update_blocks_, advance_blocks_})),
         one_(dot_blocks_) {}
 
@@ -398,6 +492,25 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
                        now.energy.data(), of, next.rz.data(), next.rr.data(), two_.parts());
   }
 
+  void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
+                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         CgScalars& next) const override {
+    assert(r.size() == x.size() && ahead.n.size() == r.size());
+    T* m = inverse_diagonal != nullptr ? ahead.m.data() : vectors.w.data();
+    const AdvancedAhead<T> of{ahead.n.data(),   data_of(inverse_diagonal), m,        ahead.z.data(), vectors.w.data(),
+                              vectors.p.data(), vectors.s.data(),          x.data(), r.data()};
+    cuda::launch_early(advance_pipelined_kernel<T, Over>, blocks<T>(r.size(), pipelined_blocks_), block_threads, 0,
+                       over_, r.size(), counted_, sums_under_way_, numbers_of(before), numbers_of(now), of,
+                       numbers_of(next), three_.parts());
+    sums_under_way_ = Over::waits;
+  }
+
+  void complete_sums(CgScalars& last) const override {
+    if constexpr (Over::waits)
+      if (sums_under_way_) cuda::launch_early(complete_sums_kernel, 1, 32, 0, over_, numbers_of(last));
+    sums_under_way_ = false;
+  }
+
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
     assert(a.size() == b.size());
     const std::int64_t size = std::min(a.size(), counted_.entries);
@@ -407,13 +520,19 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
 
  private:
   static const T* data_of(const Vector<T>* vector) { return vector != nullptr ? vector->data() : nullptr; }
+  static NumbersOfIteration numbers_of(const CgScalars& of) {
+    const auto at = [](const Scalar& number) { return const_cast<double*>(number.data()); };
+    return {at(of.rz), at(of.rr), at(of.energy), at(of.uw)};
+  }
 
   Over over_;
   Counted counted_;
   std::int64_t start_blocks_, update_blocks_, direction_blocks_, defer_blocks_, catch_up_blocks_, advance_blocks_,
-      dot_blocks_;
+      pipelined_blocks_, dot_blocks_;
+  mutable cuda::PartsStorage<3> three_;
   mutable cuda::PartsStorage<2> two_;
   mutable cuda::PartsStorage<1> one_;
+  mutable bool sums_under_way_ = false;  ///< of advance_pipelined, when what was given to the GPU so far is done
 };
 
 }  // namespace

@@ -30,6 +30,14 @@ struct SingleReduction {
   Vector<T> p, s;
 };
 
+/// What the pipelined method keeps beside these, but u, which it makes anew.
+template <std::floating_point T>
+struct Pipelined {
+  Vector<T> m;  ///< M^-1 w; empty with M = I, where w is taken
+  Vector<T> n;  ///< A m
+  Vector<T> z;  ///< A M^-1 s
+};
+
 /// The passes in the place of `direction` where two iterations share one of x: it moves along both directions at once
 /// in the second, so that the two have 9 words per unknown instead of 10 (a diagonal adds one each). A second vector
 /// holds every other direction.
@@ -53,7 +61,7 @@ class DeferredUpdate {
 ///
 /// One iteration is apply, update, direction: three passes, 10 words per unknown (12 with a diagonal). x waits for
 /// direction, which reads p anyway, or for every second iteration (DeferredUpdate). The single-reduction method has
-/// two passes, apply and advance, of 11 words (13).
+/// two passes, apply and advance, of 11 words (13), the pipelined one 15 (17).
 ///
 /// A step along a direction without energy, or after a residual of zero, has length zero: an iteration that is made
 /// before it is known that the loop is over changes nothing.
@@ -79,6 +87,16 @@ class VectorOperations {
   /// r. Chronopoulos & Gear 1989.
   virtual void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
                        const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const = 0;
+  /// The vectors after n = A m, with m = M^-1 w, w = A u and u = M^-1 r: beta, energy and alpha as in advance;
+  /// p = u + beta p; s = w + beta s; z = n + beta z; x += alpha p; r -= alpha s; w -= alpha z; m = M^-1 w;
+  /// new_rz = r'u; rr = r'r; new_uw = u'w. With M = I, m is w. Ghysels & Vanroose 2014, for a diagonal M.
+  ///
+  /// Sums over processes may be under way when it ends, beside the product that follows: the next such pass waits for
+  /// those of `now`, and complete_sums for those of the last.
+  virtual void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
+                                 Pipelined<T>& ahead, const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                                 CgScalars& next) const = 0;
+  virtual void complete_sums(CgScalars&) const {}
   /// result = a'b.
   virtual void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const = 0;
   /// What the vectors are of those of a whole system.

@@ -47,6 +47,11 @@ class Communicator {
     return number;
   }
 
+  /// The same sum in two, for what goes on meanwhile: messages between neighbours, but no other call to all. One at a
+  /// time.
+  void begin_sum(std::span<const double> numbers) const;
+  void end_sum(std::span<double> sums) const;
+
   /// Gives all processes what one of them has, together; all know its size.
   template <class T>
   void broadcast(std::span<T> values, int from) const {

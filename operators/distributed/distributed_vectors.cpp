@@ -1,6 +1,7 @@
 #include "operators/distributed/distributed_vectors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "operators/backend/counted_operations.hpp"
@@ -47,6 +48,18 @@ class OwnedSums final : public VectorOperations<T> {
                                part_of(vectors.s, at, count)};
       Vector<T> x_part = part_of(x, at, count), r_part = part_of(r, at, count);
       all_.advance(before, now, parts, DiagonalPart<T>(inverse_diagonal, at, count).get(), x_part, r_part, sums);
+    });
+  }
+  void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
+                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         CgScalars& next) const override {
+    on_both(next, [&](std::int64_t at, std::int64_t count, CgScalars& sums) {
+      const auto part = [&](Vector<T>& whole) { return part_of(whole, at, count); };
+      SingleReduction<T> parts{Vector<T>(), part(vectors.w), part(vectors.p), part(vectors.s)};
+      Pipelined<T> parts_ahead{inverse_diagonal != nullptr ? part(ahead.m) : Vector<T>(), part(ahead.n), part(ahead.z)};
+      Vector<T> x_part = part(x), r_part = part(r);
+      all_.advance_pipelined(before, now, parts, parts_ahead, DiagonalPart<T>(inverse_diagonal, at, count).get(),
+                             x_part, r_part, sums);
     });
   }
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
@@ -174,6 +187,36 @@ void DistributedVectors<T>::advance(const CgScalars& before, CgScalars& now, Sin
                                     CgScalars& next) const {
   passes().advance(before, now, vectors, inverse_diagonal, x, r, norms_for(next));
   sum_norms(next);
+}
+
+template <std::floating_point T>
+void DistributedVectors<T>::advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
+                                              Pipelined<T>& ahead, const Vector<T>* inverse_diagonal, Vector<T>& x,
+                                              Vector<T>& r, CgScalars& next) const {
+  if (gpus_sum()) {
+    ++sum_count_;
+    return all_->advance_pipelined(before, now, vectors, ahead, inverse_diagonal, x, r, next);
+  }
+  complete_sums(now);
+  mine_->advance_pipelined(before, now, vectors, ahead, inverse_diagonal, x, r, sums_);
+  synchronize(device_);
+  communicator_->begin_sum(
+      std::array{*sums_.rz.data(), *sums_.rr.data(), *sums_.uw.data(), stop_ && stop_() ? 1.0 : 0.0});
+  under_way_ = true;
+}
+
+template <std::floating_point T>
+void DistributedVectors<T>::complete_sums(CgScalars& last) const {
+  if (gpus_sum()) return all_->complete_sums(last);
+  if (!under_way_) return;
+  std::array<double, 4> sums{};
+  communicator_->end_sum(sums);
+  ++sum_count_;
+  under_way_ = false;
+  asked_to_stop_ = sums[3] > 0;
+  give(std::span(sums).first(1), last.rz.data(), device_);
+  give(std::span(sums).subspan(1, 1), last.rr.data(), device_);
+  give(std::span(sums).subspan(2, 1), last.uw.data(), device_);
 }
 
 template <std::floating_point T>

@@ -95,6 +95,9 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
                  Vector<T>& p, Vector<T>& x) const override;
   void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
                Vector<T>& x, Vector<T>& r, CgScalars& next) const override;
+  void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
+                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const override;
+  void complete_sums(CgScalars& last) const override;
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override;
 
  private:
@@ -112,8 +115,8 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   std::unique_ptr<VectorOperations<T>> all_;   ///< with those of all processes, where GPUs make them
   mutable HostNumbers numbers_;                ///< their sums
   mutable CgScalars sums_;
-  mutable bool delayed_ = false;
-  mutable CgScalars* waiting_ = nullptr;  ///< for sums that were delayed
+  mutable bool delayed_ = false, under_way_ = false;  ///< sums that wait for a product, or are made beside it
+  mutable CgScalars* waiting_ = nullptr;              ///< for sums that were delayed
   mutable std::int64_t sum_count_ = 0;
   std::function<bool()> stop_;
   mutable bool asked_to_stop_ = false;

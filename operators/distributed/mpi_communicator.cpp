@@ -28,11 +28,18 @@ void in_pieces(char* data, std::int64_t bytes, const Transfer& transfer) {
     transfer(data + at, static_cast<int>(std::min(largest_piece, bytes - at)));
 }
 
+/// The sums of what each process has, one after the other.
+void add_up(std::span<const double> of_all, std::span<double> sums) {
+  std::ranges::fill(sums, 0.0);
+  for (std::size_t i = 0; i < of_all.size(); ++i) sums[i % sums.size()] += of_all[i];
+}
+
 }  // namespace
 
 struct Communicator::State {
   MPI_Comm all = MPI_COMM_NULL, failing = MPI_COMM_NULL;
-  mutable std::vector<double> numbers;  ///< of all processes, of a sum
+  mutable std::vector<double> given, numbers;  ///< of this process and of all, of a sum
+  mutable MPI_Request sum = MPI_REQUEST_NULL;
 };
 
 int Communicator::started() { return processes_of_launcher(); }
@@ -72,8 +79,20 @@ void Communicator::sum(std::span<double> numbers) const {
   const auto count = static_cast<int>(numbers.size());
   state_->numbers.resize(numbers.size() * static_cast<std::size_t>(size_));
   MPI_Allgather(numbers.data(), count, MPI_DOUBLE, state_->numbers.data(), count, MPI_DOUBLE, state_->all);
-  std::ranges::fill(numbers, 0.0);
-  for (std::size_t i = 0; i < state_->numbers.size(); ++i) numbers[i % numbers.size()] += state_->numbers[i];
+  add_up(state_->numbers, numbers);
+}
+
+void Communicator::begin_sum(std::span<const double> numbers) const {
+  const auto count = static_cast<int>(numbers.size());
+  state_->given.assign(numbers.begin(), numbers.end());
+  state_->numbers.resize(numbers.size() * static_cast<std::size_t>(size_));
+  MPI_Iallgather(state_->given.data(), count, MPI_DOUBLE, state_->numbers.data(), count, MPI_DOUBLE, state_->all,
+                 &state_->sum);
+}
+
+void Communicator::end_sum(std::span<double> sums) const {
+  MPI_Wait(&state_->sum, MPI_STATUS_IGNORE);
+  add_up(state_->numbers, sums);
 }
 
 void Communicator::broadcast_bytes(void* data, std::int64_t bytes, int from) const {

@@ -195,6 +195,26 @@ class CublasVectors final : public VectorOperations<T> {
     norms(r, inverse_diagonal, vectors.u, next);
   }
 
+  void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
+                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         CgScalars& next) const override {
+    cuda::launch(set_both<T>, 1, 1, 0, before.rz.data(), before.energy.data(), now.rz.data(), now.uw.data(),
+                 now.energy.data(), numbers());
+    if (inverse_diagonal != nullptr) {
+      if (z_.size() != r.size()) z_ = Vector<T>(r.size(), Device::cuda);
+      blas_.multiply(*inverse_diagonal, r, z_);
+    }
+    add_to_scaled(inverse_diagonal == nullptr ? r : z_, vectors.p);
+    add_to_scaled(vectors.w, vectors.s);
+    add_to_scaled(ahead.n, ahead.z);
+    blas_.add(&numbers()->alpha, vectors.p, x);
+    blas_.add(&numbers()->minus_alpha, vectors.s, r);
+    blas_.add(&numbers()->minus_alpha, ahead.z, vectors.w);
+    norms(r, inverse_diagonal, z_, next);
+    if (inverse_diagonal != nullptr) blas_.multiply(*inverse_diagonal, vectors.w, ahead.m);
+    dot(inverse_diagonal == nullptr ? r : z_, vectors.w, next.uw);
+  }
+
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
     if constexpr (std::is_same_v<T, double>) {
       blas_.dot(a, b, result.data());

@@ -80,6 +80,33 @@ class EigenVectorOperations final : public VectorOperations<T> {
     norms(r, inverse_diagonal, next);
   }
 
+  void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
+                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         CgScalars& next) const override {
+    const double beta = step_length(now.rz.value(), before.rz.value());
+    const double energy = now.uw.value() - beta * beta * before.energy.value();
+    *now.energy.data() = energy;
+    const T alpha = static_cast<T>(step_length(now.rz.value(), energy));
+    auto p = as_eigen(vectors.p), s = as_eigen(vectors.s), w = as_eigen(vectors.w), z = as_eigen(ahead.z),
+         residual = as_eigen(r);
+    if (inverse_diagonal != nullptr)
+      p = static_cast<T>(beta) * p + as_eigen(*inverse_diagonal).cwiseProduct(residual);
+    else
+      p = static_cast<T>(beta) * p + residual;
+    s = static_cast<T>(beta) * s + w;
+    z = static_cast<T>(beta) * z + as_eigen(ahead.n);
+    as_eigen(x) += alpha * p;
+    residual -= alpha * s;
+    w -= alpha * z;
+    norms(r, inverse_diagonal, next);
+    if (inverse_diagonal == nullptr) {
+      *next.uw.data() = residual.dot(w);
+      return;
+    }
+    as_eigen(ahead.m) = as_eigen(*inverse_diagonal).cwiseProduct(w);
+    *next.uw.data() = residual.dot(as_eigen(ahead.m));  // M^-1 is its own transpose
+  }
+
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
     *result.data() = as_eigen(a).dot(as_eigen(b));
   }

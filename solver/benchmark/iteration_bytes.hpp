@@ -23,6 +23,7 @@ std::int64_t words_of_two_iterations(const CgResult& result, const Preconditione
   const bool diagonal = preconditioner.inverse_diagonal() != nullptr;
   if (result.loop == CgLoop::resident) return 0;
   if (result.method == CgMethod::single_reduction) return 18 + (diagonal ? 6 : 0);
+  if (result.method == CgMethod::pipelined) return 26 + (diagonal ? 4 : 0);
   const bool block = result.method == CgMethod::block;
   const std::int64_t applied = preconditioner.is_fused() ? 0 : 2 * (preconditioner.cost().words + (block ? 3 : 2));
   return right_hand_sides * ((block ? 22 : result.deferred ? 15 : 16) + applied) + (diagonal ? 4 : 0);

@@ -245,7 +245,7 @@ void check_device(const SolverChoice& solver, Problems& problems) {
 /// A loop inside one kernel where there can be none. (Whether the operator has one is for the run to find out.)
 void check_loop(const SolverChoice& choice, Problems& problems) {
   if (choice.loop != CgLoop::resident) return;
-  if (choice.method == CgMethod::classic || takes_several(choice.method))
+  if (!takes_one_kernel(choice.method))
     problems.add(choice.loop_place, fmt::format("solver.loop: resident is of the single-reduction method; leave out "
                                                 "solver.cg: {}",
                                                 name(choice.method)));
@@ -262,8 +262,8 @@ void check_recurrence(const SolverChoice& choice, Problems& problems) {
                                     "solver.preconditioner: jacobi",
                                     what, in_quotes(row->name), other));
   };
-  if (choice.method == CgMethod::single_reduction)
-    refuse(choice.method_place, "solver.cg: single-reduction", "solver.cg: classic");
+  if (has_one_sum(choice.method))
+    refuse(choice.method_place, fmt::format("solver.cg: {}", name(choice.method)), "solver.cg: classic");
   if (choice.loop == CgLoop::resident) refuse(choice.loop_place, "solver.loop: resident", "solver.loop: launched");
 }
 
@@ -302,7 +302,8 @@ void read_solver(const MapReader& top, Case& to) {
     }
   const std::string method = solver.choice("cg");
   const std::string loop = solver.choice("loop");
-  for (const CgMethod known : {CgMethod::classic, CgMethod::single_reduction, CgMethod::batched, CgMethod::block})
+  for (const CgMethod known :
+       {CgMethod::classic, CgMethod::single_reduction, CgMethod::pipelined, CgMethod::batched, CgMethod::block})
     if (method == name(known)) to.solver.method = known;
   for (const CgLoop known : {CgLoop::launched, CgLoop::resident})
     if (loop == name(known)) to.solver.loop = known;

@@ -330,10 +330,10 @@ KeyDescription solver_keys() {
                           "without it from 0"},
               {.name = "cg",
                .kind = word,
-               .meaning = "Recurrence: classic, or with one sum an iteration (Chronopoulos & Gear 1989); of all loads "
-                          "at once: batched, block",
+               .meaning = "Recurrence: classic; with one sum an iteration (Chronopoulos & Gear 1989), or pipelined, "
+                          "one beside the product (Ghysels & Vanroose 2014); of all loads at once: batched, block",
                .default_value = "auto",
-               .words = {"auto", "classic", "single-reduction", "batched", "block"}},
+               .words = {"auto", "classic", "single-reduction", "pipelined", "batched", "block"}},
               {.name = "loop",
                .kind = word,
                .meaning = "Kernels launched one after the other, or the whole loop inside one, on a GPU",

@@ -30,6 +30,8 @@ std::string_view name(CgMethod method) {
       return "classic";
     case CgMethod::single_reduction:
       return "single-reduction";
+    case CgMethod::pipelined:
+      return "pipelined";
     case CgMethod::batched:
       return "batched";
     case CgMethod::block:
@@ -61,6 +63,7 @@ std::string_view name(StopReason reason) {
 
 namespace {
 
+constexpr std::int64_t refresh_every = 64;  // iterations: 5% more products (Recurrence::refresh)
 constexpr std::int64_t scalar_bytes = CgScalars::count * std::int64_t{sizeof(double)};
 
 /// How a loop goes: what was asked for, or what fits the operator.
@@ -68,28 +71,27 @@ template <std::floating_point T>
 struct Plan {
   Plan(const Operator<T>& a, const CgOptions<T>& options) : method(options.method), loop(CgLoop::launched) {
     const bool fused = options.preconditioner == nullptr || options.preconditioner->is_fused();
-    if (options.reliable_update > 0 &&
-        (options.method == CgMethod::single_reduction || options.loop == CgLoop::resident))
+    if (options.reliable_update > 0 && (has_one_sum(options.method) || options.loop == CgLoop::resident))
       throw InputError(
           "reliable updates keep the direction of the classic method in launched passes: use solver.cg: classic and "
           "solver.loop: launched, or solver.precision: single");
-    if (!fused && (options.method == CgMethod::single_reduction || options.loop == CgLoop::resident))
+    if (!fused && (has_one_sum(options.method) || options.loop == CgLoop::resident))
       throw InputError(
-          "the single-reduction method and the loop inside one kernel need a diagonal preconditioner: use solver.cg: "
-          "classic, or solver.preconditioner: jacobi");
-    const bool may_reside = fused && options.reliable_update == 0 && options.loop != CgLoop::launched &&
-                            options.method != CgMethod::classic;
+          "methods with one sum and the loop inside one kernel need a diagonal preconditioner: use solver.cg: classic, "
+          "or solver.preconditioner: jacobi");
+    const bool may_reside =
+        fused && options.reliable_update == 0 && options.loop != CgLoop::launched && takes_one_kernel(options.method);
     if (may_reside) resident = operators::persistent_cg(a, persistent_for(options.loop));
     if (options.loop == CgLoop::resident && resident == nullptr)
       throw InputError(
-          options.method == CgMethod::classic
+          !takes_one_kernel(options.method)
               ? "the loop inside one kernel is of the single-reduction method: use solver.cg: single-reduction"
               : "this operator has no loop inside one kernel on this device for a system of this size: use "
                 "solver.loop: launched");
     if (resident != nullptr) loop = CgLoop::resident;
     if (method == CgMethod::automatic) method = resident != nullptr ? CgMethod::single_reduction : CgMethod::classic;
     batch = options.check_every > 0      ? options.check_every
-            : a.device() == Device::host ? 1
+            : a.device() == Device::host ? (method == CgMethod::pipelined ? 8 : 1)
             : resident != nullptr        ? 64
                                          : 16;
   }
@@ -162,6 +164,8 @@ class Loop {
   std::int64_t sent_ = 0;               ///< batches
   std::int64_t sent_iterations_ = 0;
   std::int64_t last_batch_ = plan_.batch;  ///< iterations of it
+  std::int64_t begun_at_ = 0;              ///< the iteration with which the recurrence began, or began anew
+  std::int64_t since_refresh_ = 0;         ///< iterations of the pipelined one
   double last_update_ = 1;                 ///< the relative residual at the last reliable update, or at the start
   bool update_due_ = false;                ///< once what is in flight has been looked at
   double reliable_update_ = options_.reliable_update;  ///< 0 once they gain nothing
@@ -182,6 +186,11 @@ template <std::floating_point T>
 void Loop<T>::send_batch() {
   const std::int64_t iterations = std::min(plan_.batch, options_.max_iterations - sent_iterations_);
   if (iterations == 0) return;
+  if (plan_.method == CgMethod::pipelined && since_refresh_ >= refresh_every) {
+    recurrence_.refresh(scalars_);
+    since_refresh_ = 0;
+  }
+  since_refresh_ += iterations;
   if (recorded_ && iterations == plan_.batch)
     recorded_->run();
   else
@@ -207,6 +216,8 @@ bool Loop<T>::examine() {
       result_.reason = StopReason::not_finite;
       return false;
     }
+    // What the pipelined recurrence adds up may have lost it; not where it has just begun.
+    if (energy <= 0 && plan_.method == CgMethod::pipelined && result_.iterations > begun_at_) return !finished();
     if (energy <= 0) {
       result_.reason = StopReason::indefinite;
       return false;
@@ -316,7 +327,8 @@ template <std::floating_point T>
 void Loop<T>::restart_from(const std::vector<double>& residual) {
   to_recurrence(residual, recurrence_.r());
   in_flight_.clear();
-  sent_iterations_ = result_.iterations;
+  sent_iterations_ = begun_at_ = result_.iterations;
+  since_refresh_ = 0;
   recurrence_.restart(scalars_);
   operators::synchronize(a_.device());
 }

@@ -5,13 +5,24 @@
 namespace femcg::solver {
 
 /// The recurrences: Hestenes & Stiefel 1952, whose iteration has two sums that wait for one another and moves least;
-/// Chronopoulos & Gear 1989, with one, for small systems on a GPU, where waiting is all that costs; for several
+/// Chronopoulos & Gear 1989, with one, for small systems on a GPU, where waiting is all that costs; Ghysels & Vanroose
+/// 2014, whose one sum is made while the next product is, for many processes that wait long for each other; for several
 /// right-hand sides at once the first for each of them, or block CG (O'Leary 1980), which seeks each solution in what
 /// the residuals of all span.
-enum class CgMethod { automatic, classic, single_reduction, batched, block };
+enum class CgMethod { automatic, classic, single_reduction, pipelined, batched, block };
 std::string_view name(CgMethod method);
 /// Whether it takes several right-hand sides at once.
 inline bool takes_several(CgMethod method) { return method == CgMethod::batched || method == CgMethod::block; }
+
+/// Whether its iteration has one sum, which needs a diagonal preconditioner.
+inline bool has_one_sum(CgMethod method) {
+  return method == CgMethod::single_reduction || method == CgMethod::pipelined;
+}
+
+/// Whether its loop may be inside one kernel.
+inline bool takes_one_kernel(CgMethod method) {
+  return method == CgMethod::automatic || method == CgMethod::single_reduction;
+}
 
 /// How iterations come to the device: each pass a launch of its own, or all inside one kernel (GPU, single-reduction,
 /// for the operators and sizes that have it).

@@ -1,6 +1,6 @@
 #pragma once
 
-// The two recurrences of CG in batches of iterations, as passes that a GPU can be given at once.
+// The recurrences of CG in batches of iterations, as passes that a GPU can be given at once.
 
 #include <vector>
 
@@ -59,18 +59,22 @@ class Recurrence {
         operations_(operations_for(a)),
         inverse_diagonal_(preconditioner != nullptr ? preconditioner->inverse_diagonal() : nullptr),
         applied_(preconditioner != nullptr && !preconditioner->is_fused() ? preconditioner : nullptr),
-        single_reduction_(method == CgMethod::single_reduction),
-        delayed_(dynamic_cast<const operators::WithDelayedSums*>(&operations_)),
-        deferred_(single_reduction_ || batch < 2 ? nullptr : operations_.deferred()),
+        method_(method),
+        delayed_(method == CgMethod::single_reduction ? dynamic_cast<const operators::WithDelayedSums*>(&operations_)
+                                                      : nullptr),
+        deferred_(has_one_sum(method) || batch < 2 ? nullptr : operations_.deferred()),
         x_(a.size(), a.device()),
         r_(a.size(), a.device()),
         z_(applied_ != nullptr ? a.size() : 0, a.device()),
-        v_{operators::Vector<T>(single_reduction_ && inverse_diagonal_ != nullptr ? a.size() : 0, a.device()),
-           operators::Vector<T>(a.size(), a.device()), operators::Vector<T>(a.size(), a.device()),
-           operators::Vector<T>(single_reduction_ ? a.size() : 0, a.device())},
-        second_p_(deferred_ != nullptr ? a.size() : 0, a.device()) {
-    if (delayed_ != nullptr) delayed_->delay_sums(single_reduction_);
-    for (operators::Vector<T>* vector : {&x_, &r_, &v_.u, &v_.w, &v_.p, &v_.s}) operators::clear(*vector);
+        v_{vector_where(method == CgMethod::single_reduction && inverse_diagonal_ != nullptr), vector_where(true),
+           vector_where(true), vector_where(has_one_sum(method))},
+        ahead_{vector_where(method == CgMethod::pipelined && inverse_diagonal_ != nullptr),
+               vector_where(method == CgMethod::pipelined), vector_where(method == CgMethod::pipelined)},
+        second_p_(vector_where(deferred_ != nullptr)) {
+    if (const auto* delays = dynamic_cast<const operators::WithDelayedSums*>(&operations_))
+      delays->delay_sums(delayed_ != nullptr);
+    for (operators::Vector<T>* vector : {&x_, &r_, &v_.u, &v_.w, &v_.p, &v_.s, &ahead_.m, &ahead_.n, &ahead_.z})
+      operators::clear(*vector);
   }
 
   /// Whether x moves in every second iteration.
@@ -88,10 +92,15 @@ class Recurrence {
     scalars.clear();
     operators::clear(x_);
     operators::clear(v_.s);
-    operations_.start(r_, inverse_diagonal_, single_reduction_ && inverse_diagonal_ != nullptr ? v_.u : v_.p,
-                      scalars.last());
-    if (single_reduction_) operators::clear(v_.p);
-    if (single_reduction_ && delayed_ != nullptr) multiply_for(scalars.last());
+    operators::Vector<T>& u = v_.u.size() > 0 ? v_.u : ahead_.m.size() > 0 ? ahead_.m : v_.p;
+    operations_.start(r_, inverse_diagonal_, u, scalars.last());
+    if (delayed_ != nullptr) multiply_for(scalars.last());
+    if (method_ == CgMethod::pipelined) {
+      a_.apply(u, v_.w, &scalars.last().uw);
+      solved(v_.w);  // m
+      operators::clear(ahead_.z);
+    }
+    if (has_one_sum(method_)) operators::clear(v_.p);
     if (applied_ != nullptr) {
       applied_->apply(r_, v_.p);
       operations_.dot(r_, v_.p, scalars.last().rz);
@@ -120,6 +129,15 @@ class Recurrence {
     if (applied_ != nullptr) operations_.dot(r_, z_, scalars.last().rz);
   }
 
+  /// Of the pipelined recurrence, between two batches: what it knows only by addition, whose rounding grows, is
+  /// multiplied anew. w = A M^-1 r, s = A p, z = A M^-1 s: three products (after Cools et al. 2018, who replace r too).
+  void refresh(BatchScalars& scalars) {
+    a_.apply(solved(r_), v_.w, &scalars.last().uw);
+    a_.apply(v_.p, v_.s);
+    a_.apply(solved(v_.s), ahead_.z);
+    solved(v_.w);  // m
+  }
+
   void iterate(std::int64_t iterations, BatchScalars& scalars, const operators::PersistentCg<T>* resident) {
     scalars.go_on();
     if (resident != nullptr) {
@@ -129,12 +147,21 @@ class Recurrence {
     std::int64_t i = 0;
     if (deferred_ != nullptr)
       for (; i + 1 < iterations; i += 2) two_steps(scalars.of(i), scalars.of(i + 1), scalars.of(i + 2));
-    for (; i < iterations; ++i)
-      single_reduction_ ? advance(scalars.of(i - 1), scalars.of(i), scalars.of(i + 1))
-                        : step(scalars.of(i), scalars.of(i + 1));
+    for (; i < iterations; ++i) {
+      if (method_ == CgMethod::single_reduction)
+        advance(scalars.of(i - 1), scalars.of(i), scalars.of(i + 1));
+      else if (method_ == CgMethod::pipelined)
+        advance_pipelined(scalars.of(i - 1), scalars.of(i), scalars.of(i + 1));
+      else
+        step(scalars.of(i), scalars.of(i + 1));
+    }
+    if (method_ == CgMethod::pipelined) operations_.complete_sums(scalars.of(iterations));
   }
 
  private:
+  operators::Vector<T> vector_where(bool needed) const {
+    return operators::Vector<T>(needed ? a_.size() : 0, a_.device());
+  }
   void step(operators::CgScalars& now, operators::CgScalars& next) {
     move_residual(v_.p, now, next);
     operations_.direction(now, next, residual_for_direction(), inverse_diagonal_, v_.p, x_);
@@ -163,17 +190,29 @@ class Recurrence {
     operations_.advance(before, now, v_, inverse_diagonal_, x_, r_, next);
     if (delayed_ != nullptr) multiply_for(next);
   }
+  /// M^-1 of a vector, in m; n is written over.
+  const operators::Vector<T>& solved(const operators::Vector<T>& of) {
+    if (inverse_diagonal_ == nullptr) return of;
+    operators::chebyshev_first(1.0, of, *inverse_diagonal_, ahead_.m, ahead_.n);
+    return ahead_.m;
+  }
+  /// The sums that the iteration before has begun are made beside the product.
+  void advance_pipelined(operators::CgScalars& before, operators::CgScalars& now, operators::CgScalars& next) {
+    a_.apply(inverse_diagonal_ != nullptr ? ahead_.m : v_.w, ahead_.n);
+    operations_.advance_pipelined(before, now, v_, ahead_, inverse_diagonal_, x_, r_, next);
+  }
 
   const operators::Operator<T>& a_;
   const operators::VectorOperations<T>& operations_;
   const operators::Vector<T>* inverse_diagonal_;  ///< null where M = I, or M is not diagonal
   const Preconditioner<T>* applied_;              ///< where M is not diagonal
-  bool single_reduction_;
-  const operators::WithDelayedSums* delayed_;  ///< null where sums are made at once
+  CgMethod method_;
+  const operators::WithDelayedSums* delayed_;  ///< null where sums do not wait for a product
   const operators::DeferredUpdate<T>* deferred_;
   operators::Vector<T> x_, r_;
   operators::Vector<T> z_;           ///< M^-1 r where M is not diagonal
   operators::SingleReduction<T> v_;  ///< of the classic recurrence w is A p, and there are no u and s
+  operators::Pipelined<T> ahead_;    ///< of the pipelined one
   operators::Vector<T> second_p_;
 };
 

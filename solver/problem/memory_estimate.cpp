@@ -29,13 +29,14 @@ constexpr std::int64_t most_resident_unknowns = std::int64_t{1} << 20;
 
 /// Whether an operator that has a loop inside one kernel might use it.
 bool may_reside(const MemoryUser& user, std::int64_t unknowns) {
-  return user.device == Device::cuda && user.preconditioner->diagonal && user.method != CgMethod::classic &&
+  return user.device == Device::cuda && user.preconditioner->diagonal && takes_one_kernel(user.method) &&
          !user.takes_all(unknowns) && user.loop != CgLoop::launched && unknowns <= most_resident_unknowns;
 }
 
 /// Vectors of CG on the operator's device and on the host: x, r, p, w, b and the preconditioner's in the working
-/// precision, on a GPU a second p, or for the single-reduction method s and, with M^-1, u; there the load as it was
-/// copied, and in double precision the solution, its residual and what that is added up from, cell by cell.
+/// precision, on a GPU a second p, or for the single-reduction method s and, with M^-1, u (pipelined: n, z and m);
+/// there the load as it was copied, and in double precision the solution, its residual and what that is added up from,
+/// cell by cell.
 struct VectorBytes {
   std::int64_t device, host;
   std::int64_t slack = 0;  ///< of the device: of a second p, which cuSPARSE's loop has not, or where s and u may be
@@ -66,15 +67,17 @@ VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, cons
   if (user.takes_all(unknowns)) return bytes_of_columns<T>(user, unknowns, form);
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
   const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::resident;
-  const bool perhaps = !single_reduction && may_reside(user, unknowns);
+  const bool pipelined = user.method == CgMethod::pipelined;
+  const bool perhaps = !single_reduction && !pipelined && may_reside(user, unknowns);
   const std::int64_t least = (5 + held) * a_vector;
   const std::int64_t more = single_reduction || perhaps   ? (1 + held) * a_vector  // a diagonal's one vector makes u
+                            : pipelined                   ? (3 + held) * a_vector
                             : user.device == Device::cuda ? a_vector
                                                           : 0;
   const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
   return {least + more,
           unknowns * std::int64_t{sizeof(T) + 2 * sizeof(double)} + of_cells * std::int64_t{sizeof(double)},
-          single_reduction ? 0 : more};
+          single_reduction || pipelined ? 0 : more};
 }
 
 void add(MemoryEstimate& need, std::string what, Device device, std::int64_t bytes, std::int64_t slack = 0) {

@@ -50,44 +50,74 @@ struct ProcessSums {
   ProcessNumbers* of[most_processes] = {};
 };
 
-/// Gives all GPUs number(k) of this one, k < count, and calls take(k, sum) with the sums over all. Every thread of one
-/// block calls it; one grid at a time does, and those of a process in the order in which all processes do.
-template <class Number, class Take>
-__device__ void sum_over_processes(const ProcessSums& with, int count, const Number& number, const Take& take) {
+/// Gives all GPUs number(k) of this one, k < count, in the next round, which is returned. Every thread of one block
+/// calls it; one grid at a time does, and those of a process in the order in which all processes do.
+template <class Number>
+__device__ unsigned give_to_processes(const ProcessSums& with, int count, const Number& number) {
   const int mine = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   ProcessNumbers& here = *with.of[with.rank];
-  const unsigned round = here.round + 1, turn = round & 1;
+  const unsigned round = here.round + 1;
   for (int i = mine; i < count * with.processes; i += threads)
-    give(&with.of[i / count]->of[turn][with.rank][i % count], number(i % count), round);
-  __syncthreads();  // sums may take the place of numbers
+    give(&with.of[i / count]->of[round & 1][with.rank][i % count], number(i % count), round);
+  __syncthreads();  // all know the round; and sums may take the place of numbers
   if (mine == 0) here.round = round;
-  for (int k = mine; k < count; k += threads) {
+  return round;
+}
+
+/// Calls take(k, sum), k < count, with the sums over all of what they give in a round. Every thread of a block calls
+/// it.
+template <class Take>
+__device__ void take_from_processes(const ProcessSums& with, int count, unsigned round, const Take& take) {
+  const ProcessNumbers& here = *with.of[with.rank];
+  for (int k = static_cast<int>(threadIdx.x); k < count; k += static_cast<int>(blockDim.x)) {
     double sum = 0;
-    for (int process = 0; process < with.processes; ++process) sum += taken(&here.of[turn][process][k], round);
+    for (int process = 0; process < with.processes; ++process) sum += taken(&here.of[round & 1][process][k], round);
     take(k, sum);
   }
+}
+
+/// Both: take(k, sum) gets the sums of number(k) over all, in the block that calls it.
+template <class Number, class Take>
+__device__ void sum_over_processes(const ProcessSums& with, int count, const Number& number, const Take& take) {
+  take_from_processes(with, count, give_to_processes(with, count, number), take);
 }
 
 /// Replaces sums over a grid, known to thread 0 of the block that made them, by those over the processes, again for
 /// thread 0. Every thread of the block calls it.
 struct OverProcesses {
+  static constexpr bool waits = true;
   template <int N>
   __device__ void operator()(double (&sums)[N]) const {
-    __shared__ double of_grid[N], of_all[N];
+    give(sums);
+    double of_all[N];
+    take(of_all);
+    if (threadIdx.x == 0)
+      for (int n = 0; n < N; ++n) sums[n] = of_all[n];
+  }
+  /// The same in two kernels: the numbers of thread 0 go to all processes, and every thread of any block of a later
+  /// kernel gets the sums of what was given last.
+  template <int N>
+  __device__ void give(const double (&sums)[N]) const {
+    __shared__ double of_grid[N];
     if (threadIdx.x == 0)
       for (int n = 0; n < N; ++n) of_grid[n] = sums[n];
     __syncthreads();
-    sum_over_processes(
-        with, N, [&](int n) { return of_grid[n]; }, [&](int n, double sum) { of_all[n] = sum; });
+    give_to_processes(with, N, [&](int n) { return of_grid[n]; });
     __syncthreads();
-    if (threadIdx.x == 0)
-      for (int n = 0; n < N; ++n) sums[n] = of_all[n];
+  }
+  template <int N>
+  __device__ void take(double (&sums)[N]) const {
+    __shared__ double of_all[N];
+    take_from_processes(with, N, with.of[with.rank]->round, [&](int n, double sum) { of_all[n] = sum; });
+    __syncthreads();
+    for (int n = 0; n < N; ++n) sums[n] = of_all[n];
   }
   ProcessSums with;
 };
 
-/// The same where there is one process.
+/// The same where there is one process, whose sums need nothing.
 struct OverThisProcess {
+  static constexpr bool waits = false;
   template <int N>
   __device__ void operator()(double (&)[N]) const {}
 };
