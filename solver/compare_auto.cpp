@@ -3,18 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/sparse/single_values.hpp"
 #include "solver/prediction/bandwidth_model.hpp"
 #include "solver/prediction/choice.hpp"
+#include "solver/run_operator.hpp"
 
 namespace femcg::solver {
 
 using operators::Device;
 
 namespace {
+
+std::vector<OperatorChoice> operators_of(const std::vector<BenchmarkResult*>& rows) {
+  std::vector<OperatorChoice> chosen;
+  for (const BenchmarkResult* row : rows) chosen.push_back(row->record.op);
+  return chosen;
+}
 
 template <std::floating_point T>
 std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const System& system, Device device,
@@ -27,8 +35,7 @@ std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows
   of.loop = system.loop;
   of.iterations = iterations;
   of.available = operators::available_bytes;
-  std::vector<OperatorChoice> chosen;
-  for (const BenchmarkResult* row : rows) chosen.push_back(row->record.op);
+  const std::vector<OperatorChoice> chosen = operators_of(rows);
   const Rates rates = rates_of(device);
   if (!rates.known()) return {};
   const BandwidthModel model(rates);
@@ -44,11 +51,10 @@ std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows
   }
 }
 
-}  // namespace
+/// What rows of one device are expected to take, in their order; none where nothing is known of the device.
+using Predict = std::function<std::vector<Prediction>(const std::vector<BenchmarkResult*>&, Device)>;
 
-void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double iterations) {
-  for (BenchmarkResult& row : rows)
-    if (!row.iteration.empty()) row.expected_iterations = iterations;
+void add_predictions(std::vector<BenchmarkResult>& rows, const Predict& predictions_for) {
   for (const Device device : {Device::host, Device::cuda}) {
     std::vector<BenchmarkResult*> timed;
     for (BenchmarkResult& row : rows)
@@ -56,9 +62,7 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, P
           row.record.op.options.empty())
         timed.push_back(&row);
     if (timed.empty()) continue;
-    const std::vector<Prediction> predictions = precision == Precision::double_
-                                                    ? predictions_of<double>(timed, system, device, iterations)
-                                                    : predictions_of<float>(timed, system, device, iterations);
+    const std::vector<Prediction> predictions = predictions_for(timed, device);
     if (predictions.empty()) continue;
     std::vector<Measured> measured;
     for (std::size_t i = 0; i < timed.size(); ++i) {
@@ -75,6 +79,38 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, P
     timed[regret->chosen]->automatic = AutomaticChoice{regret->why, measured[regret->best].name, regret->regret,
                                                        regret->of_solution, predictions[regret->chosen].loops};
   }
+}
+
+/// Of the first process's share.
+template <std::floating_point T>
+std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const SharedRun& of, Device device,
+                                       double iterations) {
+  Situation situation = situation_of(of.resolved, of.problem, device, iterations);
+  if (takes_several(situation.method)) situation.method = CgMethod::automatic;
+  Rates rates = rates_of(device);
+  if (!rates.known()) return {};
+  if (const double all = rows.front()->record.machine.copy_bandwidth; all > 0)
+    rates.copy_bandwidth = std::min(rates.copy_bandwidth, all / of.communicator.size());
+  std::optional<operators::MatrixRows<T>> counted;
+  return predict<T>(situation, operators_of(rows), BandwidthModel(rates), rates, counted);
+}
+
+}  // namespace
+
+void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double iterations) {
+  for (BenchmarkResult& row : rows)
+    if (!row.iteration.empty()) row.expected_iterations = iterations;
+  add_predictions(rows, [&](const std::vector<BenchmarkResult*>& timed, Device device) {
+    return precision == Precision::double_ ? predictions_of<double>(timed, system, device, iterations)
+                                           : predictions_of<float>(timed, system, device, iterations);
+  });
+}
+
+void add_predictions(std::vector<BenchmarkResult>& rows, const SharedRun& of, double iterations) {
+  add_predictions(rows, [&](const std::vector<BenchmarkResult*>& timed, Device device) {
+    return of.resolved.solver.precision == Precision::double_ ? predictions_of<double>(timed, of, device, iterations)
+                                                              : predictions_of<float>(timed, of, device, iterations);
+  });
 }
 
 }  // namespace femcg::solver

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "solver/compare_auto.hpp"
 #include "solver/compare_points.hpp"
 #include "solver/distributed_comparison.hpp"
 #include "solver/distributed_setup.hpp"
@@ -83,11 +84,14 @@ std::vector<BenchmarkResult> compare_point(const Discretisation& made, const Swe
   const MakeDistributed<T> make = [&](const OperatorChoice& op, Record& record) {
     Case named = resolved;
     named.solver.op = op;
-    auto a = make_operator<T>({named, *made.problem, made.share, communicator, cores_to_spare}, stop, progress, record);
+    auto a =
+        make_operator<T>({named, *made.problem, made.share, communicator, cores_to_spare}, stop, progress, record).a;
     do_on_all(communicator, [&] { require_range(*a); });
     return a;
   };
-  return compare_operators<T>(system, entries, make, stop, progress);
+  std::vector<BenchmarkResult> rows = compare_operators<T>(system, entries, make, stop, progress);
+  if (communicator.is_first()) add_predictions(rows, run, system.expected_iterations);
+  return rows;
 }
 
 }  // namespace

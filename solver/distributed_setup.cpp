@@ -170,8 +170,6 @@ void require_supported(const Case& resolved) {
     throw InputError(fmt::format("{} is for one process; {}, or start femcg without mpirun", what, instead));
   };
   if (is_gpu(solver.device) && solver.device != "cuda") refuse("solver.device: " + solver.device, "use device: cuda");
-  if (solver.precision == Precision::mixed) refuse("solver.precision: mixed", "use solver.precision: double or single");
-  if (solver.tune == Tune::on) refuse("solver.tune: on", "use solver.tune: auto");
   if (resolved.output.vtu && resolved.output.fields != OutputChoice().fields)
     refuse("output.fields with more than u", "use output.fields: [u]");
 }
@@ -386,8 +384,7 @@ double expected_iterations(const SharedRun& of) {
 }
 
 template <std::floating_point T>
-std::unique_ptr<DistributedOperator<T>> make_operator(const SharedRun& of, const StopRequested& stop,
-                                                      Progress& progress, Record& record) {
+MadeTogether<T> make_operator(const SharedRun& of, const StopRequested& stop, Progress& progress, Record& record) {
   record.op = choose_operator<T>(of, record);
   progress.step("estimating the memory");
   MemoryUser user = user_of(of.resolved, of.problem, record.device, record.op);
@@ -427,12 +424,10 @@ std::unique_ptr<DistributedOperator<T>> make_operator(const SharedRun& of, const
     timed(record.seconds.conversion, [&] {
       a->keep_rows(interior.matrix.get(), interface.matrix.get(), persistent_for(of.resolved.solver.loop));
     });
-  return a;
+  return {std::move(a), {std::move(interior.matrix), std::move(interface.matrix)}, reserved_bytes};
 }
 
-template std::unique_ptr<DistributedOperator<double>> make_operator(const SharedRun&, const StopRequested&, Progress&,
-                                                                    Record&);
-template std::unique_ptr<DistributedOperator<float>> make_operator(const SharedRun&, const StopRequested&, Progress&,
-                                                                   Record&);
+template MadeTogether<double> make_operator(const SharedRun&, const StopRequested&, Progress&, Record&);
+template MadeTogether<float> make_operator(const SharedRun&, const StopRequested&, Progress&, Record&);
 
 }  // namespace femcg::solver

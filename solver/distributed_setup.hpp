@@ -2,6 +2,7 @@
 
 // What a run on several processes begins with; run_distributed.cpp goes on from there.
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 
 #include "mesh/mesh_part.hpp"
 #include "operators/distributed/distributed_operator.hpp"
+#include "operators/sparse/csr_matrix.hpp"
 #include "solver/case/case.hpp"
 #include "solver/messages/console.hpp"
 #include "solver/messages/progress.hpp"
@@ -69,11 +71,19 @@ void require_memory_of_all(MemoryEstimate need, const std::string& op, operators
 /// About how many iterations CG takes on the whole, by what the first process has of it; on the others 0. Together.
 double expected_iterations(const SharedRun& of);
 
+/// The operator of all processes, and what another conversion of this process's parts, interior and interface, is made
+/// from.
+template <std::floating_point T>
+struct MadeTogether {
+  std::unique_ptr<operators::DistributedOperator<T>> a;
+  std::array<std::shared_ptr<const operators::CsrMatrix<T>>, 2> matrices;  ///< null where it is made from the form
+  std::int64_t reserved_bytes = 0;                                         ///< operators::Ingredients
+};
+
 /// The operator that the case names or auto takes, of this process's share; the record gets memory and times. Throws
 /// operators::OutOfMemory before anything large is allocated where a machine has too little for all its processes. What
 /// fails on one process fails on all.
 template <std::floating_point T>
-std::unique_ptr<operators::DistributedOperator<T>> make_operator(const SharedRun& of, const StopRequested& stop,
-                                                                 Progress& progress, Record& record);
+MadeTogether<T> make_operator(const SharedRun& of, const StopRequested& stop, Progress& progress, Record& record);
 
 }  // namespace femcg::solver

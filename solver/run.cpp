@@ -70,9 +70,6 @@ IterationsLeft iterations_left(const Case& resolved, const Problem& problem) {
           expected_iterations(problem.form(), resolved.solver.tolerance, resolved.solver.max_iterations)};
 }
 
-/// Of CG in mixed precision: |r| at a reliable update over that at the one before.
-constexpr double update_factor = 0.1;
-
 /// Runs CG, whose own seconds are those of its loop, with those of an earlier one that it goes on from: what it does
 /// before and after the loop is a step of its own.
 template <class Work>

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "mesh/atomic_file.hpp"
 #include "operators/distributed/distributed_form_product.hpp"
 #include "solver/benchmark/processor_time.hpp"
+#include "solver/distributed_load.hpp"
 #include "solver/distributed_record.hpp"
 #include "solver/distributed_setup.hpp"
+#include "solver/distributed_tuning.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/file_size.hpp"
 #include "solver/fields/initial_solution.hpp"
@@ -39,42 +42,28 @@ using operators::Vector;
 
 namespace {
 
-/// CG for one load, from x, or from 0 where that is empty; the dofs of the solution that this process has.
+/// CG for one load, from where it was begun, or from x, or from 0 where that is empty; the dofs of the solution that
+/// this process has.
 template <std::floating_point T>
 std::vector<double> solve_load(const SharedRun& of, const Load& load, std::span<const double> start,
-                               const DistributedOperator<T>& a, const Preconditioner<T>& preconditioner,
-                               Progress& progress, CgResult& result) {
+                               std::optional<BegunTogether<T>> begun, const DistributedOperator<T>& a,
+                               const Preconditioner<T>& preconditioner, Progress& progress, CgResult& result) {
   progress.step("scaling the load");
-  const MappedLoad mapped(of, load);
-  const Vector<T> b = copied(rounded<T>(mapped.values()), a.device());
-  operators::DistributedFormProduct product(of.communicator, of.problem.form(), of.share.map);
-  CgOptions<T> options;
-  options.tolerance = of.resolved.solver.tolerance;
-  options.max_iterations = of.resolved.solver.max_iterations;
-  options.method = of.resolved.solver.method;
-  options.loop = of.resolved.solver.loop;
-  options.preconditioner = &preconditioner;
-  if (!a.gpus_run_alone()) {  // the host sends and adds up within an iteration
-    options.recorded = false;
-    options.check_every = 1;
-  }
-  options.true_residual = [&](const std::vector<double>& x) {
-    const StepTimes::Within step(progress.times(), residual_step, "cpu");
-    return product.residual(x, mapped.values());
-  };
-  options.monitor = [&](const Iteration& iteration) {
-    if (progress.due())
-      progress.update(fmt::format("CG iteration {}, relative residual {:.2e} (to {:.0e})", iteration.number,
-                                  iteration.relative_residual, options.tolerance));
-    return !a.vector_operations().asked_to_stop();
-  };
+  const DistributedLoad<T> system(of, load, a, preconditioner, progress);
+  CgOptions<T> options = system.options();
   std::vector<double> x;
   options.from_x = !start.empty();
-  if (options.from_x) x = mapped.start(start, of);
+  if (begun) {
+    x = std::move(begun->x);
+    options.before = &begun->state;
+  } else if (options.from_x) {
+    x = system.start(start);
+  }
   progress.step("iterating", name(a.device()));
-  result = conjugate_gradients<T>(a, b, x, options);
+  const bool over = begun && begun->state.result.reason != StopReason::max_iterations;
+  result = over ? begun->state.result : conjugate_gradients<T>(a, system.b(), x, options);
   progress.step("ending CG");
-  return mapped.dofs(std::move(x), of, load);
+  return system.dofs(std::move(x));
 }
 
 /// Block or batched CG for all loads at once; the dofs of their solutions that this process has.
@@ -148,7 +137,11 @@ Samples time_products(const DistributedOperator<T>& a, const Communicator& commu
 template <std::floating_point T>
 std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknowns& initial, const StopRequested& stop,
                                        Progress& progress, Record& record) {
-  const auto a = make_operator<T>(of, stop, progress, record);
+  MadeTogether<T> made = make_operator<T>(of, stop, progress, record);
+  std::optional<BegunTogether<T>> begun = tune<T>(
+      of, initial.empty() ? std::span<const double>() : std::span(initial.front()), made, stop, progress, record);
+  made.matrices = {};
+  const auto& a = made.a;
   record.chosen = a->chosen();
   placed(of.resolved.solver.precision_place, [&] { require_range<T>(*a); });
   progress.step("making the preconditioner", name(record.device));
@@ -162,14 +155,17 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
   std::vector<CgResult> results;
   timed(record.seconds.solve, [&] {
     const CgMethod method =
-        user_of(of.resolved, of.problem, record.device, record.op).method_at_once(record.problem.unknowns);
+        of.resolved.solver.precision == Precision::mixed
+            ? CgMethod::automatic
+            : user_of(of.resolved, of.problem, record.device, record.op).method_at_once(record.problem.unknowns);
     if (method != CgMethod::automatic) {
       solutions = solve_at_once<T>(method, of, initial, *a, *preconditioner, progress, results);
       return;
     }
     for (const Load& load : loads) {
       const auto start = initial.empty() ? std::span<const double>() : std::span(initial[solutions.size()]);
-      solutions.push_back(solve_load<T>(of, load, start, *a, *preconditioner, progress, results.emplace_back()));
+      solutions.push_back(solve_load<T>(of, load, start, std::exchange(begun, std::nullopt), *a, *preconditioner,
+                                        progress, results.emplace_back()));
       if (results.back().reason == StopReason::interrupted) break;
     }
   });

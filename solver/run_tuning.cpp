@@ -50,6 +50,12 @@ FirstLoad<T>::FirstLoad(const Case& resolved, const Problem& problem, const Init
   options_.monitor = [&stop](const Iteration&) { return !stop(); };
 }
 
+std::string why_not_tried(const TrialsOf& cg) {
+  if (cg.resident) return "a loop inside one kernel is not begun with trials";
+  if (cg.at_once) return "products of several loads at once are not tried";
+  return cg.has_memory ? "" : "there is no memory for what trials hand over";
+}
+
 namespace {
 
 constexpr double part_of_solve = 0.01, seconds_at_least = 5e-3;  // that tuning may cost (solver.tune: auto)
@@ -62,17 +68,16 @@ template <std::floating_point T>
 std::string why_not(const Case& resolved, const Problem& problem, const MadeOperators<T>& made, Device device) {
   const SolverChoice& solver = resolved.solver;
   const bool fused = find_preconditioner(solver.preconditioner.name)->diagonal;
-  const bool may_reside = solver.loop != CgLoop::launched && solver.method != CgMethod::classic && fused;
-  if (may_reside && operators::persistent_cg(*made.a, persistent_for(solver.loop)))
-    return "a loop inside one kernel is not begun with trials";
-  if (user_of(resolved, problem, device, made.op).takes_all(problem.form().unknowns))
-    return "products of several loads at once are not tried";
+  const bool may_reside = solver.loop != CgLoop::launched && takes_one_kernel(solver.method) && fused;
   constexpr std::int64_t vectors = 12;  // of CG, and of the state that one loop leaves the next
-  if (operators::available_bytes(device) < vectors * std::int64_t{sizeof(T)} * problem.form().unknowns)
-    return "there is no memory for what trials hand over";
-  if (solver.tune == Tune::on) return "";
+  const std::int64_t handed_over = vectors * std::int64_t{sizeof(T)} * problem.form().unknowns;
+  const std::string why =
+      why_not_tried({.resident = may_reside && operators::persistent_cg(*made.a, persistent_for(solver.loop)),
+                     .at_once = user_of(resolved, problem, device, made.op).takes_all(problem.form().unknowns),
+                     .has_memory = operators::available_bytes(device) >= handed_over});
+  if (!why.empty() || solver.tune == Tune::on) return why;
   if (!fused) return "CG with a preconditioner that is not diagonal would restart after trials";
-  return solver.method == CgMethod::single_reduction ? "single-reduction CG would restart after trials" : "";
+  return has_one_sum(solver.method) ? fmt::format("{} CG would restart after trials", name(solver.method)) : "";
 }
 
 double iterations_of(const Case& resolved, const Problem& problem) {
@@ -135,10 +140,12 @@ std::string verdict(const Search& search, const operators::Options& best) {
                      duration(start.least()));
 }
 
-TuningRecord record_of(const Case& resolved, const Search& search) {
+}  // namespace
+
+TuningRecord record_of(Tune requested, const Search& search) {
   const std::vector<TunedOption>& options = search.options();
   TuningRecord record;
-  record.requested = name(resolved.solver.tune);
+  record.requested = name(requested);
   if (search.best_tried() != 0) record.taken = options_of(search.best(), options, {});
   for (const Tried& tried : search.tried())
     record.tried.push_back({options_of(tried.setting, options, {}), tried.seconds.empty() ? 0 : tried.least(),
@@ -149,6 +156,8 @@ TuningRecord record_of(const Case& resolved, const Search& search) {
   record.why = verdict(search, record.taken);
   return record;
 }
+
+namespace {
 
 /// Whether every product so far is to the bit what the best setting makes.
 bool same_bits(const Search& search) {
@@ -237,9 +246,8 @@ void tune(const Case& resolved, const Problem& problem, const InitialUnknowns& i
   made.matrix = matrix;
   const double conversion = record.seconds.conversion;
   Search search(options_to_tune(resolved, problem, made, conversion, record.device));
-  const std::string why = search.over() ? "nothing is open: the case states the options, the operator has none here, "
-                                          "or there is no memory to try others"
-                                        : why_not(resolved, problem, made, record.device);
+  const std::string why =
+      search.over() ? std::string(nothing_is_open) : why_not(resolved, problem, made, record.device);
   if (!why.empty()) {
     made.matrix.reset();
     if (insisted && !record.tuning)
@@ -253,7 +261,7 @@ void tune(const Case& resolved, const Problem& problem, const InitialUnknowns& i
   made.matrix.reset();
   if (!insisted && search.tried().size() == 1) return;  // nothing was worth its cost
   const bool changed = search.best_tried() != 0;
-  TuningRecord& tuning = record.tuning.emplace(record_of(resolved, search));
+  TuningRecord& tuning = record.tuning.emplace(record_of(resolved.solver.tune, search));
   if (made.kept) tuning.kept = made.kept->options;
   if (!changed) tuning.taken = tuning.kept;
   tuning.to_the_bit = alone && begun->state.x.size() > 0 && same_bits(search);

@@ -16,6 +16,7 @@
 #include "solver/problem/scaled_load.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run_operator.hpp"
+#include "solver/tuning/search.hpp"
 
 namespace femcg::solver {
 
@@ -55,6 +56,18 @@ class FirstLoad {
   std::vector<double> start_;
   CgOptions<T> options_;
 };
+
+/// Why CG cannot begin with trials.
+constexpr std::string_view nothing_is_open =
+    "nothing is open: the case states the options, the operator has none here, or there is no memory to try others";
+struct TrialsOf {
+  bool resident, at_once, has_memory;
+};
+/// Empty where it can, as far as these say.
+std::string why_not_tried(const TrialsOf& cg);
+
+/// What a search came to.
+TuningRecord record_of(Tune requested, const Search& search);
 
 /// Run-time tuning of the operator's open options (Search), where the case asks for it and the solve allows it: the
 /// first products of CG on the first load, or the next ones where it was begun, each with a setting. What is found

@@ -255,6 +255,35 @@ TEST_CASE("operators by default, several loads, single precision, floating parts
   CHECK(lines(result.out.substr(0, result.out.find("processes  "))) < 30);  // one process speaks
 }
 
+TEST_CASE("settings that several processes try, mixed precision and one sum an iteration lead to the same solution" *
+          needs_mpi()) {
+  const std::string run = "$femcg run square.yaml --device cpu --quiet --set output.vtu=false --output ";
+  const std::string tuned = "tuned --operator sell --set solver.tune=on --set degree=4";
+  const Result result = shell(prepare + tests::file("square.yaml", square) + run + "one_tuned --set degree=4\n" + run +
+                              "one\n$mpirun 3 " + run + tuned + " || exit 8\n$mpirun 2 " + run +
+                              "mixed --operator csr --set solver.precision=mixed || exit 8\n$mpirun 3 " + run +
+                              "pipelined --operator csr --set solver.cg=pipelined || exit 8\n" + show("one") +
+                              show("one_tuned") + show("tuned") + show("mixed") + show("pipelined"));
+  INFO(result.out.substr(0, 3000), result.err);
+  REQUIRE(result.status == 0);
+  for (const char* name : {"tuned", "mixed", "pipelined"}) {
+    CAPTURE(name);
+    const nlohmann::json several = record_of(result, name),
+                         one = record_of(result, name == std::string("tuned") ? "one_tuned" : "one");
+    CHECK(number(several, "/solve/true_relative_residual") <= 1e-10);
+    for (const char* path : {"/quantities/integral", "/quantities/maximum", "/error/l2"})
+      CHECK(number(several, path) == doctest::Approx(number(one, path)).epsilon(1e-8));
+  }
+  const nlohmann::json tuning = record_of(result, "tuned").at("tuning");
+  INFO(tuning.dump());
+  CHECK(tuning.at("requested") == "on");
+  CHECK(tuning.at("tried").size() >= 2);
+  CHECK(std::abs(number(record_of(result, "tuned"), "/solve/iterations") -
+                 number(record_of(result, "one_tuned"), "/solve/iterations")) <= 1);
+  CHECK(record_of(result, "pipelined")["solve"]["cg"] == "pipelined");
+  CHECK(record_of(result, "mixed")["operator"]["precision"] == "mixed");
+}
+
 TEST_CASE("VTK reads the pieces as one grid" * needs_mpi()) {
   if (std::string(FEMCG_VTK_PYTHON).empty()) FAIL("no Python can import vtk; on Debian: apt install python3-vtk9");
   const std::string light =
@@ -340,8 +369,6 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
   };
   const std::string run = "$mpirun 2 $femcg run square.yaml --output here ";
   check_refused(run + "--set output.fields=[flux]", "output.fields with more than u is for one process");
-  check_refused(run + "--set solver.precision=mixed", "solver.precision: mixed is for one process; use");
-  check_refused(run + "--set solver.tune=on", "solver.tune: on is for one process; use solver.tune: auto");
   check_refused(run + "--device cuda:0", "solver.device: cuda:0 is for one process; use device: cuda");
   check_refused("PMI_RANK=0 PMI_SIZE=3 $femcg run square.yaml", "3 processes were started together, of which");
   check_refused(
@@ -368,6 +395,7 @@ TEST_CASE("several processes compare operators, each made from its cells and hel
   const std::string operators = "csr,sell,ellpack,lma-gather,lma-atomic,matrix-free";
   const nlohmann::json alone = rows_of(compare + operators), rows = rows_of("$mpirun 3 " + compare + operators);
   REQUIRE(rows.size() == 6);
+  int choices = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     INFO(rows[i].dump());
     CHECK(rows[i].at("comparison").at("status") == "timed");
@@ -378,7 +406,10 @@ TEST_CASE("several processes compare operators, each made from its cells and hel
     CHECK(number(rows[i], "/comparison/agreement_bound") < 10 * number(alone[i], "/comparison/agreement_bound"));
     CHECK(rows[i].at("processes").size() == 3);
     CHECK(rows[i].at("comparison").at("repetitions") == 2);
+    CHECK(number(rows[i], "/comparison/predicted_product_seconds") > 0);
+    choices += rows[i].at("comparison").contains("auto") ? 1 : 0;
   }
+  CHECK(choices == 1);
   for (const char* method : {"", " --set solver.cg=block"}) {
     const nlohmann::json several = rows_of("$mpirun 2 " + compare + "csr,matrix-free --right-hand-sides 1,8" + method);
     REQUIRE(several.size() == 4);

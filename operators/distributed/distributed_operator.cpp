@@ -463,10 +463,22 @@ Footprint DistributedOperator<T>::footprint() const {
 }
 
 template <std::floating_point T>
+void DistributedOperator<T>::launch_as(const Options& given) {
+  for (const Part* part : {interior_.get(), interface_.get()})
+    if (part != nullptr) dynamic_cast<WithLaunch&>(*part->a).launch_as(given);
+}
+
+template <std::floating_point T>
+const Operator<T>* DistributedOperator<T>::largest_part() const {
+  const Part* largest = interior_ ? interior_.get() : interface_.get();
+  if (interface_ && interface_->a->size() > largest->a->size()) largest = interface_.get();
+  return largest != nullptr ? largest->a.get() : nullptr;
+}
+
+template <std::floating_point T>
 std::map<std::string, std::string> DistributedOperator<T>::chosen() const {
-  return interior_    ? interior_->a->chosen()
-         : interface_ ? interface_->a->chosen()
-                      : std::map<std::string, std::string>();
+  const Operator<T>* part = largest_part();
+  return part != nullptr ? part->chosen() : std::map<std::string, std::string>();
 }
 
 template class DistributedOperator<double>;

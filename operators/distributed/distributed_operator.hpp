@@ -19,6 +19,7 @@
 #include "operators/distributed/gpu_interface.hpp"
 #include "operators/distributed/index_map.hpp"
 #include "operators/distributed/interface_sum.hpp"
+#include "operators/launch.hpp"
 #include "operators/operator.hpp"
 #include "operators/persistent/persistent_cg.hpp"
 
@@ -40,7 +41,8 @@ class DistributedOperator final : public Operator<T>,
                                   public WithVectorOperations<T>,
                                   public WithColumnOperations<T>,
                                   public WithBlockOperations<T>,
-                                  public WithPersistentCg<T> {
+                                  public WithPersistentCg<T>,
+                                  public WithLaunch {
  public:
   /// The operators of the share's two parts, which are on this device, null where a part has no unknown. Communicator
   /// and share must outlive it. `stop`: see DistributedVectors. `tries_task`: whether automatic may take task mode.
@@ -61,6 +63,10 @@ class DistributedOperator final : public Operator<T>,
   std::unique_ptr<BlockOperations<T>> make_block_operations() const override {
     return std::make_unique<DistributedBlocks<T>>(vectors_, share_.map, this->device());
   }
+  /// Of the operators of both parts, which must have it.
+  void launch_as(const Options& given) override;
+  /// The operator of the larger part of this process; null where there is none.
+  const Operator<T>* largest_part() const;
   /// Together.
   std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override;
   void diagonal(Vector<T>& d) const override;

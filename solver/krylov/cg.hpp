@@ -49,6 +49,9 @@ constexpr operators::PersistentFor persistent_for(CgLoop loop) {
   return loop == CgLoop::resident ? operators::PersistentFor::possible : operators::PersistentFor::faster;
 }
 
+/// Of CG in mixed precision: |r| at a reliable update over that at the one before.
+constexpr double update_factor = 0.1;
+
 template <std::floating_point T>
 struct CgOptions {
   double tolerance = 1e-8;  ///< on |r| / |b|
@@ -56,8 +59,9 @@ struct CgOptions {
   CgMethod method = CgMethod::automatic;              ///< by default single-reduction inside one kernel, else classic
   CgLoop loop = CgLoop::automatic;                    ///< by default inside one kernel where that is faster
   const Preconditioner<T>* preconditioner = nullptr;  ///< null: none
-  /// Iterations between two looks at the residual; 0: one on the host, where they cost nothing, 16 on a GPU (64 inside
-  /// one kernel), which is given the next ones before the host looks.
+  /// Iterations between two looks at the residual; 0: one on the host, where they cost nothing (8 with the pipelined
+  /// method, where they wait for its sums), 16 on a GPU (64 inside one kernel), which is given the next ones before the
+  /// host looks.
   std::int64_t check_every = 0;
   /// b - A x recomputed in double precision, before anything is called converged. By default the operator's own
   /// product.

@@ -49,15 +49,20 @@ Operator<T>* TuningOperator<T>::made_for(const Setting& setting) const {
     made_.erase(wanted);
     const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
     if (!no_memory && !is_refusal(error) && dynamic_cast<const std::length_error*>(&error) == nullptr) throw;
-    conversions_ += seconds;
-    search_.converted(seconds);
+    converted(seconds);
     search_.refuse_next(reason_of(error));
     return nullptr;
   }
-  conversions_ += seconds;
-  search_.converted(seconds);
+  converted(seconds);
   cold_ = made_[wanted].get();
   return made_[wanted].get();
+}
+
+template <std::floating_point T>
+void TuningOperator<T>::converted(double seconds) const {
+  if (means_.agreed) seconds = means_.agreed(seconds);
+  conversions_ += seconds;
+  search_.converted(seconds);
 }
 
 template <std::floating_point T>
@@ -73,8 +78,9 @@ template <std::floating_point T>
 void TuningOperator<T>::multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
   Operator<T>* a = nullptr;
   while (a == nullptr) a = with(Setting(search_.next()));  // a copy: what is refused is no longer the next
-  const double seconds = timed_product(*a, start_, x, y, energy);
+  double seconds = timed_product(*a, start_, x, y, energy);
   if (search_.over() || std::exchange(cold_, nullptr) == a) return;
+  if (means_.agreed) seconds = means_.agreed(seconds);
   if (means_.limits && search_.products().size() + 1 == Search::first_products)
     search_.set_limits(means_.limits(seconds));
   search_.took(means_.clock ? means_.clock(options_of(search_.next(), search_.options(), means_.given)) : seconds);

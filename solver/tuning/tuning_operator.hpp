@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "operators/operator.hpp"
+#include "solver/krylov/recurrence.hpp"
 #include "solver/tuning/search.hpp"
 #include "solver/tuning/tunable.hpp"
 
@@ -18,6 +19,8 @@ struct TuningMeans {
   std::function<std::unique_ptr<operators::Operator<T>>(const operators::Options&)> make;
   /// Asked once, with the seconds of a product. Null: no limits.
   std::function<SearchLimits(double product)> limits;
+  /// Seconds of this process as all take them that tune together. Null: there is one.
+  std::function<double(double seconds)> agreed;
   /// The clock; null: the products' own wall-clock seconds. With the options of the product. For tests.
   std::function<double(const operators::Options&)> clock;
 };
@@ -27,7 +30,7 @@ struct TuningMeans {
 /// ordering of the operator that it begins with. On a GPU every product is waited for, so that its work cannot be
 /// recorded (CgOptions::recorded).
 template <std::floating_point T>
-class TuningOperator final : public operators::Operator<T> {
+class TuningOperator final : public operators::Operator<T>, public operators::WithVectorOperations<T> {
  public:
   /// `start` multiplies with what the options begin with (open_options), and must outlive it, as must `search`. What
   /// only changes launches changes those of `start`, which has the best of them when finish() is over.
@@ -36,6 +39,7 @@ class TuningOperator final : public operators::Operator<T> {
   void diagonal(operators::Vector<T>& d) const override { start_.diagonal(d); }
   operators::Footprint footprint() const override { return start_.footprint(); }
   const operators::Vector<std::int32_t>& ordering() const override { return start_.ordering(); }
+  const operators::VectorOperations<T>& vector_operations() const override { return operations_for(start_); }
 
   /// Seconds of conversions, up to now: what CG's clock is to leave out (CgOptions::aside).
   const double& conversions() const { return conversions_; }
@@ -51,6 +55,7 @@ class TuningOperator final : public operators::Operator<T> {
   Conversion conversion_of(const Setting& setting) const;
   operators::Operator<T>* made_for(const Setting& setting) const;
   operators::Operator<T>* with(const Setting& setting) const;
+  void converted(double seconds) const;
 
   operators::Operator<T>& start_;
   Search& search_;

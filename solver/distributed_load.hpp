@@ -1,0 +1,43 @@
+#pragma once
+
+#include <concepts>
+#include <span>
+#include <vector>
+
+#include "operators/distributed/distributed_form_product.hpp"
+#include "operators/distributed/distributed_operator.hpp"
+#include "solver/distributed_setup.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/mapped_load.hpp"
+
+namespace femcg::solver {
+
+/// The system of one load over all processes, and how CG is to solve it.
+template <std::floating_point T>
+class DistributedLoad {
+ public:
+  /// All of these must outlive it. Together.
+  DistributedLoad(const SharedRun& of, const Load& load, const operators::DistributedOperator<T>& a,
+                  const Preconditioner<T>& preconditioner, Progress& progress);
+  DistributedLoad(const DistributedLoad&) = delete;
+  DistributedLoad& operator=(const DistributedLoad&) = delete;
+
+  const operators::Vector<T>& b() const { return b_; }
+  const CgOptions<T>& options() const { return options_; }
+  /// What CG begins from, and the dofs of what it comes to.
+  std::vector<double> start(std::span<const double> x) const { return mapped_.start(x, of_); }
+  std::vector<double> dofs(std::vector<double> x) const { return mapped_.dofs(std::move(x), of_, load_); }
+
+ private:
+  const SharedRun& of_;
+  const Load& load_;
+  MappedLoad mapped_;
+  operators::Vector<T> b_;
+  operators::DistributedFormProduct product_;
+  CgOptions<T> options_;
+};
+
+extern template class DistributedLoad<double>;
+extern template class DistributedLoad<float>;
+
+}  // namespace femcg::solver
