@@ -1,5 +1,8 @@
 #include "mesh/curved_cells.hpp"
 
+#include <Eigen/Dense>
+
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {

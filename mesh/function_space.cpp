@@ -1,6 +1,7 @@
 #include "mesh/function_space.hpp"
 
 #include <fmt/format.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <array>
@@ -14,7 +15,9 @@
 #include "mesh/entity_numbers.hpp"
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
+#include "mesh/quadrature.hpp"
 
 namespace femcg::mesh {
 
@@ -313,16 +316,38 @@ std::vector<std::vector<int>> nodes_of_facets(const LagrangeBasis& basis) {
 }  // namespace
 
 FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
-    : mesh_(&mesh), basis_(mesh.shape, degree, family) {
+    : mesh_(&mesh),
+      basis_(std::make_shared<LagrangeBasis>(mesh.shape, degree, family)),
+      degree_(degree),
+      dofs_per_cell_(basis_->size()) {
   if (degree < 1 || degree > 2 * max_degree) throw std::invalid_argument("a function space has degree 1 to 4");
-  facet_nodes_ = nodes_of_facets(basis_);
+  facet_nodes_ = nodes_of_facets(*basis_);
   check_dof_count(least_dof_count(mesh, degree), mesh, degree);
-  DofNumbering numbering(mesh, basis_.lattice());
+  DofNumbering numbering(mesh, basis_->lattice());
   dof_count_ = numbering.dof_count();
-  cell_dofs_ = filled<std::int32_t>(std::size_t(mesh.cell_count()) * basis_.size());
+  cell_dofs_ = filled<std::int32_t>(std::size_t(mesh.cell_count()) * dofs_per_cell_);
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-    numbering.write_dofs(cell, cell_dofs_.data() + std::int64_t{cell} * basis_.size());
+    numbering.write_dofs(cell, cell_dofs_.data() + std::int64_t{cell} * dofs_per_cell_);
+}
+
+FunctionSpace::FunctionSpace(const Mesh& part, const FunctionSpace& whole, std::span<const std::int32_t> cells)
+    : mesh_(&part),
+      basis_(whole.basis_),
+      degree_(whole.degree_),
+      dofs_per_cell_(whole.dofs_per_cell_),
+      facet_nodes_(whole.facet_nodes_) {
+  if (std::ssize(cells) != part.cell_count()) throw std::invalid_argument("a part has a cell for each of its numbers");
+  std::vector<std::int32_t> number = filled<std::int32_t>(whole.dof_count_);  // first whether a cell has the dof
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    for (const std::int32_t dof : whole.dofs(cells[i])) raise(number[dof], 1);
+  dof_count_ = sum_before(std::span(number));
+  cell_dofs_ = filled<std::int32_t>(cells.size() * static_cast<std::size_t>(dofs_per_cell_));
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    std::ranges::transform(whole.dofs(cells[i]), cell_dofs_.begin() + static_cast<std::ptrdiff_t>(i) * dofs_per_cell_,
+                           [&](std::int32_t dof) { return number[dof]; });
 }
 
 void FunctionSpace::renumber(std::span<const std::int32_t> order) {
@@ -341,7 +366,7 @@ std::vector<double> FunctionSpace::dof_points() const {
     for (const std::int32_t dof : dofs(cell)) lower(owner[dof], cell);
 
   std::vector<double> points = filled<double>(std::size_t(dof_count_) * d);
-  const GeometryTables tables(*mesh_, basis_.nodes());
+  const GeometryTables tables(*mesh_, basis_->nodes());
   FirstFailure failure;
 #pragma omp parallel
   {

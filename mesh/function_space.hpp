@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {
+
+class LagrangeBasis;
 
 /// Continuous Lagrange space of one degree on a mesh: which degree of freedom (dof) sits at each lattice node of each
 /// cell.
@@ -19,11 +22,13 @@ class FunctionSpace {
   /// degree 1 to 8 (above 4 only for refinement and output). The mesh must outlive the space. Throws
   /// std::length_error, before it takes memory for them, where there are more than 2^31 - 1 dofs.
   FunctionSpace(const Mesh& mesh, int degree, NodeFamily family = NodeFamily::gauss_lobatto);
+  /// Of some cells of another space, which are the mesh `part` (mesh_of_cells), with dofs in the other's order.
+  FunctionSpace(const Mesh& part, const FunctionSpace& whole, std::span<const std::int32_t> cells);
 
   const Mesh& mesh() const { return *mesh_; }
-  const LagrangeBasis& basis() const { return basis_; }
-  int degree() const { return basis_.degree(); }
-  int dofs_per_cell() const { return basis_.size(); }
+  const LagrangeBasis& basis() const { return *basis_; }
+  int degree() const { return degree_; }
+  int dofs_per_cell() const { return dofs_per_cell_; }
   std::int32_t dof_count() const { return dof_count_; }
   /// The dofs of a cell in lattice order.
   std::span<const std::int32_t> dofs(std::int32_t cell) const {
@@ -39,7 +44,8 @@ class FunctionSpace {
 
  private:
   const Mesh* mesh_;
-  LagrangeBasis basis_;
+  std::shared_ptr<const LagrangeBasis> basis_;  ///< the same of copies
+  int degree_, dofs_per_cell_;
   std::int32_t dof_count_ = 0;
   std::vector<std::int32_t> cell_dofs_;
   std::vector<std::vector<int>> facet_nodes_;

@@ -1,7 +1,9 @@
 #include "mesh/geometry.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/vector_register.hpp"
 
 namespace femcg::mesh {

@@ -1,9 +1,11 @@
 #include "mesh/locate.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {
@@ -73,7 +75,10 @@ std::optional<Location> locate(const Mesh& mesh, const std::array<double, 3>& po
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
     if (!near(mesh, cell, point)) continue;
     const std::optional<Eigen::VectorXd> coordinates = invert(mesh, basis, cell, point);
-    if (coordinates) return Location{cell, *coordinates};
+    if (!coordinates) continue;
+    Location found{cell, {}};
+    std::copy(coordinates->begin(), coordinates->end(), found.coordinates.begin());
+    return found;
   }
   return std::nullopt;
 }

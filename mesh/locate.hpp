@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Dense>
 #include <array>
 #include <optional>
 
@@ -11,7 +10,7 @@ namespace femcg::mesh {
 /// A point of a mesh: the cell that holds it and its reference coordinates there.
 struct Location {
   std::int32_t cell;
-  Eigen::VectorXd coordinates;
+  std::array<double, 3> coordinates;  ///< the first dimension() of them
 };
 
 /// Finds the cell of a point (z ignored in 2D) by inverting the cell maps with Newton's method; a point on the

@@ -1,6 +1,7 @@
 #include "mesh/mesh.hpp"
 
 #include <fmt/format.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,9 @@
 #include "mesh/entity_numbers.hpp"
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
+#include "mesh/quadrature.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {

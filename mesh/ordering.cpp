@@ -7,6 +7,7 @@
 
 #include "mesh/function_space.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/space_filling_curve.hpp"
 
 namespace femcg::mesh {

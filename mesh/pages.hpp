@@ -16,7 +16,10 @@ std::vector<T> filled(std::size_t count, T value = T()) {
   std::vector<T> numbers;
   numbers.reserve(count);
   fetch_pages(numbers.data(), count * sizeof(T));
-  numbers.resize(count, value);
+  if (value == T())
+    numbers.resize(count);  // as one clears memory, which does not read it first
+  else
+    numbers.resize(count, value);
   return numbers;
 }
 

@@ -1,8 +1,12 @@
+#include "mesh/quadrature.hpp"
+
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
 
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {

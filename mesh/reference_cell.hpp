@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Dense>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -47,59 +46,8 @@ const std::vector<SubEntity>& faces(CellShape shape);  ///< 2D: the cell itself
 const std::vector<SubEntity>& facets(CellShape shape);
 int vertex_count(CellShape shape);
 
-/// Points and weights on a reference domain.
-struct Quadrature {
-  Eigen::MatrixXd points;   ///< dimension x count
-  Eigen::VectorXd weights;  ///< sums to the measure of the reference domain
-  int size() const { return static_cast<int>(weights.size()); }
-};
-
-/// Gauss-Legendre points and weights on [0, 1], exact to degree 2n - 1.
-Quadrature gauss_line(int n);
-
-/// The program's rule `n`: n^d Gauss points on tensor cells, on simplices a rule exact to degree 2(n - 1) with positive
-/// weights and inner points (Xiao & Gimbutas 2010 style, or collapsed Gauss where none is tabulated). Throws
-/// std::invalid_argument for n < 1 or n > 16.
-Quadrature cell_quadrature(CellShape shape, int n);
-
-/// The same rule on facet `facet` of the cell, its points given in the cell's reference coordinates and its weights for
-/// the facet's own reference domain ([0,1], [0,1]^2, unit triangle).
-Quadrature facet_quadrature(CellShape shape, int facet, int n);
-
-/// d x (d-1) matrix of the map from the facet's reference domain to the cell's: x = origin + map * s.
-Eigen::MatrixXd facet_tangents(CellShape shape, int facet);
-
 /// Where the Lagrange nodes lie: equally spaced (geometry, output), or at Gauss-Lobatto points on edges and their
 /// recursive interpolation inside simplices (Isaac 2020), which keeps the basis well conditioned (dofs).
 enum class NodeFamily { equispaced, gauss_lobatto };
-
-/// Lagrange basis on one reference cell.
-class LagrangeBasis {
- public:
-  LagrangeBasis(CellShape shape, int degree, NodeFamily family);
-
-  const Lattice& lattice() const { return lattice_; }
-  CellShape shape() const { return lattice_.shape(); }
-  int degree() const { return lattice_.degree(); }
-  int size() const { return lattice_.size(); }
-  /// Reference coordinates of the nodes, dimension x size.
-  const Eigen::MatrixXd& nodes() const { return nodes_; }
-  /// Values of all basis functions, points x size.
-  Eigen::MatrixXd values(const Eigen::MatrixXd& points) const;
-  /// Derivatives along each reference coordinate, d matrices of points x size.
-  std::vector<Eigen::MatrixXd> gradients(const Eigen::MatrixXd& points) const;
-
- private:
-  Lattice lattice_;
-  Eigen::VectorXd line_nodes_;
-  Eigen::MatrixXd nodes_;
-  Eigen::MatrixXd coefficients_;  ///< simplices: Bernstein coefficients of the basis, size x size
-};
-
-/// Lagrange polynomials on one set of distinct points of the line: values or derivatives, points x nodes.
-Eigen::MatrixXd line_values(const Eigen::VectorXd& nodes, const Eigen::VectorXd& points);
-Eigen::MatrixXd line_derivatives(const Eigen::VectorXd& nodes, const Eigen::VectorXd& points);
-/// Gauss-Lobatto points on [0, 1], n >= 2.
-Eigen::VectorXd gauss_lobatto_points(int n);
 
 }  // namespace femcg::mesh

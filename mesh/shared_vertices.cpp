@@ -1,10 +1,12 @@
 #include "mesh/shared_vertices.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "mesh/counting.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
 #include "mesh/reference_cell.hpp"
 

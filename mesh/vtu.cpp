@@ -1,5 +1,6 @@
 #include "mesh/vtu.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "mesh/atomic_file.hpp"
 #include "mesh/counting.hpp"
 #include "mesh/first_failure.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
 #include "mesh/vtu_grid.hpp"
 

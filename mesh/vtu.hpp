@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mesh/dense_matrix.hpp"
 #include "mesh/function_space.hpp"
 
 namespace femcg::mesh {
@@ -56,12 +57,12 @@ std::uint8_t vtk_cell_type(CellShape shape, CellKind kind = CellKind::lagrange);
 inline constexpr std::uint8_t vtk_lagrange_curve = 68, vtk_line = 3;
 
 /// Reference coordinates (dimension x size) of VTK's Lagrange cell of this shape and degree, in VTK's own node order.
-Eigen::MatrixXd vtk_lagrange_points(CellShape shape, int degree);
+DenseMatrix vtk_lagrange_points(CellShape shape, int degree);
 /// Those of a Lagrange curve on [0, 1]: its ends, then what lies between.
-Eigen::MatrixXd vtk_lagrange_points_of_curve(int degree);
+DenseMatrix vtk_lagrange_points_of_curve(int degree);
 
 /// The lattice node at each of these places of the reference cell (dimension x count).
-std::vector<int> lattice_nodes_at(const Lattice& lattice, const Eigen::MatrixXd& places);
+std::vector<int> lattice_nodes_at(const Lattice& lattice, const DenseMatrix& places);
 /// At each of VTK's nodes.
 std::vector<int> lattice_nodes_in_vtk_order(const Lattice& lattice);
 /// The first cell of each dof. Only there is a dof evaluated, so that what is found does not depend on the threads.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <zlib.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include "mesh/first_failure.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
 #include "mesh/vtu.hpp"
 

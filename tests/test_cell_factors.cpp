@@ -2,6 +2,7 @@
 // computed from.
 
 #include <doctest/doctest.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <cmath>

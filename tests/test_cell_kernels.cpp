@@ -9,6 +9,8 @@
 #include <limits>
 #include <random>
 
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "operators/cell_loops/cell_patches.hpp"
 #include "operators/forms/form_diagonal.hpp"
 #include "operators/matrix_free/diagonal_cells.cuh"

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "mesh/lagrange_basis.hpp"
 #include "operators/cell_loops/cell_patches.hpp"
 #include "operators/cell_loops/conflict_resolution.hpp"
 #include "operators/sparse/csr_matrix.hpp"

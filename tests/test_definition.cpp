@@ -2,6 +2,7 @@
 // what all operators are made from and measured against.
 
 #include <doctest/doctest.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

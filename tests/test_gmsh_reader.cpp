@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <clocale>
@@ -12,6 +13,8 @@
 #include <sstream>
 
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "mesh/reference_cell.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/locations.hpp"

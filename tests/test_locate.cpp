@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <array>
@@ -7,6 +8,7 @@
 #include <random>
 
 #include "mesh/box.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/locate.hpp"
 #include "mesh/reference_cell.hpp"
 
@@ -25,7 +27,8 @@ Mesh distant_box(CellShape shape, double distance) {
 
 std::array<double, 3> position(const Mesh& mesh, const Location& location) {
   const LagrangeBasis basis(mesh.shape, mesh.order, NodeFamily::equispaced);
-  const Eigen::MatrixXd values = basis.values(location.coordinates);
+  const Eigen::MatrixXd values =
+      basis.values(Eigen::Map<const Eigen::VectorXd>(location.coordinates.data(), mesh.dimension()));
   std::array<double, 3> x{};
   for (int a = 0; a < basis.size(); ++a)
     for (int i = 0; i < mesh.dimension(); ++i) x[i] += values(0, a) * mesh.point(mesh.nodes(location.cell)[a])[i];

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,9 @@
 #include "mesh/box.hpp"
 #include "mesh/function_space.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/ordering.hpp"
+#include "mesh/quadrature.hpp"
 #include "tests/threads.hpp"
 
 using namespace femcg::mesh;

@@ -1,12 +1,15 @@
 // Fluxes of a solution: how fast they converge, as cells have them and recovered, and where they jump.
 #include <doctest/doctest.h>
+#include <Eigen/Dense>
 
 #include <array>
 #include <cmath>
 #include <map>
 
 #include "mesh/box.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/ordering.hpp"
+#include "mesh/quadrature.hpp"
 #include "solver/fields/cell_fields.hpp"
 #include "solver/fields/solution_file.hpp"
 #include "tests/problems.hpp"

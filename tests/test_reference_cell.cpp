@@ -1,9 +1,12 @@
 #include <doctest/doctest.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "mesh/reference_cell.hpp"
 
 using namespace femcg::mesh;

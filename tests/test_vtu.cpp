@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <Eigen/Dense>
 
 #include <cmath>
 #include <csignal>

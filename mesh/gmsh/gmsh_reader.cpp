@@ -1,6 +1,7 @@
 #include "mesh/gmsh/gmsh_reader.hpp"
 
 #include <fmt/format.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +24,9 @@
 #include "mesh/gmsh/inp_mesh.hpp"
 #include "mesh/gmsh/length_unit.hpp"
 #include "mesh/gmsh/msh_check.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/ordering.hpp"
+#include "mesh/quadrature.hpp"
 #include "mesh/reference_cell.hpp"
 #include "mesh/refinement_limit.hpp"
 

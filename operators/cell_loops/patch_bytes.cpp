@@ -1,5 +1,6 @@
 #include "operators/cell_loops/patch_bytes.hpp"
 
+#include "mesh/quadrature.hpp"
 #include "operators/cell_loops/dedup_option.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/forms/cell_diffusion.hpp"

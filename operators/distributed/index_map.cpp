@@ -58,6 +58,7 @@ std::vector<std::uint8_t> places_of(const BilinearForm& form, const FormShare& s
 void number(const std::vector<std::uint8_t>& places, FormShare& share) {
   IndexMap& map = share.map;
   map.unknowns.reserve(places.size());
+  mesh::fetch_pages(map.unknowns.data(), places.size() * sizeof(std::int32_t));
   const auto add = [&](Place wanted) {
     const auto found = mesh::collect<std::int32_t>(std::ssize(places), [&](std::int64_t i, auto& some) {
       if (places[i] == wanted) some.push_back(static_cast<std::int32_t>(i));
@@ -124,7 +125,7 @@ void make_form(const BilinearForm& whole, const IndexMap& map, std::span<const s
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < unknowns.size(); ++i) number[map.unknowns[unknowns[i]]] = static_cast<std::int32_t>(i);
   part.mesh = std::make_unique<mesh::Mesh>(mesh::mesh_of_cells(whole.space->mesh(), part.cells));
-  part.space = std::make_unique<mesh::FunctionSpace>(*part.mesh, whole.space->degree());
+  part.space = std::make_unique<mesh::FunctionSpace>(*part.mesh, *whole.space, part.cells);
   BilinearForm& form = part.form;
   form.space = part.space.get();
   form.quadrature = whole.quadrature;

@@ -6,6 +6,7 @@
 
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/quadrature.hpp"
 
 namespace femcg::operators {
 

@@ -1,9 +1,12 @@
 // The host's part of cuda_cell_factors: tables, and copies to the device.
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cstddef>
 
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/cell_factors.hpp"
 

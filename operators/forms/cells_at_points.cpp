@@ -1,5 +1,8 @@
 #include "operators/forms/cells_at_points.hpp"
 
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
+
 namespace femcg::operators {
 
 CellsAtPoints::CellsAtPoints(const mesh::Mesh& mesh, int quadrature)

@@ -1,11 +1,14 @@
 #include "operators/forms/element_matrices.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 
 namespace femcg::operators {
 

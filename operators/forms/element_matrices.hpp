@@ -1,12 +1,12 @@
 #pragma once
 
-#include <Eigen/Dense>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "mesh/dense_matrix.hpp"
 #include "operators/backend/vector.hpp"
 #include "operators/forms/bilinear_form.hpp"
 
@@ -36,7 +36,7 @@ class CellEvaluator {
   std::span<const double> points_in_space() const;
   std::span<const double> measures() const;
   /// Basis values, points x dofs.
-  const Eigen::MatrixXd& values() const;
+  const mesh::DenseMatrix& values() const;
 
   /// The lower triangle of K_e, row by row: entry (i, j <= i) at i (i + 1) / 2 + j. Robin terms included.
   void matrix(std::span<double> packed);
@@ -79,7 +79,7 @@ class FacetEvaluator {
   std::span<const double> measures() const;
   std::span<const double> normals() const;
   /// Values at the points of the basis functions of all nodes of the cell, points x dofs.
-  const Eigen::MatrixXd& values() const;
+  const mesh::DenseMatrix& values() const;
 
  private:
   struct State;

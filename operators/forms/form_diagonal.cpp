@@ -1,8 +1,10 @@
 #include "operators/forms/form_diagonal.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <memory>
 
+#include "mesh/lagrange_basis.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "operators/forms/element_matrices.hpp"
 

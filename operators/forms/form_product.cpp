@@ -1,9 +1,11 @@
 #include "operators/forms/form_product.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <memory>
 
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "operators/forms/element_matrices.hpp"

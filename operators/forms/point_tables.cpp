@@ -1,7 +1,11 @@
 #include "operators/forms/point_tables.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <utility>
+
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 
 namespace femcg::operators {
 

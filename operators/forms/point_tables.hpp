@@ -3,7 +3,7 @@
 #include <Eigen/Dense>
 #include <vector>
 
-#include "mesh/reference_cell.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/vector_register.hpp"
 #include "operators/backend/simd.hpp"
 

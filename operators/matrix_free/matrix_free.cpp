@@ -10,6 +10,8 @@
 #include <cassert>
 #include <stdexcept>
 
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/cell_loops/patch_bytes.hpp"
 #include "operators/cell_loops/patch_option.hpp"

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "operators/cell_loops/patch_option.hpp"
 #include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/element_matrices.hpp"

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "mesh/reference_cell.hpp"
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "operators/matrix_free/symmetric_factor.hpp"
 
 namespace femcg::operators {

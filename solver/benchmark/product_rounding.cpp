@@ -48,6 +48,7 @@
 #include "solver/benchmark/product_rounding.hpp"
 
 #include <omp.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <array>
@@ -56,7 +57,9 @@
 #include <memory>
 
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
+#include "mesh/quadrature.hpp"
 #include "operators/forms/element_matrices.hpp"
 
 namespace femcg::solver {

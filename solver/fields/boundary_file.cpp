@@ -1,5 +1,6 @@
 #include "solver/fields/boundary_file.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -7,6 +8,8 @@
 #include <utility>
 
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/fields/file_size.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Dense>
 #include <cstdint>
 #include <ostream>
 #include <span>

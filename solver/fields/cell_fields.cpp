@@ -1,8 +1,11 @@
 #include "solver/fields/cell_fields.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "mesh/lagrange_basis.hpp"
 
 namespace femcg::solver {
 

@@ -1,6 +1,7 @@
 #include "solver/fields/recovery.hpp"
 
 #include <fmt/format.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <cmath>

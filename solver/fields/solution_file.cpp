@@ -8,6 +8,7 @@
 
 #include "mesh/first_failure.hpp"
 #include "mesh/pages.hpp"
+#include "mesh/quadrature.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/cell_fields.hpp"

@@ -9,6 +9,8 @@
 
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::solver {

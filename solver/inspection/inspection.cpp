@@ -1,5 +1,6 @@
 #include "solver/inspection/inspection.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,7 @@
 
 #include "mesh/entity_numbers.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/quadrature.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::solver {

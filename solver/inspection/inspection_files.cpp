@@ -1,9 +1,12 @@
 #include "solver/inspection/inspection_files.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <span>
 #include <vector>
 
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "mesh/reference_cell.hpp"
 #include "mesh/vtu.hpp"
 #include "mesh/vtu_grid.hpp"

@@ -13,6 +13,7 @@
 #include <array>
 #include <string_view>
 
+#include "mesh/quadrature.hpp"
 #include "operators/backend/parallel_rows.hpp"
 
 namespace femcg::solver {
@@ -149,8 +150,7 @@ Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
 
 /// Whether rows of Robin terms are multiplied with by a launch of their own.
 bool launches_robin_rows(const Product& product) {
-  return product.device == Device::cuda && product.row->needs == operators::Needs::form &&
-         !product.form->robin.empty();
+  return product.device == Device::cuda && product.row->needs == operators::Needs::form && !product.form->robin.empty();
 }
 
 /// Dofs of the facets round a vertex: an interval on each side, four quadrilaterals, six triangles.
@@ -267,9 +267,7 @@ std::optional<double> BandwidthModel::seconds(const Product& product) const {
                               (on_host ? host_seconds(product, cost) : gpu_seconds(product, cost)));
 }
 
-double seconds_of_energies(const Product& product) {
-  return launches_robin_rows(product) ? 1e-6 * robin_energy : 0;
-}
+double seconds_of_energies(const Product& product) { return launches_robin_rows(product) ? 1e-6 * robin_energy : 0; }
 
 CorrectionKey correction_key(const Product& product) {
   CorrectionKey key{std::string(product.row->name), product.form->space->mesh().shape, product.form->space->degree(),

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "mesh/quadrature.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/sparse/padding.hpp"
 #include "solver/messages/error.hpp"

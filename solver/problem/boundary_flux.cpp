@@ -1,5 +1,6 @@
 #include "solver/problem/boundary_flux.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,7 @@
 
 #include "mesh/first_failure.hpp"
 #include "mesh/pages.hpp"
+#include "mesh/quadrature.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/forms/form_product.hpp"
 #include "solver/coefficients/field.hpp"

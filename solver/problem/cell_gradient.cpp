@@ -1,5 +1,9 @@
 #include "solver/problem/cell_gradient.hpp"
 
+#include <Eigen/Dense>
+
+#include "mesh/lagrange_basis.hpp"
+
 namespace femcg::solver {
 
 GradientTables::GradientTables(const mesh::FunctionSpace& of, const Eigen::MatrixXd& points)

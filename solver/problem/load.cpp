@@ -1,6 +1,7 @@
 #include "solver/problem/load.hpp"
 
 #include <fmt/format.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "mesh/first_failure.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "operators/forms/element_matrices.hpp"

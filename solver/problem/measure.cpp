@@ -1,6 +1,7 @@
 #include "solver/problem/measure.hpp"
 
 #include <fmt/format.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,8 @@
 
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/quadrature.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
@@ -280,7 +283,10 @@ Quantities measure(const Problem& problem, const Load& load, const Probes& probe
   measure_boundary(problem, load, dofs, quantities);
   for (const auto& [name, location] : probes) {
     double value = 0;
-    if (location) value = (space.basis().values(location->coordinates) * cell_values(space, location->cell, dofs))(0);
+    if (location)
+      value = (space.basis().values(
+                   Eigen::Map<const Eigen::VectorXd>(location->coordinates.data(), space.mesh().dimension())) *
+               cell_values(space, location->cell, dofs))(0);
     quantities.probes.emplace_back(name, problem.shared().sum(value));
   }
   return quantities;

@@ -1,6 +1,7 @@
 #include "solver/problem/problem.hpp"
 
 #include <fmt/format.h>
+#include <Eigen/Dense>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include "mesh/counting.hpp"
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
+#include "mesh/lagrange_basis.hpp"
 #include "mesh/ordering.hpp"
 #include "mesh/pages.hpp"
 #include "operators/forms/form_product.hpp"
@@ -167,13 +169,17 @@ void Problem::constrain_by_others(std::vector<CellNode>& nodes) {
     }
   }
   const auto theirs = shared_->exchanged(mine);
-  std::map<std::int32_t, CellNode> node_of;  // of each dof that others constrain
+  std::vector<char> by_others = mesh::filled<char>(form_.unknown_of_dof.size());
   for (std::size_t k = 0; k < theirs.size(); ++k)
-    for (const Constraint& constraint : theirs[k]) node_of[shared_->neighbours()[k].dofs[constraint.place]] = {};
-  if (node_of.empty()) return;
-  for (std::int32_t cell = 0; cell < form_.cells(); ++cell)
-    for (int a = 0; a < form_.dofs_per_cell(); ++a)
-      if (const auto found = node_of.find(space_->dofs(cell)[a]); found != node_of.end()) found->second = {cell, a};
+    for (const Constraint& constraint : theirs[k]) by_others[shared_->neighbours()[k].dofs[constraint.place]] = 1;
+  if (std::ranges::all_of(theirs, [](const auto& constraints) { return constraints.empty(); })) return;
+  const auto at = mesh::collect<CellNode>(form_.cells(), [&](std::int64_t cell, auto& some) {
+    const auto dofs = space_->dofs(static_cast<std::int32_t>(cell));
+    for (std::size_t a = 0; a < dofs.size(); ++a)
+      if (by_others[dofs[a]] != 0) some.push_back({static_cast<std::int32_t>(cell), static_cast<int>(a)});
+  });
+  std::map<std::int32_t, CellNode> node_of;  // of each dof that others constrain
+  for (const CellNode& each : at) node_of[space_->dofs(each.cell)[each.node]] = each;
   for (std::size_t k = 0; k < theirs.size(); ++k)
     for (const Constraint& constraint : theirs[k])
       constrain(constraint.condition, node_of.at(shared_->neighbours()[k].dofs[constraint.place]), nodes);
