@@ -15,6 +15,7 @@
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/coefficients/field.hpp"
+#include "solver/device_start.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/file_size.hpp"
 #include "solver/fields/solution_file.hpp"
@@ -443,7 +444,9 @@ std::string operator_key(const Case& resolved) {
 namespace {
 
 /// Has the parts be those of this case, as far as they are not already; what takes memory goes before what replaces it.
-void update_parts(const Case& resolved, KeptParts& kept, Progress& progress, Record& record) {
+/// The device starts beside them, once no process is forked to make a mesh.
+void update_parts(const Case& resolved, KeptParts& kept, DeviceStart& start, Progress& progress, Record& record) {
+  if (std::holds_alternative<mesh::BoxOptions>(resolved.mesh.source)) start.begin();
   Case of;
   of.mesh = resolved.mesh;
   std::string mesh_key = to_yaml(of);
@@ -464,6 +467,7 @@ void update_parts(const Case& resolved, KeptParts& kept, Progress& progress, Rec
     kept.mesh = std::make_unique<const mesh::Mesh>(timed(record.seconds.mesh, [&] { return make_mesh(resolved); }));
     kept.mesh_key = std::move(mesh_key);
   }
+  start.begin();
   if (!kept.space) {
     progress.step("numbering the unknowns");
     kept.space = std::make_unique<const mesh::FunctionSpace>(
@@ -499,18 +503,17 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
 
 Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& progress, const StopRequested& stop) {
   Record record = begun_run(resolved);
-  if (resolved.solver.device != "cpu" && operators::built_with_cuda()) progress.step("starting devices");
-  record.device = choose_device(resolved, resolved.solver.op);
-  if (record.device == operators::Device::cuda) require_gpu(resolved.solver.device);
-  record.machine.device = device_name(record.device);
-
-  update_parts(resolved, kept, progress, record);
+  DeviceStart start(resolved);
+  update_parts(resolved, kept, start, progress, record);
   const mesh::Mesh& mesh = *kept.mesh;
   const Problem& problem = *kept.problem;
   if (!resolved.output.probes.empty()) progress.step("locating probes");
   const Probes probes = locate_probes(resolved.output.probes, mesh);
   if (!resolved.solver.initial.empty()) progress.step("reading the initial solution");
   const InitialUnknowns initial = initial_unknowns(resolved, problem);
+  if (resolved.solver.device != "cpu" && operators::built_with_cuda()) progress.step("starting devices");
+  record.device = start.device();
+  record.machine.device = device_name(record.device);
   if (record.device == operators::Device::cuda) progress.step("choosing the device");
   DeviceDecision on_device;
   if (kept.made) {

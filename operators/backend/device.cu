@@ -132,6 +132,11 @@ std::optional<int> cuda_device_in_use(std::string* reason) {
     if (why.empty()) in_use = device;
   }
   if (!in_use && reason != nullptr) *reason = why;
+  thread_local std::optional<int> of_thread;  // another one may have chosen it
+  if (in_use && of_thread != in_use) {
+    check(cudaSetDevice(*in_use), "taking the GPU in use");
+    of_thread = in_use;
+  }
   return in_use;
 }
 

@@ -30,7 +30,7 @@ std::vector<DeviceProperties> cuda_devices();
 void choose_cuda_device(int number);
 
 /// The number of the GPU in use: the chosen one, else the first that can be used; nothing where there is none, and then
-/// `reason`, where given, says why.
+/// `reason`, where given, says why. This thread works on it from then on.
 std::optional<int> cuda_device_in_use(std::string* reason = nullptr);
 
 /// Megahertz, now and at most.
