@@ -81,7 +81,7 @@ TEST_CASE("numbers of right-hand sides that are none, and what has no CG for sev
   check_refused("compare" + square + "--right-hand-sides 33", "must be a whole number from 1 to 32, not '33'");
   check_refused("matrix $matrices/laplace.mtx --right-hand-sides 2,x", "must be a whole number from 1 to 32, not 'x'");
   check_refused("compare" + square + "--right-hand-sides 2 --set solver.cg=single-reduction",
-                "CG for several right-hand sides has no single reduction (solver.cg: single-reduction); leave out one");
+                "CG for several right-hand sides has no solver.cg: single-reduction; leave out one");
   check_refused("compare" + square + "--right-hand-sides 2 --set solver.loop=resident",
                 "CG for several right-hand sides has no loop inside one kernel (solver.loop: resident)");
 }

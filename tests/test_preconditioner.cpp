@@ -291,7 +291,7 @@ TEST_CASE("what cannot be is one sentence") {
   std::vector<double> x;
   options.method = solver::CgMethod::single_reduction;
   CHECK_THROWS_WITH_AS(solve(*a, Eigen::VectorXd::Ones(a->size()), m.get(), options, x),
-                       "the single-reduction method and the loop inside one kernel need a diagonal preconditioner: use "
+                       "methods with one sum and the loop inside one kernel need a diagonal preconditioner: use "
                        "solver.cg: classic, or solver.preconditioner: jacobi",
                        solver::InputError);
   options = {};
