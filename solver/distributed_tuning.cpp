@@ -53,30 +53,26 @@ std::vector<TunedOption> options_to_tune(const MadeTogether<T>& made, const Oper
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> convert(const SharedRun& of, const MadeTogether<T>& made, const OperatorChoice& op,
                                      const StopRequested& stop, Device device) {
-  const operators::OperatorDescription& row = *operators::find_operator(op.name);
   const std::array<const FormPart*, 2> parts{&of.share.interior, &of.share.interface};
+  const auto ingredients = [&](std::size_t i) {
+    operators::Ingredients<T> from;
+    from.device = device;
+    from.form = &parts[i]->form;
+    from.matrix = made.matrices[i];
+    from.reserved_bytes = made.reserved_bytes;
+    return from;
+  };
   MemoryEstimate need;
   do_on_all(of.communicator, [&] {
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i]->empty()) continue;
-      const operators::Extent<T> extent{device, &parts[i]->form, made.matrices[i].get(), made.reserved_bytes};
-      const operators::StorageEstimate estimate = row.estimate<T>(extent, op.options);
-      if (estimate.in_chunks) throw std::invalid_argument("its rows would come from the host with each product");
-      (device == Device::cuda ? need.device_bytes : need.host_bytes) += estimate.stored() + estimate.making;
-    }
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (!parts[i]->empty())
+        (device == Device::cuda ? need.device_bytes : need.host_bytes) += bytes_of_conversion(op, ingredients(i));
   });
   require_memory_of_all(need, op.name, device, of.communicator);
   std::array<std::unique_ptr<Operator<T>>, 2> converted;
   do_on_all(of.communicator, [&] {
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i]->empty()) continue;
-      operators::Ingredients<T> from;
-      from.device = device;
-      from.form = &parts[i]->form;
-      from.matrix = made.matrices[i];
-      from.reserved_bytes = made.reserved_bytes;
-      converted[i] = row.make(from, op.options);
-    }
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (!parts[i]->empty()) converted[i] = operators::find_operator(op.name)->make(ingredients(i), op.options);
   });
   return std::make_unique<DistributedOperator<T>>(of.communicator, of.share, device, std::move(converted[0]),
                                                   std::move(converted[1]), made.a->mode(), stop, of.cores_to_spare);
@@ -86,14 +82,11 @@ std::unique_ptr<Operator<T>> convert(const SharedRun& of, const MadeTogether<T>&
 template <std::floating_point T>
 std::string why_not(const SharedRun& of, const MadeTogether<T>& made, const Record& record) {
   const SolverChoice& solver = of.resolved.solver;
-  const bool may_reside = solver.loop != CgLoop::launched && takes_one_kernel(solver.method) &&
-                          find_preconditioner(solver.preconditioner.name)->diagonal;
-  constexpr std::int64_t vectors = 12;  // of CG, and of the state that one loop leaves the next
-  const bool lacks =
-      operators::available_bytes(record.device) < vectors * std::int64_t{sizeof(T)} * of.share.map.size();
+  const std::int64_t handed_over = vectors_handed_over * std::int64_t{sizeof(T)} * of.share.map.size();
+  const bool lacks = operators::available_bytes(record.device) < handed_over;
   const bool all_have_memory = of.communicator.sum(lacks ? 1.0 : 0.0) == 0;
   return why_not_tried(
-      {.resident = may_reside && operators::persistent_cg<T>(*made.a, persistent_for(solver.loop)),
+      {.resident = may_reside(solver) && operators::persistent_cg<T>(*made.a, persistent_for(solver.loop)),
        .at_once = user_of(of.resolved, of.problem, record.device, record.op).takes_all(record.problem.unknowns),
        .has_memory = all_have_memory});
 }
@@ -119,11 +112,10 @@ std::optional<BegunTogether<T>> tune(const SharedRun& of, std::span<const double
   BegunTogether<T> begun;
   options.from_x = !start.empty();
   if (options.from_x) begun.x = load.start(start);
-  constexpr std::int64_t most_products = 200;
   if (made.a->seeks_mode()) {  // which would be taken for what a setting changes
     options.enough = [&] { return !made.a->seeks_mode(); };
     timed(record.seconds.solve,
-          [&] { begun.state = iterate_with_trials<T>(*made.a, most_products, load.b(), begun.x, options); });
+          [&] { begun.state = iterate_with_trials<T>(*made.a, most_products_tried, load.b(), begun.x, options); });
     if (begun.state.result.reason != StopReason::max_iterations) return begun;
     options.before = &begun.state;
   }
@@ -141,7 +133,7 @@ std::optional<BegunTogether<T>> tune(const SharedRun& of, std::span<const double
   BegunTogether<T> next;
   next.x = std::move(begun.x);
   timed(record.seconds.solve,
-        [&] { next.state = iterate_with_trials<T>(tuning, most_products, load.b(), next.x, options); });
+        [&] { next.state = iterate_with_trials<T>(tuning, most_products_tried, load.b(), next.x, options); });
   record.seconds.solve -= tuning.conversions();
   record.seconds.conversion += tuning.conversions();
   if (std::unique_ptr<Operator<T>> best = tuning.finish())

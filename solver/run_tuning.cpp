@@ -50,6 +50,19 @@ FirstLoad<T>::FirstLoad(const Case& resolved, const Problem& problem, const Init
   options_.monitor = [&stop](const Iteration&) { return !stop(); };
 }
 
+template <std::floating_point T>
+std::int64_t bytes_of_conversion(const OperatorChoice& op, const operators::Ingredients<T>& from) {
+  const operators::Extent<T> extent{from.device, from.form, from.matrix.get(), from.reserved_bytes};
+  const operators::StorageEstimate estimate = operators::find_operator(op.name)->estimate<T>(extent, op.options);
+  if (estimate.in_chunks) throw std::invalid_argument("its rows would come from the host with each product");
+  return estimate.stored() + estimate.making;
+}
+
+bool may_reside(const SolverChoice& solver) {
+  return solver.loop != CgLoop::launched && takes_one_kernel(solver.method) &&
+         find_preconditioner(solver.preconditioner.name)->diagonal;
+}
+
 std::string why_not_tried(const TrialsOf& cg) {
   if (cg.resident) return "a loop inside one kernel is not begun with trials";
   if (cg.at_once) return "products of several loads at once are not tried";
@@ -61,18 +74,15 @@ namespace {
 constexpr double part_of_solve = 0.01, seconds_at_least = 5e-3;  // that tuning may cost (solver.tune: auto)
 constexpr double hoped_for = 0.1;                                // of the seconds of products
 constexpr double of_waiting_on_gpu = 20e-6;                      // for one product, by order of magnitude
-constexpr std::int64_t most_products = 200;                      // of a search to its end, and more
 
 /// Why CG of this run cannot begin with trials; empty where it can.
 template <std::floating_point T>
 std::string why_not(const Case& resolved, const Problem& problem, const MadeOperators<T>& made, Device device) {
   const SolverChoice& solver = resolved.solver;
   const bool fused = find_preconditioner(solver.preconditioner.name)->diagonal;
-  const bool may_reside = solver.loop != CgLoop::launched && takes_one_kernel(solver.method) && fused;
-  constexpr std::int64_t vectors = 12;  // of CG, and of the state that one loop leaves the next
-  const std::int64_t handed_over = vectors * std::int64_t{sizeof(T)} * problem.form().unknowns;
+  const std::int64_t handed_over = vectors_handed_over * std::int64_t{sizeof(T)} * problem.form().unknowns;
   const std::string why =
-      why_not_tried({.resident = may_reside && operators::persistent_cg(*made.a, persistent_for(solver.loop)),
+      why_not_tried({.resident = may_reside(solver) && operators::persistent_cg(*made.a, persistent_for(solver.loop)),
                      .at_once = user_of(resolved, problem, device, made.op).takes_all(problem.form().unknowns),
                      .has_memory = operators::available_bytes(device) >= handed_over});
   if (!why.empty() || solver.tune == Tune::on) return why;
@@ -111,18 +121,16 @@ bool may_convert(double iterations, double conversion, const operators::Footprin
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> convert(const Problem& problem, const MadeOperators<T>& made,
                                      const operators::Options& options, Device device) {
-  const operators::OperatorDescription& row = *operators::find_operator(made.op.name);
   operators::Ingredients<T> from;
   from.device = device;
   from.form = &problem.form();
   from.matrix = made.matrix;
   from.reserved_bytes = made.reserved_bytes;
-  const operators::StorageEstimate estimate =
-      row.estimate<T>(operators::Extent<T>{device, from.form, from.matrix.get(), from.reserved_bytes}, options);
-  const std::int64_t need = estimate.stored() + estimate.making, there = operators::available_bytes(device);
-  if (estimate.in_chunks) throw std::invalid_argument("its rows would come from the host with each product");
+  OperatorChoice with = made.op;
+  with.options = options;
+  const std::int64_t need = bytes_of_conversion(with, from), there = operators::available_bytes(device);
   if (need > there) throw operators::OutOfMemory(need, there, device);
-  return row.make(from, options);
+  return operators::find_operator(with.name)->make(from, options);
 }
 
 /// The sentence on what a search came to.
@@ -221,7 +229,7 @@ bool iterate_with_settings(const Case& resolved, const Problem& problem, const I
   next.x = begun ? std::move(begun->x) : first.start();
   const ProcessorTime before = processor_time();
   timed(record.seconds.solve,
-        [&] { next.state = iterate_with_trials<T>(tuning, most_products, first.b(), next.x, options); });
+        [&] { next.state = iterate_with_trials<T>(tuning, most_products_tried, first.b(), next.x, options); });
   const bool refused = record.device == Device::host && was_refused(processor_time() - before, record.machine.threads);
   record.seconds.solve -= tuning.conversions();
   record.seconds.conversion += tuning.conversions();
@@ -276,6 +284,8 @@ void tune(const Case& resolved, const Problem& problem, const InitialUnknowns& i
   if (!failure.empty()) record.remarks.push_back(failure);
 }
 
+template std::int64_t bytes_of_conversion(const OperatorChoice&, const operators::Ingredients<double>&);
+template std::int64_t bytes_of_conversion(const OperatorChoice&, const operators::Ingredients<float>&);
 template class FirstLoad<double>;
 template class FirstLoad<float>;
 template void tune(const Case&, const Problem&, const InitialUnknowns&, MadeOperators<double>&,

@@ -57,6 +57,17 @@ class FirstLoad {
   CgOptions<T> options_;
 };
 
+constexpr std::int64_t most_products_tried = 200;  // of a search to its end, and more
+constexpr std::int64_t vectors_handed_over = 12;   // of CG, and of the state that one loop leaves the next
+
+/// The bytes of another conversion, while it is made. Throws std::invalid_argument as making does, and where rows would
+/// come from the host.
+template <std::floating_point T>
+std::int64_t bytes_of_conversion(const OperatorChoice& op, const operators::Ingredients<T>& from);
+
+/// Whether a loop inside one kernel may be what the case has CG be.
+bool may_reside(const SolverChoice& solver);
+
 /// Why CG cannot begin with trials.
 constexpr std::string_view nothing_is_open =
     "nothing is open: the case states the options, the operator has none here, or there is no memory to try others";

@@ -7,6 +7,7 @@
 #include <cassert>
 
 #include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/step_lengths.hpp"
 
 namespace femcg::operators {
 
@@ -252,15 +253,13 @@ class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
 
   void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
                Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
-    const double beta = step_length(now.rz.value(), before.rz.value());
-    const double energy = now.uw.value() - beta * beta * before.energy.value();
-    *now.energy.data() = energy;
-    const T alpha = static_cast<T>(step_length(now.rz.value(), energy));
+    const StepLengths lengths = step_lengths(before, now);
+    const T alpha = static_cast<T>(lengths.alpha), beta = static_cast<T>(lengths.beta);
     T* u = inverse_diagonal != nullptr ? vectors.u.data() : r.data();
     const Advanced<T> of{vectors.w.data(), u, vectors.p.data(), vectors.s.data(), x.data(), r.data()};
     with_preconditioner(inverse_diagonal, [&](auto solve) {
       const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-        return advance_rows(alpha, static_cast<T>(beta), of, solve, first, last);
+        return advance_rows(alpha, beta, of, solve, first, last);
       });
       *next.rz.data() = norms.rz;
       *next.rr.data() = norms.rr;
@@ -270,16 +269,14 @@ class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
   void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
                          const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                          CgScalars& next) const override {
-    const double beta = step_length(now.rz.value(), before.rz.value());
-    const double energy = now.uw.value() - beta * beta * before.energy.value();
-    *now.energy.data() = energy;
-    const T alpha = static_cast<T>(step_length(now.rz.value(), energy));
+    const StepLengths lengths = step_lengths(before, now);
+    const T alpha = static_cast<T>(lengths.alpha), beta = static_cast<T>(lengths.beta);
     T* m = inverse_diagonal != nullptr ? ahead.m.data() : vectors.w.data();
     const AdvancedAhead<T> of{ahead.n.data(),   m,        ahead.z.data(), vectors.w.data(), vectors.p.data(),
                               vectors.s.data(), x.data(), r.data()};
     with_preconditioner(inverse_diagonal, [&](auto solve) {
       const PipelinedSums sums = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-        return advance_pipelined_rows(alpha, static_cast<T>(beta), of, solve, first, last);
+        return advance_pipelined_rows(alpha, beta, of, solve, first, last);
       });
       *next.rz.data() = sums.rz;
       *next.rr.data() = sums.rr;

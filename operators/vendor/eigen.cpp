@@ -8,6 +8,7 @@
 #include <Eigen/SparseCore>
 #include <cassert>
 
+#include "operators/backend/step_lengths.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "operators/options.hpp"
 #include "operators/vendor/index.hpp"
@@ -67,13 +68,11 @@ class EigenVectorOperations final : public VectorOperations<T> {
 
   void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
                Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
-    const double beta = step_length(now.rz.value(), before.rz.value());
-    const double energy = now.uw.value() - beta * beta * before.energy.value();
-    *now.energy.data() = energy;
-    const T alpha = static_cast<T>(step_length(now.rz.value(), energy));
+    const StepLengths lengths = step_lengths(before, now);
+    const T alpha = static_cast<T>(lengths.alpha), beta = static_cast<T>(lengths.beta);
     auto p = as_eigen(vectors.p), s = as_eigen(vectors.s), residual = as_eigen(r);
-    p = static_cast<T>(beta) * p + (inverse_diagonal != nullptr ? as_eigen(vectors.u) : residual);
-    s = static_cast<T>(beta) * s + as_eigen(vectors.w);
+    p = beta * p + (inverse_diagonal != nullptr ? as_eigen(vectors.u) : residual);
+    s = beta * s + as_eigen(vectors.w);
     as_eigen(x) += alpha * p;
     residual -= alpha * s;
     if (inverse_diagonal != nullptr) as_eigen(vectors.u) = as_eigen(*inverse_diagonal).cwiseProduct(residual);
@@ -83,18 +82,16 @@ class EigenVectorOperations final : public VectorOperations<T> {
   void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
                          const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                          CgScalars& next) const override {
-    const double beta = step_length(now.rz.value(), before.rz.value());
-    const double energy = now.uw.value() - beta * beta * before.energy.value();
-    *now.energy.data() = energy;
-    const T alpha = static_cast<T>(step_length(now.rz.value(), energy));
+    const StepLengths lengths = step_lengths(before, now);
+    const T alpha = static_cast<T>(lengths.alpha), beta = static_cast<T>(lengths.beta);
     auto p = as_eigen(vectors.p), s = as_eigen(vectors.s), w = as_eigen(vectors.w), z = as_eigen(ahead.z),
          residual = as_eigen(r);
     if (inverse_diagonal != nullptr)
-      p = static_cast<T>(beta) * p + as_eigen(*inverse_diagonal).cwiseProduct(residual);
+      p = beta * p + as_eigen(*inverse_diagonal).cwiseProduct(residual);
     else
-      p = static_cast<T>(beta) * p + residual;
-    s = static_cast<T>(beta) * s + w;
-    z = static_cast<T>(beta) * z + as_eigen(ahead.n);
+      p = beta * p + residual;
+    s = beta * s + w;
+    z = beta * z + as_eigen(ahead.n);
     as_eigen(x) += alpha * p;
     residual -= alpha * s;
     w -= alpha * z;

@@ -67,8 +67,7 @@ VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, cons
   if (user.takes_all(unknowns)) return bytes_of_columns<T>(user, unknowns, form);
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
   const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::resident;
-  const bool pipelined = user.method == CgMethod::pipelined;
-  const bool perhaps = !single_reduction && !pipelined && may_reside(user, unknowns);
+  const bool pipelined = user.method == CgMethod::pipelined, perhaps = !single_reduction && may_reside(user, unknowns);
   const std::int64_t least = (5 + held) * a_vector;
   const std::int64_t more = single_reduction || perhaps   ? (1 + held) * a_vector  // a diagonal's one vector makes u
                             : pipelined                   ? (3 + held) * a_vector
