@@ -64,6 +64,17 @@ T sum_before(std::span<T> numbers) {
   return total;
 }
 
+/// Numbers those of some items that any of `count` groups has, in the order of the items: number[i] becomes that of
+/// item i, or of the next one that is there; returns how many there are. `number` is 0 before; items_of(g) are a
+/// group's.
+template <class ItemsOf>
+std::int32_t number_used(std::int64_t count, const ItemsOf& items_of, std::span<std::int32_t> number) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t g = 0; g < count; ++g)
+    for (const std::int32_t item : items_of(g)) raise(number[item], 1);
+  return sum_before(number);
+}
+
 /// The items that find(i, found) appends for i = 0 to count - 1, in this order; found in parallel.
 template <class Item, class Find>
 std::vector<Item> collect(std::int64_t count, Find find) {

@@ -338,11 +338,9 @@ FunctionSpace::FunctionSpace(const Mesh& part, const FunctionSpace& whole, std::
       dofs_per_cell_(whole.dofs_per_cell_),
       facet_nodes_(whole.facet_nodes_) {
   if (std::ssize(cells) != part.cell_count()) throw std::invalid_argument("a part has a cell for each of its numbers");
-  std::vector<std::int32_t> number = filled<std::int32_t>(whole.dof_count_);  // first whether a cell has the dof
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    for (const std::int32_t dof : whole.dofs(cells[i])) raise(number[dof], 1);
-  dof_count_ = sum_before(std::span(number));
+  std::vector<std::int32_t> number = filled<std::int32_t>(whole.dof_count_);
+  dof_count_ = number_used(
+      std::ssize(cells), [&](std::int64_t i) { return whole.dofs(cells[i]); }, number);
   cell_dofs_ = filled<std::int32_t>(cells.size() * static_cast<std::size_t>(dofs_per_cell_));
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < cells.size(); ++i)

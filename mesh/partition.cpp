@@ -29,17 +29,14 @@ Mesh mesh_of_cells(const Mesh& whole, std::span<const std::int32_t> cells) {
   mesh.region_names = whole.region_names;
   const std::int64_t n = whole.nodes_per_cell(), count = std::ssize(cells);
   const int d = whole.dimension();
-  std::vector<std::int32_t> number = filled<std::int32_t>(whole.node_count());  // first whether a cell has the node
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < count; ++i)
-    for (const std::int32_t node : whole.nodes(cells[i])) raise(number[node], 1);
-  const std::int32_t last = number.empty() ? 0 : number.back();
-  const std::int32_t nodes = sum_before(std::span(number));
+  std::vector<std::int32_t> number = filled<std::int32_t>(whole.node_count());
+  const std::int32_t nodes = number_used(
+      count, [&](std::int64_t i) { return whole.nodes(cells[i]); }, number);
   mesh.coordinates = filled<double>(std::size_t(nodes) * d);
 #pragma omp parallel for schedule(static)
   for (std::int32_t node = 0; node < whole.node_count(); ++node) {
-    const bool is_there = node + 1 < whole.node_count() ? number[node + 1] > number[node] : last > 0;
-    if (is_there) std::copy_n(whole.point(node), d, &mesh.coordinates[std::int64_t{number[node]} * d]);
+    const std::int32_t next = node + 1 < whole.node_count() ? number[node + 1] : nodes;
+    if (next > number[node]) std::copy_n(whole.point(node), d, &mesh.coordinates[std::int64_t{number[node]} * d]);
   }
   mesh.cell_nodes = filled<std::int32_t>(count * n);
   mesh.cell_regions = filled<std::int32_t>(count);
