@@ -205,13 +205,8 @@ void Comparing<T>::fill_in(const Made& made, const TimedEntry<T>& timed, Benchma
 }  // namespace
 
 void require_one_device(const Case& resolved) {
-  const auto refuse = [](const std::string& what, const std::string& instead) {
-    throw InputError(fmt::format("{} is for one process; {}, or start femcg without mpirun", what, instead));
-  };
-  const CompareChoice& choice = resolved.compare;
-  if (choice.devices.size() > 1) refuse("compare.devices with several", "name one, such as --device cpu");
-  if (is_gpu(choice.devices.front()) && choice.devices.front() != "cuda")
-    refuse("device: " + choice.devices.front(), "use device: cuda");
+  if (resolved.compare.devices.size() > 1)
+    throw InputError(is_for_one_process("compare.devices with several", "name one, such as --device cpu"));
 }
 
 Device choose_compared_device(const Case& resolved, const Communicator& communicator, std::string& why) {

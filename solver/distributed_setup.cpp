@@ -164,14 +164,13 @@ MadePart<T> make_part(const OperatorChoice& choice, const BilinearForm& form,
 
 }  // namespace
 
+std::string is_for_one_process(const std::string& what, const std::string& instead) {
+  return fmt::format("{} is for one process; {}, or start femcg without mpirun", what, instead);
+}
+
 void require_supported(const Case& resolved) {
-  const SolverChoice& solver = resolved.solver;
-  const auto refuse = [](const std::string& what, const std::string& instead) {
-    throw InputError(fmt::format("{} is for one process; {}, or start femcg without mpirun", what, instead));
-  };
-  if (is_gpu(solver.device) && solver.device != "cuda") refuse("solver.device: " + solver.device, "use device: cuda");
   if (resolved.output.vtu && resolved.output.fields != OutputChoice().fields)
-    refuse("output.fields with more than u", "use output.fields: [u]");
+    throw InputError(is_for_one_process("output.fields with more than u", "use output.fields: [u]"));
 }
 
 void require_same(const std::string& what, const std::string& text, const Communicator& communicator) {
@@ -191,6 +190,8 @@ Device choose_shared_device(const Case& resolved, const Communicator& communicat
   };
   const operators::OperatorDescription* row =
       is_automatic(solver.op) ? nullptr : operators::find_operator(solver.op.name);
+  if (is_gpu(solver.device) && solver.device != "cuda")
+    throw InputError(is_for_one_process("device: " + solver.device, "use device: cuda"));
   const bool asked = is_gpu(solver.device), host_only = row != nullptr && !row->cuda;
   if (asked && host_only)
     refuse(solver.op.place, fmt::format("operator '{}' has no CUDA version; use device: cpu", row->name));

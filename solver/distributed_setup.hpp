@@ -20,6 +20,9 @@
 
 namespace femcg::solver {
 
+/// The sentence that refuses `what` to several processes, and says what to do instead.
+std::string is_for_one_process(const std::string& what, const std::string& instead);
+
 /// Throws InputError where the case asks for something that several processes do not have.
 void require_supported(const Case& resolved);
 

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "operators/backend/memory.hpp"
+#include <limits>
+
 #include "solver/distributed_setup.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
@@ -22,22 +23,24 @@ using operators::Device;
 
 namespace {
 
-/// The prediction for one process, of the operator that the case names or auto takes.
+/// The prediction for one process, of the operator that the case names or auto takes: with launches, and as if its
+/// memory were large enough, since several processes may be needed for want of it.
 template <std::floating_point T>
-Prediction of_one_process(const Case& resolved, const Problem& problem) {
+Prediction of_one_process(const Case& resolved, const Problem& problem, Device device) {
   const SolverChoice& solver = resolved.solver;
-  const Rates rates = rates_of(Device::host);
+  const Rates rates = rates_of(device);
   if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
   const BandwidthModel model(rates);
-  const Situation of{.device = Device::host,
+  const Situation of{.device = device,
                      .form = &problem.form(),
                      .preconditioner = find_preconditioner(solver.preconditioner.name),
                      .method = solver.method,
+                     .loop = CgLoop::launched,
                      .iterations = expected_iterations(problem, solver),
-                     .available = operators::available_bytes};
+                     .available = [](Device) { return std::numeric_limits<std::int64_t>::max(); }};
   std::optional<operators::MatrixRows<T>> rows;
   const std::vector<OperatorChoice> chosen =
-      is_automatic(solver.op) ? all_operators_of(Device::host) : std::vector{solver.op};
+      is_automatic(solver.op) ? all_operators_of(device) : std::vector{solver.op};
   const std::vector<Prediction> predictions = predict<T>(of, chosen, model, rates, rows);
   const Prediction& one = is_automatic(solver.op) ? predictions[decide(predictions).first] : predictions.front();
   if (!one.possible()) throw InputError(at_place(solver.op.place, one.not_possible));
@@ -52,9 +55,10 @@ std::string table(const Case& resolved, const std::vector<int>& processes, const
   const Problem problem(resolved.problem, space);
   progress.step("predicting");
   const bool in_double = resolved.solver.precision == Precision::double_;
+  const Device device = messages.device;
   const Prediction one =
-      in_double ? of_one_process<double>(resolved, problem) : of_one_process<float>(resolved, problem);
-  const OneProcess alone{one.product, one.iteration - one.product};
+      in_double ? of_one_process<double>(resolved, problem, device) : of_one_process<float>(resolved, problem, device);
+  const OneProcess alone{one.product, one.iteration - one.product, one.product_start, one.passes_start};
   const operators::Surface whole{.cells = problem.form().cells(), .unknowns = problem.form().unknowns};
   std::vector<ScalingPrediction> predictions;
   for (const int count : processes) {
@@ -62,13 +66,13 @@ std::string table(const Case& resolved, const std::vector<int>& processes, const
     predictions.push_back(predict_scaling(alone, whole, surfaces, in_double ? 8 : 4, messages));
   }
   const ProblemSize size = size_of(problem);
-  return fmt::format("{}: {} {} of degree {}, {} unknowns; {}, {} precision\n", resolved.title, grouped(size.cells),
+  return fmt::format("{}: {} {} of degree {}, {} unknowns; {}, {} precision, {}\n", resolved.title, grouped(size.cells),
                      plural(size.shape), size.degree, grouped(size.unknowns), one.op.name,
-                     name(resolved.solver.precision)) +
+                     name(resolved.solver.precision), name(device)) +
          fmt::format("  one process: product {}, iteration {}; between two: latency {}, {}, a sum {}\n",
                      duration(alone.product), duration(alone.product + alone.passes), duration(messages.latency),
                      scaled(messages.bytes_per_second, "B/s"), duration(messages.sum)) +
-         to_text(alone, predictions);
+         to_text(alone, predictions, device);
 }
 
 }  // namespace
@@ -76,12 +80,14 @@ std::string table(const Case& resolved, const std::vector<int>& processes, const
 ExitStatus predict_scaling(const Case& resolved, const std::vector<int>& processes, const Console& console,
                            const operators::Communicator& communicator) {
   Progress progress(console.progress && communicator.is_first());
-  if (is_gpu(resolved.solver.device)) throw InputError("--processes is for processors: use --device cpu");
-  const MessageRates messages = measure_messages(communicator);
+  std::string why_on_host;
+  const Device device = choose_shared_device(resolved, communicator, why_on_host);
+  const MessageRates messages = measure_messages(device, communicator);
   if (!communicator.is_first()) return ExitStatus::done;
   const std::string text = table(resolved, processes, messages, progress);
   progress.clear();
   fmt::print("{}", text);
+  if (!why_on_host.empty()) fmt::print(stderr, "note: on processors: {}\n", why_on_host);
   return ExitStatus::done;
 }
 

@@ -334,13 +334,25 @@ TEST_CASE("the model of several processes adds up what cells, messages and sums 
       {.cells = 4, .interface_cells = 3, .unknowns = 12, .sent = 8, .neighbours = 2},
       {.cells = 3, .interface_cells = 1, .unknowns = 10, .sent = 4, .neighbours = 1},
       {}};
-  const auto found = femcg::solver::predict_scaling({.product = 10, .passes = 5}, {.cells = 10, .unknowns = 20},
-                                                    surfaces, 8, {.latency = 0.5, .bytes_per_second = 32, .sum = 0.25});
+  const femcg::solver::OneProcess one{.product = 10, .passes = 5};
+  const femcg::operators::Surface whole{.cells = 10, .unknowns = 20};
+  femcg::solver::MessageRates messages{.latency = 0.5, .bytes_per_second = 32, .sum = 0.25};
+  const auto found = femcg::solver::predict_scaling(one, whole, surfaces, 8, messages);
   CHECK(found.exchange == doctest::Approx(2 * 0.5 + 8 * 8 / 32.0));
   CHECK(found.sums == doctest::Approx(2 * 0.25 * 2));
   CHECK(found.vector == doctest::Approx(3 + 1 + 3 + 3 + 1));  // interface, interior, exchange, passes, sums
-  CHECK(found.task == doctest::Approx(3 + 3 + 3 + 1));        // the interior takes 1 while 3 go by
-  CHECK(contains(femcg::solver::to_text({10, 5}, std::vector{found}), "1.50        38%"));
+  CHECK(found.beside == doctest::Approx(3 + 3 + 3 + 1));      // the interior takes 1 while 3 go by
+  CHECK(contains(femcg::solver::to_text(one, std::vector{found}, messages.device), "1.50        38%"));
+
+  // GPUs send to all neighbours at once, and their latency is that of kernels. Of the product's 10 each launch takes 2,
+  // of the passes' 5 they take 1 whatever their length.
+  messages.device = femcg::operators::Device::cuda;
+  const femcg::solver::OneProcess launched{.product = 10, .passes = 5, .product_start = 2, .passes_start = 1};
+  const auto gpus = femcg::solver::predict_scaling(launched, whole, surfaces, 8, messages);
+  const double interface = 2 + 8 * 0.3, interior = 2 + 8 * 0.1, passes = 1 + 4 * 0.6;
+  CHECK(gpus.exchange == doctest::Approx(0.5 + 2));
+  CHECK(gpus.vector == doctest::Approx(interface + interior + 2.5 + passes + 1));
+  CHECK(gpus.beside == doctest::Approx(interface + 0.5 + interior + passes + 1));
 }
 
 TEST_CASE("predict --processes says what more processes take, and needs two to measure messages" * needs_mpi()) {
@@ -353,6 +365,9 @@ TEST_CASE("predict --processes says what more processes take, and needs two to m
   CHECK(contains(result.out, "\n          1         42        182         0"));
   const std::string before = tests::file("square.yaml", square);
   tests::check_refused("predict square.yaml --processes 2", "start mpirun -n 2 femcg predict", before);
+  const Result numbered = shell(prepare + before + "$mpirun 2 " + predict + "2 --device cuda:0");
+  CHECK(numbered.status == 2);
+  CHECK(contains(numbered.err, "device: cuda:0 is for one process; use device: cuda"));
   tests::check_refused("predict square.yaml --processes 2,0", "--processes must be whole numbers from 1", before);
   tests::check_refused("predict square.yaml --processes 2 --measure", "leave out the other options", before);
 }
@@ -369,7 +384,7 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
   };
   const std::string run = "$mpirun 2 $femcg run square.yaml --output here ";
   check_refused(run + "--set output.fields=[flux]", "output.fields with more than u is for one process");
-  check_refused(run + "--device cuda:0", "solver.device: cuda:0 is for one process; use device: cuda");
+  check_refused(run + "--device cuda:0", "device: cuda:0 is for one process; use device: cuda");
   check_refused("PMI_RANK=0 PMI_SIZE=3 $femcg run square.yaml", "3 processes were started together, of which");
   check_refused(
       "$mpirun 2 $femcg list",

@@ -168,6 +168,24 @@ bool stores_once(const Product& product, const Footprint& cost) {
 
 bool multiplies_cells(const Product& product) { return product.row->needs != operators::Needs::matrix; }
 
+/// Of any operator on the GPU.
+Share gpu_share(const Product& product, const Footprint& cost) {
+  if (product.row->needs == operators::Needs::element_matrices) {
+    const double coloured = product.row->name == "lma-coloured" ? 1.12 : 1;  // a launch a colour
+    Share share = stores_once(product, cost) ? Share{.word_flops = 0.881, .without_reuse = 1.86}
+                                             : Share{.bytes = coloured * lma_on_gpu(product.form->dofs_per_cell())};
+    share.latency = cells_latency + (product.row->name == "lma-coloured" ? colours_latency : 0);
+    return share;
+  }
+  if (multiplies_cells(product)) {
+    Share share = matrix_free_on_gpu(product, cost);
+    share.latency = cells_latency;
+    return share;
+  }
+  const Share* of_columns = product.right_hand_sides > 1 ? find(gpu_shares_of_columns, product.row->name) : nullptr;
+  return of_columns != nullptr ? *of_columns : *find(gpu_shares, product.row->name);
+}
+
 }  // namespace
 
 double fetched_by_ellpack_r(std::span<const std::int64_t> row_offsets, int word_bytes) {
@@ -220,23 +238,10 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
 double BandwidthModel::gpu_seconds(const Product& product, const Footprint& cost) const {
   const double faster = rates_.copy_bandwidth / fitted_bandwidth;
   double bytes = static_cast<double>(cost.moved_bytes);
-  Share share;
-  if (product.row->needs == operators::Needs::element_matrices) {
-    const double coloured = product.row->name == "lma-coloured" ? 1.12 : 1;  // a launch a colour
-    share = stores_once(product, cost)
-                ? Share{.word_flops = 0.881, .latency = cells_latency, .without_reuse = 1.86}
-                : Share{.bytes = coloured * lma_on_gpu(product.form->dofs_per_cell()), .latency = cells_latency};
-    if (product.row->name == "lma-coloured") share.latency += colours_latency;
-  } else if (multiplies_cells(product)) {
-    share = matrix_free_on_gpu(product, cost);
-    share.latency = cells_latency;
-  } else {
-    const Share* of_columns = product.right_hand_sides > 1 ? find(gpu_shares_of_columns, product.row->name) : nullptr;
-    share = of_columns != nullptr ? *of_columns : *find(gpu_shares, product.row->name);
-    if (product.row->name == "ellpack-r")
-      bytes += fetched_by_ellpack_r(product.row_offsets, product.word_bytes) -
-               static_cast<double>(cost.nonzeros * (product.word_bytes + 4));
-  }
+  const Share share = gpu_share(product, cost);
+  if (product.row->name == "ellpack-r")
+    bytes += fetched_by_ellpack_r(product.row_offsets, product.word_bytes) -
+             static_cast<double>(cost.nonzeros * (product.word_bytes + 4));
   const double alone = share.longest * static_cast<double>(product.longest_row) * (product.word_bytes == 8 ? 1 : 0.75);
   const double together = share.bytes * bytes / rates_.copy_bandwidth +
                           (share.word_flops * product.word_bytes / 8 + share.flops) * static_cast<double>(cost.flops) /
@@ -265,6 +270,11 @@ std::optional<double> BandwidthModel::seconds(const Product& product) const {
       launches_robin_rows(product) ? 1e-6 * (robin_latency + robin_entry * longest_robin_row(*product.form)) : 0;
   return times * (robin + correction_of(product, rates_).product *
                               (on_host ? host_seconds(product, cost) : gpu_seconds(product, cost)));
+}
+
+double BandwidthModel::start(const Product& product) const {
+  if (product.device == Device::host) return together_on_host(rates_.threads);
+  return 1e-6 * gpu_share(product, product.estimate->product).latency;
 }
 
 double seconds_of_energies(const Product& product) { return launches_robin_rows(product) ? 1e-6 * robin_energy : 0; }

@@ -16,6 +16,7 @@ class BandwidthModel final : public Model {
  public:
   explicit BandwidthModel(Rates rates) : rates_(std::move(rates)) {}
   std::optional<double> seconds(const Product& product) const override;
+  double start(const Product& product) const override;
   const Rates& rates() const { return rates_; }
 
  private:

@@ -42,6 +42,8 @@ class Model {
   virtual ~Model() = default;
   /// Seconds of one product with all right-hand sides; none where the model has nothing to say on it.
   virtual std::optional<double> seconds(const Product& product) const = 0;
+  /// Of these, what a product of the same kind takes however small it is; 0 where the model does not tell.
+  virtual double start(const Product&) const { return 0; }
 };
 
 }  // namespace femcg::solver

@@ -67,12 +67,17 @@ double seconds_of_conversion(const OperatorDescription& row, const Situation& of
 /// Whether the vector passes are a library's, one after the other.
 bool is_library(const OperatorDescription& row) { return row.name.starts_with("cusparse") || row.name == "eigen"; }
 
-/// Of one iteration, of all systems where they are solved at once. Words per unknown as in
-/// operators::VectorOperations: three passes, and M^-1. Block CG has more, and its small matrices go through the host.
-double seconds_of_launched_iteration(const Situation& of, const MemoryUser& user, double product, std::int64_t unknowns,
-                                     int word_bytes, const Rates& rates) {
+/// What passes take of an iteration however short the vectors are. Block CG's small matrices go through the host.
+double start_of_passes(const Situation& of, CgMethod together, const Rates& rates) {
   constexpr double on_gpu_launches = 8e-6, block_on_gpu = 65e-6;
-  const CgMethod together = user.method_at_once(unknowns);
+  if (of.device == Device::host) return 3 * together_on_host(rates.threads);
+  return together == CgMethod::block ? block_on_gpu : on_gpu_launches;
+}
+
+/// Of one iteration beside its product and start, of all systems where they are solved at once. Words per unknown as in
+/// operators::VectorOperations: three passes, and M^-1. Block CG has more.
+double seconds_of_passes(const Situation& of, const MemoryUser& user, CgMethod together, std::int64_t unknowns,
+                         int word_bytes, const Rates& rates) {
   const double at_once = takes_several(together) ? static_cast<double>(of.systems) : 1;
   const double words = is_library(*user.row)         ? 16
                        : together == CgMethod::block ? 20
@@ -80,11 +85,8 @@ double seconds_of_launched_iteration(const Situation& of, const MemoryUser& user
                        : of.device == Device::host   ? 10
                                                      : 9.5;
   const double bytes = at_once * words * word_bytes * static_cast<double>(unknowns);
-  const double between = of.device == Device::host     ? 3 * together_on_host(rates.threads)
-                         : together == CgMethod::block ? block_on_gpu
-                                                       : on_gpu_launches;
   // Caches keep what goes by of the vectors, about five.
-  return product + bytes / rates.reading(5 * bytes / words) + between;
+  return bytes / rates.reading(5 * bytes / words);
 }
 
 /// Of one iteration in a loop inside one kernel; the constants are of H100s. Of a matrix by rows, entries are in shared
@@ -200,14 +202,18 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
     }
     const CorrectionFactors correction = correction_of(product, rates);
     made.product = *seconds;
-    made.iteration = seconds_of_launched_iteration(of, user, *seconds, product.unknowns(), sizeof(T), rates);
+    const CgMethod together = user.method_at_once(product.unknowns());
+    made.product_start = model.start(product);
+    made.passes_start = start_of_passes(of, together, rates);
+    made.iteration = *seconds + made.passes_start +
+                     seconds_of_passes(of, user, together, product.unknowns(), sizeof(T), rates);
     if (need.loop_bytes > 0) {
       const double resident = seconds_of_resident_iteration(user, estimate.product, *seconds, sizeof(T));
       made.resident = resident < made.iteration || of.loop == CgLoop::resident;
       if (made.resident) made.iteration = resident;
     }
     made.iteration = correction.iteration * made.iteration + seconds_of_energies(product);
-    made.loops = iterations_of_all(of, user.method_at_once(product.unknowns()));
+    made.loops = iterations_of_all(of, together);
     if (of.form != nullptr)
       made.assembly = correction.assembly * seconds_of_assembly(made.needs, *of.form, rates.threads);
     made.conversion = correction.conversion * seconds_of_conversion(row, of, estimate, rates.threads);

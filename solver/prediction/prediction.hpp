@@ -37,6 +37,8 @@ struct Prediction {
   std::string not_possible;  ///< why it cannot be had; then there are no seconds
   double product = 0;        ///< seconds of one product
   double iteration = 0;      ///< of one CG iteration, of all systems where it takes them at once
+  double product_start = 0;  ///< of the product's seconds, those that it takes however small it is
+  double passes_start = 0;   ///< the same of what an iteration takes beside the product
   double loops = 0;          ///< iterations, of all systems that are solved in turn
   double assembly = 0;       ///< seconds until what it is made from is there
   double conversion = 0;     ///< seconds to make it from that

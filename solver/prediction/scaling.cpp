@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cmath>
-#include <limits>
 
 #include "solver/messages/units.hpp"
 
@@ -14,61 +11,21 @@ namespace femcg::solver {
 
 namespace {
 
-/// The least seconds of work that all processes begin together.
-template <class Work>
-double least_seconds(const operators::Communicator& communicator, int repetitions, const Work& work) {
-  double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < repetitions; ++i) {
-    communicator.sum(0.0);
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  return least;
-}
-
-/// Seconds in which the first two processes give each other so many numbers, as neighbours do.
-double exchange_seconds(const operators::Communicator& communicator, std::int64_t count) {
-  constexpr int in_a_row = 20;
-  std::vector<operators::Message> messages;
-  if (communicator.rank() < 2) messages.push_back({1 - communicator.rank(), 0, count});
-  const std::vector<double> sent(static_cast<std::size_t>(count), 1.0);
-  std::vector<double> received(sent.size());
-  operators::NeighbourMessages exchange(communicator, messages, sent.data(), received.data());
-  return least_seconds(communicator, 5,
-                       [&] {
-                         for (int i = 0; i < in_a_row; ++i) {
-                           exchange.start();
-                           exchange.finish();
-                         }
-                       }) /
-         in_a_row;
+/// Of seconds that all of the work takes, those of a part of it.
+double of_part(double seconds, double start, std::int64_t part, std::int64_t whole) {
+  if (part == 0) return 0;
+  const double begun = std::min(seconds, start);
+  return begun + (seconds - begun) * static_cast<double>(part) / static_cast<double>(whole);
 }
 
 }  // namespace
-
-MessageRates measure_messages(const operators::Communicator& communicator) {
-  constexpr std::int64_t many = std::int64_t{1} << 18;
-  constexpr int sums = 20;
-  MessageRates rates;
-  rates.latency = exchange_seconds(communicator, 1);
-  rates.bytes_per_second = many * sizeof(double) / std::max(exchange_seconds(communicator, many) - rates.latency, 1e-9);
-  const double all = least_seconds(communicator, 5, [&] {
-    for (int i = 0; i < sums; ++i) communicator.sum(1.0);
-  });
-  rates.sum = all / sums / std::log2(communicator.size());
-  std::array<double, 3> of_first{rates.latency, rates.bytes_per_second, rates.sum};
-  communicator.broadcast(std::span<double>(of_first), 0);
-  return {of_first[0], of_first[1], of_first[2]};
-}
 
 ScalingPrediction predict_scaling(const OneProcess& one, const operators::Surface& whole,
                                   std::span<const operators::Surface> surfaces, int word_bytes,
                                   const MessageRates& messages) {
   ScalingPrediction prediction;
   prediction.processes = static_cast<int>(surfaces.size());
-  const auto cells = static_cast<double>(whole.cells),
-             unknowns = static_cast<double>(std::max<std::int64_t>(whole.unknowns, 1));
+  const bool on_gpus = messages.device == operators::Device::cuda;
   for (const operators::Surface& surface : surfaces) {
     operators::Surface& largest = prediction.largest;
     largest.cells = std::max(largest.cells, surface.cells);
@@ -76,31 +33,39 @@ ScalingPrediction predict_scaling(const OneProcess& one, const operators::Surfac
     largest.unknowns = std::max(largest.unknowns, surface.unknowns);
     largest.sent = std::max(largest.sent, surface.sent);
     largest.neighbours = std::max(largest.neighbours, surface.neighbours);
-    const double interface = one.product * static_cast<double>(surface.interface_cells) / cells,
-                 interior = one.product * static_cast<double>(surface.cells - surface.interface_cells) / cells,
-                 passes = one.passes * static_cast<double>(surface.unknowns) / unknowns;
-    const double exchange = static_cast<double>(surface.neighbours) * messages.latency +
-                            static_cast<double>(surface.sent * word_bytes) / messages.bytes_per_second;
-    prediction.exchange = std::max(prediction.exchange, exchange);
-    prediction.vector = std::max(prediction.vector, interface + interior + exchange + passes);
-    prediction.task = std::max(prediction.task, interface + std::max(interior, exchange) + passes);
+    const auto product = [&](std::int64_t cells) {
+      return of_part(one.product, one.product_start, cells, whole.cells);
+    };
+    const double interface = product(surface.interface_cells),
+                 interior = product(surface.cells - surface.interface_cells),
+                 passes = of_part(one.passes, one.passes_start, surface.unknowns, whole.unknowns);
+    const double latency = static_cast<double>(on_gpus ? std::min<std::int64_t>(1, surface.neighbours)
+                                                       : surface.neighbours) *
+                           messages.latency,
+                 travel = static_cast<double>(surface.sent * word_bytes) / messages.bytes_per_second;
+    const double beside = on_gpus ? latency + std::max(interior, travel) : std::max(interior, latency + travel);
+    prediction.exchange = std::max(prediction.exchange, latency + travel);
+    prediction.vector = std::max(prediction.vector, interface + interior + latency + travel + passes);
+    prediction.beside = std::max(prediction.beside, interface + beside + passes);
   }
   prediction.sums = 2 * messages.sum * std::log2(prediction.processes);
   prediction.vector += prediction.sums;
-  prediction.task += prediction.sums;
+  prediction.beside += prediction.sums;
   return prediction;
 }
 
-std::string to_text(const OneProcess& one, std::span<const ScalingPrediction> predictions) {
+std::string to_text(const OneProcess& one, std::span<const ScalingPrediction> predictions,
+                    operators::Device device) {
   const double alone = one.product + one.passes;
   std::string text =
       fmt::format("  {:>9} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>10}\n", "processes", "cells",
-                  "unknowns", "sends", "exchange", "sums", "vector", "task", "speed-up", "efficiency");
+                  "unknowns", "sends", "exchange", "sums", "vector",
+                  device == operators::Device::cuda ? "overlap" : "task", "speed-up", "efficiency");
   for (const ScalingPrediction& each : predictions) {
     const double speed_up = alone / each.iteration();
     text += fmt::format("  {:>9} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8.2f} {:>9.0f}%\n", each.processes,
                         each.largest.cells, each.largest.unknowns, each.largest.sent, duration(each.exchange),
-                        duration(each.sums), duration(each.vector), duration(each.task), speed_up,
+                        duration(each.sums), duration(each.vector), duration(each.beside), speed_up,
                         100 * speed_up / each.processes);
   }
   const auto best = std::ranges::min_element(predictions, {}, &ScalingPrediction::iteration);

@@ -7,24 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "operators/distributed/communicator.hpp"
 #include "operators/distributed/surfaces.hpp"
+#include "solver/prediction/message_rates.hpp"
 
 namespace femcg::solver {
-
-/// How fast messages between two processes are, as it was measured.
-struct MessageRates {
-  double latency = 0;           ///< seconds from one to the other
-  double bytes_per_second = 0;  ///< of long messages, one way
-  double sum = 0;               ///< seconds of a sum over two processes
-};
-
-/// Measured between the first two processes; together, of two or more.
-MessageRates measure_messages(const operators::Communicator& communicator);
 
 /// An iteration of CG by one process: seconds.
 struct OneProcess {
   double product = 0, passes = 0;
+  double product_start = 0, passes_start = 0;  ///< of these, what any size takes
 };
 
 /// The same by several, of which each has a machine as fast as that one.
@@ -33,20 +24,21 @@ struct ScalingPrediction {
   operators::Surface largest = {};  ///< the most that any of them has, number by number
   double exchange = 0;              ///< seconds that contributions travel
   double sums = 0;                  ///< of the two sums of an iteration
-  double vector = 0, task = 0;      ///< seconds of an iteration in these modes
+  double vector = 0, beside = 0;    ///< seconds of an iteration in vector mode, and with the exchange beside the product
 
-  double iteration() const { return vector < task ? vector : task; }
+  double iteration() const { return vector < beside ? vector : beside; }
 };
 
-/// `whole` is what one process has. With c of C cells and u of U unknowns on the process that has most: the product
-/// takes c / C of one process', the passes u / U; the exchange latency times neighbours, and what is sent over the
-/// bandwidth; each sum log2(processes) times that of two. In vector mode these add up; in task mode the exchange and
-/// the interior cells run side by side.
+/// `whole` is what one process has. Where a process has c of C cells and u of U unknowns, of what one process takes
+/// beyond the starts a product takes c / C, and the passes u / U; interface cells and interior cells are a product each.
+/// The exchange takes the latency, of processors times the neighbours, and what is sent over the bandwidth; each sum
+/// log2(processes) times that of two. In vector mode these add up. Task mode of processors has exchange and interior
+/// cells side by side; overlap of GPUs what travels, but not the latency, which is that of kernels.
 ScalingPrediction predict_scaling(const OneProcess& one, const operators::Surface& whole,
                                   std::span<const operators::Surface> surfaces, int word_bytes,
                                   const MessageRates& messages);
 
-/// A table, and how many processes help.
-std::string to_text(const OneProcess& one, std::span<const ScalingPrediction> predictions);
+/// A table, and how many processes help. `device` is that of the messages.
+std::string to_text(const OneProcess& one, std::span<const ScalingPrediction> predictions, operators::Device device);
 
 }  // namespace femcg::solver
