@@ -15,6 +15,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "mesh/kept_pages.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/distributed/communicator.hpp"
 #include "operators/plugins/plugins.hpp"
@@ -633,6 +634,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a write that nobody reads fails, and is answered there
   std::signal(SIGXFSZ, SIG_IGN);  // as is one beyond the size that a file may have
   stop_on_request();
+  femcg::mesh::keep_pages();
   std::optional<Communicator> processes;
   Complaints complaints;
   const ExitStatus status = flushed(guarded(argc, argv, processes, complaints), complaints);

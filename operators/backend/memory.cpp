@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "mesh/free_memory.hpp"
+#include "mesh/kept_pages.hpp"
 
 namespace femcg::operators {
 
@@ -16,10 +17,16 @@ constexpr std::int64_t large_page = 2 << 20;
 constexpr std::int64_t cache_line = 64;
 constexpr std::int64_t worth_asking = 64 << 20;  // reading what is available takes as long as filling a megabyte
 
+/// Throws OutOfMemory where the host has less: the kernel would grant it, and kill somebody once it is used. What the
+/// process keeps it has in pieces, which may be too small.
+void require_on_host(std::int64_t bytes) {
+  const std::int64_t available = mesh::free_memory();
+  if (bytes > available) throw OutOfMemory(bytes, available, Device::host);
+  if (bytes > available - mesh::kept_bytes()) mesh::give_back_pages();
+}
+
 void* allocate_on_host(std::int64_t bytes) {
-  if (bytes >= worth_asking)
-    if (const std::int64_t available = mesh::free_memory(); bytes > available)
-      throw OutOfMemory(bytes, available, Device::host);
+  if (bytes >= worth_asking) require_on_host(bytes);
   const std::int64_t alignment = bytes >= 2 * large_page ? large_page : cache_line;
   const std::int64_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(static_cast<std::size_t>(alignment), static_cast<std::size_t>(rounded));
@@ -58,9 +65,7 @@ void free_bytes(void* memory, std::int64_t, Device device) noexcept {
 
 PageLocked::PageLocked(std::int64_t bytes) {
   if (bytes == 0) return;  // CUDA grants no memory of no size
-  // More than what is available the kernel would find by killing somebody.
-  if (const std::int64_t available = mesh::free_memory(); bytes > available)
-    throw OutOfMemory(bytes, available, Device::host);
+  require_on_host(bytes);
   data_ = static_cast<char*>(cuda_allocate_page_locked(bytes));
   if (data_ == nullptr)
     throw OutOfMemory(fmt::format("the host grants no {:.3g} GB of page-locked memory, from which a GPU copies",
