@@ -41,6 +41,16 @@ class TemporaryBuffer : public std::streambuf {
     setp(buffer_.data(), buffer_.data() + buffer_.size());
     return 0;
   }
+  /// Of the beginning, and where it is.
+  pos_type seekoff(off_type offset, std::ios::seekdir from, std::ios::openmode) override {
+    if (from == std::ios::end || (from == std::ios::cur && offset != 0)) return pos_type(off_type(-1));
+    sync();
+    if (from == std::ios::beg) file_.go_to(offset);
+    return pos_type(file_.place());
+  }
+  pos_type seekpos(pos_type place, std::ios::openmode mode) override {
+    return seekoff(off_type(place), std::ios::beg, mode);
+  }
 
  private:
   TemporaryFile& file_;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -108,8 +109,19 @@ void TemporaryFile::write(const char* data, std::size_t size) {
     if (written < 0) fail_to_write(errno, file_);
     data += written;
     size -= static_cast<std::size_t>(written);
-    size_ += written;
+    place_ += written;
   }
+  size_ = std::max(size_, place_);
+  // The disk may begin before flush() waits for it. A wish.
+  constexpr std::int64_t worth_sending = 32 << 20;
+  if (place_ - sent_ < worth_sending) return;
+  ::sync_file_range(descriptor_, sent_, place_ - sent_, SYNC_FILE_RANGE_WRITE);
+  sent_ = place_;
+}
+
+void TemporaryFile::go_to(std::int64_t place) {
+  if (::lseek(descriptor_, place, SEEK_SET) < 0) fail_to_write(errno, file_);
+  place_ = place;
 }
 
 void TemporaryFile::flush() {

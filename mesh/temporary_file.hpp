@@ -18,8 +18,11 @@ class TemporaryFile {
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile();
 
+  /// At the place, which moves on behind it.
   void write(const char* data, std::size_t size);
-  /// Bytes that were written.
+  std::int64_t place() const { return place_; }
+  void go_to(std::int64_t place);
+  /// Bytes of the file.
   std::int64_t size() const { return size_; }
   /// To the disk.
   void flush();
@@ -31,7 +34,8 @@ class TemporaryFile {
   std::filesystem::path file_, target_;
   std::string name_;
   int descriptor_ = -1;
-  std::int64_t size_ = 0;
+  std::int64_t place_ = 0, size_ = 0;
+  std::int64_t sent_ = 0;  ///< bytes that are on their way to the disk
 };
 
 /// Where to rename to: behind a symbolic link, and never in place of a directory or device.

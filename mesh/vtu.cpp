@@ -86,15 +86,16 @@ CompressedArray compress(const std::vector<double>& values) { return compress(st
 template <class FillNodes>
 void add_cells(VtuGrid& grid, std::int64_t cells, std::int64_t nodes, std::uint8_t type, const FillNodes& fill_nodes) {
   grid.open("Cells");
-  grid.add("Int64", "connectivity", 1, CompressedArray::make<std::int64_t>(cells * nodes, fill_nodes));
-  grid.add("Int64", "offsets", 1,
-           CompressedArray::make<std::int64_t>(cells, [&](std::int64_t first, std::span<std::int64_t> block) {
-             for (std::size_t i = 0; i < block.size(); ++i)
-               block[i] = (first + static_cast<std::int64_t>(i) + 1) * nodes;
-           }));
-  grid.add("UInt8", "types", 1,
-           CompressedArray::make<std::uint8_t>(
-               cells, [&](std::int64_t, std::span<std::uint8_t> block) { std::ranges::fill(block, type); }));
+  grid.add("Int64", "connectivity", 1, [=] { return CompressedArray::make<std::int64_t>(cells * nodes, fill_nodes); });
+  grid.add("Int64", "offsets", 1, [=] {
+    return CompressedArray::make<std::int64_t>(cells, [=](std::int64_t first, std::span<std::int64_t> block) {
+      for (std::size_t i = 0; i < block.size(); ++i) block[i] = (first + static_cast<std::int64_t>(i) + 1) * nodes;
+    });
+  });
+  grid.add("UInt8", "types", 1, [=] {
+    return CompressedArray::make<std::uint8_t>(
+        cells, [=](std::int64_t, std::span<std::uint8_t> block) { std::ranges::fill(block, type); });
+  });
   grid.close("Cells");
 }
 
@@ -102,7 +103,7 @@ void add_cells(VtuGrid& grid, const FunctionSpace& space, CellKind kind) {
   const std::vector<int> order = lattice_nodes_in_vtk_order(space.basis().lattice());
   const std::int64_t n = std::ssize(order);
   add_cells(grid, space.mesh().cell_count(), n, vtk_cell_type(space.mesh().shape, kind),
-            [&](std::int64_t first, std::span<std::int64_t> block) {
+            [&space, order, n](std::int64_t first, std::span<std::int64_t> block) {
               for (std::size_t i = 0; i < block.size(); ++i) {
                 const std::int64_t entry = first + static_cast<std::int64_t>(i);
                 block[i] = space.dofs(static_cast<std::int32_t>(entry / n))[order[entry % n]];
@@ -115,7 +116,7 @@ void add_cell_fields(VtuGrid& grid, std::span<const CellField> fields, std::int6
   for (const CellField& field : fields) {
     if (std::ssize(field.values) != cells)
       throw std::invalid_argument("field " + field.name + " has not one value a cell");
-    grid.add("Int32", field.name, 1, compress(field.values));
+    grid.add("Int32", field.name, 1, [&field] { return compress(field.values); });
   }
   grid.close("CellData");
 }
@@ -164,14 +165,16 @@ std::vector<double> shared(const FunctionSpace& space, std::span<const std::int3
   return result;
 }
 
-/// The points and cells of a space.
+/// The points and cells of a space. Both, and the fields of a grid, are read when it is written.
 VtuGrid grid_of(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
                 std::span<const TextField> text_fields, CellKind kind) {
-  const LagrangeBasis lattice(space.mesh().shape, space.degree(), NodeFamily::equispaced);
   VtuGrid grid(space.dof_count(), space.mesh().cell_count());
   for (const TextField& field : text_fields) grid.add_texts(field.name, field.texts);
   grid.open("Points");
-  grid.add("Float64", "Points", 3, compress(lattice_points(space, first_cell, lattice.nodes())));
+  grid.add("Float64", "Points", 3, [&space, first_cell] {
+    const LagrangeBasis lattice(space.mesh().shape, space.degree(), NodeFamily::equispaced);
+    return compress(lattice_points(space, first_cell, lattice.nodes()));
+  });
   grid.close("Points");
   add_cells(grid, space, kind);
   return grid;
@@ -182,7 +185,9 @@ template <class Array>
 void add_point_data(VtuGrid& grid, std::span<const CellwiseField> fields, const Array& array) {
   const auto scalars = std::ranges::find(fields, 1, &CellwiseField::components);
   grid.open("PointData", scalars == fields.end() ? "" : scalars->name);
-  for (const CellwiseField& field : fields) grid.add("Float64", field.name, field.components, array(field), field.unit);
+  for (const CellwiseField& field : fields)
+    grid.add(
+        "Float64", field.name, field.components, [&field, array] { return array(field); }, field.unit);
   grid.close("PointData");
 }
 
@@ -244,7 +249,9 @@ void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const
   VtuGrid grid = grid_of(space, first_cell, text_fields, CellKind::lagrange);
   grid.open("PointData", point_fields.empty() ? "" : point_fields.front().name);
   for (const PointField& field : point_fields)
-    grid.add("Float64", field.name, 1, compress(lattice_values(space, first_cell, basis, field.values)), field.unit);
+    grid.add(
+        "Float64", field.name, 1, [&] { return compress(lattice_values(space, first_cell, basis, field.values)); },
+        field.unit);
   grid.close("PointData");
   add_cell_fields(grid, cell_fields, space.mesh().cell_count());
   grid.write(stream);
@@ -264,7 +271,7 @@ void write_vtu(std::ostream& stream, const SeparateCells& cells, std::span<const
   VtuGrid grid(cells.count * cells.nodes, cells.count);
   for (const TextField& field : text_fields) grid.add_texts(field.name, field.texts);
   grid.open("Points");
-  grid.add("Float64", "Points", 3, evaluated(cells, 3, cells.points));
+  grid.add("Float64", "Points", 3, [&] { return evaluated(cells, 3, cells.points); });
   grid.close("Points");
   add_cells(grid, cells.count, cells.nodes, cells.vtk_type,
             [](std::int64_t first, std::span<std::int64_t> block) { std::iota(block.begin(), block.end(), first); });

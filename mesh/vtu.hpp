@@ -74,7 +74,7 @@ std::vector<std::int32_t> first_cells(const FunctionSpace& space);
 /// another length.
 void write_vtu(const std::filesystem::path& file, const FunctionSpace& space, std::span<const PointField> point_fields,
                std::span<const CellField> cell_fields);
-/// The same to a stream.
+/// The same to a stream that can go back to where it is now.
 void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const PointField> point_fields,
                std::span<const CellField> cell_fields, std::span<const TextField> text_fields = {});
 

@@ -3,6 +3,8 @@
 #include <zlib.h>
 
 #include <bit>
+#include <future>
+#include <limits>
 #include <string_view>
 
 namespace femcg::mesh {
@@ -101,22 +103,50 @@ void VtuGrid::open(const std::string& section, const std::string& scalars) {
 
 void VtuGrid::close(const std::string& section) { xml_ += "      </" + section + ">\n"; }
 
-void VtuGrid::add(const std::string& type, const std::string& name, int components, CompressedArray array,
-                  const std::string& unit) {
-  xml_ += "        <DataArray " + array_attributes(type, name, components) + " format=\"appended\" offset=\"" +
-          std::to_string(offset_) + "\"";
+void VtuGrid::add(const std::string& type, const std::string& name, int components,
+                  std::function<CompressedArray()> make, const std::string& unit) {
+  xml_ += "        <DataArray " + array_attributes(type, name, components) + " format=\"appended\" offset=\"";
+  arrays_.push_back({xml_.size(), std::move(make)});
   xml_ += unit.empty() ? "/>\n" : ">\n" + unit_key(unit) + "        </DataArray>\n";
-  offset_ += array.size();
-  arrays_.push_back(std::move(array));
+}
+
+/// As long whatever the offsets.
+void VtuGrid::write_head(std::ostream& stream, std::span<const std::uint64_t> offsets) const {
+  constexpr std::size_t longest = std::numeric_limits<std::uint64_t>::digits10 + 1;
+  stream << opening("UnstructuredGrid") << "  <UnstructuredGrid>\n";
+  if (!texts_.empty()) stream << "    <FieldData>\n" << texts_ << "    </FieldData>\n";
+  stream << "    <Piece NumberOfPoints=\"" << points_ << "\" NumberOfCells=\"" << cells_ << "\">\n";
+  std::size_t written = 0;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const std::string offset = std::to_string(offsets[i]);
+    stream << std::string_view(xml_).substr(written, arrays_[i].place - written) << offset << '"'
+           << std::string(longest - offset.size(), ' ');
+    written = arrays_[i].place;
+  }
+  stream << std::string_view(xml_).substr(written)
+         << "    </Piece>\n  </UnstructuredGrid>\n  <AppendedData encoding=\"raw\">\n_";
 }
 
 void VtuGrid::write(std::ostream& stream) const {
-  stream << opening("UnstructuredGrid") << "  <UnstructuredGrid>\n";
-  if (!texts_.empty()) stream << "    <FieldData>\n" << texts_ << "    </FieldData>\n";
-  stream << "    <Piece NumberOfPoints=\"" << points_ << "\" NumberOfCells=\"" << cells_ << "\">\n"
-         << xml_ << "    </Piece>\n  </UnstructuredGrid>\n  <AppendedData encoding=\"raw\">\n_";
-  for (const CompressedArray& array : arrays_) array.write(stream);
+  const std::ostream::pos_type begin = stream.tellp();
+  std::vector<std::uint64_t> offsets(arrays_.size());
+  write_head(stream, offsets);
+  std::uint64_t offset = 0;
+  std::future<void> writing;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    CompressedArray array = arrays_[i].make();
+    offsets[i] = offset;
+    offset += array.size();
+    if (writing.valid()) writing.get();
+    if (!stream) return;  // a full disk; the rest would be made for nothing
+    writing = std::async(std::launch::async, [&stream, kept = std::move(array)] { kept.write(stream); });
+  }
+  if (writing.valid()) writing.get();
   stream << "\n  </AppendedData>\n</VTKFile>\n";
+  const std::ostream::pos_type end = stream.tellp();
+  stream.seekp(begin);
+  write_head(stream, offsets);
+  stream.seekp(end);
 }
 
 void write_pieces(std::ostream& stream, std::span<const PieceArray> of_points, std::span<const PieceArray> of_cells,

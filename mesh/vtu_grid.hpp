@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <ostream>
@@ -85,7 +86,8 @@ class CompressedArray {
   std::unique_ptr<Bytef[]> data_;
 };
 
-/// A grid of points and cells as a .vtu file has it: its arrays, and the XML that describes them.
+/// A grid of points and cells as a .vtu file has it: its arrays, and the XML that describes them. Arrays are made when
+/// they are written, one while the one before it goes to the file.
 class VtuGrid {
  public:
   VtuGrid(std::int64_t points, std::int64_t cells) : points_(points), cells_(cells) {}
@@ -95,17 +97,23 @@ class VtuGrid {
   /// Opens a section; `scalars` names the array that a viewer shows first.
   void open(const std::string& section, const std::string& scalars = "");
   void close(const std::string& section);
-  /// An array of the section that is open. `unit` may be empty.
-  void add(const std::string& type, const std::string& name, int components, CompressedArray array,
+  /// An array of the section that is open, which `make` makes. `unit` may be empty.
+  void add(const std::string& type, const std::string& name, int components, std::function<CompressedArray()> make,
            const std::string& unit = "");
-  /// File version 2.2, appended raw data.
+  /// File version 2.2, appended raw data; to a stream that can go back to where it is now, since what comes first says
+  /// where the arrays begin.
   void write(std::ostream& stream) const;
 
  private:
+  struct Array {
+    std::size_t place;  ///< of its offset in the XML
+    std::function<CompressedArray()> make;
+  };
+  void write_head(std::ostream& stream, std::span<const std::uint64_t> offsets) const;
+
   std::int64_t points_, cells_;
   std::string texts_, xml_;
-  std::uint64_t offset_ = 0;
-  std::vector<CompressedArray> arrays_;
+  std::vector<Array> arrays_;
 };
 
 /// An array of the pieces of a grid: its type, name, components and unit as VtuGrid::add gets them.

@@ -18,17 +18,32 @@ namespace {
 
 class CountingBuffer : public std::streambuf {
  public:
-  std::int64_t count = 0;
+  std::int64_t count() const { return count_; }
 
  protected:
   int_type overflow(int_type character) override {
-    ++count;
+    pass(1);
     return traits_type::not_eof(character);
   }
   std::streamsize xsputn(const char*, std::streamsize size) override {
-    count += size;
+    pass(size);
     return size;
   }
+  pos_type seekoff(off_type offset, std::ios::seekdir from, std::ios::openmode) override {
+    place_ = offset + (from == std::ios::beg ? 0 : from == std::ios::cur ? place_ : count_);
+    return pos_type(place_);
+  }
+  pos_type seekpos(pos_type place, std::ios::openmode mode) override {
+    return seekoff(off_type(place), std::ios::beg, mode);
+  }
+
+ private:
+  void pass(std::int64_t bytes) {
+    place_ += bytes;
+    count_ = std::max(count_, place_);
+  }
+
+  std::int64_t place_ = 0, count_ = 0;
 };
 
 /// In [1, 2), with digits that have no pattern (the finaliser of splitmix64).
@@ -70,7 +85,7 @@ std::int64_t bytes_by_sample(const mesh::Mesh& mesh, const FileCells& cells, int
   std::ostream stream(&buffer);
   write(stream, sample, {.name = "sample", .make = make, .components = std::max(1, numbers)});
   return static_cast<std::int64_t>(
-      std::ceil(static_cast<double>(buffer.count) * static_cast<double>(cells.count(mesh)) /
+      std::ceil(static_cast<double>(buffer.count()) * static_cast<double>(cells.count(mesh)) /
                 static_cast<double>(sample.count(mesh))));
 }
 

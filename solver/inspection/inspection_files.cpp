@@ -2,7 +2,9 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "mesh/lagrange_basis.hpp"
@@ -39,11 +41,14 @@ struct VtkFacets {
   std::vector<std::vector<int>> nodes;
 };
 
+/// What makes the array of these values.
 template <class T>
-CompressedArray array_of(const std::vector<T>& values) {
-  return CompressedArray::make<T>(std::ssize(values), [&](std::int64_t first, std::span<T> block) {
-    std::copy_n(values.begin() + first, block.size(), block.begin());
-  });
+std::function<CompressedArray()> array_of(std::vector<T> values) {
+  return [values = std::move(values)] {
+    return CompressedArray::make<T>(std::ssize(values), [&](std::int64_t first, std::span<T> block) {
+      std::copy_n(values.begin() + first, block.size(), block.begin());
+    });
+  };
 }
 
 /// A grid over the nodes of the mesh, with the sections Points and Cells; `nodes_of(i, out)` appends those of cell i.
@@ -54,7 +59,7 @@ mesh::VtuGrid begin_grid(const Mesh& mesh, std::int64_t cells, std::uint8_t type
   for (std::int32_t node = 0; node < mesh.node_count(); ++node)
     std::copy_n(mesh.point(node), mesh.dimension(), points.begin() + std::int64_t{node} * 3);
   grid.open("Points");
-  grid.add("Float64", "Points", 3, array_of(points));
+  grid.add("Float64", "Points", 3, array_of(std::move(points)));
   grid.close("Points");
   std::vector<std::int64_t> connectivity, offsets;
   for (std::int64_t cell = 0; cell < cells; ++cell) {
@@ -62,8 +67,8 @@ mesh::VtuGrid begin_grid(const Mesh& mesh, std::int64_t cells, std::uint8_t type
     offsets.push_back(std::ssize(connectivity));
   }
   grid.open("Cells");
-  grid.add("Int64", "connectivity", 1, array_of(connectivity));
-  grid.add("Int64", "offsets", 1, array_of(offsets));
+  grid.add("Int64", "connectivity", 1, array_of(std::move(connectivity)));
+  grid.add("Int64", "offsets", 1, array_of(std::move(offsets)));
   grid.add("UInt8", "types", 1, array_of(std::vector<std::uint8_t>(cells, type)));
   grid.close("Cells");
   return grid;
@@ -83,11 +88,11 @@ void write_cells(std::ostream& stream, const mesh::EntityMesh& by_entity, const 
   std::vector<std::int32_t> tags;
   for (const std::int32_t region : mesh.cell_regions) tags.push_back(by_entity.regions[region].tag);
   grid.open("CellData", "region");
-  grid.add("Int32", "region", 1, array_of(tags));
+  grid.add("Int32", "region", 1, array_of(std::move(tags)));
   const auto add = [&](const char* name, double CellQuality::*number) {
     std::vector<double> values;
     for (const CellQuality& quality : inspection.of_cells) values.push_back(quality.*number);
-    grid.add("Float64", name, 1, array_of(values));
+    grid.add("Float64", name, 1, array_of(std::move(values)));
   };
   add("smallest_angle", &CellQuality::smallest_angle);
   add("largest_angle", &CellQuality::largest_angle);
@@ -113,8 +118,8 @@ void write_faces(std::ostream& stream, const mesh::EntityMesh& by_entity) {
         for (const int node : facets.nodes[all[i].facet]) nodes.push_back(mesh.nodes(all[i].cell)[node]);
       });
   grid.open("CellData", "face");
-  grid.add("Int32", "face", 1, array_of(tags));
-  grid.add("Int32", "region", 1, array_of(regions));
+  grid.add("Int32", "face", 1, array_of(std::move(tags)));
+  grid.add("Int32", "region", 1, array_of(std::move(regions)));
   grid.close("CellData");
   grid.write(stream);
 }
