@@ -52,6 +52,7 @@ std::int64_t free_of_others() {
 bool addresses_are_limited() { return limit_of_addresses() != unlimited; }
 
 std::int64_t address_space() { return 1024 * number_in("/proc/self/status", "VmSize:", 0); }
+std::int64_t resident_memory() { return 1024 * number_in("/proc/self/status", "RssAnon:", 0); }
 
 std::int64_t free_memory() {
   const std::int64_t others = free_of_others();

@@ -15,5 +15,7 @@ std::int64_t free_memory();
 /// Bytes of addresses that this process has reserved, and whether it may not have more of them (ulimit -v).
 std::int64_t address_space();
 bool addresses_are_limited();
+/// Bytes of memory that this process has, those of files apart.
+std::int64_t resident_memory();
 
 }  // namespace femcg::mesh

@@ -2,6 +2,8 @@
 
 #include <malloc.h>
 
+#include <algorithm>
+
 #include "mesh/free_memory.hpp"
 
 namespace femcg::mesh {
@@ -18,7 +20,13 @@ bool keep_pages() {
   return keeps_pages;
 }
 
-std::int64_t kept_bytes() { return keeps_pages ? static_cast<std::int64_t>(mallinfo2().fordblks) : 0; }
+std::int64_t kept_bytes() {
+  if (!keeps_pages) return 0;
+  const struct mallinfo2 heap = mallinfo2();
+  // Not all that was freed had been written to, and some may have been given back.
+  const std::int64_t resident = resident_memory() - static_cast<std::int64_t>(heap.uordblks);
+  return std::clamp<std::int64_t>(resident, 0, static_cast<std::int64_t>(heap.fordblks));
+}
 
 void give_back_pages() {
   if (keeps_pages) malloc_trim(0);

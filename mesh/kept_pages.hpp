@@ -8,7 +8,7 @@ namespace femcg::mesh {
 /// clear each page that it grants, for a good part of a second a gigabyte. Returns whether it does: not where the
 /// addresses of the process are limited, and only with glibc 2.33 or newer. For the beginning of a program.
 bool keep_pages();
-/// Bytes that are kept, in pieces.
+/// Bytes that are kept at least, in pieces.
 std::int64_t kept_bytes();
 /// Gives the kernel back what is kept.
 void give_back_pages();
