@@ -84,8 +84,8 @@ void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const
                std::span<const CellField> cell_fields, std::span<const TextField> text_fields = {},
                CellKind kind = CellKind::lagrange);
 
-/// Writes a grid of cells that share no points, likewise. Memory is needed for the file as it is compressed, and
-/// nothing else.
+/// Writes a grid of cells that share no points, likewise. Memory is needed for two arrays of the file as they are
+/// compressed, and nothing else.
 void write_vtu(std::ostream& stream, const SeparateCells& cells, std::span<const CellwiseField> fields,
                std::span<const CellField> cell_fields, std::span<const TextField> text_fields = {});
 

@@ -75,7 +75,8 @@ class GpuMessages {
  public:
   explicit GpuMessages(const Communicator& communicator)
       : communicator_(communicator), sums_(operators::make_gpu_sums(communicator)) {
-    if (!sums_) throw MachineError("--processes on GPUs is for those of one machine that write into each other's memory");
+    if (!sums_)
+      throw MachineError("--processes on GPUs is for those of one machine that write into each other's memory");
   }
 
   double exchange(std::int64_t count) const {

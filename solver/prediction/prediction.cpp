@@ -205,8 +205,8 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
     const CgMethod together = user.method_at_once(product.unknowns());
     made.product_start = model.start(product);
     made.passes_start = start_of_passes(of, together, rates);
-    made.iteration = *seconds + made.passes_start +
-                     seconds_of_passes(of, user, together, product.unknowns(), sizeof(T), rates);
+    made.iteration =
+        *seconds + made.passes_start + seconds_of_passes(of, user, together, product.unknowns(), sizeof(T), rates);
     if (need.loop_bytes > 0) {
       const double resident = seconds_of_resident_iteration(user, estimate.product, *seconds, sizeof(T));
       made.resident = resident < made.iteration || of.loop == CgLoop::resident;

@@ -39,9 +39,9 @@ ScalingPrediction predict_scaling(const OneProcess& one, const operators::Surfac
     const double interface = product(surface.interface_cells),
                  interior = product(surface.cells - surface.interface_cells),
                  passes = of_part(one.passes, one.passes_start, surface.unknowns, whole.unknowns);
-    const double latency = static_cast<double>(on_gpus ? std::min<std::int64_t>(1, surface.neighbours)
-                                                       : surface.neighbours) *
-                           messages.latency,
+    const double latency =
+                     static_cast<double>(on_gpus ? std::min<std::int64_t>(1, surface.neighbours) : surface.neighbours) *
+                     messages.latency,
                  travel = static_cast<double>(surface.sent * word_bytes) / messages.bytes_per_second;
     const double beside = on_gpus ? latency + std::max(interior, travel) : std::max(interior, latency + travel);
     prediction.exchange = std::max(prediction.exchange, latency + travel);
@@ -54,13 +54,11 @@ ScalingPrediction predict_scaling(const OneProcess& one, const operators::Surfac
   return prediction;
 }
 
-std::string to_text(const OneProcess& one, std::span<const ScalingPrediction> predictions,
-                    operators::Device device) {
+std::string to_text(const OneProcess& one, std::span<const ScalingPrediction> predictions, operators::Device device) {
   const double alone = one.product + one.passes;
-  std::string text =
-      fmt::format("  {:>9} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>10}\n", "processes", "cells",
-                  "unknowns", "sends", "exchange", "sums", "vector",
-                  device == operators::Device::cuda ? "overlap" : "task", "speed-up", "efficiency");
+  std::string text = fmt::format("  {:>9} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>10}\n", "processes",
+                                 "cells", "unknowns", "sends", "exchange", "sums", "vector",
+                                 device == operators::Device::cuda ? "overlap" : "task", "speed-up", "efficiency");
   for (const ScalingPrediction& each : predictions) {
     const double speed_up = alone / each.iteration();
     text += fmt::format("  {:>9} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8.2f} {:>9.0f}%\n", each.processes,

@@ -24,16 +24,16 @@ struct ScalingPrediction {
   operators::Surface largest = {};  ///< the most that any of them has, number by number
   double exchange = 0;              ///< seconds that contributions travel
   double sums = 0;                  ///< of the two sums of an iteration
-  double vector = 0, beside = 0;    ///< seconds of an iteration in vector mode, and with the exchange beside the product
+  double vector = 0, beside = 0;  ///< seconds of an iteration in vector mode, and with the exchange beside the product
 
   double iteration() const { return vector < beside ? vector : beside; }
 };
 
 /// `whole` is what one process has. Where a process has c of C cells and u of U unknowns, of what one process takes
-/// beyond the starts a product takes c / C, and the passes u / U; interface cells and interior cells are a product each.
-/// The exchange takes the latency, of processors times the neighbours, and what is sent over the bandwidth; each sum
-/// log2(processes) times that of two. In vector mode these add up. Task mode of processors has exchange and interior
-/// cells side by side; overlap of GPUs what travels, but not the latency, which is that of kernels.
+/// beyond the starts a product takes c / C, and the passes u / U; interface cells and interior cells are a product
+/// each. The exchange takes the latency, of processors times the neighbours, and what is sent over the bandwidth; each
+/// sum log2(processes) times that of two. In vector mode these add up. Task mode of processors has exchange and
+/// interior cells side by side; overlap of GPUs what travels, but not the latency, which is that of kernels.
 ScalingPrediction predict_scaling(const OneProcess& one, const operators::Surface& whole,
                                   std::span<const operators::Surface> surfaces, int word_bytes,
                                   const MessageRates& messages);
