@@ -98,6 +98,8 @@ struct OperatorDescription {
   InEachPrecision<Estimator> estimates = {};
   /// Whether a product with several vectors takes less time than as many with one, as far as that was measured.
   bool host_gains_from_columns = true, cuda_gains_from_columns = true;
+  /// Whether its product on the host can make the passes of CG (WithMergedCg).
+  bool host_merges_passes = false;
   std::shared_ptr<const AddedOperator> added = nullptr;  ///< null for femcg's own
 
   bool gains_from_columns(Device device) const {

@@ -221,7 +221,7 @@ CgMethod method_at_once(const MemoryUser& user, const operators::Operator<T>& a,
                         const Preconditioner<T>& preconditioner) {
   const CgMethod method = user.method_at_once(a.size());
   if (takes_several(user.method) || method == CgMethod::block) return method;
-  const bool resident = user.loop != CgLoop::launched && preconditioner.is_fused() &&
+  const bool resident = may_reside(user.loop) && preconditioner.is_fused() &&
                         operators::persistent_cg(a, persistent_for(user.loop));
   return resident ? CgMethod::automatic : method;
 }

@@ -59,7 +59,7 @@ std::int64_t bytes_of_conversion(const OperatorChoice& op, const operators::Ingr
 }
 
 bool may_reside(const SolverChoice& solver) {
-  return solver.loop != CgLoop::launched && takes_one_kernel(solver.method) &&
+  return may_reside(solver.loop) && takes_one_kernel(solver.method) &&
          find_preconditioner(solver.preconditioner.name)->diagonal;
 }
 

@@ -151,7 +151,7 @@ TEST_CASE("a GPU stores the factors of affine cells once a cell, but at all Gaus
         bytes_of_patches(small.form, PlaceLayout::cell_major, ConflictResolution::gather, 8).interface;
     const std::int64_t factors = 64 * quadrature * quadrature * quadrature * 6 * 8;
     CHECK(bytes(Device::cuda).stored() > factors);
-    CHECK(bytes(Device::host).slack == factors - 64 * 6 * 8);
+    CHECK(bytes(Device::host).slack - interface == factors - 64 * 6 * 8);
     CHECK(bytes(Device::cuda).slack - interface == (quadrature == 3 ? factors - 64 * 6 * 8 : 0));
     // Identical ones may take hardly any.
     CHECK(bytes(Device::cuda, "auto").slack - interface == (quadrature == 3 ? factors : 0));

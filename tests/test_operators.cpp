@@ -239,6 +239,15 @@ TEST_CASE("enough cells for many blocks of several colours") {
   check_all(CellShape::hexahedron, 2, {13, 11, 9}, {});
 }
 
+TEST_CASE("boxes along no axis, affine and straight cells in several patches, each with as many Gauss points as nodes") {
+  for (int degree = 1; degree <= 4; ++degree)
+    for (const FormOptions& options : {FormOptions{.varying = false, .distort = 0, .turned = true},
+                                       FormOptions{.varying = false, .distort = 0, .sheared = true}, FormOptions{}}) {
+      check_matrix_free(CellShape::quadrilateral, degree, {23, 19, 1}, options);
+      check_matrix_free(CellShape::hexahedron, degree, {6, 5, 4}, options);
+    }
+}
+
 TEST_CASE("matrix-free with more Gauss points than nodes") {
   constexpr int most = 16;
   for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron}) {

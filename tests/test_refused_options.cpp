@@ -241,10 +241,12 @@ TEST_CASE_TEMPLATE("geometry: stored of matrix-free keeps the factors of all poi
     const Options stored_option{{"geometry", "stored"}};
     const auto stored = row.make<T>(from, stored_option), affine = row.make<T>(from, {});
     const std::int64_t d = mesh::dimension(shape), points = mesh::cell_quadrature(shape, small.form.quadrature).size();
-    CHECK(stored->footprint().stored_bytes - affine->footprint().stored_bytes >=
-          (points - 1) * small.form.cells() * d * (d + 1) / 2 * static_cast<std::int64_t>(sizeof(T)));
-    CHECK(row.estimate<T>({Device::host, &small.form, nullptr}, stored_option).slack == 0);
-    CHECK(row.estimate<T>({Device::host, &small.form, nullptr}, {}).slack > 0);
+    const std::int64_t spared =
+        (points - 1) * small.form.cells() * d * (d + 1) / 2 * static_cast<std::int64_t>(sizeof(T));
+    CHECK(stored->footprint().stored_bytes - affine->footprint().stored_bytes >= spared);
+    CHECK(row.estimate<T>({Device::host, &small.form, nullptr}, {}).slack -
+              row.estimate<T>({Device::host, &small.form, nullptr}, stored_option).slack >=
+          spared);
     Vector<T> x(stored->size());
     for (std::int64_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(std::sin(static_cast<double>(i)));
     const Vector<T> y = tests::apply_without_energy(*stored, x), expected = tests::apply_without_energy(*affine, x);

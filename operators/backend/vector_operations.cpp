@@ -6,6 +6,7 @@
 
 #include <cassert>
 
+#include "operators/backend/diagonal_solve.hpp"
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/step_lengths.hpp"
 
@@ -34,23 +35,9 @@ struct PipelinedSums {
   }
 };
 
-/// M^-1 r, entry by entry, for M = I and for a diagonal M.
-template <std::floating_point T>
-struct Identity {
-  T operator()(std::int64_t, T r) const { return r; }
-};
-template <std::floating_point T>
-struct Diagonal {
-  const T* inverse;
-  T operator()(std::int64_t i, T r) const { return inverse[i] * r; }
-};
-
 template <std::floating_point T, class Pass>
 void with_preconditioner(const Vector<T>* inverse_diagonal, const Pass& pass) {
-  if (inverse_diagonal == nullptr)
-    pass(Identity<T>{});
-  else
-    pass(Diagonal<T>{inverse_diagonal->data()});
+  operators::with_preconditioner(inverse_diagonal != nullptr ? inverse_diagonal->data() : nullptr, pass);
 }
 
 // The passes on the rows first <= i < last.

@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "mesh/vector_register.hpp"
 #include "operators/backend/columns.hpp"
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/simd.hpp"
@@ -16,17 +15,10 @@
 #include "operators/backend/vector.hpp"
 #include "operators/cell_loops/colouring.hpp"
 #include "operators/cell_loops/conflict_resolution.hpp"
+#include "operators/cell_loops/lanes.hpp"
 #include "operators/forms/bilinear_form.hpp"
 
 namespace femcg::operators {
-
-/// One number for each of the cells that are worked on together: a register.
-template <std::floating_point T>
-struct LanesOf {
-  using type [[gnu::vector_size(mesh::register_bytes)]] = T;
-};
-template <std::floating_point T>
-using Lanes = typename LanesOf<T>::type;
 
 /// The host's way through a sum over cells, y = sum_c P_c' K_c P_c x.
 ///

@@ -1,21 +1,27 @@
-// Stored: for each batch of cells the symmetric factors D_q = w_q |J| kappa J^-1 J^-T at the quadrature points, d (d +
-// 1) / 2 words per point, or D_q / w_q once where all cells of the batch are affine with constant diffusion (not with
-// geometry: stored); 16-bit places of the cells' unknowns in their block; alpha w |J| at the points of Robin facets. A
-// product moves these and x and y once.
+// Stored on the host: for each batch of cells the symmetric factors D_q = w_q |J| kappa J^-1 J^-T at the quadrature
+// points, d (d + 1) / 2 words per point, or one set where all cells of the batch are affine with constant diffusion, or
+// have constant gradients (not with geometry: stored); 16-bit places of the cells' unknowns in their patch; alpha w |J|
+// at the points of Robin facets. A product moves these and x and y once.
 
 #include "operators/matrix_free/matrix_free.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
+#include <span>
 #include <stdexcept>
 
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/quadrature.hpp"
 #include "operators/backend/parallel_rows.hpp"
+#include "operators/cell_loops/merged_cg.hpp"
+#include "operators/cell_loops/patch_batches.hpp"
 #include "operators/cell_loops/patch_bytes.hpp"
 #include "operators/cell_loops/patch_option.hpp"
 #include "operators/forms/form_diagonal.hpp"
+#include "operators/matrix_free/box_kernel.hpp"
+#include "operators/matrix_free/collocated_kernel.hpp"
 #include "operators/matrix_free/matrix_free_inputs.hpp"
 #include "operators/matrix_free/robin_facets.hpp"
 #include "operators/matrix_free/simplex_kernel.hpp"
@@ -25,113 +31,196 @@ namespace femcg::operators {
 
 namespace {
 
+/// What the factors of a batch are: those of all points, one set for affine cells with constant diffusion, or such a
+/// set without mixed terms.
+enum class BatchGeometry : std::uint8_t { stored, affine, boxes };
+
+/// Whether gradients are constant in a cell: the sum of its factors tells all.
+bool has_constant_gradients(const BilinearForm& form) {
+  return !mesh::is_tensor(form.space->mesh().shape) && form.space->degree() == 1;
+}
+
 /// D_q of all batches, or one set for those that need no more, unless all points are asked for.
 template <std::floating_point T>
 struct Factors {
-  Factors(const BilinearForm& form, std::int32_t batches, bool all_points);
+  Factors(const BilinearForm& form, const PatchBatches<T>& batches, bool all_points);
 
-  bool constant(std::int32_t batch) const { return sizes[batch] == entries; }
   const Lanes<T>* of(std::int32_t batch) const { return values.data() + offsets[batch]; }
 
   int entries, points;
   std::vector<std::int64_t> offsets;  ///< of each batch in values
-  std::vector<std::int32_t> sizes;    ///< entries, or points x entries
+  std::vector<BatchGeometry> geometry;
   Vector<Lanes<T>> values;
 };
 
+/// Whether a symmetric d x d matrix, its upper triangle row by row, is diagonal to rounding of the nodes.
+bool is_diagonal(std::span<const double> upper, int d) {
+  constexpr double rounding = 1e-12;
+  const auto at = [&](int i, int j) { return std::abs(upper[i * d - i * (i - 1) / 2 + j - i]); };
+  for (int i = 0; i < d; ++i)
+    for (int j = i + 1; j < d; ++j)
+      if (at(i, j) > rounding * std::min(at(i, i), at(j, j))) return false;
+  return true;
+}
+
 template <std::floating_point T>
-Factors<T>::Factors(const BilinearForm& form, std::int32_t batches, bool all_points) : sizes(batches) {
-  constexpr int lanes = CellBlocks<T>::lanes;
+Factors<T>::Factors(const BilinearForm& form, const PatchBatches<T>& batches, bool all_points)
+    : geometry(static_cast<std::size_t>(batches.batches()), BatchGeometry::boxes) {
   const int d = form.space->mesh().dimension();
   entries = d * (d + 1) / 2;
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
   points = rule.size();
-  std::vector<char> constant(form.cells());
-  for_each_cell(
-      form, [&](CellEvaluator& evaluator, std::int32_t cell) { constant[cell] = !all_points && evaluator.constant(); });
+  std::vector<BatchGeometry> of_cell(static_cast<std::size_t>(form.cells()), BatchGeometry::stored);
+  std::vector<double> sets(all_points ? 0 : of_cell.size() * static_cast<std::size_t>(entries));  // where one is enough
+  const bool sums = has_constant_gradients(form);
+  const double measure = rule.weights.sum();
+  if (!all_points)
+    for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
+      if (!sums && !evaluator.constant()) return;
+      const std::span<const double> from = evaluator.factors();
+      const std::span<double> set = std::span(sets).subspan(static_cast<std::size_t>(cell) * entries, entries);
+      for (int k = 0; k < entries; ++k) {
+        if (!sums) set[k] = from[k] / rule.weights[0];
+        for (int q = 0; sums && q < points; ++q) set[k] += from[q * entries + k] / measure;
+      }
+      of_cell[cell] = is_diagonal(set, d) ? BatchGeometry::boxes : BatchGeometry::affine;
+    });
   std::int64_t total = 0;
-  for (std::int32_t batch = 0; batch < batches; ++batch) {
-    const auto begin = constant.begin() + batch * lanes,
-               end = constant.begin() + std::min((batch + 1) * lanes, form.cells());
-    sizes[batch] = std::all_of(begin, end, [](char c) { return c != 0; }) ? entries : points * entries;
+  bool all_are_sets = true;
+  for (std::int32_t batch = 0; batch < batches.batches(); ++batch) {
+    for (const std::int32_t cell : batches.cells(batch))
+      if (cell >= 0) geometry[batch] = std::min(geometry[batch], of_cell[cell]);
+    all_are_sets = all_are_sets && geometry[batch] != BatchGeometry::stored;
     offsets.push_back(total);
-    total += sizes[batch];
+    total += geometry[batch] == BatchGeometry::stored ? points * entries : entries;
   }
   values = Vector<Lanes<T>>(total);
 #pragma omp parallel for schedule(static)
   for (std::int64_t k = 0; k < total; ++k) values[k] = Lanes<T>{};
+#pragma omp parallel for schedule(static)
+  for (std::int32_t batch = 0; batch < batches.batches(); ++batch)
+    for (int l = 0; l < PatchBatches<T>::lanes && geometry[batch] != BatchGeometry::stored; ++l)
+      if (const std::int32_t cell = batches.cells(batch)[l]; cell >= 0)
+        for (int k = 0; k < entries; ++k)
+          values[offsets[batch] + k][l] = static_cast<T>(sets[static_cast<std::size_t>(cell) * entries + k]);
+  if (all_are_sets) return;
+  const std::vector<std::int64_t> slot_of_cell = batches.slots_of_cells(form.cells());
   for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
-    const std::int32_t batch = cell / lanes, lane = cell % lanes;
+    const auto batch = static_cast<std::int32_t>(slot_of_cell[cell] / PatchBatches<T>::lanes);
+    const auto lane = static_cast<int>(slot_of_cell[cell] % PatchBatches<T>::lanes);
+    if (geometry[batch] != BatchGeometry::stored) return;
     Lanes<T>* to = values.data() + offsets[batch];
     const std::span<const double> from = evaluator.factors();
-    for (int k = 0; k < sizes[batch]; ++k)
-      to[k][lane] = static_cast<T>(sizes[batch] == entries ? from[k] / rule.weights[0] : from[k]);
+    for (int k = 0; k < points * entries; ++k) to[k][lane] = static_cast<T>(from[k]);
   });
 }
 
-template <std::floating_point T, class Kernel>
-class MatrixFree final : public Operator<T> {
+/// Tensor cells: those that are boxes have a kernel of their own.
+template <std::floating_point T, int D, int N, class Others>
+class TensorKernels {
+ public:
+  TensorKernels(const mesh::LagrangeBasis& basis, int quadrature) : boxes_(quadrature), others_(basis, quadrature) {}
+  std::int64_t scratch_size() const { return std::max(boxes_.scratch_size(), others_.scratch_size()); }
+  std::int64_t operations(BatchGeometry geometry) const {
+    return geometry == BatchGeometry::boxes ? boxes_.operations() : others_.operations();
+  }
+  void operator()(const Lanes<T>* factors, BatchGeometry geometry, const Lanes<T>* x, Lanes<T>* y,
+                  Lanes<T>* scratch) const {
+    if (geometry == BatchGeometry::boxes)
+      boxes_(factors, x, y, scratch);
+    else
+      others_(factors, geometry == BatchGeometry::affine, x, y, scratch);
+  }
+
+ private:
+  BoxKernel<T, D, N> boxes_;
+  Others others_;
+};
+
+template <std::floating_point T, int D>
+class SimplexKernels {
+ public:
+  SimplexKernels(const mesh::LagrangeBasis& basis, int quadrature) : kernel_(basis, quadrature) {}
+  std::int64_t scratch_size() const { return kernel_.scratch_size(); }
+  std::int64_t operations(BatchGeometry geometry) const {
+    return kernel_.operations(geometry != BatchGeometry::stored);
+  }
+  void operator()(const Lanes<T>* factors, BatchGeometry geometry, const Lanes<T>* x, Lanes<T>* y,
+                  Lanes<T>* scratch) const {
+    kernel_(factors, geometry != BatchGeometry::stored, x, y, scratch);
+  }
+
+ private:
+  SimplexKernel<T, D> kernel_;
+};
+
+template <std::floating_point T, class Kernels>
+class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
  public:
   MatrixFree(const BilinearForm& form, bool all_points)
       : Operator<T>(form.unknowns, Device::host),
         form_(&form),
-        kernel_(form.space->basis(), form.quadrature),
-        blocks_(form, ConflictResolution::coloured),
-        factors_(form, blocks_.batches(), all_points),
-        robin_(form, blocks_) {}
+        kernels_(form.space->basis(), form.quadrature),
+        batches_(form),
+        factors_(form, batches_, all_points),
+        robin_(form, batches_) {}
 
   void diagonal(Vector<T>& d) const override {
     const Vector<double> exact = diagonal_of_form(*form_);
-    for_each_row(exact.size(), [&](std::int64_t i) { d[i] = static_cast<T>(exact[i]); });
+    for_each_row(exact.size(), [&](std::int64_t i) { d[i] = static_cast<T>(exact[ordering()[i]]); });
   }
+  const Vector<std::int32_t>& ordering() const override { return batches_.ordering(); }
 
   Footprint footprint() const override {
     const auto word = static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t cells = std::int64_t{blocks_.batches()} * CellBlocks<T>::lanes;
+    const std::int64_t cells = std::int64_t{batches_.batches()} * PatchBatches<T>::lanes;
     Footprint footprint;
-    footprint.stored_bytes = blocks_.bytes() + factors_.values.bytes() + robin_.bytes() +
-                             static_cast<std::int64_t>(factors_.offsets.size()) * 12;
+    footprint.stored_bytes = batches_.bytes() + factors_.values.bytes() + robin_.bytes() +
+                             static_cast<std::int64_t>(factors_.offsets.size()) * 9;
     footprint.moved_bytes = footprint.stored_bytes + 2 * std::int64_t{this->size()} * word;
-    footprint.effective_bytes = footprint.stored_bytes + 3 * cells * blocks_.dofs() * word;
-    for (std::int32_t batch = 0; batch < blocks_.batches(); ++batch) {
-      std::int64_t operations = 0;
-      if constexpr (requires { kernel_.operations(true); })
-        operations = kernel_.operations(factors_.constant(batch));
-      else
-        operations = kernel_.operations();
-      footprint.flops += 2 * operations * CellBlocks<T>::lanes;
-    }
+    footprint.effective_bytes = footprint.stored_bytes + 3 * cells * batches_.dofs() * word;
+    for (const BatchGeometry geometry : factors_.geometry)
+      footprint.flops += 2 * kernels_.operations(geometry) * PatchBatches<T>::lanes;
     return footprint;
+  }
+
+  MergedSums merged_product(const MergedStep<T>& of) const override {
+    double sums[MergedSums::count];
+    const auto cells = cell_products();
+    const auto facets = facet_products();
+    batches_.go_over(MergedVectors<T>{of}, sums, kernels_.scratch_size(), cells, facets);
+    return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6]};
   }
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
-    blocks_.product(x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, kernel_.scratch_size(),
-                    cell_products(), facet_products());
+    batches_.product(x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, kernels_.scratch_size(),
+                     cell_products(), facet_products());
   }
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    blocks_.product(x, y, energies, kernel_.scratch_size(), cell_products(), facet_products());
+    batches_.product(x, y, energies, kernels_.scratch_size(), cell_products(), facet_products());
   }
   auto cell_products() const {
     return [this](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to, Lanes<T>* scratch) {
-      kernel_(factors_.of(batch), factors_.constant(batch), from, to, scratch);
+      kernels_(factors_.of(batch), factors_.geometry[batch], from, to, scratch);
     };
   }
   auto facet_products() const {
-    return [this](std::int32_t block, const T* from, T* to) { return robin_.add(block, from, to); };
+    return [this](std::int32_t patch, const T* from, T* to) { robin_.add(patch, from, to); };
   }
 
   const BilinearForm* form_;
-  Kernel kernel_;
-  CellBlocks<T> blocks_;
+  Kernels kernels_;
+  PatchBatches<T> batches_;
   Factors<T> factors_;
   RobinFacets<T> robin_;
 };
 
 template <std::floating_point T, int D, int N>
 std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_points) {
-  if (form.quadrature == N) return std::make_unique<MatrixFree<T, TensorKernel<T, D, N, N>>>(form, all_points);
-  return std::make_unique<MatrixFree<T, TensorKernel<T, D, N, 0>>>(form, all_points);
+  if (form.quadrature == N)
+    return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, CollocatedKernel<T, D, N>>>>(form, all_points);
+  return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, TensorKernel<T, D, N>>>>(form, all_points);
 }
 
 template <std::floating_point T, int D>
@@ -163,11 +252,11 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
     case mesh::CellShape::hexahedron:
       return make_tensor<T, 3>(form, all_points);
     case mesh::CellShape::triangle:
-      return std::make_unique<MatrixFree<T, SimplexKernel<T, 2>>>(form, all_points);
+      return std::make_unique<MatrixFree<T, SimplexKernels<T, 2>>>(form, all_points);
     case mesh::CellShape::tetrahedron:
       break;
   }
-  return std::make_unique<MatrixFree<T, SimplexKernel<T, 3>>>(form, all_points);
+  return std::make_unique<MatrixFree<T, SimplexKernels<T, 3>>>(form, all_points);
 }
 
 /// Of the factors of Robin facets.
@@ -221,26 +310,6 @@ Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoi
       operations_on_gpu(form, geometry));
 }
 
-/// On the host the cells that are affine with one diffusion need the factors of one point: all or none, which is what
-/// meshes have.
-template <std::floating_point T>
-Footprint expected_product_on_host(const BilinearForm& form, const MatrixFreeChoice& choice,
-                                   const StorageEstimate& estimate) {
-  const mesh::CellShape shape = form.space->mesh().shape;
-  const bool once = choice.geometry != "stored" && has_constant_factors(form);
-  const std::int64_t d = form.space->mesh().dimension(), n = form.space->degree() + 1, q = form.quadrature;
-  const std::int64_t points = mesh::cell_quadrature(shape, form.quadrature).size(), dofs = form.dofs_per_cell();
-  std::int64_t operations = 0;  // as TensorKernel and SimplexKernel count them
-  if (mesh::is_tensor(shape)) {
-    const std::int64_t interpolation = d == 2 ? q * n * n + q * q * n : q * n * n * n + q * q * n * n + q * q * q * n;
-    operations = 2 * interpolation + 2 * d * q * points + d * d * points;
-  } else {
-    operations = once ? dofs * (dofs + 1) / 2 * (d * (d + 1) / 2) + dofs * dofs : points * (2 * d * dofs + d * d);
-  }
-  return footprint_of_cells<T>(form, padded_cells<T>(form), estimate.stored() - (once ? estimate.slack : 0),
-                               operations);
-}
-
 template <std::floating_point T>
 StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice& choice) {
   const PlaceLayout layout = matrix_free_patches(form, CellGeometry::stored, sizeof(T)).layout;
@@ -263,19 +332,59 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice
   return estimate;
 }
 
+/// Multiply-adds a cell on the host, as the kernels there count them.
+std::int64_t operations_on_host(const BilinearForm& form, CellGeometry geometry) {
+  const mesh::CellShape shape = form.space->mesh().shape;
+  const std::int64_t d = form.space->mesh().dimension(), n = form.space->degree() + 1, q = form.quadrature;
+  const std::int64_t points = mesh::cell_quadrature(shape, q).size(), dofs = form.dofs_per_cell();
+  if (!mesh::is_tensor(shape))
+    return !is_affine(geometry)           ? points * (2 * d * dofs + d * d)
+           : has_constant_gradients(form) ? d * d + 3 * d
+                                          : dofs * (dofs + 1) / 2 * (d * (d + 1) / 2) + dofs * dofs;
+  if (geometry == CellGeometry::boxes) return 2 * d * dofs * ((n + 1) / 2) + d * dofs;
+  if (q == n) return 4 * d * points * ((n + 1) / 2) + d * d * points;
+  const std::int64_t interpolation = d == 2 ? q * n * n + q * q * n : q * n * n * n + q * q * n * n + q * q * q * n;
+  return 2 * interpolation + 2 * d * q * points + d * d * points;
+}
+
+/// Cells that are affine with one diffusion need the factors of one point: all or none, which is what meshes have.
+template <std::floating_point T>
+StorageEstimate estimate_on_host(const BilinearForm& form, const MatrixFreeChoice& choice) {
+  constexpr std::int64_t word = sizeof(T), number = sizeof(std::int32_t);
+  const mesh::Mesh& mesh = form.space->mesh();
+  const std::int64_t d = mesh.dimension(), entries = d * (d + 1) / 2;
+  const std::int64_t points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
+  const std::int64_t cells = PatchBatches<T>::batches_of(form) * PatchBatches<T>::lanes;
+  const bool once = choice.geometry != "stored" && (has_constant_gradients(form) || has_constant_factors(form));
+  const std::int64_t of_point = cells * entries * word, places = cells * form.dofs_per_cell();
+  const PatchBytes patches = bytes_of_patches(form, PlaceLayout::cell_major, ConflictResolution::gather, word);
+  StorageEstimate estimate;
+  estimate.arrays = {
+      {"factors at quadrature points", points * cells * entries, points * of_point},
+      {"places of dofs", places, places * std::int64_t{sizeof(std::uint16_t)}},
+      {"cells and their unknowns in the order of patches", cells + form.unknowns, (cells + form.unknowns) * number},
+      {"interface of patches", form.unknowns, patches.interface},
+      robin_factors<T>(form)};
+  // Only what is known to need one point spares the others.
+  const std::int64_t spared = choice.geometry != "stored" ? (points - 1) * of_point : 0;
+  estimate.slack = patches.interface + spared;
+  // Drafts of the patches; then the sets of cells that may need no more, or where each cell is.
+  estimate.making = std::max(2 * patches.lists + form.unknowns * 3 * number,
+                             form.cells() * (entries + 2) * std::int64_t{sizeof(double)});
+  estimate.product = footprint_of_cells<T>(
+      form, cells, estimate.stored() - estimate.slack + expected_interface(form) + (once ? 0 : spared),
+      operations_on_host(form,
+                         once ? (mesh::is_tensor(mesh.shape) ? expected_geometry(form, "auto") : CellGeometry::affine)
+                              : CellGeometry::stored));
+  return estimate;
+}
+
 template <std::floating_point T>
 StorageEstimate estimate(const Extent<T>& of, const Options& given) {
   const BilinearForm& form = *of.form;
   const MatrixFreeChoice choice = chosen_matrix_free(form, of.device, given);
   if (of.device == Device::cuda) return estimate_on_gpu<T>(form, choice);
-  const std::int64_t d = form.space->mesh().dimension(), entries = d * (d + 1) / 2;
-  const std::int64_t points = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).size();
-  StorageEstimate estimate{.arrays = arrays_of_cells<T>(form, "factors at quadrature points", points * entries)};
-  if (choice.geometry != "stored")
-    estimate.slack = estimate.stored() - total_bytes(arrays_of_cells<T>(form, "factors", entries));
-  estimate.arrays.push_back(robin_factors<T>(form));
-  estimate.product = expected_product_on_host<T>(form, choice, estimate);
-  return estimate;
+  return estimate_on_host<T>(form, choice);
 }
 
 }  // namespace
@@ -290,7 +399,8 @@ OperatorDescription matrix_free() {
           .on_host = {make<double>, make<float>},
           .estimates = {estimate<double>, estimate<float>},
           .host_gains_from_columns = false,
-          .cuda_gains_from_columns = false};
+          .cuda_gains_from_columns = false,
+          .host_merges_passes = true};
 }
 
 }  // namespace femcg::operators

@@ -13,7 +13,8 @@ namespace femcg::operators {
 /// y_e = B' D B x_e on triangles and tetrahedra.
 ///
 /// Where D_q / w_q is one matrix: K_e = sum_ab D_ab R_ab with the reference matrices R_ab = sum_q w_q d_a phi d_b phi',
-/// entry by entry of the lower triangle. Elsewhere: gradients at all points from dense tables, times D_q, and back.
+/// entry by entry of the lower triangle; of degree 1 the differences to the first vertex times D. Elsewhere: gradients
+/// at all points from dense tables, times D_q, and back.
 template <std::floating_point T, int D>
 class SimplexKernel {
  public:
@@ -22,6 +23,7 @@ class SimplexKernel {
   SimplexKernel(const mesh::LagrangeBasis& basis, int quadrature) : n_(basis.size()) {
     const mesh::Quadrature rule = mesh::cell_quadrature(basis.shape(), quadrature);
     points_ = rule.size();
+    measure_ = static_cast<T>(rule.weights.sum());
     const std::vector<Eigen::MatrixXd> gradients = basis.gradients(rule.points);
     std::vector<Eigen::MatrixXd> matrices;
     for (int a = 0; a < D; ++a)
@@ -39,15 +41,30 @@ class SimplexKernel {
 
   std::int64_t scratch_size() const { return 0; }
   std::int64_t operations(bool constant) const {
+    if (constant && n_ == D + 1) return D * D + 3 * D;
     return constant ? std::int64_t{n_} * (n_ + 1) / 2 * entries + std::int64_t{n_} * n_
                     : std::int64_t{points_} * (2 * D * n_ + D * D);
   }
 
   void operator()(const Lanes<T>* factors, bool constant, const Lanes<T>* x, Lanes<T>* y, Lanes<T>*) const {
-    constant ? apply_reference_matrices(factors, x, y) : apply_tables(factors, x, y);
+    if (constant && n_ == D + 1)
+      apply_differences(factors, x, y);
+    else
+      constant ? apply_reference_matrices(factors, x, y) : apply_tables(factors, x, y);
   }
 
  private:
+  void apply_differences(const Lanes<T>* factors, const Lanes<T>* x, Lanes<T>* y) const {
+    Lanes<T> g[3];
+    for (int a = 0; a < D; ++a) g[a] = measure_ * (x[a + 1] - x[0]);
+    multiply_by_factor<D, T>(factors, g);
+    y[0] = Lanes<T>{};
+    for (int a = 0; a < D; ++a) {
+      y[0] -= g[a];
+      y[a + 1] = g[a];
+    }
+  }
+
   void apply_reference_matrices(const Lanes<T>* factors, const Lanes<T>* x, Lanes<T>* y) const {
     Lanes<T> f[entries];
     for (int e = 0; e < entries; ++e) f[e] = factors[e];
@@ -79,6 +96,7 @@ class SimplexKernel {
   }
 
   int n_, points_;
+  T measure_;                 ///< of the reference cell
   std::vector<T> reference_;  ///< lower triangle x entries
   std::vector<T> tables_;     ///< points x dofs x D
 };

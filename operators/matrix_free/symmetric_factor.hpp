@@ -1,6 +1,6 @@
 #pragma once
 
-#include "operators/cell_loops/cell_blocks.hpp"
+#include "operators/cell_loops/lanes.hpp"
 
 namespace femcg::operators {
 

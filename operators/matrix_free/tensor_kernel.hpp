@@ -33,9 +33,9 @@ template <int Rows, int Columns, std::floating_point T>
 
 /// y_e = B' D B x_e on quadrilaterals and hexahedra by sum factorisation: the dofs are interpolated to the Gauss points
 /// along one axis after the other, differentiated there by the derivatives of the Lagrange polynomials on the Gauss
-/// points, multiplied by D, and all of it transposed. About 4 d n^(d+1) multiply-adds a cell instead of n^(2d). N =
-/// degree + 1; Q = N, or 0 for a number of Gauss points that is only known when running.
-template <std::floating_point T, int D, int N, int Q>
+/// points, multiplied by D, and all of it transposed. About 4 d n^(d+1) multiply-adds a cell instead of n^(2d), for any
+/// number of Gauss points; N = degree + 1.
+template <std::floating_point T, int D, int N>
 class TensorKernel {
  public:
   TensorKernel(const mesh::LagrangeBasis& basis, int quadrature) : q_(quadrature) {
@@ -66,10 +66,9 @@ class TensorKernel {
     Lanes<T>* other = scratch + count;
     Lanes<T>* g = scratch + 2 * count;
     interpolate(x, u, other);
-    for (int axis = 0; axis < D; ++axis) along<Q, Q>(differentiate_.data(), u, g + axis * count, axis, false);
+    for (int axis = 0; axis < D; ++axis) along(differentiate_.data(), u, g + axis * count, axis, false);
     multiply_by_factors(factors, constant, g);
-    for (int axis = 0; axis < D; ++axis)
-      along<Q, Q>(differentiate_transposed_.data(), g + axis * count, u, axis, axis > 0);
+    for (int axis = 0; axis < D; ++axis) along(differentiate_transposed_.data(), g + axis * count, u, axis, axis > 0);
     interpolate_back(u, y, other);
   }
 
@@ -80,37 +79,35 @@ class TensorKernel {
       for (Eigen::Index j = 0; j < matrix.cols(); ++j) values.push_back(static_cast<T>(matrix(i, j)));
     return values;
   }
-  [[gnu::always_inline]] int q() const { return Q > 0 ? Q : q_; }
-  [[gnu::always_inline]] int points() const { return D == 2 ? q() * q() : q() * q() * q(); }
+  [[gnu::always_inline]] int points() const { return D == 2 ? q_ * q_ : q_ * q_ * q_; }
 
-  template <int Rows, int Columns>
   [[gnu::always_inline]] void along(const T* m, const Lanes<T>* in, Lanes<T>* out, int axis, bool add) const {
-    const int n = q();
+    const int n = q_;
     const int inner = axis == 0 ? 1 : axis == 1 ? n : n * n;
-    contract<Rows, Columns>(m, in, out, n, n, inner, points() / n / inner, add);
+    contract<0, 0>(m, in, out, n, n, inner, points() / n / inner, add);
   }
   [[gnu::always_inline]] void interpolate(const Lanes<T>* x, Lanes<T>* u, Lanes<T>* other) const {
-    const int n = q();
+    const int n = q_;
     const T* m = interpolate_.data();
     if constexpr (D == 2) {
-      contract<Q, N>(m, x, other, n, N, 1, N, false);
-      contract<Q, N>(m, other, u, n, N, n, 1, false);
+      contract<0, N>(m, x, other, n, N, 1, N, false);
+      contract<0, N>(m, other, u, n, N, n, 1, false);
     } else {
-      contract<Q, N>(m, x, u, n, N, 1, N * N, false);
-      contract<Q, N>(m, u, other, n, N, n, N, false);
-      contract<Q, N>(m, other, u, n, N, n * n, 1, false);
+      contract<0, N>(m, x, u, n, N, 1, N * N, false);
+      contract<0, N>(m, u, other, n, N, n, N, false);
+      contract<0, N>(m, other, u, n, N, n * n, 1, false);
     }
   }
   [[gnu::always_inline]] void interpolate_back(Lanes<T>* u, Lanes<T>* y, Lanes<T>* other) const {
-    const int n = q();
+    const int n = q_;
     const T* m = interpolate_transposed_.data();
     if constexpr (D == 2) {
-      contract<N, Q>(m, u, other, N, n, n, 1, false);
-      contract<N, Q>(m, other, y, N, n, 1, N, false);
+      contract<N, 0>(m, u, other, N, n, n, 1, false);
+      contract<N, 0>(m, other, y, N, n, 1, N, false);
     } else {
-      contract<N, Q>(m, u, other, N, n, n * n, 1, false);
-      contract<N, Q>(m, other, u, N, n, n, N, false);
-      contract<N, Q>(m, u, y, N, n, 1, N * N, false);
+      contract<N, 0>(m, u, other, N, n, n * n, 1, false);
+      contract<N, 0>(m, other, u, N, n, n, N, false);
+      contract<N, 0>(m, u, y, N, n, 1, N * N, false);
     }
   }
   [[gnu::always_inline]] void multiply_by_factors(const Lanes<T>* factors, bool constant, Lanes<T>* g) const {

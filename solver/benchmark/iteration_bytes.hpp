@@ -22,6 +22,7 @@ std::int64_t words_of_two_iterations(const CgResult& result, const Preconditione
                                      int right_hand_sides) {
   const bool diagonal = preconditioner.inverse_diagonal() != nullptr;
   if (result.loop == CgLoop::resident) return 0;
+  if (result.loop == CgLoop::merged) return 10 + (diagonal ? 2 : 0);  // beside x and y of the product
   if (result.method == CgMethod::single_reduction) return 18 + (diagonal ? 6 : 0);
   if (result.method == CgMethod::pipelined) return 26 + (diagonal ? 4 : 0);
   const bool block = result.method == CgMethod::block;

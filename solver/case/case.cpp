@@ -242,8 +242,17 @@ void check_device(const SolverChoice& solver, Problems& problems) {
                                               in_quotes(solver.op.name)));
 }
 
-/// A loop inside one kernel where there can be none. (Whether the operator has one is for the run to find out.)
+/// A loop inside one kernel, or passes inside the product, where there can be none. (Whether the operator has them is
+/// for the run to find out.)
 void check_loop(const SolverChoice& choice, Problems& problems) {
+  if (choice.loop == CgLoop::merged) {
+    if (has_one_sum(choice.method) || takes_several(choice.method))
+      problems.add(
+          choice.loop_place,
+          fmt::format("solver.loop: merged is of the classic method; leave out solver.cg: {}", name(choice.method)));
+    if (choice.device == "cuda")
+      problems.add(choice.loop_place, "solver.loop: merged is for CPUs; leave it out, or use solver.device: cpu");
+  }
   if (choice.loop != CgLoop::resident) return;
   if (!takes_one_kernel(choice.method))
     problems.add(choice.loop_place, fmt::format("solver.loop: resident is of the single-reduction method; leave out "
@@ -264,7 +273,8 @@ void check_recurrence(const SolverChoice& choice, Problems& problems) {
   };
   if (has_one_sum(choice.method))
     refuse(choice.method_place, fmt::format("solver.cg: {}", name(choice.method)), "solver.cg: classic");
-  if (choice.loop == CgLoop::resident) refuse(choice.loop_place, "solver.loop: resident", "solver.loop: launched");
+  if (choice.loop == CgLoop::resident || choice.loop == CgLoop::merged)
+    refuse(choice.loop_place, fmt::format("solver.loop: {}", name(choice.loop)), "solver.loop: launched");
 }
 
 /// Reliable updates are of the classic recurrence, one load after the other.
@@ -305,7 +315,7 @@ void read_solver(const MapReader& top, Case& to) {
   for (const CgMethod known :
        {CgMethod::classic, CgMethod::single_reduction, CgMethod::pipelined, CgMethod::batched, CgMethod::block})
     if (method == name(known)) to.solver.method = known;
-  for (const CgLoop known : {CgLoop::launched, CgLoop::resident})
+  for (const CgLoop known : {CgLoop::launched, CgLoop::resident, CgLoop::merged})
     if (loop == name(known)) to.solver.loop = known;
   const std::string tune = solver.choice("tune");
   to.solver.tune = tune == "on" ? Tune::on : tune == "off" ? Tune::off : Tune::automatic;

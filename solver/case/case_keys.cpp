@@ -336,9 +336,11 @@ KeyDescription solver_keys() {
                .words = {"auto", "classic", "single-reduction", "pipelined", "batched", "block"}},
               {.name = "loop",
                .kind = word,
-               .meaning = "Kernels launched one after the other, or the whole loop inside one, on a GPU",
+               .meaning =
+                   "Products and passes launched one after the other, the whole loop inside one kernel (resident, on "
+                   "a GPU), or passes inside the product (merged, on a CPU, for operators that have it)",
                .default_value = "auto",
-               .words = {"auto", "launched", "resident"}},
+               .words = {"auto", "launched", "resident", "merged"}},
               {.name = "tune",
                .kind = word,
                .meaning =

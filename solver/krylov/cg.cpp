@@ -40,7 +40,17 @@ std::string_view name(CgMethod method) {
   return "";
 }
 std::string_view name(CgLoop loop) {
-  return loop == CgLoop::automatic ? "auto" : loop == CgLoop::launched ? "launched" : "resident";
+  switch (loop) {
+    case CgLoop::automatic:
+      return "auto";
+    case CgLoop::launched:
+      return "launched";
+    case CgLoop::resident:
+      return "resident";
+    case CgLoop::merged:
+      return "merged";
+  }
+  return "";
 }
 
 std::string_view name(StopReason reason) {
@@ -80,7 +90,7 @@ struct Plan {
           "methods with one sum and the loop inside one kernel need a diagonal preconditioner: use solver.cg: classic, "
           "or solver.preconditioner: jacobi");
     const bool may_reside =
-        fused && options.reliable_update == 0 && options.loop != CgLoop::launched && takes_one_kernel(options.method);
+        fused && options.reliable_update == 0 && solver::may_reside(options.loop) && takes_one_kernel(options.method);
     if (may_reside) resident = operators::persistent_cg(a, persistent_for(options.loop));
     if (options.loop == CgLoop::resident && resident == nullptr)
       throw InputError(
@@ -89,6 +99,17 @@ struct Plan {
               : "this operator has no loop inside one kernel on this device for a system of this size: use "
                 "solver.loop: launched");
     if (resident != nullptr) loop = CgLoop::resident;
+    const bool may_merge = fused && !has_one_sum(method) && !takes_several(method) &&
+                           (options.loop == CgLoop::merged ||
+                            (options.loop == CgLoop::automatic && operators::merging_pays(a.size(), sizeof(T))));
+    if (may_merge) merged = dynamic_cast<const operators::WithMergedCg<T>*>(&a);
+    if (options.loop == CgLoop::merged && merged == nullptr)
+      throw InputError(!fused || has_one_sum(method)
+                           ? "passes inside the product are of the classic method with a diagonal preconditioner: use "
+                             "solver.cg: classic and solver.preconditioner: jacobi, or solver.loop: launched"
+                           : "this operator makes no passes of CG inside its product on this device: use solver.loop: "
+                             "launched");
+    if (merged != nullptr) loop = CgLoop::merged;
     if (method == CgMethod::automatic) method = resident != nullptr ? CgMethod::single_reduction : CgMethod::classic;
     batch = options.check_every > 0      ? options.check_every
             : a.device() == Device::host ? (method == CgMethod::pipelined ? 8 : 1)
@@ -98,6 +119,7 @@ struct Plan {
   CgMethod method;
   CgLoop loop;
   std::unique_ptr<operators::PersistentCg<T>> resident;
+  const operators::WithMergedCg<T>* merged = nullptr;
   std::int64_t batch;
 };
 
@@ -112,7 +134,7 @@ class Loop {
         options_(options),
         on_host_(a.device() == Device::host),
         plan_(a, options),
-        recurrence_(a, options.preconditioner, plan_.method, plan_.batch),
+        recurrence_(a, options.preconditioner, plan_.method, plan_.batch, plan_.merged),
         scalars_(plan_.batch, a.device()) {
     for (int i = 0; i < 2; ++i) mailboxes_.emplace_back(scalars_.numbers().size(), a.device());
     result_.method = plan_.method;
@@ -143,7 +165,7 @@ class Loop {
   bool leave(CgState<T>& after);
   /// Whether another loop can take up where this one ends.
   bool hands_over() const {
-    return plan_.method == CgMethod::classic && plan_.loop == CgLoop::launched &&
+    return plan_.method == CgMethod::classic && plan_.loop != CgLoop::resident &&
            (options_.preconditioner == nullptr || options_.preconditioner->is_fused());
   }
   bool finished();

@@ -24,9 +24,11 @@ inline bool takes_one_kernel(CgMethod method) {
   return method == CgMethod::automatic || method == CgMethod::single_reduction;
 }
 
-/// How iterations come to the device: each pass a launch of its own, or all inside one kernel (GPU, single-reduction,
-/// for the operators and sizes that have it).
-enum class CgLoop { automatic, launched, resident };
+/// How iterations come to the device: each pass by itself; all inside one kernel (GPU, single-reduction, for the
+/// operators and sizes that have it); or passes inside the product (CPU, classic, for the operators that have it).
+enum class CgLoop { automatic, launched, resident, merged };
 std::string_view name(CgLoop loop);
+/// Whether it may be inside one kernel.
+inline bool may_reside(CgLoop loop) { return loop == CgLoop::automatic || loop == CgLoop::resident; }
 
 }  // namespace femcg::solver

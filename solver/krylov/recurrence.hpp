@@ -2,12 +2,14 @@
 
 // The recurrences of CG in batches of iterations, as passes that a GPU can be given at once.
 
+#include <optional>
 #include <vector>
 
 #include "operators/backend/delayed_sums.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "operators/persistent/persistent_cg.hpp"
 #include "solver/krylov/cg_choice.hpp"
+#include "solver/krylov/merged_passes.hpp"
 #include "solver/krylov/preconditioner.hpp"
 
 namespace femcg::solver {
@@ -52,9 +54,10 @@ class BatchScalars {
 template <std::floating_point T>
 class Recurrence {
  public:
-  /// `preconditioner` may be null for M = I; one that is not fused is for the classic recurrence.
+  /// `preconditioner` may be null for M = I; one that is not fused is for the classic recurrence. `merged` may be null;
+  /// it is for the classic recurrence and fused ones.
   Recurrence(const operators::Operator<T>& a, const Preconditioner<T>* preconditioner, CgMethod method,
-             std::int64_t batch)
+             std::int64_t batch, const operators::WithMergedCg<T>* merged = nullptr)
       : a_(a),
         operations_(operations_for(a)),
         inverse_diagonal_(preconditioner != nullptr ? preconditioner->inverse_diagonal() : nullptr),
@@ -62,7 +65,7 @@ class Recurrence {
         method_(method),
         delayed_(method == CgMethod::single_reduction ? dynamic_cast<const operators::WithDelayedSums*>(&operations_)
                                                       : nullptr),
-        deferred_(has_one_sum(method) || batch < 2 ? nullptr : operations_.deferred()),
+        deferred_(has_one_sum(method) || merged != nullptr || batch < 2 ? nullptr : operations_.deferred()),
         x_(a.size(), a.device()),
         r_(a.size(), a.device()),
         z_(applied_ != nullptr ? a.size() : 0, a.device()),
@@ -75,20 +78,22 @@ class Recurrence {
       delays->delay_sums(delayed_ != nullptr);
     for (operators::Vector<T>* vector : {&x_, &r_, &v_.u, &v_.w, &v_.p, &v_.s, &ahead_.m, &ahead_.n, &ahead_.z})
       operators::clear(*vector);
+    if (merged != nullptr) merged_.emplace(*merged, operations_, inverse_diagonal_, x_, r_, v_.p, v_.w);
   }
 
   /// Whether x moves in every second iteration.
-  bool deferred() const { return deferred_ != nullptr; }
+  bool deferred() const { return deferred_ != nullptr || merged_; }
   /// What its vectors are of those of the whole system.
   const operators::VectorShare& share() const { return operations_.share(); }
-  operators::Vector<T>& x() { return x_; }
-  operators::Vector<T>& r() { return r_; }
+  operators::Vector<T>& x() { return settled(x_); }
+  operators::Vector<T>& r() { return settled(r_); }
   /// Two vectors for whoever needs them before a restart.
-  operators::Vector<T>& p() { return v_.p; }
-  operators::Vector<T>& w() { return v_.w; }
+  operators::Vector<T>& p() { return settled(v_.p); }
+  operators::Vector<T>& w() { return settled(v_.w); }
 
   /// x = 0 for the r at hand.
   void restart(BatchScalars& scalars) {
+    if (merged_) merged_->begin();
     scalars.clear();
     operators::clear(x_);
     operators::clear(v_.s);
@@ -111,6 +116,7 @@ class Recurrence {
   /// difference of the two: p = M^-1 r + beta p_before for the new r. For the classic recurrence. `residual` is used
   /// up.
   void replace_residual(operators::Vector<T>& residual, BatchScalars& scalars) {
+    if (merged_) merged_->settle();
     operators::Vector<T> ones(a_.size(), a_.device()), change(a_.size(), a_.device());
     operators::fill(ones, T(1));
     operators::clear(change);
@@ -152,6 +158,8 @@ class Recurrence {
         advance(scalars.of(i - 1), scalars.of(i), scalars.of(i + 1));
       else if (method_ == CgMethod::pipelined)
         advance_pipelined(scalars.of(i - 1), scalars.of(i), scalars.of(i + 1));
+      else if (merged_)
+        merged_->iterate(scalars.of(i), scalars.of(i + 1));
       else
         step(scalars.of(i), scalars.of(i + 1));
     }
@@ -159,6 +167,11 @@ class Recurrence {
   }
 
  private:
+  /// A vector of the classic recurrence.
+  operators::Vector<T>& settled(operators::Vector<T>& vector) {
+    if (merged_) merged_->settle();
+    return vector;
+  }
   operators::Vector<T> vector_where(bool needed) const {
     return operators::Vector<T>(needed ? a_.size() : 0, a_.device());
   }
@@ -214,6 +227,7 @@ class Recurrence {
   operators::SingleReduction<T> v_;  ///< of the classic recurrence w is A p, and there are no u and s
   operators::Pipelined<T> ahead_;    ///< of the pipelined one
   operators::Vector<T> second_p_;
+  std::optional<MergedPasses<T>> merged_;
 };
 
 }  // namespace femcg::solver

@@ -8,6 +8,7 @@
 
 #include "mesh/quadrature.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/cell_loops/merged_cg.hpp"
 #include "operators/sparse/padding.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/units.hpp"
@@ -74,16 +75,24 @@ double start_of_passes(const Situation& of, CgMethod together, const Rates& rate
   return together == CgMethod::block ? block_on_gpu : on_gpu_launches;
 }
 
+/// Whether passes are made inside the product.
+bool merges(const Situation& of, const MemoryUser& user, std::int64_t unknowns, int word_bytes) {
+  return of.device == Device::host && user.row->host_merges_passes && user.preconditioner->diagonal &&
+         !has_one_sum(user.method) &&
+         (of.loop == CgLoop::merged || (of.loop == CgLoop::automatic && operators::merging_pays(unknowns, word_bytes)));
+}
+
 /// Of one iteration beside its product and start, of all systems where they are solved at once. Words per unknown as in
 /// operators::VectorOperations: three passes, and M^-1. Block CG has more.
 double seconds_of_passes(const Situation& of, const MemoryUser& user, CgMethod together, std::int64_t unknowns,
                          int word_bytes, const Rates& rates) {
   const double at_once = takes_several(together) ? static_cast<double>(of.systems) : 1;
-  const double words = is_library(*user.row)         ? 16
-                       : together == CgMethod::block ? 20
-                       : takes_several(together)     ? 11
-                       : of.device == Device::host   ? 10
-                                                     : 9.5;
+  const double words = is_library(*user.row)                    ? 16
+                       : together == CgMethod::block            ? 20
+                       : takes_several(together)                ? 11
+                       : merges(of, user, unknowns, word_bytes) ? 5
+                       : of.device == Device::host              ? 10
+                                                                : 9.5;
   const double bytes = at_once * words * word_bytes * static_cast<double>(unknowns);
   // Caches keep what goes by of the vectors, about five.
   return bytes / rates.reading(5 * bytes / words);

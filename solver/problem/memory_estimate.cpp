@@ -30,7 +30,7 @@ constexpr std::int64_t most_resident_unknowns = std::int64_t{1} << 20;
 /// Whether an operator that has a loop inside one kernel might use it.
 bool may_reside(const MemoryUser& user, std::int64_t unknowns) {
   return user.device == Device::cuda && user.preconditioner->diagonal && takes_one_kernel(user.method) &&
-         !user.takes_all(unknowns) && user.loop != CgLoop::launched && unknowns <= most_resident_unknowns;
+         !user.takes_all(unknowns) && may_reside(user.loop) && unknowns <= most_resident_unknowns;
 }
 
 /// Vectors of CG on the operator's device and on the host: x, r, p, w, b and the preconditioner's in the working
@@ -186,6 +186,11 @@ MemoryEstimate need_of_operator(const MemoryUser& user, const operators::Bilinea
 }
 
 void require_loop(const MemoryEstimate& need, const MemoryUser& user) {
+  if (user.loop == CgLoop::merged && user.device == Device::cuda)
+    throw InputError("solver.loop: merged is for CPUs, and this would run on a GPU; leave it out, or use device: cpu");
+  if (user.loop == CgLoop::merged && !user.row->host_merges_passes)
+    throw InputError(fmt::format("operator '{}' makes no passes of CG inside its product; use solver.loop: launched",
+                                 user.row->name));
   if (user.loop != CgLoop::resident || need.loop_bytes > 0) return;
   if (user.device == Device::host)
     throw InputError("solver.loop: resident is for GPUs, and this would run on the CPU; leave it out");

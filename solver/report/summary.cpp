@@ -87,7 +87,10 @@ void describe_cost(std::string& text, const Record& r) {
   line(text, "CG",
        fmt::format("{} in {} iterations{}, {}{}, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
                    r.loads.size() < 2 ? "" : fmt::format(" for {} loads", r.loads.size()), name(r.solve.method),
-                   r.solve.loop == CgLoop::resident ? " inside one kernel" : "", r.preconditioner.name));
+                   r.solve.loop == CgLoop::resident ? " inside one kernel"
+                   : r.solve.loop == CgLoop::merged ? " inside the product"
+                                                    : "",
+                   r.preconditioner.name));
   std::string chosen;
   for (const auto& [what, value] : r.preconditioner_chosen)
     chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", what, value);
