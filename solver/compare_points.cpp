@@ -34,12 +34,14 @@ void check_point(const Case& resolved) {
                               fmt::format("solver.cg: {} is for several right-hand sides; say how many in "
                                           "compare.right_hand_sides, such as [1, 8]",
                                           name(resolved.solver.method))));
-  const bool resident = resolved.solver.loop == CgLoop::resident;
-  if (several && (resident || has_one_sum(resolved.solver.method)))
-    throw InputError(at_place(resolved.compare.right_hand_sides_place,
-                              fmt::format("CG for several right-hand sides has no {}; leave out one of the two",
-                                          resident ? "loop inside one kernel (solver.loop: resident)"
-                                                   : fmt::format("solver.cg: {}", name(resolved.solver.method)))));
+  const CgLoop loop = resolved.solver.loop;
+  if (several && (is_for_one_system(loop) || has_one_sum(resolved.solver.method)))
+    throw InputError(
+        at_place(resolved.compare.right_hand_sides_place,
+                 fmt::format("CG for several right-hand sides has no {}; leave out one of the two",
+                             loop == CgLoop::resident ? "loop inside one kernel (solver.loop: resident)"
+                             : loop == CgLoop::merged ? "passes inside the product (solver.loop: merged)"
+                                                      : fmt::format("solver.cg: {}", name(resolved.solver.method)))));
 }
 
 Case with_first_load(Case resolved) {

@@ -340,6 +340,13 @@ TEST_CASE("wrong types and values say what would be right") {
   CHECK(problem("solver: {preconditioner: chebyshev, loop: resident}\n") ==
         ":2:43: solver.loop: resident needs a diagonal preconditioner, which 'chebyshev' is not; use solver.loop: "
         "launched, or solver.preconditioner: jacobi");
+  CHECK(problem("solver: {preconditioner: chebyshev, loop: merged}\n") ==
+        ":2:43: solver.loop: merged needs a diagonal preconditioner, which 'chebyshev' is not; use solver.loop: "
+        "launched, or solver.preconditioner: jacobi");
+  CHECK(problem("solver: {cg: pipelined, loop: merged}\n") ==
+        ":2:31: solver.loop: merged is of the classic method; leave out solver.cg: pipelined");
+  CHECK(problem("solver: {device: cuda, loop: merged}\n") ==
+        ":2:30: solver.loop: merged is for CPUs; leave it out, or use solver.device: cpu");
   CHECK(contains(problem("solver: {max_iterations: -1}\n"), "solver.max_iterations must be a whole number from 0"));
   CHECK(contains(problem("solver: csr\n"), ":2:9: solver must be a map with the keys operator, "));
   CHECK(contains(problem("output: {vtu: yes}\n"), ":2:15: output.vtu must be true or false, not 'yes'"));

@@ -84,6 +84,8 @@ TEST_CASE("numbers of right-hand sides that are none, and what has no CG for sev
                 "CG for several right-hand sides has no solver.cg: single-reduction; leave out one");
   check_refused("compare" + square + "--right-hand-sides 2 --set solver.loop=resident",
                 "CG for several right-hand sides has no loop inside one kernel (solver.loop: resident)");
+  check_refused("compare" + square + "--right-hand-sides 2 --set solver.loop=merged",
+                "CG for several right-hand sides has no passes inside the product (solver.loop: merged)");
 }
 
 TEST_CASE("--help names every option of compare and matrix") {

@@ -112,6 +112,15 @@ TEST_CASE("a loop inside one kernel that is not to be had is refused at its plac
   CHECK(tests::shell(case_file("csr", "cuda", "resident") + "$femcg check case.yaml").status == 0);
 }
 
+TEST_CASE("passes inside the product are refused where the operator makes none" * tests::needs_host()) {
+  for (const char* command : {"run case.yaml", "check case.yaml"})
+    tests::check_refused(command, "operator 'csr' makes no passes of CG inside its product; use solver.loop: launched",
+                         case_file("csr", "cpu", "merged"));
+  const tests::Result result = tests::shell(case_file("matrix-free", "cpu", "merged") + "$femcg run case.yaml");
+  CHECK(result.status == 0);
+  CHECK(tests::contains(result.out, "classic inside the product"));
+}
+
 TEST_CASE("without a GPU, device: auto is the CPU, which has no loop inside one kernel and no cuSPARSE" *
           tests::needs_no_gpu()) {
   for (const char* command : {"run case.yaml", "check case.yaml"})

@@ -273,7 +273,7 @@ void check_recurrence(const SolverChoice& choice, Problems& problems) {
   };
   if (has_one_sum(choice.method))
     refuse(choice.method_place, fmt::format("solver.cg: {}", name(choice.method)), "solver.cg: classic");
-  if (choice.loop == CgLoop::resident || choice.loop == CgLoop::merged)
+  if (is_for_one_system(choice.loop))
     refuse(choice.loop_place, fmt::format("solver.loop: {}", name(choice.loop)), "solver.loop: launched");
 }
 

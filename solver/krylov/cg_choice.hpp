@@ -28,6 +28,8 @@ inline bool takes_one_kernel(CgMethod method) {
 /// operators and sizes that have it); or passes inside the product (CPU, classic, for the operators that have it).
 enum class CgLoop { automatic, launched, resident, merged };
 std::string_view name(CgLoop loop);
+/// Whether it takes one right-hand side.
+inline bool is_for_one_system(CgLoop loop) { return loop == CgLoop::resident || loop == CgLoop::merged; }
 /// Whether it may be inside one kernel.
 inline bool may_reside(CgLoop loop) { return loop == CgLoop::automatic || loop == CgLoop::resident; }
 

@@ -49,7 +49,7 @@ struct MemoryUser {
   CgMethod method_at_once(std::int64_t unknowns) const {
     constexpr std::int64_t pays_on_gpu = 1'000'000;  // of an H200
     if (takes_several(method)) return method;
-    if (method != CgMethod::automatic || loop == CgLoop::resident || systems < 2) return CgMethod::automatic;
+    if (method != CgMethod::automatic || is_for_one_system(loop) || systems < 2) return CgMethod::automatic;
     if (device == operators::Device::host || unknowns * systems * systems >= pays_on_gpu) return CgMethod::block;
     return row->gains_from_columns(device) ? CgMethod::batched : CgMethod::automatic;
   }
