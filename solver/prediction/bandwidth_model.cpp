@@ -4,8 +4,10 @@
 // cases of cases/ as they are, on an H100, where half of the products are within 8 to 15%. On
 // another GPU speeds are taken to go with its copy bandwidth. On the processor: the same over `femcg compare` of six
 // cases of cases/ with 600 to 200,000 unknowns, at all degrees and precisions, with two threads of an EPYC, in
-// registers of 32 and of 64 bytes: half of the formats are within 6 to 15%, nine in ten within 25 to 45%. On other
-// processors a nanosecond may be another; femcg predict --train measures what all this is off by.
+// registers of 32 and of 64 bytes: half of the formats are within 6 to 15%, nine in ten within 25 to 45%; matrix-free on
+// quadrilaterals and hexahedra over cube_matrix_free.yaml and papers_square.yaml with a million unknowns, boxes and
+// distorted, in registers of 32 bytes: within 35%. On other processors a nanosecond may be another; femcg predict
+// --train measures what all this is off by.
 
 #include "solver/prediction/bandwidth_model.hpp"
 
@@ -53,10 +55,10 @@ constexpr std::array host_shares{
     Share{.name = "lma-atomic", .bytes = 0.51, .word_flops = 1.666},
     Share{.name = "lma-coloured", .bytes = 0.51, .word_flops = 1.666},
     Share{.name = "lma-gather", .bytes = 0.51, .word_flops = 1.666},
-    Share{.name = "matrix-free", .word_flops = 1},
+    Share{.name = "matrix-free", .bytes = 1, .word_flops = 0.5},
 };
 /// Nanoseconds of the processor for each dof of each cell, which is picked and added.
-constexpr double host_cell_dof = 0.867, host_cell_dof_of_tensor_cells = 1.12, host_cell_dof_of_simplices = 0.4;
+constexpr double host_cell_dof = 0.867, host_cell_dof_of_tensor_cells = 0.65, host_cell_dof_of_simplices = 0.4;
 constexpr Share simplices_on_host{.bytes = 0.5, .word_flops = 1.45};
 /// With several vectors all formats go through one loop (columns_by_rows.hpp): nanoseconds for an entry and a vector.
 constexpr double host_entry_of_column = 0.07;
