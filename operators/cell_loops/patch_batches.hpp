@@ -177,8 +177,8 @@ void PatchBatches<T>::work_on(std::int32_t number, const Vectors& v, const Buffe
     T* y = buffers.y + c * buffers.room;
     after(number, x, y);
     v.store(c, patch.first_own, patch.private_count, x, y, sums);
-    T* to = contributions_.data() + patch.first_contribution * v.count + c;
-    for (std::size_t k = 0; k < shared.size(); ++k, to += v.count) *to = y[patch.private_count + k];
+    for (std::int64_t k = 0; k < std::ssize(shared); ++k)
+      contributions_[(patch.first_contribution + k) * v.count + c] = y[patch.private_count + k];
   }
 }
 
@@ -190,12 +190,11 @@ void PatchBatches<T>::gather(const Vectors& v, double* sums) const {
     const std::span<const std::int32_t> rows = patches_.interface.span().subspan(first, last - first);
     T made[rows_per_block];
     for (int c = 0; c < v.count; ++c) {
-      const T* from = contributions_.data() + c;
       std::uint32_t k = patches_.rim_offsets[first];
       for (std::int64_t r = first; r < last; ++r) {
         T sum = 0;
         for (const std::uint32_t end = patches_.rim_offsets[r + 1]; k < end; ++k)
-          sum += from[std::int64_t{patches_.contributions[k]} * v.count];
+          sum += contributions_[std::int64_t{patches_.contributions[k]} * v.count + c];
         made[r - first] = sum;
       }
       v.put(c, rows, made, sums + first / rows_per_block * v.sums);

@@ -4,8 +4,8 @@
 // cases of cases/ as they are, on an H100, where half of the products are within 8 to 15%. On
 // another GPU speeds are taken to go with its copy bandwidth. On the processor: the same over `femcg compare` of six
 // cases of cases/ with 600 to 200,000 unknowns, at all degrees and precisions, with two threads of an EPYC, in
-// registers of 32 and of 64 bytes: half of the formats are within 6 to 15%, nine in ten within 25 to 45%; matrix-free on
-// quadrilaterals and hexahedra over cube_matrix_free.yaml and papers_square.yaml with a million unknowns, boxes and
+// registers of 32 and of 64 bytes: half of the formats are within 6 to 15%, nine in ten within 25 to 45%; matrix-free
+// on quadrilaterals and hexahedra over cube_matrix_free.yaml and papers_square.yaml with a million unknowns, boxes and
 // distorted, in registers of 32 bytes: within 35%. On other processors a nanosecond may be another; femcg predict
 // --train measures what all this is off by.
 
