@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "mesh/gmsh/inp_mesh.hpp"
+#include "mesh/gmsh/nearest_entity.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"
 
@@ -132,6 +133,14 @@ TEST_CASE("sets, sections and surfaces of an Abaqus input file") {
   CHECK(groups.at("left").first == 2);
   CHECK(raw.remarks.size() == 1);
   CHECK(raw.remarks[0] == "left out 1 element of type SPRINGA, which is no cell or facet");
+}
+
+TEST_CASE("elements without vertices are near nothing") {
+  mesh::RawMesh raw = mesh::read_inp(cubes, 2);
+  const double point[] = {0, 0, 0};
+  CHECK(mesh::nearest_entity(raw, 3, point).distance == 0);
+  for (mesh::ElementBlock& block : raw.cells) block.corners = 0;
+  CHECK(std::isinf(mesh::nearest_entity(raw, 3, point).distance));
 }
 
 TEST_CASE("an Abaqus input file in the table, and its boundary conditions" * needs_gmsh()) {

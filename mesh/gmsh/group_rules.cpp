@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include "mesh/gmsh/nearest_entity.hpp"
@@ -50,9 +52,10 @@ bool holds_everywhere(const RawMesh& raw, const ElementBlock& block, const Group
   });
 }
 
-/// Throws where two are as near.
-int entity_near(const RawMesh& raw, const std::string& name, const GroupRule& rule) {
+/// Nothing where no element has vertices. Throws where two are as near.
+std::optional<int> entity_near(const RawMesh& raw, const std::string& name, const GroupRule& rule) {
   const Nearest nearest = nearest_entity(raw, rule.dimension, rule.near);
+  if (!std::isfinite(nearest.distance)) return std::nullopt;
   if (nearest.rival != 0)
     throw std::runtime_error(fmt::format(
         "group '{}': entities {} and {} of dimension {} are as near to ({:.6g}), at {:.3g}: take a point that "
@@ -115,7 +118,8 @@ std::set<int> entities_of(const RawMesh& raw, const std::string& name, const Gro
           fmt::format("group '{}' names entity {}, but {}", name, tag, describe_entities(raw, blocks, rule.dimension)));
     found.insert(tag);
   }
-  if (!rule.near.empty() && !blocks.empty()) found.insert(entity_near(raw, name, rule));
+  if (!rule.near.empty())
+    if (const auto entity = entity_near(raw, name, rule)) found.insert(*entity);
   if (!rule.name.empty()) found = entities_of_name(raw, present, name, rule);
   if (found.empty())
     throw std::runtime_error(

@@ -47,6 +47,7 @@ class Distances {
  public:
   Distances(const RawMesh& raw, int dimension, const Point& p) : raw_(&raw), plane_(raw.dimension == 2), p_(p) {
     for (const ElementBlock& block : raw.elements(dimension)) {
+      if (block.corners == 0) continue;  // of a type that is known by name alone, it is nowhere
       const std::vector<std::vector<int>> parts = simplices(dimension, block.corners);
       double& least = of_entity_.try_emplace(block.entity, std::numeric_limits<double>::infinity()).first->second;
       for (std::size_t e = 0; e < block.size(); ++e) visit(block, e, parts, least);

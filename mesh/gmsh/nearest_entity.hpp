@@ -15,7 +15,7 @@ struct Nearest {
 
 /// Of the entities with elements of a dimension, that of the mesh or one less, the one whose elements come nearest to a
 /// point of 2 or 3 coordinates; of a mesh in the plane the first two count. Elements are taken as straight between
-/// their vertices; the distance to a cell that holds the point is 0. There must be elements.
+/// their vertices; the distance to a cell that holds the point is 0. Infinitely far where no element has vertices.
 Nearest nearest_entity(const RawMesh& raw, int dimension, std::span<const double> point);
 
 }  // namespace femcg::mesh
