@@ -12,12 +12,11 @@ namespace femcg::operators {
 namespace {
 
 template <std::floating_point T, class Preconditioner>
-void before_rows(T along, T back, const MergedStep<T>& of, Preconditioner solve, std::int64_t first,
-                 std::int64_t last) {
-  const T step = of.step, keep = of.keep, beta = of.beta;
+void before_rows(const MergedStep<T>& of, Preconditioner solve, std::int64_t first, std::int64_t last) {
+  const T along = of.along, back = of.back, step = of.step, keep = of.keep, beta = of.beta;
   const T* v = of.v;
   T *x = of.x, *r = of.r, *p = of.p;
-  if (along != 0 || back != 0) {
+  if (of.moves_x()) {
 #pragma omp simd
     for (std::int64_t i = first; i < last; ++i) {
       x[i] += along * p[i] + back * solve(i, r[i]);
@@ -35,7 +34,7 @@ void before_rows(T along, T back, const MergedStep<T>& of, Preconditioner solve,
 
 template <std::floating_point T>
 void before(const MergedStep<T>& of, std::int64_t first, std::int64_t last) {
-  with_preconditioner(of.inverse_diagonal, [&](auto solve) { before_rows(of.along, of.back, of, solve, first, last); });
+  with_preconditioner(of.inverse_diagonal, [&](auto solve) { before_rows(of, solve, first, last); });
 }
 
 template <std::floating_point T>
