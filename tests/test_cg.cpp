@@ -274,6 +274,27 @@ TEST_CASE("every reason to stop is told apart") {
     for (std::size_t i = 0; i < each.history.size(); ++i)
       CHECK(seldom.history[i].relative_residual == each.history[i].relative_residual);
   }
+  SUBCASE(
+      "a residual that goes up and down about the tolerance, which x passes before the host looks, is no rounding") {
+    constexpr int n = 600;
+    tests::Rows<double> rows(n);
+    for (int i = 0; i < n; ++i) rows[i].emplace_back(i, std::pow(10.0, 5.0 * i / n));
+    const auto a = find_operator("csr")->make<double>(from_rows(rows), {});
+    const auto ones = tests::device_vector<double>(Eigen::VectorXd::Ones(n));
+    for (const int check_every : {16, 64})
+      for (double tolerance = 0.1; tolerance > 1e-7; tolerance /= 1.3) {
+        CAPTURE(check_every);
+        CAPTURE(tolerance);
+        CgOptions<double> options;
+        options.method = solver::CgMethod::classic;
+        options.check_every = check_every;
+        options.tolerance = tolerance;
+        options.max_iterations = 100'000;
+        const CgResult result = conjugate_gradients(*a, ones, x, options);
+        CHECK(result.reason == StopReason::converged);
+        CHECK(result.true_relative_residual <= tolerance);
+      }
+  }
   SUBCASE("x is the same after an even and an odd number of iterations, whether it moves in each or in every second") {
     const auto a = tests::dense<double>(good);
     for (const char* preconditioner : {"none", "jacobi"})

@@ -152,6 +152,7 @@ class Loop {
   void iterate(std::int64_t iterations) { recurrence_.iterate(iterations, scalars_, plan_.resident.get()); }
   void send_batch();
   bool record(double rr);
+  double newest_residual() const;
   bool examine();
   void collect();
   void add_to_total(const Vector<T>& correction);  // on the host
@@ -204,6 +205,13 @@ bool Loop<T>::record(double rr) {
   return !options_.monitor || options_.monitor(result_.history.back());
 }
 
+/// The relative residual by the recurrence of the x that it is at, behind the last batch that was sent.
+template <std::floating_point T>
+double Loop<T>::newest_residual() const {
+  const std::span<const double> numbers = mailboxes_[(sent_ - 1) % 2].receive();
+  return std::sqrt(numbers[static_cast<std::size_t>(CgScalars::count * (last_batch_ + 1) + 1)]) / norm_b_;
+}
+
 template <std::floating_point T>
 void Loop<T>::send_batch() {
   const std::int64_t iterations = std::min(plan_.batch, options_.max_iterations - sent_iterations_);
@@ -253,7 +261,8 @@ bool Loop<T>::examine() {
       result_.reason = StopReason::interrupted;
       return false;
     }
-    if (result_.relative_residual <= options_.tolerance) return !finished();
+    // x has gone on with what was sent since, and the residual may be above the tolerance again.
+    if (result_.relative_residual <= options_.tolerance && newest_residual() <= options_.tolerance) return !finished();
     update_due_ = update_due_ || result_.relative_residual <= reliable_update_ * last_update_;
   }
   return true;
