@@ -46,7 +46,8 @@ void for_each_use(const Mesh& mesh, const std::vector<SubEntity>& entities, See 
 /// The uses of all entities, vertex by vertex, those of one entity one after the other in the order of the cells.
 class SortedUses {
  public:
-  SortedUses(const Mesh& mesh, const std::vector<SubEntity>& entities) : end_(filled<std::int64_t>(mesh.node_count())) {
+  SortedUses(const Mesh& mesh, const std::vector<SubEntity>& entities)
+      : end_(array_of<std::int64_t>(mesh.node_count())) {
     // A counting sort by least vertex, then a short sort of what meets at each vertex.
     for_each_use(mesh, entities, [&](const auto& vertices, std::int64_t) { count_one(end_[vertices[0]]); });
     const std::int64_t count = sum_before(std::span(end_));
@@ -68,7 +69,7 @@ class SortedUses {
   }
 
  private:
-  std::vector<std::int64_t> end_;  ///< of each vertex's uses, when they are filed
+  Array<std::int64_t> end_;  ///< of each vertex's uses, when they are filed
   std::unique_ptr<Use[]> uses_;
 };
 
@@ -79,8 +80,7 @@ bool begins_entity(std::span<const Use> uses, std::size_t u) { return u == 0 || 
 EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
   const std::vector<SubEntity>& entities = entity_dimension == 1 ? edges(mesh.shape) : faces(mesh.shape);
   const SortedUses sorted(mesh, entities);
-  std::vector<std::int64_t> first =
-      filled<std::int64_t>(mesh.node_count());  // number of the first entity of each vertex
+  Array<std::int64_t> first = array_of<std::int64_t>(mesh.node_count());  // number of the first entity of each vertex
 #pragma omp parallel for schedule(static)
   for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {
     const std::span<const Use> uses = sorted.at(vertex);
@@ -91,7 +91,7 @@ EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
     throw std::length_error("the mesh has more than 2^31 - 1 edges or faces");
   EntityNumbers numbers;
   numbers.count = static_cast<std::int32_t>(count);
-  numbers.of_cell = filled<std::int32_t>(mesh.cell_count() * entities.size());
+  numbers.of_cell = unset<std::int32_t>(mesh.cell_count() * entities.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {
     const std::span<const Use> uses = sorted.at(vertex);

@@ -4,13 +4,14 @@
 #include <vector>
 
 #include "mesh/mesh.hpp"
+#include "mesh/pages.hpp"
 
 namespace femcg::mesh {
 
 /// Numbers of the distinct edges or faces of a mesh.
 struct EntityNumbers {
   std::int32_t count = 0;
-  std::vector<std::int32_t> of_cell;  ///< cells x entities a cell
+  Array<std::int32_t> of_cell;  ///< cells x entities a cell
 };
 
 /// Numbers the distinct sub-entities of one dimension (1: edges, 2: faces of 3D cells) by their vertices. In parallel.

@@ -150,9 +150,9 @@ std::int64_t least_dof_count(const Mesh& mesh, int degree) {
 /// The vertices, edges or faces of a mesh, which cells share, and the dofs inside each.
 struct SharedEntities {
   int dofs_each = 0;
-  std::vector<std::int32_t> of_cell;     ///< of edges and faces: cells x entities a cell
-  std::vector<std::int32_t> first_cell;  ///< that has it; `nobody` where none has
-  std::vector<std::int32_t> first_dof;
+  Array<std::int32_t> of_cell;     ///< of edges and faces: cells x entities a cell
+  Array<std::int32_t> first_cell;  ///< that has it; `nobody` where none has
+  Array<std::int32_t> first_dof;
 };
 
 /// Gives out the numbers of the dofs as if the cells were gone through in order, each along its lattice: an entity's
@@ -192,7 +192,7 @@ class DofNumbering {
   std::vector<Meeting> meetings_;
   std::array<SharedEntities, 3> entities_;
   std::array<int, 3> entities_per_cell_{};
-  std::vector<std::int32_t> first_inner_;  ///< first dof inside each cell
+  Array<std::int32_t> first_inner_;  ///< first dof inside each cell
   std::int32_t dof_count_ = 0;
 };
 
@@ -214,8 +214,8 @@ DofNumbering::DofNumbering(const Mesh& mesh, const Lattice& lattice)
 
 void DofNumbering::list_entities() {
   entities_[0].dofs_each = 1;
-  entities_[0].first_cell = filled(mesh_->node_count(), nobody);
-  entities_[0].first_dof = filled(mesh_->node_count(), not_met);
+  entities_[0].first_cell = array_of(mesh_->node_count(), nobody);
+  entities_[0].first_dof = array_of(mesh_->node_count(), not_met);
   for (int e = 1; e < d_ && degree_ > 1; ++e) {
     const std::vector<SubEntity>& local = entities_of(mesh_->shape, e);
     SharedEntities& all = entities_[e];
@@ -225,8 +225,8 @@ void DofNumbering::list_entities() {
     check_dof_count(std::int64_t{numbers.count} * all.dofs_each, *mesh_, degree_);
     entities_per_cell_[e] = static_cast<int>(local.size());
     all.of_cell = std::move(numbers.of_cell);
-    all.first_cell = filled(numbers.count, nobody);
-    all.first_dof = filled(numbers.count, not_met);
+    all.first_cell = array_of(numbers.count, nobody);
+    all.first_dof = array_of(numbers.count, not_met);
   }
 }
 
@@ -251,8 +251,8 @@ void DofNumbering::walk(std::int32_t cell, Meet meet, Inside inside) {
 
 void DofNumbering::give_out() {
   const auto inner = static_cast<std::int32_t>(inner_size(mesh_->shape, degree_));
-  std::vector<std::int64_t> begin =
-      filled<std::int64_t>(mesh_->cell_count());  // number of the first dof that a cell gives out
+  Array<std::int64_t> begin =
+      unset<std::int64_t>(mesh_->cell_count());  // number of the first dof that a cell gives out
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell) {
     std::int64_t count = 0;
@@ -265,7 +265,7 @@ void DofNumbering::give_out() {
   const std::int64_t total = sum_before(std::span(begin));
   check_dof_count(total, *mesh_, degree_);
   dof_count_ = static_cast<std::int32_t>(total);
-  if (inner > 0) first_inner_ = filled<std::int32_t>(mesh_->cell_count());
+  if (inner > 0) first_inner_ = unset<std::int32_t>(mesh_->cell_count());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell) {
     auto next = static_cast<std::int32_t>(begin[cell]);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "mesh/affine_cells.hpp"
 #include "mesh/counting.hpp"
 #include "mesh/entity_numbers.hpp"
 #include "mesh/first_failure.hpp"
@@ -94,18 +95,25 @@ Sense sense_of(const DeterminantRange& range) {
   return range.least_scaled > rounding ? Sense::positive : Sense::tangled;
 }
 
+/// A cell with an affine map has one Jacobian, others are tested at all points of the tables.
 std::vector<Sense> senses_of_cells(const Mesh& mesh, const GeometryTables& tables) {
+  const AffineCells affine(mesh);
+  const GeometryTables one_point(mesh, cell_quadrature(mesh.shape, 1).points);
   std::vector<Sense> senses = filled<Sense>(mesh.cell_count());
   FirstFailure failure;
 #pragma omp parallel
   {
-    std::optional<CellGeometry> geometry;
-    failure.guard(FirstFailure::preparation, [&] { geometry.emplace(tables); });
+    std::optional<CellGeometry> at_all, at_one;
+    failure.guard(FirstFailure::preparation, [&] {
+      at_all.emplace(tables);
+      at_one.emplace(one_point);
+    });
 #pragma omp for schedule(static)
     for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
       failure.guard(cell, [&] {
-        geometry->move_to(mesh, cell);
-        senses[cell] = sense_of(determinant_range(*geometry, mesh.dimension()));
+        CellGeometry& geometry = affine(cell) ? *at_one : *at_all;
+        geometry.move_to(mesh, cell);
+        senses[cell] = sense_of(determinant_range(geometry, mesh.dimension()));
       });
   }
   failure.rethrow();

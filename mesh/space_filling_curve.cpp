@@ -17,6 +17,22 @@ namespace {
 
 constexpr int curve_bits = 20;
 
+/// The bits of a number, d - 1 zeros between any two.
+std::uint64_t spread(std::uint64_t x, int d) {
+  if (d == 2) {
+    x = (x | x << 16) & 0x0000ffff0000ffffU;
+    x = (x | x << 8) & 0x00ff00ff00ff00ffU;
+    x = (x | x << 4) & 0x0f0f0f0f0f0f0f0fU;
+    x = (x | x << 2) & 0x3333333333333333U;
+    return (x | x << 1) & 0x5555555555555555U;
+  }
+  x = (x | x << 32) & 0x001f00000000ffffU;
+  x = (x | x << 16) & 0x001f0000ff0000ffU;
+  x = (x | x << 8) & 0x100f00f00f00f00fU;
+  x = (x | x << 4) & 0x10c30c30c30c30c3U;
+  return (x | x << 2) & 0x1249249249249249U;
+}
+
 /// Position along the Hilbert curve of a point with `curve_bits` bits a coordinate (Skilling 2004): the coordinates are
 /// turned into the transposed index, whose bits are then interleaved.
 std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
@@ -34,12 +50,12 @@ std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
     }
   }
   for (int i = 1; i < d; ++i) x[i] ^= x[i - 1];
-  std::uint32_t mask = 0;
-  for (std::uint32_t bit = top; bit > 1; bit >>= 1)
-    if (x[d - 1] & bit) mask ^= bit - 1;
+  // Each bit is the parity of those above it in the last coordinate.
+  std::uint32_t mask = x[d - 1];
+  for (int shift = 1; shift < curve_bits; shift *= 2) mask ^= mask >> shift;
+  mask >>= 1;
   std::uint64_t index = 0;
-  for (int bit = curve_bits - 1; bit >= 0; --bit)
-    for (int i = 0; i < d; ++i) index = index << 1 | ((x[i] ^ mask) >> bit & 1U);
+  for (int i = 0; i < d; ++i) index = index << 1 | spread(x[i] ^ mask, d);
   return index;
 }
 

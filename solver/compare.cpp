@@ -86,7 +86,7 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
     const Problem& problem = *made->problem;
     const System system{&problem.form(),
                         nullptr,
-                        made->has_load() ? &problem.load() : nullptr,
+                        made->has_load() ? std::span<const double>(problem.load()) : std::span<const double>(),
                         resolved.solver.preconditioner,
                         nullptr,
                         resolved.solver.method,

@@ -24,7 +24,7 @@ ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseli
 
   System system;
   system.matrix = std::make_shared<const operators::CsrMatrix<double>>(std::move(input.matrix));
-  system.load = no_cg.empty() ? &input.load : nullptr;
+  if (no_cg.empty()) system.load = input.load;
   system.source = input.source;
   ComparisonFiles files(choice.directory, baseline, console);
   if (!no_cg.empty()) {

@@ -35,7 +35,7 @@ namespace {
 struct DividedMatrix {
   DividedMatrix(const MatrixChoice& choice, const Communicator& communicator, Progress& progress) {
     MatrixInput input;
-    std::vector<double> whole_load;
+    mesh::Array<double> whole_load;
     do_on_all(communicator, [&] {
       if (!communicator.is_first()) return;
       input = read_matrix_input(choice, progress);

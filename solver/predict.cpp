@@ -236,7 +236,7 @@ ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Cons
   const bool loaded = std::ranges::any_of(problem.load(), [](double value) { return value != 0; });
   System system;
   system.form = &problem.form();
-  system.load = loaded ? &problem.load() : nullptr;
+  if (loaded) system.load = problem.load();
   system.preconditioner = resolved.solver.preconditioner;
   system.method = of.method;
   system.loop = of.loop;

@@ -16,11 +16,12 @@ struct FormOptions {
   bool robin = true;        ///< alpha = 1 + y on the right side
   bool varying = true;      ///< kappa = 1 + x + 2 y^2, else 1.5
   double distort = 0.2;
-  int quadrature = 0;      ///< 0: degree + 1
-  bool quadratic = false;  ///< order 2, straight
-  bool curved = false;     ///< order 2, bent
-  bool sheared = false;    ///< affine cells stay affine, but no edge is orthogonal to another
-  bool turned = false;     ///< about z: boxes stay boxes, with edges along no axis
+  int quadrature = 0;          ///< 0: degree + 1
+  bool quadratic = false;      ///< order 2, straight
+  bool curved = false;         ///< order 2, bent
+  bool partly_curved = false;  ///< order 2, bent where x > 0.6: of simplices, those on the left are affine
+  bool sheared = false;        ///< affine cells stay affine, but no edge is orthogonal to another
+  bool turned = false;         ///< about z: boxes stay boxes, with edges along no axis
 };
 
 /// A form on a small box, with everything that it points to.
@@ -42,6 +43,18 @@ inline void bend(mesh::Mesh& mesh) {
     double* x = mesh.coordinates.data() + std::int64_t{node} * mesh.dimension();
     x[0] += 0.1 * x[1] * x[1];
     x[1] += 0.05 * std::sin(x[0]);
+  }
+}
+
+/// Moves nodes of a mesh of order 2 that are no vertices.
+inline void bend_partly(mesh::Mesh& mesh) {
+  const std::vector<int> vertices = mesh::Lattice(mesh.shape, mesh.order).vertex_nodes();
+  std::vector<char> is_vertex(static_cast<std::size_t>(mesh.node_count()));
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    for (const int v : vertices) is_vertex[mesh.nodes(cell)[v]] = 1;
+  for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+    double* x = mesh.coordinates.data() + std::int64_t{node} * mesh.dimension();
+    if (x[0] > 0.6 && is_vertex[node] == 0) x[1] += 0.004 * std::sin(20 * x[0]);
   }
 }
 
@@ -68,8 +81,9 @@ inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3>
                            const FormOptions& options = {}) {
   SmallForm small;
   small.mesh = std::make_unique<mesh::Mesh>(mesh::make_box({shape, cells, {1.0, 1.2, 0.9}, options.distort}));
-  if (options.quadratic || options.curved) make_quadratic(*small.mesh);
+  if (options.quadratic || options.curved || options.partly_curved) make_quadratic(*small.mesh);
   if (options.curved) bend(*small.mesh);
+  if (options.partly_curved) bend_partly(*small.mesh);
   if (options.sheared) shear(*small.mesh);
   if (options.turned) turn(*small.mesh);
   small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, degree);

@@ -262,6 +262,33 @@ TEST_CASE("rows of cells come in compact patches, in few colours") {
   CHECK(patches.colouring.colours() <= 7);
 }
 
+TEST_CASE("cells that come first do so in whole waves, and colours stay apart in them and among the others") {
+  const SmallForm small = make_form(CellShape::tetrahedron, 2, {5, 4, 4});
+  std::vector<char> first(static_cast<std::size_t>(small.form.cells()));
+  for (std::size_t cell = 0; cell < first.size(); ++cell) first[cell] = cell % 7 < 4;
+  const PatchOptions options{.cells = 100, .first = first, .wave = 32};
+  const CellPatches patches = make_cell_patches(small.form, options);
+  check_unknowns(patches, options);
+  for (const CellPatch& patch : patches.patches.span()) {
+    const auto comes_first = [&](int slot) { return first[patches.cell_of_slot[patch.first_slot + slot]] != 0; };
+    int count = 0;
+    for (int slot = 0; slot < patch.cells; ++slot) count += comes_first(slot);
+    const int front = count / options.wave * options.wave;
+    for (int slot = 0; slot < front; ++slot) CHECK(comes_first(slot));
+    for (const auto& [begin, end] : {std::pair{0, front}, std::pair{front, int{patch.cells}}}) {
+      const std::span<const std::uint8_t> colours =
+          patches.colours.span().subspan(static_cast<std::size_t>(patch.first_slot + begin), end - begin);
+      CHECK(std::ranges::is_sorted(colours));
+      std::set<std::pair<int, int>> met;  // colour and place
+      for (int slot = begin; slot < end; ++slot)
+        for (int a = 0; a < patches.dofs; ++a)
+          if (const int place = patches.places[patches.place_index(patch.first_slot + slot, a)];
+              place < patch.unknown_count)
+            CHECK(met.emplace(patches.colours[patch.first_slot + slot], place).second);
+    }
+  }
+}
+
 TEST_CASE("a patch with more cells at one unknown than there are colours is divided") {
   // One unknown, in the middle of every cell.
   SmallForm small = make_form(CellShape::triangle, 3, {20, 20, 1});

@@ -150,7 +150,7 @@ TEST_CASE("every operator agrees with the reference on curved hexahedra with var
   solver::Record common;
   common.problem.unknowns = small.form.unknowns;
   const std::vector<double> load(static_cast<std::size_t>(small.form.unknowns), 1.0);
-  const solver::System system{&small.form, nullptr, &load, {"jacobi", {}, {}}, nullptr};
+  const solver::System system{&small.form, nullptr, load, {"jacobi", {}, {}}, nullptr};
   for (const solver::Precision precision : {solver::Precision::double_, solver::Precision::single}) {
     std::vector<std::string> names;
     for (const operators::OperatorDescription& row : operators::catalogue())
@@ -187,7 +187,7 @@ TEST_CASE("several right-hand sides: every operator agrees in every column, and 
       solver::ComparisonSettings chosen = settings(5, 2);
       chosen.precision = precision;
       chosen.right_hand_sides = {1, 3, 8};
-      const auto rows = solver::compare_operators({&small.form, nullptr, &load, {preconditioner, {}, {}}, nullptr},
+      const auto rows = solver::compare_operators({&small.form, nullptr, load, {preconditioner, {}, {}}, nullptr},
                                                   entries(names), chosen, common);
       REQUIRE(rows.size() == 3 * names.size());
       const std::int64_t word = precision == solver::Precision::double_ ? 8 : 4;
@@ -218,7 +218,7 @@ TEST_CASE("several right-hand sides: every operator agrees in every column, and 
       }
       // Block CG: S'Q 2, update 3, then 6; with Chebyshev W'Z 2 and Z 1 more, and its own steps.
       const auto block = solver::compare_operators(
-          {&small.form, nullptr, &load, {preconditioner, {}, {}}, nullptr, solver::CgMethod::block}, entries({"csr"}),
+          {&small.form, nullptr, load, {preconditioner, {}, {}}, nullptr, solver::CgMethod::block}, entries({"csr"}),
           chosen, common);
       CHECK(block[0].record.solve.method == solver::CgMethod::classic);
       CHECK(block[2].outcome == solver::Outcome::timed);
@@ -276,7 +276,7 @@ TEST_CASE("the least that an iteration moves has the products and passes of its 
   solver::Record common;
   common.problem.unknowns = small.form.unknowns;
   const std::vector<double> load(static_cast<std::size_t>(small.form.unknowns), 1.0);
-  const solver::System system{&small.form, nullptr, &load, {"chebyshev", {{"degree", "3"}}, {}}, nullptr};
+  const solver::System system{&small.form, nullptr, load, {"chebyshev", {{"degree", "3"}}, {}}, nullptr};
   for (const solver::BenchmarkResult& row :
        solver::compare_operators(system, entries({"csr", "matrix-free", "eigen"}), settings(5, 2), common)) {
     INFO(row.record.op.name, ": ", row.reason);
@@ -341,7 +341,7 @@ TEST_CASE("rows say of each other what conversion costs and saves") {
   common.problem.unknowns = small.form.unknowns;
   const std::vector<double> load(static_cast<std::size_t>(small.form.unknowns), 1.0);
   const auto rows =
-      solver::compare_operators({&small.form, nullptr, &load, {"none", {}, {}}, nullptr},
+      solver::compare_operators({&small.form, nullptr, load, {"none", {}, {}}, nullptr},
                                 entries({"csr", "ellpack", "sell", "matrix-free"}), settings(10, 3), common);
   const solver::BenchmarkResult &csr = rows[0], &ellpack = rows[1], &sell = rows[2], &matrix_free = rows[3];
   CHECK(!csr.break_even);
@@ -444,7 +444,7 @@ TEST_CASE("operators are timed in turn, and one that fails does not stop the oth
   auto who = entries({"csr", "sell", "eigen"});
   who[1].not_applicable = "it was told to stay away";
   const auto rows =
-      solver::compare_operators({&small.form, nullptr, &load, {"none", {}, {}}, nullptr}, who, chosen, common);
+      solver::compare_operators({&small.form, nullptr, load, {"none", {}, {}}, nullptr}, who, chosen, common);
   CHECK(rows[0].outcome == solver::Outcome::timed);
   CHECK(rows[0].record.apply.count() == 2);
   CHECK(rows[1].outcome == solver::Outcome::not_applicable);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "mesh/affine_cells.hpp"
 #include "operators/forms/reference.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "tests/forms.hpp"
@@ -16,7 +17,9 @@
 
 using namespace femcg;
 using namespace femcg::operators;
+using femcg::tests::FormOptions;
 using femcg::tests::make_form;
+using femcg::tests::SmallForm;
 using femcg::tests::Threads;
 using mesh::CellShape;
 
@@ -96,11 +99,11 @@ TEST_CASE("a sum over cells adds in their order, by any number of threads, whate
       for (std::size_t a = 0; a < 125; ++a) expected[small.space->dofs(cell)[a]] += of_cell(cell, a);
     for (const int threads : {1, 3}) {
       const Threads so_many(threads);
-      const std::vector<double> sum =
+      const mesh::Array<double> sum =
           sum_over_cells(small.form, [&](CellEvaluator&, std::int32_t cell, std::span<double> to) {
             for (std::size_t a = 0; a < to.size(); ++a) to[a] = of_cell(cell, a);
           });
-      CHECK(sum == expected);
+      CHECK(std::ranges::equal(sum, expected));
     }
   }
 }
@@ -214,5 +217,45 @@ TEST_CASE("facet measures add up to the side and normals point outward") {
       const std::array<double, 3> size{1.0, 1.2, dimension(shape) == 3 ? 0.9 : 1.0};
       CHECK(total == doctest::Approx(size[0] * size[1] * size[2] / size[side / 2]));
     }
+  }
+}
+
+TEST_CASE("affine cells: whatever the order of the mesh, by where all of their nodes are") {
+  for (const CellShape shape : mesh::all_cell_shapes) {
+    CAPTURE(mesh::name(shape));
+    const bool tensor = mesh::is_tensor(shape);
+    const auto count = [&](const FormOptions& options) {
+      const SmallForm small = make_form(shape, 1, {5, 3, 2}, options);
+      const mesh::AffineCells affine(*small.mesh);
+      const std::int64_t found = affine.count();
+      CHECK(affine.all() == (found == small.form.cells()));
+      // An affine cell has one Jacobian.
+      CellEvaluator evaluator(small.form);
+      std::int64_t constant = 0;
+      for (std::int32_t cell = 0; cell < small.form.cells(); ++cell) {
+        evaluator.move_to(cell);
+        constant += evaluator.constant();
+        if (affine(cell)) CHECK(evaluator.constant());
+      }
+      CHECK(found == constant);
+      return found;
+    };
+    const std::int64_t cells = make_form(shape, 1, {5, 3, 2}).form.cells();
+    for (const bool quadratic : {false, true}) {
+      CHECK(count({.varying = false, .distort = 0, .quadratic = quadratic}) == cells);
+      CHECK(count({.varying = false, .distort = 0, .quadratic = quadratic, .sheared = true}) == cells);
+      CHECK((count({.varying = false, .quadratic = quadratic}) == cells) == !tensor);
+    }
+    CHECK(count({.varying = false, .distort = 0, .curved = true}) == 0);
+    const std::int64_t some = count({.varying = false, .distort = 0, .partly_curved = true});
+    CHECK(some > cells / 3);
+    CHECK(some < cells);
+  }
+  for (const auto& [options, boxes] : {std::pair{FormOptions{.distort = 0, .quadratic = true}, true},
+                                       std::pair{FormOptions{.distort = 0, .turned = true}, true},
+                                       std::pair{FormOptions{.distort = 0, .sheared = true}, false}}) {
+    const SmallForm small = make_form(CellShape::hexahedron, 1, {3, 2, 2}, options);
+    for (std::int32_t cell = 0; cell < small.form.cells(); ++cell)
+      CHECK(mesh::AffineCells(*small.mesh).is_box(cell) == boxes);
   }
 }

@@ -24,7 +24,7 @@ constexpr int most_colours = 256;  // they have 8 bits
 
 /// A patch on its own, before the unknowns that it shares are known.
 struct Draft {
-  std::vector<std::int32_t> cells;     ///< sorted by colour
+  std::vector<std::int32_t> cells;     ///< those that come first, and the others, sorted by colour
   std::vector<std::uint8_t> colours;   ///< of the cells
   std::vector<std::int32_t> unknowns;  ///< distinct, as its threads meet them
   std::vector<std::uint16_t> ranks;    ///< cells x dofs: where a dof's unknown stands among them; behind all if none
@@ -33,21 +33,27 @@ struct Draft {
 /// Numbers distinct unknowns in the order in which they are met: a hash table with linear probing.
 class MetUnknowns {
  public:
-  explicit MetUnknowns(std::size_t most) : places_(std::bit_ceil(2 * most), -1) {}
+  explicit MetUnknowns(std::size_t most) : places_(std::bit_ceil(2 * most), Met{-1, 0}) { unknowns_.reserve(most); }
 
   std::int32_t number_of(std::int32_t unknown) {
     std::size_t place = static_cast<std::uint32_t>(unknown) * std::size_t{2654435769U} >> 16 & (places_.size() - 1);
-    while (places_[place] >= 0 && unknowns_[places_[place]] != unknown) place = (place + 1) & (places_.size() - 1);
-    if (places_[place] < 0) {
-      places_[place] = static_cast<std::int32_t>(unknowns_.size());
-      unknowns_.push_back(unknown);
+    while (places_[place].unknown != unknown) {
+      if (places_[place].unknown < 0) {
+        places_[place] = {unknown, static_cast<std::int32_t>(unknowns_.size())};
+        unknowns_.push_back(unknown);
+        break;
+      }
+      place = (place + 1) & (places_.size() - 1);
     }
-    return places_[place];
+    return places_[place].number;
   }
-  const std::vector<std::int32_t>& unknowns() const { return unknowns_; }
+  std::vector<std::int32_t>& unknowns() { return unknowns_; }
 
  private:
-  std::vector<std::int32_t> places_;  ///< numbers
+  struct Met {
+    std::int32_t unknown, number;  ///< no unknown: -1
+  };
+  std::vector<Met> places_;
   std::vector<std::int32_t> unknowns_;
 };
 
@@ -70,37 +76,53 @@ Draft number_unknowns(const BilinearForm& form, std::span<const std::int32_t> ce
   return draft;
 }
 
-using Colours = std::array<std::uint64_t, most_colours / 64>;  ///< a set of colours
+/// A set of colours.
+template <std::size_t words>
+using Colours = std::array<std::uint64_t, words>;
 
-/// The first colour that is not among `taken`; `most_colours` if all are.
-int first_free(const Colours& taken) {
+/// The first colour that is not among `taken`; behind the last if all are.
+template <std::size_t words>
+int first_free(const Colours<words>& taken) {
   std::size_t word = 0;
   while (word < taken.size() && taken[word] == ~std::uint64_t{0}) ++word;
   return static_cast<int>(64 * word) + (word < taken.size() ? std::countr_one(taken[word]) : 0);
 }
 
-/// Greedy, in the order of the mesh: rows of cells of a box come out in the least number of colours. Sorts by colour.
-/// False, and nothing is done, where there are too few colours.
-bool colour_cells(Draft& draft, std::size_t n) {
+/// Takes whole waves of the cells that come first to the front of a visit; the order is kept among them and the others.
+void take_to_front(std::vector<std::size_t>& visit, std::span<const std::int32_t> cells, const PatchOptions& options) {
+  if (options.first.empty()) return;
+  const auto comes_first = [&](std::size_t c) { return options.first[static_cast<std::size_t>(cells[c])] != 0; };
+  const auto wave = static_cast<std::size_t>(options.wave);
+  const std::size_t count = static_cast<std::size_t>(std::ranges::count_if(visit, comes_first)) / wave * wave;
+  std::vector<std::size_t> front, others;
+  for (const std::size_t c : visit) (front.size() < count && comes_first(c) ? front : others).push_back(c);
+  std::ranges::copy(others, std::ranges::copy(front, visit.begin()).out);
+}
+
+/// Greedy, in the order of the mesh: rows of cells of a box come out in the least number of colours. Sorts by colour,
+/// and what comes first before. False, and nothing is done, where so many words have too few colours.
+template <std::size_t words>
+bool colour_cells(Draft& draft, std::size_t n, const PatchOptions& options) {
   std::vector<std::size_t> visit(draft.cells.size());
   std::iota(visit.begin(), visit.end(), std::size_t{0});
   std::sort(visit.begin(), visit.end(), [&](std::size_t a, std::size_t b) { return draft.cells[a] < draft.cells[b]; });
-  std::vector<Colours> of_unknown(draft.unknowns.size(), Colours{});
+  std::vector<Colours<words>> of_unknown(draft.unknowns.size(), Colours<words>{});
   std::vector<std::uint8_t> colour_of(draft.cells.size());
   for (const std::size_t c : visit) {
     const std::span<const std::uint16_t> ranks(draft.ranks.data() + c * n, n);
-    Colours taken{};
+    Colours<words> taken{};
     for (const std::uint16_t rank : ranks)
       if (rank < of_unknown.size())
-        for (std::size_t word = 0; word < taken.size(); ++word) taken[word] |= of_unknown[rank][word];
+        for (std::size_t word = 0; word < words; ++word) taken[word] |= of_unknown[rank][word];
     const int colour = first_free(taken);
-    if (colour == most_colours) return false;
+    if (colour == static_cast<int>(64 * words)) return false;
     colour_of[c] = static_cast<std::uint8_t>(colour);
     for (const std::uint16_t rank : ranks)
       if (rank < of_unknown.size()) of_unknown[rank][colour / 64] |= std::uint64_t{1} << colour % 64;
   }
   std::stable_sort(visit.begin(), visit.end(),
                    [&](std::size_t a, std::size_t b) { return colour_of[a] < colour_of[b]; });
+  take_to_front(visit, draft.cells, options);
   Draft sorted;
   for (const std::size_t c : visit) {
     sorted.cells.push_back(draft.cells[c]);
@@ -136,7 +158,8 @@ void draft_patches(const BilinearForm& form, std::span<const std::int32_t> cells
                    std::vector<Draft>& drafts) {
   const auto n = static_cast<std::size_t>(form.dofs_per_cell());
   Draft draft = number_unknowns(form, cells);
-  if (draft.unknowns.size() > static_cast<std::size_t>(options.unknowns) || !colour_cells(draft, n)) {
+  if (draft.unknowns.size() > static_cast<std::size_t>(options.unknowns) ||
+      !(colour_cells<1>(draft, n, options) || colour_cells<most_colours / 64>(draft, n, options))) {
     draft_patches(form, cells.first(cells.size() / 2), options, drafts);
     draft_patches(form, cells.subspan(cells.size() / 2), options, drafts);
     return;
@@ -166,7 +189,7 @@ std::vector<Draft> draft_all(const BilinearForm& form, const PatchOptions& optio
 
 /// How many patches have each unknown, and the first of them.
 struct Uses {
-  std::vector<std::int32_t> count, first;
+  mesh::Array<std::int32_t> count, first;
 
   bool is_private(std::int32_t unknown) const { return count[unknown] == 1; }
   bool is_own(std::int32_t unknown, std::size_t patch) const {
@@ -175,7 +198,7 @@ struct Uses {
 };
 
 Uses count_uses(std::span<const Draft> drafts, std::int32_t unknowns) {
-  Uses uses{mesh::filled<std::int32_t>(unknowns), mesh::filled(unknowns, std::numeric_limits<std::int32_t>::max())};
+  Uses uses{mesh::array_of<std::int32_t>(unknowns), mesh::array_of(unknowns, std::numeric_limits<std::int32_t>::max())};
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p)
     for (const std::int32_t i : drafts[p].unknowns) {
@@ -224,9 +247,9 @@ void lay_out(CellPatches& made, std::span<const Draft> drafts, const Uses& uses)
 }
 
 /// Puts the unknowns in the order of the patches whose own they are, those of no patch last; returns where each is.
-std::vector<std::int32_t> put_in_order(CellPatches& made, std::span<const Draft> drafts, const Uses& uses) {
+mesh::Array<std::int32_t> put_in_order(CellPatches& made, std::span<const Draft> drafts, const Uses& uses) {
   made.unknown_at = Vector<std::int32_t>(made.unknown_count);
-  std::vector<std::int32_t> position = mesh::filled<std::int32_t>(made.unknown_count);
+  mesh::Array<std::int32_t> position = mesh::unset<std::int32_t>(made.unknown_count);
   const auto put = [&](std::int32_t unknown, std::int32_t at) {
     position[unknown] = at;
     made.unknown_at[at] = unknown;
@@ -389,7 +412,7 @@ CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& opti
   std::vector<Draft> drafts = draft_all(form, options);
   const Uses uses = count_uses(drafts, form.unknowns);
   lay_out(made, drafts, uses);
-  const std::vector<std::int32_t> position = put_in_order(made, drafts, uses);
+  const mesh::Array<std::int32_t> position = put_in_order(made, drafts, uses);
   mesh::FirstFailure failure;
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p)

@@ -19,6 +19,9 @@ struct PatchOptions {
   int unknowns = 4096;  ///< the most of a patch, at least the dofs of a cell, at most 65535
   PlaceLayout layout = PlaceLayout::interleaved;
   bool coloured = false;  ///< whether patches are coloured
+  /// Of the cells, which come first in their patch, in waves of so many slots as far as they fill them; empty: none.
+  std::span<const char> first = {};
+  int wave = 1;
 };
 
 /// Cells a patch for PatchOptions: a multiple of `least` up to `most`, so many that a GPU has work everywhere. With
@@ -52,9 +55,10 @@ struct CellPatch {
 /// over the banks of shared memory.
 ///
 /// Inside a patch the cells are sorted by their colour, those of one colour having no unknown in common, and then as in
-/// the mesh. Each has a slot; what belongs to cells is stored in the order of the slots. A dof's place is where its
-/// unknown stands among the patch's; constrained dofs and empty slots have the place `unknown_count`, one behind them,
-/// where x is zero and of which nothing becomes of y.
+/// the mesh; those that come first (PatchOptions::first) among themselves, and the others. Each has a slot; what
+/// belongs to cells is stored in the order of the slots. A dof's place is where its unknown stands among the patch's;
+/// constrained dofs and empty slots have the place `unknown_count`, one behind them, where x is zero and of which
+/// nothing becomes of y.
 struct CellPatches {
   static constexpr int group = slots_per_group;
 
@@ -64,9 +68,9 @@ struct CellPatches {
   Vector<CellPatch> patches;
   Vector<std::int32_t> unknown_at;    ///< the form's unknown at each position
   Vector<std::int32_t> cell_of_slot;  ///< -1 where it is empty
-  Vector<std::uint8_t> colours;       ///< of the slots, ascending in a patch from 0 without a gap
-  Vector<std::uint16_t> places;       ///< of the dofs of the slots
-  Vector<std::int32_t> shared;        ///< unknowns that patches share, one patch after the other, as contributions are
+  Vector<std::uint8_t> colours;  ///< of the slots, ascending in a patch, or those of its first cells and of the others
+  Vector<std::uint16_t> places;  ///< of the dofs of the slots
+  Vector<std::int32_t> shared;   ///< unknowns that patches share, one patch after the other, as contributions are
   /// Unknowns of several patches, and of none, ascending. What the patches have for interface[r] are the contributions
   /// numbered contributions[rim_offsets[r]] to contributions[rim_offsets[r + 1] - 1], in the order of the patches.
   Vector<std::int32_t> interface;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mesh/dense_matrix.hpp"
+#include "mesh/pages.hpp"
 #include "operators/backend/vector.hpp"
 #include "operators/forms/bilinear_form.hpp"
 
@@ -56,14 +57,14 @@ void for_each_cell(const BilinearForm& form, const std::function<void(CellEvalua
 
 /// The vector of all dofs sum_c P_c' v_c, where work(evaluator, cell, v_c) writes the vector of one cell. In parallel
 /// over cells, summed in their order.
-std::vector<double> sum_over_cells(const BilinearForm& form,
+mesh::Array<double> sum_over_cells(const BilinearForm& form,
                                    const std::function<void(CellEvaluator&, std::int32_t, std::span<double>)>& work);
 
 /// Writes the vectors of the cells [first, last), cells x dofs.
 using CellRangeWork = std::function<void(std::int32_t first, std::int32_t last, double* values)>;
 
 /// The same where the vectors of several cells are made at once; `make` is called by each thread.
-std::vector<double> sum_over_cell_ranges(const mesh::FunctionSpace& space, const std::function<CellRangeWork()>& make);
+mesh::Array<double> sum_over_cell_ranges(const mesh::FunctionSpace& space, const std::function<CellRangeWork()>& make);
 
 /// Geometry and basis on one boundary facet after the other, at the form's quadrature points. Keeps scratch memory: one
 /// a thread.

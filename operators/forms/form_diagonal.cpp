@@ -87,7 +87,7 @@ class CellDiagonals {
 }  // namespace
 
 Vector<double> diagonal_of_form(const BilinearForm& form) {
-  const std::vector<double> of_dofs = sum_over_cell_ranges(*form.space, [&]() -> CellRangeWork {
+  const mesh::Array<double> of_dofs = sum_over_cell_ranges(*form.space, [&]() -> CellRangeWork {
     const auto diagonals = std::make_shared<CellDiagonals>(form);
     return
         [diagonals](std::int32_t first, std::int32_t last, double* values) { diagonals->write(first, last, values); };

@@ -134,7 +134,7 @@ class CellProducts {
 }  // namespace
 
 template <class Coefficient>
-std::vector<double> FormProduct::sum(const Coefficient& coefficient, std::span<const char> wanted) const {
+mesh::Array<double> FormProduct::sum(const Coefficient& coefficient, std::span<const char> wanted) const {
   const auto is_wanted = [wanted](std::span<const std::int32_t> dofs) {
     return wanted.empty() || std::ranges::any_of(dofs, [&](std::int32_t dof) { return wanted[dof] != 0; });
   };
@@ -146,13 +146,13 @@ std::vector<double> FormProduct::sum(const Coefficient& coefficient, std::span<c
   });
 }
 
-std::vector<double> FormProduct::apply_to_dofs(std::span<const double> x, std::span<const char> wanted) const {
+mesh::Array<double> FormProduct::apply_to_dofs(std::span<const double> x, std::span<const char> wanted) const {
   return sum([x](std::int32_t dof) { return x[dof]; }, wanted);
 }
 
 std::vector<double> FormProduct::residual(std::span<const double> x, std::span<const double> b) const {
   const std::span<const std::int32_t> unknown(form_->unknown_of_dof);
-  const std::vector<double> of_dofs =
+  const mesh::Array<double> of_dofs =
       sum([x, unknown](std::int32_t dof) { return unknown[dof] >= 0 ? x[unknown[dof]] : 0.0; }, {});
   std::vector<double> r = mesh::filled<double>(form_->unknowns);
 #pragma omp parallel for schedule(static)

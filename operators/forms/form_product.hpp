@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "mesh/pages.hpp"
 #include "operators/forms/bilinear_form.hpp"
 
 namespace femcg::operators {
@@ -19,13 +20,13 @@ class FormProduct {
 
   /// On all dofs, constrained ones included: a(x, phi_i) for every i. Cells where x is zero are passed over. Where
   /// `wanted` has an entry for each dof, only the sums of dofs with one that is not 0 are right.
-  std::vector<double> apply_to_dofs(std::span<const double> x, std::span<const char> wanted = {}) const;
+  mesh::Array<double> apply_to_dofs(std::span<const double> x, std::span<const char> wanted = {}) const;
   /// b - A x on the unknowns, constrained dofs zero.
   std::vector<double> residual(std::span<const double> x, std::span<const double> b) const;
 
  private:
   template <class Coefficient>
-  std::vector<double> sum(const Coefficient& coefficient, std::span<const char> wanted) const;
+  mesh::Array<double> sum(const Coefficient& coefficient, std::span<const char> wanted) const;
 
   const BilinearForm* form_;
 };

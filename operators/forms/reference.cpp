@@ -12,7 +12,7 @@ constexpr int most_dofs = mesh::lattice_size(mesh::CellShape::hexahedron, mesh::
 
 }  // namespace
 
-std::vector<double> ReferenceOperator::apply_to_dofs(std::span<const double> x) const {
+mesh::Array<double> ReferenceOperator::apply_to_dofs(std::span<const double> x) const {
   const auto n = static_cast<std::size_t>(form_->dofs_per_cell());
   return sum_over_cells(*form_, [&](CellEvaluator& evaluator, std::int32_t cell, std::span<double> y) {
     std::array<double, most_dofs> from;
@@ -22,7 +22,7 @@ std::vector<double> ReferenceOperator::apply_to_dofs(std::span<const double> x) 
 }
 
 std::vector<double> ReferenceOperator::apply(std::span<const double> x) const {
-  std::vector<double> of_dofs = mesh::filled<double>(form_->unknown_of_dof.size());
+  mesh::Array<double> of_dofs = mesh::array_of<double>(form_->unknown_of_dof.size());
 #pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < of_dofs.size(); ++dof)
     if (const std::int32_t i = form_->unknown_of_dof[dof]; i >= 0) of_dofs[dof] = x[i];

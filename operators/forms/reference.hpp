@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "mesh/pages.hpp"
 #include "operators/forms/element_matrices.hpp"
 
 namespace femcg::operators {
@@ -14,7 +15,7 @@ class ReferenceOperator {
   explicit ReferenceOperator(const BilinearForm& form) : form_(&form) {}
 
   /// On all dofs, constrained ones included: the bilinear form a(x, phi_i) for every i.
-  std::vector<double> apply_to_dofs(std::span<const double> x) const;
+  mesh::Array<double> apply_to_dofs(std::span<const double> x) const;
   /// On the unknowns, constrained dofs zero.
   std::vector<double> apply(std::span<const double> x) const;
 

@@ -1,12 +1,16 @@
-// Cells are worked on in parallel, windows of them one after the other, and then each thread adds up what these have
-// for its share of the dofs, in the order of the cells. So the sums are the same to the bit for any number of threads,
-// and what is kept of the cells fits in a cache.
+// Windows of cells are worked on one after the other, each thread having a share of a window. What its cells have for
+// dofs that no cell before the share has, it adds at once, and to others comes later: for the dofs of cells before, it
+// keeps what there is in lists, one for each part of these dofs, and when all are done each thread adds up a part, list
+// after list. So every dof gets its terms in the order of the cells, the sums are the same to the bit for any number of
+// threads, and most numbers are added where they were made.
 
 #include <omp.h>
 
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "mesh/first_failure.hpp"
 #include "mesh/pages.hpp"
@@ -16,121 +20,139 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr std::int64_t window_entries = std::int64_t{1} << 22;
-constexpr std::int32_t chunk_cells = 64;
-constexpr int samples_per_part = 64;
+constexpr std::int64_t window_entries = std::int64_t{1} << 23;
+constexpr std::int32_t chunk_cells = 64;  // whose vectors a thread has at once
+constexpr int samples_per_share = 64;
 
-/// Some cells in succession: their vectors, and the dofs that they lie between.
-struct Chunk {
-  std::int32_t first_cell, last_cell;  ///< [first, last)
-  std::int32_t least_dof, greatest_dof;
+/// A term of the sum at a dof.
+struct Term {
+  std::int32_t dof;
+  double value;
 };
 
-/// What the cells of a window have for the dofs.
+/// What threads tell each other in a window.
 class Window {
  public:
-  explicit Window(const mesh::FunctionSpace& space)
-      : space_(&space),
-        dofs_(space.dofs_per_cell()),
-        cells_(std::max<std::int64_t>(window_entries / dofs_ / chunk_cells, 1) * chunk_cells),
-        values_(std::min<std::int64_t>(cells_, space.mesh().cell_count()) * dofs_) {}
+  Window(const mesh::FunctionSpace& space, int most_threads) : space_(&space) { use(most_threads); }
 
-  std::int64_t cells() const { return cells_; }
-  const std::vector<Chunk>& chunks() const { return chunks_; }
-  double* of_cell(std::int32_t cell) { return values_.data() + (cell - first_) * std::int64_t{dofs_}; }
-
-  void begin_at(std::int64_t first) {
-    first_ = first;
-    chunks_.clear();
-    const std::int64_t last = std::min<std::int64_t>(first + cells_, space_->mesh().cell_count());
-    for (std::int64_t cell = first; cell < last; cell += chunk_cells)
-      chunks_.push_back({static_cast<std::int32_t>(cell),
-                         static_cast<std::int32_t>(std::min<std::int64_t>(cell + chunk_cells, last)), 0, 0});
+  void use(int threads) {
+    shares_.resize(static_cast<std::size_t>(threads));
+    limits_.resize(static_cast<std::size_t>(threads), std::numeric_limits<std::int32_t>::max());
+  }
+  std::int64_t cells() const {
+    return std::max<std::int64_t>(window_entries / space_->dofs_per_cell() / chunk_cells, 1) * chunk_cells;
+  }
+  /// A thread's cells of those that begin with `first`: begin and end.
+  std::pair<std::int32_t, std::int32_t> share(std::int64_t first, int thread) const {
+    const std::int64_t count = std::min(cells(), space_->mesh().cell_count() - first), threads = std::ssize(shares_);
+    const std::int64_t chunks = (count + chunk_cells - 1) / chunk_cells;
+    const auto begin_of = [&](std::int64_t t) {
+      return static_cast<std::int32_t>(first + std::min(chunks * t / threads * chunk_cells, count));
+    };
+    return {begin_of(thread), begin_of(thread + 1)};
   }
 
-  void find_dofs(std::size_t chunk) {
-    const std::span<const std::int32_t> dofs = dofs_of(chunks_[chunk]);
-    const auto [least, greatest] = std::minmax_element(dofs.begin(), dofs.end());
-    chunks_[chunk].least_dof = *least;
-    chunks_[chunk].greatest_dof = *greatest;
+  /// First each thread says what it has,
+  void begin(std::int64_t first, int thread) {
+    const auto [begin, end] = share(first, thread);
+    std::int32_t greatest = -1;
+    for (const std::int32_t dof : dofs_of(begin, end)) greatest = std::max(greatest, dof);
+    shares_[static_cast<std::size_t>(thread)].greatest = greatest;
   }
-
-  /// Dofs at which to divide the window's entries in about equal parts: part p is [p], [p + 1].
-  std::vector<std::int32_t> shares(int parts) const {
-    const std::span<const std::int32_t> all(
-        space_->cell_dofs().data() + first_ * dofs_,
-        static_cast<std::size_t>((chunks_.back().last_cell - first_) * std::int64_t{dofs_}));
+  /// then one of them divides the dofs of cells before so that each part has about as many terms,
+  void divide(std::int64_t first) {
     std::vector<std::int32_t> some;
-    const std::size_t step = std::max<std::size_t>(all.size() / (std::size_t(parts) * samples_per_part), 1);
-    for (std::size_t i = step / 2; i < all.size(); i += step) some.push_back(all[i]);
-    std::sort(some.begin(), some.end());
-    std::vector<std::int32_t> begins{0};
-    for (int part = 1; part < parts; ++part) begins.push_back(some.empty() ? 0 : some[some.size() * part / parts]);
-    begins.push_back(std::numeric_limits<std::int32_t>::max());
-    return begins;
-  }
-
-  void add(std::int32_t begin, std::int32_t end, double* sum) const {
-    for (const Chunk& chunk : chunks_) {
-      if (chunk.greatest_dof < begin || chunk.least_dof >= end) continue;
-      const std::span<const std::int32_t> dofs = dofs_of(chunk);
-      const double* values = values_.data() + (chunk.first_cell - first_) * dofs_;
-      if (chunk.least_dof >= begin && chunk.greatest_dof < end) {
-        for (std::size_t i = 0; i < dofs.size(); ++i) sum[dofs[i]] += values[i];
-      } else {
-        for (std::size_t i = 0; i < dofs.size(); ++i)
-          if (dofs[i] >= begin && dofs[i] < end) sum[dofs[i]] += values[i];
-      }
+    for (std::size_t t = 0; t < shares_.size(); ++t) {
+      shares_[t].fresh = greatest_ + 1;
+      greatest_ = std::max(greatest_, shares_[t].greatest);
+      const auto [begin, end] = share(first, static_cast<int>(t));
+      const std::span<const std::int32_t> dofs = dofs_of(begin, end);
+      const std::size_t step = std::max<std::size_t>(dofs.size() / samples_per_share, 1);
+      for (std::size_t i = step / 2; i < dofs.size(); i += step)
+        if (dofs[i] < shares_[t].fresh) some.push_back(dofs[i]);
     }
+    std::ranges::sort(some);
+    for (std::size_t part = 1; part < shares_.size(); ++part)
+      limits_[part - 1] = some.empty() ? 0 : some[some.size() * part / shares_.size()];
+  }
+  /// and then each adds what some of its cells have, or keeps it
+  void add(int thread, std::int32_t begin, std::int32_t end, const double* values, double* sum) {
+    Share& mine = shares_[static_cast<std::size_t>(thread)];
+    for (const std::int32_t dof : dofs_of(begin, end)) {
+      const double value = *values++;
+      if (dof >= mine.fresh)
+        sum[dof] += value;
+      else if (value != 0)
+        mine.terms[static_cast<std::size_t>(std::ranges::upper_bound(limits_, dof) - limits_.begin())].push_back(
+            {dof, value});
+    }
+  }
+  void clear(int thread) {
+    std::vector<std::vector<Term>>& terms = shares_[static_cast<std::size_t>(thread)].terms;
+    terms.resize(shares_.size());
+    for (std::vector<Term>& of_part : terms) of_part.clear();
+  }
+  /// and adds up a part of what was kept.
+  void add_part(int part, double* sum) const {
+    for (const Share& share : shares_)
+      for (const Term& term : share.terms[static_cast<std::size_t>(part)]) sum[term.dof] += term.value;
   }
 
  private:
-  std::span<const std::int32_t> dofs_of(const Chunk& chunk) const {
-    return {space_->cell_dofs().data() + std::int64_t{chunk.first_cell} * dofs_,
-            static_cast<std::size_t>(chunk.last_cell - chunk.first_cell) * dofs_};
+  struct Share {
+    std::int32_t greatest = -1, fresh = 0;  ///< dofs: the greatest, and the first that is greater than all before
+    std::vector<std::vector<Term>> terms;   ///< of each part
+  };
+
+  std::span<const std::int32_t> dofs_of(std::int32_t begin, std::int32_t end) const {
+    const std::int64_t n = space_->dofs_per_cell();
+    return {space_->cell_dofs().data() + begin * n, static_cast<std::size_t>((end - begin) * n)};
   }
 
   const mesh::FunctionSpace* space_;
-  int dofs_;
-  std::int64_t cells_, first_ = 0;
-  Vector<double> values_;  ///< cells x dofs
-  std::vector<Chunk> chunks_;
+  std::int32_t greatest_ = -1;        ///< of all cells so far
+  std::vector<Share> shares_;         ///< of the threads
+  std::vector<std::int32_t> limits_;  ///< the first dof behind each part
 };
 
 }  // namespace
 
-std::vector<double> sum_over_cell_ranges(const mesh::FunctionSpace& space, const std::function<CellRangeWork()>& make) {
-  std::vector<double> sum = mesh::filled<double>(space.dof_count());
-  Window window(space);
-  std::vector<std::int32_t> shares{0};  // ends of the parts
+mesh::Array<double> sum_over_cell_ranges(const mesh::FunctionSpace& space, const std::function<CellRangeWork()>& make) {
+  mesh::Array<double> sum = mesh::array_of<double>(space.dof_count());
+  Window window(space, omp_get_max_threads());
   mesh::FirstFailure failure;
 #pragma omp parallel
   {
+    const int thread = omp_get_thread_num();
     CellRangeWork work;
-    failure.guard(mesh::FirstFailure::preparation, [&] { work = make(); });
-    for (std::int64_t first = 0; first < space.mesh().cell_count(); first += window.cells()) {
+    std::vector<double> values;
+    failure.guard(mesh::FirstFailure::preparation, [&] {
+      work = make();
+      values.resize(static_cast<std::size_t>(chunk_cells) * space.dofs_per_cell());
+    });
 #pragma omp single
-      failure.guard(first, [&] {
-        window.begin_at(first);
-        shares = window.shares(omp_get_num_threads());
-      });
-#pragma omp for schedule(static)
-      for (std::size_t c = 0; c < window.chunks().size(); ++c) {
-        const Chunk& chunk = window.chunks()[c];
-        window.find_dofs(c);
-        failure.guard(chunk.first_cell,
-                      [&] { work(chunk.first_cell, chunk.last_cell, window.of_cell(chunk.first_cell)); });
-      }
-#pragma omp for schedule(static)
-      for (std::size_t part = 0; part < shares.size() - 1; ++part)
-        window.add(shares[part], shares[part + 1], sum.data());
+    window.use(omp_get_num_threads());
+    for (std::int64_t first = 0; first < space.mesh().cell_count(); first += window.cells()) {
+      window.begin(first, thread);
+#pragma omp barrier
+#pragma omp single
+      failure.guard(mesh::FirstFailure::preparation, [&] { window.divide(first); });
+      const auto [begin, end] = window.share(first, thread);
+      failure.guard(mesh::FirstFailure::preparation, [&] { window.clear(thread); });
+      for (std::int32_t cell = begin; cell < end; cell += chunk_cells)
+        failure.guard(cell, [&, last = std::min(cell + chunk_cells, end)] {
+          work(cell, last, values.data());
+          window.add(thread, cell, last, values.data(), sum.data());
+        });
+#pragma omp barrier
+      failure.guard(first, [&] { window.add_part(thread, sum.data()); });
     }
   }
   failure.rethrow();
   return sum;
 }
 
-std::vector<double> sum_over_cells(const BilinearForm& form,
+mesh::Array<double> sum_over_cells(const BilinearForm& form,
                                    const std::function<void(CellEvaluator&, std::int32_t, std::span<double>)>& work) {
   return sum_over_cell_ranges(*form.space, [&]() -> CellRangeWork {
     const auto evaluator = std::make_shared<CellEvaluator>(form);

@@ -222,8 +222,8 @@ const CopyBandwidth& Comparing<T>::link_bandwidth() {
 /// no two are alike.
 template <std::floating_point T>
 void Comparing<T>::copy_loads(Device device) {
-  if (system_.load == nullptr || loads_.contains(device)) return;
-  const std::vector<double> load = scaled_load(*system_.load).values;
+  if (system_.load.empty() || loads_.contains(device)) return;
+  const mesh::Array<double> load = scaled_load(system_.load).values;
   std::vector<operators::Vector<T>> loads;
   for (int c = 0; c < settings_.right_hand_sides.back(); ++c) {
     operators::Vector<T> on_host(system_.unknowns());
@@ -282,10 +282,10 @@ void Comparing<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResul
       method_for(system_.method, row.right_hand_sides),
       system_.loop,
       row.right_hand_sides,
-      system_.load != nullptr ? settings_.right_hand_sides.back() * std::int64_t{sizeof(T)} * system_.unknowns() : 0,
+      !system_.load.empty() ? settings_.right_hand_sides.back() * std::int64_t{sizeof(T)} * system_.unknowns() : 0,
       reserved};
   row.record.memory = need_of_operator<T>(user, system_.form, matrix_.get());
-  if (system_.load != nullptr) require_loop(row.record.memory, user);
+  if (!system_.load.empty()) require_loop(row.record.memory, user);
   // It would make do with what the others leave, and takes all of that.
   if (row.record.memory.of_operator.in_chunks && !group_.empty())
     throw operators::OutOfMemory("a matrix in chunks has the GPU for itself");
@@ -345,7 +345,7 @@ void Comparing<T>::make(const BenchmarkEntry& entry, Rows rows) {
     operators::synchronize(entry.device);
   });
   if (system_.form != nullptr) require_range(*made.a);
-  if (system_.load != nullptr) {
+  if (!system_.load.empty()) {
     const PreconditionerChoice& choice = system_.preconditioner;
     made.preconditioner = make_preconditioner(choice.name, *made.a, choice.options);
   }
@@ -388,7 +388,7 @@ void Comparing<T>::time_group() {
                          .preconditioner = made.preconditioner.get(),
                          .method = method_for(system_.method, row.right_hand_sides),
                          .loop = system_.loop});
-      if (system_.load != nullptr)
+      if (!system_.load.empty())
         entries.back().b = std::span(loads_.at(made.a->device())).first(static_cast<std::size_t>(row.right_hand_sides));
     }
   if (turns.empty()) return;

@@ -23,7 +23,7 @@ namespace femcg::solver {
 struct System {
   const operators::BilinearForm* form = nullptr;               ///< null for a matrix
   std::shared_ptr<const operators::CsrMatrix<double>> matrix;  ///< null for a form
-  const std::vector<double>* load = nullptr;                   ///< right-hand side of CG; null: products only
+  std::span<const double> load;                                ///< right-hand side of CG; empty: products only
   PreconditionerChoice preconditioner{"none", {}, {}};
   std::shared_ptr<const MatrixSource> source;  ///< of a matrix
   CgMethod method = CgMethod::automatic;

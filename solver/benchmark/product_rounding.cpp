@@ -276,7 +276,7 @@ struct CellOperations {
 };
 
 /// Of every dof, sum_c t_ci sum_j t_cj |x_j|; and what the products of each cell meet.
-std::vector<double> sum_terms(const Common& common, std::span<const double> x, CellOperations& operations) {
+mesh::Array<double> sum_terms(const Common& common, std::span<const double> x, CellOperations& operations) {
   const BilinearForm& form = *common.form;
   std::vector<std::unique_ptr<CellRounding>> of_threads(static_cast<std::size_t>(omp_get_max_threads()));
   return operators::sum_over_cells(form, [&](CellEvaluator& at, std::int32_t cell, std::span<double> y) {
@@ -304,7 +304,7 @@ double ProductRounding::bound(std::size_t i, double unit_roundoff) const {
 /// A row meets the most operations of the cells that it is a sum of.
 ProductRounding rounding_of_product(const BilinearForm& form, std::span<const double> x) {
   CellOperations of_cells(form.cells());
-  const std::vector<double> of_dofs = sum_terms(Common(form), x, of_cells);
+  const mesh::Array<double> of_dofs = sum_terms(Common(form), x, of_cells);
   const auto unknowns = static_cast<std::size_t>(form.unknowns);
   ProductRounding rounding{mesh::filled<double>(unknowns), mesh::filled<double>(unknowns),
                            mesh::filled<double>(unknowns)};

@@ -39,8 +39,10 @@ class Product {
   Product(const Operator<T>& a, int right_hand_sides)
       : a_(&a), x_(a.size(), right_hand_sides, a.device()), y_(a.size(), right_hand_sides, a.device()) {
     Vector<T> x(x_.entries().size());
-    operators::for_each_row(
-        x.size(), [&](std::int64_t i) { x[i] = static_cast<T>(1.0 + 0.5 * std::sin(static_cast<double>(i))); });
+    operators::for_each_row(x.size(), [&](std::int64_t i) {
+      const auto mixed = static_cast<std::uint32_t>(i) * 2654435769U;  // Fibonacci hashing
+      x[i] = static_cast<T>(0.5 + static_cast<double>(mixed) * 0x1p-32);
+    });
     operators::copy(x, x_.entries());
   }
   /// Mean seconds of several in a row.

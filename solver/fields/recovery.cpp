@@ -81,7 +81,7 @@ operators::ElementMatrices mass_matrices(const operators::BilinearForm& form) {
 }
 
 /// Right-hand sides of which nothing is lost in their squares; 0 where they are not finite or next to nothing.
-ScaledLoad scaled_moments(std::vector<double> moments) {
+ScaledLoad scaled_moments(mesh::Array<double> moments) {
   double most = 0;
   bool finite = true;
   for (const double moment : moments) {
@@ -130,7 +130,7 @@ void Recovery::make_operator() {
 }
 
 /// integral of f phi_i for every dof.
-std::vector<double> Recovery::moments_of(const Values& field) const {
+mesh::Array<double> Recovery::moments_of(const Values& field) const {
   return operators::sum_over_cells(
       form_, [&](operators::CellEvaluator& evaluator, std::int32_t cell, std::span<double> sum) {
         Eigen::VectorXd values(evaluator.points());

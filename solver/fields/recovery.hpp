@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "mesh/pages.hpp"
 #include "operators/operator.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/problem/memory_estimate.hpp"
@@ -40,7 +41,7 @@ class Recovery {
 
  private:
   void make_operator();
-  std::vector<double> moments_of(const Values& field) const;
+  mesh::Array<double> moments_of(const Values& field) const;
 
   mesh::Mesh cut_mesh_;  ///< empty where there is one region
   std::unique_ptr<mesh::FunctionSpace> cut_space_;

@@ -84,7 +84,7 @@ void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, c
   const std::vector<double> load(static_cast<std::size_t>(form.unknowns), 1.0);
   System system;
   system.form = &form;
-  system.load = &load;
+  system.load = load;
   system.preconditioner.name = "jacobi";
   std::vector<BenchmarkEntry> entries;
   for (const Prediction& each : expected) entries.push_back({each.op, device, {}, each.not_possible});

@@ -154,7 +154,7 @@ void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, st
                                     std::span<const double> squares) {
   const mesh::FunctionSpace& space = *problem.form().space;
   const auto& boundary = problem.boundary();
-  std::vector<double> sums = mesh::filled<double>(space.dof_count());  // of the squares
+  mesh::Array<double> sums = mesh::array_of<double>(space.dof_count());  // of the squares
   const auto for_each_node = [&](const auto& work) {
     for (std::size_t f = 0; f < boundary.size(); ++f) {
       if (!has_value(boundary[f])) continue;
@@ -165,9 +165,10 @@ void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, st
   };
   for_each_node([&](std::int32_t dof, std::size_t entry) { sums[dof] += squares[entry]; });
   problem.shared().add_up(sums);
-  std::vector<char> reacts = mesh::filled<char>(space.dof_count());
+  mesh::Array<char> reacts = mesh::unset<char>(space.dof_count());
+#pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < sums.size(); ++dof) reacts[dof] = sums[dof] > 0 ? 1 : 0;
-  std::vector<double> left = operators::FormProduct(problem.form()).apply_to_dofs(dofs, reacts);
+  mesh::Array<double> left = operators::FormProduct(problem.form()).apply_to_dofs(dofs, reacts);
   for_each_node([&](std::int32_t dof, std::size_t entry) { left[dof] -= moments_[entry]; });
   problem.shared().add_up(left);
   for_each_node([&](std::int32_t dof, std::size_t entry) {

@@ -117,7 +117,7 @@ void Load::constrain(const Problem& problem) {
   const auto value_at = [&](const DirichletDof& dof, int condition) {
     return data_.boundary[condition].value(dof.point[0], dof.point[1], dof.point[2]);
   };
-  boundary_values_ = mesh::filled<double>(problem.form().space->dof_count());
+  boundary_values_ = mesh::array_of<double>(problem.form().space->dof_count());
   const std::vector<DirichletDof>& dofs = problem.dirichlet_dofs();
   mesh::FirstFailure failure;
   bool any = false;
@@ -148,7 +148,7 @@ void Load::add_source(const Problem& problem) {
   const FieldOnRegions field(data_.source, key, form.space->mesh(), 0.0);
   const auto& regions = field.by_region();
   if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant() == 0.0; })) {
-    of_dofs_ = mesh::filled<double>(form.space->dof_count());
+    of_dofs_ = mesh::array_of<double>(form.space->dof_count());
     return;
   }
   std::atomic<bool> given = false;
@@ -196,7 +196,7 @@ void Load::check_underflow(const Problem& problem) const {
 /// On a floating part the load must have no mean: sum_i l(phi_i) = integral of f + integral of the fluxes = 0.
 void Load::balance(const Problem& problem) {
   if (!problem.singular()) return;
-  const std::vector<double>& masses = problem.masses();
+  const mesh::Array<double>& masses = problem.masses();
   std::vector<std::string> unbalanced;
   for (const Problem::Floating& floating : problem.floating()) {
     std::array<double, 3> sums{};
@@ -228,8 +228,8 @@ void Load::balance(const Problem& problem) {
 
 void Load::move_boundary_values(const Problem& problem) {
   const operators::BilinearForm& form = problem.form();
-  values_ = mesh::filled<double>(form.unknowns);
-  std::vector<double> lift;
+  values_ = mesh::unset<double>(form.unknowns);
+  mesh::Array<double> lift;
   if (has_boundary_values_) {
     lift = operators::FormProduct(form).apply_to_dofs(boundary_values_);
     problem.shared().add_up(lift);

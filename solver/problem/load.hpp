@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "mesh/pages.hpp"
 #include "solver/coefficients/problem_data.hpp"
 
 namespace femcg::solver {
@@ -23,11 +24,11 @@ class Load {
 
   const std::string& name() const { return data_.name; }  ///< empty where the problem has one load
   /// Of the unknowns.
-  const std::vector<double>& values() const { return values_; }
+  const mesh::Array<double>& values() const { return values_; }
   /// l(phi_i) of every dof, constrained ones included.
-  const std::vector<double>& of_dofs() const { return of_dofs_; }
+  const mesh::Array<double>& of_dofs() const { return of_dofs_; }
   /// The prescribed value of each dof; 0 where it is free.
-  const std::vector<double>& boundary_values() const { return boundary_values_; }
+  const mesh::Array<double>& boundary_values() const { return boundary_values_; }
   const Field& source() const { return data_.source; }
   /// The integral of the constant sources that were added where nothing holds the solution, so that the load balances.
   double added_source() const { return added_source_; }
@@ -46,7 +47,7 @@ class Load {
   void move_boundary_values(const Problem& problem);
 
   LoadData data_;
-  std::vector<double> boundary_values_, of_dofs_, values_;
+  mesh::Array<double> boundary_values_, of_dofs_, values_;
   double added_source_ = 0;
   bool given_ = false;                ///< whether a source or flux is not 0 somewhere
   bool has_boundary_values_ = false;  ///< whether one is not 0

@@ -65,7 +65,7 @@ class Problem {
   /// One at least.
   const std::vector<Load>& loads() const { return loads_; }
   /// The vector of the first load.
-  const std::vector<double>& load() const { return loads_.front().values(); }
+  const mesh::Array<double>& load() const { return loads_.front().values(); }
   /// Every boundary facet with its condition, in the order of cells.
   const std::vector<ConditionedFacet>& boundary() const { return conditions_; }
   const std::vector<DirichletDof>& dirichlet_dofs() const { return dirichlet_dofs_; }
@@ -77,7 +77,7 @@ class Problem {
   bool singular() const { return !floating_.empty(); }
   const std::vector<Floating>& floating() const { return floating_; }
   /// The integral of each dof's basis function, where the problem is singular.
-  const std::vector<double>& masses() const { return masses_; }
+  const mesh::Array<double>& masses() const { return masses_; }
 
   /// Coefficients of all dofs: unknowns from x, constrained ones from the load's boundary values; on parts without any
   /// Dirichlet or Robin condition the mean is set to that of the exact solution where there is one, else to zero.
@@ -115,7 +115,7 @@ class Problem {
   std::vector<std::pair<std::int32_t, int>> earlier_conditions_;
   operators::BilinearForm form_;
   std::vector<Floating> floating_;
-  std::vector<double> masses_;
+  mesh::Array<double> masses_;
   std::vector<std::string> remarks_;
   std::vector<Load> loads_;
 };

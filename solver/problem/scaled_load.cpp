@@ -10,7 +10,7 @@
 namespace femcg::solver {
 
 ScaledLoad scaled_load(std::span<const double> load, const operators::SharedDofs& shared) {
-  ScaledLoad scaled{mesh::filled<double>(load.size())};
+  ScaledLoad scaled{mesh::unset<double>(load.size())};
   double most = 0;
   bool finite = true;
 #pragma omp parallel for schedule(static) reduction(max : most) reduction(&& : finite)

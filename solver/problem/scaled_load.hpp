@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "mesh/pages.hpp"
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/vector.hpp"
 #include "operators/distributed/shared_dofs.hpp"
@@ -13,7 +14,7 @@ namespace femcg::solver {
 /// A right-hand side as conjugate gradients get it: values = load 2^exponent, the largest from 1 to 2, so that neither
 /// single precision nor the squares of a norm lose it. The solution is that of the load times 2^exponent.
 struct ScaledLoad {
-  std::vector<double> values;
+  mesh::Array<double> values;
   int exponent = 0;  ///< 0 where the load is zero
 };
 /// Throws InputError where an entry is not finite, or the largest is so small that its last digits are lost. Together,
@@ -22,7 +23,7 @@ ScaledLoad scaled_load(std::span<const double> load, const operators::SharedDofs
 
 /// The load as an operator's precision takes it, on the host.
 template <std::floating_point T>
-operators::Vector<T> rounded(const std::vector<double>& values) {
+operators::Vector<T> rounded(std::span<const double> values) {
   operators::Vector<T> load(static_cast<std::int64_t>(values.size()));
   operators::for_each_row(load.size(), [&](std::int64_t i) { load[i] = static_cast<T>(values[i]); });
   return load;

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mesh/mesh.hpp"
+
+namespace femcg::mesh {
+
+/// Which cells have an affine map from the reference cell, to rounding of their nodes: of a mesh of order 2 and more,
+/// those that follow no curved surface.
+class AffineCells {
+ public:
+  explicit AffineCells(const Mesh& mesh);
+
+  bool operator()(std::int32_t cell) const;
+  std::int64_t count() const;
+  bool all() const;
+  /// Whether an affine cell has orthogonal edges, to rounding of its nodes.
+  bool is_box(std::int32_t cell) const;
+
+ private:
+  const Mesh* mesh_;
+  int d_;
+  std::vector<int> corners_;       ///< nodes of the lattice at the vertex 0 and its neighbours along the axes
+  std::vector<int> others_;        ///< the other nodes,
+  std::vector<double> positions_;  ///< and where they are on the reference cell: others x dimension
+};
+
+}  // namespace femcg::mesh
