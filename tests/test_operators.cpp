@@ -170,6 +170,8 @@ TEST_CASE("and on affine, straight and curved cells, with constant diffusion, an
       check_all(shape, degree, {4, 3, 2}, {.varying = false, .distort = 0, .sheared = true}, Which::of_cells);
       check_all(shape, degree, {3, 3, 2}, {.varying = false}, Which::of_cells);
       check_all(shape, degree, {2, 3, 2}, {.curved = true}, Which::of_cells);
+      check_all(shape, degree, {5, 3, 2}, {.varying = false, .partly_curved = true}, Which::of_cells);
+      check_all(shape, degree, {3, 2, 2}, {.varying = false, .quadratic = true, .sheared = true}, Which::of_cells);
     }
     check_all(shape, 3, {3, 2, 2}, {.quadrature = 6}, Which::of_cells);
   }
@@ -210,6 +212,9 @@ TEST_CASE("a GPU takes no more of the geometry than a product needs" * tests::ne
     CHECK(chosen(shape, {.varying = false}) == (tensor ? "vertices" : "affine"));
     CHECK(chosen(shape, {.distort = 0}) == "stored");
     CHECK(chosen(shape, {.varying = false, .curved = true}) == "stored");
+    CHECK(chosen(shape, {.varying = false, .partly_curved = true}) == (tensor ? "stored" : "mixed"));
+    CHECK(chosen(shape, {.partly_curved = true}) == "stored");
+    CHECK(chosen(shape, {.varying = false, .distort = 0, .quadratic = true}) == (tensor ? "boxes" : "affine"));
   }
 }
 
@@ -233,13 +238,28 @@ TEST_CASE("patches of one wave of cells, or less, and of several: simplices" * t
     }
 }
 
+TEST_CASE("simplices of which some are affine, in waves of either kind" * tests::needs_gpu()) {
+  const FormOptions options{.varying = false, .partly_curved = true};
+  for (int degree = 1; degree <= 4; ++degree) {
+    check_patches(CellShape::triangle, degree, {31, 17, 1}, options);
+    check_patches(CellShape::tetrahedron, degree, {7, 5, 5}, options);
+  }
+  const auto stored = [&](const char* geometry) {
+    return matrix_free(make_form(CellShape::tetrahedron, 3, {12, 9, 9}, options), {{"geometry", geometry}})
+        ->footprint()
+        .stored_bytes;
+  };
+  CHECK(stored("auto") < 0.7 * stored("stored"));
+}
+
 TEST_CASE("enough cells for many blocks of several colours") {
   check_all(CellShape::quadrilateral, 1, {70, 61, 1}, {});
   check_all(CellShape::tetrahedron, 1, {9, 8, 7}, {});
   check_all(CellShape::hexahedron, 2, {13, 11, 9}, {});
 }
 
-TEST_CASE("boxes along no axis, affine and straight cells in several patches, each with as many Gauss points as nodes") {
+TEST_CASE(
+    "boxes along no axis, affine and straight cells in several patches, each with as many Gauss points as nodes") {
   for (int degree = 1; degree <= 4; ++degree)
     for (const FormOptions& options : {FormOptions{.varying = false, .distort = 0, .turned = true},
                                        FormOptions{.varying = false, .distort = 0, .sheared = true}, FormOptions{}}) {

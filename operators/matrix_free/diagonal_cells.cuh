@@ -24,6 +24,10 @@ struct DiagonalCells {
   const T* numbers;              ///< CellData's
   const std::uint16_t* kinds;    ///< of slots, where the numbers are of kinds of cells; else null
   const T *squares, *positions;  ///< DiagonalTables'
+  /// Of mixed simplices: what belongs to affine cells, which they are (MatrixFreeInputs), DiagonalTables'.
+  const T* affine_numbers = nullptr;
+  const std::int32_t* group_numbers = nullptr;
+  const T* weights = nullptr;
 
   __host__ __device__ static constexpr int cells_at_once(int dofs) { return threads / dofs * together; }
   /// Points whose D_q a block has at once.
@@ -87,19 +91,21 @@ struct DiagonalCells {
         for (int e = 0; e < entries; ++e) factor[e] = stored(cell, q, e);
         return;
       case CellGeometry::affine:
-        for (int e = 0; e < entries; ++e) factor[e] = number(cell, e, entries);
+        for (int e = 0; e < entries; ++e) factor[e] = number(numbers, cell, e, entries);
         return;
       case CellGeometry::boxes:
-        for (int axis = 0; axis < d; ++axis) factor[axis * d - axis * (axis - 1) / 2] = number(cell, axis, d);
+        for (int axis = 0; axis < d; ++axis) factor[axis * d - axis * (axis - 1) / 2] = number(numbers, cell, axis, d);
         return;
       case CellGeometry::vertices:
         return from_vertices(cell, positions + q * d, factor);
+      case CellGeometry::mixed:
+        return of_mixed(cell, q, factor);
     }
   }
   /// One of the `count` numbers of a cell.
-  __device__ T number(std::int64_t cell, int which, int count) const {
+  __device__ T number(const T* of_cells, std::int64_t cell, int which, int count) const {
     constexpr int group = CellPatches::group;
-    return numbers[interleaved ? (cell / group * count + which) * group + cell % group : cell * count + which];
+    return of_cells[interleaved ? (cell / group * count + which) * group + cell % group : cell * count + which];
   }
   /// As cuda_cell_factors lays them out.
   __device__ T stored(std::int64_t cell, int q, int entry) const {
@@ -107,11 +113,18 @@ struct DiagonalCells {
     return numbers[interleaved ? ((cell / group * points + q) * entries + entry) * group + cell % group
                                : (cell * entries + entry / pair * pair) * points + q * pair + entry % pair];
   }
+  __device__ void of_mixed(std::int64_t slot, int q, T (&factor)[entries]) const {
+    constexpr int group = CellPatches::group;
+    const int group_number = group_numbers[slot / group];
+    const std::int64_t at = std::int64_t{group_number < 0 ? -1 - group_number : group_number} * group + slot % group;
+    for (int e = 0; e < entries; ++e)
+      factor[e] = group_number < 0 ? weights[q] * number(affine_numbers, at, e, entries) : stored(at, q, e);
+  }
   /// kappa |J| J^-1 J^-T at x of the unit square or cube. The words of a cell are those of TensorGeometry.
   __device__ void from_vertices(std::int64_t cell, const T* x, T (&factor)[entries]) const {
     constexpr int count = straight_words<d>;
-    const auto word = [&](int vector, int axis) { return number(cell, vector * d + axis, count); };
-    const T kappa = number(cell, count - 1, count);
+    const auto word = [&](int vector, int axis) { return number(numbers, cell, vector * d + axis, count); };
+    const T kappa = number(numbers, cell, count - 1, count);
     T columns[d][d], rows[d][d];  // dX / dx_i, and those of |J| J^-1
     for (int axis = 0; axis < d; ++axis)
       if constexpr (d == 2) {

@@ -17,7 +17,8 @@ enum class CellGeometry {
   affine,    ///< one D / w a cell: affine cells, the diffusion constant in each
   boxes,     ///< its diagonal: affine quadrilaterals and hexahedra whose edges are orthogonal
   vertices,  ///< the multilinear maps of straight-sided quadrilaterals and hexahedra, the diffusion constant in each
-  stored     ///< the factors of all quadrature points
+  stored,    ///< the factors of all quadrature points
+  mixed      ///< of affine simplices one D / w, of the others the factors of all points, the diffusion constant in each
 };
 
 constexpr bool is_affine(CellGeometry geometry) {
@@ -45,6 +46,12 @@ constexpr bool is_one_wave(int dofs) { return dofs == 25; }
 /// each thread on one: only double precision has them, and few dofs leave most of them empty.
 constexpr bool warp_of_simplices(std::int64_t value_bytes, int n) { return value_bytes == 8 && n >= 10; }
 
+/// Slots in succession in which mixed simplices are all taken as affine, or as stored: those that a thread block works
+/// on at once, whose colours must ascend.
+constexpr int mixed_wave(std::int64_t value_bytes, int n) {
+  return warp_of_simplices(value_bytes, n) ? 64 : cells_per_wave;
+}
+
 /// Numbers that a straight-sided quadrilateral or hexahedron takes: the vectors of its multilinear map, and kappa.
 template <int d>
 inline constexpr int straight_words = ((1 << d) - 1) * d + 1;
@@ -59,14 +66,18 @@ struct MatrixFreeInputs {
   /// kind of each slot's cell. On the host; else empty.
   Vector<std::int32_t> cell_of_kind;
   Vector<std::uint16_t> kind_of_slot;
+  /// Of mixed simplices, on the host: a number k of each group of 32 slots, or -1 - k where all its cells are affine,
+  /// and the cells of the slots of the affine groups, and of the others, in the order of these numbers.
+  Vector<std::int32_t> group_numbers, affine_cells, other_cells;
   /// Of tensor cells, along a line: the basis at the Gauss points and its derivatives there (both points x nodes), the
   /// derivatives of the Lagrange polynomials on the Gauss points (points x points), the points and their weights.
   std::vector<double> interpolate, interpolate_derivative, differentiate, points, weights;
   /// Of simplices, tables x axes x dofs: the gradients at the quadrature points where factors are stored; else the
   /// coefficients of the gradients in an orthonormal basis of the polynomials that they are, so that on the reference
   /// cell the integral of d_r phi_a d_s phi_b is the sum over tables of G_ra G_sb.
-  std::vector<double> gradients;
-  int tables = 0;
+  /// Mixed cells have the first as `gradients`, the second as `affine_gradients`.
+  std::vector<double> gradients, affine_gradients;
+  int tables = 0, affine_tables = 0;
   RobinRows robin;
   const BilinearForm* form = nullptr;  ///< for the diagonal
 
@@ -79,7 +90,7 @@ struct MatrixFreeInputs {
 /// points times w_q, as one point.
 struct DiagonalTables {
   int points = 0;
-  std::vector<double> squares, positions;  ///< positions: points x dimension
+  std::vector<double> squares, positions, weights;  ///< positions: points x dimension
 };
 DiagonalTables diagonal_tables(const BilinearForm& form, CellGeometry geometry);
 

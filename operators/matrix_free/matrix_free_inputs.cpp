@@ -4,10 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
+#include "mesh/affine_cells.hpp"
+#include "mesh/counting.hpp"
 #include "mesh/lagrange_basis.hpp"
+#include "mesh/pages.hpp"
 #include "mesh/quadrature.hpp"
 #include "operators/cell_loops/patch_option.hpp"
 #include "operators/forms/cell_diffusion.hpp"
@@ -19,58 +24,11 @@ namespace femcg::operators {
 
 namespace {
 
-/// A node of a cell in space.
-Eigen::Map<const Eigen::VectorXd> node_of(const mesh::Mesh& mesh, std::int32_t cell, int v) {
-  const std::int32_t node = mesh.cell_nodes[static_cast<std::size_t>(std::int64_t{cell} * mesh.nodes_per_cell() + v)];
-  return {mesh.coordinates.data() + std::int64_t{node} * mesh.dimension(), mesh.dimension()};
-}
-
-/// Whether the map of every cell is affine, to rounding of its nodes.
-bool all_affine(const mesh::Mesh& mesh) {
-  if (mesh.order != 1) return false;
-  const int d = mesh.dimension(), vertices = mesh.nodes_per_cell();
-  if (vertices == d + 1) return true;  // simplices
-  bool affine = true;
-#pragma omp parallel for schedule(static) reduction(&& : affine)
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    const auto at = [&](int v, int axis) { return node_of(mesh, cell, v)[axis]; };
-    for (int axis = 0; axis < d; ++axis) {
-      double scale = 0, least = at(0, axis), largest = least;
-      for (int v = 0; v < vertices; ++v) {
-        scale = std::max(scale, std::abs(at(v, axis)));
-        least = std::min(least, at(v, axis));
-        largest = std::max(largest, at(v, axis));
-      }
-      for (int v = 3; v < vertices; ++v) {
-        double parallel = at(0, axis);
-        for (int along = 0; along < d; ++along)
-          if (v >> along & 1) parallel += at(1 << along, axis) - at(0, axis);
-        if (std::abs(parallel - at(v, axis)) > 1e-14 * scale + 1e-12 * (largest - least)) affine = false;
-      }
-    }
-  }
-  return affine;
-}
-
-/// Whether the edges of affine quadrilaterals or hexahedra are orthogonal, to rounding of their nodes.
-bool all_boxes(const mesh::Mesh& mesh) {
-  if (!mesh::is_tensor(mesh.shape)) return false;
-  const int d = mesh.dimension();
-  bool boxes = true;
+/// Whether the edges of quadrilaterals or hexahedra that are all affine are orthogonal, to rounding of their nodes.
+bool all_boxes(const mesh::Mesh& mesh, const mesh::AffineCells& affine) {
+  bool boxes = mesh::is_tensor(mesh.shape);
 #pragma omp parallel for schedule(static) reduction(&& : boxes)
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    using Vertices = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 3, 4>;
-    Vertices at(d, d + 1);  // the first, and its neighbours along the axes
-    at.col(0) = node_of(mesh, cell, 0);
-    for (int axis = 0; axis < d; ++axis) at.col(axis + 1) = node_of(mesh, cell, 1 << axis);
-    const double rounding = 1e-14 * at.cwiseAbs().maxCoeff();
-    const Vertices edges = at.rightCols(d).colwise() - at.col(0);
-    for (int i = 0; i < d; ++i)
-      for (int j = 0; j < i; ++j) {
-        const double a = edges.col(i).norm(), b = edges.col(j).norm();
-        if (std::abs(edges.col(i).dot(edges.col(j))) > 1e-12 * a * b + rounding * (a + b)) boxes = false;
-      }
-  }
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) boxes = boxes && affine.is_box(cell);
   return boxes;
 }
 
@@ -88,9 +46,15 @@ void check_vertices(const BilinearForm& form, const std::string& asked, const st
 /// `constant`: the diffusion is, in each cell.
 CellGeometry choose_geometry(const BilinearForm& form, bool constant, std::string_view asked) {
   const mesh::Mesh& mesh = form.space->mesh();
-  if (any_points(form) || asked == "stored") return CellGeometry::stored;
-  if (constant && mesh.order == 1) {
-    if (all_affine(mesh)) return all_boxes(mesh) ? CellGeometry::boxes : CellGeometry::affine;
+  if (any_points(form) || asked == "stored" || !constant) return CellGeometry::stored;
+  const mesh::AffineCells affine(mesh);
+  if (affine.all()) return all_boxes(mesh, affine) ? CellGeometry::boxes : CellGeometry::affine;
+  if (!mesh::is_tensor(mesh.shape)) {
+    // Of a patch with few affine cells, these do not fill waves.
+    constexpr std::int64_t enough = 4;
+    return enough * affine.count() >= mesh.cell_count() ? CellGeometry::mixed : CellGeometry::stored;
+  }
+  if (mesh.order == 1) {
     // The factors of hexahedra of degree 1 are read in less time than they are computed in: on an H200 8.1 against 4.4
     // billion unknowns x iterations of CG a second.
     const bool faster_stored = mesh.shape == mesh::CellShape::hexahedron && form.space->degree() == 1;
@@ -117,38 +81,107 @@ void set_lines(MatrixFreeInputs& inputs, const BilinearForm& form) {
   inputs.weights.assign(gauss.weights.data(), gauss.weights.data() + gauss.weights.size());
 }
 
-void set_tables(MatrixFreeInputs& inputs, const BilinearForm& form) {
+/// MatrixFreeInputs::gradients, of cells that are affine or not; returns how many tables they are.
+int make_tables(const BilinearForm& form, bool affine, std::vector<double>& gradients) {
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
   const std::vector<Eigen::MatrixXd> at_points = form.space->basis().gradients(rule.points);
   const auto axes = static_cast<Eigen::Index>(at_points.size()), n = at_points[0].cols();
   Eigen::MatrixXd all(rule.size(), axes * n);
   for (Eigen::Index axis = 0; axis < axes; ++axis) all.middleCols(axis * n, n) = at_points[std::size_t(axis)];
-  if (inputs.geometry == CellGeometry::affine) {
+  if (affine) {
     // sum_q w_q g_q g_q' = all' W all = (Q R)' (Q R): rows of R beyond the rank vanish.
     Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(rule.weights.cwiseSqrt().asDiagonal() * all);
     qr.setThreshold(1e-10);
     const Eigen::MatrixXd basis = qr.householderQ() * Eigen::MatrixXd::Identity(rule.size(), qr.rank());
     all = basis.transpose() * rule.weights.cwiseSqrt().asDiagonal() * all;
   }
-  inputs.tables = static_cast<int>(all.rows());
-  inputs.gradients = row_major(all);
+  gradients = row_major(all);
+  return static_cast<int>(all.rows());
 }
 
-/// The unknowns of the Robin terms by their positions among the patches'.
+void set_tables(MatrixFreeInputs& inputs, const BilinearForm& form) {
+  inputs.tables = make_tables(form, inputs.geometry == CellGeometry::affine, inputs.gradients);
+  if (inputs.geometry == CellGeometry::mixed) inputs.affine_tables = make_tables(form, true, inputs.affine_gradients);
+}
+
+/// Of the cells, which are affine.
+std::vector<char> affine_flags(const mesh::Mesh& mesh) {
+  const mesh::AffineCells affine(mesh);
+  std::vector<char> flags(static_cast<std::size_t>(mesh.cell_count()));
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) flags[cell] = affine(cell);
+  return flags;
+}
+
+/// Numbers the groups of slots of mixed cells, wave by wave.
+void number_groups(MatrixFreeInputs& inputs, std::span<const char> affine, int wave) {
+  constexpr int group = CellPatches::group;
+  const CellPatches& patches = inputs.patches;
+  inputs.group_numbers = Vector<std::int32_t>(patches.slots() / group);
+  std::vector<std::int32_t> of_affine, of_others;
+  for (const CellPatch& patch : patches.patches.span())
+    for (int first = 0; first < patch.slots; first += wave) {
+      const std::span<const std::int32_t> cells = patches.cell_of_slot.span().subspan(
+          static_cast<std::size_t>(patch.first_slot + first), std::min(wave, patch.slots - first));
+      const bool all = std::ranges::all_of(cells, [&](std::int32_t cell) { return cell < 0 || affine[cell] != 0; });
+      std::vector<std::int32_t>& list = all ? of_affine : of_others;
+      for (std::size_t k = 0; k < cells.size(); k += group) {
+        const auto number = static_cast<std::int32_t>((list.size() + k) / group);
+        inputs.group_numbers[(patch.first_slot + first) / group + static_cast<std::int64_t>(k) / group] =
+            all ? -1 - number : number;
+      }
+      list.insert(list.end(), cells.begin(), cells.end());
+    }
+  const auto kept = [](const std::vector<std::int32_t>& list) {
+    Vector<std::int32_t> cells(static_cast<std::int64_t>(list.size()));
+    std::ranges::copy(list, cells.data());
+    return cells;
+  };
+  inputs.affine_cells = kept(of_affine);
+  inputs.other_cells = kept(of_others);
+}
+
+/// The unknowns of the Robin terms by their positions among the patches', and rows in the order of these: neighbouring
+/// rows then read neighbouring entries.
 void put_in_order(RobinRows& robin, const CellPatches& patches) {
   if (robin.rows.empty()) return;
-  std::vector<std::int32_t> position(static_cast<std::size_t>(patches.unknown_count));
+  mesh::Array<std::int32_t> position = mesh::unset<std::int32_t>(patches.unknown_count);
+  mesh::Array<std::int32_t> row_at = mesh::array_of<std::int32_t>(patches.unknown_count, -1);
 #pragma omp parallel for schedule(static)
-  for (std::int32_t at = 0; at < patches.unknown_count; ++at)
-    position[static_cast<std::size_t>(patches.unknown_at[at])] = at;
-  for (std::int32_t& row : robin.rows) row = position[static_cast<std::size_t>(row)];
-  for (std::int32_t& column : robin.columns) column = position[static_cast<std::size_t>(column)];
+  for (std::int32_t at = 0; at < patches.unknown_count; ++at) position[patches.unknown_at[at]] = at;
+#pragma omp parallel for schedule(static)
+  for (std::size_t k = 0; k < robin.rows.size(); ++k) row_at[position[robin.rows[k]]] = static_cast<std::int32_t>(k);
+  RobinRows ordered;
+  ordered.rows =
+      mesh::collect<std::int32_t>(patches.unknown_count, [&](std::int64_t at, std::vector<std::int32_t>& found) {
+        if (row_at[at] >= 0) found.push_back(static_cast<std::int32_t>(at));
+      });
+  const auto count = static_cast<std::int64_t>(ordered.rows.size());
+  ordered.offsets.resize(ordered.rows.size() + 1);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::int32_t from = row_at[ordered.rows[k]];
+    ordered.offsets[k] = robin.offsets[from + 1] - robin.offsets[from];
+  }
+  mesh::sum_before(std::span(ordered.offsets));
+  ordered.columns.resize(robin.columns.size());
+  ordered.values.resize(robin.values.size());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::int32_t from = row_at[ordered.rows[k]];
+    for (std::int32_t e = robin.offsets[from], to = ordered.offsets[k]; e < robin.offsets[from + 1]; ++e, ++to) {
+      ordered.columns[to] = position[robin.columns[e]];
+      ordered.values[to] = robin.values[e];
+    }
+  }
+  robin = std::move(ordered);
 }
 
 /// The kinds of cells whose numbers are stored once; nothing where they are not.
 std::optional<IdenticalCells> kinds_of_cells(const MatrixFreeInputs& inputs, Dedup dedup) {
   constexpr std::int64_t most_numbers = std::int64_t{1} << 16;  // of kind_of_slot
-  if (dedup == Dedup::off || inputs.geometry == CellGeometry::stored) return std::nullopt;
+  if (dedup == Dedup::off || inputs.geometry == CellGeometry::stored || inputs.geometry == CellGeometry::mixed)
+    return std::nullopt;
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
   auto kinds = find_identical_cells(
       *inputs.form, diffusion.span(),
@@ -186,12 +219,14 @@ DiagonalTables diagonal_tables(const BilinearForm& form, CellGeometry geometry) 
     for (int r = 0, entry = 0; r < d; ++r)
       for (int s = r; s < d; ++s, ++entry)
         for (int a = 0; a < dofs; ++a) {
-          const double weight = (r == s ? 1 : 2) * (geometry == CellGeometry::stored ? 1 : rule.weights[q]);
+          const bool weighted = geometry == CellGeometry::stored || geometry == CellGeometry::mixed;
+          const double weight = (r == s ? 1 : 2) * (weighted ? 1 : rule.weights[q]);
           const int point = is_affine(geometry) ? 0 : q;
           tables.squares[static_cast<std::size_t>((point * entries + entry) * dofs + a)] +=
               weight * gradients[static_cast<std::size_t>(r)](q, a) * gradients[static_cast<std::size_t>(s)](q, a);
         }
   tables.positions.assign(rule.points.data(), rule.points.data() + rule.points.size());
+  tables.weights.assign(rule.weights.data(), rule.weights.data() + rule.weights.size());
   return tables;
 }
 
@@ -222,8 +257,13 @@ CellGeometry expected_geometry(const BilinearForm& form, std::string_view asked)
   return choose_geometry(form, diffusion_of_cells(form).constant_in_cells, asked);
 }
 
+double expected_affine_share(const BilinearForm& form) {
+  const mesh::Mesh& mesh = form.space->mesh();
+  return static_cast<double>(mesh::AffineCells(mesh).count()) / std::max(1, mesh.cell_count());
+}
+
 bool has_constant_factors(const BilinearForm& form) {
-  return all_affine(form.space->mesh()) && diffusion_of_cells(form).constant_in_cells;
+  return mesh::AffineCells(form.space->mesh()).all() && diffusion_of_cells(form).constant_in_cells;
 }
 
 bool any_points(const BilinearForm& form) {
@@ -273,7 +313,14 @@ MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeCh
                                     choice.dedup == Dedup::on ? "vertices" : choice.geometry);
   PatchOptions options = matrix_free_patches(form, inputs.geometry, value_bytes);
   if (choice.patch > 0) options.cells = choice.patch;
+  std::vector<char> affine;
+  if (inputs.geometry == CellGeometry::mixed) {
+    affine = affine_flags(form.space->mesh());
+    options.first = affine;
+    options.wave = mixed_wave(value_bytes, form.dofs_per_cell());
+  }
   inputs.patches = make_cell_patches(form, options);
+  if (inputs.geometry == CellGeometry::mixed) number_groups(inputs, affine, options.wave);
   if (const auto kinds = kinds_of_cells(inputs, choice.dedup)) store_once(inputs, *kinds);
   const mesh::CellShape shape = form.space->mesh().shape;
   if (shape == mesh::CellShape::quadrilateral || shape == mesh::CellShape::hexahedron)

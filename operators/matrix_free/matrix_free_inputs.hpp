@@ -30,13 +30,16 @@ MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, con
 /// Where a GPU's product takes the factors from, known before anything is made.
 CellGeometry expected_geometry(const BilinearForm& form, std::string_view asked);
 
+/// How many of the cells a GPU's product takes as affine where it takes others too (CellGeometry::mixed), as a share.
+double expected_affine_share(const BilinearForm& form);
+
 /// Whether all cells are affine, with a diffusion that is constant in each.
 bool has_constant_factors(const BilinearForm& form);
 
 /// Whether the Gauss points of quadrilaterals or hexahedra are not as many as their nodes.
 bool any_points(const BilinearForm& form);
 
-/// The patches of cells, for numbers of so many bytes.
+/// The patches of cells, for numbers of so many bytes; which cells come first in them is left open.
 PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry, std::int64_t value_bytes);
 
 /// What the GPU needs of a form, for numbers of so many bytes and a choice that fits it.

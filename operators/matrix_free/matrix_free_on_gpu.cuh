@@ -43,18 +43,37 @@ __global__ void __launch_bounds__(robin_threads)
   const std::int32_t in_block = static_cast<std::int32_t>(threadIdx.x) / robin_threads_per_row;
   const std::int32_t lane = static_cast<std::int32_t>(threadIdx.x) % robin_threads_per_row;
   const std::int32_t stride = static_cast<std::int32_t>(gridDim.x) * rows_of_block;
+  constexpr int together = 4;  // entries of a thread that are on their way at once: most rows are no longer
+  // The first are so before the product that comes before is done.
+  bool awaited = false;
   double sums[1] = {0};
   for (std::int32_t first = static_cast<std::int32_t>(blockIdx.x) * rows_of_block; first < a.count; first += stride) {
     const std::int32_t k = first + in_block;
+    const bool there = k < a.count;
+    const std::int32_t begin = there ? a.offsets[k] : 0, end = there ? a.offsets[k + 1] : 0;
+    const std::int32_t row = there ? a.rows[k] : 0;
     T sum = 0;
-    if (k < a.count)
-      for (std::int32_t e = a.offsets[k] + lane; e < a.offsets[k + 1]; e += robin_threads_per_row)
-        sum += a.values[e] * __ldg(x + a.columns[e]);
+    for (std::int32_t e = begin + lane; e < end; e += together * robin_threads_per_row) {
+      std::int32_t columns[together];
+      T values[together];
+#pragma unroll
+      for (int j = 0; j < together; ++j) {
+        const std::int32_t at = e + j * robin_threads_per_row;
+        columns[j] = at < end ? __ldcs(a.columns + at) : -1;
+        values[j] = at < end ? __ldcs(a.values + at) : T(0);
+      }
+      if (!awaited) cuda::await_previous();
+      awaited = true;
+#pragma unroll
+      for (int j = 0; j < together; ++j)
+        if (columns[j] >= 0) sum += values[j] * __ldg(x + columns[j]);
+    }
     sum = cuda::sum_of_lanes<robin_threads_per_row>(sum);
-    if (k >= a.count || lane > 0) continue;
-    y[a.rows[k]] += sum;
-    sums[0] += cuda::energy_of_row(x[a.rows[k]], sum);
+    if (!there || lane > 0) continue;
+    y[row] += sum;
+    sums[0] += cuda::energy_of_row(x[row], sum);
   }
+  if (!awaited) cuda::await_previous();
   if (energy != nullptr) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy += results[0]; });
 }
 
@@ -110,8 +129,8 @@ class Robin {
   bool empty() const { return rows_.size() == 0; }
   std::int64_t bytes() const { return rows_.bytes() + offsets_.bytes() + columns_.bytes() + values_.bytes(); }
   void add(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-    cuda::launch(robin_kernel<T>, blocks_, robin_threads, 0, pointers(), x.data(), y.data(),
-                 energy != nullptr ? energy->data() : nullptr, parts_.parts());
+    cuda::launch_early(robin_kernel<T>, blocks_, robin_threads, 0, pointers(), x.data(), y.data(),
+                       energy != nullptr ? energy->data() : nullptr, parts_.parts());
   }
   void add(const Columns<T>& x, Columns<T>& y, double* energies) const {
     cuda::launch(robin_columns_kernel<T>, column_blocks_, robin_threads, 0, pointers(), x.stride(), x.data(), y.data(),
@@ -135,10 +154,11 @@ class Robin {
   mutable cuda::ColumnPartsStorage column_parts_;
 };
 
-/// What cells are multiplied with, in the GPU's memory; `tables` are of simplices.
+/// What cells are multiplied with, in the GPU's memory; `tables` are of simplices, `affine_tables` of mixed ones.
 template <class T>
 struct CellData {
-  explicit CellData(const MatrixFreeInputs& inputs, const std::vector<double>& tables = {}) {
+  explicit CellData(const MatrixFreeInputs& inputs, const std::vector<double>& tables = {},
+                    const std::vector<double>& affine_tables = {}) {
     const Vector<std::int32_t> cell_of_slot =
         copied(inputs.stored_once() ? inputs.cell_of_kind : inputs.patches.cell_of_slot, Device::cuda);
     if (inputs.stored_once()) kinds = copied(inputs.kind_of_slot, Device::cuda);
@@ -148,17 +168,34 @@ struct CellData {
       factors = cuda_cell_factors<T>(inputs.factors.at_first_point(), cell_of_slot, inputs.patches.layout);
     if (inputs.geometry == CellGeometry::boxes) factors = diagonals(inputs, cell_of_slot);
     if (inputs.geometry == CellGeometry::vertices) factors = straight_cells(inputs, cell_of_slot);
+    if (inputs.geometry == CellGeometry::mixed) {
+      group_numbers = copied(inputs.group_numbers, Device::cuda);
+      factors = factors_of(inputs.factors, inputs.other_cells);
+      affine_factors = factors_of(inputs.factors.at_first_point(), inputs.affine_cells);
+    }
     gradients = on_gpu<T>(tables);
+    affine_gradients = on_gpu<T>(affine_tables);
     synchronize(Device::cuda);  // cell_of_slot goes
   }
-  std::int64_t bytes() const { return factors.bytes() + kinds.bytes() + gradients.bytes(); }
+  std::int64_t bytes() const {
+    return factors.bytes() + affine_factors.bytes() + kinds.bytes() + group_numbers.bytes() + gradients.bytes() +
+           affine_gradients.bytes();
+  }
   /// Null where each slot has numbers of its own.
   const std::uint16_t* kind_of_slot() const { return kinds.size() > 0 ? kinds.data() : nullptr; }
 
   Vector<T> factors, gradients;
+  Vector<T> affine_factors, affine_gradients;  ///< of mixed cells, those that are affine
   Vector<std::uint16_t> kinds;
+  Vector<std::int32_t> group_numbers;  ///< of mixed cells (MatrixFreeInputs)
 
  private:
+  static Vector<T> factors_of(const FactorInputs& from, const Vector<std::int32_t>& cells) {
+    const Vector<std::int32_t> there = copied(cells, Device::cuda);
+    Vector<T> factors = cuda_cell_factors<T>(from, there, PlaceLayout::interleaved);
+    synchronize(Device::cuda);  // `there` goes
+    return factors;
+  }
   static Vector<T> diagonals(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
     constexpr int threads = 128;
     const Vector<T> whole = cuda_cell_factors<T>(inputs.factors.at_first_point(), cell_of_slot, inputs.patches.layout);
@@ -191,6 +228,8 @@ inline const char* name(CellGeometry geometry) {
       return "boxes";
     case CellGeometry::vertices:
       return "vertices";
+    case CellGeometry::mixed:
+      return "mixed";
     case CellGeometry::stored:
       break;
   }
@@ -217,13 +256,18 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
                 {"dedup", inputs.stored_once() ? "on" : "off"},
                 {"patch", std::to_string(inputs.patches.most_cells())}},
         product_(inputs.patches, ConflictResolution::gather, scratch),
-        robin_(inputs.robin) {}
+        robin_(inputs.robin) {
+    if (const std::int64_t mixed = inputs.affine_cells.size() + inputs.other_cells.size(); mixed > 0)
+      chosen_["affine"] = std::to_string(100 * inputs.affine_cells.size() / mixed) + "%";
+  }
 
   void diagonal(Vector<T>& d) const override {
     const DiagonalTables tables = diagonal_tables(*form_, geometry_);
-    const Vector<T> squares = on_gpu<T>(tables.squares), positions = on_gpu<T>(tables.positions);
+    const Vector<T> squares = on_gpu<T>(tables.squares), positions = on_gpu<T>(tables.positions),
+                    weights = on_gpu<T>(tables.weights);
     cuda_matrix_free_diagonal<T>({form_->space->mesh().dimension(), geometry_, interleaved_, dofs_, tables.points,
-                                  data_.factors.data(), data_.kind_of_slot(), squares.data(), positions.data()},
+                                  data_.factors.data(), data_.kind_of_slot(), squares.data(), positions.data(),
+                                  data_.affine_factors.data(), data_.group_numbers.data(), weights.data()},
                                  product_.patches(), product_.room(), d);
     robin_.add_diagonal(d);
   }

@@ -6,17 +6,40 @@ namespace femcg::operators {
 
 namespace {
 
+template <int d, int n>
+std::int64_t operations_of_cell(int tables) {
+  return std::int64_t{tables} * (2 * d * n + d * d);
+}
+
 template <class T, int d, int n, CellGeometry kind>
 std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
   using Cells = std::conditional_t<warp_of_simplices(sizeof(T), n), cuda::WarpSimplices<d, n, kind>,
                                    cuda::SimplexCells<T, d, n, kind>>;
   CellData<T> data(inputs, Cells::laid_out(inputs.gradients, inputs.tables));
   const Cells cells{data.gradients.data(), inputs.tables, data.factors.data(), data.kind_of_slot()};
-  const std::int64_t operations = std::int64_t{inputs.tables} * (2 * d * n + d * d);
+  return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size,
+                                                     operations_of_cell<d, n>(inputs.tables));
+}
+
+template <class T, int d, int n>
+std::unique_ptr<Operator<T>> make_mixed_simplices(const MatrixFreeInputs& inputs) {
+  using Cells = std::conditional_t<warp_of_simplices(sizeof(T), n), cuda::MixedWarpSimplices<d, n>,
+                                   cuda::MixedSimplexCells<T, d, n>>;
+  CellData<T> data(inputs, Cells::Others::laid_out(inputs.gradients, inputs.tables),
+                   Cells::Affine::laid_out(inputs.affine_gradients, inputs.affine_tables));
+  const Cells cells{{data.affine_gradients.data(), inputs.affine_tables, data.affine_factors.data(), nullptr},
+                    {data.gradients.data(), inputs.tables, data.factors.data(), nullptr},
+                    data.group_numbers.data()};
+  const std::int64_t affine = inputs.affine_cells.size(), others = inputs.other_cells.size();
+  const std::int64_t operations =
+      (affine * operations_of_cell<d, n>(inputs.affine_tables) + others * operations_of_cell<d, n>(inputs.tables)) /
+      std::max<std::int64_t>(affine + others, 1);
   return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size, operations);
 }
+
 template <class T, int d, int n>
 std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
+  if (inputs.geometry == CellGeometry::mixed) return make_mixed_simplices<T, d, n>(inputs);
   return inputs.geometry == CellGeometry::affine ? make_simplex<T, d, n, CellGeometry::affine>(inputs)
                                                  : make_simplex<T, d, n, CellGeometry::stored>(inputs);
 }

@@ -113,6 +113,7 @@ std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
     case CellGeometry::vertices:
       return make_tensor<T, d, n, CellGeometry::vertices>(inputs);
     case CellGeometry::stored:
+    case CellGeometry::mixed:  // simplices alone
       break;
   }
   return make_tensor<T, d, n, CellGeometry::stored>(inputs);

@@ -21,7 +21,7 @@ constexpr int simplex_blocks = sizeof(T) * n <= 32    ? 6
 
 template <class T, int d, int n, CellGeometry kind>
 struct SimplexCells {
-  static_assert(kind != CellGeometry::vertices);
+  static_assert(kind == CellGeometry::affine || kind == CellGeometry::stored);
   static constexpr int threads = 128, blocks_per_multiprocessor = simplex_blocks<T, n>;
   static constexpr int entries = d * (d + 1) / 2, scratch_size = 0;
 
@@ -37,7 +37,7 @@ struct SimplexCells {
                              [this](std::int64_t slot, const T(&x_e)[n], T(&y_e)[n]) { multiply(slot, x_e, y_e); });
   }
 
- private:
+  /// y_e of the cell whose numbers are those of a slot.
   __device__ void multiply(std::int64_t slot, const T (&x_e)[n], T (&y_e)[n]) const {
     constexpr int group = CellPatches::group;
     constexpr bool one = kind == CellGeometry::affine;
@@ -70,6 +70,31 @@ struct SimplexCells {
 #pragma unroll
         for (int a = 0; a < n; ++a) y_e[a] += __ldg(table + axis * n + a) * gradient[axis];
     }
+  }
+};
+
+/// The same where some cells are affine and others are not, a warp's all alike (MatrixFreeInputs::group_numbers).
+template <class T, int d, int n>
+struct MixedSimplexCells {
+  using Affine = SimplexCells<T, d, n, CellGeometry::affine>;
+  using Others = SimplexCells<T, d, n, CellGeometry::stored>;
+  static constexpr int threads = Others::threads, blocks_per_multiprocessor = Others::blocks_per_multiprocessor;
+  static constexpr int scratch_size = 0;
+  static_assert(threads == mixed_wave(sizeof(T), n));
+
+  Affine affine;
+  Others others;
+  const std::int32_t* group_numbers;
+
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
+    constexpr int group = CellPatches::group;
+    wave_by_wave<threads, n>(all, patch, x, y, [this](std::int64_t slot, const T(&x_e)[n], T(&y_e)[n]) {
+      const int number = __ldg(group_numbers + slot / group);
+      if (number < 0)
+        affine.multiply(std::int64_t{-1 - number} * group + slot % group, x_e, y_e);
+      else
+        others.multiply(std::int64_t{number} * group + slot % group, x_e, y_e);
+    });
   }
 };
 

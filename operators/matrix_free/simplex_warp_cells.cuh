@@ -18,7 +18,7 @@ namespace femcg::operators::cuda {
 
 template <int d, int n, CellGeometry kind>
 struct WarpSimplices {
-  static_assert(kind != CellGeometry::vertices);
+  static_assert(kind == CellGeometry::affine || kind == CellGeometry::stored);
   static constexpr int threads = 128, cells_per_warp = 16, wave = threads / threads_per_warp * cells_per_warp;
   /// Registers for all that is at hand are worth more than warps, as measured on an H200.
   static constexpr int blocks_per_multiprocessor = n <= 15 ? 4 : n <= 20 ? 3 : 2;
@@ -30,12 +30,15 @@ struct WarpSimplices {
   static constexpr int gradient_tiles = (d + 1) / 2, dof_tiles = (steps + 1) / 2;
   static constexpr int of_gradients = gradient_tiles * steps, a_group = of_gradients + d * dof_tiles;  ///< factors
   static constexpr int table_numbers = a_group * threads_per_warp;
-  /// Whether the tables come to shared memory once for all warps, four at a time, while the four before are worked on.
-  /// Few of them, and nothing else to read, stay in the L1 cache.
-  static constexpr bool staged = n >= 20 || kind == CellGeometry::stored;
+  /// Whether the tables come to shared memory four at a time, while the four before are worked on.
+  static constexpr bool staged = kind == CellGeometry::stored;
+  /// Or all at once for a patch: of affine cells there are so few. Fewer still stay in the L1 cache.
+  static constexpr bool kept = !staged && n >= 20;
 
  public:
-  static constexpr int scratch_size = staged ? 2 * table_numbers : 0;
+  /// Polynomials of which the gradients on an affine cell are.
+  static constexpr int affine_tables = n == 35 ? 20 : n == 20 ? 10 : n == 15 ? 10 : n == 10 ? (d == 2 ? 6 : 4) : 0;
+  static constexpr int scratch_size = staged ? 2 * table_numbers : kept ? (affine_tables + 3) / 4 * table_numbers : 0;
 
   const double* gradients;  ///< laid_out()
   int tables;
@@ -65,6 +68,33 @@ struct WarpSimplices {
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y,
                              double* scratch) const {
+    begin_patch(scratch);
+    bool begun = false;
+    wave_by_wave(all, patch, x, y, [&](int, auto&... of_wave) {
+      if (!begun) end_begin();
+      begun = true;
+      multiply(patch, patch.first_slot, of_wave..., scratch);
+    });
+  }
+
+  /// Begins to bring all tables to shared memory, where they are kept; what is there is there after end_begin().
+  __device__ void begin_patch(double* scratch) const {
+    if (!kept) return;
+    const int numbers = (tables + 3) / 4 * table_numbers;
+    for (int i = 2 * static_cast<int>(threadIdx.x); i < numbers; i += 2 * threads)
+      __pipeline_memcpy_async(scratch + i, gradients + i, 2 * sizeof(double));
+    __pipeline_commit();
+  }
+  static __device__ void end_begin() {
+    if (!kept) return;
+    __pipeline_wait_prior(0);
+    __syncthreads();
+  }
+
+  /// Calls multiply(first slot of the wave in the patch, slot, lane, of_x, of_y) for each wave of cells.
+  template <class Multiply>
+  static __device__ void wave_by_wave(const Patches& all, const CellPatch& patch, const double* x, double* y,
+                                      const Multiply& multiply) {
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
     const int row = static_cast<int>(threadIdx.x) / threads_per_warp * cells_per_warp + lane / 4;
     for (int first = 0; first < patch.slots; first += wave) {
@@ -80,7 +110,7 @@ struct WarpSimplices {
       }
       const WaveColours colours(all, patch, first, first + wave);
       const int mine[2] = {colour_of(all, patch, slot[0]), colour_of(all, patch, slot[1])};
-      multiply(patch, slot, lane, of_x, of_y, scratch);
+      multiply(first, slot, lane, of_x, of_y);
       colours.one_by_one([&](int colour) {
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
@@ -105,12 +135,13 @@ struct WarpSimplices {
 
   static __device__ int place(std::uint32_t places, int c) { return static_cast<int>(places >> 16 * c & 0xffffU); }
 
-  /// D of a cell, at one point of many where it is stored.
-  __device__ void load_factor(const CellPatch& patch, int slot, int point, double (&factor)[entries]) const {
+  /// D of a cell, at one point of many where it is stored. What belongs to the patch's first slot is at `base`.
+  __device__ void load_factor(const CellPatch& patch, std::int64_t base, int slot, int point,
+                              double (&factor)[entries]) const {
     constexpr int group = CellPatches::group;
     const std::int64_t points = kind == CellGeometry::affine ? 1 : tables;
     const bool there = slot < patch.cells && point < points, once = kind == CellGeometry::affine && kinds != nullptr;
-    std::int64_t at = patch.first_slot + slot;
+    std::int64_t at = base + slot;
     if (once && there) at = __ldcs(kinds + at);
 #pragma unroll
     for (int e = 0; e < entries; ++e)
@@ -122,7 +153,7 @@ struct WarpSimplices {
 
   /// Begins to bring four tables to shared memory, and has the L2 cache fetch D at their points. `slot` is that of the
   /// warp's first cell.
-  __device__ void begin_tables(const CellPatch& patch, int slot, int first, double* to) const {
+  __device__ void begin_tables(const CellPatch& patch, std::int64_t base, int slot, int first, double* to) const {
     const double* from = gradients + first / 4 * table_numbers;
     for (int i = 2 * static_cast<int>(threadIdx.x); i < table_numbers; i += 2 * threads)
       __pipeline_memcpy_async(to + i, from + i, 2 * sizeof(double));
@@ -131,40 +162,42 @@ struct WarpSimplices {
     // D of 16 cells are a line of memory, one for each of a point's numbers.
     constexpr int group = CellPatches::group, lines = 4 * entries;
     const int line = static_cast<int>(threadIdx.x) % threads_per_warp;
-    const std::int64_t at = patch.first_slot + slot;
+    const std::int64_t at = base + slot;
     if (line < lines && first + line / entries < tables && slot < patch.slots)
       asm volatile("prefetch.global.L2 [%0];" ::"l"(factors + at / group * (std::int64_t{tables} * entries * group) +
                                                     (first * entries + line) * group + at % group));
   }
 
-  __device__ void multiply(const CellPatch& patch, const int (&slot)[2], int lane, const double (&of_x)[steps][2],
-                           double (&of_y)[dof_tiles][4], double* scratch) const {
+ public:
+  /// of_y = sum_m G_m' D_m G_m of_x of a warp's cells. What belongs to the patch's first slot is at `base`.
+  __device__ void multiply(const CellPatch& patch, std::int64_t base, const int (&slot)[2], int lane,
+                           const double (&of_x)[steps][2], double (&of_y)[dof_tiles][4], double* scratch) const {
     double factor[2][entries];
     if (kind == CellGeometry::affine)
 #pragma unroll
-      for (int c = 0; c < 2; ++c) load_factor(patch, slot[c], 0, factor[c]);
+      for (int c = 0; c < 2; ++c) load_factor(patch, base, slot[c], 0, factor[c]);
 #pragma unroll
     for (auto& sums : of_y)
 #pragma unroll
       for (double& sum : sums) sum = 0;
     const int first_slot = slot[0] - lane / 4;
-    if (staged) begin_tables(patch, first_slot, 0, scratch);
+    if (staged) begin_tables(patch, base, first_slot, 0, scratch);
     const double* next = gradients + lane;
 #pragma unroll 1
     for (int first = 0; first < tables; first += 4, next += table_numbers) {
-      const double* here = scratch + first / 4 % 2 * table_numbers + lane;
+      const double* here = scratch + (staged ? first / 4 % 2 : first / 4) * table_numbers + lane;
       if (staged) {
         __pipeline_wait_prior(0);
         __syncthreads();  // these are there for all, and those before are done with
         if (first + 4 < tables)
-          begin_tables(patch, first_slot, first + 4, scratch + (first / 4 + 1) % 2 * table_numbers);
+          begin_tables(patch, base, first_slot, first + 4, scratch + (first / 4 + 1) % 2 * table_numbers);
       }
       const auto of_table = [&](int number) {
-        return staged ? here[number * threads_per_warp] : __ldg(next + number * threads_per_warp);
+        return staged || kept ? here[number * threads_per_warp] : __ldg(next + number * threads_per_warp);
       };
       if (kind == CellGeometry::stored)
 #pragma unroll
-        for (int c = 0; c < 2; ++c) load_factor(patch, slot[c], first + lane % 4, factor[c]);
+        for (int c = 0; c < 2; ++c) load_factor(patch, base, slot[c], first + lane % 4, factor[c]);
       double sums[gradient_tiles][4] = {};
 #pragma unroll
       for (int step = 0; step < steps; ++step)
@@ -187,6 +220,37 @@ struct WarpSimplices {
         for (int tile = 0; tile < dof_tiles; ++tile)
           multiply_add(flux[axis], of_table(of_gradients + axis * dof_tiles + tile), of_y[tile]);
     }
+  }
+};
+
+/// The same where some cells are affine and others are not, wave by wave (MatrixFreeInputs::group_numbers).
+template <int d, int n>
+struct MixedWarpSimplices {
+  using Affine = WarpSimplices<d, n, CellGeometry::affine>;
+  using Others = WarpSimplices<d, n, CellGeometry::stored>;
+  static_assert(Affine::wave == mixed_wave(sizeof(double), n));
+  static constexpr int threads = Others::threads, blocks_per_multiprocessor = Others::blocks_per_multiprocessor;
+  static constexpr int scratch_size = Others::scratch_size + Affine::scratch_size;
+
+  Affine affine;
+  Others others;
+  const std::int32_t* group_numbers;
+
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y,
+                             double* scratch) const {
+    constexpr int group = CellPatches::group;
+    double* of_affine = scratch + Others::scratch_size;
+    affine.begin_patch(of_affine);
+    bool begun = false;
+    Others::wave_by_wave(all, patch, x, y, [&](int first, auto&... of_wave) {
+      if (!begun) Affine::end_begin();
+      begun = true;
+      const int number = __ldg(group_numbers + (patch.first_slot + first) / group);
+      if (number < 0)
+        affine.multiply(patch, std::int64_t{-1 - number} * group - first, of_wave..., of_affine);
+      else
+        others.multiply(patch, std::int64_t{number} * group - first, of_wave..., scratch);
+    });
   }
 };
 
