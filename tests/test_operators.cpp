@@ -10,6 +10,8 @@
 
 #include "operators/catalogue.hpp"
 #include "operators/cell_loops/cell_blocks.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/krylov/preconditioner.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/products.hpp"
@@ -250,6 +252,31 @@ TEST_CASE("simplices of which some are affine, in waves of either kind" * tests:
         .stored_bytes;
   };
   CHECK(stored("auto") < 0.7 * stored("stored"));
+}
+
+TEST_CASE("CG with Robin terms takes as many iterations on a GPU, whose kernels follow each other closely" *
+          tests::needs_gpu()) {
+  for (const CellShape shape : {CellShape::hexahedron, CellShape::tetrahedron}) {
+    const SmallForm small = make_form(shape, 3, {8, 8, 8}, {});
+    const auto iterations = [&](Device device) {
+      Ingredients<double> from;
+      from.device = device;
+      from.form = &small.form;
+      const auto a = find_operator("matrix-free")->make<double>(from, {});
+      Vector<double> b(a->size(), device);
+      fill(b, 1.0);
+      const auto jacobi = solver::make_preconditioner<double>("jacobi", *a);
+      solver::CgOptions<double> options;
+      options.method = solver::CgMethod::classic;
+      options.preconditioner = jacobi.get();
+      options.tolerance = 1e-10;
+      std::vector<double> x;
+      const solver::CgResult result = solver::conjugate_gradients(*a, b, x, options);
+      CHECK(result.reason == solver::StopReason::converged);
+      return result.iterations;
+    };
+    CHECK(std::abs(iterations(Device::cuda) - iterations(Device::host)) <= 2);
+  }
 }
 
 TEST_CASE("enough cells for many blocks of several colours") {

@@ -44,8 +44,6 @@ __global__ void __launch_bounds__(robin_threads)
   const std::int32_t lane = static_cast<std::int32_t>(threadIdx.x) % robin_threads_per_row;
   const std::int32_t stride = static_cast<std::int32_t>(gridDim.x) * rows_of_block;
   constexpr int together = 4;  // entries of a thread that are on their way at once: most rows are no longer
-  // The first are so before the product that comes before is done.
-  bool awaited = false;
   double sums[1] = {0};
   for (std::int32_t first = static_cast<std::int32_t>(blockIdx.x) * rows_of_block; first < a.count; first += stride) {
     const std::int32_t k = first + in_block;
@@ -62,8 +60,6 @@ __global__ void __launch_bounds__(robin_threads)
         columns[j] = at < end ? __ldcs(a.columns + at) : -1;
         values[j] = at < end ? __ldcs(a.values + at) : T(0);
       }
-      if (!awaited) cuda::await_previous();
-      awaited = true;
 #pragma unroll
       for (int j = 0; j < together; ++j)
         if (columns[j] >= 0) sum += values[j] * __ldg(x + columns[j]);
@@ -73,7 +69,6 @@ __global__ void __launch_bounds__(robin_threads)
     y[row] += sum;
     sums[0] += cuda::energy_of_row(x[row], sum);
   }
-  if (!awaited) cuda::await_previous();
   if (energy != nullptr) cuda::sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy += results[0]; });
 }
 
@@ -129,8 +124,8 @@ class Robin {
   bool empty() const { return rows_.size() == 0; }
   std::int64_t bytes() const { return rows_.bytes() + offsets_.bytes() + columns_.bytes() + values_.bytes(); }
   void add(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-    cuda::launch_early(robin_kernel<T>, blocks_, robin_threads, 0, pointers(), x.data(), y.data(),
-                       energy != nullptr ? energy->data() : nullptr, parts_.parts());
+    cuda::launch(robin_kernel<T>, blocks_, robin_threads, 0, pointers(), x.data(), y.data(),
+                 energy != nullptr ? energy->data() : nullptr, parts_.parts());
   }
   void add(const Columns<T>& x, Columns<T>& y, double* energies) const {
     cuda::launch(robin_columns_kernel<T>, column_blocks_, robin_threads, 0, pointers(), x.stride(), x.data(), y.data(),
