@@ -1,8 +1,8 @@
 // Windows of cells are worked on one after the other, each thread having a share of a window. What its cells have for
-// dofs that no cell before the share has, it adds at once, and to others comes later: for the dofs of cells before, it
-// keeps what there is in lists, one for each part of these dofs, and when all are done each thread adds up a part, list
-// after list. So every dof gets its terms in the order of the cells, the sums are the same to the bit for any number of
-// threads, and most numbers are added where they were made.
+// dofs that no cell before the share has is added at once; what they have for dofs of cells before is kept in lists,
+// one for each part of these dofs, and when all are done each thread adds up a part, list after list. So every dof gets
+// its terms in the order of the cells, the sums are the same to the bit for any number of threads, and most numbers are
+// added where they were made.
 
 #include <omp.h>
 
