@@ -68,24 +68,24 @@ struct WarpSimplices {
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y,
                              double* scratch) const {
-    begin_patch(scratch);
+    begin_all_tables(scratch);
     bool begun = false;
     wave_by_wave(all, patch, x, y, [&](int, auto&... of_wave) {
-      if (!begun) end_begin();
+      if (!begun) await_tables();
       begun = true;
       multiply(patch, patch.first_slot, of_wave..., scratch);
     });
   }
 
-  /// Begins to bring all tables to shared memory, where they are kept; what is there is there after end_begin().
-  __device__ void begin_patch(double* scratch) const {
+  /// Begins to bring all tables to shared memory, where they are after await_tables().
+  __device__ void begin_all_tables(double* scratch) const {
     if (!kept) return;
     const int numbers = (tables + 3) / 4 * table_numbers;
     for (int i = 2 * static_cast<int>(threadIdx.x); i < numbers; i += 2 * threads)
       __pipeline_memcpy_async(scratch + i, gradients + i, 2 * sizeof(double));
     __pipeline_commit();
   }
-  static __device__ void end_begin() {
+  static __device__ void await_tables() {
     if (!kept) return;
     __pipeline_wait_prior(0);
     __syncthreads();
@@ -240,10 +240,10 @@ struct MixedWarpSimplices {
                              double* scratch) const {
     constexpr int group = CellPatches::group;
     double* of_affine = scratch + Others::scratch_size;
-    affine.begin_patch(of_affine);
+    affine.begin_all_tables(of_affine);
     bool begun = false;
     Others::wave_by_wave(all, patch, x, y, [&](int first, auto&... of_wave) {
-      if (!begun) Affine::end_begin();
+      if (!begun) Affine::await_tables();
       begun = true;
       const int number = __ldg(group_numbers + (patch.first_slot + first) / group);
       if (number < 0)
