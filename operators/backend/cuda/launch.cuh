@@ -102,8 +102,9 @@ bool waits_for_previous(const void* kernel);
 /// Launches a kernel whose blocks come onto the GPU as the blocks of the kernel before go, or sooner if that one has
 /// called await_previous() and leaves room, instead of after its end: what takes 2 to 3 microseconds between two
 /// kernels then happens meanwhile. Each of its threads calls await_previous() before it writes, and before it reads
-/// what other kernels write; what was there when the operator was made it may read earlier. As launch() where the GPU
-/// has no version of the kernel that waits.
+/// what other kernels write; what was there when the operator was made it may read earlier. What other kernels write it
+/// reads by no __ldg, whose lines may be older than the wait. As launch() where the GPU has no version of the kernel
+/// that waits.
 template <class... Parameters, class... Arguments>
 void launch_early(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,
                   Arguments&&... arguments) {
