@@ -267,18 +267,8 @@ StoredArray robin_factors(const BilinearForm& form) {
   return {"factors of Robin facets", points, 2 * points * std::int64_t{sizeof(T)}};
 }
 
-/// The mean of what mixed cells have each, of affine and stored ones.
-template <class OfKind>
-std::int64_t of_mixed(const BilinearForm& form, const OfKind& of_kind) {
-  const double affine = expected_affine_share(form);
-  return std::llround(affine * static_cast<double>(of_kind(CellGeometry::affine)) +
-                      (1 - affine) * static_cast<double>(of_kind(CellGeometry::stored)));
-}
-
 /// Multiply-adds a cell on a GPU, as the operators there count them (matrix_free_tensor.cuh, matrix_free_simplices.cu).
 std::int64_t operations_on_gpu(const BilinearForm& form, CellGeometry geometry) {
-  if (geometry == CellGeometry::mixed)
-    return of_mixed(form, [&](CellGeometry kind) { return operations_on_gpu(form, kind); });
   const mesh::CellShape shape = form.space->mesh().shape;
   const std::int64_t d = form.space->mesh().dimension(), degree = form.space->degree(), n = degree + 1;
   const std::int64_t m = form.quadrature, dofs = form.dofs_per_cell();
@@ -300,8 +290,6 @@ std::int64_t operations_on_gpu(const BilinearForm& form, CellGeometry geometry) 
 std::int64_t words_on_gpu(const BilinearForm& form, CellGeometry geometry) {
   const mesh::Mesh& mesh = form.space->mesh();
   const std::int64_t d = mesh.dimension();
-  if (geometry == CellGeometry::mixed)
-    return of_mixed(form, [&](CellGeometry kind) { return words_on_gpu(form, kind); });
   if (geometry == CellGeometry::boxes) return d;
   if (geometry == CellGeometry::vertices) return d == 2 ? straight_words<2> : straight_words<3>;
   const std::int64_t of_point = d * (d + 1) / 2;
@@ -314,12 +302,19 @@ Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoi
   const CellGeometry geometry = expected_geometry(form, choice.dedup == Dedup::on ? "vertices" : choice.geometry);
   const bool once = geometry != CellGeometry::stored && geometry != CellGeometry::mixed &&
                     (choice.dedup == Dedup::on || (choice.dedup == Dedup::automatic && has_identical_cells(form)));
+  const double affine = geometry == CellGeometry::mixed ? expected_affine_share(form) : 0;
+  // Of mixed cells the mean.
+  const auto a_cell = [&](const auto& count) -> std::int64_t {
+    if (geometry != CellGeometry::mixed) return count(form, geometry);
+    return std::llround(affine * static_cast<double>(count(form, CellGeometry::affine)) +
+                        (1 - affine) * static_cast<double>(count(form, CellGeometry::stored)));
+  };
   const std::int64_t of_cell =
-      once ? std::int64_t{sizeof(std::uint16_t)} : words_on_gpu(form, geometry) * static_cast<std::int64_t>(sizeof(T));
+      once ? std::int64_t{sizeof(std::uint16_t)} : a_cell(words_on_gpu) * static_cast<std::int64_t>(sizeof(T));
   return footprint_of_cells<T>(
       form, form.cells(),
       patches.slots * of_cell + patches.lists + expected_interface(form) + robin_factors<T>(form).bytes,
-      operations_on_gpu(form, geometry));
+      a_cell(operations_on_gpu));
 }
 
 template <std::floating_point T>
