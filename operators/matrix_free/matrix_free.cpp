@@ -267,6 +267,17 @@ StoredArray robin_factors(const BilinearForm& form) {
   return {"factors of Robin facets", points, 2 * points * std::int64_t{sizeof(T)}};
 }
 
+/// What RobinOnGpu takes, at most.
+template <std::floating_point T>
+StoredArray robin_on_gpu(const BilinearForm& form) {
+  if (form.robin.empty()) return {"Robin facets", 0, 0};
+  constexpr std::int64_t group = RobinTerms::group, word = sizeof(T), number = sizeof(std::int32_t);
+  const std::int64_t facets = (std::ssize(form.robin) + group - 1) / group * group;
+  const std::int64_t nodes = std::ssize(form.space->facet_nodes(0)), points = std::ssize(form.robin.front().transfer);
+  // A position of each node, what the facet has for it, and a row if no other facet has it.
+  return {"Robin facets", facets, (facets + nodes) * points * word + facets * nodes * (5 * number + word)};
+}
+
 /// Multiply-adds a cell on a GPU, as the operators there count them (matrix_free_tensor.cuh, matrix_free_simplices.cu).
 std::int64_t operations_on_gpu(const BilinearForm& form, CellGeometry geometry) {
   const mesh::CellShape shape = form.space->mesh().shape;
@@ -313,7 +324,7 @@ Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoi
       once ? std::int64_t{sizeof(std::uint16_t)} : a_cell(words_on_gpu) * static_cast<std::int64_t>(sizeof(T));
   return footprint_of_cells<T>(
       form, form.cells(),
-      patches.slots * of_cell + patches.lists + expected_interface(form) + robin_factors<T>(form).bytes,
+      patches.slots * of_cell + patches.lists + expected_interface(form) + robin_on_gpu<T>(form).bytes,
       a_cell(operations_on_gpu));
 }
 
@@ -328,7 +339,7 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice
   estimate.arrays = {{"factors at quadrature points", points * patches.slots, points * of_point},
                      {"places of dofs", patches.slots, patches.lists},
                      {"interface of patches", form.unknowns, patches.interface},
-                     robin_factors<T>(form)};
+                     robin_on_gpu<T>(form)};
   // Affine cells need the factors of one point, and identical ones hardly any.
   const bool surely_all = choice.geometry == "stored" || any_points(form), perhaps_once = choice.dedup != Dedup::off;
   estimate.slack = patches.interface + (surely_all ? 0 : (perhaps_once ? points : points - 1) * of_point);

@@ -7,7 +7,7 @@
 #include "operators/cell_loops/cell_patches.hpp"
 #include "operators/cell_loops/conflict_resolution.hpp"
 #include "operators/forms/cell_factors.hpp"
-#include "operators/matrix_free/robin_rows.hpp"
+#include "operators/matrix_free/robin_terms.hpp"
 #include "operators/operator.hpp"
 
 namespace femcg::operators {
@@ -78,7 +78,7 @@ struct MatrixFreeInputs {
   /// Mixed cells have the first as `gradients`, the second as `affine_gradients`.
   std::vector<double> gradients, affine_gradients;
   int tables = 0, affine_tables = 0;
-  RobinRows robin;
+  RobinTerms robin;
   const BilinearForm* form = nullptr;  ///< for the diagonal
 
   bool stored_once() const { return kind_of_slot.size() > 0; }

@@ -141,42 +141,6 @@ void number_groups(MatrixFreeInputs& inputs, std::span<const char> affine, int w
   inputs.other_cells = kept(of_others);
 }
 
-/// The unknowns of the Robin terms by their positions among the patches', and rows in the order of these: neighbouring
-/// rows then read neighbouring entries.
-void put_in_order(RobinRows& robin, const CellPatches& patches) {
-  if (robin.rows.empty()) return;
-  mesh::Array<std::int32_t> position = mesh::unset<std::int32_t>(patches.unknown_count);
-  mesh::Array<std::int32_t> row_at = mesh::array_of<std::int32_t>(patches.unknown_count, -1);
-#pragma omp parallel for schedule(static)
-  for (std::int32_t at = 0; at < patches.unknown_count; ++at) position[patches.unknown_at[at]] = at;
-#pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < robin.rows.size(); ++k) row_at[position[robin.rows[k]]] = static_cast<std::int32_t>(k);
-  RobinRows ordered;
-  ordered.rows =
-      mesh::collect<std::int32_t>(patches.unknown_count, [&](std::int64_t at, std::vector<std::int32_t>& found) {
-        if (row_at[at] >= 0) found.push_back(static_cast<std::int32_t>(at));
-      });
-  const auto count = static_cast<std::int64_t>(ordered.rows.size());
-  ordered.offsets.resize(ordered.rows.size() + 1);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < count; ++k) {
-    const std::int32_t from = row_at[ordered.rows[k]];
-    ordered.offsets[k] = robin.offsets[from + 1] - robin.offsets[from];
-  }
-  mesh::sum_before(std::span(ordered.offsets));
-  ordered.columns.resize(robin.columns.size());
-  ordered.values.resize(robin.values.size());
-#pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < count; ++k) {
-    const std::int32_t from = row_at[ordered.rows[k]];
-    for (std::int32_t e = robin.offsets[from], to = ordered.offsets[k]; e < robin.offsets[from + 1]; ++e, ++to) {
-      ordered.columns[to] = position[robin.columns[e]];
-      ordered.values[to] = robin.values[e];
-    }
-  }
-  robin = std::move(ordered);
-}
-
 /// The kinds of cells whose numbers are stored once; nothing where they are not.
 std::optional<IdenticalCells> kinds_of_cells(const MatrixFreeInputs& inputs, Dedup dedup) {
   constexpr std::int64_t most_numbers = std::int64_t{1} << 16;  // of kind_of_slot
@@ -327,8 +291,7 @@ MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeCh
     set_lines(inputs, form);
   else
     set_tables(inputs, form);
-  inputs.robin = robin_rows(form);
-  put_in_order(inputs.robin, inputs.patches);
+  inputs.robin = robin_terms(form, inputs.patches.unknown_at.span());
   return inputs;
 }
 

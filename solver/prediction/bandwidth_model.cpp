@@ -100,8 +100,8 @@ constexpr std::array gpu_shares_of_columns{
           .longest = 0.045},
 };
 constexpr double cells_latency = 6.5, colours_latency = 14;  // microseconds; a launch a colour
-/// Of matrix-free: a launch of its own for the rows of Robin terms, each entry of the longest, and x'Ax beside them.
-constexpr double robin_latency = 4.3, robin_entry = 0.025, robin_energy = 5;  // microseconds
+/// Of matrix-free: a launch of its own for the unknowns of Robin terms, which waits for that of their facets.
+constexpr double robin_latency = 4.5;  // microseconds
 
 const Share* find(std::span<const Share> shares, std::string_view name) {
   const auto found = std::ranges::find(shares, name, &Share::name);
@@ -150,16 +150,9 @@ Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
   return tensor ? Share{.bytes = 1.2, .word_flops = 0.75} : Share{.bytes = 1.479, .word_flops = 0.631};
 }
 
-/// Whether rows of Robin terms are multiplied with by a launch of their own.
-bool launches_robin_rows(const Product& product) {
+/// Whether Robin terms are multiplied with by launches of their own.
+bool launches_robin_terms(const Product& product) {
   return product.device == Device::cuda && product.row->needs == operators::Needs::form && !product.form->robin.empty();
-}
-
-/// Dofs of the facets round a vertex: an interval on each side, four quadrilaterals, six triangles.
-double longest_robin_row(const operators::BilinearForm& form) {
-  const double p = form.space->degree();
-  if (form.space->mesh().dimension() == 2) return 2 * p + 1;
-  return mesh::is_tensor(form.space->mesh().shape) ? (2 * p + 1) * (2 * p + 1) : 3 * p * (p + 1) + 1;
 }
 
 /// Whether the element matrices of cells that are alike are stored once.
@@ -268,8 +261,7 @@ std::optional<double> BandwidthModel::seconds(const Product& product) const {
     cost = cost.of_columns(product.right_hand_sides, a_vector);
   else
     times = product.right_hand_sides;
-  const double robin =
-      launches_robin_rows(product) ? 1e-6 * (robin_latency + robin_entry * longest_robin_row(*product.form)) : 0;
+  const double robin = launches_robin_terms(product) ? 1e-6 * robin_latency : 0;
   return times * (robin + correction_of(product, rates_).product *
                               (on_host ? host_seconds(product, cost) : gpu_seconds(product, cost)));
 }
@@ -278,8 +270,6 @@ double BandwidthModel::start(const Product& product) const {
   if (product.device == Device::host) return together_on_host(rates_.threads);
   return 1e-6 * gpu_share(product, product.estimate->product).latency;
 }
-
-double seconds_of_energies(const Product& product) { return launches_robin_rows(product) ? 1e-6 * robin_energy : 0; }
 
 CorrectionKey correction_key(const Product& product) {
   CorrectionKey key{std::string(product.row->name), product.form->space->mesh().shape, product.form->space->degree(),

@@ -33,10 +33,6 @@ CorrectionKey correction_key(const Product& product);
 /// several right-hand sides.
 CorrectionFactors correction_of(const Product& product, const Rates& rates);
 
-/// Seconds that a product takes longer within CG, where it has to say x'Ax, than alone: of operators that sum it in a
-/// launch of its own.
-double seconds_of_energies(const Product& product);
-
 /// Seconds until as many threads of the processor have begun and ended a loop together.
 constexpr double together_on_host(int threads) { return threads > 1 ? 2e-6 : 0.02e-6; }
 

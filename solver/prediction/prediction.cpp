@@ -221,7 +221,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
       made.resident = resident < made.iteration || of.loop == CgLoop::resident;
       if (made.resident) made.iteration = resident;
     }
-    made.iteration = correction.iteration * made.iteration + seconds_of_energies(product);
+    made.iteration = correction.iteration * made.iteration;
     made.loops = iterations_of_all(of, together);
     if (of.form != nullptr)
       made.assembly = correction.assembly * seconds_of_assembly(made.needs, *of.form, rates.threads);
