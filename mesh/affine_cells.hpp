@@ -19,12 +19,17 @@ class AffineCells {
   /// Whether an affine cell has orthogonal edges, to rounding of its nodes.
   bool is_box(std::int32_t cell) const;
 
+  /// Nodes of the lattice at the vertex 0 and its neighbours along the axes, which say where the others are on an
+  /// affine cell; these, and where they are on the reference cell, others x dimension.
+  const std::vector<int>& corners() const { return corners_; }
+  const std::vector<int>& others() const { return others_; }
+  const std::vector<double>& positions() const { return positions_; }
+
  private:
   const Mesh* mesh_;
   int d_;
-  std::vector<int> corners_;       ///< nodes of the lattice at the vertex 0 and its neighbours along the axes
-  std::vector<int> others_;        ///< the other nodes,
-  std::vector<double> positions_;  ///< and where they are on the reference cell: others x dimension
+  std::vector<int> corners_, others_;
+  std::vector<double> positions_;
 };
 
 }  // namespace femcg::mesh

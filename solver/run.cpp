@@ -41,6 +41,7 @@
 #include "solver/report/run_page.hpp"
 #include "solver/run_operator.hpp"
 #include "solver/run_tuning.hpp"
+#include "solver/true_residual.hpp"
 
 namespace femcg::solver {
 
@@ -134,6 +135,7 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const Init
   options.loop = resolved.solver.loop;
   options.preconditioner = &preconditioner;
   if (resolved.solver.precision == Precision::mixed) options.reliable_update = update_factor;
+  TrueResidual<T> residual(problem, record.device, progress.times());
   Solutions solutions;
   for (const Load& load : problem.loads()) {
     const std::string which = load.name().empty() ? "" : fmt::format("load {}, ", in_quotes(load.name()));
@@ -149,10 +151,7 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const Init
     progress.step("copying the load", name(record.device));
     const operators::Vector<T> b =
         timed(record.seconds.transfer, [&] { return operators::copied(rounded<T>(scaled.values), record.device); });
-    options.true_residual = [&](const std::vector<double>& x) {
-      const StepTimes::Within step(progress.times(), residual_step, "cpu");
-      return problem.residual(x, scaled.values);
-    };
+    residual.check(scaled, b, options);
     std::vector<double> solution =
         begun ? std::move(begun->x) : scaled_start(initial, solutions.unknowns.size(), scaled);
     options.from_x = !initial.empty();
@@ -221,8 +220,8 @@ CgMethod method_at_once(const MemoryUser& user, const operators::Operator<T>& a,
                         const Preconditioner<T>& preconditioner) {
   const CgMethod method = user.method_at_once(a.size());
   if (takes_several(user.method) || method == CgMethod::block) return method;
-  const bool resident = may_reside(user.loop) && preconditioner.is_fused() &&
-                        operators::persistent_cg(a, persistent_for(user.loop));
+  const bool resident =
+      may_reside(user.loop) && preconditioner.is_fused() && operators::persistent_cg(a, persistent_for(user.loop));
   return resident ? CgMethod::automatic : method;
 }
 

@@ -94,5 +94,17 @@ template void cuda_gather(const Vector<double>&, const Vector<std::int32_t>&, Ve
 template void cuda_gather(const Vector<float>&, const Vector<std::int32_t>&, Vector<float>&);
 template void cuda_scatter(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
 template void cuda_scatter(const Vector<float>&, const Vector<std::int32_t>&, Vector<float>&);
+template <std::floating_point T>
+void cuda_gather_rounded(const Vector<double>&, const Vector<std::int32_t>&, Vector<T>&) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template <std::floating_point T>
+void cuda_scatter_added(const Vector<T>&, const Vector<std::int32_t>&, Vector<double>&) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template void cuda_gather_rounded(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
+template void cuda_gather_rounded(const Vector<double>&, const Vector<std::int32_t>&, Vector<float>&);
+template void cuda_scatter_added(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
+template void cuda_scatter_added(const Vector<float>&, const Vector<std::int32_t>&, Vector<double>&);
 
 }  // namespace femcg::operators

@@ -1,5 +1,8 @@
 #include "operators/forms/cells_at_points.hpp"
 
+#include <cmath>
+#include <limits>
+
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/quadrature.hpp"
 
@@ -8,11 +11,13 @@ namespace femcg::operators {
 CellsAtPoints::CellsAtPoints(const mesh::Mesh& mesh, int quadrature)
     : mesh_(&mesh),
       d_(mesh.dimension()),
+      shape_(mesh),
       tables_(mesh::LagrangeBasis(mesh.shape, mesh.order, mesh::NodeFamily::equispaced), quadrature),
+      points_(mesh::cell_quadrature(mesh.shape, quadrature).points),
       weights_(mesh::cell_quadrature(mesh.shape, quadrature).weights),
       scratch_(tables_.scratch_size()),
-      nodes_(tables_.functions()),
       measures_(points()),
+      nodes_(d_ * tables_.functions()),
       jacobians_(d_ * d_ * points()),
       positions_(d_ * points()),
       of_lane_(3 * points(), 0.0) {}
@@ -20,21 +25,57 @@ CellsAtPoints::CellsAtPoints(const mesh::Mesh& mesh, int quadrature)
 void CellsAtPoints::move_to(std::int32_t first, int count, bool with_positions) {
   first_ = first;
   count_ = count;
+  gather_nodes();
+  affine_ = are_affine();
   for (int axis = 0; axis < d_; ++axis) {
-    for (int lane = 0; lane < cell_lanes; ++lane) {
-      const auto nodes = mesh_->nodes(cell(lane));
-      for (std::size_t a = 0; a < nodes.size(); ++a) nodes_[a][lane] = mesh_->point(nodes[a])[axis];
+    const CellLanes* nodes = nodes_.data() + axis * tables_.functions();
+    CellLanes *jacobian = jacobians_.data() + axis * d_ * points(), *positions = positions_.data() + axis * points();
+    if (affine_) {
+      const CellLanes origin = nodes[shape_.corners()[0]];
+      for (int along = 0; along < d_; ++along) jacobian[along * points()] = nodes[shape_.corners()[along + 1]] - origin;
+      for (int q = 0; with_positions && q < points(); ++q) {
+        positions[q] = origin;
+        for (int along = 0; along < d_; ++along) positions[q] += points_(along, q) * jacobian[along * points()];
+      }
+      continue;
     }
-    tables_.gradients(nodes_.data(), jacobians_.data() + axis * d_ * points(), scratch_.data());
-    if (with_positions) tables_.values(nodes_.data(), positions_.data() + axis * points(), scratch_.data());
+    tables_.gradients(nodes, jacobian, scratch_.data());
+    if (with_positions) tables_.values(nodes, positions, scratch_.data());
   }
+}
+
+void CellsAtPoints::gather_nodes() {
+  for (int lane = 0; lane < cell_lanes; ++lane) {
+    const auto nodes = mesh_->nodes(cell(lane));
+    for (std::size_t a = 0; a < nodes.size(); ++a)
+      for (int axis = 0; axis < d_; ++axis) nodes_[axis * nodes.size() + a][lane] = mesh_->point(nodes[a])[axis];
+  }
+}
+
+bool CellsAtPoints::are_affine() const {
+  constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();  // of nodes, against their coordinates
+  for (int axis = 0; axis < d_ && !shape_.others().empty(); ++axis) {
+    const CellLanes* nodes = nodes_.data() + axis * tables_.functions();
+    const CellLanes origin = nodes[shape_.corners()[0]];
+    for (std::size_t k = 0; k < shape_.others().size(); ++k) {
+      CellLanes expected = origin;
+      for (int along = 0; along < d_; ++along)
+        expected += shape_.positions()[k * d_ + along] * (nodes[shape_.corners()[along + 1]] - origin);
+      const CellLanes& found = nodes[shape_.others()[k]];
+      for (int lane = 0; lane < cell_lanes; ++lane)
+        if (std::abs(found[lane] - expected[lane]) > rounding * (std::abs(found[lane]) + std::abs(origin[lane])))
+          return false;
+    }
+  }
+  return true;
 }
 
 template <int d>
 void CellsAtPoints::compute_measures() {
+  CellLanes c[d][d], determinant;
   for (int q = 0; q < points(); ++q) {
-    CellLanes c[d][d];
-    measures_[q] = weights_[q] * cofactors(q, c);
+    if (q == 0 || !affine_) determinant = cofactors(q, c);
+    measures_[q] = weights_[q] * determinant;
   }
 }
 

@@ -3,13 +3,15 @@
 #include <span>
 #include <vector>
 
+#include "mesh/affine_cells.hpp"
 #include "mesh/mesh.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/forms/point_tables.hpp"
 
 namespace femcg::operators {
 
-/// The geometry of a few cells at the points of a quadrature, one cell a lane. Keeps scratch memory: one a thread.
+/// The geometry of a few cells at the points of a quadrature, one cell a lane; of affine ones it is that of one point.
+/// Keeps scratch memory: one a thread.
 class CellsAtPoints {
  public:
   CellsAtPoints(const mesh::Mesh& mesh, int quadrature);
@@ -21,6 +23,8 @@ class CellsAtPoints {
   /// The cell of a lane.
   std::int32_t cell(int lane) const { return first_ + (lane < count_ ? lane : count_ - 1); }
   int count() const { return count_; }
+  /// Whether the cells are affine, all of them, to the last digits of their nodes: J is then the same at all points.
+  bool affine() const { return affine_; }
 
   /// C = |J| J^-1 and |J| at point q.
   template <int d>
@@ -32,17 +36,23 @@ class CellsAtPoints {
   const Eigen::VectorXd& weights() const { return weights_; }
 
  private:
+  void gather_nodes();
+  bool are_affine() const;
   template <int d>
   void compute_measures();
 
   const mesh::Mesh* mesh_;
   int d_;
+  mesh::AffineCells shape_;  ///< of which cells are affine
   PointTables tables_;
+  Eigen::MatrixXd points_;  ///< of the reference cell, d x points
   Eigen::VectorXd weights_;
   std::int32_t first_ = 0;
   int count_ = 0;
-  std::vector<CellLanes> scratch_, nodes_, measures_;
-  std::vector<CellLanes> jacobians_;  ///< axis in space x reference axis x points
+  bool affine_ = false;
+  std::vector<CellLanes> scratch_, measures_;
+  std::vector<CellLanes> nodes_;      ///< axis in space x nodes
+  std::vector<CellLanes> jacobians_;  ///< axis in space x reference axis x points, of affine cells the first
   std::vector<CellLanes> positions_;  ///< axis in space x points
   std::vector<double> of_lane_;
 };
@@ -51,7 +61,7 @@ template <int d>
 inline CellLanes CellsAtPoints::cofactors(int q, CellLanes (&c)[d][d]) const {
   CellLanes m[d][d];  // m_ij = dx_i / dxi_j
   for (int i = 0; i < d; ++i)
-    for (int j = 0; j < d; ++j) m[i][j] = jacobians_[(i * d + j) * points() + q];
+    for (int j = 0; j < d; ++j) m[i][j] = jacobians_[(i * d + j) * points() + (affine_ ? 0 : q)];
   if constexpr (d == 2) {
     c[0][0] = m[1][1];
     c[0][1] = -m[0][1];

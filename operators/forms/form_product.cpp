@@ -64,16 +64,17 @@ class CellProducts {
   template <class Coefficient, class Wanted>
   bool gather(std::int32_t first, int count, const Coefficient& coefficient, const Wanted& wanted) {
     bool zero = true, any = false;
+    for (int lane = 0; lane < count; ++lane) any = any || wanted(form_->space->dofs(first + lane));
+    if (!any) return false;
     for (int lane = 0; lane < lanes; ++lane) {
       const auto of_cell = form_->space->dofs(cell_of(first, lane, count));
-      any = any || wanted(of_cell);
       for (int a = 0; a < dofs(); ++a) {
         const double value = coefficient(of_cell[a]);
         x_[a][lane] = value;
         zero = zero && value == 0;
       }
     }
-    return any && !zero;
+    return !zero;
   }
 
   /// With C = |J| J^-1: the gradient in space is C' g / |J|, and what the test functions' gradients are multiplied with
@@ -87,9 +88,10 @@ class CellProducts {
   template <int d>
   void scale_slopes() {
     const int count = points();
+    Lanes c[d][d], determinant;
     for (int q = 0; q < count; ++q) {
-      Lanes c[d][d], g[d];
-      const Lanes determinant = cells_.cofactors(q, c);
+      Lanes g[d];
+      if (q == 0 || !cells_.affine()) determinant = cells_.cofactors(q, c);
       const Lanes scale = cells_.weights()[q] * diffusion_[q] / determinant;
       for (int i = 0; i < d; ++i) {
         g[i] = Lanes{};

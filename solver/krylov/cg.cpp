@@ -6,9 +6,12 @@
 #include <cmath>
 #include <deque>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "mesh/pages.hpp"
 #include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/permutation.hpp"
 #include "operators/backend/recorded_work.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
@@ -123,6 +126,12 @@ struct Plan {
   std::int64_t batch;
 };
 
+/// A residual recomputed, in the natural order of the unknowns: on the host, or else on the GPU.
+struct Residual {
+  std::vector<double> on_host;
+  const Vector<double>* on_gpu = nullptr;
+};
+
 /// The state of one loop: batches of iterations, after each of which the host looks at what happened.
 template <std::floating_point T>
 class Loop {
@@ -142,9 +151,19 @@ class Loop {
     result_.deferred = recurrence_.deferred();
   }
 
-  CgResult run();
+  CgResult run() {
+    CgResult result = run_to_end();
+    if (on_gpu()) {
+      total_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
+      operators::copy_bytes(total_on_gpu_.data(), Device::cuda, total_.data(), Device::host, total_on_gpu_.bytes());
+    }
+    return result;
+  }
 
  private:
+  CgResult run_to_end();
+  /// Whether the total is there.
+  bool on_gpu() const { return static_cast<bool>(options_.residual_on_gpu); }
   double seconds() const {
     const double all = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     return options_.aside != nullptr ? all - *options_.aside : all;
@@ -154,14 +173,17 @@ class Loop {
   bool record(double rr);
   double newest_residual() const;
   bool examine();
+  void begin_total();
   void collect();
   void add_to_total(const Vector<T>& correction);  // on the host
-  std::vector<double> true_residual();
+  Residual true_residual();
+  double norm_of(const Residual& residual) const;
   Vector<T> on_host(const Vector<T>& vector) const;
   void to_recurrence(const std::vector<double>& natural, Vector<T>& vector) const;
-  std::vector<double> judge_total();
-  void restart_from(const std::vector<double>& residual);
-  void go_on_from(const std::vector<double>& residual);
+  void to_recurrence(const Residual& residual, Vector<T>& vector) const;
+  Residual judge_total();
+  void restart_from(const Residual& residual);
+  void go_on_from(const Residual& residual);
   void resume(const CgState<T>& before);
   bool leave(CgState<T>& after);
   /// Whether another loop can take up where this one ends.
@@ -175,11 +197,13 @@ class Loop {
 
   const Operator<T>& a_;
   const Vector<T>& b_;
-  std::vector<double>& total_;  ///< x so far, without the correction that the recurrence is at
+  std::vector<double>& total_;  ///< x so far, without the correction that the recurrence is at; unless it is on the GPU
+  Vector<double> total_on_gpu_;
   const CgOptions<T>& options_;
   bool on_host_;
   Plan<T> plan_;
   Recurrence<T> recurrence_;
+  Vector<double> residual_on_gpu_, scratch_;  ///< where the recurrence has no such vectors to spare
   BatchScalars scalars_;
   std::vector<operators::Mailbox> mailboxes_;
   std::optional<operators::RecordedWork> recorded_;
@@ -286,10 +310,33 @@ void Loop<T>::to_recurrence(const std::vector<double>& natural, Vector<T>& vecto
     operators::copy(operators::to_ordering(a_, rounded), vector);
 }
 
+/// A residual, rounded.
+template <std::floating_point T>
+void Loop<T>::to_recurrence(const Residual& residual, Vector<T>& vector) const {
+  if (residual.on_gpu == nullptr) return to_recurrence(residual.on_host, vector);
+  operators::cuda_gather_rounded(*residual.on_gpu, a_.ordering(), vector);
+}
+
+/// The total is 0, or what was given.
+template <std::floating_point T>
+void Loop<T>::begin_total() {
+  const bool given = options_.before != nullptr || options_.from_x;
+  if (!on_gpu()) {
+    if (!given) total_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
+    return;
+  }
+  total_on_gpu_ = Vector<double>(a_.size(), Device::cuda);
+  if (given)
+    operators::copy_bytes(total_.data(), Device::host, total_on_gpu_.data(), Device::cuda, total_on_gpu_.bytes());
+  else
+    clear(total_on_gpu_);
+}
+
 /// Adds the correction that the loop is at to the total. The clock of the loop stands still meanwhile, and while the
 /// residual is recomputed: that is a check of the answer, not part of the method.
 template <std::floating_point T>
 void Loop<T>::collect() {
+  if (on_gpu()) return operators::cuda_scatter_added(recurrence_.x(), a_.ordering(), total_on_gpu_);
   add_to_total(on_host(recurrence_.x()));
 }
 
@@ -299,15 +346,37 @@ void Loop<T>::add_to_total(const Vector<T>& correction) {
 }
 
 template <std::floating_point T>
-std::vector<double> Loop<T>::true_residual() {
-  if (options_.true_residual) return options_.true_residual(total_);
+Residual Loop<T>::true_residual() {
+  if (on_gpu()) {
+    // The direction is kept by reliable updates only; else there are two vectors that restarts fill anew.
+    if constexpr (std::is_same_v<T, double>)
+      if (options_.reliable_update == 0) {
+        options_.residual_on_gpu(total_on_gpu_, recurrence_.w(), recurrence_.p());
+        return {{}, &recurrence_.w()};
+      }
+    if (residual_on_gpu_.size() == 0) {
+      residual_on_gpu_ = Vector<double>(a_.size(), Device::cuda);
+      scratch_ = Vector<double>(a_.size(), Device::cuda);
+    }
+    options_.residual_on_gpu(total_on_gpu_, residual_on_gpu_, scratch_);
+    return {{}, &residual_on_gpu_};
+  }
+  if (options_.true_residual) return {options_.true_residual(total_)};
   to_recurrence(total_, recurrence_.p());
   a_.apply(recurrence_.p(), recurrence_.w());
   const Vector<T> b = operators::copied(b_, operators::Device::host), q = on_host(recurrence_.w());
   std::vector<double> r = mesh::filled<double>(total_.size());
   operators::for_each_row(b.size(),
                           [&](std::int64_t i) { r[i] = static_cast<double>(b[i]) - static_cast<double>(q[i]); });
-  return r;
+  return {std::move(r)};
+}
+
+template <std::floating_point T>
+double Loop<T>::norm_of(const Residual& residual) const {
+  if (residual.on_gpu == nullptr) return norm(residual.on_host, recurrence_.share());
+  operators::Scalar square(Device::cuda);
+  operators::vector_operations<double>(Device::cuda).dot(*residual.on_gpu, *residual.on_gpu, square);
+  return std::sqrt(square.value());
 }
 
 /// Goes on from the total, and from the numbers of the loop that came to it.
@@ -325,7 +394,12 @@ void Loop<T>::resume(const CgState<T>& before) {
     result_.relative_residual = before.result.relative_residual;
     operators::synchronize(a_.device());
   } else {
-    if (before.x.size() == a_.size()) add_to_total(operators::copied(before.x, Device::host));
+    if (before.x.size() == a_.size()) {
+      if (on_gpu())
+        operators::cuda_scatter_added(before.x, {}, total_on_gpu_);
+      else
+        add_to_total(operators::copied(before.x, Device::host));
+    }
     restart_from(judge_total());
     result_.relative_residual = result_.true_relative_residual;
   }
@@ -347,15 +421,15 @@ bool Loop<T>::leave(CgState<T>& after) {
 
 /// The residual of the total, recomputed.
 template <std::floating_point T>
-std::vector<double> Loop<T>::judge_total() {
-  std::vector<double> residual = true_residual();
-  result_.true_relative_residual = norm(residual, recurrence_.share()) / norm_b_;
+Residual Loop<T>::judge_total() {
+  Residual residual = true_residual();
+  result_.true_relative_residual = norm_of(residual) / norm_b_;
   return residual;
 }
 
 /// The recurrence begins anew from this residual.
 template <std::floating_point T>
-void Loop<T>::restart_from(const std::vector<double>& residual) {
+void Loop<T>::restart_from(const Residual& residual) {
   to_recurrence(residual, recurrence_.r());
   in_flight_.clear();
   sent_iterations_ = begun_at_ = result_.iterations;
@@ -367,7 +441,7 @@ void Loop<T>::restart_from(const std::vector<double>& residual) {
 /// Goes on from the residual recomputed: with the direction at hand, where the recurrence's own residual is still near
 /// it, else anew.
 template <std::floating_point T>
-void Loop<T>::go_on_from(const std::vector<double>& residual) {
+void Loop<T>::go_on_from(const Residual& residual) {
   constexpr double near = 2;
   const bool keeps =
       reliable_update_ > 0 && in_flight_.empty() && result_.true_relative_residual <= near * result_.relative_residual;
@@ -396,7 +470,7 @@ bool Loop<T>::update() {
   operators::synchronize(a_.device());
   const auto before = std::chrono::steady_clock::now();
   collect();
-  const std::vector<double> residual = judge_total();
+  const Residual residual = judge_total();
   const bool vain = stagnates();
   if (vain)
     result_.reason = StopReason::stagnated;
@@ -412,7 +486,7 @@ bool Loop<T>::finished() {
   operators::synchronize(a_.device());  // the batch in flight is the loop's
   const auto before = std::chrono::steady_clock::now();
   collect();
-  const std::vector<double> residual = judge_total();
+  const Residual residual = judge_total();
   bool over = true;
   if (result_.true_relative_residual <= options_.tolerance)
     result_.reason = StopReason::converged;
@@ -426,14 +500,13 @@ bool Loop<T>::finished() {
 }
 
 template <std::floating_point T>
-CgResult Loop<T>::run() {
+CgResult Loop<T>::run_to_end() {
   // Kernels are loaded at their first launch, which must be neither a recorded nor a timed one.
   if (!on_host_) iterate(std::min<std::int64_t>(3, plan_.batch));  // a pair and one more
   if (!on_host_ && plan_.loop == CgLoop::launched && options_.recorded)
     recorded_.emplace(a_.device(), [this] { iterate(plan_.batch); });
-  if (options_.before == nullptr && !options_.from_x)
-    total_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
   operators::copy(operators::to_ordering(a_, b_), recurrence_.r());
+  begin_total();  // once the copies in between are gone
   recurrence_.restart(scalars_);
   const double bb = scalars_.last().rr.value();
   begin_ = std::chrono::steady_clock::now();
@@ -443,7 +516,10 @@ CgResult Loop<T>::run() {
     return result_;
   }
   if (norm_b_ == 0) {
-    total_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
+    if (on_gpu())
+      clear(total_on_gpu_);
+    else
+      total_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
     const bool zero =
         std::ranges::all_of(operators::copied(b_, Device::host).span(), [](T entry) { return entry == 0; });
     result_.reason = zero ? StopReason::converged : StopReason::not_finite;
@@ -485,7 +561,7 @@ CgResult Loop<T>::run() {
   const bool handed_over = options_.after != nullptr && leave(*options_.after);
   if (!collected && !handed_over) {
     collect();
-    if (options_.true_residual) result_.true_relative_residual = norm(true_residual(), recurrence_.share()) / norm_b_;
+    if (options_.true_residual || on_gpu()) result_.true_relative_residual = norm_of(true_residual()) / norm_b_;
   }
   assert(result_.reason != StopReason::converged || result_.true_relative_residual <= options_.tolerance);
   return result_;

@@ -66,6 +66,12 @@ struct CgOptions {
   /// b - A x recomputed in double precision, before anything is called converged. By default the operator's own
   /// product.
   std::function<std::vector<double>(const std::vector<double>& x)> true_residual;
+  /// The same where the operator's device is a GPU, in place of true_residual: r = b - A x of vectors that are there,
+  /// in the natural order of the unknowns; `scratch` is for whatever it needs. x is then kept there until the loop
+  /// ends.
+  std::function<void(const operators::Vector<double>& x, operators::Vector<double>& r,
+                     operators::Vector<double>& scratch)>
+      residual_on_gpu;
   /// Told of every iteration; false ends the loop as interrupted.
   std::function<bool(const Iteration&)> monitor;
   /// Asked before every batch: true ends the loop as its number of iterations does.

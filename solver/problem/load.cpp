@@ -41,17 +41,30 @@ class CellLoads {
         values_(static_cast<std::size_t>(cells_.points())),
         scratch_(static_cast<std::size_t>(basis_.scratch_size())),
         densities_(values_.size()),
-        sums_(static_cast<std::size_t>(basis_.functions())) {}
+        sums_(static_cast<std::size_t>(basis_.functions())),
+        masses_(sums_.size()) {
+    for (std::size_t q = 0; q < densities_.size(); ++q)
+      densities_[q] = operators::CellLanes{} + cells_.weights()[static_cast<Eigen::Index>(q)];
+    basis_.test_values(densities_.data(), masses_.data(), scratch_.data());
+  }
 
   /// Of the cells [first, last), cells x dofs; whether the source is anything else than 0 there.
   bool write(std::int32_t first, std::int32_t last, double* to) {
     bool given = false;
     for (std::int32_t cell = first; cell < last; cell += operators::cell_lanes) {
       const int count = std::min<std::int32_t>(operators::cell_lanes, last - cell);
-      given = evaluate(cell, count) || given;
+      bool constant = true;
+      for (int lane = 0; lane < count; ++lane) constant = constant && source_->of_cell(cell + lane).constant();
+      cells_.move_to(cell, count, !constant);
+      given = evaluate() || given;
       const std::span<const operators::CellLanes> measures = cells_.measures();
-      for (std::size_t q = 0; q < densities_.size(); ++q) densities_[q] *= measures[q];
-      basis_.test_values(densities_.data(), sums_.data(), scratch_.data());
+      if (constant && cells_.affine()) {
+        const operators::CellLanes density = densities_[0] * measures[0] / cells_.weights()[0];
+        for (std::size_t a = 0; a < sums_.size(); ++a) sums_[a] = density * masses_[a];
+      } else {
+        for (std::size_t q = 0; q < densities_.size(); ++q) densities_[q] *= measures[q];
+        basis_.test_values(densities_.data(), sums_.data(), scratch_.data());
+      }
       for (int lane = 0; lane < count; ++lane)
         for (const operators::CellLanes& sum : sums_) *to++ = sum[lane];
     }
@@ -59,10 +72,9 @@ class CellLoads {
   }
 
  private:
-  bool evaluate(std::int32_t first, int count) {
-    bool constant = true, given = false;
-    for (int lane = 0; lane < count; ++lane) constant = constant && source_->of_cell(first + lane).constant();
-    cells_.move_to(first, count, !constant);
+  /// The source at the points of the cells at hand; whether it is anything else than 0.
+  bool evaluate() {
+    bool given = false;
     for (int lane = 0; lane < operators::cell_lanes; ++lane) {
       const Expression& source = source_->of_cell(cells_.cell(lane));
       if (const std::optional<double> value = source.constant()) {
@@ -82,6 +94,7 @@ class CellLoads {
   operators::CellsAtPoints cells_;
   std::vector<double> values_;
   std::vector<operators::CellLanes> scratch_, densities_, sums_;
+  std::vector<operators::CellLanes> masses_;  ///< integrals of the functions over the reference cell
 };
 
 }  // namespace

@@ -103,7 +103,12 @@ class CellMeasures {
         values_(static_cast<std::size_t>(cells_.points())),
         scratch_(static_cast<std::size_t>(basis_.scratch_size())),
         coefficients_(static_cast<std::size_t>(basis_.functions())),
-        at_points_(values_.size()) {}
+        at_points_(values_.size()),
+        masses_(coefficients_.size()) {
+    for (std::size_t q = 0; q < at_points_.size(); ++q)
+      at_points_[q] = operators::CellLanes{} + cells_.weights()[static_cast<Eigen::Index>(q)];
+    basis_.test_values(at_points_.data(), masses_.data(), scratch_.data());
+  }
 
   /// Adds those of the cells [first, last) to those of their regions.
   void add(std::int32_t first, std::int32_t last, std::span<CellIntegrals> regions) {
@@ -120,12 +125,16 @@ class CellMeasures {
       const auto of_cell = space_->dofs(cells_.cell(lane));
       for (std::size_t a = 0; a < coefficients_.size(); ++a) coefficients_[a][lane] = dofs_[of_cell[a]];
     }
-    basis_.values(coefficients_.data(), at_points_.data(), scratch_.data());
     const std::span<const operators::CellLanes> measures = cells_.measures();
     operators::CellLanes volume{}, u{};
-    for (std::size_t q = 0; q < measures.size(); ++q) {
-      volume += measures[q];
-      u += measures[q] * at_points_[q];
+    for (const operators::CellLanes& measure : measures) volume += measure;
+    if (cells_.affine()) {
+      const double of_reference = cells_.weights().sum();
+      for (std::size_t a = 0; a < masses_.size(); ++a) u += masses_[a] * coefficients_[a];
+      u *= volume / of_reference;
+    } else {
+      basis_.values(coefficients_.data(), at_points_.data(), scratch_.data());
+      for (std::size_t q = 0; q < measures.size(); ++q) u += measures[q] * at_points_[q];
     }
     for (int lane = 0; lane < count; ++lane) {
       CellIntegrals& sum = regions[space_->mesh().cell_regions[first + lane]];
@@ -149,6 +158,7 @@ class CellMeasures {
   operators::CellsAtPoints cells_;
   std::vector<double> values_;
   std::vector<operators::CellLanes> scratch_, coefficients_, at_points_;
+  std::vector<operators::CellLanes> masses_;  ///< integrals of the functions over the reference cell
 };
 
 /// Regions, the integral, and what the source brings: sums of blocks of cells, and then of these, the same for any

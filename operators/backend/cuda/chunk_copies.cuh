@@ -17,8 +17,8 @@ namespace femcg::operators::cuda {
 ///   for each chunk:  await(chunk);  kernels on stream() that read its buffer;  release(chunk);  send(chunk + buffers);
 ///
 /// A copy waits for the kernels that read its buffer last, a kernel for the copy of its chunk; both on the device. The
-/// host waits for nothing, so that a pass can be recorded into a graph: it waits for no event from before its begin(),
-/// and leaves nothing on its way that stream() has not waited for.
+/// host waits for nothing unless it asks, so that a pass can be recorded into a graph: it waits for no event from
+/// before its begin(), and leaves nothing on its way that stream() has not waited for.
 class ChunkCopies {
  public:
   static constexpr int buffers = 2;  ///< a copy takes much longer than the work with a chunk
@@ -47,6 +47,10 @@ class ChunkCopies {
       check(cudaMemcpyAsync(buffer(chunk), from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, copies_.of),
             "copying from the host");
     record(arrived_[chunk % buffers], copies_.of);
+  }
+  /// Waits, on the host, until a chunk has been copied, so that what it came from may be written to.
+  void await_copied(std::int64_t chunk) {
+    check(cudaEventSynchronize(arrived_[chunk % buffers].of), "copying from the host");
   }
   /// Kernels that are launched from now on find the chunk in its buffer.
   void await(std::int64_t chunk) { wait(stream(), arrived_[chunk % buffers]); }
