@@ -11,6 +11,11 @@ using operators::Vector;
 
 namespace {
 
+/// In single precision CG asks for many residuals.
+template <std::floating_point T>
+constexpr auto unknowns_for = std::is_same_v<T, double> ? operators::FormProductOnGpu::Unknowns::sent
+                                                        : operators::FormProductOnGpu::Unknowns::kept;
+
 /// Whether a GPU is done before the processor, which needs no copy of the mesh, and has room beside the vectors of CG,
 /// which are yet to come.
 template <std::floating_point T>
@@ -19,7 +24,7 @@ bool is_for_gpu(const operators::BilinearForm& form) {
   if (std::int64_t{form.cells()} * form.dofs_per_cell() < entries_that_pay) return false;
   const std::int64_t of_unknown =
       vectors_of_cg * std::int64_t{sizeof(T)} + (std::is_same_v<T, double> ? 1 : 4) * std::int64_t{sizeof(double)};
-  return operators::FormProductOnGpu::bytes(form) + of_unknown * form.unknowns <=
+  return operators::FormProductOnGpu::bytes(form, unknowns_for<T>) + of_unknown * form.unknowns <=
          operators::available_bytes(Device::cuda);
 }
 
@@ -55,7 +60,7 @@ template <std::floating_point T>
 void TrueResidual<T>::compute_there(const Vector<double>& b, const Vector<double>& x, Vector<double>& r,
                                     Vector<double>& scratch) {
   const StepTimes::Within step(*times_, residual_step, "cuda");
-  if (!product_) product_.emplace(problem_->form());
+  if (!product_) product_.emplace(problem_->form(), unknowns_for<T>);
   product_->residual(x, b, r, scratch);
   operators::synchronize(Device::cuda);
 }

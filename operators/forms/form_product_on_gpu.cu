@@ -283,7 +283,7 @@ struct FacetData {
 
 class FormProductOnGpu::Products {
  public:
-  explicit Products(const BilinearForm& form)
+  Products(const BilinearForm& form, Unknowns unknowns)
       : form_(form),
         inputs_(factor_inputs(form, Device::cuda)),
         slopes_(on_gpu(slopes_of_functions(form, SlopeOrder::functions_points))),
@@ -292,7 +292,8 @@ class FormProductOnGpu::Products {
         window_cells_(std::clamp<std::int64_t>(window_bytes / cell_bytes(), 1, std::max(1, form.cells()))),
         staging_(ChunkCopies::buffers * window_cells_ * cell_bytes()),
         copies_(window_cells_ * cell_bytes()),
-        greatest_(1, Device::cuda) {
+        greatest_(1, Device::cuda),
+        unknowns_(unknowns == Unknowns::kept ? form.cells() * std::int64_t{form.dofs_per_cell()} : 0, Device::cuda) {
     inputs_.dimension == 2 ? choose_groups<2>() : choose_groups<3>();
   }
 
@@ -368,6 +369,19 @@ class FormProductOnGpu::Products {
     Sums sums = to;
     if (count < form_.cells()) sums.high = nullptr;
     cuda_clear(greatest_.data(), greatest_.bytes());
+    if (all_are_here_)
+      add_cells(unknowns_.data(), 0, static_cast<std::int32_t>(count), x, sums);
+    else
+      send_and_add_cells(count, x, sums);
+    const Facets facets = facets_.pointers();
+    launch(robin_kernel, blocks_of(facets.count * facets.nodes), block_threads, 0, facets, x, sums);
+    unsigned long long bits = 0;
+    copy_bytes(greatest_.data(), Device::cuda, &bits, Device::host, sizeof bits);
+    return std::bit_cast<double>(bits);
+  }
+
+  void send_and_add_cells(std::int64_t count, const double* x, const Sums& sums) {
+    const std::int64_t n = form_.dofs_per_cell();
     copies_.begin();
     for (std::int64_t window = 0; window * window_cells_ < count; ++window) {
       const auto first = static_cast<std::int32_t>(window * window_cells_);
@@ -378,15 +392,12 @@ class FormProductOnGpu::Products {
       copies_.send(window, from, here * cell_bytes());
       copies_.await(window);
       const auto* unknowns = reinterpret_cast<const std::int32_t*>(copies_.buffer(window));
-      inputs_.dimension == 2 ? add_cells<2>(unknowns, first, here, x, sums)
-                             : add_cells<3>(unknowns, first, here, x, sums);
+      if (unknowns_.size() > 0)
+        copy_bytes(unknowns, Device::cuda, unknowns_.data() + first * n, Device::cuda, here * cell_bytes());
+      add_cells(unknowns, first, here, x, sums);
       copies_.release(window);
     }
-    const Facets facets = facets_.pointers();
-    launch(robin_kernel, blocks_of(facets.count * facets.nodes), block_threads, 0, facets, x, sums);
-    unsigned long long bits = 0;
-    copy_bytes(greatest_.data(), Device::cuda, &bits, Device::host, sizeof bits);
-    return std::bit_cast<double>(bits);
+    all_are_here_ = unknowns_.size() > 0 && count == form_.cells();
   }
 
   void write_unknowns(std::int32_t first, std::int32_t count, std::int32_t* to) const {
@@ -397,12 +408,11 @@ class FormProductOnGpu::Products {
     for (std::int64_t i = 0; i < count * n; ++i) to[i] = unknown_of_dof[dofs[i]];
   }
 
-  template <int d>
   void add_cells(const std::int32_t* unknowns, std::int32_t first, std::int32_t count, const double* x,
                  const Sums& sums) const {
     const std::int64_t cells_of_block = groups_ * (many_ ? many : few);
-    launch(kernel<d>(), (count + cells_of_block - 1) / cells_of_block, block_threads,
-           static_cast<std::size_t>(shared_bytes_), cells(), unknowns, first, count, groups_, x, sums);
+    launch(inputs_.dimension == 2 ? kernel<2>() : kernel<3>(), (count + cells_of_block - 1) / cells_of_block,
+           block_threads, static_cast<std::size_t>(shared_bytes_), cells(), unknowns, first, count, groups_, x, sums);
   }
 
   static constexpr int many = 8, few = 2;  ///< cells of a group
@@ -418,13 +428,19 @@ class FormProductOnGpu::Products {
   bool many_ = true;
   int groups_ = 1;
   std::int64_t shared_bytes_ = 0;
+  Vector<std::int32_t> unknowns_;  ///< of all cells, where they are kept
+  bool all_are_here_ = false;
   bool known_ = false;  ///< whether the exponent is that of a product before
   int exponent_ = 0;
 };
 
-FormProductOnGpu::FormProductOnGpu(const BilinearForm& form) : products_(std::make_unique<Products>(form)) {}
-std::int64_t FormProductOnGpu::bytes(const BilinearForm& form) {
-  return bytes_of_product(form) + ChunkCopies::buffers * Products::window_bytes;
+FormProductOnGpu::FormProductOnGpu(const BilinearForm& form, Unknowns unknowns)
+    : products_(std::make_unique<Products>(form, unknowns)) {}
+std::int64_t FormProductOnGpu::bytes(const BilinearForm& form, Unknowns unknowns) {
+  const std::int64_t of_unknowns =
+      form.cells() * std::int64_t{form.dofs_per_cell()} * std::int64_t{sizeof(std::int32_t)};
+  return bytes_of_product(form) + ChunkCopies::buffers * Products::window_bytes +
+         (unknowns == Unknowns::kept ? of_unknowns : 0);
 }
 FormProductOnGpu::~FormProductOnGpu() = default;
 

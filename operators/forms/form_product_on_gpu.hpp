@@ -15,11 +15,14 @@ namespace femcg::operators {
 /// not matter: two runs give the same bits.
 class FormProductOnGpu {
  public:
+  enum class Unknowns { sent, kept };
+
   /// Copies to the GPU what cells need, but for the numbers of their unknowns, which come with each product while the
-  /// GPU works on the cells before. The form must outlive this. Throws std::runtime_error in a build without CUDA.
-  explicit FormProductOnGpu(const BilinearForm& form);
+  /// GPU works on the cells before, or with the first, and are then kept. The form must outlive this. Throws
+  /// std::runtime_error in a build without CUDA.
+  explicit FormProductOnGpu(const BilinearForm& form, Unknowns unknowns = Unknowns::sent);
   /// Of the GPU, at most.
-  static std::int64_t bytes(const BilinearForm& form);
+  static std::int64_t bytes(const BilinearForm& form, Unknowns unknowns);
   ~FormProductOnGpu();
 
   /// r = b - A x on the unknowns, in their natural order. All are on the GPU and of one size; `scratch` is used

@@ -7,8 +7,10 @@
 namespace femcg::operators {
 
 class FormProductOnGpu::Products {};
-FormProductOnGpu::FormProductOnGpu(const BilinearForm&) { throw std::runtime_error("this build has no CUDA"); }
-std::int64_t FormProductOnGpu::bytes(const BilinearForm&) { return 0; }
+FormProductOnGpu::FormProductOnGpu(const BilinearForm&, Unknowns) {
+  throw std::runtime_error("this build has no CUDA");
+}
+std::int64_t FormProductOnGpu::bytes(const BilinearForm&, Unknowns) { return 0; }
 FormProductOnGpu::~FormProductOnGpu() = default;
 void FormProductOnGpu::residual(const Vector<double>&, const Vector<double>&, Vector<double>&, Vector<double>&) const {}
 
