@@ -188,10 +188,8 @@ Solutions solve_at_once(CgMethod method, const Case& resolved, const Problem& pr
   options.tolerance = resolved.solver.tolerance;
   options.max_iterations = resolved.solver.max_iterations;
   options.preconditioner = &preconditioner;
-  options.true_residual = [&](std::size_t load, const std::vector<double>& x) {
-    const StepTimes::Within step(progress.times(), residual_step, "cpu");
-    return problem.residual(x, scaled[load].values);
-  };
+  TrueResidual<T> residual(problem, record.device, progress.times());
+  options.true_residual = [&](std::size_t load, const std::vector<double>& x) { return residual.of(scaled[load], x); };
   IterationsLeft left = iterations_left(resolved, problem);
   options.monitor = [&](const SystemsIteration& iteration) {
     left.add(iteration.relative_residual);

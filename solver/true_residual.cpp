@@ -1,5 +1,6 @@
 #include "solver/true_residual.hpp"
 
+#include <span>
 #include <type_traits>
 
 #include "operators/backend/memory.hpp"
@@ -16,27 +17,38 @@ template <std::floating_point T>
 constexpr auto unknowns_for = std::is_same_v<T, double> ? operators::FormProductOnGpu::Unknowns::sent
                                                         : operators::FormProductOnGpu::Unknowns::kept;
 
-/// Whether a GPU is done before the processor, which needs no copy of the mesh, and has room beside the vectors of CG,
-/// which are yet to come.
+/// Whether a GPU is done before the processor, which needs no copy of the mesh.
+bool pays_on_gpu(const operators::BilinearForm& form) {
+  constexpr std::int64_t entries = 4'000'000;
+  return std::int64_t{form.cells()} * form.dofs_per_cell() >= entries;
+}
+
+/// Whether the GPU has room for so many bytes an unknown beside what the product takes.
 template <std::floating_point T>
-bool is_for_gpu(const operators::BilinearForm& form) {
-  constexpr std::int64_t entries_that_pay = 4'000'000, vectors_of_cg = 9;
-  if (std::int64_t{form.cells()} * form.dofs_per_cell() < entries_that_pay) return false;
-  const std::int64_t of_unknown =
-      vectors_of_cg * std::int64_t{sizeof(T)} + (std::is_same_v<T, double> ? 1 : 4) * std::int64_t{sizeof(double)};
-  return operators::FormProductOnGpu::bytes(form, unknowns_for<T>) + of_unknown * form.unknowns <=
+bool has_room(const operators::BilinearForm& form, std::int64_t bytes_of_unknown) {
+  return operators::FormProductOnGpu::bytes(form, unknowns_for<T>) + bytes_of_unknown * form.unknowns <=
          operators::available_bytes(Device::cuda);
+}
+
+Vector<double> on_gpu(std::span<const double> numbers) {
+  Vector<double> there(std::ssize(numbers), Device::cuda);
+  operators::copy_bytes(numbers.data(), Device::host, there.data(), Device::cuda, there.bytes());
+  return there;
 }
 
 }  // namespace
 
 template <std::floating_point T>
 TrueResidual<T>::TrueResidual(const Problem& problem, Device device, StepTimes& times)
-    : problem_(&problem), times_(&times), on_gpu_(device == Device::cuda && is_for_gpu<T>(problem.form())) {}
+    : problem_(&problem), times_(&times), pays_on_gpu_(device == Device::cuda && pays_on_gpu(problem.form())) {}
 
 template <std::floating_point T>
 void TrueResidual<T>::check(const ScaledLoad& load, const Vector<T>& b, CgOptions<T>& options) {
-  if (!on_gpu_) {
+  constexpr std::int64_t vectors_of_cg = 9;  // which are yet to come
+  constexpr std::int64_t of_unknown =
+      vectors_of_cg * std::int64_t{sizeof(T)} + (std::is_same_v<T, double> ? 1 : 4) * std::int64_t{sizeof(double)};
+  if (!pays_on_gpu_ || !has_room<T>(problem_->form(), of_unknown)) {
+    options.residual_on_gpu = nullptr;
     options.true_residual = [this, &load](const std::vector<double>& x) {
       const StepTimes::Within step(*times_, residual_step, "cpu");
       return problem_->residual(x, load.values);
@@ -48,12 +60,25 @@ void TrueResidual<T>::check(const ScaledLoad& load, const Vector<T>& b, CgOption
       compute_there(b, x, r, scratch);
     };
   } else {
-    b_ = Vector<double>(b.size(), Device::cuda);
-    operators::copy_bytes(load.values.data(), Device::host, b_.data(), Device::cuda, b_.bytes());
+    b_ = on_gpu(load.values);
     options.residual_on_gpu = [this](const Vector<double>& x, Vector<double>& r, Vector<double>& scratch) {
       compute_there(b_, x, r, scratch);
     };
   }
+}
+
+template <std::floating_point T>
+std::vector<double> TrueResidual<T>::of(const ScaledLoad& load, const std::vector<double>& x) {
+  constexpr std::int64_t vectors = 4;  // x, b, r and scratch
+  if (!pays_on_gpu_ || !has_room<T>(problem_->form(), vectors * std::int64_t{sizeof(double)})) {
+    const StepTimes::Within step(*times_, residual_step, "cpu");
+    return problem_->residual(x, load.values);
+  }
+  Vector<double> r(std::ssize(x), Device::cuda), scratch(std::ssize(x), Device::cuda);
+  compute_there(on_gpu(load.values), on_gpu(x), r, scratch);
+  std::vector<double> found(x.size());
+  operators::copy_bytes(r.data(), Device::cuda, found.data(), Device::host, r.bytes());
+  return found;
 }
 
 template <std::floating_point T>

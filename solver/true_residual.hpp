@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <optional>
+#include <vector>
 
 #include "operators/forms/form_product_on_gpu.hpp"
 #include "solver/krylov/cg.hpp"
@@ -11,8 +12,8 @@
 
 namespace femcg::solver {
 
-/// How CG of a run checks its solutions, one load after the other: by b - A x straight from the form, in double
-/// precision whatever CG's is. On the GPU, where that pays and CG is there; a step of its own in the times.
+/// How CG of a run checks its solutions: by b - A x straight from the form, in double precision whatever CG's is. On
+/// the GPU, where that pays, CG is there and there is room; a step of its own in the times.
 template <std::floating_point T>
 class TrueResidual {
  public:
@@ -21,6 +22,8 @@ class TrueResidual {
 
   /// Has CG check solutions of this load, which is `b` on CG's device. All three must outlive the options' use.
   void check(const ScaledLoad& load, const operators::Vector<T>& b, CgOptions<T>& options);
+  /// b - A x of one load of several that are solved at once, whose solutions are on the host.
+  std::vector<double> of(const ScaledLoad& load, const std::vector<double>& x);
 
  private:
   void compute_there(const operators::Vector<double>& b, const operators::Vector<double>& x,
@@ -28,7 +31,7 @@ class TrueResidual {
 
   const Problem* problem_;
   StepTimes* times_;
-  bool on_gpu_;
+  bool pays_on_gpu_;
   std::optional<operators::FormProductOnGpu> product_;  ///< from the first check on
   operators::Vector<double> b_;                         ///< of the load, where CG's own is in single precision
 };

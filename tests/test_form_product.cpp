@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <stdexcept>
 
 #include "operators/forms/element_matrices.hpp"
@@ -13,30 +12,19 @@
 #include "operators/forms/form_product.hpp"
 #include "operators/forms/reference.hpp"
 #include "tests/forms.hpp"
+#include "tests/numbers.hpp"
 #include "tests/threads.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
 using femcg::tests::FormOptions;
 using femcg::tests::make_form;
+using femcg::tests::norm;
+using femcg::tests::random_numbers;
 using femcg::tests::Threads;
 using mesh::CellShape;
 
 namespace {
-
-std::vector<double> random_vector(std::size_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<double> x(n);
-  for (double& value : x) value = uniform(random);
-  return x;
-}
-
-double norm(std::span<const double> v) {
-  double sum = 0;
-  for (const double value : v) sum += value * value;
-  return std::sqrt(sum);
-}
 
 std::vector<double> difference(std::span<const double> of, std::span<const double> b) {
   std::vector<double> a(of.begin(), of.end());
@@ -90,7 +78,8 @@ TEST_CASE("residual and diagonal are those of the slow references on every shape
         if (kind.options.distort > mesh::most_distortion(shape)) kind.options.distort = mesh::most_distortion(shape);
         const auto small = make_form(shape, degree, cells_of(shape), kind.options);
         INFO(mesh::name(shape), " degree ", degree, " ", kind.name);
-        const std::vector<double> x = random_vector(small.form.unknowns, 3), b = ReferenceOperator(small.form).apply(x);
+        const std::vector<double> x = random_numbers(small.form.unknowns, 3),
+                                  b = ReferenceOperator(small.form).apply(x);
         const std::vector<double> r = FormProduct(small.form).residual(x, b);
         CHECK(norm(r) <= 1e-12 * norm(b));
         // Not because it is nothing: of half of x it is half of b.
@@ -106,7 +95,7 @@ TEST_CASE("products on all dofs are the reference's, also where most of x is zer
     const auto small = make_form(shape, 3, cells_of(shape), {.curved = true});
     INFO(mesh::name(shape));
     const auto dofs = static_cast<std::size_t>(small.space->dof_count());
-    std::vector<double> x = random_vector(dofs, 5);
+    std::vector<double> x = random_numbers(dofs, 5);
     const ReferenceOperator reference(small.form);
     const FormProduct product(small.form);
     const mesh::Array<double> all = reference.apply_to_dofs(x);
@@ -129,7 +118,7 @@ TEST_CASE("products on all dofs are the reference's, also where most of x is zer
 
 TEST_CASE("the product is the same to the bit for any number of threads") {
   const auto small = make_form(CellShape::hexahedron, 2, {9, 7, 5});
-  const std::vector<double> x = random_vector(small.form.unknowns, 7), b(small.form.unknowns, 0.0);
+  const std::vector<double> x = random_numbers(small.form.unknowns, 7), b(small.form.unknowns, 0.0);
   std::vector<std::vector<double>> found;
   for (const int threads : {1, 2, 5}) {
     const Threads set(threads);
@@ -144,6 +133,6 @@ TEST_CASE("a diffusion that cannot be evaluated is told of") {
   small.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double>) {
     throw std::runtime_error(fmt::format("cell {}", cell));
   };
-  const std::vector<double> x = random_vector(small.form.unknowns, 1);
+  const std::vector<double> x = random_numbers(small.form.unknowns, 1);
   CHECK_THROWS_WITH_AS(static_cast<void>(FormProduct(small.form).residual(x, x)), "cell 0", std::runtime_error);
 }

@@ -5,35 +5,23 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "operators/forms/form_product_on_gpu.hpp"
 #include "operators/forms/reference.hpp"
 #include "solver/krylov/cg.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
+#include "tests/numbers.hpp"
 
 using namespace femcg;
 using namespace femcg::operators;
 using femcg::tests::FormOptions;
 using femcg::tests::make_form;
+using femcg::tests::norm;
+using femcg::tests::random_numbers;
 using mesh::CellShape;
 
 namespace {
-
-std::vector<double> random_vector(std::size_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<double> x(n);
-  for (double& value : x) value = uniform(random);
-  return x;
-}
-
-double norm(std::span<const double> v) {
-  double sum = 0;
-  for (const double value : v) sum += value * value;
-  return std::sqrt(sum);
-}
 
 Vector<double> on_gpu(const std::vector<double>& x) {
   Vector<double> there(std::ssize(x), Device::cuda);
@@ -69,7 +57,8 @@ TEST_CASE("the residual is that of the slow reference on every shape, degree and
         const auto small =
             make_form(shape, degree, dimension(shape) == 2 ? std::array{5, 7, 1} : std::array{3, 3, 2}, options);
         INFO(mesh::name(shape), " degree ", degree, " quadrature ", small.form.quadrature);
-        const std::vector<double> x = random_vector(small.form.unknowns, 3), b = ReferenceOperator(small.form).apply(x);
+        const std::vector<double> x = random_numbers(small.form.unknowns, 3),
+                                  b = ReferenceOperator(small.form).apply(x);
         const FormProductOnGpu product(small.form);
         CHECK(norm(residual(product, x, b)) <= 1e-12 * norm(b));
         CHECK(norm(residual(product, times(x, 0.5), b)) == doctest::Approx(0.5 * norm(b)).epsilon(1e-12));
@@ -78,7 +67,7 @@ TEST_CASE("the residual is that of the slow reference on every shape, degree and
 
 TEST_CASE("sums hold from one product to the next whatever the numbers' size" * tests::needs_gpu()) {
   const auto small = make_form(CellShape::tetrahedron, 2, {5, 4, 3});
-  const std::vector<double> x = random_vector(small.form.unknowns, 5), b = ReferenceOperator(small.form).apply(x);
+  const std::vector<double> x = random_numbers(small.form.unknowns, 5), b = ReferenceOperator(small.form).apply(x);
   const std::vector<double> zero(x.size(), 0.0);
   const FormProductOnGpu product(small.form, FormProductOnGpu::Unknowns::kept);
   for (const double factor : {1e-3, 1e140, 1.0, 1e-140, 0.0, 1e10})
@@ -92,7 +81,7 @@ TEST_CASE("sums hold from one product to the next whatever the numbers' size" * 
 
 TEST_CASE("the residual is the same to the bit every time, of more cells than come at once" * tests::needs_gpu()) {
   const auto small = make_form(CellShape::hexahedron, 4, {33, 33, 33});  // of 125 dofs, 4.5 million in all
-  const std::vector<double> x = random_vector(small.form.unknowns, 7), b(x.size(), 1.0);
+  const std::vector<double> x = random_numbers(small.form.unknowns, 7), b(x.size(), 1.0);
   const FormProductOnGpu product(small.form);
   const std::vector<double> first = residual(product, x, b);
   CHECK(residual(product, x, b) == first);
@@ -108,7 +97,7 @@ TEST_CASE("the residual is the same to the bit every time, of more cells than co
 TEST_CASE("CG whose solution is kept on the GPU finds what it finds otherwise" * tests::needs_gpu()) {
   const auto small = make_form(CellShape::tetrahedron, 3, {6, 6, 6});
   const FormProductOnGpu product(small.form);
-  const std::vector<double> load = random_vector(small.form.unknowns, 9);
+  const std::vector<double> load = random_numbers(small.form.unknowns, 9);
   const ReferenceOperator reference(small.form);
   const auto check = [&]<class T>(const char* name, T, double reliable_update, bool from_x) {
     INFO(name, " ", sizeof(T), " bytes, reliable updates ", reliable_update, ", from x ", from_x);
@@ -129,7 +118,7 @@ TEST_CASE("CG whose solution is kept on the GPU finds what it finds otherwise" *
     options.residual_on_gpu = [&](const Vector<double>& x, Vector<double>& r, Vector<double>& scratch) {
       product.residual(x, b, r, scratch);
     };
-    std::vector<double> x = from_x ? random_vector(load.size(), 11) : std::vector<double>();
+    std::vector<double> x = from_x ? random_numbers(load.size(), 11) : std::vector<double>();
     const solver::CgResult result = solver::conjugate_gradients(*a, copied(rounded, Device::cuda), x, options);
     CHECK(result.reason == solver::StopReason::converged);
     std::vector<double> r = reference.apply(x);

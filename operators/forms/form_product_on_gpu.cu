@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "operators/backend/cuda/chunk_copies.cuh"
-#include "operators/backend/cuda/reductions.cuh"
 #include "operators/forms/cell_factors.hpp"
 #include "operators/forms/product_numbers.hpp"
 
