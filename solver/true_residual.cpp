@@ -3,6 +3,7 @@
 #include <span>
 #include <type_traits>
 
+#include "operators/backend/copied_numbers.hpp"
 #include "operators/backend/memory.hpp"
 
 namespace femcg::solver {
@@ -30,11 +31,7 @@ bool has_room(const operators::BilinearForm& form, std::int64_t bytes_of_unknown
          operators::available_bytes(Device::cuda);
 }
 
-Vector<double> on_gpu(std::span<const double> numbers) {
-  Vector<double> there(std::ssize(numbers), Device::cuda);
-  operators::copy_bytes(numbers.data(), Device::host, there.data(), Device::cuda, there.bytes());
-  return there;
-}
+Vector<double> on_gpu(std::span<const double> numbers) { return operators::copied(numbers, Device::cuda); }
 
 }  // namespace
 

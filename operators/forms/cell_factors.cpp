@@ -7,6 +7,7 @@
 #include "mesh/geometry.hpp"
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/quadrature.hpp"
+#include "operators/backend/copied_numbers.hpp"
 #include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/cell_factors.hpp"
 
@@ -14,11 +15,7 @@ namespace femcg::operators {
 
 namespace {
 
-Vector<double> on(Device device, std::span<const double> numbers) {
-  Vector<double> vector(static_cast<std::int64_t>(numbers.size()), device);
-  copy_bytes(numbers.data(), Device::host, vector.data(), device, vector.bytes());
-  return vector;
-}
+Vector<double> on(Device device, std::span<const double> numbers) { return copied(numbers, device); }
 
 /// points x axes x functions.
 std::vector<double> joined(const std::vector<Eigen::MatrixXd>& gradients) {
@@ -74,8 +71,7 @@ FactorInputs factor_inputs(const BilinearForm& form, Device device) {
   inputs.gradients = on(device, joined(tables.gradients));
   inputs.weights = on(device, {rule.weights.data(), static_cast<std::size_t>(rule.size())});
   inputs.coordinates = on(device, mesh.coordinates);
-  inputs.cell_nodes = Vector<std::int32_t>(static_cast<std::int64_t>(mesh.cell_nodes.size()), device);
-  copy_bytes(mesh.cell_nodes.data(), Device::host, inputs.cell_nodes.data(), device, inputs.cell_nodes.bytes());
+  inputs.cell_nodes = copied(std::span<const std::int32_t>(mesh.cell_nodes), device);
   set_diffusion(inputs, form, device);
   return inputs;
 }

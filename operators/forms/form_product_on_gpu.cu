@@ -8,8 +8,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
+#include "operators/backend/copied_numbers.hpp"
 #include "operators/backend/cuda/chunk_copies.cuh"
 #include "operators/forms/cell_factors.hpp"
 #include "operators/forms/product_numbers.hpp"
@@ -255,9 +257,7 @@ std::int64_t blocks_of(std::int64_t threads) { return (threads + block_threads -
 
 template <class T>
 Vector<T> on_gpu(const std::vector<T>& numbers) {
-  Vector<T> there(std::ssize(numbers), Device::cuda);
-  copy_bytes(numbers.data(), Device::host, there.data(), Device::cuda, there.bytes());
-  return there;
+  return copied(std::span<const T>(numbers), Device::cuda);
 }
 
 /// RobinNumbers on the GPU.
