@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <limits>
@@ -22,21 +23,30 @@ namespace {
 
 constexpr int most_colours = 256;  // they have 8 bits
 
+/// What an unknown is to a patch: its own and no other's, its own and others' too, or another's own.
+enum class Tie : std::uint8_t { alone, shared, others };
+
 /// A patch on its own, before the unknowns that it shares are known.
 struct Draft {
   std::vector<std::int32_t> cells;     ///< those that come first, and the others, sorted by colour
   std::vector<std::uint8_t> colours;   ///< of the cells
   std::vector<std::int32_t> unknowns;  ///< distinct, as its threads meet them
   std::vector<std::uint16_t> ranks;    ///< cells x dofs: where a dof's unknown stands among them; behind all if none
+  std::vector<Tie> ties;               ///< of the unknowns, once the owners are known
 };
 
-/// Numbers distinct unknowns in the order in which they are met: a hash table with linear probing.
+/// Numbers distinct unknowns in the order in which they are met: a hash table with linear probing, in which
+/// neighbouring unknowns are neighbours.
 class MetUnknowns {
  public:
-  explicit MetUnknowns(std::size_t most) : places_(std::bit_ceil(2 * most), Met{-1, 0}) { unknowns_.reserve(most); }
-
+  /// Forgets all, and makes room for so many.
+  void clear(std::size_t most) {
+    places_.assign(std::bit_ceil(2 * std::max(most, line)), Met{-1, 0});
+    unknowns_.clear();
+  }
   std::int32_t number_of(std::int32_t unknown) {
-    std::size_t place = static_cast<std::uint32_t>(unknown) * std::size_t{2654435769U} >> 16 & (places_.size() - 1);
+    const std::size_t word = static_cast<std::uint32_t>(unknown);
+    std::size_t place = ((word / line * std::size_t{2654435769U} >> 16) * line + word % line) & (places_.size() - 1);
     while (places_[place].unknown != unknown) {
       if (places_[place].unknown < 0) {
         places_[place] = {unknown, static_cast<std::int32_t>(unknowns_.size())};
@@ -47,34 +57,16 @@ class MetUnknowns {
     }
     return places_[place].number;
   }
-  std::vector<std::int32_t>& unknowns() { return unknowns_; }
+  const std::vector<std::int32_t>& unknowns() const { return unknowns_; }
 
  private:
   struct Met {
     std::int32_t unknown, number;  ///< no unknown: -1
   };
+  static constexpr std::size_t line = 64 / sizeof(Met);  // of a cache
   std::vector<Met> places_;
   std::vector<std::int32_t> unknowns_;
 };
-
-/// Numbers the unknowns of some cells.
-Draft number_unknowns(const BilinearForm& form, std::span<const std::int32_t> cells) {
-  const auto n = static_cast<std::size_t>(form.dofs_per_cell());
-  MetUnknowns met(cells.size() * n);
-  std::vector<std::int32_t> numbers(cells.size() * n, -1);
-  for (std::size_t c = 0; c < cells.size(); ++c)
-    for (std::size_t a = 0; a < n; ++a)
-      if (const std::int32_t i = form.unknown(cells[c], static_cast<int>(a)); i >= 0)
-        numbers[c * n + a] = met.number_of(i);
-  Draft draft;
-  draft.cells.assign(cells.begin(), cells.end());
-  draft.unknowns = met.unknowns();
-  draft.ranks.resize(numbers.size());
-  std::transform(numbers.begin(), numbers.end(), draft.ranks.begin(), [&](std::int32_t number) {
-    return static_cast<std::uint16_t>(number < 0 ? draft.unknowns.size() : static_cast<std::size_t>(number));
-  });
-  return draft;
-}
 
 /// A set of colours.
 template <std::size_t words>
@@ -88,98 +80,137 @@ int first_free(const Colours<words>& taken) {
   return static_cast<int>(64 * word) + (word < taken.size() ? std::countr_one(taken[word]) : 0);
 }
 
-/// Takes whole waves of the cells that come first to the front of a visit; the order is kept among them and the others.
-void take_to_front(std::vector<std::size_t>& visit, std::span<const std::int32_t> cells, const PatchOptions& options) {
-  if (options.first.empty()) return;
-  const auto comes_first = [&](std::size_t c) { return options.first[static_cast<std::size_t>(cells[c])] != 0; };
-  const auto wave = static_cast<std::size_t>(options.wave);
-  const std::size_t count = static_cast<std::size_t>(std::ranges::count_if(visit, comes_first)) / wave * wave;
-  std::vector<std::size_t> front, others;
-  for (const std::size_t c : visit) (front.size() < count && comes_first(c) ? front : others).push_back(c);
-  std::ranges::copy(others, std::ranges::copy(front, visit.begin()).out);
-}
+/// Makes drafts, in memory that it keeps from one to the next: one for each thread.
+class Drafter {
+ public:
+  Drafter(const BilinearForm& form, const PatchOptions& options)
+      : form_(form), options_(options), n_(static_cast<std::size_t>(form.dofs_per_cell())) {}
 
-/// Greedy, in the order of the mesh: rows of cells of a box come out in the least number of colours. Sorts by colour,
-/// and what comes first before. False, and nothing is done, where so many words have too few colours.
-template <std::size_t words>
-bool colour_cells(Draft& draft, std::size_t n, const PatchOptions& options) {
-  std::vector<std::size_t> visit(draft.cells.size());
-  std::iota(visit.begin(), visit.end(), std::size_t{0});
-  std::sort(visit.begin(), visit.end(), [&](std::size_t a, std::size_t b) { return draft.cells[a] < draft.cells[b]; });
-  std::vector<Colours<words>> of_unknown(draft.unknowns.size(), Colours<words>{});
-  std::vector<std::uint8_t> colour_of(draft.cells.size());
-  for (const std::size_t c : visit) {
-    const std::span<const std::uint16_t> ranks(draft.ranks.data() + c * n, n);
-    Colours<words> taken{};
-    for (const std::uint16_t rank : ranks)
-      if (rank < of_unknown.size())
-        for (std::size_t word = 0; word < words; ++word) taken[word] |= of_unknown[rank][word];
-    const int colour = first_free(taken);
-    if (colour == static_cast<int>(64 * words)) return false;
-    colour_of[c] = static_cast<std::uint8_t>(colour);
-    for (const std::uint16_t rank : ranks)
-      if (rank < of_unknown.size()) of_unknown[rank][colour / 64] |= std::uint64_t{1} << colour % 64;
+  /// One patch of some cells, or two of half of them if they have too many unknowns or colours, and so on.
+  void draft(std::span<const std::int32_t> cells, std::vector<Draft>& drafts) {
+    if (!number_unknowns(cells) || !(colour_cells<1>(cells) || colour_cells<most_colours / 64>(cells))) {
+      draft(cells.first(cells.size() / 2), drafts);
+      draft(cells.subspan(cells.size() / 2), drafts);
+      return;
+    }
+    order_cells(cells);
+    drafts.push_back(ordered_draft(cells));
   }
-  std::stable_sort(visit.begin(), visit.end(),
-                   [&](std::size_t a, std::size_t b) { return colour_of[a] < colour_of[b]; });
-  take_to_front(visit, draft.cells, options);
-  Draft sorted;
-  for (const std::size_t c : visit) {
-    sorted.cells.push_back(draft.cells[c]);
-    sorted.colours.push_back(colour_of[c]);
-    sorted.ranks.insert(sorted.ranks.end(), draft.ranks.begin() + static_cast<std::ptrdiff_t>(c * n),
-                        draft.ranks.begin() + static_cast<std::ptrdiff_t>((c + 1) * n));
-  }
-  sorted.unknowns = std::move(draft.unknowns);
-  draft = std::move(sorted);
-  return true;
-}
 
-/// Puts the unknowns in the order in which neighbouring threads meet them, so that these find them at neighbouring
-/// places of shared memory, in different banks: dof by dof of each group of slots, a thread per cell, or cell by cell.
-void order_unknowns(Draft& draft, std::size_t n, PlaceLayout layout) {
-  const std::size_t step = layout == PlaceLayout::interleaved ? CellPatches::group : 1, none = draft.unknowns.size();
-  std::vector<std::int32_t> ordered;
-  ordered.reserve(none);
-  std::vector<std::uint16_t> new_rank(none + 1, static_cast<std::uint16_t>(none));
-  for (std::size_t first = 0; first < draft.cells.size(); first += step)
-    for (std::size_t a = 0; a < n; ++a)
-      for (std::size_t c = first; c < std::min(first + step, draft.cells.size()); ++c)
-        if (const std::uint16_t rank = draft.ranks[c * n + a]; new_rank[rank] == none && rank != none) {
-          new_rank[rank] = static_cast<std::uint16_t>(ordered.size());
-          ordered.push_back(draft.unknowns[rank]);
+ private:
+  /// Numbers the unknowns of some cells as they are met; false where they are too many.
+  bool number_unknowns(std::span<const std::int32_t> cells) {
+    met_.clear(cells.size() * n_);
+    numbers_.resize(cells.size() * n_);
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      for (std::size_t a = 0; a < n_; ++a) {
+        const std::int32_t unknown = form_.unknown(cells[c], static_cast<int>(a));
+        numbers_[c * n_ + a] = unknown < 0 ? -1 : met_.number_of(unknown);
+      }
+      if (met_.unknowns().size() > static_cast<std::size_t>(options_.unknowns)) return false;
+    }
+    return true;
+  }
+
+  /// Greedy, in the order of the mesh: rows of cells of a box come out in the least number of colours. False where so
+  /// many words have too few.
+  template <std::size_t words>
+  bool colour_cells(std::span<const std::int32_t> cells) {
+    visit_.resize(cells.size());
+    std::iota(visit_.begin(), visit_.end(), std::size_t{0});
+    std::sort(visit_.begin(), visit_.end(), [&](std::size_t a, std::size_t b) { return cells[a] < cells[b]; });
+    taken_.assign(met_.unknowns().size() * words, 0);
+    colour_of_.resize(cells.size());
+    for (const std::size_t c : visit_) {
+      const std::span<const std::int32_t> numbers(numbers_.data() + c * n_, n_);
+      Colours<words> taken{};
+      for (const std::int32_t number : numbers)
+        if (number >= 0)
+          for (std::size_t word = 0; word < words; ++word) taken[word] |= taken_[number * words + word];
+      const int colour = first_free(taken);
+      if (colour == static_cast<int>(64 * words)) return false;
+      colour_of_[c] = static_cast<std::uint8_t>(colour);
+      for (const std::int32_t number : numbers)
+        if (number >= 0) taken_[number * words + colour / 64] |= std::uint64_t{1} << colour % 64;
+    }
+    return true;
+  }
+
+  /// Sorts the visit by colour, and takes whole waves of the cells that come first to its front; the order is kept
+  /// among them and the others.
+  void order_cells(std::span<const std::int32_t> cells) {
+    std::stable_sort(visit_.begin(), visit_.end(),
+                     [&](std::size_t a, std::size_t b) { return colour_of_[a] < colour_of_[b]; });
+    if (options_.first.empty()) return;
+    const auto comes_first = [&](std::size_t c) { return options_.first[static_cast<std::size_t>(cells[c])] != 0; };
+    const auto wave = static_cast<std::size_t>(options_.wave);
+    const std::size_t count = static_cast<std::size_t>(std::ranges::count_if(visit_, comes_first)) / wave * wave;
+    std::vector<std::size_t> front, others;
+    for (const std::size_t c : visit_) (front.size() < count && comes_first(c) ? front : others).push_back(c);
+    std::ranges::copy(others, std::ranges::copy(front, visit_.begin()).out);
+  }
+
+  /// The cells as the visit has them, and the unknowns in the order in which neighbouring threads meet them, so that
+  /// these find them at neighbouring places of shared memory, in different banks: dof by dof of each group of slots, a
+  /// thread per cell, or cell by cell.
+  Draft ordered_draft(std::span<const std::int32_t> cells) {
+    const std::vector<std::int32_t>& unknowns = met_.unknowns();
+    const std::size_t count = cells.size(), none = unknowns.size(),
+                      step = options_.layout == PlaceLayout::interleaved ? CellPatches::group : 1;
+    Draft draft;
+    draft.cells.resize(count);
+    draft.colours.resize(count);
+    for (std::size_t slot = 0; slot < count; ++slot) {
+      draft.cells[slot] = cells[visit_[slot]];
+      draft.colours[slot] = colour_of_[visit_[slot]];
+    }
+    draft.unknowns.reserve(none);
+    draft.ranks.resize(count * n_);
+    rank_of_.assign(none, static_cast<std::uint16_t>(none));
+    for (std::size_t first = 0; first < count; first += step)
+      for (std::size_t a = 0; a < n_; ++a)
+        for (std::size_t slot = first; slot < std::min(first + step, count); ++slot) {
+          const std::int32_t number = numbers_[visit_[slot] * n_ + a];
+          std::uint16_t rank = static_cast<std::uint16_t>(none);
+          if (number >= 0) {
+            rank = rank_of_[number];
+            if (rank == none) {
+              rank = rank_of_[number] = static_cast<std::uint16_t>(draft.unknowns.size());
+              draft.unknowns.push_back(unknowns[number]);
+            }
+          }
+          draft.ranks[slot * n_ + a] = rank;
         }
-  draft.unknowns = std::move(ordered);
-  for (std::uint16_t& rank : draft.ranks) rank = new_rank[rank];
-}
-
-/// One patch of some cells, or two of half of them if they have too many unknowns or colours, and so on.
-void draft_patches(const BilinearForm& form, std::span<const std::int32_t> cells, const PatchOptions& options,
-                   std::vector<Draft>& drafts) {
-  const auto n = static_cast<std::size_t>(form.dofs_per_cell());
-  Draft draft = number_unknowns(form, cells);
-  if (draft.unknowns.size() > static_cast<std::size_t>(options.unknowns) ||
-      !(colour_cells<1>(draft, n, options) || colour_cells<most_colours / 64>(draft, n, options))) {
-    draft_patches(form, cells.first(cells.size() / 2), options, drafts);
-    draft_patches(form, cells.subspan(cells.size() / 2), options, drafts);
-    return;
+    draft.ties.resize(none);
+    return draft;
   }
-  order_unknowns(draft, n, options.layout);
-  drafts.push_back(std::move(draft));
-}
+
+  const BilinearForm& form_;
+  const PatchOptions& options_;
+  std::size_t n_;
+  MetUnknowns met_;
+  std::vector<std::int32_t> numbers_;  ///< cells x dofs, of their unknowns as they were met; -1 where there is none
+  std::vector<std::uint64_t> taken_;   ///< colours of each unknown's cells
+  std::vector<std::uint8_t> colour_of_;
+  std::vector<std::size_t> visit_;  ///< of the cells
+  std::vector<std::uint16_t> rank_of_;
+};
 
 std::vector<Draft> draft_all(const BilinearForm& form, const PatchOptions& options) {
   const std::vector<std::int32_t> order = mesh::cells_along_curve(form.space->mesh());
   const std::size_t step = static_cast<std::size_t>(options.cells), pieces = (order.size() + step - 1) / step;
   std::vector<std::vector<Draft>> of_piece(pieces);
   mesh::FirstFailure failure;
-#pragma omp parallel for schedule(dynamic, 16)
-  for (std::size_t piece = 0; piece < pieces; ++piece)
-    failure.guard(static_cast<std::int64_t>(piece), [&] {
-      const std::size_t begin = piece * step;
-      draft_patches(form, std::span(order).subspan(begin, std::min(step, order.size() - begin)), options,
-                    of_piece[piece]);
-    });
+#pragma omp parallel
+  {
+    Drafter drafter(form, options);
+#pragma omp for schedule(dynamic, 16)
+    for (std::size_t piece = 0; piece < pieces; ++piece)
+      failure.guard(static_cast<std::int64_t>(piece), [&] {
+        const std::size_t begin = piece * step;
+        drafter.draft(std::span(order).subspan(begin, std::min(step, order.size() - begin)), of_piece[piece]);
+      });
+  }
   failure.rethrow();
   std::vector<Draft> drafts;
   for (std::vector<Draft>& some : of_piece)
@@ -187,44 +218,53 @@ std::vector<Draft> draft_all(const BilinearForm& form, const PatchOptions& optio
   return drafts;
 }
 
-/// How many patches have each unknown, and the first of them.
-struct Uses {
-  mesh::Array<std::int32_t> count, first;
-
-  bool is_private(std::int32_t unknown) const { return count[unknown] == 1; }
-  bool is_own(std::int32_t unknown, std::size_t patch) const {
-    return first[unknown] == static_cast<std::int32_t>(patch);
+/// The first patch that has each unknown, and whether another has it too.
+class Owners {
+ public:
+  Owners(std::span<const Draft> drafts, std::int32_t unknowns) : of_(mesh::array_of<std::uint32_t>(unknowns, none)) {
+#pragma omp parallel for schedule(static)
+    for (std::size_t p = 0; p < drafts.size(); ++p)
+      for (const std::int32_t i : drafts[p].unknowns) add(of_[i], static_cast<std::uint32_t>(p));
   }
+  Tie tie(std::int32_t unknown, std::size_t patch) const {
+    const std::uint32_t owner = of_[unknown];
+    if ((owner & ~shared) != patch) return Tie::others;
+    return (owner & shared) != 0 ? Tie::shared : Tie::alone;
+  }
+  bool is_of_none(std::int32_t unknown) const { return of_[unknown] == none; }
+
+ private:
+  static constexpr std::uint32_t shared = std::uint32_t{1} << 31, none = shared - 1;
+
+  static void add(std::uint32_t& owner, std::uint32_t patch) {
+    const std::atomic_ref<std::uint32_t> at_once(owner);
+    std::uint32_t seen = at_once.load(std::memory_order_relaxed);
+    const auto with_patch = [&] { return seen == none ? patch : std::min(seen & ~shared, patch) | shared; };
+    while (seen != with_patch() && !at_once.compare_exchange_weak(seen, with_patch(), std::memory_order_relaxed)) {
+    }
+  }
+
+  mesh::Array<std::uint32_t> of_;  ///< the patch, and the bit `shared`
 };
 
-Uses count_uses(std::span<const Draft> drafts, std::int32_t unknowns) {
-  Uses uses{mesh::array_of<std::int32_t>(unknowns), mesh::array_of(unknowns, std::numeric_limits<std::int32_t>::max())};
-#pragma omp parallel for schedule(static)
-  for (std::size_t p = 0; p < drafts.size(); ++p)
-    for (const std::int32_t i : drafts[p].unknowns) {
-      mesh::count_one(uses.count[i]);
-      mesh::lower(uses.first[i], static_cast<std::int32_t>(p));
-    }
-  return uses;
-}
-
 /// Sizes, and where each patch's parts of the lists begin.
-void lay_out(CellPatches& made, std::span<const Draft> drafts, const Uses& uses) {
+void lay_out(CellPatches& made, std::span<Draft> drafts, const Owners& owners) {
   made.patches = Vector<CellPatch>(static_cast<std::int64_t>(drafts.size()));
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p) {
     CellPatch& patch = made.patches[static_cast<std::int64_t>(p)];
-    const std::size_t cells = drafts[p].cells.size();
+    Draft& draft = drafts[p];
+    const std::size_t cells = draft.cells.size();
     constexpr std::size_t group = CellPatches::group;
     patch.cells = static_cast<std::uint16_t>(cells);
     patch.slots = static_cast<std::uint16_t>(
         made.layout == PlaceLayout::interleaved ? (cells + group - 1) / group * group : cells);
-    const std::vector<std::int32_t>& unknowns = drafts[p].unknowns;
-    patch.unknown_count = static_cast<std::uint16_t>(unknowns.size());
-    patch.private_count = static_cast<std::uint16_t>(
-        std::count_if(unknowns.begin(), unknowns.end(), [&](std::int32_t i) { return uses.is_private(i); }));
-    patch.own_count = static_cast<std::uint16_t>(
-        std::count_if(unknowns.begin(), unknowns.end(), [&](std::int32_t i) { return uses.is_own(i, p); }));
+    std::transform(draft.unknowns.begin(), draft.unknowns.end(), draft.ties.begin(),
+                   [&](std::int32_t unknown) { return owners.tie(unknown, p); });
+    const auto alone = std::ranges::count(draft.ties, Tie::alone), others = std::ranges::count(draft.ties, Tie::others);
+    patch.unknown_count = static_cast<std::uint16_t>(draft.unknowns.size());
+    patch.private_count = static_cast<std::uint16_t>(alone);
+    patch.own_count = static_cast<std::uint16_t>(patch.unknown_count - others);
   }
   std::int64_t slots = 0, contributions = 0;
   std::int32_t own = 0;
@@ -246,8 +286,15 @@ void lay_out(CellPatches& made, std::span<const Draft> drafts, const Uses& uses)
   made.contributions = Vector<std::uint32_t>(contributions);
 }
 
+/// How many unknowns are a patch's own.
+std::int32_t owned(const CellPatches& made) {
+  if (made.patches.size() == 0) return 0;
+  const CellPatch& last = made.patches[made.patches.size() - 1];
+  return last.first_own + last.own_count;
+}
+
 /// Puts the unknowns in the order of the patches whose own they are, those of no patch last; returns where each is.
-mesh::Array<std::int32_t> put_in_order(CellPatches& made, std::span<const Draft> drafts, const Uses& uses) {
+mesh::Array<std::int32_t> put_in_order(CellPatches& made, std::span<const Draft> drafts, const Owners& owners) {
   made.unknown_at = Vector<std::int32_t>(made.unknown_count);
   mesh::Array<std::int32_t> position = mesh::unset<std::int32_t>(made.unknown_count);
   const auto put = [&](std::int32_t unknown, std::int32_t at) {
@@ -258,37 +305,40 @@ mesh::Array<std::int32_t> put_in_order(CellPatches& made, std::span<const Draft>
   for (std::size_t p = 0; p < drafts.size(); ++p) {
     const CellPatch& patch = made.patches[static_cast<std::int64_t>(p)];
     std::int32_t next_private = patch.first_own, next_shared = patch.first_own + patch.private_count;
-    for (const std::int32_t unknown : drafts[p].unknowns)
-      if (uses.is_own(unknown, p)) put(unknown, uses.is_private(unknown) ? next_private++ : next_shared++);
+    for (std::size_t rank = 0; rank < drafts[p].unknowns.size(); ++rank)
+      if (const Tie tie = drafts[p].ties[rank]; tie != Tie::others)
+        put(drafts[p].unknowns[rank], tie == Tie::alone ? next_private++ : next_shared++);
   }
-  std::int32_t next = drafts.empty() ? 0
-                                     : made.patches[made.patches.size() - 1].first_own +
-                                           made.patches[made.patches.size() - 1].own_count;
-  for (std::int32_t unknown = 0; unknown < made.unknown_count && next < made.unknown_count; ++unknown)
-    if (uses.count[unknown] == 0) put(unknown, next++);
+  std::int32_t next = owned(made);
+  for (std::int32_t unknown = 0; next < made.unknown_count; ++unknown)
+    if (owners.is_of_none(unknown)) put(unknown, next++);
   return position;
 }
 
 /// What a patch shares, and the cells and places of its slots.
-void write_patch(CellPatches& made, std::size_t number, const Draft& draft, const Uses& uses,
-                 std::span<const std::int32_t> position) {
+void write_patch(CellPatches& made, std::size_t number, const Draft& draft, std::span<const std::int32_t> position) {
   const CellPatch& patch = made.patches[static_cast<std::int64_t>(number)];
   std::vector<std::uint16_t> place_of_rank(draft.unknowns.size() + 1, patch.unknown_count);
-  std::vector<std::pair<std::int32_t, std::size_t>> others;  // position and rank of what is not its own
-  const auto put = [&](std::size_t rank, std::int32_t at, std::int32_t place) {
+  std::vector<std::pair<std::int32_t, std::size_t>> others;  // position and rank
+  const auto share = [&](std::size_t rank, std::int32_t at, std::int32_t place) {
     place_of_rank[rank] = static_cast<std::uint16_t>(place);
-    if (place >= patch.private_count) made.shared[patch.first_contribution + place - patch.private_count] = at;
+    made.shared[patch.first_contribution + place - patch.private_count] = at;
   };
-  for (std::size_t rank = 0; rank < draft.unknowns.size(); ++rank) {
-    const std::int32_t unknown = draft.unknowns[rank], at = position[unknown];
-    if (uses.is_own(unknown, number))
-      put(rank, at, at - patch.first_own);
-    else
-      others.emplace_back(at, rank);
-  }
+  std::int32_t next_private = 0, next_shared = patch.private_count;
+  for (std::size_t rank = 0; rank < draft.unknowns.size(); ++rank) switch (draft.ties[rank]) {
+      case Tie::alone:
+        place_of_rank[rank] = static_cast<std::uint16_t>(next_private++);
+        break;
+      case Tie::shared:
+        share(rank, patch.first_own + next_shared, next_shared);
+        ++next_shared;
+        break;
+      case Tie::others:
+        others.emplace_back(position[draft.unknowns[rank]], rank);
+    }
   std::sort(others.begin(), others.end());
   for (std::size_t k = 0; k < others.size(); ++k)
-    put(others[k].second, others[k].first, patch.own_count + static_cast<std::int32_t>(k));
+    share(others[k].second, others[k].first, patch.own_count + static_cast<std::int32_t>(k));
   for (std::int64_t s = 0; s < patch.slots; ++s) {
     const bool filled = s < patch.cells;
     made.cell_of_slot[patch.first_slot + s] = filled ? draft.cells[s] : -1;
@@ -299,32 +349,43 @@ void write_patch(CellPatches& made, std::size_t number, const Draft& draft, cons
   }
 }
 
-/// The interface, and which contributions belong to each of its unknowns.
-void link_contributions(CellPatches& made, const Uses& uses) {
-  const auto uses_at = [&](std::int64_t position) { return uses.count[made.unknown_at[position]]; };
-  const auto interface =
-      mesh::collect<std::int32_t>(made.unknown_count, [&](std::int64_t i, std::vector<std::int32_t>& found) {
-        if (uses_at(i) != 1) found.push_back(static_cast<std::int32_t>(i));
-      });
-  const auto count = static_cast<std::int64_t>(interface.size());
-  made.interface = Vector<std::int32_t>(count);
-  made.rim_offsets = Vector<std::uint32_t>(count + 1);
+/// Lists the interface: of each patch the own unknowns that it shares, and at the end those of no patch.
+void list_interface(CellPatches& made) {
+  const std::int64_t patches = made.patches.size();
+  std::vector<std::int64_t> first(static_cast<std::size_t>(patches) + 1);
+  for (std::int64_t p = 0; p < patches; ++p)
+    first[p + 1] = first[p] + made.patches[p].own_count - made.patches[p].private_count;
+  const std::int32_t of_patches = owned(made);
+  made.interface = Vector<std::int32_t>(first[patches] + made.unknown_count - of_patches);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t r = 0; r < count; ++r) {
-    made.interface[r] = interface[r];
-    made.rim_offsets[r] = static_cast<std::uint32_t>(uses_at(interface[r]));
-  }
+  for (std::int64_t p = 0; p < patches; ++p)
+    std::iota(made.interface.data() + first[p], made.interface.data() + first[p + 1],
+              made.patches[p].first_own + made.patches[p].private_count);
+  std::iota(made.interface.data() + first[patches], made.interface.data() + made.interface.size(), of_patches);
+}
+
+/// The interface, and which contributions belong to each of its unknowns.
+void link_contributions(CellPatches& made) {
+  list_interface(made);
+  const std::int64_t count = made.interface.size();
+  made.rim_offsets = Vector<std::uint32_t>(count + 1);
+  Vector<std::uint32_t> next(made.unknown_count);  // how many contributions, and then the next free place among them
+#pragma omp parallel for schedule(static)
+  for (std::int64_t r = 0; r < count; ++r) next[made.interface[r]] = 0;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t p = 0; p < made.patches.size(); ++p)
+    for (const std::int32_t i : made.shared_of(made.patches[p])) mesh::count_one(next[i]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t r = 0; r < count; ++r) made.rim_offsets[r] = next[made.interface[r]];
   made.rim_offsets[count] = 0;
   mesh::sum_before(made.rim_offsets.span());
-  Vector<std::uint32_t> next(made.unknown_count);  // the unknown's next free place among the contributions
 #pragma omp parallel for schedule(static)
-  for (std::int64_t r = 0; r < count; ++r) next[interface[r]] = made.rim_offsets[r];
+  for (std::int64_t r = 0; r < count; ++r) next[made.interface[r]] = made.rim_offsets[r];
 #pragma omp parallel for schedule(static)
   for (std::int64_t p = 0; p < made.patches.size(); ++p) {
     auto contribution = static_cast<std::uint32_t>(made.patches[p].first_contribution);
-    for (const std::int32_t i : made.shared_of(made.patches[p])) {
+    for (const std::int32_t i : made.shared_of(made.patches[p]))
       made.contributions[mesh::count_one(next[i])] = contribution++;
-    }
   }
   // Threads came in any order.
 #pragma omp parallel for schedule(static)
@@ -410,18 +471,22 @@ CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& opti
   made.unknown_count = form.unknowns;
   made.layout = options.layout;
   std::vector<Draft> drafts = draft_all(form, options);
-  const Uses uses = count_uses(drafts, form.unknowns);
-  lay_out(made, drafts, uses);
-  const mesh::Array<std::int32_t> position = put_in_order(made, drafts, uses);
+  mesh::Array<std::int32_t> position;
+  {
+    const Owners owners(drafts, form.unknowns);
+    lay_out(made, drafts, owners);
+    position = put_in_order(made, drafts, owners);
+  }
   mesh::FirstFailure failure;
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p)
     failure.guard(static_cast<std::int64_t>(p), [&] {
-      write_patch(made, p, drafts[p], uses, position);
+      write_patch(made, p, drafts[p], position);
       drafts[p] = {};  // given back by all threads, and before the lists below are made
     });
   failure.rethrow();
-  link_contributions(made, uses);
+  position = {};
+  link_contributions(made);
   if (options.coloured) colour_patches(made);
   return made;
 }
