@@ -32,6 +32,7 @@
 #include "solver/prediction/iterations.hpp"
 #include "solver/prediction/prediction.hpp"
 #include "solver/prediction/trial.hpp"
+#include "solver/problem/errors.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/number_range.hpp"
 #include "solver/problem/problem.hpp"

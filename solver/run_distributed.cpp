@@ -25,6 +25,7 @@
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/mapped_load.hpp"
+#include "solver/problem/errors.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/number_range.hpp"
 #include "solver/problem/scaled_load.hpp"

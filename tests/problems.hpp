@@ -9,6 +9,7 @@
 #include "solver/case/case.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
+#include "solver/problem/errors.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/problem.hpp"
 

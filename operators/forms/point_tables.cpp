@@ -49,17 +49,29 @@ void contract(const Table& table, const CellLanes* from, int outer, int inner, C
       return contract_terms<4>(table, from, outer, inner, to, add);
     case 5:
       return contract_terms<5>(table, from, outer, inner, to, add);
+    case 6:
+      return contract_terms<6>(table, from, outer, inner, to, add);
+    case 7:
+      return contract_terms<7>(table, from, outer, inner, to, add);
+    case 8:
+      return contract_terms<8>(table, from, outer, inner, to, add);
     default:
       return contract_terms<0>(table, from, outer, inner, to, add);
   }
 }
 
-/// Values and derivatives of the functions of a line, points x functions.
-std::pair<Eigen::MatrixXd, Eigen::MatrixXd> on_line(const mesh::LagrangeBasis& basis, int quadrature) {
-  const Eigen::VectorXd nodes = basis.nodes().row(0).head(basis.degree() + 1).transpose();
-  const Eigen::VectorXd points = mesh::gauss_line(quadrature).points.row(0).transpose();
+/// The nodes of a line of a tensor cell.
+Eigen::VectorXd nodes_of_line(const mesh::LagrangeBasis& basis) {
+  return basis.nodes().row(0).head(basis.degree() + 1).transpose();
+}
+
+/// Values and derivatives of the functions of a line at points of it, points x functions.
+std::pair<Eigen::MatrixXd, Eigen::MatrixXd> on_line(const mesh::LagrangeBasis& basis, const Eigen::VectorXd& points) {
+  const Eigen::VectorXd nodes = nodes_of_line(basis);
   return {mesh::line_values(nodes, points), mesh::line_derivatives(nodes, points)};
 }
+
+Eigen::VectorXd gauss_points(int quadrature) { return mesh::gauss_line(quadrature).points.row(0).transpose(); }
 
 int cube(int n) { return n * n * n; }
 
@@ -80,13 +92,19 @@ Table Table::transposed() const {
 }
 
 PointTables::PointTables(const mesh::LagrangeBasis& basis, int quadrature)
+    : PointTables(basis, mesh::is_tensor(basis.shape()) ? Eigen::MatrixXd(gauss_points(quadrature))
+                                                        : mesh::cell_quadrature(basis.shape(), quadrature).points) {}
+
+PointTables::PointTables(const mesh::LagrangeBasis& basis, const mesh::LagrangeBasis& nodes)
+    : PointTables(basis, mesh::is_tensor(basis.shape()) ? Eigen::MatrixXd(nodes_of_line(nodes)) : nodes.nodes()) {}
+
+PointTables::PointTables(const mesh::LagrangeBasis& basis, const Eigen::MatrixXd& points)
     : d_(mesh::dimension(basis.shape())), tensor_(mesh::is_tensor(basis.shape())), functions_(basis.size()) {
   if (tensor_) {
-    const auto [values, slopes] = on_line(basis, quadrature);
+    const auto [values, slopes] = on_line(basis, points.col(0));
     values_ = Table(values);
     slopes_.emplace_back(slopes);
   } else {
-    const Eigen::MatrixXd points = mesh::cell_quadrature(basis.shape(), quadrature).points;
     values_ = Table(basis.values(points));
     for (const Eigen::MatrixXd& gradient : basis.gradients(points)) slopes_.emplace_back(gradient);
   }
@@ -168,7 +186,7 @@ void PointTables::test_gradients(const CellLanes* at, CellLanes* of, CellLanes* 
 SquaredGradients::SquaredGradients(const mesh::LagrangeBasis& basis, int quadrature)
     : d_(mesh::dimension(basis.shape())), tensor_(mesh::is_tensor(basis.shape())) {
   if (tensor_) {
-    const auto [values, slopes] = on_line(basis, quadrature);
+    const auto [values, slopes] = on_line(basis, gauss_points(quadrature));
     const Eigen::MatrixXd mixed = values.cwiseProduct(slopes).transpose();
     mass_ = Table(values.cwiseAbs2().transpose());
     mixed_ = Table(mixed);

@@ -10,9 +10,6 @@
 #include <optional>
 
 #include "mesh/first_failure.hpp"
-#include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
@@ -79,16 +76,16 @@ void measure_boundary(const Problem& problem, const Load& load, std::span<const 
   to.balance.out = moves[1];
 }
 
-/// Integrals over some cells.
-struct CellIntegrals {
-  double volume = 0, u = 0, sources = 0, sinks = 0;
-};
-
 Eigen::VectorXd cell_values(const mesh::FunctionSpace& space, std::int32_t cell, std::span<const double> dofs) {
   Eigen::VectorXd values(space.dofs_per_cell());
   for (int a = 0; a < space.dofs_per_cell(); ++a) values[a] = dofs[space.dofs(cell)[a]];
   return values;
 }
+
+/// Integrals over some cells.
+struct CellIntegrals {
+  double volume = 0, u = 0, sources = 0, sinks = 0;
+};
 
 /// The integrals of a few cells at a time. Keeps scratch memory: one a thread.
 class CellMeasures {
@@ -204,60 +201,6 @@ void measure_cells(const Problem& problem, const Load& load, std::span<const dou
   }
 }
 
-/// Tables on the finer quadrature of the errors, shared by all cells.
-struct ErrorTables {
-  ErrorTables(const mesh::FunctionSpace& space, int quadrature)
-      : rule(mesh::cell_quadrature(space.mesh().shape, std::min(quadrature, 16))),
-        finer(space.mesh().shape, space.degree() + 3, mesh::NodeFamily::gauss_lobatto),
-        values(space.basis().values(rule.points)),
-        gradients(space.basis().gradients(rule.points)),
-        finer_gradients(finer.gradients(rule.points)),
-        at_points(space.mesh(), rule.points),
-        at_nodes(space.mesh(), finer.nodes()) {}
-
-  mesh::Quadrature rule;
-  mesh::LagrangeBasis finer;
-  Eigen::MatrixXd values;
-  std::vector<Eigen::MatrixXd> gradients, finer_gradients;
-  mesh::GeometryTables at_points, at_nodes;
-};
-
-/// Squares of all four on one cell.
-Errors cell_errors(const ErrorTables& tables, const Expression& exact, const mesh::Mesh& mesh, std::int32_t cell,
-                   const Eigen::VectorXd& u, mesh::CellGeometry& at_points, mesh::CellGeometry& at_nodes) {
-  const int d = mesh.dimension();
-  at_points.move_to(mesh, cell);
-  at_nodes.move_to(mesh, cell);
-  std::vector<double> exact_values(tables.rule.size());
-  Eigen::VectorXd exact_nodes(tables.finer.size());
-  exact.evaluate(at_points.all_points(), exact_values);
-  exact.evaluate(at_nodes.all_points(), {exact_nodes.data(), static_cast<std::size_t>(exact_nodes.size())});
-  const Eigen::VectorXd values = tables.values * u;
-  Eigen::MatrixXd slopes(tables.rule.size(), d), exact_slopes(tables.rule.size(), d);
-  for (int axis = 0; axis < d; ++axis) {
-    exact_slopes.col(axis) = tables.finer_gradients[axis] * exact_nodes;
-    slopes.col(axis) = exact_slopes.col(axis) - tables.gradients[axis] * u;
-  }
-  Errors squares;
-  for (int q = 0; q < tables.rule.size(); ++q) {
-    const double measure = tables.rule.weights[q] * at_points.determinant(q);
-    squares.l2 += measure * (values[q] - exact_values[q]) * (values[q] - exact_values[q]);
-    squares.norm_l2 += measure * exact_values[q] * exact_values[q];
-    double inverse[9];
-    at_points.inverse(q, inverse);
-    for (int i = 0; i < d; ++i) {
-      double slope = 0, exact_slope = 0;
-      for (int axis = 0; axis < d; ++axis) {
-        slope += inverse[axis * d + i] * slopes(q, axis);
-        exact_slope += inverse[axis * d + i] * exact_slopes(q, axis);
-      }
-      squares.h1 += measure * slope * slope;
-      squares.norm_h1 += measure * exact_slope * exact_slope;
-    }
-  }
-  return squares;
-}
-
 }  // namespace
 
 Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, const operators::SharedDofs& shared) {
@@ -300,39 +243,6 @@ Quantities measure(const Problem& problem, const Load& load, const Probes& probe
     quantities.probes.emplace_back(name, problem.shared().sum(value));
   }
   return quantities;
-}
-
-Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs) {
-  const mesh::FunctionSpace& space = *problem.form().space;
-  const mesh::Mesh& mesh = space.mesh();
-  const FieldOnRegions field(exact, "exact", mesh, std::nullopt);
-  const ErrorTables tables(space, problem.form().quadrature + 2);
-  std::vector<Errors> parts(mesh.cell_count());
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<mesh::CellGeometry> at_points, at_nodes;
-    failure.guard(mesh::FirstFailure::preparation, [&] {
-      at_points.emplace(tables.at_points);
-      at_nodes.emplace(tables.at_nodes);
-    });
-#pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-      failure.guard(cell, [&] {
-        parts[cell] =
-            cell_errors(tables, field.of_cell(cell), mesh, cell, cell_values(space, cell, dofs), *at_points, *at_nodes);
-      });
-  }
-  failure.rethrow();
-  std::array<double, 4> squares{};
-  for (const Errors& part : parts) {
-    squares[0] += part.l2;
-    squares[1] += part.h1;
-    squares[2] += part.norm_l2;
-    squares[3] += part.norm_h1;
-  }
-  problem.shared().sum(squares);
-  return {std::sqrt(squares[0]), std::sqrt(squares[1]), std::sqrt(squares[2]), std::sqrt(squares[3])};
 }
 
 }  // namespace femcg::solver

@@ -50,12 +50,6 @@ struct Quantities {
   std::vector<std::pair<std::string, double>> probes;
 };
 
-/// |u - u_h| and |grad (u - u_h)| in L2, and |u| and |grad u|.
-struct Errors {
-  double l2 = 0, h1 = 0;
-  double norm_l2 = 0, norm_h1 = 0;
-};
-
 /// Where each is; nothing on processes that leave it to another.
 using Probes = std::vector<std::pair<std::string, std::optional<mesh::Location>>>;
 
@@ -67,9 +61,5 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh,
 /// Fluxes are the consistent ones of BoundaryFlux, so that all of them and the integral of the source add up to zero as
 /// exactly as the system was solved.
 Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs);
-
-/// Integrated with two more points per direction than the problem; grad u is that of the interpolant of u of degree p +
-/// 3 on each cell.
-Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs);
 
 }  // namespace femcg::solver

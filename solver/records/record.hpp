@@ -11,6 +11,7 @@
 #include "solver/case/case.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/messages/step_times.hpp"
+#include "solver/problem/errors.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/memory_estimate.hpp"
 #include "solver/records/distribution_record.hpp"

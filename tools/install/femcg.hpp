@@ -19,6 +19,7 @@
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/problem/errors.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/problem/setup.hpp"

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+
+#include "solver/coefficients/field.hpp"
+#include "solver/problem/problem.hpp"
+
+namespace femcg::solver {
+
+/// |u - u_h| and |grad (u - u_h)| in L2, and |u| and |grad u|.
+struct Errors {
+  double l2 = 0, h1 = 0;
+  double norm_l2 = 0, norm_h1 = 0;
+};
+
+/// Integrated with two more points per direction than the problem; grad u is that of the interpolant of u of degree p +
+/// 3 on each cell. Together, where several processes have parts of the mesh.
+Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs);
+
+}  // namespace femcg::solver
