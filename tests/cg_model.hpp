@@ -3,6 +3,7 @@
 // The recurrences of conjugate gradients in long double, with what rounding may do to their residuals in a working
 // precision (tests/rounding_tape.hpp).
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -122,7 +123,8 @@ class CgModel {
     return cells_ != nullptr ? solver::rounding_of_product(*cells_, p) : solver::rounding_of_product(a_, p);
   }
 
-  /// 1 / d, both rounded. The terms of a sum over cells are among those of a product with ones.
+  /// 1 / d, both rounded, and then to single precision (operators::InverseDiagonal): where all that it may be is one
+  /// number there, that is known. The terms of a sum over cells are among those of a product with ones.
   Place inverse_diagonal() {
     const auto n = static_cast<std::size_t>(a_.rows);
     const solver::ProductRounding of_ones = rounding_of_product(std::vector<double>(n, 1.0));
@@ -130,9 +132,12 @@ class CgModel {
     for (std::size_t i = 0; i < n; ++i)
       for (std::int64_t k = a_.row_offsets[i]; k < a_.row_offsets[i + 1]; ++k)
         if (a_.columns[k] == static_cast<std::int32_t>(i)) {
-          inverse[i] = 1 / static_cast<long double>(a_.values[k]);
-          const long double of_sum = cells_ != nullptr ? of_ones.bound(i, precision_.roundoff) * inverse[i] : 0;
-          rounding[i] = inverse[i] * (of_sum + 2 * precision_.roundoff);
+          const long double exact = 1 / static_cast<long double>(a_.values[k]);
+          const long double of_sum = cells_ != nullptr ? of_ones.bound(i, precision_.roundoff) * exact : 0;
+          const long double off = exact * (of_sum + 2 * precision_.roundoff);
+          const long double least = static_cast<float>(exact - off), most = static_cast<float>(exact + off);
+          inverse[i] = static_cast<float>(exact);
+          rounding[i] = std::max(most - inverse[i], inverse[i] - least);
         }
     return tape_.given(std::move(inverse), std::move(rounding));
   }

@@ -66,8 +66,8 @@ void check_passes(std::int64_t rows, int count, bool with_diagonal) {
     q.push_back(random_vector<T>(rows, 3 * c + 1));
     x.push_back(random_vector<T>(rows, 3 * c + 2));
   }
-  const Vector<T> diagonal = on_device(random_vector<T>(rows, 999, 0.5));
-  const Vector<T>* inverse_diagonal = with_diagonal ? &diagonal : nullptr;
+  const InverseDiagonal diagonal = on_device(random_vector<float>(rows, 999, 0.5));
+  const InverseDiagonal* inverse_diagonal = with_diagonal ? &diagonal : nullptr;
   Columns<T> of_r = columns_of(r), of_q = columns_of(q), of_x = columns_of(x), of_p(rows, count, tests::device());
   const int stride = of_r.stride();
   Vector<double> numbers(6 * stride, tests::device()), ones(stride);

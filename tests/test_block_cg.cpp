@@ -75,8 +75,8 @@ void check_passes(std::int64_t rows, int count, bool with_diagonal, bool with_z)
   Columns<T> w = random_columns<T>(rows, count, 3), s = random_columns<T>(rows, count, 4),
              x = random_columns<T>(rows, count, 5);
   const int stride = w.stride();
-  const Vector<T> numbers = random_vector<T>(rows, 6, 0.5), diagonal = on_device(numbers);
-  const Vector<T>* inverse_diagonal = with_diagonal ? &diagonal : nullptr;
+  const InverseDiagonal numbers = random_vector<float>(rows, 6, 0.5), diagonal = on_device(numbers);
+  const InverseDiagonal* inverse_diagonal = with_diagonal ? &diagonal : nullptr;
   Eigen::VectorXd solve = Eigen::VectorXd::Ones(rows);
   for (std::int64_t i = 0; with_diagonal && i < rows; ++i) solve[i] = static_cast<double>(numbers[i]);
   // Sums of n = rows or stride numbers of size 1, or of size n where they are of new ones.

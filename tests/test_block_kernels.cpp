@@ -63,7 +63,8 @@ void check(std::int64_t rows) {
   Rows<T> w = Rows<T>::Random(rows, stride), s = Rows<T>::Random(rows, stride), x = Rows<T>::Random(rows, stride);
   const Rows<T> step = Rows<T>::Random(stride, stride), correction = Rows<T>::Random(stride, stride),
                 normaliser = Rows<T>::Random(stride, stride), direction = Rows<T>::Random(stride, stride);
-  const Eigen::Matrix<T, Eigen::Dynamic, 1> diagonal = Eigen::Matrix<T, Eigen::Dynamic, 1>::Random(rows).cwiseAbs();
+  const Eigen::VectorXf inverse = Eigen::VectorXf::Random(rows).cwiseAbs();
+  const Eigen::Matrix<T, Eigen::Dynamic, 1> diagonal = inverse.cast<T>();
 
   std::vector<double> parts = poisoned(stride, 1);
   run_grid([&] { cuda::product_of_block<T, stride>(rows, q.data(), z.data(), parts.data()); });
@@ -77,9 +78,8 @@ void check(std::int64_t rows) {
   near(plain_w, next);
   near(sum_of(parts, stride, 1, 0), (next.transpose() * next).eval());
   parts = poisoned(stride, 2);
-  run_grid([&] {
-    cuda::update_of_block<T, stride, true>(rows, q.data(), of_step, diagonal.data(), w.data(), parts.data());
-  });
+  run_grid(
+      [&] { cuda::update_of_block<T, stride, true>(rows, q.data(), of_step, inverse.data(), w.data(), parts.data()); });
   near(w, next);
   near(sum_of(parts, stride, 2, 0), (next.transpose() * next).eval());
   near(sum_of(parts, stride, 2, 1), (next.transpose() * diagonal.asDiagonal() * next).eval());
@@ -94,7 +94,7 @@ void check(std::int64_t rows) {
     if (kind == 2) new_s = z * normaliser;
     new_s += s * direction;
     run_grid([&] {
-      cuda::advance_block(rows, all, kind == 1 ? diagonal.data() : nullptr, kind == 2 ? z.data() : nullptr, w.data(),
+      cuda::advance_block(rows, all, kind == 1 ? inverse.data() : nullptr, kind == 2 ? z.data() : nullptr, w.data(),
                           s.data(), x.data());
     });
     near(x, new_x);

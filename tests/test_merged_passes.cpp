@@ -65,8 +65,8 @@ template <class T>
 void check_product(const Operator<T>& a, bool moves_x, bool diagonal) {
   const auto& merged = dynamic_cast<const WithMergedCg<T>&>(a);
   const std::int64_t n = a.size();
-  Vector<T> x = numbers<T>(n, 1), r = numbers<T>(n, 2), p = numbers<T>(n, 3), v = numbers<T>(n, 4),
-            inverse = numbers<T>(n, 5);
+  Vector<T> x = numbers<T>(n, 1), r = numbers<T>(n, 2), p = numbers<T>(n, 3), v = numbers<T>(n, 4);
+  InverseDiagonal inverse = numbers<float>(n, 5);
   Vector<T> expected_x(n), expected_r(n), expected_p(n), expected_v(n);
   MergedStep<T> step;
   step.step = T(0.375);

@@ -13,6 +13,7 @@
 #include "solver/messages/error.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
+#include "tests/systems.hpp"
 #include "tests/threads.hpp"
 
 using namespace femcg;
@@ -49,10 +50,15 @@ System<T> square(int degree = 2, std::array<int, 3> cells = {9, 7, 1}) {
   return System<T>(tests::make_form(mesh::CellShape::quadrilateral, degree, cells));
 }
 
+/// D^-1 as preconditioners have it, in single precision (InverseDiagonal).
+Eigen::VectorXd inverse_diagonal(const Eigen::MatrixXd& a) {
+  return a.diagonal().cwiseInverse().cast<float>().cast<double>();
+}
+
 /// Eigenvectors scaled to V'DV = I and eigenvalues of A V = D V Lambda: those of D^-1 A.
 struct Spectrum {
   explicit Spectrum(const Eigen::MatrixXd& a) {
-    const Eigen::VectorXd scale = a.diagonal().cwiseSqrt().cwiseInverse();
+    const Eigen::VectorXd scale = inverse_diagonal(a).cwiseSqrt();
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solved(scale.asDiagonal() * a * scale.asDiagonal());
     values = solved.eigenvalues();
     vectors = scale.asDiagonal() * solved.eigenvectors();
@@ -256,7 +262,7 @@ TEST_CASE_TEMPLATE("CG with chebyshev needs a fraction of the iterations with ja
 TEST_CASE("none and jacobi are applied by CG's passes, and by themselves they are the same") {
   const System<double> system = square<double>();
   const Eigen::MatrixXd dense = system.dense();
-  const Eigen::VectorXd r = waves(dense.rows(), 0.7), divided = r.cwiseQuotient(dense.diagonal());
+  const Eigen::VectorXd r = waves(dense.rows(), 0.7), divided = r.cwiseProduct(inverse_diagonal(dense));
   for (const char* name : {"csr", "pjds"}) {
     const auto a = system.make(name);
     const auto none = make_preconditioner<double>("none", *a), jacobi = make_preconditioner<double>("jacobi", *a);
@@ -271,6 +277,27 @@ TEST_CASE("none and jacobi are applied by CG's passes, and by themselves they ar
     CHECK(without == with);
     CHECK(plain.iterations == identity.iterations);
   }
+}
+
+TEST_CASE("the inverse of a diagonal is in single precision, about 1 where that would not hold it") {
+  const auto of = [](const std::vector<double>& entries) {
+    const auto diagonal = Eigen::Map<const Eigen::VectorXd>(entries.data(), std::ssize(entries));
+    const auto a = tests::dense<double>(diagonal.asDiagonal());
+    const InverseDiagonal inverse = copied(solver::inverse_diagonal_of(*a, "the test"), Device::host);
+    return std::vector<float>(inverse.data(), inverse.data() + inverse.size());
+  };
+  CHECK(of({3, 0.1, 7e20}) == std::vector<float>{static_cast<float>(1.0 / 3), 10, static_cast<float>(1 / 7e20)});
+  const double tiny = std::ldexp(1.0, -400), huge = std::ldexp(1.0, 900);
+  CHECK(of({2 * tiny, tiny, tiny / 2}) == std::vector<float>{0.5F, 1, 2});
+  CHECK(of({2 * huge, huge, huge / 2, huge / 8}) == std::vector<float>{0.25F, 0.5F, 1, 4});
+  // Where they are further apart than the numbers of single precision, those beyond become the last of them.
+  constexpr float least = std::numeric_limits<float>::min(), most = std::numeric_limits<float>::max();
+  const float power = std::ldexp(1.0F, 125);  // 500 / 4
+  CHECK(of({1, tiny, huge, 1}) == std::vector<float>{power, most, least, power});
+  CHECK_THROWS_WITH_AS(of({1, 2, -3, -4}),
+                       "the test needs a positive diagonal, but entry 2 is -3: the matrix is not positive definite",
+                       solver::InputError);
+  CHECK_THROWS_AS(of({1, std::nan("")}), solver::InputError);
 }
 
 TEST_CASE("what cannot be is one sentence") {

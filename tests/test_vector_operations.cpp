@@ -74,8 +74,8 @@ template <class T>
 struct Checks {
   const VectorOperations<T>& operations;
   std::int64_t n;
-  const Vector<T>* diagonal_here;
-  const Vector<T>* diagonal_there;
+  const InverseDiagonal* diagonal_here;
+  const InverseDiagonal* diagonal_there;
 
   long double solved(std::int64_t i, T r) const {
     return diagonal_here != nullptr ? static_cast<long double>((*diagonal_here)[i]) * r : r;
@@ -280,7 +280,7 @@ TEST_CASE_TEMPLATE("passes equal plain loops", T, double, float) {
     for (const std::int64_t n : sizes) {
       CAPTURE(n);
       CAPTURE(operations == &of_library);
-      const Vector<T> diagonal = waves<T>(n, 0.2), on_device = there(diagonal);
+      const InverseDiagonal diagonal = waves<float>(n, 0.2), on_device = there(diagonal);
       for (const bool with_diagonal : {false, true}) {
         const Checks<T> checks{*operations, n, with_diagonal ? &diagonal : nullptr,
                                with_diagonal ? &on_device : nullptr};
@@ -299,7 +299,8 @@ TEST_CASE_TEMPLATE("passes equal plain loops", T, double, float) {
 TEST_CASE_TEMPLATE("sums are in double precision and the same to the bit, however often they are made", T, double,
                    float) {
   const std::int64_t n = 100003;
-  const Vector<T> a = waves<T>(n, 0.11), b = waves<T>(n, 0.13), diagonal = there(waves<T>(n, 0.17));
+  const Vector<T> a = waves<T>(n, 0.11), b = waves<T>(n, 0.13);
+  const InverseDiagonal diagonal = there(waves<float>(n, 0.17));
   const VectorOperations<T>& operations = vector_operations<T>(device());
   double dot = 0, rz = 0, rr = 0;
   for (const int threads : {1, 2, 3, 5}) {

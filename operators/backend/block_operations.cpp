@@ -86,7 +86,7 @@ OneSum<stride> product_of_rows(const T* a, const T* b, std::int64_t first, std::
 }
 
 template <int stride, class T>
-TwoSums<stride> update_rows(const T* q, const Dense<stride, T>& minus_step, const T* inverse_diagonal, T* w,
+TwoSums<stride> update_rows(const T* q, const Dense<stride, T>& minus_step, const float* inverse_diagonal, T* w,
                             std::int64_t first, std::int64_t last) {
   TwoSums<stride> sums;
   for (std::int64_t row = first; row < last; ++row) {
@@ -108,7 +108,7 @@ struct Step {
 };
 
 template <int stride, class T>
-void advance_rows(const Step<stride, T>& step, const T* inverse_diagonal, const T* z, T* w, T* s, T* x,
+void advance_rows(const Step<stride, T>& step, const float* inverse_diagonal, const T* z, T* w, T* s, T* x,
                   std::int64_t first, std::int64_t last) {
   for (std::int64_t row = first; row < last; ++row) {
     T *of_w = w + row * stride, *of_s = s + row * stride;
@@ -127,10 +127,7 @@ void advance_rows(const Step<stride, T>& step, const T* inverse_diagonal, const 
   }
 }
 
-template <class T>
-const T* data_of(const Vector<T>* vector) {
-  return vector != nullptr ? vector->data() : nullptr;
-}
+const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
 
 template <std::floating_point T>
 class HostBlockOperations final : public BlockOperations<T> {
@@ -142,7 +139,7 @@ class HostBlockOperations final : public BlockOperations<T> {
                    }).product);
     });
   }
-  BlockNorms update(const Columns<T>& q, const SmallMatrix& step, const Vector<T>* inverse_diagonal,
+  BlockNorms update(const Columns<T>& q, const SmallMatrix& step, const InverseDiagonal* inverse_diagonal,
                     Columns<T>& w) override {
     return with_any_stride(w.stride(), [&]<int stride>() {
       Dense<stride, T> minus_step(step);
@@ -154,7 +151,7 @@ class HostBlockOperations final : public BlockOperations<T> {
       return BlockNorms{small(sums.plain), small(sums.preconditioned)};
     });
   }
-  void advance(const BlockStep& step, const Vector<T>* inverse_diagonal, const Columns<T>* z, Columns<T>& w,
+  void advance(const BlockStep& step, const InverseDiagonal* inverse_diagonal, const Columns<T>* z, Columns<T>& w,
                Columns<T>& s, Columns<T>& x) override {
     with_any_stride(w.stride(), [&]<int stride>() {
       const Step<stride, T> of(step);

@@ -23,12 +23,12 @@ __global__ void __launch_bounds__(block_cg_threads)
 template <class T, int stride, bool with_diagonal>
 __global__ void __launch_bounds__(block_cg_threads)
     update_kernel(std::int64_t rows, const T* q, __grid_constant__ const DenseMatrix<T, stride> step,
-                  const T* inverse_diagonal, T* w, double* parts) {
+                  const float* inverse_diagonal, T* w, double* parts) {
   cuda::update_of_block<T, stride, with_diagonal>(rows, q, step, inverse_diagonal, w, parts);
 }
 template <class T, int stride>
 __global__ void __launch_bounds__(block_cg_threads)
-    advance_kernel(std::int64_t rows, __grid_constant__ const DenseStep<T, stride> step, const T* inverse_diagonal,
+    advance_kernel(std::int64_t rows, __grid_constant__ const DenseStep<T, stride> step, const float* inverse_diagonal,
                    const T* z, T* w, T* s, T* x) {
   cuda::advance_block(rows, step, inverse_diagonal, z, w, s, x);
 }
@@ -54,10 +54,7 @@ DenseMatrix<T, stride> dense(const SmallMatrix& from) {
   return to;
 }
 
-template <class T>
-const T* data_of(const Vector<T>* vector) {
-  return vector != nullptr ? vector->data() : nullptr;
-}
+const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
 
 template <std::floating_point T>
 class CudaBlockOperations final : public BlockOperations<T> {
@@ -67,7 +64,7 @@ class CudaBlockOperations final : public BlockOperations<T> {
       return sums<stride, 1>(product_kernel<T, stride>, a.rows(), a.data(), b.data())[0];
     });
   }
-  BlockNorms update(const Columns<T>& q, const SmallMatrix& step, const Vector<T>* inverse_diagonal,
+  BlockNorms update(const Columns<T>& q, const SmallMatrix& step, const InverseDiagonal* inverse_diagonal,
                     Columns<T>& w) override {
     return with_any_stride(w.stride(), [&]<int stride>() {
       const auto of_step = dense<T, stride>(step);
@@ -81,7 +78,7 @@ class CudaBlockOperations final : public BlockOperations<T> {
       return BlockNorms{found[0], found[1]};
     });
   }
-  void advance(const BlockStep& step, const Vector<T>* inverse_diagonal, const Columns<T>* z, Columns<T>& w,
+  void advance(const BlockStep& step, const InverseDiagonal* inverse_diagonal, const Columns<T>* z, Columns<T>& w,
                Columns<T>& s, Columns<T>& x) override {
     with_any_stride(w.stride(), [&]<int stride>() {
       const DenseStep<T, stride> of_step{dense<T, stride>(step.correction), dense<T, stride>(step.normaliser),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "operators/backend/columns.hpp"
+#include "operators/backend/inverse_diagonal.hpp"
 
 namespace femcg::operators {
 
@@ -51,11 +52,11 @@ class BlockOperations {
   /// A'B.
   virtual SmallMatrix product(const Columns<T>& a, const Columns<T>& b) = 0;
   /// W -= Q step; the products of the new W.
-  virtual BlockNorms update(const Columns<T>& q, const SmallMatrix& step, const Vector<T>* inverse_diagonal,
+  virtual BlockNorms update(const Columns<T>& q, const SmallMatrix& step, const InverseDiagonal* inverse_diagonal,
                             Columns<T>& w) = 0;
   /// X, then W and S, as BlockStep has it; where `z` is not null, it is M^-1 W of the old W.
-  virtual void advance(const BlockStep& step, const Vector<T>* inverse_diagonal, const Columns<T>* z, Columns<T>& w,
-                       Columns<T>& s, Columns<T>& x) = 0;
+  virtual void advance(const BlockStep& step, const InverseDiagonal* inverse_diagonal, const Columns<T>* z,
+                       Columns<T>& w, Columns<T>& s, Columns<T>& x) = 0;
 };
 
 template <std::floating_point T>

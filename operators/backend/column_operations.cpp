@@ -63,12 +63,12 @@ inline void for_entries(std::int64_t first, std::int64_t last, const Entry& entr
 
 /// M^-1 r: entry `e`, which is of row e / stride.
 template <int stride, std::floating_point T>
-inline T solve(const T* inverse_diagonal, std::int64_t e, T r) {
+inline T solve(const float* inverse_diagonal, std::int64_t e, T r) {
   return inverse_diagonal == nullptr ? r : inverse_diagonal[e / stride] * r;
 }
 
 template <int stride, std::floating_point T>
-Sums<stride, 2> start_rows(const T* r, const T* inverse_diagonal, T* p, std::int64_t first, std::int64_t last) {
+Sums<stride, 2> start_rows(const T* r, const float* inverse_diagonal, T* p, std::int64_t first, std::int64_t last) {
   constexpr int W = wide<stride>;
   std::array<double, W> rz{}, rr{};
   const auto entry = [&](std::int64_t e, int j) {
@@ -81,7 +81,7 @@ Sums<stride, 2> start_rows(const T* r, const T* inverse_diagonal, T* p, std::int
 }
 
 template <int stride, std::floating_point T>
-Sums<stride, 2> update_rows(const OfColumns<stride>& alphas, const T* q, const T* inverse_diagonal, T* r,
+Sums<stride, 2> update_rows(const OfColumns<stride>& alphas, const T* q, const float* inverse_diagonal, T* r,
                             std::int64_t first, std::int64_t last) {
   constexpr int W = wide<stride>;
   const std::array<T, W> alpha = repeated<stride, T>(alphas);
@@ -98,7 +98,7 @@ Sums<stride, 2> update_rows(const OfColumns<stride>& alphas, const T* q, const T
 
 template <int stride, std::floating_point T>
 void direction_rows(const OfColumns<stride>& alphas, const OfColumns<stride>& betas, const T* r,
-                    const T* inverse_diagonal, T* p, T* x, std::int64_t first, std::int64_t last) {
+                    const float* inverse_diagonal, T* p, T* x, std::int64_t first, std::int64_t last) {
   constexpr int W = wide<stride>;
   const std::array<T, W> alpha = repeated<stride, T>(alphas), beta = repeated<stride, T>(betas);
   const auto entry = [&](std::int64_t e, int j) {
@@ -109,7 +109,7 @@ void direction_rows(const OfColumns<stride>& alphas, const OfColumns<stride>& be
 }
 
 template <int stride, std::floating_point T>
-void defer_rows(const OfColumns<stride>& betas, const T* r, const T* inverse_diagonal, const T* p, T* second,
+void defer_rows(const OfColumns<stride>& betas, const T* r, const float* inverse_diagonal, const T* p, T* second,
                 std::int64_t first, std::int64_t last) {
   constexpr int W = wide<stride>;
   const std::array<T, W> beta = repeated<stride, T>(betas);
@@ -121,8 +121,8 @@ void defer_rows(const OfColumns<stride>& betas, const T* r, const T* inverse_dia
 
 template <int stride, std::floating_point T>
 void catch_up_rows(const OfColumns<stride>& alphas_before, const OfColumns<stride>& alphas,
-                   const OfColumns<stride>& betas, const T* r, const T* inverse_diagonal, const T* second, T* p, T* x,
-                   std::int64_t first, std::int64_t last) {
+                   const OfColumns<stride>& betas, const T* r, const float* inverse_diagonal, const T* second, T* p,
+                   T* x, std::int64_t first, std::int64_t last) {
   constexpr int W = wide<stride>;
   const std::array<T, W> before = repeated<stride, T>(alphas_before), alpha = repeated<stride, T>(alphas),
                          beta = repeated<stride, T>(betas);
@@ -152,15 +152,12 @@ OfColumns<stride> step_lengths(const ColumnScalars& a, const ColumnScalars& b, c
   return lengths;
 }
 
-template <class T>
-const T* data_of(const Vector<T>* vector) {
-  return vector != nullptr ? vector->data() : nullptr;
-}
+const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
 
 template <std::floating_point T>
 class HostColumnOperations final : public ColumnOperations<T> {
  public:
-  void start(const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p,
+  void start(const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
              CgColumnScalars& first) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       const auto sums = sum_over_row_blocks(r.rows(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
@@ -171,7 +168,7 @@ class HostColumnOperations final : public ColumnOperations<T> {
     });
   }
   void update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
-              const Vector<T>* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override {
+              const InverseDiagonal* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       const auto alphas = step_lengths<stride>(now.rz, now.energy, running);
       const auto sums = sum_over_row_blocks(r.rows(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
@@ -182,7 +179,8 @@ class HostColumnOperations final : public ColumnOperations<T> {
     });
   }
   void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
-                 const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p, Columns<T>& x) const override {
+                 const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
+                 Columns<T>& x) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       const auto alphas = step_lengths<stride>(now.rz, now.energy, running);
       const auto betas = step_lengths<stride>(next.rz, now.rz, running);
@@ -192,7 +190,7 @@ class HostColumnOperations final : public ColumnOperations<T> {
     });
   }
   void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running, const Columns<T>& r,
-             const Vector<T>* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
+             const InverseDiagonal* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       const auto betas = step_lengths<stride>(next.rz, now.rz, running);
       for_row_blocks(r.rows(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
@@ -201,7 +199,7 @@ class HostColumnOperations final : public ColumnOperations<T> {
     });
   }
   void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
-                const ColumnScalars& running, const Columns<T>& r, const Vector<T>* inverse_diagonal,
+                const ColumnScalars& running, const Columns<T>& r, const InverseDiagonal* inverse_diagonal,
                 const Columns<T>& second, Columns<T>& p, Columns<T>& x) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       const auto alphas_before = step_lengths<stride>(before.rz, before.energy, running),
@@ -213,15 +211,15 @@ class HostColumnOperations final : public ColumnOperations<T> {
       });
     });
   }
-  void chebyshev_first(double b, const Columns<T>& r, const Vector<T>& inverse_diagonal, Columns<T>& d,
+  void chebyshev_first(double b, const Columns<T>& r, const InverseDiagonal& inverse_diagonal, Columns<T>& d,
                        Columns<T>& z) const override {
     for_rows(r, [&, factor = static_cast<T>(b)](std::int64_t row, std::int64_t e) {
       d.data()[e] = factor * inverse_diagonal[row] * r.data()[e];
       z.data()[e] = d.data()[e];
     });
   }
-  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q, const Vector<T>& inverse_diagonal,
-                      Columns<T>& d, Columns<T>& z) const override {
+  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q,
+                      const InverseDiagonal& inverse_diagonal, Columns<T>& d, Columns<T>& z) const override {
     for_rows(r, [&, old = static_cast<T>(a), factor = static_cast<T>(b)](std::int64_t row, std::int64_t e) {
       d.data()[e] = old * d.data()[e] + factor * inverse_diagonal[row] * (r.data()[e] - q.data()[e]);
       z.data()[e] += d.data()[e];

@@ -30,7 +30,7 @@ __device__ void for_packs(std::int64_t rows, const Body& body) {
 }
 
 template <class T>
-__device__ T diagonal_entry(const T* inverse_diagonal, std::int64_t row) {
+__device__ T diagonal_entry(const float* inverse_diagonal, std::int64_t row) {
   return inverse_diagonal == nullptr ? T(1) : __ldg(inverse_diagonal + row);
 }
 
@@ -73,11 +73,11 @@ __device__ void sum_columns(const cuda::OverProcesses& over, const double (&mine
 template <class T, int stride, class Over>
 __global__ void __launch_bounds__(block_threads)
     start_kernel(const __grid_constant__ Over over, std::int64_t rows, std::int64_t counted, const T* r,
-                 const T* inverse_diagonal, T* p, double* rz, double* rr, cuda::ColumnParts parts) {
+                 const float* inverse_diagonal, T* p, double* rz, double* rr, cuda::ColumnParts parts) {
   using S = Share<T, stride>;
   double sums[2][S::packs][S::width] = {};
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
-    const T solve = diagonal_entry(inverse_diagonal, row);
+    const T solve = diagonal_entry<T>(inverse_diagonal, row);
     const typename S::Part of_r = S::load(r + row * stride, lane);
     typename S::Part of_p;
 #pragma unroll
@@ -95,13 +95,13 @@ __global__ void __launch_bounds__(block_threads)
 template <class T, int stride, class Over>
 __global__ void __launch_bounds__(block_threads)
     update_kernel(const __grid_constant__ Over over, std::int64_t rows, std::int64_t counted, const double* rz,
-                  const double* energy, const double* running, const T* q, const T* inverse_diagonal, T* r,
+                  const double* energy, const double* running, const T* q, const float* inverse_diagonal, T* r,
                   double* new_rz, double* rr, cuda::ColumnParts parts) {
   using S = Share<T, stride>;
   const StepLengths<T, S> alpha(rz, energy, running);
   double sums[2][S::packs][S::width] = {};
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
-    const T solve = diagonal_entry(inverse_diagonal, row);
+    const T solve = diagonal_entry<T>(inverse_diagonal, row);
     const typename S::Part of_q = S::load(q + row * stride, lane);
     typename S::Part of_r = S::load(r + row * stride, lane);
 #pragma unroll
@@ -119,11 +119,11 @@ __global__ void __launch_bounds__(block_threads)
 template <class T, int stride>
 __global__ void __launch_bounds__(block_threads)
     direction_kernel(std::int64_t rows, const double* rz, const double* energy, const double* new_rz,
-                     const double* running, const T* r, const T* inverse_diagonal, T* p, T* x) {
+                     const double* running, const T* r, const float* inverse_diagonal, T* p, T* x) {
   using S = Share<T, stride>;
   const StepLengths<T, S> alpha(rz, energy, running), beta(new_rz, rz, running);
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
-    const T solve = diagonal_entry(inverse_diagonal, row);
+    const T solve = diagonal_entry<T>(inverse_diagonal, row);
     const typename S::Part of_r = S::load(r + row * stride, lane);
     typename S::Part of_p = S::load(p + row * stride, lane), of_x = S::load(x + row * stride, lane);
 #pragma unroll
@@ -139,11 +139,11 @@ __global__ void __launch_bounds__(block_threads)
 template <class T, int stride>
 __global__ void __launch_bounds__(block_threads)
     defer_kernel(std::int64_t rows, const double* rz, const double* new_rz, const double* running, const T* r,
-                 const T* inverse_diagonal, const T* p, T* second) {
+                 const float* inverse_diagonal, const T* p, T* second) {
   using S = Share<T, stride>;
   const StepLengths<T, S> beta(new_rz, rz, running);
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
-    const T solve = diagonal_entry(inverse_diagonal, row);
+    const T solve = diagonal_entry<T>(inverse_diagonal, row);
     const typename S::Part of_r = S::load(r + row * stride, lane);
     typename S::Part of_p = S::load(p + row * stride, lane);
 #pragma unroll
@@ -159,13 +159,13 @@ struct TwoIterations {
 
 template <class T, int stride>
 __global__ void __launch_bounds__(block_threads)
-    catch_up_kernel(std::int64_t rows, TwoIterations of, const double* running, const T* r, const T* inverse_diagonal,
-                    const T* second, T* p, T* x) {
+    catch_up_kernel(std::int64_t rows, TwoIterations of, const double* running, const T* r,
+                    const float* inverse_diagonal, const T* second, T* p, T* x) {
   using S = Share<T, stride>;
   const StepLengths<T, S> before(of.rz_before, of.energy_before, running), alpha(of.rz, of.energy, running),
       beta(of.new_rz, of.rz, running);
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
-    const T solve = diagonal_entry(inverse_diagonal, row);
+    const T solve = diagonal_entry<T>(inverse_diagonal, row);
     const typename S::Part of_r = S::load(r + row * stride, lane), of_second = S::load(second + row * stride, lane);
     typename S::Part of_p = S::load(p + row * stride, lane), of_x = S::load(x + row * stride, lane);
 #pragma unroll
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class T, int stride>
 __global__ void __launch_bounds__(block_threads)
-    chebyshev_first_kernel(std::int64_t rows, T b, const T* r, const T* inverse_diagonal, T* d, T* z) {
+    chebyshev_first_kernel(std::int64_t rows, T b, const T* r, const float* inverse_diagonal, T* d, T* z) {
   using S = Share<T, stride>;
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
     const T factor = b * __ldg(inverse_diagonal + row);
@@ -209,7 +209,8 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class T, int stride>
 __global__ void __launch_bounds__(block_threads)
-    chebyshev_next_kernel(std::int64_t rows, T a, T b, const T* r, const T* q, const T* inverse_diagonal, T* d, T* z) {
+    chebyshev_next_kernel(std::int64_t rows, T a, T b, const T* r, const T* q, const float* inverse_diagonal, T* d,
+                          T* z) {
   using S = Share<T, stride>;
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
     const T factor = b * __ldg(inverse_diagonal + row);
@@ -225,10 +226,7 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-template <class T>
-const T* data_of(const Vector<T>* vector) {
-  return vector != nullptr ? vector->data() : nullptr;
-}
+const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
 
 /// `Over` makes of sums over this process those over all.
 template <std::floating_point T, class Over = cuda::OverThisProcess>
@@ -237,7 +235,7 @@ class CudaColumnOperations final : public ColumnOperations<T> {
   explicit CudaColumnOperations(Over over = {}, std::int64_t counted = std::numeric_limits<std::int64_t>::max())
       : over_(over), counted_(counted), parts_(most_blocks(), 2 * Columns<T>::most) {}
 
-  void start(const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p,
+  void start(const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
              CgColumnScalars& first) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       launch(start_kernel<T, stride, Over>, r, over_, r.rows(), counted_, r.data(), data_of(inverse_diagonal), p.data(),
@@ -245,7 +243,7 @@ class CudaColumnOperations final : public ColumnOperations<T> {
     });
   }
   void update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
-              const Vector<T>* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override {
+              const InverseDiagonal* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       launch(update_kernel<T, stride, Over>, r, over_, r.rows(), counted_, now.rz.data(), now.energy.data(),
              running.data(), q.data(), data_of(inverse_diagonal), r.data(), next.rz.data(), next.rr.data(),
@@ -253,21 +251,22 @@ class CudaColumnOperations final : public ColumnOperations<T> {
     });
   }
   void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
-                 const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p, Columns<T>& x) const override {
+                 const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
+                 Columns<T>& x) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       launch(direction_kernel<T, stride>, r, r.rows(), now.rz.data(), now.energy.data(), next.rz.data(), running.data(),
              r.data(), data_of(inverse_diagonal), p.data(), x.data());
     });
   }
   void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running, const Columns<T>& r,
-             const Vector<T>* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
+             const InverseDiagonal* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       launch(defer_kernel<T, stride>, r, r.rows(), now.rz.data(), next.rz.data(), running.data(), r.data(),
              data_of(inverse_diagonal), p.data(), second.data());
     });
   }
   void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
-                const ColumnScalars& running, const Columns<T>& r, const Vector<T>* inverse_diagonal,
+                const ColumnScalars& running, const Columns<T>& r, const InverseDiagonal* inverse_diagonal,
                 const Columns<T>& second, Columns<T>& p, Columns<T>& x) const override {
     const TwoIterations of{before.rz.data(), before.energy.data(), now.rz.data(), now.energy.data(), next.rz.data()};
     with_any_stride(r.stride(), [&]<int stride>() {
@@ -275,15 +274,15 @@ class CudaColumnOperations final : public ColumnOperations<T> {
              second.data(), p.data(), x.data());
     });
   }
-  void chebyshev_first(double b, const Columns<T>& r, const Vector<T>& inverse_diagonal, Columns<T>& d,
+  void chebyshev_first(double b, const Columns<T>& r, const InverseDiagonal& inverse_diagonal, Columns<T>& d,
                        Columns<T>& z) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       launch(chebyshev_first_kernel<T, stride>, r, r.rows(), static_cast<T>(b), r.data(), inverse_diagonal.data(),
              d.data(), z.data());
     });
   }
-  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q, const Vector<T>& inverse_diagonal,
-                      Columns<T>& d, Columns<T>& z) const override {
+  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q,
+                      const InverseDiagonal& inverse_diagonal, Columns<T>& d, Columns<T>& z) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       launch(chebyshev_next_kernel<T, stride>, r, r.rows(), static_cast<T>(a), static_cast<T>(b), r.data(), q.data(),
              inverse_diagonal.data(), d.data(), z.data());

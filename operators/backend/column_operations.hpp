@@ -30,30 +30,30 @@ class ColumnOperations {
   virtual ~ColumnOperations() = default;
 
   /// p = M^-1 r, rz = r'p, rr = r'r.
-  virtual void start(const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p,
+  virtual void start(const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
                      CgColumnScalars& first) const = 0;
   /// alpha = rz / energy; r -= alpha q; new_rz = r'M^-1 r; rr = r'r.
   virtual void update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
-                      const Vector<T>* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const = 0;
+                      const InverseDiagonal* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const = 0;
   /// alpha = rz / energy, beta = new_rz / rz; x += alpha p; p = M^-1 r + beta p.
   virtual void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
-                         const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p,
+                         const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
                          Columns<T>& x) const = 0;
   /// In the place of `direction` where two iterations share one pass over x, as DeferredUpdate has it.
   ///
   /// beta = next.rz / now.rz; second = M^-1 r + beta p.
   virtual void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
-                     const Columns<T>& r, const Vector<T>* inverse_diagonal, const Columns<T>& p,
+                     const Columns<T>& r, const InverseDiagonal* inverse_diagonal, const Columns<T>& p,
                      Columns<T>& second) const = 0;
   /// alpha of both; beta = next.rz / now.rz; x += alpha_before p + alpha_now second; p = M^-1 r + beta second.
   virtual void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
-                        const ColumnScalars& running, const Columns<T>& r, const Vector<T>* inverse_diagonal,
+                        const ColumnScalars& running, const Columns<T>& r, const InverseDiagonal* inverse_diagonal,
                         const Columns<T>& second, Columns<T>& p, Columns<T>& x) const = 0;
   /// The steps of the Chebyshev iteration, as chebyshev_first and chebyshev_next (vector_operations.hpp) have them.
-  virtual void chebyshev_first(double b, const Columns<T>& r, const Vector<T>& inverse_diagonal, Columns<T>& d,
+  virtual void chebyshev_first(double b, const Columns<T>& r, const InverseDiagonal& inverse_diagonal, Columns<T>& d,
                                Columns<T>& z) const = 0;
   virtual void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q,
-                              const Vector<T>& inverse_diagonal, Columns<T>& d, Columns<T>& z) const = 0;
+                              const InverseDiagonal& inverse_diagonal, Columns<T>& d, Columns<T>& z) const = 0;
   /// result = a'b, column by column.
   virtual void dot(const Columns<T>& a, const Columns<T>& b, ColumnScalars& result) const = 0;
 };

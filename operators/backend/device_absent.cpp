@@ -44,20 +44,34 @@ const VectorOperations<T>& cuda_vector_operations() {
 template const VectorOperations<double>& cuda_vector_operations();
 template const VectorOperations<float>& cuda_vector_operations();
 template <std::floating_point T>
-void cuda_chebyshev_first(double, const Vector<T>&, const Vector<T>&, Vector<T>&, Vector<T>&) {
+void cuda_chebyshev_first(double, const Vector<T>&, const InverseDiagonal&, Vector<T>&, Vector<T>&) {
   throw std::runtime_error("this build has no CUDA");
 }
 template <std::floating_point T>
-void cuda_chebyshev_next(double, double, const Vector<T>&, const Vector<T>&, const Vector<T>&, Vector<T>&, Vector<T>&) {
+void cuda_chebyshev_next(double, double, const Vector<T>&, const Vector<T>&, const InverseDiagonal&, Vector<T>&,
+                         Vector<T>&) {
   throw std::runtime_error("this build has no CUDA");
 }
-template void cuda_chebyshev_first(double, const Vector<double>&, const Vector<double>&, Vector<double>&,
+template void cuda_chebyshev_first(double, const Vector<double>&, const InverseDiagonal&, Vector<double>&,
                                    Vector<double>&);
-template void cuda_chebyshev_first(double, const Vector<float>&, const Vector<float>&, Vector<float>&, Vector<float>&);
-template void cuda_chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const Vector<double>&,
+template void cuda_chebyshev_first(double, const Vector<float>&, const InverseDiagonal&, Vector<float>&,
+                                   Vector<float>&);
+template void cuda_chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const InverseDiagonal&,
                                   Vector<double>&, Vector<double>&);
-template void cuda_chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const Vector<float>&,
+template void cuda_chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const InverseDiagonal&,
                                   Vector<float>&, Vector<float>&);
+template <std::floating_point T>
+DiagonalRange cuda_range_of_diagonal(const Vector<T>&, std::int64_t) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template <std::floating_point T>
+void cuda_invert_diagonal(const Vector<T>&, double, InverseDiagonal&) {
+  throw std::runtime_error("this build has no CUDA");
+}
+template DiagonalRange cuda_range_of_diagonal(const Vector<double>&, std::int64_t);
+template DiagonalRange cuda_range_of_diagonal(const Vector<float>&, std::int64_t);
+template void cuda_invert_diagonal(const Vector<double>&, double, InverseDiagonal&);
+template void cuda_invert_diagonal(const Vector<float>&, double, InverseDiagonal&);
 template <std::floating_point T>
 std::unique_ptr<BlockOperations<T>> make_cuda_block_operations() {
   throw std::runtime_error("this build has no CUDA");

@@ -1,6 +1,7 @@
 // The passes of CG on the host. Words read and written an unknown: start 2, update 3, direction 5, defer 3, catch_up 6,
-// advance 9, advance_pipelined 13, dot 2; one more each with a diagonal (advance and its like two), dot apart. Threads
-// share fixed blocks of rows, each block one sweep of SIMD loops; sums are in double precision, block by block.
+// advance 9, advance_pipelined 13, dot 2; with a diagonal once M^-1 each but dot, and in advance two words of u, in
+// advance_pipelined one of m. Threads share fixed blocks of rows, each block one sweep of SIMD loops; sums are in
+// double precision, block by block.
 
 #include "operators/backend/vector_operations.hpp"
 
@@ -35,8 +36,8 @@ struct PipelinedSums {
   }
 };
 
-template <std::floating_point T, class Pass>
-void with_preconditioner(const Vector<T>* inverse_diagonal, const Pass& pass) {
+template <class Pass>
+void with_preconditioner(const InverseDiagonal* inverse_diagonal, const Pass& pass) {
   operators::with_preconditioner(inverse_diagonal != nullptr ? inverse_diagonal->data() : nullptr, pass);
 }
 
@@ -154,7 +155,7 @@ PipelinedSums advance_pipelined_rows(T alpha, T beta, const AdvancedAhead<T>& of
 }
 
 template <std::floating_point T>
-void chebyshev_first_rows(T b, const T* r, const T* inverse_diagonal, T* d, T* z, std::int64_t first,
+void chebyshev_first_rows(T b, const T* r, const float* inverse_diagonal, T* d, T* z, std::int64_t first,
                           std::int64_t last) {
 #pragma omp simd
   for (std::int64_t i = first; i < last; ++i) {
@@ -164,8 +165,8 @@ void chebyshev_first_rows(T b, const T* r, const T* inverse_diagonal, T* d, T* z
 }
 
 template <std::floating_point T>
-void chebyshev_next_rows(T a, T b, const T* r, const T* q, const T* inverse_diagonal, T* d, T* z, std::int64_t first,
-                         std::int64_t last) {
+void chebyshev_next_rows(T a, T b, const T* r, const T* q, const float* inverse_diagonal, T* d, T* z,
+                         std::int64_t first, std::int64_t last) {
 #pragma omp simd
   for (std::int64_t i = first; i < last; ++i) {
     d[i] = a * d[i] + b * inverse_diagonal[i] * (r[i] - q[i]);
@@ -176,7 +177,8 @@ void chebyshev_next_rows(T a, T b, const T* r, const T* q, const T* inverse_diag
 template <std::floating_point T>
 class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
  public:
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
+  void start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
+             CgScalars& first) const override {
     assert(r.size() == p.size());
     with_preconditioner(inverse_diagonal, [&](auto solve) {
       const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
@@ -187,7 +189,7 @@ class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
     });
   }
 
-  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+  void update(const CgScalars& now, const Vector<T>& q, const InverseDiagonal* inverse_diagonal, Vector<T>& r,
               CgScalars& next) const override {
     assert(q.size() == r.size());
     const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
@@ -200,8 +202,8 @@ class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
     });
   }
 
-  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p, Vector<T>& x) const override {
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                 const InverseDiagonal* inverse_diagonal, Vector<T>& p, Vector<T>& x) const override {
     assert(r.size() == p.size() && x.size() == p.size());
     const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
     const T beta = static_cast<T>(step_length(next.rz.value(), now.rz.value()));
@@ -214,7 +216,7 @@ class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
 
   const DeferredUpdate<T>* deferred() const override { return this; }
 
-  void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+  void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const InverseDiagonal* inverse_diagonal,
              const Vector<T>& p, Vector<T>& second) const override {
     assert(r.size() == p.size() && second.size() == p.size());
     const T beta = static_cast<T>(step_length(next.rz.value(), now.rz.value()));
@@ -226,7 +228,8 @@ class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
   }
 
   void catch_up(const CgScalars& before, const CgScalars& now, const CgScalars& next, const Vector<T>& r,
-                const Vector<T>* inverse_diagonal, const Vector<T>& second, Vector<T>& p, Vector<T>& x) const override {
+                const InverseDiagonal* inverse_diagonal, const Vector<T>& second, Vector<T>& p,
+                Vector<T>& x) const override {
     assert(r.size() == p.size() && second.size() == p.size() && x.size() == p.size());
     const T alpha_before = static_cast<T>(step_length(before.rz.value(), before.energy.value()));
     const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
@@ -238,8 +241,8 @@ class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
     });
   }
 
-  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
-               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
+               const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
     const StepLengths lengths = step_lengths(before, now);
     const T alpha = static_cast<T>(lengths.alpha), beta = static_cast<T>(lengths.beta);
     T* u = inverse_diagonal != nullptr ? vectors.u.data() : r.data();
@@ -254,7 +257,7 @@ class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
   }
 
   void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
-                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                          CgScalars& next) const override {
     const StepLengths lengths = step_lengths(before, now);
     const T alpha = static_cast<T>(lengths.alpha), beta = static_cast<T>(lengths.beta);
@@ -289,7 +292,8 @@ const VectorOperations<T>& vector_operations(Device device) {
 }
 
 template <std::floating_point T>
-void chebyshev_first(double b, const Vector<T>& r, const Vector<T>& inverse_diagonal, Vector<T>& d, Vector<T>& z) {
+void chebyshev_first(double b, const Vector<T>& r, const InverseDiagonal& inverse_diagonal, Vector<T>& d,
+                     Vector<T>& z) {
   assert(inverse_diagonal.size() == r.size() && d.size() == r.size() && z.size() == r.size());
   if (r.device() == Device::cuda) return cuda_chebyshev_first(b, r, inverse_diagonal, d, z);
   for_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
@@ -298,7 +302,7 @@ void chebyshev_first(double b, const Vector<T>& r, const Vector<T>& inverse_diag
 }
 
 template <std::floating_point T>
-void chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>& q, const Vector<T>& inverse_diagonal,
+void chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>& q, const InverseDiagonal& inverse_diagonal,
                     Vector<T>& d, Vector<T>& z) {
   assert(q.size() == r.size() && inverse_diagonal.size() == r.size() && d.size() == r.size() && z.size() == r.size());
   if (r.device() == Device::cuda) return cuda_chebyshev_next(a, b, r, q, inverse_diagonal, d, z);
@@ -310,11 +314,11 @@ void chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>& q, 
 
 template const VectorOperations<double>& vector_operations(Device);
 template const VectorOperations<float>& vector_operations(Device);
-template void chebyshev_first(double, const Vector<double>&, const Vector<double>&, Vector<double>&, Vector<double>&);
-template void chebyshev_first(double, const Vector<float>&, const Vector<float>&, Vector<float>&, Vector<float>&);
-template void chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const Vector<double>&,
+template void chebyshev_first(double, const Vector<double>&, const InverseDiagonal&, Vector<double>&, Vector<double>&);
+template void chebyshev_first(double, const Vector<float>&, const InverseDiagonal&, Vector<float>&, Vector<float>&);
+template void chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const InverseDiagonal&,
                              Vector<double>&, Vector<double>&);
-template void chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const Vector<float>&,
+template void chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const InverseDiagonal&,
                              Vector<float>&, Vector<float>&);
 
 }  // namespace femcg::operators

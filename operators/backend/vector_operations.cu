@@ -1,8 +1,8 @@
 // The passes of CG on the GPU. Threads go over the rows in strides of the grid, which has every block resident; a
 // thread takes 16 bytes of each vector at a time. Words read and written an unknown: start 2, update 3, direction 5,
-// defer 3, catch_up 6, advance 9, advance_pipelined 13, dot 2; one more each with a diagonal (advance three,
-// advance_pipelined two), dot apart. Scalars are read from and written to the device's memory; sums are in double
-// precision and in fixed order.
+// defer 3, catch_up 6, advance 9, advance_pipelined 13, dot 2; with a diagonal once M^-1 each but dot, and in
+// advance two words of u, in advance_pipelined one of m. Scalars are read from and written to the device's memory; sums
+// are in double precision and in fixed order.
 //
 // What is not needed again before all other vectors have passed (q after update, r, x and an old direction after a
 // defer) is marked so: the L2 cache then keeps the new direction for the next product, and r from update to
@@ -39,12 +39,6 @@ struct Count {};
 
 // Where two products are added, fma says which of them is rounded: a compiler's choice would differ between packs and
 // single rows, and copies of an unknown that processes share between the places that it has with them.
-
-/// M^-1 r, entry by entry; the diagonal may be null for M = I.
-template <class T>
-__device__ T precondition(const T* inverse_diagonal, std::int64_t i, T r) {
-  return inverse_diagonal == nullptr ? r : inverse_diagonal[i] * r;
-}
 
 /// Whether an entry counts in sums: those behind are copies of what another process has.
 struct Counted {
@@ -103,6 +97,20 @@ __device__ void store_once(const T (&from)[N], T* to) {
   }
 }
 
+/// M^-1 of the rows from i on; 1 where it is null, for M = I.
+template <int N>
+__device__ void load_inverse(const float* inverse_diagonal, std::int64_t i, float (&to)[N]) {
+  struct alignas(N * sizeof(float)) Inverses {
+    float value[N];
+  };
+  if (inverse_diagonal == nullptr) {
+    for (int k = 0; k < N; ++k) to[k] = 1;
+  } else {
+    const Inverses inverses = *reinterpret_cast<const Inverses*>(inverse_diagonal + i);
+    for (int k = 0; k < N; ++k) to[k] = inverses.value[k];
+  }
+}
+
 /// Adds each thread's N values over the grid, and the sums over the processes by `over`, and hands them to take. Every
 /// thread calls it once, at its end.
 template <int N, class Over, class Take>
@@ -117,14 +125,16 @@ __device__ void sum_over(const Over& over, const double (&values)[N], cuda::Part
 template <class T, class Over>
 __global__ void __launch_bounds__(block_threads)
     start_kernel(const __grid_constant__ Over over, std::int64_t rows, Counted counted, const T* r,
-                 const T* inverse_diagonal, T* p, double* rz, double* rr, cuda::Parts<2> parts) {
+                 const float* inverse_diagonal, T* p, double* rz, double* rr, cuda::Parts<2> parts) {
   cuda::await_previous();
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count];
+    float of_inverse[count];
     load(r + i, of_r);
+    load_inverse(inverse_diagonal, i, of_inverse);
     for (int k = 0; k < count; ++k) {
-      of_p[k] = precondition(inverse_diagonal, i + k, of_r[k]);
+      of_p[k] = of_inverse[k] * of_r[k];
       if (!counted(i + k)) continue;
       sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_p[k]);
       sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
@@ -140,18 +150,20 @@ __global__ void __launch_bounds__(block_threads)
 template <class T, class Over>
 __global__ void __launch_bounds__(block_threads)
     update_kernel(const __grid_constant__ Over over, std::int64_t rows, Counted counted, const double* rz,
-                  const double* energy, const T* q, const T* inverse_diagonal, T* r, double* new_rz, double* rr,
+                  const double* energy, const T* q, const float* inverse_diagonal, T* r, double* new_rz, double* rr,
                   cuda::Parts<2> parts) {
   cuda::await_previous();
   const T alpha = static_cast<T>(cuda::step_length(*rz, *energy));
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_q[count], of_r[count];
+    float of_inverse[count];
     load_once(q + i, of_q);
     load(r + i, of_r);
+    load_inverse(inverse_diagonal, i, of_inverse);
     for (int k = 0; k < count; ++k) {
       of_r[k] -= alpha * of_q[k];
-      const T of_z = precondition(inverse_diagonal, i + k, of_r[k]);
+      const T of_z = of_inverse[k] * of_r[k];
       if (!counted(i + k)) continue;
       sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_z);
       sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
@@ -167,18 +179,20 @@ __global__ void __launch_bounds__(block_threads)
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     direction_kernel(std::int64_t rows, const double* rz, const double* energy, const double* new_rz, const T* r,
-                     const T* inverse_diagonal, T* p, T* x) {
+                     const float* inverse_diagonal, T* p, T* x) {
   cuda::await_previous();
   const T alpha = static_cast<T>(cuda::step_length(*rz, *energy)),
           beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count], of_x[count];
+    float of_inverse[count];
     load_once(r + i, of_r);
     load(p + i, of_p);
     load_once(x + i, of_x);
+    load_inverse(inverse_diagonal, i, of_inverse);
     for (int k = 0; k < count; ++k) {
       of_x[k] += alpha * of_p[k];
-      of_p[k] = fma(beta, of_p[k], precondition(inverse_diagonal, i + k, of_r[k]));
+      of_p[k] = fma(beta, of_p[k], of_inverse[k] * of_r[k]);
     }
     store_once(of_x, x + i);
     store(of_p, p + i);
@@ -187,15 +201,17 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    defer_kernel(std::int64_t rows, const double* rz, const double* new_rz, const T* r, const T* inverse_diagonal,
+    defer_kernel(std::int64_t rows, const double* rz, const double* new_rz, const T* r, const float* inverse_diagonal,
                  const T* p, T* second) {
   cuda::await_previous();
   const T beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count];
+    float of_inverse[count];
     load_once(r + i, of_r);
     load_once(p + i, of_p);
-    for (int k = 0; k < count; ++k) of_p[k] = fma(beta, of_p[k], precondition(inverse_diagonal, i + k, of_r[k]));
+    load_inverse(inverse_diagonal, i, of_inverse);
+    for (int k = 0; k < count; ++k) of_p[k] = fma(beta, of_p[k], of_inverse[k] * of_r[k]);
     store(of_p, second + i);
   });
 }
@@ -207,21 +223,23 @@ struct TwoIterations {
 
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    catch_up_kernel(std::int64_t rows, TwoIterations of, const T* r, const T* inverse_diagonal, const T* second, T* p,
-                    T* x) {
+    catch_up_kernel(std::int64_t rows, TwoIterations of, const T* r, const float* inverse_diagonal, const T* second,
+                    T* p, T* x) {
   cuda::await_previous();
   const T alpha_before = static_cast<T>(cuda::step_length(*of.rz_before, *of.energy_before)),
           alpha = static_cast<T>(cuda::step_length(*of.rz, *of.energy)),
           beta = static_cast<T>(cuda::step_length(*of.new_rz, *of.rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count], of_second[count], of_x[count];
+    float of_inverse[count];
     load_once(r + i, of_r);
     load_once(p + i, of_p);
     load_once(second + i, of_second);
     load_once(x + i, of_x);
+    load_inverse(inverse_diagonal, i, of_inverse);
     for (int k = 0; k < count; ++k) {
       of_x[k] += fma(alpha, of_second[k], alpha_before * of_p[k]);
-      of_p[k] = fma(beta, of_second[k], precondition(inverse_diagonal, i + k, of_r[k]));
+      of_p[k] = fma(beta, of_second[k], of_inverse[k] * of_r[k]);
     }
     store_once(of_x, x + i);
     store(of_p, p + i);
@@ -231,7 +249,8 @@ __global__ void __launch_bounds__(block_threads)
 /// The vectors of the single-reduction method; u may be r.
 template <class T>
 struct Advanced {
-  const T *w, *inverse_diagonal;
+  const T* w;
+  const float* inverse_diagonal;
   T *u, *p, *s, *x, *r;
 };
 
@@ -246,18 +265,20 @@ __global__ void __launch_bounds__(block_threads)
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_u[count], of_w[count], of_p[count], of_s[count], of_x[count], of_r[count];
+    float of_inverse[count];
     load(v.u + i, of_u);
     load(v.w + i, of_w);
     load(v.p + i, of_p);
     load(v.s + i, of_s);
     load(v.x + i, of_x);
     load(v.r + i, of_r);
+    load_inverse(v.inverse_diagonal, i, of_inverse);
     for (int k = 0; k < count; ++k) {
       of_p[k] = of_u[k] + beta * of_p[k];
       of_s[k] = of_w[k] + beta * of_s[k];
       of_x[k] += alpha * of_p[k];
       of_r[k] -= alpha * of_s[k];
-      of_u[k] = precondition(v.inverse_diagonal, i + k, of_r[k]);
+      of_u[k] = of_inverse[k] * of_r[k];
       if (!counted(i + k)) continue;
       sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_u[k]);
       sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
@@ -283,7 +304,8 @@ struct NumbersOfIteration {
 /// The vectors of the pipelined method; m may be w.
 template <class T>
 struct AdvancedAhead {
-  const T *n, *inverse_diagonal;
+  const T* n;
+  const float* inverse_diagonal;
   T *m, *z, *w, *p, *s, *x, *r;
 };
 
@@ -308,6 +330,7 @@ __global__ void __launch_bounds__(block_threads)
   double sums[3] = {0, 0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_n[count], of_z[count], of_w[count], of_p[count], of_s[count], of_x[count], of_r[count], of_m[count];
+    float of_inverse[count];
     load_once(v.n + i, of_n);
     load(v.z + i, of_z);
     load(v.w + i, of_w);
@@ -315,15 +338,16 @@ __global__ void __launch_bounds__(block_threads)
     load(v.s + i, of_s);
     load(v.x + i, of_x);
     load(v.r + i, of_r);
+    load_inverse(v.inverse_diagonal, i, of_inverse);
     for (int k = 0; k < count; ++k) {
-      of_p[k] = fma(beta, of_p[k], precondition(v.inverse_diagonal, i + k, of_r[k]));
+      of_p[k] = fma(beta, of_p[k], of_inverse[k] * of_r[k]);
       of_s[k] = of_w[k] + beta * of_s[k];
       of_z[k] = of_n[k] + beta * of_z[k];
       of_x[k] += alpha * of_p[k];
       of_r[k] -= alpha * of_s[k];
       of_w[k] -= alpha * of_z[k];
-      const T of_u = precondition(v.inverse_diagonal, i + k, of_r[k]);
-      of_m[k] = precondition(v.inverse_diagonal, i + k, of_w[k]);
+      const T of_u = of_inverse[k] * of_r[k];
+      of_m[k] = of_inverse[k] * of_w[k];
       if (!counted(i + k)) continue;
       sums[0] += static_cast<double>(of_r[k]) * static_cast<double>(of_u);
       sums[1] += static_cast<double>(of_r[k]) * static_cast<double>(of_r[k]);
@@ -383,11 +407,12 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    chebyshev_first_kernel(std::int64_t rows, T b, const T* r, const T* inverse_diagonal, T* d, T* z) {
+    chebyshev_first_kernel(std::int64_t rows, T b, const T* r, const float* inverse_diagonal, T* d, T* z) {
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
-    T of_r[count], of_inverse[count], of_d[count];
+    T of_r[count], of_d[count];
+    float of_inverse[count];
     load(r + i, of_r);
-    load(inverse_diagonal + i, of_inverse);
+    load_inverse(inverse_diagonal, i, of_inverse);
     for (int k = 0; k < count; ++k) of_d[k] = b * of_inverse[k] * of_r[k];
     store_once(of_d, d + i);
     store(of_d, z + i);
@@ -397,12 +422,14 @@ __global__ void __launch_bounds__(block_threads)
 /// d waits for the next step, beyond a product; z goes into that product.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    chebyshev_next_kernel(std::int64_t rows, T a, T b, const T* r, const T* q, const T* inverse_diagonal, T* d, T* z) {
+    chebyshev_next_kernel(std::int64_t rows, T a, T b, const T* r, const T* q, const float* inverse_diagonal, T* d,
+                          T* z) {
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
-    T of_r[count], of_q[count], of_inverse[count], of_d[count], of_z[count];
+    T of_r[count], of_q[count], of_d[count], of_z[count];
+    float of_inverse[count];
     load(r + i, of_r);
     load_once(q + i, of_q);
-    load(inverse_diagonal + i, of_inverse);
+    load_inverse(inverse_diagonal, i, of_inverse);
     load_once(d + i, of_d);
     load(z + i, of_z);
     for (int k = 0; k < count; ++k) {
@@ -440,14 +467,15 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
         two_(std::max({start_blocks_, update_blocks_, advance_blocks_})),
         one_(dot_blocks_) {}
 
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
+  void start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
+             CgScalars& first) const override {
     assert(r.size() == p.size());
     cuda::launch_early(start_kernel<T, Over>, blocks<T>(r.size(), start_blocks_), block_threads, 0, over_, r.size(),
                        counted_, r.data(), data_of(inverse_diagonal), p.data(), first.rz.data(), first.rr.data(),
                        two_.parts());
   }
 
-  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+  void update(const CgScalars& now, const Vector<T>& q, const InverseDiagonal* inverse_diagonal, Vector<T>& r,
               CgScalars& next) const override {
     assert(q.size() == r.size());
     cuda::launch_early(update_kernel<T, Over>, blocks<T>(r.size(), update_blocks_), block_threads, 0, over_, r.size(),
@@ -455,8 +483,8 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
                        next.rz.data(), next.rr.data(), two_.parts());
   }
 
-  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p, Vector<T>& x) const override {
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                 const InverseDiagonal* inverse_diagonal, Vector<T>& p, Vector<T>& x) const override {
     assert(r.size() == p.size() && x.size() == p.size());
     cuda::launch_early(direction_kernel<T>, blocks<T>(r.size(), direction_blocks_), block_threads, 0, r.size(),
                        now.rz.data(), now.energy.data(), next.rz.data(), r.data(), data_of(inverse_diagonal), p.data(),
@@ -465,7 +493,7 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
 
   const DeferredUpdate<T>* deferred() const override { return this; }
 
-  void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
+  void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const InverseDiagonal* inverse_diagonal,
              const Vector<T>& p, Vector<T>& second) const override {
     assert(r.size() == p.size() && second.size() == p.size());
     cuda::launch_early(defer_kernel<T>, blocks<T>(r.size(), defer_blocks_), block_threads, 0, r.size(), now.rz.data(),
@@ -473,15 +501,16 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
   }
 
   void catch_up(const CgScalars& before, const CgScalars& now, const CgScalars& next, const Vector<T>& r,
-                const Vector<T>* inverse_diagonal, const Vector<T>& second, Vector<T>& p, Vector<T>& x) const override {
+                const InverseDiagonal* inverse_diagonal, const Vector<T>& second, Vector<T>& p,
+                Vector<T>& x) const override {
     assert(r.size() == p.size() && second.size() == p.size() && x.size() == p.size());
     const TwoIterations of{before.rz.data(), before.energy.data(), now.rz.data(), now.energy.data(), next.rz.data()};
     cuda::launch_early(catch_up_kernel<T>, blocks<T>(r.size(), catch_up_blocks_), block_threads, 0, r.size(), of,
                        r.data(), data_of(inverse_diagonal), second.data(), p.data(), x.data());
   }
 
-  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
-               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
+               const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
     assert(r.size() == x.size() && vectors.w.size() == r.size());
     const Advanced<T> of{
         vectors.w.data(), data_of(inverse_diagonal), inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
@@ -493,7 +522,7 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
   }
 
   void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
-                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                          CgScalars& next) const override {
     assert(r.size() == x.size() && ahead.n.size() == r.size());
     T* m = inverse_diagonal != nullptr ? ahead.m.data() : vectors.w.data();
@@ -519,7 +548,7 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
   }
 
  private:
-  static const T* data_of(const Vector<T>* vector) { return vector != nullptr ? vector->data() : nullptr; }
+  static const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
   static NumbersOfIteration numbers_of(const CgScalars& of) {
     const auto at = [](const Scalar& number) { return const_cast<double*>(number.data()); };
     return {at(of.rz), at(of.rr), at(of.energy), at(of.uw)};
@@ -551,15 +580,16 @@ std::unique_ptr<VectorOperations<T>> make_cuda_vector_operations(std::int64_t co
 }
 
 template <std::floating_point T>
-void cuda_chebyshev_first(double b, const Vector<T>& r, const Vector<T>& inverse_diagonal, Vector<T>& d, Vector<T>& z) {
+void cuda_chebyshev_first(double b, const Vector<T>& r, const InverseDiagonal& inverse_diagonal, Vector<T>& d,
+                          Vector<T>& z) {
   static const std::int64_t resident = cuda::resident_blocks(chebyshev_first_kernel<T>, block_threads);
   cuda::launch(chebyshev_first_kernel<T>, blocks<T>(r.size(), resident), block_threads, 0, r.size(), static_cast<T>(b),
                r.data(), inverse_diagonal.data(), d.data(), z.data());
 }
 
 template <std::floating_point T>
-void cuda_chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>& q, const Vector<T>& inverse_diagonal,
-                         Vector<T>& d, Vector<T>& z) {
+void cuda_chebyshev_next(double a, double b, const Vector<T>& r, const Vector<T>& q,
+                         const InverseDiagonal& inverse_diagonal, Vector<T>& d, Vector<T>& z) {
   static const std::int64_t resident = cuda::resident_blocks(chebyshev_next_kernel<T>, block_threads);
   cuda::launch(chebyshev_next_kernel<T>, blocks<T>(r.size(), resident), block_threads, 0, r.size(), static_cast<T>(a),
                static_cast<T>(b), r.data(), q.data(), inverse_diagonal.data(), d.data(), z.data());
@@ -569,12 +599,13 @@ template const VectorOperations<double>& cuda_vector_operations();
 template const VectorOperations<float>& cuda_vector_operations();
 template std::unique_ptr<VectorOperations<double>> make_cuda_vector_operations(std::int64_t, const cuda::ProcessSums*);
 template std::unique_ptr<VectorOperations<float>> make_cuda_vector_operations(std::int64_t, const cuda::ProcessSums*);
-template void cuda_chebyshev_first(double, const Vector<double>&, const Vector<double>&, Vector<double>&,
+template void cuda_chebyshev_first(double, const Vector<double>&, const InverseDiagonal&, Vector<double>&,
                                    Vector<double>&);
-template void cuda_chebyshev_first(double, const Vector<float>&, const Vector<float>&, Vector<float>&, Vector<float>&);
-template void cuda_chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const Vector<double>&,
+template void cuda_chebyshev_first(double, const Vector<float>&, const InverseDiagonal&, Vector<float>&,
+                                   Vector<float>&);
+template void cuda_chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const InverseDiagonal&,
                                   Vector<double>&, Vector<double>&);
-template void cuda_chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const Vector<float>&,
+template void cuda_chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const InverseDiagonal&,
                                   Vector<float>&, Vector<float>&);
 
 }  // namespace femcg::operators

@@ -1,5 +1,5 @@
-// Words read and written an unknown: p, r and v twice, x twice in every second iteration: 7, and one with a diagonal,
-// where passes of their own have 9.5 beside the two of a product.
+// Words read and written an unknown: p, r and v twice, x twice in every second iteration: 7, and M^-1 once, where
+// passes of their own have 9.5 beside the two of a product, and M^-1 twice.
 
 #include "operators/cell_loops/merged_cg.hpp"
 
@@ -38,7 +38,7 @@ void before(const MergedStep<T>& of, std::int64_t first, std::int64_t last) {
 }
 
 template <std::floating_point T>
-void add_sums(Identity<T>, const T* p, const T* r, const T* v, std::int64_t rows, double* sums) {
+void add_sums(Identity, const T* p, const T* r, const T* v, std::int64_t rows, double* sums) {
   double pv = 0, rr = 0, rv = 0, vv = 0;
 #pragma omp simd reduction(+ : pv, rr, rv, vv)
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -52,7 +52,7 @@ void add_sums(Identity<T>, const T* p, const T* r, const T* v, std::int64_t rows
   for (int s = 0; s < MergedSums::count; ++s) sums[s] += all[s];
 }
 template <std::floating_point T>
-void add_sums(Diagonal<T> solve, const T* p, const T* r, const T* v, std::int64_t rows, double* sums) {
+void add_sums(Diagonal solve, const T* p, const T* r, const T* v, std::int64_t rows, double* sums) {
   double pv = 0, rz = 0, rr = 0, zv = 0, rv = 0, vz = 0, vv = 0;
 #pragma omp simd reduction(+ : pv, rz, rr, zv, rv, vz, vv)
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -105,16 +105,17 @@ void MergedVectors<T>::store(int, std::int64_t first, std::int64_t rows, const T
 
 template <std::floating_point T>
 void MergedVectors<T>::put(int, std::span<const std::int32_t> rows, const T* made, double* sums_of_rows) const {
-  T p[rows_per_block], r[rows_per_block], inverse[rows_per_block];
+  T p[rows_per_block], r[rows_per_block];
+  float inverse[rows_per_block];
   for (std::size_t i = 0; i < rows.size(); ++i) {
     of.v[rows[i]] = made[i];
     p[i] = of.p[rows[i]];
     r[i] = of.r[rows[i]];
   }
   const auto number = static_cast<std::int64_t>(rows.size());
-  if (of.inverse_diagonal == nullptr) return add_sums(Identity<T>{}, p, r, made, number, sums_of_rows);
+  if (of.inverse_diagonal == nullptr) return add_sums(Identity(), p, r, made, number, sums_of_rows);
   for (std::size_t i = 0; i < rows.size(); ++i) inverse[i] = of.inverse_diagonal[rows[i]];
-  add_sums(Diagonal<T>{inverse}, p, r, made, number, sums_of_rows);
+  add_sums(Diagonal{inverse}, p, r, made, number, sums_of_rows);
 }
 
 template void merged_passes(const MergedStep<double>&, std::int64_t);

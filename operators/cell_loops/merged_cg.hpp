@@ -18,7 +18,7 @@ struct MergedStep {
   T along = 0, back = 0;
   T step = 0;
   T keep = 0, beta = 1;
-  const T* inverse_diagonal = nullptr;
+  const float* inverse_diagonal = nullptr;
   T *x = nullptr, *r = nullptr, *p = nullptr, *v = nullptr;
 
   bool moves_x() const { return along != 0 || back != 0; }

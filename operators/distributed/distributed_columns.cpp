@@ -56,20 +56,21 @@ void DistributedColumns<T>::add_up(double* sums, int count) const {
 }
 
 template <std::floating_point T>
-void DistributedColumns<T>::start(const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p,
+void DistributedColumns<T>::start(const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
                                   CgColumnScalars& first) const {
   on_both(first, [&](std::int64_t at, std::int64_t count, CgColumnScalars& sums) {
     Columns<T> p_rows = rows_of(p, at, count);
-    all_.start(rows_of(r, at, count), DiagonalPart<T>(inverse_diagonal, at, count).get(), p_rows, sums);
+    all_.start(rows_of(r, at, count), DiagonalPart(inverse_diagonal, at, count).get(), p_rows, sums);
   });
 }
 
 template <std::floating_point T>
 void DistributedColumns<T>::update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
-                                   const Vector<T>* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const {
+                                   const InverseDiagonal* inverse_diagonal, Columns<T>& r,
+                                   CgColumnScalars& next) const {
   on_both(next, [&](std::int64_t at, std::int64_t count, CgColumnScalars& sums) {
     Columns<T> r_rows = rows_of(r, at, count);
-    all_.update(now, running, rows_of(q, at, count), DiagonalPart<T>(inverse_diagonal, at, count).get(), r_rows, sums);
+    all_.update(now, running, rows_of(q, at, count), DiagonalPart(inverse_diagonal, at, count).get(), r_rows, sums);
   });
 }
 
@@ -87,11 +88,11 @@ SmallMatrix DistributedBlocks<T>::product(const Columns<T>& a, const Columns<T>&
 }
 
 template <std::floating_point T>
-BlockNorms DistributedBlocks<T>::update(const Columns<T>& q, const SmallMatrix& step, const Vector<T>* inverse_diagonal,
-                                        Columns<T>& w) {
+BlockNorms DistributedBlocks<T>::update(const Columns<T>& q, const SmallMatrix& step,
+                                        const InverseDiagonal* inverse_diagonal, Columns<T>& w) {
   const auto update_rows = [&](std::int64_t first, std::int64_t count) {
     Columns<T> w_rows = rows_of(w, first, count);
-    return all_->update(rows_of(q, first, count), step, DiagonalPart<T>(inverse_diagonal, first, count).get(), w_rows);
+    return all_->update(rows_of(q, first, count), step, DiagonalPart(inverse_diagonal, first, count).get(), w_rows);
   };
   BlockNorms norms = update_rows(0, map_->owned);
   if (map_->ghosts() > 0) update_rows(map_->owned, map_->ghosts());  // whose sums nobody asks for

@@ -17,31 +17,32 @@ class DistributedColumns final : public ColumnOperations<T> {
   /// Vectors and map must outlive it.
   DistributedColumns(const DistributedVectors<T>& vectors, const IndexMap& map, Device device);
 
-  void start(const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p,
+  void start(const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
              CgColumnScalars& first) const override;
   void update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
-              const Vector<T>* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override;
+              const InverseDiagonal* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override;
   void dot(const Columns<T>& a, const Columns<T>& b, ColumnScalars& result) const override;
 
   void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
-                 const Columns<T>& r, const Vector<T>* inverse_diagonal, Columns<T>& p, Columns<T>& x) const override {
+                 const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
+                 Columns<T>& x) const override {
     all_.direction(now, next, running, r, inverse_diagonal, p, x);
   }
   void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running, const Columns<T>& r,
-             const Vector<T>* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
+             const InverseDiagonal* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
     all_.defer(now, next, running, r, inverse_diagonal, p, second);
   }
   void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
-                const ColumnScalars& running, const Columns<T>& r, const Vector<T>* inverse_diagonal,
+                const ColumnScalars& running, const Columns<T>& r, const InverseDiagonal* inverse_diagonal,
                 const Columns<T>& second, Columns<T>& p, Columns<T>& x) const override {
     all_.catch_up(before, now, next, running, r, inverse_diagonal, second, p, x);
   }
-  void chebyshev_first(double b, const Columns<T>& r, const Vector<T>& inverse_diagonal, Columns<T>& d,
+  void chebyshev_first(double b, const Columns<T>& r, const InverseDiagonal& inverse_diagonal, Columns<T>& d,
                        Columns<T>& z) const override {
     all_.chebyshev_first(b, r, inverse_diagonal, d, z);
   }
-  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q, const Vector<T>& inverse_diagonal,
-                      Columns<T>& d, Columns<T>& z) const override {
+  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q,
+                      const InverseDiagonal& inverse_diagonal, Columns<T>& d, Columns<T>& z) const override {
     all_.chebyshev_next(a, b, r, q, inverse_diagonal, d, z);
   }
 
@@ -64,9 +65,9 @@ class DistributedBlocks final : public BlockOperations<T> {
       : vectors_(&vectors), map_(&map), all_(make_block_operations<T>(device)) {}
 
   SmallMatrix product(const Columns<T>& a, const Columns<T>& b) override;
-  BlockNorms update(const Columns<T>& q, const SmallMatrix& step, const Vector<T>* inverse_diagonal,
+  BlockNorms update(const Columns<T>& q, const SmallMatrix& step, const InverseDiagonal* inverse_diagonal,
                     Columns<T>& w) override;
-  void advance(const BlockStep& step, const Vector<T>* inverse_diagonal, const Columns<T>* z, Columns<T>& w,
+  void advance(const BlockStep& step, const InverseDiagonal* inverse_diagonal, const Columns<T>* z, Columns<T>& w,
                Columns<T>& s, Columns<T>& x) override {
     all_->advance(step, inverse_diagonal, z, w, s, x);
   }

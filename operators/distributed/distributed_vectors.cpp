@@ -23,43 +23,44 @@ class OwnedSums final : public VectorOperations<T> {
  public:
   explicit OwnedSums(const IndexMap& map) : map_(map), all_(vector_operations<T>(Device::host)) {}
 
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
+  void start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
+             CgScalars& first) const override {
     on_both(first, [&](std::int64_t at, std::int64_t count, CgScalars& sums) {
       Vector<T> p_part = part_of(p, at, count);
-      all_.start(part_of(r, at, count), DiagonalPart<T>(inverse_diagonal, at, count).get(), p_part, sums);
+      all_.start(part_of(r, at, count), DiagonalPart(inverse_diagonal, at, count).get(), p_part, sums);
     });
   }
-  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+  void update(const CgScalars& now, const Vector<T>& q, const InverseDiagonal* inverse_diagonal, Vector<T>& r,
               CgScalars& next) const override {
     on_both(next, [&](std::int64_t at, std::int64_t count, CgScalars& sums) {
       Vector<T> r_part = part_of(r, at, count);
-      all_.update(now, part_of(q, at, count), DiagonalPart<T>(inverse_diagonal, at, count).get(), r_part, sums);
+      all_.update(now, part_of(q, at, count), DiagonalPart(inverse_diagonal, at, count).get(), r_part, sums);
     });
   }
-  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p, Vector<T>& x) const override {
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                 const InverseDiagonal* inverse_diagonal, Vector<T>& p, Vector<T>& x) const override {
     all_.direction(now, next, r, inverse_diagonal, p, x);
   }
-  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
-               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
+               const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
     on_both(next, [&](std::int64_t at, std::int64_t count, CgScalars& sums) {
       SingleReduction<T> parts{inverse_diagonal != nullptr ? part_of(vectors.u, at, count) : Vector<T>(),
                                part_of(vectors.w, at, count), part_of(vectors.p, at, count),
                                part_of(vectors.s, at, count)};
       Vector<T> x_part = part_of(x, at, count), r_part = part_of(r, at, count);
-      all_.advance(before, now, parts, DiagonalPart<T>(inverse_diagonal, at, count).get(), x_part, r_part, sums);
+      all_.advance(before, now, parts, DiagonalPart(inverse_diagonal, at, count).get(), x_part, r_part, sums);
     });
   }
   void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
-                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                          CgScalars& next) const override {
     on_both(next, [&](std::int64_t at, std::int64_t count, CgScalars& sums) {
       const auto part = [&](Vector<T>& whole) { return part_of(whole, at, count); };
       SingleReduction<T> parts{Vector<T>(), part(vectors.w), part(vectors.p), part(vectors.s)};
       Pipelined<T> parts_ahead{inverse_diagonal != nullptr ? part(ahead.m) : Vector<T>(), part(ahead.n), part(ahead.z)};
       Vector<T> x_part = part(x), r_part = part(r);
-      all_.advance_pipelined(before, now, parts, parts_ahead, DiagonalPart<T>(inverse_diagonal, at, count).get(),
-                             x_part, r_part, sums);
+      all_.advance_pipelined(before, now, parts, parts_ahead, DiagonalPart(inverse_diagonal, at, count).get(), x_part,
+                             r_part, sums);
     });
   }
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override {
@@ -162,14 +163,14 @@ void DistributedVectors<T>::sum_with_request(std::span<double> numbers) const {
 }
 
 template <std::floating_point T>
-void DistributedVectors<T>::start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p,
+void DistributedVectors<T>::start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
                                   CgScalars& first) const {
   passes().start(r, inverse_diagonal, p, norms_for(first));
   sum_norms(first);
 }
 
 template <std::floating_point T>
-void DistributedVectors<T>::update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal,
+void DistributedVectors<T>::update(const CgScalars& now, const Vector<T>& q, const InverseDiagonal* inverse_diagonal,
                                    Vector<T>& r, CgScalars& next) const {
   passes().update(now, q, inverse_diagonal, r, norms_for(next));
   sum_norms(next);
@@ -177,13 +178,13 @@ void DistributedVectors<T>::update(const CgScalars& now, const Vector<T>& q, con
 
 template <std::floating_point T>
 void DistributedVectors<T>::direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
-                                      const Vector<T>* inverse_diagonal, Vector<T>& p, Vector<T>& x) const {
+                                      const InverseDiagonal* inverse_diagonal, Vector<T>& p, Vector<T>& x) const {
   passes().direction(now, next, r, inverse_diagonal, p, x);
 }
 
 template <std::floating_point T>
 void DistributedVectors<T>::advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
-                                    const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                                    const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                                     CgScalars& next) const {
   passes().advance(before, now, vectors, inverse_diagonal, x, r, norms_for(next));
   sum_norms(next);
@@ -191,8 +192,8 @@ void DistributedVectors<T>::advance(const CgScalars& before, CgScalars& now, Sin
 
 template <std::floating_point T>
 void DistributedVectors<T>::advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
-                                              Pipelined<T>& ahead, const Vector<T>* inverse_diagonal, Vector<T>& x,
-                                              Vector<T>& r, CgScalars& next) const {
+                                              Pipelined<T>& ahead, const InverseDiagonal* inverse_diagonal,
+                                              Vector<T>& x, Vector<T>& r, CgScalars& next) const {
   if (gpus_sum()) {
     ++sum_count_;
     return all_->advance_pipelined(before, now, vectors, ahead, inverse_diagonal, x, r, next);

@@ -26,13 +26,12 @@ const Vector<T> part_of(const Vector<T>& vector, std::int64_t first, std::int64_
 }
 
 /// The same entries of a diagonal that may not be there.
-template <std::floating_point T>
 struct DiagonalPart {
-  DiagonalPart(const Vector<T>* whole, std::int64_t first, std::int64_t count) {
-    if (whole != nullptr) part.emplace(const_cast<T*>(whole->data()) + first, count, whole->device());
+  DiagonalPart(const InverseDiagonal* whole, std::int64_t first, std::int64_t count) {
+    if (whole != nullptr) part.emplace(const_cast<float*>(whole->data()) + first, count, whole->device());
   }
-  const Vector<T>* get() const { return part ? &*part : nullptr; }
-  std::optional<Vector<T>> part;
+  const InverseDiagonal* get() const { return part ? &*part : nullptr; }
+  std::optional<InverseDiagonal> part;
 };
 
 /// Numbers that a device writes and the host reads: page-locked memory, for a GPU.
@@ -88,15 +87,17 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
     waiting_ = nullptr;
   }
 
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override;
-  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+  void start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
+             CgScalars& first) const override;
+  void update(const CgScalars& now, const Vector<T>& q, const InverseDiagonal* inverse_diagonal, Vector<T>& r,
               CgScalars& next) const override;
-  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p, Vector<T>& x) const override;
-  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
-               Vector<T>& x, Vector<T>& r, CgScalars& next) const override;
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                 const InverseDiagonal* inverse_diagonal, Vector<T>& p, Vector<T>& x) const override;
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
+               const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const override;
   void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
-                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const override;
+                         const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         CgScalars& next) const override;
   void complete_sums(CgScalars& last) const override;
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override;
 

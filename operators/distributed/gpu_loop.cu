@@ -140,8 +140,8 @@ class GpuLoop final : public PersistentCg<T> {
   /// The same on all processes.
   bool is_there() const { return loop_ != nullptr; }
 
-  void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
-               Vector<T>& r, Vector<double>& scalars) const override {
+  void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const InverseDiagonal* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, Vector<double>& scalars) const override {
     loop_->iterate(iterations, vectors, inverse_diagonal, x, r, scalars);
     // The sum of what owners have and of zeros. Shared unknowns lie at their numbers, whatever the ordering.
     T* of_x = x.data() + first_shared_;

@@ -18,7 +18,7 @@ class PersistentCg {
   /// That many times w = A u and VectorOperations::advance. Of the scalars, CgScalars::count numbers per iteration, the
   /// second are of the first iteration to make, the first of the one before; `iterations` + 2 are there. u, p, s, x, r
   /// go in and come out; w is not used.
-  virtual void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
+  virtual void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const InverseDiagonal* inverse_diagonal,
                        Vector<T>& x, Vector<T>& r, Vector<double>& scalars) const = 0;
 };
 

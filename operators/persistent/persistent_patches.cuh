@@ -279,8 +279,8 @@ class PersistentPatches final : public PersistentCg<T> {
            bytes <= most_shared_bytes(kernel()) && patches <= prepare_patch_kernel(kernel(), Cells::threads, bytes);
   }
 
-  void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
-               Vector<T>& r, Vector<double>& scalars) const override {
+  void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const InverseDiagonal* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, Vector<double>& scalars) const override {
     const PatchLoop<T> loop{product_.patches().pointers(),
                             rim_of_shared_.data(),
                             static_cast<int>(product_.room()),

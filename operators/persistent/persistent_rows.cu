@@ -399,8 +399,8 @@ class PersistentLoop final : public PersistentCg<T> {
                resident_blocks(kernel_, persistent_threads, static_cast<std::size_t>(matrix_.shared_bytes));
   }
 
-  void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
-               Vector<T>& r, Vector<double>& scalars) const override {
+  void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const InverseDiagonal* inverse_diagonal,
+               Vector<T>& x, Vector<T>& r, Vector<double>& scalars) const override {
     launch_cooperative(kernel_, matrix_.blocks, persistent_threads, static_cast<std::size_t>(matrix_.shared_bytes),
                        matrix_.pointers(), resident_vectors(vectors, inverse_diagonal, x, r),
                        static_cast<int>(iterations), scalars.data(), exchange_);

@@ -7,13 +7,13 @@ namespace femcg::operators::cuda {
 /// The vectors of the single-reduction method, as the loops inside one kernel take them.
 template <class T>
 struct PersistentVectors {
-  const T* inverse_diagonal;  ///< null for M = I, where u is r
+  const float* inverse_diagonal;  ///< null for M = I, where u is r
   T *u, *p, *s, *x, *r;
 };
 
 template <class T>
-PersistentVectors<T> resident_vectors(SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal, Vector<T>& x,
-                                      Vector<T>& r) {
+PersistentVectors<T> resident_vectors(SingleReduction<T>& vectors, const InverseDiagonal* inverse_diagonal,
+                                      Vector<T>& x, Vector<T>& r) {
   return {inverse_diagonal != nullptr ? inverse_diagonal->data() : nullptr,
           inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
           vectors.p.data(),

@@ -155,6 +155,11 @@ __global__ void set_both(const double* old_rz, const double* old_energy, const d
   set_alpha(cuda::step_length(*rz, *energy), to);
 }
 __global__ void widen(const float* from, double* to) { *to = *from; }
+template <class T>
+__global__ void widen_all(std::int64_t rows, const float* from, T* to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < rows) to[i] = static_cast<T>(from[i]);
+}
 
 template <std::floating_point T>
 class CublasVectors final : public VectorOperations<T> {
@@ -164,12 +169,16 @@ class CublasVectors final : public VectorOperations<T> {
     copy_bytes(&start, Device::host, numbers(), Device::cuda, sizeof start);
   }
 
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
-    if (inverse_diagonal == nullptr) copy(r, p);
+  void start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
+             CgScalars& first) const override {
+    if (inverse_diagonal == nullptr)
+      copy(r, p);
+    else
+      widen_diagonal(*inverse_diagonal);  // another preconditioner may begin here
     norms(r, inverse_diagonal, p, first);
   }
 
-  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+  void update(const CgScalars& now, const Vector<T>& q, const InverseDiagonal* inverse_diagonal, Vector<T>& r,
               CgScalars& next) const override {
     cuda::launch(set_alpha_of_classic<T>, 1, 1, 0, now.rz.data(), now.energy.data(), numbers());
     blas_.add(&numbers()->minus_alpha, q, r);
@@ -177,15 +186,15 @@ class CublasVectors final : public VectorOperations<T> {
     norms(r, inverse_diagonal, z_, next);
   }
 
-  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p, Vector<T>& x) const override {
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                 const InverseDiagonal* inverse_diagonal, Vector<T>& p, Vector<T>& x) const override {
     blas_.add(&numbers()->alpha, p, x);
     cuda::launch(set_beta_of_classic<T>, 1, 1, 0, next.rz.data(), now.rz.data(), numbers());
     add_to_scaled(inverse_diagonal == nullptr ? r : z_, p);
   }
 
-  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
-               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
+               const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
     cuda::launch(set_both<T>, 1, 1, 0, before.rz.data(), before.energy.data(), now.rz.data(), now.uw.data(),
                  now.energy.data(), numbers());
     add_to_scaled(inverse_diagonal == nullptr ? r : vectors.u, vectors.p);
@@ -196,13 +205,13 @@ class CublasVectors final : public VectorOperations<T> {
   }
 
   void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
-                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                          CgScalars& next) const override {
     cuda::launch(set_both<T>, 1, 1, 0, before.rz.data(), before.energy.data(), now.rz.data(), now.uw.data(),
                  now.energy.data(), numbers());
     if (inverse_diagonal != nullptr) {
       if (z_.size() != r.size()) z_ = Vector<T>(r.size(), Device::cuda);
-      blas_.multiply(*inverse_diagonal, r, z_);
+      blas_.multiply(widened(*inverse_diagonal), r, z_);
     }
     add_to_scaled(inverse_diagonal == nullptr ? r : z_, vectors.p);
     add_to_scaled(vectors.w, vectors.s);
@@ -211,7 +220,7 @@ class CublasVectors final : public VectorOperations<T> {
     blas_.add(&numbers()->minus_alpha, vectors.s, r);
     blas_.add(&numbers()->minus_alpha, ahead.z, vectors.w);
     norms(r, inverse_diagonal, z_, next);
-    if (inverse_diagonal != nullptr) blas_.multiply(*inverse_diagonal, vectors.w, ahead.m);
+    if (inverse_diagonal != nullptr) blas_.multiply(widened(*inverse_diagonal), vectors.w, ahead.m);
     dot(inverse_diagonal == nullptr ? r : z_, vectors.w, next.uw);
   }
 
@@ -230,20 +239,32 @@ class CublasVectors final : public VectorOperations<T> {
   void add_to_scaled(const Vector<T>& x, Vector<T>& y) const {
     blas_.add_to_scaled(&numbers()->one, x, &numbers()->beta, y);
   }
+  /// In the precision of the vectors, which is what cuBLAS multiplies by. Recorded work knows where it lies.
+  const Vector<T>& widened(const InverseDiagonal& inverse_diagonal) const {
+    if (widened_.size() != inverse_diagonal.size()) widen_diagonal(inverse_diagonal);
+    return widened_;
+  }
+  void widen_diagonal(const InverseDiagonal& inverse_diagonal) const {
+    constexpr int threads = 256;
+    const std::int64_t rows = inverse_diagonal.size();
+    if (widened_.size() != rows) widened_ = Vector<T>(rows, Device::cuda);
+    cuda::launch(widen_all<T>, (rows + threads - 1) / threads, threads, 0, rows, inverse_diagonal.data(),
+                 widened_.data());
+  }
   /// r'r and r'z, with z = M^-1 r left behind where there is a diagonal.
-  void norms(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& z, CgScalars& next) const {
+  void norms(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& z, CgScalars& next) const {
     dot(r, r, next.rr);
     if (inverse_diagonal == nullptr) {
       copy_bytes(next.rr.data(), Device::cuda, next.rz.data(), Device::cuda, sizeof(double));
     } else {
-      blas_.multiply(*inverse_diagonal, r, z);
+      blas_.multiply(widened(*inverse_diagonal), r, z);
       dot(r, z, next.rz);
     }
   }
 
   Blas<T> blas_;
   mutable Vector<Numbers<T>> numbers_;
-  mutable Vector<T> z_;
+  mutable Vector<T> z_, widened_;
 };
 
 }  // namespace

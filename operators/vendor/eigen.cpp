@@ -36,38 +36,39 @@ Eigen::Map<const Column<T>> as_eigen(const Vector<T>& vector) {
 template <std::floating_point T>
 class EigenVectorOperations final : public VectorOperations<T> {
  public:
-  void start(const Vector<T>& r, const Vector<T>* inverse_diagonal, Vector<T>& p, CgScalars& first) const override {
+  void start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
+             CgScalars& first) const override {
     const auto residual = as_eigen(r);
     auto to = as_eigen(p);
     if (inverse_diagonal != nullptr)
-      to = as_eigen(*inverse_diagonal).cwiseProduct(residual);
+      to = as_eigen(*inverse_diagonal).template cast<T>().cwiseProduct(residual);
     else
       to = residual;
     *first.rz.data() = residual.dot(to);
     *first.rr.data() = residual.squaredNorm();
   }
 
-  void update(const CgScalars& now, const Vector<T>& q, const Vector<T>* inverse_diagonal, Vector<T>& r,
+  void update(const CgScalars& now, const Vector<T>& q, const InverseDiagonal* inverse_diagonal, Vector<T>& r,
               CgScalars& next) const override {
     as_eigen(r) -= static_cast<T>(step_length(now.rz.value(), now.energy.value())) * as_eigen(q);
     norms(r, inverse_diagonal, next);
   }
 
-  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const Vector<T>* inverse_diagonal,
-                 Vector<T>& p, Vector<T>& x) const override {
+  void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
+                 const InverseDiagonal* inverse_diagonal, Vector<T>& p, Vector<T>& x) const override {
     const T alpha = static_cast<T>(step_length(now.rz.value(), now.energy.value()));
     const T beta = static_cast<T>(step_length(next.rz.value(), now.rz.value()));
     const auto residual = as_eigen(r);
     auto to = as_eigen(p);
     as_eigen(x) += alpha * to;
     if (inverse_diagonal != nullptr)
-      to = as_eigen(*inverse_diagonal).cwiseProduct(residual) + beta * to;
+      to = as_eigen(*inverse_diagonal).template cast<T>().cwiseProduct(residual) + beta * to;
     else
       to = residual + beta * to;
   }
 
-  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, const Vector<T>* inverse_diagonal,
-               Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
+  void advance(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors,
+               const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r, CgScalars& next) const override {
     const StepLengths lengths = step_lengths(before, now);
     const T alpha = static_cast<T>(lengths.alpha), beta = static_cast<T>(lengths.beta);
     auto p = as_eigen(vectors.p), s = as_eigen(vectors.s), residual = as_eigen(r);
@@ -75,19 +76,20 @@ class EigenVectorOperations final : public VectorOperations<T> {
     s = beta * s + as_eigen(vectors.w);
     as_eigen(x) += alpha * p;
     residual -= alpha * s;
-    if (inverse_diagonal != nullptr) as_eigen(vectors.u) = as_eigen(*inverse_diagonal).cwiseProduct(residual);
+    if (inverse_diagonal != nullptr)
+      as_eigen(vectors.u) = as_eigen(*inverse_diagonal).template cast<T>().cwiseProduct(residual);
     norms(r, inverse_diagonal, next);
   }
 
   void advance_pipelined(const CgScalars& before, CgScalars& now, SingleReduction<T>& vectors, Pipelined<T>& ahead,
-                         const Vector<T>* inverse_diagonal, Vector<T>& x, Vector<T>& r,
+                         const InverseDiagonal* inverse_diagonal, Vector<T>& x, Vector<T>& r,
                          CgScalars& next) const override {
     const StepLengths lengths = step_lengths(before, now);
     const T alpha = static_cast<T>(lengths.alpha), beta = static_cast<T>(lengths.beta);
     auto p = as_eigen(vectors.p), s = as_eigen(vectors.s), w = as_eigen(vectors.w), z = as_eigen(ahead.z),
          residual = as_eigen(r);
     if (inverse_diagonal != nullptr)
-      p = beta * p + as_eigen(*inverse_diagonal).cwiseProduct(residual);
+      p = beta * p + as_eigen(*inverse_diagonal).template cast<T>().cwiseProduct(residual);
     else
       p = beta * p + residual;
     s = beta * s + w;
@@ -100,7 +102,7 @@ class EigenVectorOperations final : public VectorOperations<T> {
       *next.uw.data() = residual.dot(w);
       return;
     }
-    as_eigen(ahead.m) = as_eigen(*inverse_diagonal).cwiseProduct(w);
+    as_eigen(ahead.m) = as_eigen(*inverse_diagonal).template cast<T>().cwiseProduct(w);
     *next.uw.data() = residual.dot(as_eigen(ahead.m));  // M^-1 is its own transpose
   }
 
@@ -109,11 +111,12 @@ class EigenVectorOperations final : public VectorOperations<T> {
   }
 
  private:
-  static void norms(const Vector<T>& r, const Vector<T>* inverse_diagonal, CgScalars& next) {
+  static void norms(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, CgScalars& next) {
     const auto residual = as_eigen(r);
     *next.rr.data() = residual.squaredNorm();
-    *next.rz.data() = inverse_diagonal != nullptr ? residual.dot(as_eigen(*inverse_diagonal).cwiseProduct(residual))
-                                                  : static_cast<T>(next.rr.value());
+    *next.rz.data() = inverse_diagonal != nullptr
+                          ? residual.dot(as_eigen(*inverse_diagonal).template cast<T>().cwiseProduct(residual))
+                          : static_cast<T>(next.rr.value());
   }
 };
 

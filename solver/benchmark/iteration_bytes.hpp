@@ -14,27 +14,39 @@ std::int64_t products_of_iteration(const Preconditioner<T>& preconditioner) {
   return 1 + (preconditioner.is_fused() ? 0 : preconditioner.cost().products);
 }
 
-/// What two iterations move beside their products, in words per unknown (operators::VectorOperations). A loop inside
-/// one kernel keeps its vectors in registers. A preconditioner that is not fused has its own, and r'z; a diagonal is
-/// read once for all right-hand sides.
+/// What an iteration, or two, moves per unknown: words of the vectors, and how often M^-1 is read (InverseDiagonal).
+struct PassBytes {
+  std::int64_t words = 0, diagonals = 0;
+
+  template <std::floating_point T>
+  std::int64_t bytes() const {
+    return words * std::int64_t{sizeof(T)} + diagonals * std::int64_t{sizeof(float)};
+  }
+};
+
+/// What two iterations move beside their products (operators::VectorOperations). A loop inside one kernel keeps its
+/// vectors in registers. A preconditioner that is not fused has its own, and r'z; a diagonal is read once for all
+/// right-hand sides.
 template <std::floating_point T>
-std::int64_t words_of_two_iterations(const CgResult& result, const Preconditioner<T>& preconditioner,
-                                     int right_hand_sides) {
+PassBytes passes_of_two_iterations(const CgResult& result, const Preconditioner<T>& preconditioner,
+                                   int right_hand_sides) {
   const bool diagonal = preconditioner.inverse_diagonal() != nullptr;
-  if (result.loop == CgLoop::resident) return 0;
-  if (result.loop == CgLoop::merged) return 10 + (diagonal ? 2 : 0);  // beside x and y of the product
-  if (result.method == CgMethod::single_reduction) return 18 + (diagonal ? 6 : 0);
-  if (result.method == CgMethod::pipelined) return 26 + (diagonal ? 4 : 0);
+  const std::int64_t twice = diagonal ? 2 : 0;
+  if (result.loop == CgLoop::resident) return {};
+  if (result.loop == CgLoop::merged) return {10, twice};  // beside x and y of the product
+  if (result.method == CgMethod::single_reduction) return {18 + 2 * twice, twice};
+  if (result.method == CgMethod::pipelined) return {26 + twice, twice};
   const bool block = result.method == CgMethod::block;
-  const std::int64_t applied = preconditioner.is_fused() ? 0 : 2 * (preconditioner.cost().words + (block ? 3 : 2));
-  return right_hand_sides * ((block ? 22 : result.deferred ? 15 : 16) + applied) + (diagonal ? 4 : 0);
+  const PreconditionerCost applied = preconditioner.is_fused() ? PreconditionerCost() : preconditioner.cost();
+  const std::int64_t more = preconditioner.is_fused() ? 0 : 2 * (applied.words + (block ? 3 : 2));
+  return {right_hand_sides * ((block ? 22 : result.deferred ? 15 : 16) + more), 2 * twice + 2 * applied.diagonals};
 }
 
 /// The least that the passes of one iteration move, of all right-hand sides.
 template <std::floating_point T>
 std::int64_t bytes_beside_products(const CgResult& result, const Preconditioner<T>& preconditioner,
                                    int right_hand_sides) {
-  return words_of_two_iterations(result, preconditioner, right_hand_sides) * std::int64_t{sizeof(T)} *
+  return passes_of_two_iterations(result, preconditioner, right_hand_sides).template bytes<T>() *
          preconditioner.size() / 2;
 }
 

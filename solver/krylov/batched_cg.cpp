@@ -123,7 +123,7 @@ class ColumnRecurrences {
 
   const Operator<T>& a_;
   const operators::ColumnOperations<T>& operations_;
-  const Vector<T>* inverse_diagonal_;
+  const operators::InverseDiagonal* inverse_diagonal_;
   const Preconditioner<T>* applied_;  ///< where M is not diagonal
   std::int64_t batch_;
   Columns<T> x_, r_, p_, w_;  ///< w is A p

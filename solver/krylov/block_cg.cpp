@@ -108,7 +108,7 @@ class BlockLoop final : public SeveralSystems<T> {
   }
 
   std::unique_ptr<operators::BlockOperations<T>> operations_;
-  const Vector<T>* inverse_diagonal_ = nullptr;
+  const operators::InverseDiagonal* inverse_diagonal_ = nullptr;
   const Preconditioner<T>* applied_ = nullptr;  ///< where M is not diagonal
   // Of a round:
   Columns<T> x_, w_, s_, q_, z_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "operators/backend/column_operations.hpp"
+#include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
@@ -22,6 +23,7 @@ namespace femcg::solver {
 using operators::CgScalars;
 using operators::Columns;
 using operators::Device;
+using operators::InverseDiagonal;
 using operators::Operator;
 using operators::OptionDescription;
 using operators::Options;
@@ -69,13 +71,17 @@ double start_number(std::int64_t place) {
 
 /// r = D^1/2 times the start vector of Lanczos, in the operator's ordering.
 template <std::floating_point T>
-Vector<T> start_residual(const Operator<T>& a, const Vector<T>& inverse_diagonal) {
-  Vector<T> r = operators::copied(operators::from_ordering(a, inverse_diagonal), Device::host);
+Vector<T> start_residual(const Operator<T>& a, const InverseDiagonal& inverse_diagonal) {
   const std::span<const std::int64_t> numbers = operations_for(a).share().numbers();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < r.size(); ++i)
-    r[i] = static_cast<T>(start_number(numbers.empty() ? i : numbers[i]) / std::sqrt(static_cast<double>(r[i])));
-  return operators::to_ordering(a, r);
+  Vector<T> start(a.size());
+  operators::for_each_row(
+      start.size(), [&](std::int64_t i) { start[i] = static_cast<T>(start_number(numbers.empty() ? i : numbers[i])); });
+  Vector<T> r = operators::copied(operators::to_ordering(a, start), Device::host);
+  const InverseDiagonal inverse = operators::copied(inverse_diagonal, Device::host);
+  operators::for_each_row(r.size(), [&](std::int64_t i) {
+    r[i] = static_cast<T>(static_cast<double>(r[i]) / std::sqrt(static_cast<double>(inverse[i])));
+  });
+  return operators::copied(r, a.device());
 }
 
 /// r'D^-1 r before each of so many steps of CG preconditioned by D and after the last, and p'Ap in each.
@@ -84,7 +90,7 @@ struct CgCoefficients {
 };
 
 template <std::floating_point T>
-CgCoefficients coefficients_of_cg(const Operator<T>& a, const Vector<T>& inverse_diagonal, int steps) {
+CgCoefficients coefficients_of_cg(const Operator<T>& a, const InverseDiagonal& inverse_diagonal, int steps) {
   const operators::VectorOperations<T>& operations = operations_for(a);
   Vector<T> r = start_residual(a, inverse_diagonal);
   Vector<T> p(a.size(), a.device()), w(a.size(), a.device()), x(a.size(), a.device());
@@ -122,7 +128,7 @@ class Chebyshev final : public Preconditioner<T> {
         d_(a.size(), a.device()),
         q_(a.size(), a.device()) {}
 
-  PreconditionerCost cost() const override { return {degree_ - 1, 4 + 7 * (degree_ - 1)}; }
+  PreconditionerCost cost() const override { return {degree_ - 1, 3 + 6 * (degree_ - 1), degree_}; }
   std::map<std::string, std::string> chosen() const override {
     return {{"degree", fmt::format("{}", degree_)},
             {"ratio", fmt::format("{}", ratio_)},
@@ -160,7 +166,7 @@ class Chebyshev final : public Preconditioner<T> {
   const Operator<T>& a_;
   int degree_;
   double ratio_;
-  Vector<T> inverse_diagonal_;
+  InverseDiagonal inverse_diagonal_;
   double largest_, theta_, delta_;
   mutable Vector<T> d_, q_;  ///< the last step, and A z
   mutable Columns<T> d_columns_, q_columns_;
@@ -169,7 +175,7 @@ class Chebyshev final : public Preconditioner<T> {
 }  // namespace
 
 template <std::floating_point T>
-double largest_eigenvalue(const Operator<T>& a, const Vector<T>& inverse_diagonal, int steps) {
+double largest_eigenvalue(const Operator<T>& a, const InverseDiagonal& inverse_diagonal, int steps) {
   if (operations_for(a).share().sum(a.size()) == 0) return 1;
   const CgCoefficients of = coefficients_of_cg(a, inverse_diagonal, steps);
   if (!(of.energy[0] > 0))
@@ -201,7 +207,7 @@ std::unique_ptr<Preconditioner<T>> make_chebyshev(const Operator<T>& a, const Op
 
 template std::unique_ptr<Preconditioner<double>> make_chebyshev(const Operator<double>&, const Options&);
 template std::unique_ptr<Preconditioner<float>> make_chebyshev(const Operator<float>&, const Options&);
-template double largest_eigenvalue(const Operator<double>&, const Vector<double>&, int);
-template double largest_eigenvalue(const Operator<float>&, const Vector<float>&, int);
+template double largest_eigenvalue(const Operator<double>&, const InverseDiagonal&, int);
+template double largest_eigenvalue(const Operator<float>&, const InverseDiagonal&, int);
 
 }  // namespace femcg::solver

@@ -18,15 +18,15 @@ std::unique_ptr<Preconditioner<T>> make_chebyshev(const operators::Operator<T>& 
 
 std::span<const operators::OptionDescription> chebyshev_options();
 
-/// Vectors that it holds.
-constexpr int chebyshev_vectors = 3;
+/// Vectors that it holds beside D^-1.
+constexpr int chebyshev_vectors = 2;
 
 /// The largest eigenvalue of D^-1/2 A D^-1/2, from below: the largest Ritz value after so many steps of the Lanczos
 /// method from a fixed vector (always the same numbers, whatever the ordering and the threads). Their tridiagonal
 /// matrix is made from the coefficients of CG (Saad 2003, section 6.7.3). Throws InputError where a direction has no
 /// energy: `a` is then not positive definite.
 template <std::floating_point T>
-double largest_eigenvalue(const operators::Operator<T>& a, const operators::Vector<T>& inverse_diagonal,
+double largest_eigenvalue(const operators::Operator<T>& a, const operators::InverseDiagonal& inverse_diagonal,
                           int steps = 15);
 
 }  // namespace femcg::solver

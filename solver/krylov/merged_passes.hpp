@@ -14,7 +14,7 @@ template <std::floating_point T>
 class MergedPasses {
  public:
   MergedPasses(const operators::WithMergedCg<T>& a, const operators::VectorOperations<T>& operations,
-               const operators::Vector<T>* inverse_diagonal, operators::Vector<T>& x, operators::Vector<T>& r,
+               const operators::InverseDiagonal* inverse_diagonal, operators::Vector<T>& x, operators::Vector<T>& r,
                operators::Vector<T>& p, operators::Vector<T>& v)
       : a_(a), operations_(operations), inverse_diagonal_(inverse_diagonal), r_(r), v_(v) {
     next_ = {.inverse_diagonal = inverse_diagonal != nullptr ? inverse_diagonal->data() : nullptr,
@@ -80,7 +80,7 @@ class MergedPasses {
 
   const operators::WithMergedCg<T>& a_;
   const operators::VectorOperations<T>& operations_;
-  const operators::Vector<T>* inverse_diagonal_;
+  const operators::InverseDiagonal* inverse_diagonal_;
   operators::Vector<T>&r_, &v_;
   operators::MergedStep<T> next_;
   double alpha_ = 0, owed_ = 0;  ///< where x waits: alpha, and alpha / beta

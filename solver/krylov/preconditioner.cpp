@@ -4,19 +4,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 #include <type_traits>
 
-#include "mesh/first_failure.hpp"
 #include "operators/backend/column_operations.hpp"
-#include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/inverse_diagonal.hpp"
 #include "operators/backend/vector_operations.hpp"
 #include "solver/krylov/chebyshev.hpp"
+#include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {
 
 using operators::Columns;
+using operators::Device;
+using operators::InverseDiagonal;
 using operators::Operator;
 using operators::Options;
 using operators::Vector;
@@ -36,24 +39,23 @@ void Preconditioner<T>::apply(const Columns<T>& r, Columns<T>& z) const {
 }
 
 template <std::floating_point T>
-Vector<T> inverse_diagonal_of(const Operator<T>& a, std::string_view who) {
-  Vector<T> on_device(a.size(), a.device());
-  a.diagonal(on_device);
-  Vector<T> diagonal = operators::copied(on_device, operators::Device::host);
-  mesh::FirstFailure failure;
-  operators::for_row_blocks(diagonal.size(), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    failure.guard(first, [&] {
-      for (std::int64_t i = first; i < last; ++i) {
-        if (!(diagonal[i] > 0))
-          throw InputError(
-              fmt::format("{} needs a positive diagonal, but entry {} is {}: the matrix is not positive definite", who,
-                          i, diagonal[i]));
-        diagonal[i] = 1 / diagonal[i];
-      }
-    });
-  });
-  failure.rethrow();
-  return operators::copied(diagonal, a.device());
+InverseDiagonal inverse_diagonal_of(const Operator<T>& a, std::string_view who) {
+  Vector<T> diagonal(a.size(), a.device());
+  a.diagonal(diagonal);
+  const operators::VectorShare& share = operations_for(a).share();
+  const std::int64_t counted = share.counted(diagonal.size());
+  const operators::DiagonalRange range = operators::range_of_diagonal(diagonal, counted);
+  // CG does the same with any multiple of M: where single precision would not hold M^-1, one of about 1 is taken.
+  constexpr double far = 40;
+  const double mean =
+      share.sum(static_cast<double>(range.exponents)) / std::max(1.0, share.sum(static_cast<double>(counted)));
+  if (const std::int64_t i = range.not_positive; i >= 0) {
+    T entry = 0;
+    operators::copy_bytes(diagonal.data() + i, a.device(), &entry, Device::host, sizeof entry);
+    throw InputError(fmt::format(
+        "{} needs a positive diagonal, but entry {} is {}: the matrix is not positive definite", who, i, entry));
+  }
+  return operators::inverse_of_diagonal(diagonal, std::abs(mean) > far ? static_cast<int>(std::lround(mean)) : 0);
 }
 
 namespace {
@@ -77,8 +79,8 @@ class Jacobi final : public Preconditioner<T> {
       : Preconditioner<T>(a.size(), a.device()),
         inverse_diagonal_(inverse_diagonal_of(a, "jacobi")),
         unused_(operators::CgColumnScalars::count * Columns<T>::most, a.device()) {}
-  const Vector<T>* inverse_diagonal() const override { return &inverse_diagonal_; }
-  PreconditionerCost cost() const override { return {0, 3}; }
+  const InverseDiagonal* inverse_diagonal() const override { return &inverse_diagonal_; }
+  PreconditionerCost cost() const override { return {0, 2, 1}; }
 
  private:
   void solve(const Vector<T>& r, Vector<T>& z) const override {
@@ -90,7 +92,7 @@ class Jacobi final : public Preconditioner<T> {
     operators::column_operations<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
   }
 
-  Vector<T> inverse_diagonal_;
+  InverseDiagonal inverse_diagonal_;
   mutable Vector<double> unused_;  ///< r'z and r'r, which that pass makes as well
 };
 
@@ -107,17 +109,18 @@ std::unique_ptr<Preconditioner<T>> make_jacobi(const Operator<T>& a, const Optio
 
 std::span<const PreconditionerDescription> preconditioners() {
   static const std::array<PreconditionerDescription, 3> rows{{
-      {"none", "plain conjugate gradients", "Hestenes & Stiefel 1952", {}, true, 0, make_none, make_none},
+      {"none", "plain conjugate gradients", "Hestenes & Stiefel 1952", {}, true, 0, false, make_none, make_none},
       {"jacobi",
        "the inverse of the diagonal, fused with the passes of CG",
        "Saad 2003",
        {},
        true,
-       1,
+       0,
+       true,
        make_jacobi,
        make_jacobi},
       {"chebyshev", "a polynomial of the operator scaled by its diagonal, degree - 1 products an application",
-       "Saad 2003", chebyshev_options(), false, chebyshev_vectors + 1, make_chebyshev, make_chebyshev},  // and z
+       "Saad 2003", chebyshev_options(), false, chebyshev_vectors + 1, true, make_chebyshev, make_chebyshev},  // and z
   }};
   return rows;
 }
@@ -158,8 +161,8 @@ std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, co
 
 template class Preconditioner<double>;
 template class Preconditioner<float>;
-template Vector<double> inverse_diagonal_of(const Operator<double>&, std::string_view);
-template Vector<float> inverse_diagonal_of(const Operator<float>&, std::string_view);
+template InverseDiagonal inverse_diagonal_of(const Operator<double>&, std::string_view);
+template InverseDiagonal inverse_diagonal_of(const Operator<float>&, std::string_view);
 template std::unique_ptr<Preconditioner<double>> make_preconditioner(std::string_view, const Operator<double>&,
                                                                      const Options&);
 template std::unique_ptr<Preconditioner<float>> make_preconditioner(std::string_view, const Operator<float>&,

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "operators/backend/inverse_diagonal.hpp"
 #include "operators/operator.hpp"
 #include "operators/options.hpp"
 
@@ -15,8 +16,9 @@ namespace femcg::solver {
 
 /// What one application moves.
 struct PreconditionerCost {
-  std::int64_t products = 0;  ///< with the operator
-  std::int64_t words = 0;     ///< read and written per unknown beside them
+  std::int64_t products = 0;   ///< with the operator
+  std::int64_t words = 0;      ///< read and written per unknown beside them
+  std::int64_t diagonals = 0;  ///< how often an operators::InverseDiagonal is read, once for all right-hand sides
 };
 
 /// A symmetric positive definite map on the unknowns of one operator, on its device and in its ordering: z = M^-1 r,
@@ -42,7 +44,7 @@ class Preconditioner {
   /// Whether M = I.
   virtual bool is_identity() const { return false; }
   /// M^-1 where M is diagonal, else null.
-  virtual const operators::Vector<T>* inverse_diagonal() const { return nullptr; }
+  virtual const operators::InverseDiagonal* inverse_diagonal() const { return nullptr; }
   /// Whether the passes of CG make M^-1 r by themselves (operators::VectorOperations), instead of apply().
   bool is_fused() const { return is_identity() || inverse_diagonal() != nullptr; }
   /// Of apply().
@@ -67,6 +69,7 @@ struct PreconditionerDescription {
   std::span<const operators::OptionDescription> options;
   bool diagonal;  ///< or the identity: its applications are fused with CG's passes
   int vectors;    ///< that it needs beside CG's own, of the length of x
+  bool inverts;   ///< whether it has an operators::InverseDiagonal as well
   std::unique_ptr<Preconditioner<double>> (*make_double)(const operators::Operator<double>&, const operators::Options&);
   std::unique_ptr<Preconditioner<float>> (*make_single)(const operators::Operator<float>&, const operators::Options&);
 };
@@ -85,9 +88,10 @@ template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, const operators::Operator<T>& a,
                                                        const operators::Options& given = {});
 
-/// 1 / d_i for the diagonal d of `a`, in its ordering. Throws InputError, which names who needs it, where an entry is
-/// not positive: `a` is then not positive definite.
+/// 1 / d_i for the diagonal d of `a`, in its ordering; times a power of two, where the d_i are so far from 1 that
+/// single precision would not hold it. Throws InputError, which names who needs it, where an entry is not positive: `a`
+/// is then not positive definite. Of several processes, together.
 template <std::floating_point T>
-operators::Vector<T> inverse_diagonal_of(const operators::Operator<T>& a, std::string_view who);
+operators::InverseDiagonal inverse_diagonal_of(const operators::Operator<T>& a, std::string_view who);
 
 }  // namespace femcg::solver

@@ -117,8 +117,9 @@ class Recurrence {
   /// up.
   void replace_residual(operators::Vector<T>& residual, BatchScalars& scalars) {
     if (merged_) merged_->settle();
-    operators::Vector<T> ones(a_.size(), a_.device()), change(a_.size(), a_.device());
-    operators::fill(ones, T(1));
+    operators::InverseDiagonal ones(a_.size(), a_.device());
+    operators::Vector<T> change(a_.size(), a_.device());
+    operators::fill(ones, 1.0F);
     operators::clear(change);
     if (applied_ != nullptr) {
       applied_->apply(residual, x_);
@@ -217,8 +218,8 @@ class Recurrence {
 
   const operators::Operator<T>& a_;
   const operators::VectorOperations<T>& operations_;
-  const operators::Vector<T>* inverse_diagonal_;  ///< null where M = I, or M is not diagonal
-  const Preconditioner<T>* applied_;              ///< where M is not diagonal
+  const operators::InverseDiagonal* inverse_diagonal_;  ///< null where M = I, or M is not diagonal
+  const Preconditioner<T>* applied_;                    ///< where M is not diagonal
   CgMethod method_;
   const operators::WithDelayedSums* delayed_;  ///< null where sums do not wait for a product
   const operators::DeferredUpdate<T>* deferred_;

@@ -42,13 +42,22 @@ struct VectorBytes {
   std::int64_t slack = 0;  ///< of the device: of a second p, which cuSPARSE's loop has not, or where s and u may be
 };
 
+/// M^-1, of which cuBLAS has a copy in the precision of the vectors.
+template <std::floating_point T>
+std::int64_t bytes_of_inverse(const MemoryUser& user, std::int64_t unknowns) {
+  if (!user.preconditioner->inverts) return 0;
+  const bool copied = user.row->name.starts_with("cusparse");
+  return unknowns * std::int64_t{sizeof(float) + (copied ? sizeof(T) : 0)};
+}
+
 /// Of several systems at once: x, r, p, w, on a GPU a second p, and z and the vectors of a preconditioner that is not
 /// diagonal, for each column; once more for half of the columns, while what runs moves there; two vectors of one. What
 /// patches of cells share is kept for each column too, which may be nearly nothing. Block CG has no second p, and drops
 /// no columns. On the host the right-hand sides and, in double precision, residuals.
 template <std::floating_point T>
 VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
-  const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
+  const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)},
+                     inverse = bytes_of_inverse<T>(user, unknowns);
   const std::int64_t at_once = std::min<std::int64_t>(user.systems, operators::Columns<T>::most);
   const auto stride = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(at_once)));
   const bool block = user.method_at_once(unknowns) == CgMethod::block;
@@ -57,7 +66,7 @@ VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, cons
   const std::int64_t moved = block ? 0 : of_column * (stride / 2),
                      shared = user.row->needs == Needs::matrix ? 0 : stride;
   const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
-  return {(of_column * stride + moved + shared + held + 2) * a_vector,
+  return {(of_column * stride + moved + shared + held + 2) * a_vector + inverse,
           user.systems * unknowns * std::int64_t{sizeof(T) + sizeof(double)} + of_cells * std::int64_t{sizeof(double)},
           (moved + shared) * a_vector};
 }
@@ -66,11 +75,12 @@ template <std::floating_point T>
 VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
   if (user.takes_all(unknowns)) return bytes_of_columns<T>(user, unknowns, form);
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
+  const std::int64_t solved = user.preconditioner->inverts ? 1 : 0;  // u or m, where M is not I
   const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::resident;
   const bool pipelined = user.method == CgMethod::pipelined, perhaps = !single_reduction && may_reside(user, unknowns);
-  const std::int64_t least = (5 + held) * a_vector;
-  const std::int64_t more = single_reduction || perhaps   ? (1 + held) * a_vector  // a diagonal's one vector makes u
-                            : pipelined                   ? (3 + held) * a_vector
+  const std::int64_t least = (5 + held) * a_vector + bytes_of_inverse<T>(user, unknowns);
+  const std::int64_t more = single_reduction || perhaps   ? (1 + solved) * a_vector
+                            : pipelined                   ? (3 + solved) * a_vector
                             : user.device == Device::cuda ? a_vector
                                                           : 0;
   const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;

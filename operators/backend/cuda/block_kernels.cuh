@@ -113,7 +113,7 @@ __device__ void product_of_block(std::int64_t rows, const T* a, const T* b, doub
 /// W -= Q step; parts[block] = W'W over the block's rows and, behind it where M is not I, W'M^-1 W.
 template <class T, int stride, bool with_diagonal>
 __device__ void update_of_block(std::int64_t rows, const T* q, const DenseMatrix<T, stride>& step,
-                                const T* inverse_diagonal, T* w, double* parts) {
+                                const float* inverse_diagonal, T* w, double* parts) {
   __shared__ DenseMatrix<T, stride> of_step;
   __shared__ RowTile<T, stride> of_q, of_w;
   __shared__ T solve[RowTile<T, stride>::rows];
@@ -148,7 +148,7 @@ struct DenseStep {
 
 /// X += S correction; W = W normaliser; S = M^-1 W + S direction, where z is not null with Z normaliser for M^-1 W.
 template <class T, int stride>
-__device__ void advance_block(std::int64_t rows, const DenseStep<T, stride>& step, const T* inverse_diagonal,
+__device__ void advance_block(std::int64_t rows, const DenseStep<T, stride>& step, const float* inverse_diagonal,
                               const T* z, T* w, T* s, T* x) {
   __shared__ DenseStep<T, stride> of_step;
   __shared__ RowTile<T, stride> of_w, of_s, of_z;
