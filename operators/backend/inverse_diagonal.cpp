@@ -8,28 +8,41 @@
 
 namespace femcg::operators {
 
+namespace {
+
+/// Of some rows; others come after them.
+struct DiagonalPart : DiagonalRange {
+  DiagonalPart& operator+=(const DiagonalPart& next) {
+    if (not_positive < 0) not_positive = next.not_positive;
+    has_nan = has_nan || next.has_nan;
+    smallest = std::min(smallest, next.smallest);
+    largest = std::max(largest, next.largest);
+    exponents += next.exponents;
+    return *this;
+  }
+};
+
+}  // namespace
+
 template <std::floating_point T>
 DiagonalRange range_of_diagonal(const Vector<T>& d, std::int64_t counted) {
   if (d.device() == Device::cuda) return cuda_range_of_diagonal(d, counted);
-  struct Part {
-    std::int64_t not_positive = std::numeric_limits<std::int64_t>::max(), exponents = 0;
-    Part& operator+=(const Part& other) {
-      not_positive = std::min(not_positive, other.not_positive);
-      exponents += other.exponents;
-      return *this;
-    }
-  };
-  const Part all = sum_over_row_blocks(d.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    Part part;
+  return sum_over_row_blocks(d.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    DiagonalPart part;
     for (std::int64_t i = first; i < last; ++i) {
-      if (!(d[i] > 0)) part.not_positive = std::min(part.not_positive, i);
+      const auto entry = static_cast<double>(d[i]);
+      if (!(entry > 0) && part.not_positive < 0) part.not_positive = i;
+      part.has_nan = part.has_nan || std::isnan(entry);
+      if (entry >= 0) {
+        part.smallest = std::min(part.smallest, entry);
+        part.largest = std::max(part.largest, entry);
+      }
       int exponent = 0;
-      std::frexp(d[i], &exponent);
+      std::frexp(entry, &exponent);
       if (i < counted) part.exponents += exponent - 1;
     }
     return part;
   });
-  return {all.not_positive < d.size() ? all.not_positive : -1, all.exponents};
 }
 
 template <std::floating_point T>

@@ -2,6 +2,7 @@
 // do not depend on their order.
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "operators/backend/cuda/launch.cuh"
@@ -13,27 +14,48 @@ namespace {
 
 constexpr int block_threads = 256;
 
-/// What threads add to, as atomics take it.
+/// What threads add to, as atomics take it: numbers that are not negative are in the order of their bits.
 struct Found {
-  unsigned long long not_positive, exponents;
+  unsigned long long not_positive, exponents, smallest, largest;
+  unsigned has_nan;
 };
+
+__device__ unsigned long long least_of_lanes(unsigned long long value) {
+  for (int distance = cuda::threads_per_warp / 2; distance > 0; distance /= 2)
+    value = min(value, __shfl_xor_sync(cuda::all_lanes, value, distance));
+  return value;
+}
 
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     range_kernel(std::int64_t rows, std::int64_t counted, const T* d, Found* found) {
+  constexpr unsigned long long all_bits = ~0ULL;
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   long long exponents = 0;
+  unsigned long long not_positive = all_bits, smallest = all_bits, largest = 0;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows; i += threads) {
-    const T entry = d[i];
-    if (!(entry > 0)) atomicMin(&found->not_positive, static_cast<unsigned long long>(i));
+    const auto entry = static_cast<double>(d[i]);
+    if (!(entry > 0)) not_positive = min(not_positive, static_cast<unsigned long long>(i));
+    if (isnan(entry)) found->has_nan = 1;
+    if (entry >= 0) {
+      const auto bits = static_cast<unsigned long long>(__double_as_longlong(fabs(entry)));  // of -0 too
+      smallest = min(smallest, bits);
+      largest = max(largest, bits);
+    }
     int exponent = 0;
     frexp(entry, &exponent);
     if (i < counted) exponents += exponent - 1;
   }
   for (int distance = cuda::threads_per_warp / 2; distance > 0; distance /= 2)
-    exponents += __shfl_down_sync(cuda::all_lanes, exponents, distance);
-  if (threadIdx.x % cuda::threads_per_warp == 0)
-    atomicAdd(&found->exponents, static_cast<unsigned long long>(exponents));
+    exponents += __shfl_xor_sync(cuda::all_lanes, exponents, distance);
+  not_positive = least_of_lanes(not_positive);
+  smallest = least_of_lanes(smallest);
+  largest = ~least_of_lanes(~largest);
+  if (threadIdx.x % cuda::threads_per_warp != 0) return;
+  atomicAdd(&found->exponents, static_cast<unsigned long long>(exponents));
+  if (not_positive != all_bits) atomicMin(&found->not_positive, not_positive);
+  atomicMin(&found->smallest, smallest);
+  atomicMax(&found->largest, largest);
 }
 
 template <class T>
@@ -53,14 +75,20 @@ std::int64_t blocks(std::int64_t rows, Kernel kernel) {
 
 template <std::floating_point T>
 DiagonalRange cuda_range_of_diagonal(const Vector<T>& d, std::int64_t counted) {
-  Found found{std::numeric_limits<unsigned long long>::max(), 0};
+  constexpr unsigned long long none = std::numeric_limits<unsigned long long>::max();
+  Found found{none, 0, none, 0, 0};
   Vector<Found> on_gpu(1, Device::cuda);
   copy_bytes(&found, Device::host, on_gpu.data(), Device::cuda, sizeof found);
   cuda::launch(range_kernel<T>, blocks(d.size(), range_kernel<T>), block_threads, 0, d.size(), counted, d.data(),
                on_gpu.data());
   copy_bytes(on_gpu.data(), Device::cuda, &found, Device::host, sizeof found);
-  const bool any = found.not_positive < static_cast<unsigned long long>(d.size());
-  return {any ? static_cast<std::int64_t>(found.not_positive) : -1, static_cast<std::int64_t>(found.exponents)};
+  DiagonalRange range;
+  if (found.not_positive != none) range.not_positive = static_cast<std::int64_t>(found.not_positive);
+  range.has_nan = found.has_nan != 0;
+  if (found.smallest != none) range.smallest = std::bit_cast<double>(found.smallest);
+  range.largest = std::bit_cast<double>(found.largest);
+  range.exponents = static_cast<std::int64_t>(found.exponents);
+  return range;
 }
 
 template <std::floating_point T>

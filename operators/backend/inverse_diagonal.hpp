@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 
 #include "operators/backend/vector.hpp"
 
@@ -15,7 +16,9 @@ using InverseDiagonal = Vector<float>;
 /// What is to be known of a diagonal d before it is inverted.
 struct DiagonalRange {
   std::int64_t not_positive = -1;  ///< the first entry that is not, NaN among them; -1 where all are
-  std::int64_t exponents = 0;      ///< the sum of log2(d_i), rounded down, over the entries that count
+  bool has_nan = false;
+  double smallest = std::numeric_limits<double>::infinity(), largest = 0;  ///< of those that are not negative
+  std::int64_t exponents = 0;  ///< the sum of log2(d_i), rounded down, over the entries that count
 };
 
 /// The first `counted` entries count in the sum.

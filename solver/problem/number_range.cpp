@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <type_traits>
 
+#include "operators/backend/inverse_diagonal.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {
@@ -13,10 +13,10 @@ namespace femcg::solver {
 namespace {
 
 template <std::floating_point T>
-operators::Vector<T> diagonal_on_host(const operators::Operator<T>& a) {
-  operators::Vector<T> on_device(a.size(), a.device());
-  a.diagonal(on_device);
-  return operators::copied(on_device, operators::Device::host);
+operators::DiagonalRange range_of(const operators::Operator<T>& a) {
+  operators::Vector<T> diagonal(a.size(), a.device());
+  a.diagonal(diagonal);
+  return operators::range_of_diagonal(diagonal, diagonal.size());
 }
 
 template <std::floating_point T>
@@ -35,20 +35,16 @@ template <std::floating_point T>
 void require_range(const operators::Operator<T>& a) {
   constexpr double margin = 1e3;  // for the sums of a product
   constexpr double least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max() / margin;
-  const operators::Vector<T> diagonal = diagonal_on_host(a);
-  bool fits = true;
-#pragma omp parallel for schedule(static) reduction(&& : fits)
-  for (std::int64_t i = 0; i < diagonal.size(); ++i)  // what is negative is no matter of precision
-    fits = fits && (diagonal[i] < 0 || (diagonal[i] >= least && diagonal[i] <= most));
+  const operators::DiagonalRange range = range_of(a);
+  // What is negative is no matter of precision.
+  const bool fits = !range.has_nan && range.smallest >= least && range.largest <= most;
   if (!fits) refuse<T>();
 }
 
 template <std::floating_point T>
 bool loses_energies(const operators::Operator<T>& a, double tolerance) {
   if (a.size() == 0) return false;
-  const operators::Vector<T> diagonal = diagonal_on_host(a);
-  const double largest = *std::ranges::max_element(diagonal.span());
-  return tolerance * tolerance / largest < double{std::numeric_limits<T>::min()};
+  return tolerance * tolerance / range_of(a).largest < double{std::numeric_limits<T>::min()};
 }
 
 template bool loses_energies(const operators::Operator<double>&, double);
