@@ -28,16 +28,30 @@ struct Use {
 /// Calls see(vertices, slot) for every entity of every cell, with its vertices ascending; -1 fills up an edge's.
 template <class See>
 void for_each_use(const Mesh& mesh, const std::vector<SubEntity>& entities, See see) {
-  const auto per_cell = static_cast<std::int64_t>(entities.size());
+  struct Local {
+    std::array<int, 4> nodes;
+    int count;
+  };
+  std::vector<Local> locals;
   const std::vector<int> vertex_nodes = Lattice(mesh.shape, mesh.order).vertex_nodes();
+  for (const SubEntity& entity : entities) {
+    Local local{{}, static_cast<int>(entity.vertices.size())};
+    for (int v = 0; v < local.count; ++v) local.nodes[v] = vertex_nodes[entity.vertices[v]];
+    locals.push_back(local);
+  }
+  const auto per_cell = static_cast<std::int64_t>(entities.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
     const auto nodes = mesh.nodes(cell);
     for (std::int64_t e = 0; e < per_cell; ++e) {
-      const std::vector<int>& local = entities[e].vertices;
+      const Local& local = locals[e];
       std::array<std::int32_t, 4> vertices{-1, -1, -1, -1};
-      for (std::size_t v = 0; v < local.size(); ++v) vertices[v] = nodes[vertex_nodes[local[v]]];
-      std::sort(vertices.begin(), vertices.begin() + static_cast<std::ptrdiff_t>(local.size()));
+      for (int v = 0; v < local.count; ++v) {
+        const std::int32_t node = nodes[local.nodes[v]];
+        int place = v;
+        for (; place > 0 && vertices[place - 1] > node; --place) vertices[place] = vertices[place - 1];
+        vertices[place] = node;
+      }
       see(vertices, cell * per_cell + e);
     }
   }
@@ -102,6 +116,31 @@ EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
     }
   }
   return numbers;
+}
+
+UnsharedFacets unshared_facets(const Mesh& mesh) {
+  const std::vector<SubEntity>& entities = facets(mesh.shape);
+  const SortedUses sorted(mesh, entities);
+  const auto per_cell = static_cast<std::int64_t>(entities.size());
+  bool overlaps = false;
+  // Of which slots none other is of the same facet.
+  Array<std::uint8_t> is_alone = array_of<std::uint8_t>(mesh.cell_count() * entities.size());
+#pragma omp parallel for schedule(static) reduction(|| : overlaps)
+  for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {
+    const std::span<const Use> uses = sorted.at(vertex);
+    for (std::size_t begin = 0, end = 0; begin < uses.size(); begin = end) {
+      while (end < uses.size() && uses[end].same_entity(uses[begin])) ++end;
+      if (end - begin == 1) is_alone[uses[begin].slot] = 1;
+      overlaps = overlaps || end - begin > 2;
+    }
+  }
+  return {collect<BoundaryFacet>(mesh.cell_count(),
+                                 [&](std::int64_t cell, std::vector<BoundaryFacet>& found) {
+                                   for (std::int64_t f = 0; f < per_cell; ++f)
+                                     if (is_alone[cell * per_cell + f] != 0)
+                                       found.push_back({static_cast<std::int32_t>(cell), static_cast<int>(f)});
+                                 }),
+          overlaps};
 }
 
 }  // namespace femcg::mesh

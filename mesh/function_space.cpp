@@ -325,7 +325,7 @@ FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
   check_dof_count(least_dof_count(mesh, degree), mesh, degree);
   DofNumbering numbering(mesh, basis_->lattice());
   dof_count_ = numbering.dof_count();
-  cell_dofs_ = filled<std::int32_t>(std::size_t(mesh.cell_count()) * dofs_per_cell_);
+  cell_dofs_ = unset<std::int32_t>(std::size_t(mesh.cell_count()) * dofs_per_cell_);
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
     numbering.write_dofs(cell, cell_dofs_.data() + std::int64_t{cell} * dofs_per_cell_);
@@ -341,7 +341,7 @@ FunctionSpace::FunctionSpace(const Mesh& part, const FunctionSpace& whole, std::
   std::vector<std::int32_t> number = filled<std::int32_t>(whole.dof_count_);
   dof_count_ = number_used(
       std::ssize(cells), [&](std::int64_t i) { return whole.dofs(cells[i]); }, number);
-  cell_dofs_ = filled<std::int32_t>(cells.size() * static_cast<std::size_t>(dofs_per_cell_));
+  cell_dofs_ = unset<std::int32_t>(cells.size() * static_cast<std::size_t>(dofs_per_cell_));
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < cells.size(); ++i)
     std::ranges::transform(whole.dofs(cells[i]), cell_dofs_.begin() + static_cast<std::ptrdiff_t>(i) * dofs_per_cell_,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mesh/mesh.hpp"
+#include "mesh/pages.hpp"
 #include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {
@@ -34,7 +35,7 @@ class FunctionSpace {
   std::span<const std::int32_t> dofs(std::int32_t cell) const {
     return {cell_dofs_.data() + std::int64_t{cell} * dofs_per_cell(), static_cast<std::size_t>(dofs_per_cell())};
   }
-  const std::vector<std::int32_t>& cell_dofs() const { return cell_dofs_; }
+  const Array<std::int32_t>& cell_dofs() const { return cell_dofs_; }
   /// Lattice nodes on the closure of a facet.
   const std::vector<int>& facet_nodes(int facet) const { return facet_nodes_[facet]; }
   /// Renumbers: dof i becomes order[i].
@@ -47,7 +48,7 @@ class FunctionSpace {
   std::shared_ptr<const LagrangeBasis> basis_;  ///< the same of copies
   int degree_, dofs_per_cell_;
   std::int32_t dof_count_ = 0;
-  std::vector<std::int32_t> cell_dofs_;
+  Array<std::int32_t> cell_dofs_;
   std::vector<std::vector<int>> facet_nodes_;
 };
 

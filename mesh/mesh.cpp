@@ -352,19 +352,14 @@ class Components {
 }  // namespace
 
 std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh) {
-  const EntityNumbers numbers = number_entities(mesh, mesh.dimension() - 1);
-  const int per_cell = static_cast<int>(facets(mesh.shape).size());
-  std::vector<std::uint8_t> uses = filled<std::uint8_t>(numbers.count);
-  bool overlaps = false;
-#pragma omp parallel for schedule(static) reduction(|| : overlaps)
-  for (std::size_t i = 0; i < numbers.of_cell.size(); ++i)
-    overlaps = count_one(uses[numbers.of_cell[i]]) >= 2 || overlaps;
-  if (overlaps) throw std::runtime_error("a facet is shared by three or more cells: the mesh overlaps itself");
-  for (const BoundaryFacet& cut : mesh.cuts) uses[numbers.of_cell[std::int64_t{cut.cell} * per_cell + cut.facet]] = 2;
-  return collect<BoundaryFacet>(mesh.cell_count(), [&](std::int64_t cell, std::vector<BoundaryFacet>& found) {
-    for (int f = 0; f < per_cell; ++f)
-      if (uses[numbers.of_cell[cell * per_cell + f]] == 1) found.push_back({static_cast<std::int32_t>(cell), f});
-  });
+  UnsharedFacets unshared = unshared_facets(mesh);
+  if (unshared.overlaps) throw std::runtime_error("a facet is shared by three or more cells: the mesh overlaps itself");
+  const auto before = [](const BoundaryFacet& a, const BoundaryFacet& b) {
+    return std::pair{a.cell, a.facet} < std::pair{b.cell, b.facet};
+  };
+  std::erase_if(unshared.facets,
+                [&](const BoundaryFacet& facet) { return std::ranges::binary_search(mesh.cuts, facet, before); });
+  return std::move(unshared.facets);
 }
 
 std::vector<std::int32_t> cell_components(const Mesh& mesh) {

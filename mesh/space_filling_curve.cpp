@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <utility>
 
@@ -61,19 +60,43 @@ std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
 
 using Key = std::pair<std::uint64_t, std::int32_t>;  ///< place on the curve, cell
 
-/// Sorts parts, one a thread, and merges pairs of them.
-void sort_in_parallel(std::vector<Key>& keys) {
-  const int parts = static_cast<int>(std::bit_floor(static_cast<unsigned>(omp_get_max_threads())));
-  const auto begin_of = [&](int part) {
-    return keys.begin() + static_cast<std::ptrdiff_t>(keys.size() * static_cast<std::size_t>(part) / parts);
+/// Sorts by parts between splitters, which a sample of the keys tells (Frazer & McKellar 1970).
+Array<Key> sorted_in_parallel(const Array<Key>& keys) {
+  constexpr std::size_t parts_of_thread = 8, sample_of_part = 32;
+  const std::size_t threads = static_cast<std::size_t>(omp_get_max_threads()), parts = threads * parts_of_thread;
+  std::vector<Key> splitters;
+  for (std::size_t k = 0; k < parts * sample_of_part && !keys.empty(); ++k)
+    splitters.push_back(keys[keys.size() * k / (parts * sample_of_part)]);
+  std::ranges::sort(splitters);
+  for (std::size_t part = 1; part < parts && !splitters.empty(); ++part)
+    splitters[part - 1] = splitters[part * sample_of_part];
+  splitters.resize(splitters.empty() ? 0 : parts - 1);
+  const auto part_of = [&](const Key& key) {
+    return static_cast<std::size_t>(std::ranges::upper_bound(splitters, key) - splitters.begin());
   };
+  const auto share = [&](std::size_t thread) { return keys.size() * thread / threads; };
+  // How many keys of each part a thread has, and then where its next one goes: part by part, and in a part thread by
+  // thread.
+  std::vector<std::size_t> next(threads * parts);
 #pragma omp parallel for schedule(static)
-  for (int part = 0; part < parts; ++part) std::sort(begin_of(part), begin_of(part + 1));
-  for (int width = 1; width < parts; width *= 2) {
-#pragma omp parallel for schedule(static)
-    for (int part = 0; part < parts; part += 2 * width)
-      std::inplace_merge(begin_of(part), begin_of(part + width), begin_of(part + 2 * width));
+  for (std::size_t thread = 0; thread < threads; ++thread)
+    for (std::size_t k = share(thread); k < share(thread + 1); ++k) ++next[thread * parts + part_of(keys[k])];
+  std::vector<std::size_t> first_of_part{0};
+  for (std::size_t part = 0; part < parts; ++part) {
+    std::size_t end = first_of_part.back();
+    for (std::size_t thread = 0; thread < threads; ++thread) end += std::exchange(next[thread * parts + part], end);
+    first_of_part.push_back(end);
   }
+  Array<Key> sorted = unset<Key>(keys.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t thread = 0; thread < threads; ++thread)
+    for (std::size_t k = share(thread); k < share(thread + 1); ++k)
+      sorted[next[thread * parts + part_of(keys[k])]++] = keys[k];
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t part = 0; part < parts; ++part)
+    std::sort(sorted.begin() + static_cast<std::ptrdiff_t>(first_of_part[part]),
+              sorted.begin() + static_cast<std::ptrdiff_t>(first_of_part[part + 1]));
+  return sorted;
 }
 
 }  // namespace
@@ -95,7 +118,7 @@ std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
   double extent = 0;
   for (int i = 0; i < d; ++i) extent = std::max(extent, high[i] - low[i]);
 
-  std::vector<Key> keys = filled<Key>(mesh.cell_count());
+  Array<Key> keys = unset<Key>(mesh.cell_count());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
     std::array<std::uint32_t, 3> position{};
@@ -106,7 +129,7 @@ std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
     }
     keys[cell] = {hilbert_index(position, d), cell};
   }
-  sort_in_parallel(keys);
+  keys = sorted_in_parallel(keys);
   std::vector<std::int32_t> order = filled<std::int32_t>(keys.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t i = 0; i < mesh.cell_count(); ++i) order[i] = keys[i].second;

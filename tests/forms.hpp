@@ -34,7 +34,7 @@ struct SmallForm {
 inline void make_quadratic(mesh::Mesh& mesh) {
   const mesh::FunctionSpace lattice(mesh, 2, mesh::NodeFamily::equispaced);
   mesh.coordinates = lattice.dof_points();
-  mesh.cell_nodes = lattice.cell_dofs();
+  mesh.cell_nodes.assign(lattice.cell_dofs().begin(), lattice.cell_dofs().end());
   mesh.order = 2;
 }
 

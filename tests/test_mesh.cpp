@@ -15,6 +15,7 @@
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/ordering.hpp"
 #include "mesh/quadrature.hpp"
+#include "mesh/space_filling_curve.hpp"
 #include "tests/threads.hpp"
 
 using namespace femcg::mesh;
@@ -269,7 +270,7 @@ TEST_CASE("a mesh that is mirrored as a whole is turned round, curved cells and 
     const double expected = volume(mesh);
     const FunctionSpace lattice(mesh, 3, NodeFamily::equispaced);
     mesh.coordinates = lattice.dof_points();
-    mesh.cell_nodes = lattice.cell_dofs();
+    mesh.cell_nodes.assign(lattice.cell_dofs().begin(), lattice.cell_dofs().end());
     mesh.order = 3;
     for (std::size_t i = 0; i < mesh.coordinates.size(); i += mesh.dimension()) mesh.coordinates[i] *= -1;
     validate(mesh);
@@ -323,7 +324,7 @@ TEST_CASE("refinement keeps volume, sides, regions and curved geometry") {
         // Order 3 by a space of degree 3, then bent.
         const FunctionSpace lattice(mesh, 3, NodeFamily::equispaced);
         mesh.coordinates = lattice.dof_points();
-        mesh.cell_nodes = lattice.cell_dofs();
+        mesh.cell_nodes.assign(lattice.cell_dofs().begin(), lattice.cell_dofs().end());
         mesh.order = 3;
         for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
           double* x = mesh.coordinates.data() + std::int64_t{node} * mesh.dimension();
@@ -378,6 +379,23 @@ TEST_CASE("cells along the Hilbert curve keep the mesh, and neighbours in number
     }
     for (const BoundaryFacet& facet : mesh.boundaries[0].facets)
       for (const int v : facets(shape)[facet.facet].vertices) CHECK(mesh.point(mesh.nodes(facet.cell)[v])[0] == 0);
+  }
+}
+
+TEST_CASE("the order along the Hilbert curve has every cell once, and is the same for any number of threads") {
+  for (const CellShape shape : all_cell_shapes) {
+    Mesh mesh = make_box({shape, {17, 13, 11}, {1, 1, 1}, 0.2});
+    shuffle_cells(mesh);
+    std::vector<std::int32_t> of_one;
+    for (const int threads : {1, 2, 3, 5}) {
+      const Threads so_many(threads);
+      const std::vector<std::int32_t> order = cells_along_curve(mesh);
+      if (threads == 1) of_one = order;
+      CHECK(order == of_one);
+    }
+    std::ranges::sort(of_one);
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) REQUIRE(of_one[cell] == cell);
+    REQUIRE(std::ssize(of_one) == mesh.cell_count());
   }
 }
 
