@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "operators/forms/identical_cells.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
@@ -167,6 +168,27 @@ TEST_CASE("dedup chooses by how many matrices are distinct" * tests::needs_gpu()
   const SmallForm varying = make_form(CellShape::quadrilateral, 3, {30, 30, 1}, {.robin = false, .distort = 0});
   CHECK(bytes(varying, "auto") == bytes(varying, "off"));
   CHECK_THROWS_WITH(bytes(varying, "on"), doctest::Contains("constant in every cell"));
+}
+
+TEST_CASE("kinds of identical cells are found where there are few enough, and refused where a sample tells that not") {
+  const SmallForm small = make_form(CellShape::hexahedron, 1, {32, 32, 32}, {.distort = 0});
+  const std::int32_t cells = small.form.cells();
+  for (const std::int32_t kinds : {1, 7, 500, 1000}) {
+    CAPTURE(kinds);
+    std::vector<double> diffusion;
+    for (std::int32_t cell = 0; cell < cells; ++cell) diffusion.push_back(1 + cell * std::int64_t{7919} % kinds);
+    for (const std::int64_t most : {1000, 4096}) {
+      const auto found = find_identical_cells(small.form, diffusion, most);
+      REQUIRE(found.has_value());
+      CHECK(std::ssize(found->representatives) == kinds);
+      bool right = true;
+      for (std::int32_t cell = 0; cell < cells; ++cell)
+        right = right && diffusion[found->representatives[found->kind_of_cell[cell]]] == diffusion[cell];
+      CHECK(right);
+    }
+    CHECK_FALSE(find_identical_cells(small.form, diffusion, kinds - 1).has_value());
+    CHECK_FALSE(find_identical_cells(small.form, diffusion, kinds / 2).has_value());
+  }
 }
 
 TEST_CASE_TEMPLATE("coloured and gathered sums are the same to the bit every time", T, double, float) {

@@ -42,10 +42,9 @@ std::int64_t expected_interface(const BilinearForm& form) {
   return form.unknowns * std::int64_t{form.space->mesh().dimension() == 2 ? 4 : 11};
 }
 
-bool has_identical_cells(const BilinearForm& form) {
+bool has_identical_cells(const BilinearForm& form, std::int64_t most_kinds) {
   const CellDiffusion diffusion = diffusion_of_cells(form);
-  return diffusion.constant_in_cells &&
-         find_identical_cells(form, diffusion.values, most_kinds(form.cells())).has_value();
+  return diffusion.constant_in_cells && find_identical_cells(form, diffusion.values, most_kinds).has_value();
 }
 
 }  // namespace femcg::operators

@@ -50,8 +50,9 @@ std::int64_t padded_cells(const BilinearForm& form) {
 /// came out on the cases of cases/h200.
 std::int64_t expected_interface(const BilinearForm& form);
 
-/// Whether so many cells are identical that what they have in common is stored once (Dedup::automatic).
-bool has_identical_cells(const BilinearForm& form);
+/// Whether so many cells are identical that what they have in common is stored once (Dedup::automatic), of no more than
+/// `most_kinds`.
+bool has_identical_cells(const BilinearForm& form, std::int64_t most_kinds);
 
 /// What a product costs that reads so many bytes beside x and y, with so many multiply-adds in each of `cells`.
 template <std::floating_point T>

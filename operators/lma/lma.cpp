@@ -122,7 +122,7 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, ConflictResolution res
       bytes_of_patches(form, in_runs ? PlaceLayout::interleaved : PlaceLayout::cell_major, resolution, sizeof(T));
   const std::int64_t matrices = in_runs ? patches.slots * ((packed_bytes + run_bytes - 1) / run_bytes * run_bytes)
                                         : patches.slots * packed_bytes + run_bytes;
-  const bool perhaps_once = dedup != Dedup::off, once = perhaps_once && has_identical_cells(form);
+  const bool perhaps_once = dedup != Dedup::off, once = perhaps_once && has_identical_cells(form, most_kinds(form.cells()));
   StorageEstimate estimate;
   estimate.arrays = {{"element matrices", patches.slots, matrices},
                      {"places of dofs", patches.slots, patches.lists},

@@ -312,7 +312,8 @@ template <std::floating_point T>
 Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoice& choice, const PatchBytes& patches) {
   const CellGeometry geometry = expected_geometry(form, choice.dedup == Dedup::on ? "vertices" : choice.geometry);
   const bool once = geometry != CellGeometry::stored && geometry != CellGeometry::mixed &&
-                    (choice.dedup == Dedup::on || (choice.dedup == Dedup::automatic && has_identical_cells(form)));
+                    (choice.dedup == Dedup::on ||
+                     (choice.dedup == Dedup::automatic && has_identical_cells(form, most_matrix_free_kinds(form))));
   const double affine = geometry == CellGeometry::mixed ? expected_affine_share(form) : 0;
   // Of mixed cells the mean.
   const auto a_cell = [&](const auto& count) -> std::int64_t {

@@ -141,15 +141,15 @@ void number_groups(MatrixFreeInputs& inputs, std::span<const char> affine, int w
   inputs.other_cells = kept(of_others);
 }
 
+constexpr std::int64_t most_numbers = std::int64_t{1} << 16;  // of MatrixFreeInputs::kind_of_slot
+
 /// The kinds of cells whose numbers are stored once; nothing where they are not.
 std::optional<IdenticalCells> kinds_of_cells(const MatrixFreeInputs& inputs, Dedup dedup) {
-  constexpr std::int64_t most_numbers = std::int64_t{1} << 16;  // of kind_of_slot
   if (dedup == Dedup::off || inputs.geometry == CellGeometry::stored || inputs.geometry == CellGeometry::mixed)
     return std::nullopt;
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
-  auto kinds = find_identical_cells(
-      *inputs.form, diffusion.span(),
-      dedup == Dedup::on ? most_numbers : std::min(most_kinds(inputs.form->cells()), most_numbers));
+  auto kinds = find_identical_cells(*inputs.form, diffusion.span(),
+                                    dedup == Dedup::on ? most_numbers : most_matrix_free_kinds(*inputs.form));
   if (dedup == Dedup::on && !kinds)
     throw std::invalid_argument("option 'dedup' of matrix-free is on, but more than " + std::to_string(most_numbers) +
                                 " cells are distinct; use dedup: off");
@@ -224,6 +224,10 @@ CellGeometry expected_geometry(const BilinearForm& form, std::string_view asked)
 double expected_affine_share(const BilinearForm& form) {
   const mesh::Mesh& mesh = form.space->mesh();
   return static_cast<double>(mesh::AffineCells(mesh).count()) / std::max(1, mesh.cell_count());
+}
+
+std::int64_t most_matrix_free_kinds(const BilinearForm& form) {
+  return std::min(most_kinds(form.cells()), most_numbers);
 }
 
 bool has_constant_factors(const BilinearForm& form) {

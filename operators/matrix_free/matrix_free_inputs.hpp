@@ -33,6 +33,9 @@ CellGeometry expected_geometry(const BilinearForm& form, std::string_view asked)
 /// How many of the cells a GPU's product takes as affine where it takes others too (CellGeometry::mixed), as a share.
 double expected_affine_share(const BilinearForm& form);
 
+/// Up to how many kinds of cells have their numbers stored once (Dedup::automatic).
+std::int64_t most_matrix_free_kinds(const BilinearForm& form);
+
 /// Whether all cells are affine, with a diffusion that is constant in each.
 bool has_constant_factors(const BilinearForm& form);
 
