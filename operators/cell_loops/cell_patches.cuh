@@ -190,27 +190,42 @@ __device__ void with_ahead(const Cells& cells, const Patches& all, const CellPat
     work();
 }
 
-/// Where interface[r] is, and which contributions are for it: two of nearly all.
-struct InterfaceUnknown {
+/// interface[r], and where the numbers of the contributions to it are; none behind the last.
+struct RimOffsets {
   std::int32_t position;
-  std::uint32_t begin, end, first, second;
+  std::uint32_t begin = 0, end = 0;
 
-  __device__ InterfaceUnknown(const Patches& all, std::int64_t r, std::int64_t interface) : begin(0), end(0) {
+  __device__ RimOffsets(const Patches& all, std::int64_t r, std::int64_t interface) {
     if (r >= interface) return;
     position = __ldcs(all.interface + r);
     begin = __ldg(all.rim_offsets + r);
     end = __ldg(all.rim_offsets + r + 1);
+  }
+};
+
+/// The same, and the numbers of the first two contributions, which are all of nearly all.
+struct InterfaceUnknown : RimOffsets {
+  std::uint32_t first, second;
+
+  __device__ InterfaceUnknown(const Patches& all, const RimOffsets& offsets) : RimOffsets(offsets) {
     if (begin < end) first = __ldcs(all.contributions + begin);
     if (begin + 1 < end) second = __ldcs(all.contributions + begin + 1);
   }
-  /// What the patches have together for it, in their order. The contributions of several vectors lie `stride` apart.
+  __device__ InterfaceUnknown(const Patches& all, std::int64_t r, std::int64_t interface)
+      : InterfaceUnknown(all, RimOffsets(all, r, interface)) {}
+
+  /// Their values; the contributions of several vectors lie `stride` apart.
   template <class T>
-  __device__ T gathered(const Patches& all, const T* contributions, int stride = 1) const {
-    const auto at = [=](std::uint32_t number) { return __ldcs(contributions + std::int64_t{number} * stride); };
-    T sum = 0;
-    if (begin < end) sum += at(first);
-    if (begin + 1 < end) sum += at(second);
-    for (std::uint32_t k = begin + 2; k < end; ++k) sum += at(__ldcs(all.contributions + k));
+  __device__ void load_two(const T* contributions, int stride, T (&two)[2]) const {
+    two[0] = begin < end ? __ldcs(contributions + std::int64_t{first} * stride) : T(0);
+    two[1] = begin + 1 < end ? __ldcs(contributions + std::int64_t{second} * stride) : T(0);
+  }
+  /// What the patches have together for it, in their order, once the first two are there.
+  template <class T>
+  __device__ T gathered(const Patches& all, const T* contributions, int stride, const T (&two)[2]) const {
+    T sum = two[0] + two[1];
+    for (std::uint32_t k = begin + 2; k < end; ++k)
+      sum += __ldcs(contributions + std::int64_t{__ldcs(all.contributions + k)} * stride);
     return sum;
   }
 };

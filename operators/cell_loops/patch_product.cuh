@@ -349,14 +349,18 @@ template <class T>
 __global__ void gather_interface_kernel(Patches all, std::int64_t interface, const T* contributions, T* y) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   std::int64_t r = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  // The lists are on their way while the patches are still at work.
-  InterfaceUnknown next(all, r, interface);
+  // Offsets, numbers and contributions wait for each other: those of three turns are under way together. The first
+  // lists are so while the patches are still at work.
+  InterfaceUnknown now(all, r, interface);
+  RimOffsets following(all, r + stride, interface);
   await_previous();
-  while (r < interface) {
-    const InterfaceUnknown now = next;
-    r += stride;
-    next = InterfaceUnknown(all, r, interface);
-    y[now.position] = now.gathered(all, contributions);
+  for (; r < interface; r += stride) {
+    T two[2];
+    now.load_two(contributions, 1, two);
+    const InterfaceUnknown next(all, following);
+    following = RimOffsets(all, r + 2 * stride, interface);
+    y[now.position] = now.gathered(all, contributions, 1, two);
+    now = next;
   }
 }
 
@@ -373,7 +377,9 @@ __global__ void gather_interface_columns_kernel(Patches all, std::int64_t interf
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < interface * stride; i += threads) {
     const InterfaceUnknown at(all, i / stride, interface);
-    y[std::int64_t{at.position} * stride + i % stride] = at.gathered(all, contributions + i % stride, stride);
+    T two[2];
+    at.load_two(contributions + i % stride, stride, two);
+    y[std::int64_t{at.position} * stride + i % stride] = at.gathered(all, contributions + i % stride, stride, two);
   }
 }
 
@@ -390,6 +396,7 @@ class PatchProduct {
         shared_bytes_(column_bytes()),  // of a block
         blocks_(prepare_patch_kernel(patch_kernel<T, Cells>, Cells::threads, shared_bytes_)),
         interface_blocks_(std::min((patches.interface.size() + interface_threads - 1) / interface_threads,
+                                   // Of the gather, of which fewer are resident, these are faster than just those.
                                    resident_blocks(clear_interface_kernel<T>, interface_threads))),
         contributions_(resolution == ConflictResolution::gather ? patches.contributions.size() : 0, Device::cuda),
         parts_(blocks_) {

@@ -80,9 +80,10 @@ class Window {
     Share& mine = shares_[static_cast<std::size_t>(thread)];
     for (const std::int32_t dof : dofs_of(begin, end)) {
       const double value = *values++;
+      if (value == 0) continue;  // most are where few dofs are wanted
       if (dof >= mine.fresh)
         sum[dof] += value;
-      else if (value != 0)
+      else
         mine.terms[static_cast<std::size_t>(std::ranges::upper_bound(limits_, dof) - limits_.begin())].push_back(
             {dof, value});
     }
