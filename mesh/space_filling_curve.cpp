@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <utility>
 
@@ -58,7 +59,12 @@ std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
   return index;
 }
 
-using Key = std::pair<std::uint64_t, std::int32_t>;  ///< place on the curve, cell
+/// Where a cell is on the curve. Without a value until it gets one, unlike std::pair.
+struct Key {
+  std::uint64_t place;
+  std::int32_t cell;
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
 
 /// Sorts by parts between splitters, which a sample of the keys tells (Frazer & McKellar 1970).
 Array<Key> sorted_in_parallel(const Array<Key>& keys) {
@@ -132,7 +138,7 @@ std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
   keys = sorted_in_parallel(keys);
   std::vector<std::int32_t> order = filled<std::int32_t>(keys.size());
 #pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.cell_count(); ++i) order[i] = keys[i].second;
+  for (std::int32_t i = 0; i < mesh.cell_count(); ++i) order[i] = keys[i].cell;
   return order;
 }
 
