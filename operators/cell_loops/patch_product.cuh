@@ -396,8 +396,8 @@ class PatchProduct {
         shared_bytes_(column_bytes()),  // of a block
         blocks_(prepare_patch_kernel(patch_kernel<T, Cells>, Cells::threads, shared_bytes_)),
         interface_blocks_(std::min((patches.interface.size() + interface_threads - 1) / interface_threads,
-                                   // Of the gather, of which fewer are resident, these are faster than just those.
-                                   resident_blocks(clear_interface_kernel<T>, interface_threads))),
+                                   // More than are resident: some that come as others go are faster.
+                                   2 * resident_blocks(clear_interface_kernel<T>, interface_threads))),
         contributions_(resolution == ConflictResolution::gather ? patches.contributions.size() : 0, Device::cuda),
         parts_(blocks_) {
     if (resolution != ConflictResolution::coloured) return;
