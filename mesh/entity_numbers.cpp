@@ -118,10 +118,10 @@ EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
   return numbers;
 }
 
-UnsharedFacets unshared_facets(const Mesh& mesh) {
+std::vector<BoundaryFacet> unshared_facets(const Mesh& mesh) {
   const std::vector<SubEntity>& entities = facets(mesh.shape);
   const SortedUses sorted(mesh, entities);
-  const auto per_cell = static_cast<std::int64_t>(entities.size());
+  const auto per_cell = static_cast<int>(entities.size());
   bool overlaps = false;
   // Of which slots none other is of the same facet.
   Array<std::uint8_t> is_alone = array_of<std::uint8_t>(mesh.cell_count() * entities.size());
@@ -134,13 +134,11 @@ UnsharedFacets unshared_facets(const Mesh& mesh) {
       overlaps = overlaps || end - begin > 2;
     }
   }
-  return {collect<BoundaryFacet>(mesh.cell_count(),
-                                 [&](std::int64_t cell, std::vector<BoundaryFacet>& found) {
-                                   for (std::int64_t f = 0; f < per_cell; ++f)
-                                     if (is_alone[cell * per_cell + f] != 0)
-                                       found.push_back({static_cast<std::int32_t>(cell), static_cast<int>(f)});
-                                 }),
-          overlaps};
+  if (overlaps) throw std::runtime_error("a facet is shared by three or more cells: the mesh overlaps itself");
+  return collect<BoundaryFacet>(mesh.cell_count(), [&](std::int64_t cell, std::vector<BoundaryFacet>& found) {
+    for (int f = 0; f < per_cell; ++f)
+      if (is_alone[cell * per_cell + f] != 0) found.push_back({static_cast<std::int32_t>(cell), f});
+  });
 }
 
 }  // namespace femcg::mesh

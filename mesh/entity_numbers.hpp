@@ -18,12 +18,8 @@ struct EntityNumbers {
 /// Throws std::length_error where there are more than 2^31 - 1.
 EntityNumbers number_entities(const Mesh& mesh, int entity_dimension);
 
-/// The facets that one cell alone has, in the order of cells and facets, and whether some are of more than two. In
-/// parallel.
-struct UnsharedFacets {
-  std::vector<BoundaryFacet> facets;
-  bool overlaps = false;
-};
-UnsharedFacets unshared_facets(const Mesh& mesh);
+/// The facets that one cell alone has, in the order of cells and facets. In parallel. Throws std::runtime_error where
+/// one is of more than two cells.
+std::vector<BoundaryFacet> unshared_facets(const Mesh& mesh);
 
 }  // namespace femcg::mesh

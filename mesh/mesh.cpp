@@ -352,14 +352,13 @@ class Components {
 }  // namespace
 
 std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh) {
-  UnsharedFacets unshared = unshared_facets(mesh);
-  if (unshared.overlaps) throw std::runtime_error("a facet is shared by three or more cells: the mesh overlaps itself");
+  std::vector<BoundaryFacet> facets = unshared_facets(mesh);
   const auto before = [](const BoundaryFacet& a, const BoundaryFacet& b) {
     return std::pair{a.cell, a.facet} < std::pair{b.cell, b.facet};
   };
-  std::erase_if(unshared.facets,
+  std::erase_if(facets,
                 [&](const BoundaryFacet& facet) { return std::ranges::binary_search(mesh.cuts, facet, before); });
-  return std::move(unshared.facets);
+  return facets;
 }
 
 std::vector<std::int32_t> cell_components(const Mesh& mesh) {

@@ -76,16 +76,16 @@ void measure_boundary(const Problem& problem, const Load& load, std::span<const 
   to.balance.out = moves[1];
 }
 
+/// Integrals over some cells.
+struct CellIntegrals {
+  double volume = 0, u = 0, sources = 0, sinks = 0;
+};
+
 Eigen::VectorXd cell_values(const mesh::FunctionSpace& space, std::int32_t cell, std::span<const double> dofs) {
   Eigen::VectorXd values(space.dofs_per_cell());
   for (int a = 0; a < space.dofs_per_cell(); ++a) values[a] = dofs[space.dofs(cell)[a]];
   return values;
 }
-
-/// Integrals over some cells.
-struct CellIntegrals {
-  double volume = 0, u = 0, sources = 0, sinks = 0;
-};
 
 /// The integrals of a few cells at a time. Keeps scratch memory: one a thread.
 class CellMeasures {
