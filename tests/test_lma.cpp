@@ -189,6 +189,16 @@ TEST_CASE("kinds of identical cells are found where there are few enough, and re
     CHECK_FALSE(find_identical_cells(small.form, diffusion, kinds - 1).has_value());
     CHECK_FALSE(find_identical_cells(small.form, diffusion, kinds / 2).has_value());
   }
+  // Of which a sample has few equal ones, and yet there are no more than allowed.
+  for (const std::int32_t kinds : {4096, 8192, 16384, 30000}) {
+    CAPTURE(kinds);
+    std::vector<double> diffusion;
+    for (std::int32_t cell = 0; cell < cells; ++cell) diffusion.push_back(1 + cell % kinds);
+    const auto found = find_identical_cells(small.form, diffusion, kinds);
+    REQUIRE(found.has_value());
+    CHECK(std::ssize(found->representatives) == kinds);
+    CHECK_FALSE(find_identical_cells(small.form, diffusion, kinds / 4).has_value());
+  }
 }
 
 TEST_CASE_TEMPLATE("coloured and gathered sums are the same to the bit every time", T, double, float) {

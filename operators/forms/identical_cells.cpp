@@ -94,20 +94,24 @@ class KindsOfCells {
   std::uint64_t last_hash_ = 0;
 };
 
-/// Whether a few cells tell that there are more kinds than `most`: of s cells drawn from K kinds, s^2 / 2K pairs are
-/// alike in the mean, or more; with 1000 expected and less than three quarters of them met, there are more kinds but
-/// for one draw in 10^14. So of a mesh refined uniformly, which has some cells of each kind.
+/// Whether a few cells tell that there are more kinds than `most`. Of m distinct ones drawn from N cells of K kinds,
+/// m^2 / 2 (1 / K - 1 / N) pairs are alike in the mean, or more, about; where 500 or more are expected and less than
+/// three quarters of them are met, there are more kinds but for one draw in 10^7. So of a mesh refined uniformly, which
+/// has some cells of each kind.
 template <class DiffusionOf>
 bool surely_more_kinds(const CellShapes& shapes, const DiffusionOf& diffusion_of, std::int32_t cells,
                        std::int64_t most) {
-  constexpr std::int64_t expected = 1000;
-  const auto draws = static_cast<std::int64_t>(std::sqrt(2.0 * expected * static_cast<double>(most))) + 1;
+  constexpr double wanted = 1000, enough = 500;  // pairs
+  const auto draws = static_cast<std::int64_t>(std::sqrt(2 * wanted * static_cast<double>(most))) + 1;
   if (draws > cells / 4) return false;  // hardly less than all
   std::vector<std::int32_t> drawn;
   std::minstd_rand random;  // the same cells in every run
   for (std::int64_t k = 0; k < draws; ++k) drawn.push_back(static_cast<std::int32_t>(random() % cells));
   std::ranges::sort(drawn);
   drawn.erase(std::ranges::unique(drawn).begin(), drawn.end());
+  const auto m = static_cast<double>(drawn.size());
+  const double expected = m * m / 2 * (1 / static_cast<double>(most) - 1 / static_cast<double>(cells));
+  if (expected < enough) return false;
   std::vector<std::uint64_t> hashes;
   for (const std::int32_t cell : drawn) hashes.push_back(shapes.hash(cell, diffusion_of(cell)));
   std::ranges::sort(hashes);
@@ -116,7 +120,7 @@ bool surely_more_kinds(const CellShapes& shapes, const DiffusionOf& diffusion_of
     alike = hashes[k] == hashes[k - 1] ? alike + 1 : 0;
     pairs += static_cast<std::int64_t>(alike);
   }
-  return pairs < expected - expected / 4;
+  return static_cast<double>(pairs) < 0.75 * expected;
 }
 
 }  // namespace
