@@ -127,8 +127,6 @@ void advance_rows(const Step<stride, T>& step, const float* inverse_diagonal, co
   }
 }
 
-const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
-
 template <std::floating_point T>
 class HostBlockOperations final : public BlockOperations<T> {
  public:

@@ -54,8 +54,6 @@ DenseMatrix<T, stride> dense(const SmallMatrix& from) {
   return to;
 }
 
-const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
-
 template <std::floating_point T>
 class CudaBlockOperations final : public BlockOperations<T> {
  public:

@@ -152,8 +152,6 @@ OfColumns<stride> step_lengths(const ColumnScalars& a, const ColumnScalars& b, c
   return lengths;
 }
 
-const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
-
 template <std::floating_point T>
 class HostColumnOperations final : public ColumnOperations<T> {
  public:

@@ -226,8 +226,6 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
-
 /// `Over` makes of sums over this process those over all.
 template <std::floating_point T, class Over = cuda::OverThisProcess>
 class CudaColumnOperations final : public ColumnOperations<T> {

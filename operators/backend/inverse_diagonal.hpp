@@ -13,6 +13,9 @@ namespace femcg::operators {
 /// blocks of block Jacobi in fewer bits).
 using InverseDiagonal = Vector<float>;
 
+/// Its numbers; null where there is no preconditioner.
+inline const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
+
 /// What is to be known of a diagonal d before it is inverted.
 struct DiagonalRange {
   std::int64_t not_positive = -1;  ///< the first entry that is not, NaN among them; -1 where all are

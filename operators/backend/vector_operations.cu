@@ -548,7 +548,6 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
   }
 
  private:
-  static const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
   static NumbersOfIteration numbers_of(const CgScalars& of) {
     const auto at = [](const Scalar& number) { return const_cast<double*>(number.data()); };
     return {at(of.rz), at(of.rr), at(of.energy), at(of.uw)};

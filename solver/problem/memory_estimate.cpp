@@ -47,7 +47,7 @@ template <std::floating_point T>
 std::int64_t bytes_of_inverse(const MemoryUser& user, std::int64_t unknowns) {
   if (!user.preconditioner->inverts) return 0;
   const bool copied = user.row->name.starts_with("cusparse");
-  return unknowns * std::int64_t{sizeof(float) + (copied ? sizeof(T) : 0)};
+  return unknowns * (std::int64_t{sizeof(float)} + (copied ? std::int64_t{sizeof(T)} : 0));
 }
 
 /// Of several systems at once: x, r, p, w, on a GPU a second p, and z and the vectors of a preconditioner that is not
