@@ -179,6 +179,19 @@ void check_box(const BoxOptions& options) {
                     most, dimension(options.shape), options.distort));
 }
 
+bool is_valid_box(const BoxOptions& options, int refinements) {
+  BoxOptions one{options.shape};
+  for (int axis = 0; axis < dimension(options.shape); ++axis)
+    one.size[axis] = std::ldexp(options.size[axis] / options.cells[axis], -refinements);
+  try {
+    Mesh mesh = make_box(one);
+    validate(mesh);
+    return mesh.remarks.empty();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 Mesh make_box(const BoxOptions& options) { return make_box(options, {{}, options.cells}); }
 
 Mesh make_box(const BoxOptions& options, const BoxBlock& block) {

@@ -32,6 +32,10 @@ void check_box(const BoxOptions& options);
 /// that are not positive, a distortion out of range, and more than 2^31 - 1 cells or nodes.
 Mesh make_box(const BoxOptions& options);
 
+/// Whether validate has nothing to say of that mesh, refined so many times. Since no cell turns inside out, however it
+/// is distorted, one of the cells tells: what may happen is that determinants are too small or large for their numbers.
+bool is_valid_box(const BoxOptions& options, int refinements);
+
 /// Some of the cells of a box: from begin to before end along each axis, of which the third is ignored in 2D.
 struct BoxBlock {
   std::array<int, 3> begin{}, end{};

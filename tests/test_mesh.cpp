@@ -98,6 +98,25 @@ TEST_CASE("a box has its volume, its sides and its cells, distorted or not") {
       doctest::Contains("a box of 2000 x 2000 x 2000 makes 4.8e+10 tetrahedron cells with 8.01e+09 nodes"));
 }
 
+TEST_CASE("one cell tells whether the mesh of a box is valid") {
+  for (const CellShape shape : all_cell_shapes)
+    for (const int refinements : {0, 2})
+      for (const double distort : {0.0, most_distortion(shape)})
+        for (const double size : {1e-180, 1e-120, 1e-95, 1.0, 1e70, 1e110, 1e160}) {
+          INFO(name(shape) << " refined " << refinements << " times, distorted by " << distort << ", of size " << size);
+          const BoxOptions options{shape, {4, 3, 5}, {size, 2 * size, size}, distort};
+          Mesh mesh = make_box(options);
+          for (int r = 0; r < refinements; ++r) mesh = refine(mesh);
+          bool valid = true;
+          try {
+            validate(mesh);
+          } catch (const std::runtime_error&) {
+            valid = false;
+          }
+          CHECK(is_valid_box(options, refinements) == (valid && mesh.remarks.empty()));
+        }
+}
+
 TEST_CASE("however many cells a distorted box has, none turns inside out") {
   for (const CellShape shape : all_cell_shapes) {
     CAPTURE(name(shape));

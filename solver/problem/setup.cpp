@@ -93,7 +93,8 @@ int refinements_left(const Case& resolved) {
 }
 
 void validate_box(const Case& resolved, mesh::Mesh& mesh) {
-  if (std::holds_alternative<mesh::BoxOptions>(resolved.mesh.source) && mesh.cell_count() > 0)
+  const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source);
+  if (box != nullptr && mesh.cell_count() > 0 && !mesh::is_valid_box(*box, resolved.mesh.refine))
     placed_mesh(resolved, [&] { mesh::validate(mesh); });
 }
 
