@@ -113,13 +113,21 @@ int quadrilateral_position(std::array<int, 2> index, int degree, const std::arra
 }
 
 /// Position of an inner node among those of its edge or face, the same from whichever cell it is seen.
-int position(const NodePlace& place, const SubEntity& entity, int degree, const std::array<std::int32_t, 8>& of_cell) {
-  std::array<std::int32_t, 4> corners{};
-  for (std::size_t v = 0; v < entity.vertices.size(); ++v) corners[v] = of_cell[entity.vertices[v]];
-  if (place.dimension == 1) return edge_position(place.index[0], degree, corners[0], corners[1]);
-  if (entity.vertices.size() == 3) return triangle_position(place.index, degree, corners);
-  return quadrilateral_position(place.index, degree, corners);
+int position(const NodePlace& place, int degree, int vertices, const std::array<std::int32_t, 4>& numbers) {
+  if (vertices == 2) return edge_position(place.index[0], degree, numbers[0], numbers[1]);
+  if (vertices == 3) return triangle_position(place.index, degree, numbers);
+  return quadrilateral_position(place.index, degree, numbers);
 }
+
+/// How an edge or face lies: which of its vertices have the lesser numbers, as far as positions depend on it.
+int orientation(int vertices, const std::array<std::int32_t, 4>& numbers) {
+  const int first = numbers[0] > numbers[1] ? 1 : 0;
+  if (vertices == 2) return first;
+  if (vertices == 3) return first | (numbers[0] > numbers[2] ? 2 : 0) | (numbers[1] > numbers[2] ? 4 : 0);
+  const int low = numbers[2] < numbers[first] ? 2 : first, corner = numbers[3] < numbers[low] ? 3 : low;
+  return corner | (numbers[corner ^ 1] > numbers[corner ^ 2] ? 4 : 0);
+}
+constexpr int orientations = 8;
 
 int entity_size(const SubEntity& entity, int degree) {
   if (entity.dimension == 1) return degree - 1;
@@ -171,12 +179,15 @@ class DofNumbering {
   /// What a cell meets along its lattice: each of its entities, and its inside, once.
   struct Meeting {
     int dimension, entity;
+    std::vector<int> vertices;                             ///< of an edge or face: its vertices among those of the cell
+    std::vector<int> nodes;                                ///< of the lattice, inside it
+    std::array<std::vector<int>, orientations> positions;  ///< of these nodes among its dofs; 0 for what has no edges
   };
 
+  void list_meetings(const std::vector<NodePlace>& places);
   void list_entities();
   void find_first_cells();
   void give_out();
-  std::array<std::int32_t, 8> vertices(std::int32_t cell) const;
   std::int32_t number_of(int dimension, int entity, std::int32_t cell) const {
     if (dimension == 0) return mesh_->nodes(cell)[vertex_nodes_[entity]];
     return entities_[dimension].of_cell[std::int64_t{cell} * entities_per_cell_[dimension] + entity];
@@ -187,7 +198,6 @@ class DofNumbering {
 
   const Mesh* mesh_;
   int degree_, d_;
-  std::vector<NodePlace> places_;
   std::vector<int> vertex_nodes_;
   std::vector<Meeting> meetings_;
   std::array<SharedEntities, 3> entities_;
@@ -200,16 +210,37 @@ DofNumbering::DofNumbering(const Mesh& mesh, const Lattice& lattice)
     : mesh_(&mesh),
       degree_(lattice.degree()),
       d_(mesh.dimension()),
-      places_(node_places(lattice)),
       vertex_nodes_(Lattice(mesh.shape, mesh.order).vertex_nodes()) {
-  for (const NodePlace& place : places_)
-    if (std::none_of(meetings_.begin(), meetings_.end(), [&](const Meeting& met) {
-          return met.dimension == place.dimension && met.entity == place.entity;
-        }))
-      meetings_.push_back({place.dimension, place.entity});
+  list_meetings(node_places(lattice));
   list_entities();
   find_first_cells();
   give_out();
+}
+
+void DofNumbering::list_meetings(const std::vector<NodePlace>& places) {
+  for (std::size_t a = 0; a < places.size(); ++a) {
+    const NodePlace& place = places[a];
+    auto met = std::ranges::find_if(meetings_, [&](const Meeting& meeting) {
+      return meeting.dimension == place.dimension && meeting.entity == place.entity;
+    });
+    if (met == meetings_.end()) {
+      meetings_.push_back({place.dimension, place.entity, {}, {}, {}});
+      met = std::prev(meetings_.end());
+      if (place.dimension > 0 && place.dimension < d_)
+        met->vertices = entities_of(mesh_->shape, place.dimension)[place.entity].vertices;
+    }
+    met->nodes.push_back(static_cast<int>(a));
+    const auto vertices = static_cast<int>(met->vertices.size());
+    if (vertices == 0) {
+      met->positions[0].push_back(place.interior);
+      continue;
+    }
+    std::array<std::int32_t, 4> numbers{0, 1, 2, 3};
+    std::array<int, orientations> of{};
+    do of[orientation(vertices, numbers)] = position(place, degree_, vertices, numbers);
+    while (std::next_permutation(numbers.begin(), numbers.begin() + vertices));
+    for (int o = 0; o < orientations; ++o) met->positions[o].push_back(of[o]);
+  }
 }
 
 void DofNumbering::list_entities() {
@@ -233,19 +264,20 @@ void DofNumbering::list_entities() {
 void DofNumbering::find_first_cells() {
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
-    for (const auto& [dimension, entity] : meetings_)
-      if (dimension < d_) lower(entities_[dimension].first_cell[number_of(dimension, entity, cell)], cell);
+    for (const Meeting& met : meetings_)
+      if (met.dimension < d_)
+        lower(entities_[met.dimension].first_cell[number_of(met.dimension, met.entity, cell)], cell);
 }
 
 template <class Meet, class Inside>
 void DofNumbering::walk(std::int32_t cell, Meet meet, Inside inside) {
-  for (const auto& [dimension, entity] : meetings_) {
-    if (dimension == d_) {
+  for (const Meeting& met : meetings_) {
+    if (met.dimension == d_) {
       inside();
       continue;
     }
-    const std::int32_t number = number_of(dimension, entity, cell);
-    if (entities_[dimension].first_cell[number] == cell) meet(entities_[dimension], number);
+    const std::int32_t number = number_of(met.dimension, met.entity, cell);
+    if (entities_[met.dimension].first_cell[number] == cell) meet(entities_[met.dimension], number);
   }
 }
 
@@ -281,24 +313,17 @@ void DofNumbering::give_out() {
   }
 }
 
-std::array<std::int32_t, 8> DofNumbering::vertices(std::int32_t cell) const {
-  std::array<std::int32_t, 8> vertices{};
-  const auto nodes = mesh_->nodes(cell);
-  for (std::size_t v = 0; v < vertex_nodes_.size(); ++v) vertices[v] = nodes[vertex_nodes_[v]];
-  return vertices;
-}
-
 void DofNumbering::write_dofs(std::int32_t cell, std::int32_t* dofs) const {
-  const std::array<std::int32_t, 8> of_cell = vertices(cell);
-  for (std::size_t a = 0; a < places_.size(); ++a) {
-    const NodePlace& place = places_[a];
-    if (place.dimension == d_) {
-      dofs[a] = first_inner_[cell] + place.interior;
-      continue;
-    }
-    dofs[a] = entities_[place.dimension].first_dof[number_of(place.dimension, place.entity, cell)];
-    if (place.dimension > 0)
-      dofs[a] += position(place, entities_of(mesh_->shape, place.dimension)[place.entity], degree_, of_cell);
+  const std::int32_t* const nodes = mesh_->nodes(cell).data();
+  for (const Meeting& met : meetings_) {
+    const std::int32_t first = met.dimension == d_
+                                   ? first_inner_[cell]
+                                   : entities_[met.dimension].first_dof[number_of(met.dimension, met.entity, cell)];
+    std::array<std::int32_t, 4> numbers{};
+    for (std::size_t v = 0; v < met.vertices.size(); ++v) numbers[v] = nodes[vertex_nodes_[met.vertices[v]]];
+    const int way = met.vertices.empty() ? 0 : orientation(static_cast<int>(met.vertices.size()), numbers);
+    const int* const positions = met.positions[way].data();
+    for (std::size_t k = 0; k < met.nodes.size(); ++k) dofs[met.nodes[k]] = first + positions[k];
   }
 }
 
