@@ -60,8 +60,8 @@ void for_each_cell(const BilinearForm& form, const std::function<void(CellEvalua
 mesh::Array<double> sum_over_cells(const BilinearForm& form,
                                    const std::function<void(CellEvaluator&, std::int32_t, std::span<double>)>& work);
 
-/// Writes the vectors of the cells [first, last), cells x dofs.
-using CellRangeWork = std::function<void(std::int32_t first, std::int32_t last, double* values)>;
+/// Writes the vectors of the cells [first, last), cells x dofs; or returns false, where they are all zero.
+using CellRangeWork = std::function<bool(std::int32_t first, std::int32_t last, double* values)>;
 
 /// The same where the vectors of several cells are made at once; `make` is called by each thread.
 mesh::Array<double> sum_over_cell_ranges(const mesh::FunctionSpace& space, const std::function<CellRangeWork()>& make);

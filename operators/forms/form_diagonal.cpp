@@ -89,8 +89,10 @@ class CellDiagonals {
 Vector<double> diagonal_of_form(const BilinearForm& form) {
   const mesh::Array<double> of_dofs = sum_over_cell_ranges(*form.space, [&]() -> CellRangeWork {
     const auto diagonals = std::make_shared<CellDiagonals>(form);
-    return
-        [diagonals](std::int32_t first, std::int32_t last, double* values) { diagonals->write(first, last, values); };
+    return [diagonals](std::int32_t first, std::int32_t last, double* values) {
+      diagonals->write(first, last, values);
+      return true;
+    };
   });
   Vector<double> diagonal(form.unknowns);
 #pragma omp parallel for schedule(static)

@@ -35,10 +35,14 @@ class CellProducts {
 
   int dofs() const { return basis_.functions(); }
 
-  /// The vectors of the cells [first, last), cells x dofs. `coefficient(dof)` is x; `wanted(cell)` says which to make.
+  /// The vectors of the cells [first, last), cells x dofs; false where all are zero. `coefficient(dof)` is x,
+  /// `wanted(cell)` says which to make.
   template <class Coefficient, class Wanted>
-  void write(std::int32_t first, std::int32_t last, const Coefficient& coefficient, const Wanted& wanted,
+  bool write(std::int32_t first, std::int32_t last, const Coefficient& coefficient, const Wanted& wanted,
              double* values) {
+    bool any = false;
+    for (std::int32_t cell = first; cell < last && !any; ++cell) any = wanted(cell);
+    if (!any) return false;
     for (std::int32_t cell = first; cell < last; cell += lanes, values += lanes * dofs()) {
       const int count = std::min<std::int32_t>(lanes, last - cell);
       if (!gather(cell, count, coefficient, wanted)) {
@@ -53,6 +57,7 @@ class CellProducts {
         for (int a = 0; a < dofs(); ++a) values[lane * dofs() + a] = y_[a][lane];
       add_robin(cell, cell + count, coefficient, values);
     }
+    return true;
   }
 
  private:
@@ -64,7 +69,7 @@ class CellProducts {
   template <class Coefficient, class Wanted>
   bool gather(std::int32_t first, int count, const Coefficient& coefficient, const Wanted& wanted) {
     bool zero = true, any = false;
-    for (int lane = 0; lane < count; ++lane) any = any || wanted(form_->space->dofs(first + lane));
+    for (int lane = 0; lane < count; ++lane) any = any || wanted(first + lane);
     if (!any) return false;
     for (int lane = 0; lane < lanes; ++lane) {
       const auto of_cell = form_->space->dofs(cell_of(first, lane, count));
@@ -137,13 +142,11 @@ class CellProducts {
 
 template <class Coefficient>
 mesh::Array<double> FormProduct::sum(const Coefficient& coefficient, std::span<const char> wanted) const {
-  const auto is_wanted = [wanted](std::span<const std::int32_t> dofs) {
-    return wanted.empty() || std::ranges::any_of(dofs, [&](std::int32_t dof) { return wanted[dof] != 0; });
-  };
+  const auto is_wanted = [wanted](std::int32_t cell) { return wanted.empty() || wanted[cell] != 0; };
   return sum_over_cell_ranges(*form_->space, [&]() -> CellRangeWork {
     const auto products = std::make_shared<CellProducts>(*form_);
     return [&, products](std::int32_t first, std::int32_t last, double* values) {
-      products->write(first, last, coefficient, is_wanted, values);
+      return products->write(first, last, coefficient, is_wanted, values);
     };
   });
 }

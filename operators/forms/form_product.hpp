@@ -18,8 +18,8 @@ class FormProduct {
  public:
   explicit FormProduct(const BilinearForm& form) : form_(&form) {}
 
-  /// On all dofs, constrained ones included: a(x, phi_i) for every i. Cells where x is zero are passed over. Where
-  /// `wanted` has an entry for each dof, only the sums of dofs with one that is not 0 are right.
+  /// On all dofs, constrained ones included: a(x, phi_i) for every i. Cells where x is zero are passed over, and,
+  /// where `wanted` has an entry for each cell, those with 0.
   mesh::Array<double> apply_to_dofs(std::span<const double> x, std::span<const char> wanted = {}) const;
   /// b - A x on the unknowns, constrained dofs zero.
   std::vector<double> residual(std::span<const double> x, std::span<const double> b) const;

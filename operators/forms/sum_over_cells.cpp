@@ -20,8 +20,9 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr std::int64_t window_entries = std::int64_t{1} << 23;
-constexpr std::int32_t chunk_cells = 64;  // whose vectors a thread has at once
+constexpr std::int64_t window_entries = std::int64_t{1} << 23;  // of the first window
+constexpr std::int64_t most_terms = window_entries;             // that are to be kept at once
+constexpr std::int32_t chunk_cells = 64;                        // whose vectors a thread has at once
 constexpr int samples_per_share = 64;
 
 /// A term of the sum at a dof.
@@ -33,18 +34,20 @@ struct Term {
 /// What threads tell each other in a window.
 class Window {
  public:
-  Window(const mesh::FunctionSpace& space, int most_threads) : space_(&space) { use(most_threads); }
+  Window(const mesh::FunctionSpace& space, int most_threads)
+      : space_(&space),
+        cells_(std::max<std::int64_t>(window_entries / space.dofs_per_cell() / chunk_cells, 1) * chunk_cells) {
+    use(most_threads);
+  }
 
   void use(int threads) {
     shares_.resize(static_cast<std::size_t>(threads));
     limits_.resize(static_cast<std::size_t>(threads), std::numeric_limits<std::int32_t>::max());
   }
-  std::int64_t cells() const {
-    return std::max<std::int64_t>(window_entries / space_->dofs_per_cell() / chunk_cells, 1) * chunk_cells;
-  }
+  std::int64_t cells() const { return cells_; }
   /// A thread's cells of those that begin with `first`: begin and end.
   std::pair<std::int32_t, std::int32_t> share(std::int64_t first, int thread) const {
-    const std::int64_t count = std::min(cells(), space_->mesh().cell_count() - first), threads = std::ssize(shares_);
+    const std::int64_t count = std::min(cells_, space_->mesh().cell_count() - first), threads = std::ssize(shares_);
     const std::int64_t chunks = (count + chunk_cells - 1) / chunk_cells;
     const auto begin_of = [&](std::int64_t t) {
       return static_cast<std::int32_t>(first + std::min(chunks * t / threads * chunk_cells, count));
@@ -98,6 +101,13 @@ class Window {
     for (const Share& share : shares_)
       for (const Term& term : share.terms[static_cast<std::size_t>(part)]) sum[term.dof] += term.value;
   }
+  /// The next window is twice as large where that leaves few terms to be kept: shares of many cells share less.
+  void choose_next() {
+    std::size_t terms = 0;
+    for (const Share& share : shares_)
+      for (const std::vector<Term>& of_part : share.terms) terms += of_part.size();
+    if (2 * static_cast<std::int64_t>(terms) <= most_terms) cells_ = std::min(2 * cells_, most_cells);
+  }
 
  private:
   struct Share {
@@ -110,7 +120,10 @@ class Window {
     return {space_->cell_dofs().data() + begin * n, static_cast<std::size_t>((end - begin) * n)};
   }
 
+  static constexpr std::int64_t most_cells = std::int64_t{1} << 31;
+
   const mesh::FunctionSpace* space_;
+  std::int64_t cells_;
   std::int32_t greatest_ = -1;        ///< of all cells so far
   std::vector<Share> shares_;         ///< of the threads
   std::vector<std::int32_t> limits_;  ///< the first dof behind each part
@@ -133,7 +146,8 @@ mesh::Array<double> sum_over_cell_ranges(const mesh::FunctionSpace& space, const
     });
 #pragma omp single
     window.use(omp_get_num_threads());
-    for (std::int64_t first = 0; first < space.mesh().cell_count(); first += window.cells()) {
+    for (std::int64_t first = 0, next; first < space.mesh().cell_count(); first = next) {
+      next = first + window.cells();
       window.begin(first, thread);
 #pragma omp barrier
 #pragma omp single
@@ -142,11 +156,13 @@ mesh::Array<double> sum_over_cell_ranges(const mesh::FunctionSpace& space, const
       failure.guard(mesh::FirstFailure::preparation, [&] { window.clear(thread); });
       for (std::int32_t cell = begin; cell < end; cell += chunk_cells)
         failure.guard(cell, [&, last = std::min(cell + chunk_cells, end)] {
-          work(cell, last, values.data());
-          window.add(thread, cell, last, values.data(), sum.data());
+          if (work(cell, last, values.data())) window.add(thread, cell, last, values.data(), sum.data());
         });
 #pragma omp barrier
       failure.guard(first, [&] { window.add_part(thread, sum.data()); });
+#pragma omp barrier
+#pragma omp single
+      window.choose_next();
     }
   }
   failure.rethrow();
@@ -163,6 +179,7 @@ mesh::Array<double> sum_over_cells(const BilinearForm& form,
         evaluator->move_to(cell);
         work(*evaluator, cell, {values, dofs});
       }
+      return true;
     };
   });
 }

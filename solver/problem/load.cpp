@@ -168,7 +168,9 @@ void Load::add_source(const Problem& problem) {
   of_dofs_ = operators::sum_over_cell_ranges(*form.space, [&]() -> operators::CellRangeWork {
     const auto loads = std::make_shared<CellLoads>(form, field);
     return [&, loads](std::int32_t first, std::int32_t last, double* values) {
-      if (loads->write(first, last, values)) given = true;
+      const bool here = loads->write(first, last, values);
+      if (here) given = true;
+      return here;
     };
   });
   given_ = given;
