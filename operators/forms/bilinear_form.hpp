@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mesh/function_space.hpp"
+#include "mesh/pages.hpp"
 #include "operators/backend/vector.hpp"
 
 namespace femcg::operators {
@@ -33,7 +34,7 @@ struct BilinearForm {
   /// empty. Called from several threads at once.
   std::function<std::optional<double>(std::int32_t cell)> constant_diffusion;
   std::vector<RobinFacet> robin;             ///< sorted by cell
-  std::vector<std::int32_t> unknown_of_dof;  ///< -1 for constrained dofs
+  mesh::Array<std::int32_t> unknown_of_dof;  ///< -1 for constrained dofs
   std::int32_t unknowns = 0;
 
   std::int32_t cells() const { return space->mesh().cell_count(); }

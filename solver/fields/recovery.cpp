@@ -104,7 +104,7 @@ Recovery::Recovery(const operators::BilinearForm& form) : cut_mesh_(cut_between_
   };
   form_.constant_diffusion = [](std::int32_t) { return 1.0; };
   form_.unknowns = form_.space->dof_count();
-  form_.unknown_of_dof = mesh::filled<std::int32_t>(form_.unknowns);
+  form_.unknown_of_dof = mesh::unset<std::int32_t>(form_.unknowns);
   std::iota(form_.unknown_of_dof.begin(), form_.unknown_of_dof.end(), 0);
 }
 

@@ -121,7 +121,7 @@ void Problem::check_diffusion() {
 
 void Problem::constrain() {
   // The number of a constrained dof is -1 - unknown_of_dof, until unknowns are numbered.
-  form_.unknown_of_dof = mesh::filled<std::int32_t>(space_->dof_count());
+  form_.unknown_of_dof = mesh::array_of<std::int32_t>(space_->dof_count());
   std::vector<CellNode> nodes;  // of each Dirichlet dof
   for (const ConditionedFacet& at : conditions_) {
     if (at.insulated() || at.kind != BoundaryKind::value) continue;
@@ -205,14 +205,21 @@ void Problem::locate(const std::vector<CellNode>& nodes) {
 }
 
 void Problem::number_unknowns() {
-  std::vector<std::int32_t>& unknown_of_dof = form_.unknown_of_dof;
-  std::vector<std::int32_t> free_before = mesh::filled<std::int32_t>(unknown_of_dof.size());
+  constexpr std::size_t block_dofs = std::size_t{1} << 16;
+  const std::span<std::int32_t> unknown_of_dof(form_.unknown_of_dof);
+  std::vector<std::int32_t> first((unknown_of_dof.size() + block_dofs - 1) / block_dofs);  // unknown of each block
+  const auto block = [&](std::size_t b) {
+    return unknown_of_dof.subspan(b * block_dofs, std::min(block_dofs, unknown_of_dof.size() - b * block_dofs));
+  };
 #pragma omp parallel for schedule(static)
-  for (std::size_t dof = 0; dof < unknown_of_dof.size(); ++dof) free_before[dof] = unknown_of_dof[dof] >= 0 ? 1 : 0;
-  form_.unknowns = mesh::sum_before(std::span(free_before));
+  for (std::size_t b = 0; b < first.size(); ++b)
+    first[b] = static_cast<std::int32_t>(std::ranges::count_if(block(b), [](std::int32_t mark) { return mark >= 0; }));
+  form_.unknowns = mesh::sum_before(std::span(first));
 #pragma omp parallel for schedule(static)
-  for (std::size_t dof = 0; dof < unknown_of_dof.size(); ++dof)
-    unknown_of_dof[dof] = unknown_of_dof[dof] >= 0 ? free_before[dof] : -1;
+  for (std::size_t b = 0; b < first.size(); ++b) {
+    std::int32_t next = first[b];
+    for (std::int32_t& mark : block(b)) mark = mark >= 0 ? next++ : -1;
+  }
   if (data_->unknown_order != UnknownOrder::reverse_cuthill_mckee || form_.unknowns == 0) return;
   const operators::CsrMatrix<double> pattern = operators::sparsity_pattern(form_);
   const std::vector<std::int32_t> order =
