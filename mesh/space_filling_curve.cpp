@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "mesh/pages.hpp"
@@ -36,17 +38,16 @@ std::uint64_t spread(std::uint64_t x, int d) {
 /// Position along the Hilbert curve of a point with `curve_bits` bits a coordinate (Skilling 2004): the coordinates are
 /// turned into the transposed index, whose bits are then interleaved.
 std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
-  constexpr std::uint32_t top = 1U << (curve_bits - 1);
-  for (std::uint32_t bit = top; bit > 1; bit >>= 1) {
-    const std::uint32_t lower = bit - 1;
+  for (int bit = curve_bits - 1; bit > 0; --bit) {
+    const std::uint32_t lower = (1U << bit) - 1;
     for (int i = 0; i < d; ++i) {
-      if (x[i] & bit) {
-        x[0] ^= lower;
-      } else {
-        const std::uint32_t swapped = (x[0] ^ x[i]) & lower;
-        x[0] ^= swapped;
-        x[i] ^= swapped;
-      }
+      // Where the bit is set, the first coordinate is inverted below it, else exchanged with this one: without a
+      // branch, which no processor could foresee.
+      const std::uint32_t inverted = lower & (0U - (x[i] >> bit & 1U));
+      x[0] ^= inverted;
+      const std::uint32_t exchanged = (x[0] ^ x[i]) & lower & ~inverted;
+      x[0] ^= exchanged;
+      x[i] ^= exchanged;
     }
   }
   for (int i = 1; i < d; ++i) x[i] ^= x[i - 1];
@@ -70,23 +71,31 @@ struct Key {
 Array<Key> sorted_in_parallel(const Array<Key>& keys) {
   constexpr std::size_t parts_of_thread = 8, sample_of_part = 32;
   const std::size_t threads = static_cast<std::size_t>(omp_get_max_threads()), parts = threads * parts_of_thread;
-  std::vector<Key> splitters;
+  std::vector<std::uint64_t> sample;
   for (std::size_t k = 0; k < parts * sample_of_part && !keys.empty(); ++k)
-    splitters.push_back(keys[keys.size() * k / (parts * sample_of_part)]);
-  std::ranges::sort(splitters);
-  for (std::size_t part = 1; part < parts && !splitters.empty(); ++part)
-    splitters[part - 1] = splitters[part * sample_of_part];
-  splitters.resize(splitters.empty() ? 0 : parts - 1);
+    sample.push_back(keys[keys.size() * k / (parts * sample_of_part)].place);
+  std::ranges::sort(sample);
+  // The number of splitters that are no greater, found without a branch; behind them stand some that none reaches.
+  std::vector<std::uint64_t> splitters(std::bit_ceil(parts), std::numeric_limits<std::uint64_t>::max());
+  for (std::size_t part = 1; part < parts && !sample.empty(); ++part)
+    splitters[part - 1] = sample[part * sample_of_part];
   const auto part_of = [&](const Key& key) {
-    return static_cast<std::size_t>(std::ranges::upper_bound(splitters, key) - splitters.begin());
+    std::size_t part = 0;
+    for (std::size_t step = splitters.size() / 2; step > 0; step /= 2)
+      part += splitters[part + step - 1] <= key.place ? step : 0;
+    return part;
   };
   const auto share = [&](std::size_t thread) { return keys.size() * thread / threads; };
   // How many keys of each part a thread has, and then where its next one goes: part by part, and in a part thread by
   // thread.
   std::vector<std::size_t> next(threads * parts);
+  Array<std::uint32_t> part_of_key = unset<std::uint32_t>(keys.size());
 #pragma omp parallel for schedule(static)
   for (std::size_t thread = 0; thread < threads; ++thread)
-    for (std::size_t k = share(thread); k < share(thread + 1); ++k) ++next[thread * parts + part_of(keys[k])];
+    for (std::size_t k = share(thread); k < share(thread + 1); ++k) {
+      part_of_key[k] = static_cast<std::uint32_t>(part_of(keys[k]));
+      ++next[thread * parts + part_of_key[k]];
+    }
   std::vector<std::size_t> first_of_part{0};
   for (std::size_t part = 0; part < parts; ++part) {
     std::size_t end = first_of_part.back();
@@ -97,7 +106,7 @@ Array<Key> sorted_in_parallel(const Array<Key>& keys) {
 #pragma omp parallel for schedule(static)
   for (std::size_t thread = 0; thread < threads; ++thread)
     for (std::size_t k = share(thread); k < share(thread + 1); ++k)
-      sorted[next[thread * parts + part_of(keys[k])]++] = keys[k];
+      sorted[next[thread * parts + part_of_key[k]]++] = keys[k];
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t part = 0; part < parts; ++part)
     std::sort(sorted.begin() + static_cast<std::ptrdiff_t>(first_of_part[part]),
@@ -125,14 +134,15 @@ std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
   for (int i = 0; i < d; ++i) extent = std::max(extent, high[i] - low[i]);
 
   Array<Key> keys = unset<Key>(mesh.cell_count());
+  const double share = 1.0 / static_cast<double>(vertices.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    std::array<double, 3> centre{};
+    for (const int v : vertices)
+      for (int i = 0; i < d; ++i) centre[i] += mesh.point(mesh.nodes(cell)[v])[i] * share;
     std::array<std::uint32_t, 3> position{};
-    for (int i = 0; i < d; ++i) {
-      double centre = 0;
-      for (const int v : vertices) centre += mesh.point(mesh.nodes(cell)[v])[i] / static_cast<double>(vertices.size());
-      position[i] = static_cast<std::uint32_t>((centre - low[i]) / extent * ((1U << curve_bits) - 1));
-    }
+    for (int i = 0; i < d; ++i)
+      position[i] = static_cast<std::uint32_t>((centre[i] - low[i]) / extent * ((1U << curve_bits) - 1));
     keys[cell] = {hilbert_index(position, d), cell};
   }
   keys = sorted_in_parallel(keys);
