@@ -240,18 +240,20 @@ std::vector<std::int32_t> first_cells(const FunctionSpace& space) {
 
 void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const PointField> point_fields,
                std::span<const CellField> cell_fields, std::span<const TextField> text_fields) {
-  for (const PointField& field : point_fields)
-    if (std::ssize(field.values) != space.dof_count())
-      throw std::invalid_argument("field " + field.name + " has not one value a degree of freedom");
   const LagrangeBasis lattice(space.mesh().shape, space.degree(), NodeFamily::equispaced);
   const Eigen::MatrixXd basis = space.basis().values(lattice.nodes());
   const std::vector<std::int32_t> first_cell = first_cells(space);
   VtuGrid grid = grid_of(space, first_cell, text_fields, CellKind::lagrange);
   grid.open("PointData", point_fields.empty() ? "" : point_fields.front().name);
+  const auto array = [&](const PointField& field) {
+    const std::span<const double> values = field.values();
+    if (std::ssize(values) != space.dof_count())
+      throw std::invalid_argument("field " + field.name + " has not one value a degree of freedom");
+    return compress(lattice_values(space, first_cell, basis, values));
+  };
   for (const PointField& field : point_fields)
     grid.add(
-        "Float64", field.name, 1, [&] { return compress(lattice_values(space, first_cell, basis, field.values)); },
-        field.unit);
+        "Float64", field.name, 1, [&] { return array(field); }, field.unit);
   grid.close("PointData");
   add_cell_fields(grid, cell_fields, space.mesh().cell_count());
   grid.write(stream);

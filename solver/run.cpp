@@ -17,6 +17,7 @@
 #include "solver/coefficients/field.hpp"
 #include "solver/device_start.hpp"
 #include "solver/fields/boundary_file.hpp"
+#include "solver/fields/file_ahead.hpp"
 #include "solver/fields/file_size.hpp"
 #include "solver/fields/solution_file.hpp"
 #include "solver/fields/solution_pieces.hpp"
@@ -267,10 +268,11 @@ void take_over(const Record& of, Record& record) {
 }
 
 /// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before
-/// the user wanted an end.
+/// the user wanted an end. `beside` begins what the processor may do beside CG on a GPU.
 template <std::floating_point T>
 std::vector<std::vector<double>> solve(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
-                                       std::optional<Expectation> expected, KeptParts& kept, Progress& progress,
+                                       std::optional<Expectation> expected, KeptParts& kept,
+                                       const std::function<void()>& beside, Progress& progress,
                                        const StopRequested& stop, Record& record) {
   std::optional<Begun<T>> begun;
   auto parts = std::static_pointer_cast<const KeptOperator<T>>(kept.made);
@@ -293,6 +295,7 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
       resolved.solver.precision == Precision::mixed
           ? CgMethod::automatic
           : method_at_once(user_of(resolved, problem, record.device, record.op), *a, *preconditioner);
+  if (record.device == operators::Device::cuda) beside();
   progress.step("scaling the load");
   Solutions found =
       method != CgMethod::automatic
@@ -345,10 +348,9 @@ std::string printed(const Case& resolved, const Record& record) {
 
 /// The record gets the times of all steps but for the writing of its own file and of run.log.
 void write_results(const Case& resolved, const Problem& problem, const std::vector<std::vector<double>>& solutions,
-                   const SolutionFile& solution, Progress& progress, Record& record) {
-  mesh::FileGroup files(resolved.output.directory);
+                   mesh::FileGroup& files, FileAhead& solution, Progress& progress, Record& record) {
   if (resolved.output.vtu)
-    files.add("solution.vtu", [&](std::ostream& stream) { solution.write(stream); });
+    solution.finish(solutions.size());
   else
     files.leave_out("solution.vtu");
   files.leave_out("study.csv");
@@ -377,6 +379,12 @@ DeviceDecision leave_gpu(const Case& resolved, const Problem& problem, operators
                                                                             : decide_device<float>(resolved, problem);
   if (!decision.why_on_host.empty()) device = operators::Device::host;
   return decision;
+}
+
+/// Whether writing the solution takes longer than beginning a thread, and CG longer than that disturbs.
+bool is_large(const Problem& problem) {
+  constexpr std::int64_t dofs = 1'000'000;
+  return problem.form().space->dof_count() >= dofs;
 }
 
 /// What a run will write, as a comment.
@@ -539,10 +547,18 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
   if (!initial.empty()) record.remarks.push_back(begun_from(resolved));
 
+  mesh::FileGroup files(resolved.output.directory);
+  FileAhead solution_file(files, file);
+  const auto beside = [&] {
+    const bool knows_all = problem.loads().size() == 1;  // of several, those begun before the user wanted an end
+    if (writes && resolved.output.vtu && knows_all && is_large(problem)) solution_file.begin(1);
+  };
   const std::vector<std::vector<double>> solutions =
       resolved.solver.precision == Precision::double_
-          ? solve<double>(resolved, problem, initial, std::move(on_device.expected), kept, progress, stop, record)
-          : solve<float>(resolved, problem, initial, std::move(on_device.expected), kept, progress, stop, record);
+          ? solve<double>(resolved, problem, initial, std::move(on_device.expected), kept, beside, progress, stop,
+                          record)
+          : solve<float>(resolved, problem, initial, std::move(on_device.expected), kept, beside, progress, stop,
+                         record);
   progress.step("measuring the solution");
   measure_solutions(resolved, problem, probes, solutions, record);
   if (writes) {
@@ -568,7 +584,7 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
 
   if (writes) {
     progress.step("writing the results");
-    write_results(resolved, problem, solutions, file, progress, record);
+    write_results(resolved, problem, solutions, files, solution_file, progress, record);
     write_result_page(resolved, record);
   }
   return record;

@@ -11,7 +11,6 @@
 #include "mesh/quadrature.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/fields/boundary_file.hpp"
-#include "solver/fields/cell_fields.hpp"
 #include "solver/fields/file_size.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/problem/cell_gradient.hpp"
@@ -110,16 +109,21 @@ std::vector<SolutionFile::Recovered> SolutionFile::recover(std::span<const doubl
 
 void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
   solutions_ = solutions;
-  if (!case_->output.vtu) return;
-  if (recovery_)
+  if (case_->output.vtu && recovery_)
     for (const std::vector<double>& solution : solutions) recovered_.push_back(recover(solution));
-  if (!case_->problem.exact || !wants(OutputField::u)) return;
-  const mesh::FunctionSpace& space = *problem_->form().space;
-  exact_ = interpolate(FieldOnRegions(*case_->problem.exact, "exact", space.mesh(), std::nullopt), space);
-  error_ = mesh::filled<double>(exact_.size());
+  if (has_exact()) {
+    const mesh::FunctionSpace& space = *problem_->form().space;
+    exact_ = interpolate(FieldOnRegions(*case_->problem.exact, "exact", space.mesh(), std::nullopt), space);
+    error_ = mesh::filled<double>(exact_.size());
 #pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < exact_.size(); ++i) error_[i] = solutions.front()[i] - exact_[i];
+    for (std::size_t i = 0; i < exact_.size(); ++i) error_[i] = solutions.front()[i] - exact_[i];
+  }
+  preparing_.set_value();
 }
+
+void SolutionFile::abandon() { preparing_ = {}; }
+
+bool SolutionFile::has_exact() const { return case_->output.vtu && case_->problem.exact && wants(OutputField::u); }
 
 /// Where boundary.vtu has them too.
 std::vector<mesh::TextField> SolutionFile::names() const {
@@ -127,59 +131,75 @@ std::vector<mesh::TextField> SolutionFile::names() const {
   return names_of_parts(problem_->form().space->mesh());
 }
 
-std::vector<mesh::PointField> SolutionFile::solutions_at_dofs() const {
-  const SolutionLabel& label = case_->solution;
+std::vector<mesh::PointField> SolutionFile::fields_at_dofs(std::size_t solutions) const {
   std::vector<mesh::PointField> fields;
-  for (std::size_t i = 0; i < solutions_.size(); ++i)
-    fields.push_back(
-        {name_in_file(OutputField::u, false, label, problem_->loads()[i].name()), solutions_[i], label.unit});
-  if (!exact_.empty()) {
-    fields.push_back({"exact", exact_, label.unit});
-    fields.push_back({"error", error_, label.unit});
+  const auto add_field = [&](const std::string& name, const auto& values) {
+    const auto when_prepared = [this, values]() -> std::span<const double> {
+      prepared_.get();
+      return values();
+    };
+    fields.push_back({name, when_prepared, case_->solution.unit});
+  };
+  for (std::size_t i = 0; i < solutions; ++i)
+    add_field(name_in_file(OutputField::u, false, case_->solution, problem_->loads()[i].name()),
+              [this, i] { return std::span(solutions_[i]); });
+  if (has_exact()) {
+    add_field("exact", [this] { return std::span(exact_); });
+    add_field("error", [this] { return std::span(error_); });
   }
   return fields;
 }
 
-void SolutionFile::add_load(std::size_t load, std::vector<mesh::CellwiseField>& fields) const {
+/// A field of a load, as CellFields makes it of what was prepared.
+std::function<mesh::NodeValues()> SolutionFile::values_of(OutputField field, std::size_t load,
+                                                          const CellFields& make) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
   const std::vector<double>& solution = solutions_[load];
-  const CellFields make(space, cells_);
-  const auto called = [&](OutputField field, bool magnitude) {
-    return name_in_file(field, magnitude, case_->solution, problem_->loads()[load].name());
-  };
-  for (const OutputField field : case_->output.fields) {
-    std::function<mesh::NodeValues()> values;
-    switch (field) {
-      case OutputField::u:
-        fields.push_back({called(field, false), make.function(space, {solution}), 1, case_->solution.unit});
-        continue;
-      case OutputField::gradient:
-        values = make.gradient(solution);
-        break;
-      case OutputField::flux:
-        values = make.flux(solution,
-                           FieldOnRegions(case_->problem.diffusion, "equation.diffusion", space.mesh(), std::nullopt));
-        break;
-      case OutputField::recovered_gradient:
-      case OutputField::recovered_flux: {
-        const auto recovered = std::ranges::find(recovered_[load], field, &Recovered::field);
-        values = make.function(recovery_->space(), {recovered->components.begin(), recovered->components.end()});
-      }
+  switch (field) {
+    case OutputField::u:
+      break;
+    case OutputField::gradient:
+      return make.gradient(solution);
+    case OutputField::flux:
+      return make.flux(solution,
+                       FieldOnRegions(case_->problem.diffusion, "equation.diffusion", space.mesh(), std::nullopt));
+    case OutputField::recovered_gradient:
+    case OutputField::recovered_flux: {
+      const auto recovered = std::ranges::find(recovered_[load], field, &Recovered::field);
+      return make.function(recovery_->space(), {recovered->components.begin(), recovered->components.end()});
     }
-    fields.push_back({called(field, false), values, 3});
-    fields.push_back({called(field, true), make.magnitude(values), 1});
   }
+  return make.function(space, {solution});
 }
 
-std::vector<mesh::CellwiseField> SolutionFile::all_fields() const {
+std::vector<mesh::CellwiseField> SolutionFile::all_fields(std::size_t solutions) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
   const CellFields make(space, cells_);
   std::vector<mesh::CellwiseField> fields;
-  for (std::size_t i = 0; i < solutions_.size(); ++i) add_load(i, fields);
-  if (!exact_.empty()) {
-    fields.push_back({"exact", make.function(space, {exact_}), 1, case_->solution.unit});
-    fields.push_back({"error", make.function(space, {error_}), 1, case_->solution.unit});
-  }
+  const auto when_prepared = [this](auto values) {
+    return [this, values]() -> mesh::NodeValues {
+      prepared_.get();
+      return values()();
+    };
+  };
+  for (std::size_t load = 0; load < solutions; ++load)
+    for (const OutputField field : case_->output.fields) {
+      const auto called = [&](bool magnitude) {
+        return name_in_file(field, magnitude, case_->solution, problem_->loads()[load].name());
+      };
+      const std::function<mesh::NodeValues()> values =
+          when_prepared([this, field, load, make] { return values_of(field, load, make); });
+      if (field == OutputField::u) {
+        fields.push_back({called(false), values, 1, case_->solution.unit});
+      } else {
+        fields.push_back({called(false), values, 3});
+        fields.push_back({called(true), make.magnitude(values), 1});
+      }
+    }
+  if (has_exact())
+    for (const auto& [name, values] : {std::pair{"exact", &exact_}, std::pair{"error", &error_}})
+      fields.push_back({name, when_prepared([&space, make, of = values] { return make.function(space, {*of}); }), 1,
+                        case_->solution.unit});
   return fields;
 }
 
@@ -201,12 +221,12 @@ void SolutionFile::write_cells(std::ostream& stream, const FileCells& cells,
   mesh::write_vtu(stream, points.space(), fields, cell_fields, names(), cells.kind());
 }
 
-void SolutionFile::write(std::ostream& stream) const {
+void SolutionFile::write(std::ostream& stream, std::size_t solutions) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
   const bool as_solved = !cells_.numbers && !cells_.linear && cells_.degree == space.degree();
-  if (!as_solved || jumps() || recovery_) return write_cells(stream, cells_, all_fields());
+  if (!as_solved || jumps() || recovery_) return write_cells(stream, cells_, all_fields(solutions));
   const mesh::CellField region{"region", space.mesh().cell_regions};
-  mesh::write_vtu(stream, space, solutions_at_dofs(), {&region, 1}, names());
+  mesh::write_vtu(stream, space, fields_at_dofs(solutions), {&region, 1}, names());
 }
 
 std::int64_t SolutionFile::expected_bytes() const {
@@ -214,8 +234,7 @@ std::int64_t SolutionFile::expected_bytes() const {
   int vectors = 0;
   for (const OutputField field : case_->output.fields) vectors += field != OutputField::u;
   const auto loads = static_cast<int>(problem_->loads().size());
-  const bool has_exact = case_->problem.exact && wants(OutputField::u);
-  const int numbers = loads * (wants(OutputField::u) + 4 * vectors) + (has_exact ? 2 : 0);
+  const int numbers = loads * (wants(OutputField::u) + 4 * vectors) + (has_exact() ? 2 : 0);
   return bytes_by_sample(problem_->form().space->mesh(), cells_, numbers,
                          [&](std::ostream& stream, const FileCells& sample, const mesh::CellwiseField& field) {
                            write_cells(stream, sample, {&field, 1});

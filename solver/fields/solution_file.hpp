@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <future>
 #include <memory>
 #include <ostream>
 #include <span>
@@ -7,6 +10,7 @@
 
 #include "mesh/vtu.hpp"
 #include "solver/case/case.hpp"
+#include "solver/fields/cell_fields.hpp"
 #include "solver/fields/file_cells.hpp"
 #include "solver/fields/recovery.hpp"
 #include "solver/problem/problem.hpp"
@@ -25,11 +29,14 @@ class SolutionFile {
   /// is to be written, the fields can surely not be recovered in the memory that is free, or no cell is to be written.
   SolutionFile(const Case& resolved, const Problem& problem);
 
-  /// Computes what the solutions (of the first loads, one after the other) must have before anything is written.
-  /// Throws MachineError.
+  /// Computes what the solutions (of the first loads, one after the other) must have before they are written; they must
+  /// be there as long as this. Throws MachineError.
   void prepare(std::span<const std::vector<double>> solutions);
-  /// Of the same solutions, which must be there still.
-  void write(std::ostream& stream) const;
+  /// Says that there will be none: write throws std::future_error where it waits for them.
+  void abandon();
+  /// With so many solutions. May begin before prepare(), in a thread of its own: points and cells come first in the
+  /// file, and then it waits.
+  void write(std::ostream& stream, std::size_t solutions) const;
 
   /// Bytes that the file will have, from a sample of its cells that is compressed with values that have no pattern:
   /// that of the solution may make it smaller. Known before anything is solved; 0 where there is to be no file.
@@ -46,9 +53,10 @@ class SolutionFile {
   void check_diffusion_at_nodes() const;
   std::vector<Recovered> recover(std::span<const double> solution);
   std::vector<mesh::TextField> names() const;
-  std::vector<mesh::PointField> solutions_at_dofs() const;
-  std::vector<mesh::CellwiseField> all_fields() const;
-  void add_load(std::size_t load, std::vector<mesh::CellwiseField>& fields) const;
+  bool has_exact() const;
+  std::vector<mesh::PointField> fields_at_dofs(std::size_t solutions) const;
+  std::vector<mesh::CellwiseField> all_fields(std::size_t solutions) const;
+  std::function<mesh::NodeValues()> values_of(OutputField field, std::size_t load, const CellFields& make) const;
   const mesh::FunctionSpace& space_of_points() const;
   void write_cells(std::ostream& stream, const FileCells& cells, std::span<const mesh::CellwiseField> fields) const;
 
@@ -56,6 +64,8 @@ class SolutionFile {
   const Problem* problem_;
   FileCells cells_;
   std::unique_ptr<Recovery> recovery_;
+  std::promise<void> preparing_;
+  std::shared_future<void> prepared_{preparing_.get_future()};  ///< what follows
   std::span<const std::vector<double>> solutions_;
   std::vector<std::vector<Recovered>> recovered_;  ///< by load
   std::vector<double> exact_, error_;              ///< coefficients, where there is an exact solution

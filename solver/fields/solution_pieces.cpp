@@ -57,14 +57,16 @@ std::string solution_piece(const Case& resolved, const Problem& problem, const s
         of_piece[space.dofs(cell)[a]] = solution[whole.dofs(cells[cell])[a]];
   }
   std::vector<mesh::PointField> fields;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    fields.push_back({solution_name(resolved, i), values[i], resolved.solution.unit});
+  const auto add_field = [&](const std::string& name, const std::vector<double>& of) {
+    fields.push_back({name, [&of] { return std::span<const double>(of); }, resolved.solution.unit});
+  };
+  for (std::size_t i = 0; i < values.size(); ++i) add_field(solution_name(resolved, i), values[i]);
   std::vector<double> exact, error;
   if (resolved.problem.exact) {
     exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
     for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(values.front()[i] - exact[i]);
-    fields.push_back({"exact", exact, resolved.solution.unit});
-    fields.push_back({"error", error, resolved.solution.unit});
+    add_field("exact", exact);
+    add_field("error", error);
   }
   const std::vector<std::int32_t> process(cells.size(), rank);
   const std::vector<mesh::CellField> of_cells{{"region", mesh.cell_regions}, {"process", process}};
@@ -78,7 +80,7 @@ std::string solution_piece(const Case& resolved, const Problem& problem, const s
     const CellFields make(space, all);
     std::vector<mesh::CellwiseField> at_nodes;
     for (const mesh::PointField& field : fields)
-      at_nodes.push_back({field.name, make.function(space, {field.values}), 1, field.unit});
+      at_nodes.push_back({field.name, make.function(space, {field.values()}), 1, field.unit});
     mesh::write_vtu(stream, FilePoints(space, all).space(), at_nodes, of_cells, texts, all.kind());
   }
   return std::move(stream).str();

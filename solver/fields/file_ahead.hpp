@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <future>
+
+#include "mesh/atomic_file.hpp"
+#include "solver/fields/solution_file.hpp"
+
+namespace femcg::solver {
+
+/// solution.vtu among the files of a run. A thread of its own may write its points and cells, which are most of it,
+/// while a GPU iterates and the processor has nothing else to do.
+class FileAhead {
+ public:
+  /// Both must outlive it, and nobody else adds files before finish().
+  FileAhead(mesh::FileGroup& files, SolutionFile& file) : files_(&files), file_(&file) {}
+  FileAhead(const FileAhead&) = delete;
+  FileAhead& operator=(const FileAhead&) = delete;
+  ~FileAhead();
+
+  /// Lets the thread begin, where there are cores for it, with a file that will have so many solutions.
+  void begin(std::size_t solutions);
+  /// The file is written, of that many solutions, for which it was prepared. Throws as FileGroup::add.
+  void finish(std::size_t solutions);
+
+ private:
+  void write(std::size_t solutions);
+
+  mesh::FileGroup* files_;
+  SolutionFile* file_;
+  std::future<void> writing_;
+};
+
+}  // namespace femcg::solver
