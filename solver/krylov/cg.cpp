@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <future>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -154,7 +155,7 @@ class Loop {
   CgResult run() {
     CgResult result = run_to_end();
     if (on_gpu()) {
-      total_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
+      if (room_.valid()) total_ = room_.get();
       operators::copy_bytes(total_on_gpu_.data(), Device::cuda, total_.data(), Device::host, total_on_gpu_.bytes());
     }
     return result;
@@ -199,6 +200,7 @@ class Loop {
   const Vector<T>& b_;
   std::vector<double>& total_;  ///< x so far, without the correction that the recurrence is at; unless it is on the GPU
   Vector<double> total_on_gpu_;
+  std::future<std::vector<double>> room_;  ///< for it on the host in the end, cleared while the GPU works
   const CgOptions<T>& options_;
   bool on_host_;
   Plan<T> plan_;
@@ -330,6 +332,8 @@ void Loop<T>::begin_total() {
     operators::copy_bytes(total_.data(), Device::host, total_on_gpu_.data(), Device::cuda, total_on_gpu_.bytes());
   else
     clear(total_on_gpu_);
+  if (!given)
+    room_ = std::async(std::launch::async, [size = a_.size()] { return mesh::filled<double>(std::size_t(size)); });
 }
 
 /// Adds the correction that the loop is at to the total. The clock of the loop stands still meanwhile, and while the
