@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -35,37 +36,46 @@ struct Draft {
   std::vector<Tie> ties;               ///< of the unknowns, once the owners are known
 };
 
-/// Numbers distinct unknowns in the order in which they are met: a hash table with linear probing, in which
-/// neighbouring unknowns are neighbours.
+/// Numbers distinct unknowns in the order in which they are met. The numbers are in pages of neighbouring unknowns, of
+/// which there are those that are met: whether an unknown is new takes no branch, which could not be foreseen.
 class MetUnknowns {
  public:
+  explicit MetUnknowns(std::int32_t unknowns) : page_of_(static_cast<std::size_t>(unknowns) / page + 1, none) {}
+
   /// Forgets all, and makes room for so many.
   void clear(std::size_t most) {
-    places_.assign(std::bit_ceil(2 * std::max(most, line)), Met{-1, 0});
-    unknowns_.clear();
+    for (const std::int32_t met : pages_) page_of_[met] = none;
+    pages_.clear();
+    numbers_.clear();
+    unknowns_.resize(std::max(unknowns_.size(), most + 1));  // one more is written to
+    count_ = 0;
   }
   std::int32_t number_of(std::int32_t unknown) {
-    const std::size_t word = static_cast<std::uint32_t>(unknown);
-    std::size_t place = ((word / line * std::size_t{2654435769U} >> 16) * line + word % line) & (places_.size() - 1);
-    while (places_[place].unknown != unknown) {
-      if (places_[place].unknown < 0) {
-        places_[place] = {unknown, static_cast<std::int32_t>(unknowns_.size())};
-        unknowns_.push_back(unknown);
-        break;
-      }
-      place = (place + 1) & (places_.size() - 1);
-    }
-    return places_[place].number;
+    const std::int32_t place = unknown / page;
+    if (page_of_[place] == none) add_page(place);
+    std::int32_t& number = numbers_[std::size_t(page_of_[place]) * page + unknown % page];
+    const bool is_new = number < 0;
+    number = is_new ? count_ : number;
+    unknowns_[count_] = unknown;
+    count_ += is_new ? 1 : 0;
+    return number;
   }
-  const std::vector<std::int32_t>& unknowns() const { return unknowns_; }
+  std::span<const std::int32_t> unknowns() const { return {unknowns_.data(), std::size_t(count_)}; }
 
  private:
-  struct Met {
-    std::int32_t unknown, number;  ///< no unknown: -1
-  };
-  static constexpr std::size_t line = 64 / sizeof(Met);  // of a cache
-  std::vector<Met> places_;
-  std::vector<std::int32_t> unknowns_;
+  static constexpr std::int32_t page = 256, none = -1;
+
+  void add_page(std::int32_t place) {
+    page_of_[place] = static_cast<std::int32_t>(pages_.size());
+    pages_.push_back(place);
+    numbers_.resize(numbers_.size() + page, none);
+  }
+
+  std::vector<std::int32_t> page_of_;   ///< among those that are met
+  std::vector<std::int32_t> pages_;     ///< that are met
+  std::vector<std::int32_t> numbers_;   ///< in these
+  std::vector<std::int32_t> unknowns_;  ///< that are met, in the order of their numbers
+  std::int32_t count_ = 0;
 };
 
 /// A set of colours.
@@ -84,7 +94,7 @@ int first_free(const Colours<words>& taken) {
 class Drafter {
  public:
   Drafter(const BilinearForm& form, const PatchOptions& options)
-      : form_(form), options_(options), n_(static_cast<std::size_t>(form.dofs_per_cell())) {}
+      : form_(form), options_(options), n_(static_cast<std::size_t>(form.dofs_per_cell())), met_(form.unknowns) {}
 
   /// One patch of some cells, or two of half of them if they have too many unknowns or colours, and so on.
   void draft(std::span<const std::int32_t> cells, std::vector<Draft>& drafts) {
@@ -158,7 +168,7 @@ class Drafter {
   /// these find them at neighbouring places of shared memory, in different banks: dof by dof of each group of slots, a
   /// thread per cell, or cell by cell.
   Draft ordered_draft(std::span<const std::int32_t> cells) {
-    const std::vector<std::int32_t>& unknowns = met_.unknowns();
+    const std::span<const std::int32_t> unknowns = met_.unknowns();
     const std::size_t count = cells.size(), none = unknowns.size(),
                       step = options_.layout == PlaceLayout::interleaved ? CellPatches::group : 1;
     Draft draft;
@@ -207,12 +217,13 @@ std::vector<Draft> draft_all(const BilinearForm& form, const PatchOptions& optio
   mesh::FirstFailure failure;
 #pragma omp parallel
   {
-    Drafter drafter(form, options);
+    std::optional<Drafter> drafter;
+    failure.guard(mesh::FirstFailure::preparation, [&] { drafter.emplace(form, options); });
 #pragma omp for schedule(dynamic, 16)
     for (std::size_t piece = 0; piece < pieces; ++piece)
       failure.guard(static_cast<std::int64_t>(piece), [&] {
         const std::size_t begin = piece * step;
-        drafter.draft(std::span(order).subspan(begin, std::min(step, order.size() - begin)), of_piece[piece]);
+        drafter->draft(std::span(order).subspan(begin, std::min(step, order.size() - begin)), of_piece[piece]);
       });
   }
   failure.rethrow();
@@ -297,25 +308,31 @@ std::int32_t owned(const CellPatches& made) {
   return last.first_own + last.own_count;
 }
 
-/// Puts the unknowns in the order of the patches whose own they are, those of no patch last; returns where each is.
+/// Puts the unknowns in the order of the patches whose own they are, those of no patch last; returns where those are
+/// that patches share.
 mesh::Array<std::int32_t> put_in_order(CellPatches& made, std::span<const Draft> drafts, const Owners& owners) {
   made.unknown_at = Vector<std::int32_t>(made.unknown_count);
   mesh::Array<std::int32_t> position = mesh::unset<std::int32_t>(made.unknown_count);
-  const auto put = [&](std::int32_t unknown, std::int32_t at) {
-    position[unknown] = at;
-    made.unknown_at[at] = unknown;
-  };
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p) {
     const CellPatch& patch = made.patches[static_cast<std::int64_t>(p)];
     std::int32_t next_private = patch.first_own, next_shared = patch.first_own + patch.private_count;
     for (std::size_t rank = 0; rank < drafts[p].unknowns.size(); ++rank)
-      if (const Tie tie = drafts[p].ties[rank]; tie != Tie::others)
-        put(drafts[p].unknowns[rank], tie == Tie::alone ? next_private++ : next_shared++);
+      switch (const std::int32_t unknown = drafts[p].unknowns[rank]; drafts[p].ties[rank]) {
+        case Tie::alone:
+          made.unknown_at[next_private++] = unknown;
+          break;
+        case Tie::shared:
+          position[unknown] = next_shared;
+          made.unknown_at[next_shared++] = unknown;
+          break;
+        case Tie::others:
+          break;
+      }
   }
   std::int32_t next = owned(made);
   for (std::int32_t unknown = 0; next < made.unknown_count; ++unknown)
-    if (owners.is_of_none(unknown)) put(unknown, next++);
+    if (owners.is_of_none(unknown)) made.unknown_at[next++] = unknown;
   return position;
 }
 
