@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "mesh/atomic_file.hpp"
+#include "mesh/pages.hpp"
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/persistent/persistent_cg.hpp"
@@ -152,7 +155,7 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const Init
     const ScaledLoad scaled = scaled_load(load.values());
     progress.step("copying the load", name(record.device));
     const operators::Vector<T> b =
-        timed(record.seconds.transfer, [&] { return operators::copied(rounded<T>(scaled.values), record.device); });
+        timed(record.seconds.transfer, [&] { return rounded<T>(scaled.values, record.device); });
     residual.check(scaled, b, options);
     std::vector<double> solution =
         begun ? std::move(begun->x) : scaled_start(initial, solutions.unknowns.size(), scaled);
@@ -295,7 +298,13 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
       resolved.solver.precision == Precision::mixed
           ? CgMethod::automatic
           : method_at_once(user_of(resolved, problem, record.device, record.op), *a, *preconditioner);
-  if (record.device == operators::Device::cuda) beside();
+  std::future<std::vector<double>> room;  // of the first solution: one thread clears it, while a GPU iterates
+  if (record.device == operators::Device::cuda) {
+    beside();
+    room = std::async(std::launch::async, [&] {
+      return mesh::filled<double>(static_cast<std::size_t>(problem.form().space->dof_count()));
+    });
+  }
   progress.step("scaling the load");
   Solutions found =
       method != CgMethod::automatic
@@ -312,7 +321,7 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
     result.reason = StopReason::interrupted;
     if (started) {
       result = std::move(found.results[i]);
-      solutions.push_back(problem.to_dofs(found.unknowns[i], load));
+      solutions.push_back(problem.to_dofs(found.unknowns[i], load, room.valid() ? room.get() : std::vector<double>()));
       found.unknowns[i] = {};
     }
     if (load.name().empty())

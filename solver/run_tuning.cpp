@@ -36,7 +36,7 @@ FirstLoad<T>::FirstLoad(const Case& resolved, const Problem& problem, const Init
                         const Preconditioner<T>& preconditioner, Device device, Progress& progress,
                         const StopRequested& stop)
     : scaled_(scaled_load(problem.loads().front().values())),
-      b_(operators::copied(rounded<T>(scaled_.values), device)),
+      b_(rounded<T>(scaled_.values, device)),
       start_(scaled_start(initial, 0, scaled_)) {
   options_.from_x = !start_.empty();
   options_.tolerance = resolved.solver.tolerance;

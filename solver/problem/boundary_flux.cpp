@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "mesh/first_failure.hpp"
-#include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
 #include "mesh/quadrature.hpp"
+#include "operators/forms/cells_at_vertices.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/forms/form_product.hpp"
 #include "solver/coefficients/field.hpp"
@@ -166,12 +166,7 @@ void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, st
   };
   for_each_node([&](std::int32_t dof, std::size_t entry) { sums[dof] += squares[entry]; });
   problem.shared().add_up(sums);
-  // A cell with a dof that reacts has it in common with a facet, and one of the facet's vertices.
-  const std::vector<int> vertices = space.basis().lattice().vertex_nodes();
-  mesh::Array<char> reacts = mesh::unset<char>(space.mesh().cell_count());
-#pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
-    reacts[cell] = std::ranges::any_of(vertices, [&](int a) { return sums[space.dofs(cell)[a]] > 0; }) ? 1 : 0;
+  const mesh::Array<char> reacts = operators::cells_at_vertices(space, [&](std::int32_t dof) { return sums[dof] > 0; });
   mesh::Array<double> left = operators::FormProduct(problem.form()).apply_to_dofs(dofs, reacts);
   for_each_node([&](std::int32_t dof, std::size_t entry) { left[dof] -= moments_[entry]; });
   problem.shared().add_up(left);

@@ -14,6 +14,7 @@
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
 #include "operators/forms/cells_at_points.hpp"
+#include "operators/forms/cells_at_vertices.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/forms/form_product.hpp"
 #include "solver/coefficients/field.hpp"
@@ -246,7 +247,9 @@ void Load::move_boundary_values(const Problem& problem) {
   values_ = mesh::unset<double>(form.unknowns);
   mesh::Array<double> lift;
   if (has_boundary_values_) {
-    lift = operators::FormProduct(form).apply_to_dofs(boundary_values_);
+    const auto is_constrained = [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; };
+    lift = operators::FormProduct(form).apply_to_dofs(boundary_values_,
+                                                      operators::cells_at_vertices(*form.space, is_constrained));
     problem.shared().add_up(lift);
   }
 #pragma omp parallel for schedule(static)

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "mesh/counting.hpp"
 #include "mesh/first_failure.hpp"
@@ -310,8 +311,9 @@ std::vector<double> Problem::to_unknowns(std::span<const double> dofs) const {
   return x;
 }
 
-std::vector<double> Problem::to_dofs(std::span<const double> x, const Load& load) const {
-  std::vector<double> dofs = mesh::filled<double>(load.boundary_values().size());
+std::vector<double> Problem::to_dofs(std::span<const double> x, const Load& load, std::vector<double> room) const {
+  std::vector<double> dofs = std::move(room);
+  if (dofs.size() != load.boundary_values().size()) dofs = mesh::filled<double>(load.boundary_values().size());
 #pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < dofs.size(); ++dof) {
     const std::int32_t i = form_.unknown_of_dof[dof];

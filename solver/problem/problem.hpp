@@ -80,8 +80,9 @@ class Problem {
   const mesh::Array<double>& masses() const { return masses_; }
 
   /// Coefficients of all dofs: unknowns from x, constrained ones from the load's boundary values; on parts without any
-  /// Dirichlet or Robin condition the mean is set to that of the exact solution where there is one, else to zero.
-  std::vector<double> to_dofs(std::span<const double> x, const Load& load) const;
+  /// Dirichlet or Robin condition the mean is set to that of the exact solution where there is one, else to zero. In
+  /// the memory of `room`, where that has a number for each dof.
+  std::vector<double> to_dofs(std::span<const double> x, const Load& load, std::vector<double> room = {}) const;
   std::vector<double> to_dofs(std::span<const double> x) const { return to_dofs(x, loads_.front()); }
   /// The way back, which leaves constrained dofs out.
   std::vector<double> to_unknowns(std::span<const double> dofs) const;

@@ -2,9 +2,12 @@
 
 #include <concepts>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "mesh/pages.hpp"
+#include "operators/backend/copied_numbers.hpp"
 #include "operators/backend/parallel_rows.hpp"
 #include "operators/backend/vector.hpp"
 #include "operators/distributed/shared_dofs.hpp"
@@ -21,12 +24,13 @@ struct ScaledLoad {
 /// where several processes have parts of it.
 ScaledLoad scaled_load(std::span<const double> load, const operators::SharedDofs& shared = {});
 
-/// The load as an operator's precision takes it, on the host.
+/// The load as an operator's precision takes it, on the host or a device.
 template <std::floating_point T>
-operators::Vector<T> rounded(std::span<const double> values) {
+operators::Vector<T> rounded(std::span<const double> values, operators::Device device = operators::Device::host) {
+  if constexpr (std::is_same_v<T, double>) return operators::copied(values, device);
   operators::Vector<T> load(static_cast<std::int64_t>(values.size()));
   operators::for_each_row(load.size(), [&](std::int64_t i) { load[i] = static_cast<T>(values[i]); });
-  return load;
+  return device == operators::Device::host ? std::move(load) : operators::copied(load, device);
 }
 
 /// x 2^exponent, entry by entry.

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "mesh/function_space.hpp"
+#include "mesh/lagrange_basis.hpp"
+#include "mesh/pages.hpp"
+
+namespace femcg::operators {
+
+/// 1 for each cell that has, at one of its vertices, a dof for which `is_one(dof)` holds. Of dofs that facets have with
+/// all that bounds them, these are the cells that have any of them.
+template <class IsOne>
+mesh::Array<char> cells_at_vertices(const mesh::FunctionSpace& space, const IsOne& is_one) {
+  const std::vector<int> vertices = space.basis().lattice().vertex_nodes();
+  mesh::Array<char> found = mesh::unset<char>(static_cast<std::size_t>(space.mesh().cell_count()));
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
+    found[cell] = std::ranges::any_of(vertices, [&](int a) { return is_one(space.dofs(cell)[a]); }) ? 1 : 0;
+  return found;
+}
+
+}  // namespace femcg::operators
