@@ -20,53 +20,67 @@
 namespace femcg::mesh {
 namespace {
 
-// Values at the equally spaced lattice.
+/// Numbers at the lattice nodes of a cell: nodes x components, row by row. May keep scratch memory.
+using AtNodes = std::function<void(std::int32_t cell, std::span<double> values)>;
 
-/// dofs x components: `basis` (lattice nodes x functions) times what `gather(cell, coefficients)` puts into the
-/// functions x components matrix of each cell.
-template <class Gather>
-std::vector<double> evaluate(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
-                             const Eigen::MatrixXd& basis, int components, const Gather& gather) {
-  std::vector<double> result = filled<double>(std::size_t(space.dof_count()) * components);
-  FirstFailure failure;
-#pragma omp parallel
-  {
-    Eigen::MatrixXd coefficients, values;
-    failure.guard(FirstFailure::preparation, [&] {
-      coefficients = Eigen::MatrixXd::Zero(basis.cols(), components);
-      values.resize(basis.rows(), components);
-    });
-#pragma omp for
-    for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
-      failure.guard(cell, [&] {
-        gather(cell, coefficients);
-        values.noalias() = basis * coefficients;
-        const auto dofs = space.dofs(cell);
-        for (std::size_t node = 0; node < dofs.size(); ++node) {
-          if (first_cell[dofs[node]] != cell) continue;
-          for (int c = 0; c < components; ++c) result[std::size_t(dofs[node]) * components + c] = values(node, c);
-        }
-      });
-  }
-  failure.rethrow();
-  return result;
+/// dofs x components, each dof as its first cell has it; block by block, so that no more memory is needed.
+CompressedArray at_dofs(const FunctionSpace& space, std::span<const std::int32_t> first_cell, int components,
+                        const std::function<AtNodes()>& make) {
+  const std::int64_t count = std::int64_t{space.dof_count()} * components;
+  return CompressedArray::make<double>(count, [&](std::int64_t first, std::span<double> block) {
+    const std::int64_t last = first + std::ssize(block), begin = first / components, end = (last - 1) / components + 1;
+    std::vector<std::int32_t> cells(first_cell.begin() + begin, first_cell.begin() + end);
+    if (!std::ranges::is_sorted(cells)) std::ranges::sort(cells);  // of a space that was renumbered
+    const auto twice = std::ranges::unique(cells);
+    cells.erase(twice.begin(), twice.end());
+    const AtNodes evaluate = make();
+    std::vector<double> values(static_cast<std::size_t>(space.dofs_per_cell()) * components);
+    for (const std::int32_t cell : cells) {
+      evaluate(cell, values);
+      const auto dofs = space.dofs(cell);
+      for (std::size_t node = 0; node < dofs.size(); ++node) {
+        const std::int64_t dof = dofs[node];
+        if (dof < begin || dof >= end || first_cell[dof] != cell) continue;
+        for (int c = 0; c < components; ++c)
+          if (const std::int64_t entry = dof * components + c; entry >= first && entry < last)
+            block[entry - first] = values[node * components + c];
+      }
+    }
+  });
 }
 
-/// dofs x 3; z = 0 in the plane.
-std::vector<double> lattice_points(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
-                                   const Eigen::MatrixXd& lattice) {
+/// `basis` (lattice nodes x functions) times what `gather(cell, coefficients)` puts into the functions x components
+/// matrix of each cell.
+template <class Gather>
+CompressedArray at_lattice(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
+                           const Eigen::MatrixXd& basis, int components, const Gather& gather) {
+  return at_dofs(space, first_cell, components, [&]() -> AtNodes {
+    return [&, coefficients = Eigen::MatrixXd(Eigen::MatrixXd::Zero(basis.cols(), components)),
+            at_nodes = Eigen::MatrixXd()](std::int32_t cell, std::span<double> values) mutable {
+      gather(cell, coefficients);
+      at_nodes.noalias() = basis * coefficients;
+      using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+      Eigen::Map<RowMajor>(values.data(), basis.rows(), components) = at_nodes;
+    };
+  });
+}
+
+/// Points: z = 0 in the plane.
+CompressedArray lattice_points(const FunctionSpace& space, std::span<const std::int32_t> first_cell) {
   const Mesh& mesh = space.mesh();
-  const LagrangeBasis geometry(mesh.shape, mesh.order, NodeFamily::equispaced);
-  return evaluate(space, first_cell, geometry.values(lattice), 3, [&](std::int32_t cell, Eigen::MatrixXd& coordinates) {
+  const LagrangeBasis lattice(mesh.shape, space.degree(), NodeFamily::equispaced),
+      geometry(mesh.shape, mesh.order, NodeFamily::equispaced);
+  const Eigen::MatrixXd basis = geometry.values(lattice.nodes());
+  return at_lattice(space, first_cell, basis, 3, [&](std::int32_t cell, Eigen::MatrixXd& coordinates) {
     const auto nodes = mesh.nodes(cell);
     for (std::size_t n = 0; n < nodes.size(); ++n)
       for (int i = 0; i < mesh.dimension(); ++i) coordinates(n, i) = mesh.point(nodes[n])[i];
   });
 }
 
-std::vector<double> lattice_values(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
-                                   const Eigen::MatrixXd& basis, std::span<const double> coefficients) {
-  return evaluate(space, first_cell, basis, 1, [&](std::int32_t cell, Eigen::MatrixXd& local) {
+CompressedArray lattice_values(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
+                               const Eigen::MatrixXd& basis, std::span<const double> coefficients) {
+  return at_lattice(space, first_cell, basis, 1, [&](std::int32_t cell, Eigen::MatrixXd& local) {
     const auto dofs = space.dofs(cell);
     for (std::size_t n = 0; n < dofs.size(); ++n) local(n, 0) = coefficients[dofs[n]];
   });
@@ -80,7 +94,6 @@ CompressedArray compress(std::span<const T> values) {
     std::copy_n(values.begin() + first, block.size(), block.begin());
   });
 }
-CompressedArray compress(const std::vector<double>& values) { return compress(std::span(values)); }
 
 /// Cells of one type and number of nodes; `fill_nodes` fills the connectivity as CompressedArray::make asks for it.
 template <class FillNodes>
@@ -138,31 +151,19 @@ CompressedArray evaluated(const SeparateCells& cells, int components, const std:
 }
 
 /// What a field writes cell by cell, at the dofs: dofs x components.
-std::vector<double> shared(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
-                           const CellwiseField& field) {
+CompressedArray shared(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
+                       const CellwiseField& field) {
   const std::vector<int> order = lattice_nodes_in_vtk_order(space.basis().lattice());
-  std::vector<double> result = filled<double>(std::size_t(space.dof_count()) * field.components);
-  FirstFailure failure;
-#pragma omp parallel
-  {
-    NodeValues evaluate;
-    std::vector<double> values;
-    failure.guard(FirstFailure::preparation, [&] {
-      evaluate = field.make();
-      values.resize(order.size() * field.components);
-    });
-#pragma omp for
-    for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
-      failure.guard(cell, [&] {
-        evaluate(cell, values);
-        for (std::size_t k = 0; k < order.size(); ++k)
-          if (const std::int64_t dof = space.dofs(cell)[order[k]]; first_cell[dof] == cell)
-            std::copy_n(values.begin() + static_cast<std::int64_t>(k) * field.components, field.components,
-                        result.begin() + dof * field.components);
-      });
-  }
-  failure.rethrow();
-  return result;
+  const int components = field.components;
+  return at_dofs(space, first_cell, components, [&]() -> AtNodes {
+    return [&order, components, evaluate = field.make(), in_vtk_order = std::vector<double>(order.size() * components)](
+               std::int32_t cell, std::span<double> values) mutable {
+      evaluate(cell, in_vtk_order);
+      for (std::size_t k = 0; k < order.size(); ++k)
+        std::copy_n(&in_vtk_order[k * components], components,
+                    &values[static_cast<std::size_t>(order[k]) * components]);
+    };
+  });
 }
 
 /// The points and cells of a space. Both, and the fields of a grid, are read when it is written.
@@ -171,10 +172,7 @@ VtuGrid grid_of(const FunctionSpace& space, std::span<const std::int32_t> first_
   VtuGrid grid(space.dof_count(), space.mesh().cell_count());
   for (const TextField& field : text_fields) grid.add_texts(field.name, field.texts);
   grid.open("Points");
-  grid.add("Float64", "Points", 3, [&space, first_cell] {
-    const LagrangeBasis lattice(space.mesh().shape, space.degree(), NodeFamily::equispaced);
-    return compress(lattice_points(space, first_cell, lattice.nodes()));
-  });
+  grid.add("Float64", "Points", 3, [&space, first_cell] { return lattice_points(space, first_cell); });
   grid.close("Points");
   add_cells(grid, space, kind);
   return grid;
@@ -249,7 +247,7 @@ void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const
     const std::span<const double> values = field.values();
     if (std::ssize(values) != space.dof_count())
       throw std::invalid_argument("field " + field.name + " has not one value a degree of freedom");
-    return compress(lattice_values(space, first_cell, basis, values));
+    return lattice_values(space, first_cell, basis, values);
   };
   for (const PointField& field : point_fields)
     grid.add(
@@ -263,7 +261,7 @@ void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const
                std::span<const CellField> cell_fields, std::span<const TextField> text_fields, CellKind kind) {
   const std::vector<std::int32_t> first_cell = first_cells(space);
   VtuGrid grid = grid_of(space, first_cell, text_fields, kind);
-  add_point_data(grid, fields, [&](const CellwiseField& field) { return compress(shared(space, first_cell, field)); });
+  add_point_data(grid, fields, [&](const CellwiseField& field) { return shared(space, first_cell, field); });
   add_cell_fields(grid, cell_fields, space.mesh().cell_count());
   grid.write(stream);
 }

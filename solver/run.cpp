@@ -152,11 +152,12 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const Init
                         share_of(left, iteration.number, iteration.seconds));
       return !stop();
     };
-    const ScaledLoad scaled = scaled_load(load.values());
+    ScaledLoad scaled = scaled_load(load.values());
     progress.step("copying the load", name(record.device));
     const operators::Vector<T> b =
         timed(record.seconds.transfer, [&] { return rounded<T>(scaled.values, record.device); });
     residual.check(scaled, b, options);
+    if (options.residual_on_gpu) scaled.values = {};
     std::vector<double> solution =
         begun ? std::move(begun->x) : scaled_start(initial, solutions.unknowns.size(), scaled);
     options.from_x = !initial.empty();
