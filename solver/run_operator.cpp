@@ -102,8 +102,8 @@ Situation situation_of(const Case& resolved, const Problem& problem, Device devi
 }
 
 std::int64_t bytes_of_loads(std::size_t loads, const mesh::FunctionSpace& space) {
-  constexpr std::int64_t vectors = 4;
-  return static_cast<std::int64_t>(loads) * vectors * space.dof_count() * std::int64_t{sizeof(double)};
+  const std::int64_t vectors = 2 * static_cast<std::int64_t>(loads) + 1;  // values and solution; one being assembled
+  return vectors * space.dof_count() * std::int64_t{sizeof(double)};
 }
 
 MemoryUser user_of(const Case& resolved, const Problem& problem, Device device, const OperatorChoice& op) {
@@ -128,7 +128,8 @@ MemoryEstimate need_of(const Case& resolved, const Problem& problem, Device devi
       placed(op.place, [&] { return need_of_run<T>(user, problem.form(), of_matrix ? &*rows : nullptr); });
   placed(solver.loop_place, [&] { require_loop(need, user); });
   if (const std::size_t loads = resolved.problem.loads.size(); loads > 0) {
-    const std::int64_t solutions = bytes_of_loads(loads, *problem.form().space) / 4;  // the rest is there already
+    const std::int64_t solutions =
+        static_cast<std::int64_t>(loads) * problem.form().space->dof_count() * std::int64_t{sizeof(double)};
     need.parts.push_back(
         {fmt::format("solutions of {} load{}", loads, loads == 1 ? "" : "s"), operators::Device::host, solutions});
     need.host_bytes += solutions;

@@ -31,7 +31,7 @@ auto placed(const Place& place, Work work) {
   }
 }
 
-/// What the loads of a case take each: the load of all dofs and of the unknowns, the boundary values and the solution.
+/// What the loads of a case take: each its values and its solution, and one the sums of all dofs while it is assembled.
 std::int64_t bytes_of_loads(std::size_t loads, const mesh::FunctionSpace& space);
 
 MemoryUser user_of(const Case& resolved, const Problem& problem, operators::Device device, const OperatorChoice& op);

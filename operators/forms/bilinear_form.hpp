@@ -34,12 +34,12 @@ struct BilinearForm {
   /// empty. Called from several threads at once.
   std::function<std::optional<double>(std::int32_t cell)> constant_diffusion;
   std::vector<RobinFacet> robin;             ///< sorted by cell
-  mesh::Array<std::int32_t> unknown_of_dof;  ///< -1 for constrained dofs
+  mesh::Array<std::int32_t> unknown_of_dof;  ///< below 0 for constrained dofs; -1 - k for number k of a Problem's
   std::int32_t unknowns = 0;
 
   std::int32_t cells() const { return space->mesh().cell_count(); }
   int dofs_per_cell() const { return space->dofs_per_cell(); }
-  /// The unknown at lattice node i of a cell, -1 where it is constrained.
+  /// The unknown at lattice node i of a cell, below 0 where it is constrained.
   std::int32_t unknown(std::int32_t cell, int i) const { return unknown_of_dof[space->dofs(cell)[i]]; }
 };
 

@@ -155,6 +155,13 @@ mesh::Array<double> FormProduct::apply_to_dofs(std::span<const double> x, std::s
   return sum([x](std::int32_t dof) { return x[dof]; }, wanted);
 }
 
+mesh::Array<double> FormProduct::apply_to_constrained(std::span<const double> values,
+                                                      std::span<const char> wanted) const {
+  const std::span<const std::int32_t> unknown(form_->unknown_of_dof);
+  return sum([values, unknown](std::int32_t dof) { return unknown[dof] < 0 ? values[-1 - unknown[dof]] : 0.0; },
+             wanted);
+}
+
 std::vector<double> FormProduct::residual(std::span<const double> x, std::span<const double> b) const {
   const std::span<const std::int32_t> unknown(form_->unknown_of_dof);
   const mesh::Array<double> of_dofs =

@@ -21,6 +21,9 @@ class FormProduct {
   /// On all dofs, constrained ones included: a(x, phi_i) for every i. Cells where x is zero are passed over, and,
   /// where `wanted` has an entry for each cell, those with 0.
   mesh::Array<double> apply_to_dofs(std::span<const double> x, std::span<const char> wanted = {}) const;
+  /// The same with values of the constrained dofs, number k of which is a dof with -1 - k for its unknown, and 0
+  /// elsewhere.
+  mesh::Array<double> apply_to_constrained(std::span<const double> values, std::span<const char> wanted) const;
   /// b - A x on the unknowns, constrained dofs zero.
   std::vector<double> residual(std::span<const double> x, std::span<const double> b) const;
 

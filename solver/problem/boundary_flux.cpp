@@ -166,12 +166,14 @@ void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, st
   };
   for_each_node([&](std::int32_t dof, std::size_t entry) { sums[dof] += squares[entry]; });
   problem.shared().add_up(sums);
-  const mesh::Array<char> reacts = operators::cells_at_vertices(space, [&](std::int32_t dof) { return sums[dof] > 0; });
+  const mesh::Array<char> reacts =
+      operators::cells_at_vertices(space, [&](std::int32_t dof) { return problem.form().unknown_of_dof[dof] < 0; });
   mesh::Array<double> left = operators::FormProduct(problem.form()).apply_to_dofs(dofs, reacts);
   for_each_node([&](std::int32_t dof, std::size_t entry) { left[dof] -= moments_[entry]; });
   problem.shared().add_up(left);
   for_each_node([&](std::int32_t dof, std::size_t entry) {
-    moments_[entry] += (left[dof] - load.of_dofs()[dof]) * squares[entry] / sums[dof];
+    const std::int32_t constrained = -1 - problem.form().unknown_of_dof[dof];
+    moments_[entry] += (left[dof] - load.of_constrained()[constrained]) * squares[entry] / sums[dof];
   });
 }
 

@@ -131,14 +131,14 @@ void Load::constrain(const Problem& problem) {
   const auto value_at = [&](const DirichletDof& dof, int condition) {
     return data_.boundary[condition].value(dof.point[0], dof.point[1], dof.point[2]);
   };
-  boundary_values_ = mesh::array_of<double>(problem.form().space->dof_count());
   const std::vector<DirichletDof>& dofs = problem.dirichlet_dofs();
+  boundary_values_.resize(dofs.size());
   mesh::FirstFailure failure;
   bool any = false;
 #pragma omp parallel for schedule(static) reduction(|| : any)
   for (std::size_t i = 0; i < dofs.size(); ++i)
     failure.guard(static_cast<std::int64_t>(i), [&] {
-      const double value = boundary_values_[dofs[i].dof] = value_at(dofs[i], dofs[i].condition);
+      const double value = boundary_values_[i] = value_at(dofs[i], dofs[i].condition);
       any = any || is_given(value);
     });
   failure.rethrow();
@@ -146,7 +146,7 @@ void Load::constrain(const Problem& problem) {
   int contradictions = 0;
   std::int32_t contradicted = -1;
   for (const auto& [i, condition] : problem.earlier_conditions()) {
-    const double value = boundary_values_[dofs[i].dof], other = value_at(dofs[i], condition);
+    const double value = boundary_values_[i], other = value_at(dofs[i], condition);
     if (i == contradicted || std::abs(value - other) <= 1e-12 * (std::abs(value) + std::abs(other))) continue;
     contradicted = i;
     if (problem.shared().owns(dofs[i].dof)) ++contradictions;
@@ -248,14 +248,18 @@ void Load::move_boundary_values(const Problem& problem) {
   mesh::Array<double> lift;
   if (has_boundary_values_) {
     const auto is_constrained = [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; };
-    lift = operators::FormProduct(form).apply_to_dofs(boundary_values_,
-                                                      operators::cells_at_vertices(*form.space, is_constrained));
+    lift = operators::FormProduct(form).apply_to_constrained(boundary_values_,
+                                                             operators::cells_at_vertices(*form.space, is_constrained));
     problem.shared().add_up(lift);
   }
 #pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < of_dofs_.size(); ++dof)
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0)
       values_[i] = of_dofs_[dof] - (has_boundary_values_ ? lift[dof] : 0.0);
+  of_constrained_.resize(boundary_values_.size());
+  for (std::size_t k = 0; k < of_constrained_.size(); ++k)
+    of_constrained_[k] = of_dofs_[problem.dirichlet_dofs()[k].dof];
+  of_dofs_ = {};
 }
 
 }  // namespace femcg::solver

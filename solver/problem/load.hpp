@@ -25,10 +25,9 @@ class Load {
   const std::string& name() const { return data_.name; }  ///< empty where the problem has one load
   /// Of the unknowns.
   const mesh::Array<double>& values() const { return values_; }
-  /// l(phi_i) of every dof, constrained ones included.
-  const mesh::Array<double>& of_dofs() const { return of_dofs_; }
-  /// The prescribed value of each dof; 0 where it is free.
-  const mesh::Array<double>& boundary_values() const { return boundary_values_; }
+  /// Of the constrained dofs, in the order of Problem::dirichlet_dofs(): l(phi_i), and the prescribed value.
+  const std::vector<double>& of_constrained() const { return of_constrained_; }
+  const std::vector<double>& boundary_values() const { return boundary_values_; }
   const Field& source() const { return data_.source; }
   /// The integral of the constant sources that were added where nothing holds the solution, so that the load balances.
   double added_source() const { return added_source_; }
@@ -47,7 +46,9 @@ class Load {
   void move_boundary_values(const Problem& problem);
 
   LoadData data_;
-  mesh::Array<double> boundary_values_, of_dofs_, values_;
+  std::vector<double> boundary_values_, of_constrained_;
+  mesh::Array<double> of_dofs_;  ///< l(phi_i) of every dof, until boundary values are moved
+  mesh::Array<double> values_;
   double added_source_ = 0;
   bool given_ = false;                ///< whether a source or flux is not 0 somewhere
   bool has_boundary_values_ = false;  ///< whether one is not 0

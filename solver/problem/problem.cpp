@@ -121,7 +121,6 @@ void Problem::check_diffusion() {
 }
 
 void Problem::constrain() {
-  // The number of a constrained dof is -1 - unknown_of_dof, until unknowns are numbered.
   form_.unknown_of_dof = mesh::array_of<std::int32_t>(space_->dof_count());
   std::vector<CellNode> nodes;  // of each Dirichlet dof
   for (const ConditionedFacet& at : conditions_) {
@@ -219,7 +218,8 @@ void Problem::number_unknowns() {
 #pragma omp parallel for schedule(static)
   for (std::size_t b = 0; b < first.size(); ++b) {
     std::int32_t next = first[b];
-    for (std::int32_t& mark : block(b)) mark = mark >= 0 ? next++ : -1;
+    for (std::int32_t& mark : block(b))
+      if (mark >= 0) mark = next++;
   }
   if (data_->unknown_order != UnknownOrder::reverse_cuthill_mckee || form_.unknowns == 0) return;
   const operators::CsrMatrix<double> pattern = operators::sparsity_pattern(form_);
@@ -313,11 +313,11 @@ std::vector<double> Problem::to_unknowns(std::span<const double> dofs) const {
 
 std::vector<double> Problem::to_dofs(std::span<const double> x, const Load& load, std::vector<double> room) const {
   std::vector<double> dofs = std::move(room);
-  if (dofs.size() != load.boundary_values().size()) dofs = mesh::filled<double>(load.boundary_values().size());
+  if (dofs.size() != form_.unknown_of_dof.size()) dofs = mesh::filled<double>(form_.unknown_of_dof.size());
 #pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < dofs.size(); ++dof) {
     const std::int32_t i = form_.unknown_of_dof[dof];
-    dofs[dof] = i >= 0 ? x[i] : load.boundary_values()[dof];
+    dofs[dof] = i >= 0 ? x[i] : load.boundary_values()[-1 - i];
   }
   if (floating_.empty()) return dofs;
   std::optional<FieldOnRegions> exact;
