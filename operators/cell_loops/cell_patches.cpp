@@ -237,9 +237,17 @@ std::vector<Draft> draft_all(const BilinearForm& form, const PatchOptions& optio
 class Owners {
  public:
   Owners(std::span<const Draft> drafts, std::int32_t unknowns) : of_(mesh::array_of<std::uint32_t>(unknowns, none)) {
-#pragma omp parallel for schedule(static)
-    for (std::size_t p = 0; p < drafts.size(); ++p)
-      for (const std::int32_t i : drafts[p].unknowns) add(of_[i], static_cast<std::uint32_t>(p));
+    // Most have one patch alone, which finds what it wrote; others agree at once on the first of them.
+#pragma omp parallel
+    {
+#pragma omp for schedule(static)
+      for (std::size_t p = 0; p < drafts.size(); ++p)
+        for (const std::int32_t i : drafts[p].unknowns)
+          std::atomic_ref(of_[i]).store(static_cast<std::uint32_t>(p), std::memory_order_relaxed);
+#pragma omp for schedule(static)
+      for (std::size_t p = 0; p < drafts.size(); ++p)
+        for (const std::int32_t i : drafts[p].unknowns) share(of_[i], static_cast<std::uint32_t>(p));
+    }
   }
   Tie tie(std::int32_t unknown, std::size_t patch) const {
     const std::uint32_t owner = of_[unknown];
@@ -251,10 +259,10 @@ class Owners {
  private:
   static constexpr std::uint32_t shared = std::uint32_t{1} << 31, none = shared - 1;
 
-  static void add(std::uint32_t& owner, std::uint32_t patch) {
+  static void share(std::uint32_t& owner, std::uint32_t patch) {
     const std::atomic_ref<std::uint32_t> at_once(owner);
     std::uint32_t seen = at_once.load(std::memory_order_relaxed);
-    const auto with_patch = [&] { return seen == none ? patch : std::min(seen & ~shared, patch) | shared; };
+    const auto with_patch = [&] { return seen == patch ? patch : std::min(seen & ~shared, patch) | shared; };
     while (seen != with_patch() && !at_once.compare_exchange_weak(seen, with_patch(), std::memory_order_relaxed)) {
     }
   }
@@ -360,13 +368,16 @@ void write_patch(CellPatches& made, std::size_t number, const Draft& draft, std:
   std::sort(others.begin(), others.end());
   for (std::size_t k = 0; k < others.size(); ++k)
     share(others[k].second, others[k].first, patch.own_count + static_cast<std::int32_t>(k));
+  // The places of a slot lie one behind the other, or two by two so far apart.
+  const std::int64_t apart = made.places_per_slot() > 2 ? made.place_index(0, 2) - made.place_index(0, 0) : 0;
   for (std::int64_t s = 0; s < patch.slots; ++s) {
     const bool filled = s < patch.cells;
     made.cell_of_slot[patch.first_slot + s] = filled ? draft.cells[s] : -1;
     made.colours[patch.first_slot + s] = filled ? draft.colours[s] : draft.colours.back();
+    std::uint16_t* const places = made.places.data() + made.place_index(patch.first_slot + s, 0);
+    const std::uint16_t* const ranks = draft.ranks.data() + s * made.dofs;
     for (int a = 0; a < made.places_per_slot(); ++a)
-      made.places[made.place_index(patch.first_slot + s, a)] =
-          filled && a < made.dofs ? place_of_rank[draft.ranks[s * made.dofs + a]] : patch.unknown_count;
+      places[a / 2 * apart + a % 2] = filled && a < made.dofs ? place_of_rank[ranks[a]] : patch.unknown_count;
   }
 }
 
