@@ -38,12 +38,19 @@ class Product {
  public:
   Product(const Operator<T>& a, int right_hand_sides)
       : a_(&a), x_(a.size(), right_hand_sides, a.device()), y_(a.size(), right_hand_sides, a.device()) {
-    Vector<T> x(x_.entries().size());
+    // Made on the host for so many rows, and copied where they are for the others.
+    constexpr std::int64_t made = std::int64_t{1} << 20;
+    const std::int64_t all = x_.entries().size();
+    Vector<T> x(std::min(all, made));
     operators::for_each_row(x.size(), [&](std::int64_t i) {
       const auto mixed = static_cast<std::uint32_t>(i) * 2654435769U;  // Fibonacci hashing
       x[i] = static_cast<T>(0.5 + static_cast<double>(mixed) * 0x1p-32);
     });
-    operators::copy(x, x_.entries());
+    T* const to = x_.entries().data();
+    operators::copy_bytes(x.data(), operators::Device::host, to, a.device(), x.bytes());
+    for (std::int64_t done = x.size(); done < all; done *= 2)
+      operators::copy_bytes(to, a.device(), to + done, a.device(),
+                            std::min(done, all - done) * static_cast<std::int64_t>(sizeof(T)));
   }
   /// Mean seconds of several in a row.
   double seconds(int products) {
