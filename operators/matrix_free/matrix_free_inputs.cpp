@@ -24,13 +24,17 @@ namespace femcg::operators {
 
 namespace {
 
-/// Whether the edges of quadrilaterals or hexahedra that are all affine are orthogonal, to rounding of their nodes.
-bool all_boxes(const mesh::Mesh& mesh, const mesh::AffineCells& affine) {
-  bool boxes = mesh::is_tensor(mesh.shape);
-#pragma omp parallel for schedule(static) reduction(&& : boxes)
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) boxes = boxes && affine.is_box(cell);
-  return boxes;
-}
+/// Whether all cells are affine, and all are boxes, to rounding of their nodes.
+struct Shapes {
+  Shapes(const mesh::Mesh& mesh, const mesh::AffineCells& affine_cells) : boxes(mesh::is_tensor(mesh.shape)) {
+#pragma omp parallel for schedule(static) reduction(&& : affine, boxes)
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+      affine = affine && affine_cells(cell);
+      boxes = boxes && affine && affine_cells.is_box(cell);
+    }
+  }
+  bool affine = true, boxes;
+};
 
 /// Throws std::invalid_argument where the vertices of the cells do not tell a product on the GPU all, which `asked` for
 /// it: "option ... is ...", and what to ask for `instead`.
@@ -48,7 +52,7 @@ CellGeometry choose_geometry(const BilinearForm& form, bool constant, std::strin
   const mesh::Mesh& mesh = form.space->mesh();
   if (any_points(form) || asked == "stored" || !constant) return CellGeometry::stored;
   const mesh::AffineCells affine(mesh);
-  if (affine.all()) return all_boxes(mesh, affine) ? CellGeometry::boxes : CellGeometry::affine;
+  if (const Shapes all(mesh, affine); all.affine) return all.boxes ? CellGeometry::boxes : CellGeometry::affine;
   if (!mesh::is_tensor(mesh.shape)) {
     // Of a patch with few affine cells, these do not fill waves.
     constexpr std::int64_t enough = 4;
