@@ -560,8 +560,7 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
   mesh::FileGroup files(resolved.output.directory);
   FileAhead solution_file(files, file);
   const auto beside = [&] {
-    const bool knows_all = problem.loads().size() == 1;  // of several, those begun before the user wanted an end
-    if (writes && resolved.output.vtu && knows_all && is_large(problem)) solution_file.begin(1);
+    if (writes && resolved.output.vtu && is_large(problem)) solution_file.begin(problem.loads().size());
   };
   const std::vector<std::vector<double>> solutions =
       resolved.solver.precision == Precision::double_

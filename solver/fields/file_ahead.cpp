@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <ostream>
+#include <stdexcept>
 
 namespace femcg::solver {
 
@@ -20,6 +21,7 @@ void FileAhead::begin(std::size_t solutions) {
   constexpr int enough = 4;
   const int threads = omp_get_max_threads();
   if (threads < enough) return;
+  expected_ = solutions;
   writing_ = std::async(std::launch::async, [this, solutions, threads] {
     omp_set_num_threads(threads - 1);  // of this thread's loops: a core is left to who feeds the GPU
     write(solutions);
@@ -27,10 +29,14 @@ void FileAhead::begin(std::size_t solutions) {
 }
 
 void FileAhead::finish(std::size_t solutions) {
-  if (writing_.valid())
+  if (!writing_.valid()) return write(solutions);
+  try {
     writing_.get();
-  else
+  } catch (const std::out_of_range&) {  // a solution that there is not
+    if (solutions == expected_) throw;
+    files_->take_back();
     write(solutions);
+  }
 }
 
 }  // namespace femcg::solver

@@ -18,9 +18,10 @@ class FileAhead {
   FileAhead& operator=(const FileAhead&) = delete;
   ~FileAhead();
 
-  /// Lets the thread begin, where there are cores for it, with a file that will have so many solutions.
+  /// Lets the thread begin, where there are cores for it, with a file that is to have so many solutions.
   void begin(std::size_t solutions);
-  /// The file is written, of that many solutions, for which it was prepared. Throws as FileGroup::add.
+  /// The file is written, with those that it was prepared for: fewer where the user wanted an end. Throws as
+  /// FileGroup::add.
   void finish(std::size_t solutions);
 
  private:
@@ -29,6 +30,7 @@ class FileAhead {
   mesh::FileGroup* files_;
   SolutionFile* file_;
   std::future<void> writing_;
+  std::size_t expected_ = 0;  ///< solutions, of the file that is being written
 };
 
 }  // namespace femcg::solver

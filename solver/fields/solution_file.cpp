@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
 #include <utility>
 
 #include "mesh/first_failure.hpp"
@@ -123,6 +124,11 @@ void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
 
 void SolutionFile::abandon() { preparing_ = {}; }
 
+const std::vector<double>& SolutionFile::solution(std::size_t load) const {
+  if (load >= solutions_.size()) throw std::out_of_range("a load without a solution");
+  return solutions_[load];
+}
+
 bool SolutionFile::has_exact() const { return case_->output.vtu && case_->problem.exact && wants(OutputField::u); }
 
 /// Where boundary.vtu has them too.
@@ -142,7 +148,7 @@ std::vector<mesh::PointField> SolutionFile::fields_at_dofs(std::size_t solutions
   };
   for (std::size_t i = 0; i < solutions; ++i)
     add_field(name_in_file(OutputField::u, false, case_->solution, problem_->loads()[i].name()),
-              [this, i] { return std::span(solutions_[i]); });
+              [this, i] { return std::span(solution(i)); });
   if (has_exact()) {
     add_field("exact", [this] { return std::span(exact_); });
     add_field("error", [this] { return std::span(error_); });
@@ -154,7 +160,7 @@ std::vector<mesh::PointField> SolutionFile::fields_at_dofs(std::size_t solutions
 std::function<mesh::NodeValues()> SolutionFile::values_of(OutputField field, std::size_t load,
                                                           const CellFields& make) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
-  const std::vector<double>& solution = solutions_[load];
+  const std::vector<double>& solution = this->solution(load);
   switch (field) {
     case OutputField::u:
       break;

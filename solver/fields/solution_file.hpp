@@ -35,7 +35,7 @@ class SolutionFile {
   /// Says that there will be none: write throws std::future_error where it waits for them.
   void abandon();
   /// With so many solutions. May begin before prepare(), in a thread of its own: points and cells come first in the
-  /// file, and then it waits.
+  /// file, and then it waits. Throws std::out_of_range where it was prepared for fewer.
   void write(std::ostream& stream, std::size_t solutions) const;
 
   /// Bytes that the file will have, from a sample of its cells that is compressed with values that have no pattern:
@@ -54,6 +54,7 @@ class SolutionFile {
   std::vector<Recovered> recover(std::span<const double> solution);
   std::vector<mesh::TextField> names() const;
   bool has_exact() const;
+  const std::vector<double>& solution(std::size_t load) const;
   std::vector<mesh::PointField> fields_at_dofs(std::size_t solutions) const;
   std::vector<mesh::CellwiseField> all_fields(std::size_t solutions) const;
   std::function<mesh::NodeValues()> values_of(OutputField field, std::size_t load, const CellFields& make) const;
