@@ -39,7 +39,7 @@ struct DividedMatrix {
     do_on_all(communicator, [&] {
       if (!communicator.is_first()) return;
       input = read_matrix_input(choice, progress);
-      if (input.why_no_cg.empty()) whole_load = scaled_load(input.load).values;
+      if (input.why_no_cg.empty()) whole_load = scaled_load(input.load).values();
       if (std::ranges::find(choice.precisions, Precision::single) != choice.precisions.end())
         why_not_single = operators::why_not_single(input.matrix);
     });

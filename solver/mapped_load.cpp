@@ -9,7 +9,7 @@ namespace femcg::solver {
 MappedLoad::MappedLoad(const SharedRun& of, const Load& load) {
   const ScaledLoad scaled = scaled_load(load.values(), of.problem.shared());
   exponent_ = scaled.exponent;
-  values_ = operators::to_map(scaled.values, of.share.map);
+  values_ = operators::to_map(scaled.values(), of.share.map);
 }
 
 std::vector<double> MappedLoad::start(std::span<const double> x, const SharedRun& of) const {

@@ -152,12 +152,10 @@ Solutions solve_in_turn(const Case& resolved, const Problem& problem, const Init
                         share_of(left, iteration.number, iteration.seconds));
       return !stop();
     };
-    ScaledLoad scaled = scaled_load(load.values());
+    const ScaledLoad scaled = scaled_load(load.values());
     progress.step("copying the load", name(record.device));
-    const operators::Vector<T> b =
-        timed(record.seconds.transfer, [&] { return rounded<T>(scaled.values, record.device); });
+    const operators::Vector<T> b = timed(record.seconds.transfer, [&] { return scaled.rounded<T>(record.device); });
     residual.check(scaled, b, options);
-    if (options.residual_on_gpu) scaled.values = {};
     std::vector<double> solution =
         begun ? std::move(begun->x) : scaled_start(initial, solutions.unknowns.size(), scaled);
     options.from_x = !initial.empty();
@@ -188,7 +186,7 @@ Solutions solve_at_once(CgMethod method, const Case& resolved, const Problem& pr
   std::vector<operators::Vector<T>> b;
   for (const Load& load : problem.loads()) {
     scaled.push_back(scaled_load(load.values()));
-    b.push_back(rounded<T>(scaled.back().values));
+    b.push_back(scaled.back().rounded<T>(operators::Device::host));
   }
   SystemsCgOptions<T> options;
   options.tolerance = resolved.solver.tolerance;

@@ -36,7 +36,7 @@ FirstLoad<T>::FirstLoad(const Case& resolved, const Problem& problem, const Init
                         const Preconditioner<T>& preconditioner, Device device, Progress& progress,
                         const StopRequested& stop)
     : scaled_(scaled_load(problem.loads().front().values())),
-      b_(rounded<T>(scaled_.values, device)),
+      b_(scaled_.rounded<T>(device)),
       start_(scaled_start(initial, 0, scaled_)) {
   options_.from_x = !start_.empty();
   options_.tolerance = resolved.solver.tolerance;
@@ -45,7 +45,7 @@ FirstLoad<T>::FirstLoad(const Case& resolved, const Problem& problem, const Init
   options_.preconditioner = &preconditioner;
   options_.true_residual = [this, &problem, &progress](const std::vector<double>& x) {
     const StepTimes::Within step(progress.times(), residual_step, "cpu");
-    return problem.residual(x, scaled_.values);
+    return problem.residual(x, scaled_.values());
   };
   options_.monitor = [&stop](const Iteration&) { return !stop(); };
 }

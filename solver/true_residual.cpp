@@ -48,7 +48,7 @@ void TrueResidual<T>::check(const ScaledLoad& load, const Vector<T>& b, CgOption
     options.residual_on_gpu = nullptr;
     options.true_residual = [this, &load](const std::vector<double>& x) {
       const StepTimes::Within step(*times_, residual_step, "cpu");
-      return problem_->residual(x, load.values);
+      return problem_->residual(x, load.values());
     };
     return;
   }
@@ -57,7 +57,7 @@ void TrueResidual<T>::check(const ScaledLoad& load, const Vector<T>& b, CgOption
       compute_there(b, x, r, scratch);
     };
   } else {
-    b_ = on_gpu(load.values);
+    b_ = load.rounded<double>(Device::cuda);
     options.residual_on_gpu = [this](const Vector<double>& x, Vector<double>& r, Vector<double>& scratch) {
       compute_there(b_, x, r, scratch);
     };
@@ -69,10 +69,10 @@ std::vector<double> TrueResidual<T>::of(const ScaledLoad& load, const std::vecto
   constexpr std::int64_t vectors = 4;  // x, b, r and scratch
   if (!pays_on_gpu_ || !has_room<T>(problem_->form(), vectors * std::int64_t{sizeof(double)})) {
     const StepTimes::Within step(*times_, residual_step, "cpu");
-    return problem_->residual(x, load.values);
+    return problem_->residual(x, load.values());
   }
   Vector<double> r(std::ssize(x), Device::cuda), scratch(std::ssize(x), Device::cuda);
-  compute_there(on_gpu(load.values), on_gpu(x), r, scratch);
+  compute_there(load.rounded<double>(Device::cuda), on_gpu(x), r, scratch);
   std::vector<double> found(x.size());
   operators::copy_bytes(r.data(), Device::cuda, found.data(), Device::host, r.bytes());
   return found;

@@ -223,7 +223,7 @@ const CopyBandwidth& Comparing<T>::link_bandwidth() {
 template <std::floating_point T>
 void Comparing<T>::copy_loads(Device device) {
   if (system_.load.empty() || loads_.contains(device)) return;
-  const mesh::Array<double> load = scaled_load(system_.load).values;
+  const mesh::Array<double> load = scaled_load(system_.load).values();
   std::vector<operators::Vector<T>> loads;
   for (int c = 0; c < settings_.right_hand_sides.back(); ++c) {
     operators::Vector<T> on_host(system_.unknowns());

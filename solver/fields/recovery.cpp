@@ -80,8 +80,8 @@ operators::ElementMatrices mass_matrices(const operators::BilinearForm& form) {
   return matrices;
 }
 
-/// Right-hand sides of which nothing is lost in their squares; 0 where they are not finite or next to nothing.
-ScaledLoad scaled_moments(mesh::Array<double> moments) {
+/// Makes moments 0 that are not finite or next to nothing.
+void clear_useless(mesh::Array<double>& moments) {
   double most = 0;
   bool finite = true;
   for (const double moment : moments) {
@@ -90,7 +90,6 @@ ScaledLoad scaled_moments(mesh::Array<double> moments) {
   }
   if (!finite || most < std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon())
     std::ranges::fill(moments, 0.0);
-  return scaled_load(moments);
 }
 
 }  // namespace
@@ -145,10 +144,11 @@ std::vector<std::vector<double>> Recovery::project(std::span<const Values> field
   std::vector<int> exponents;
   std::vector<operators::Vector<double>> moments;
   for (const Values& field : fields) {
-    const ScaledLoad scaled = scaled_moments(moments_of(field));
+    mesh::Array<double> of_field = moments_of(field);
+    clear_useless(of_field);
+    const ScaledLoad scaled = scaled_load(of_field);  // nothing is lost in its squares
     exponents.push_back(scaled.exponent);
-    operators::Vector<double>& moment = moments.emplace_back(std::ssize(scaled.values));
-    std::ranges::copy(scaled.values, moment.data());
+    moments.push_back(scaled.rounded<double>(operators::Device::host));
   }
   SystemsCgOptions<double> options;
   options.tolerance = tolerance;

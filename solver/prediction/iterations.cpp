@@ -73,7 +73,8 @@ std::optional<std::int64_t> iterations_of_degree_1(const Problem& problem, const
   options.max_iterations = solver.max_iterations;
   options.preconditioner = preconditioner.get();
   std::vector<double> x;
-  const CgResult result = conjugate_gradients(*a, rounded<double>(scaled_load(coarse.load()).values), x, options);
+  const CgResult result =
+      conjugate_gradients(*a, scaled_load(coarse.load()).rounded<double>(operators::Device::host), x, options);
   if (result.reason != StopReason::converged || result.iterations == 0) return std::nullopt;
   return result.iterations;
 }

@@ -2,26 +2,64 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
-#include "mesh/pages.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {
 
 namespace {
 
-/// to = x 2^exponent.
-void write_scaled(std::span<const double> x, int exponent, std::span<double> to) {
-  // Two factors that are powers of two without overflow, the product of which may be none: rounded as ldexp rounds.
-  const int half = exponent / 2;
-  const double first = std::ldexp(1.0, std::abs(exponent) > 1000 ? half : exponent),
-               second = std::ldexp(1.0, std::abs(exponent) > 1000 ? exponent - half : 0);
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < x.size(); ++i) to[i] = x[i] * first * second;
-}
+/// x 2^exponent: by two factors that are powers of two without overflow, the product of which may be none; rounded as
+/// ldexp rounds.
+class PowerOfTwo {
+ public:
+  explicit PowerOfTwo(int exponent) {
+    const int half = exponent / 2;
+    first_ = std::ldexp(1.0, std::abs(exponent) > 1000 ? half : exponent);
+    second_ = std::ldexp(1.0, std::abs(exponent) > 1000 ? exponent - half : 0);
+  }
+  double operator()(double x) const { return x * first_ * second_; }
+
+ private:
+  double first_, second_;
+};
 
 }  // namespace
+
+mesh::Array<double> ScaledLoad::values() const {
+  mesh::Array<double> scaled = mesh::unset<double>(load.size());
+  const PowerOfTwo times(exponent);
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < load.size(); ++i) scaled[i] = times(load[i]);
+  return scaled;
+}
+
+template <std::floating_point T>
+operators::Vector<T> ScaledLoad::rounded(operators::Device device) const {
+  constexpr std::int64_t window = std::int64_t{1} << 22;
+  const PowerOfTwo times(exponent);
+  const std::int64_t size = std::ssize(load);
+  operators::Vector<T> all(size, device), some(device == operators::Device::host ? 0 : std::min(size, window));
+  const auto write = [&](std::int64_t first, std::int64_t count, T* to) {
+    operators::for_each_row(count, [&](std::int64_t i) { to[i] = static_cast<T>(times(load[first + i])); });
+  };
+  if (device == operators::Device::host) {
+    write(0, size, all.data());
+    return all;
+  }
+  for (std::int64_t first = 0; first < size; first += window) {
+    const std::int64_t count = std::min(window, size - first);
+    write(first, count, some.data());
+    operators::copy_bytes(some.data(), operators::Device::host, all.data() + first, device,
+                          count * static_cast<std::int64_t>(sizeof(T)));
+  }
+  return all;
+}
+
+template operators::Vector<double> ScaledLoad::rounded(operators::Device) const;
+template operators::Vector<float> ScaledLoad::rounded(operators::Device) const;
 
 ScaledLoad scaled_load(std::span<const double> load, const operators::SharedDofs& shared) {
   double most = 0;
@@ -33,20 +71,17 @@ ScaledLoad scaled_load(std::span<const double> load, const operators::SharedDofs
   }
   most = -shared.least(-most);
   if (!finite) throw InputError("the load overflows: scale the units of equation and boundary");
-  ScaledLoad scaled{mesh::unset<double>(load.size())};
-  if (most == 0) {
-    std::ranges::fill(scaled.values, 0.0);
-    return scaled;
-  }
+  if (most == 0) return {load};
   if (most < std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon())
     throw InputError("the load underflows: scale the units of equation and boundary");
-  scaled.exponent = -std::ilogb(most);
-  write_scaled(load, scaled.exponent, scaled.values);
-  return scaled;
+  return {load, -std::ilogb(most)};
 }
 
 void scale(std::span<double> x, int exponent) {
-  if (exponent != 0) write_scaled(x, exponent, x);
+  if (exponent == 0) return;
+  const PowerOfTwo times(exponent);
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = times(x[i]);
 }
 
 }  // namespace femcg::solver
