@@ -31,8 +31,7 @@ CompressedArray at_dofs(const FunctionSpace& space, std::span<const std::int32_t
     const std::int64_t last = first + std::ssize(block), begin = first / components, end = (last - 1) / components + 1;
     std::vector<std::int32_t> cells(first_cell.begin() + begin, first_cell.begin() + end);
     if (!std::ranges::is_sorted(cells)) std::ranges::sort(cells);  // of a space that was renumbered
-    const auto twice = std::ranges::unique(cells);
-    cells.erase(twice.begin(), twice.end());
+    cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
     const AtNodes evaluate = make();
     std::vector<double> values(static_cast<std::size_t>(space.dofs_per_cell()) * components);
     for (const std::int32_t cell : cells) {
