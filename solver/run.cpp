@@ -19,6 +19,7 @@
 #include "solver/benchmark/timing.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/device_start.hpp"
+#include "solver/fields/beside_gpu.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/file_ahead.hpp"
 #include "solver/fields/file_size.hpp"
@@ -389,12 +390,6 @@ DeviceDecision leave_gpu(const Case& resolved, const Problem& problem, operators
   return decision;
 }
 
-/// Whether writing the solution takes longer than beginning a thread, and CG longer than that disturbs.
-bool is_large(const Problem& problem) {
-  constexpr std::int64_t dofs = 1'000'000;
-  return problem.form().space->dof_count() >= dofs;
-}
-
 /// What a run will write, as a comment.
 std::string expected_files(const Case& resolved, const Problem& problem) {
   const std::int64_t bytes = bytes_of_files(resolved, problem, SolutionFile(resolved, problem));
@@ -558,7 +553,8 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
   mesh::FileGroup files(resolved.output.directory);
   FileAhead solution_file(files, file);
   const auto beside = [&] {
-    if (writes && resolved.output.vtu && is_large(problem)) solution_file.begin(problem.loads().size());
+    if (writes && resolved.output.vtu && pays_beside_gpu(*problem.form().space))
+      solution_file.begin(problem.loads().size());
   };
   const std::vector<std::vector<double>> solutions =
       resolved.solver.precision == Precision::double_

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "solver/distributed_record.hpp"
 #include "solver/distributed_setup.hpp"
 #include "solver/distributed_tuning.hpp"
+#include "solver/fields/beside_gpu.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/file_size.hpp"
 #include "solver/fields/initial_solution.hpp"
@@ -134,9 +136,11 @@ Samples time_products(const DistributedOperator<T>& a, const Communicator& commu
   return samples;
 }
 
-/// The dofs of each load that this process has, one after the other; of those that were begun.
+/// The dofs of each load that this process has, one after the other; of those that were begun. `beside` begins what the
+/// processor may do beside CG on a GPU.
 template <std::floating_point T>
-std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknowns& initial, const StopRequested& stop,
+std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknowns& initial,
+                                       const std::function<void()>& beside, const StopRequested& stop,
                                        Progress& progress, Record& record) {
   MadeTogether<T> made = make_operator<T>(of, stop, progress, record);
   std::optional<BegunTogether<T>> begun = tune<T>(
@@ -151,6 +155,7 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
       timed(record.seconds.conversion, [&] { return make_preconditioner<T>(choice.name, *a, choice.options); });
   record.preconditioner_chosen = preconditioner->chosen();
   const ProcessorTime before = processor_time();
+  if (record.device == Device::cuda) beside();
   const std::vector<Load>& loads = of.problem.loads();
   std::vector<std::vector<double>> solutions;
   std::vector<CgResult> results;
@@ -292,9 +297,14 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   const FormShare share = timed(record.seconds.space, [&] { return operators::share_of(problem.form(), shared_dofs); });
   const SharedRun shared{resolved, problem, share, communicator, cores_to_spare};
 
-  const std::vector<std::vector<double>> solutions = resolved.solver.precision == Precision::double_
-                                                         ? solve<double>(shared, initial, stop, progress, record)
-                                                         : solve<float>(shared, initial, stop, progress, record);
+  std::optional<SolutionPiece> piece;
+  if (resolved.output.vtu) piece.emplace(resolved, problem, communicator.rank());
+  const auto beside = [&] {
+    if (piece && pays_beside_gpu(space)) piece->begin(problem.loads().size());
+  };
+  const std::vector<std::vector<double>> solutions =
+      resolved.solver.precision == Precision::double_ ? solve<double>(shared, initial, beside, stop, progress, record)
+                                                      : solve<float>(shared, initial, beside, stop, progress, record);
   progress.step("measuring the copy bandwidth");
   measure_copies(communicator, record);
   const bool converged = record.solve.reason == StopReason::converged;
@@ -303,8 +313,9 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   measure_solutions(shared, probes, solutions, record);
   progress.step("writing the results");
   std::map<Pieces, RankedTexts> pieces;
-  for (const Pieces each : written_pieces(resolved.output))
-    pieces[each][communicator.rank()] = piece_text(each, resolved, problem, communicator.rank(), solutions);
+  if (piece) pieces[Pieces::solution][communicator.rank()] = piece->text(solutions);
+  if (resolved.output.boundary)
+    pieces[Pieces::boundary][communicator.rank()] = boundary_piece(resolved, problem, solutions);
   if (!first) {
     for (const Pieces each : written_pieces(resolved.output))
       communicator.send_text(pieces[each][communicator.rank()], 0);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
@@ -14,6 +15,7 @@
 #include "mesh/atomic_file.hpp"
 #include "mesh/box.hpp"
 #include "solver/fields/file_ahead.hpp"
+#include "solver/fields/solution_pieces.hpp"
 #include "tests/problems.hpp"
 #include "tests/threads.hpp"
 
@@ -90,6 +92,23 @@ TEST_CASE("a file that was begun before there was a solution is the one that is 
         files.put_in_place();
       }
       CHECK(content(folder.path / "solution.vtu") == of.expected(count));
+    }
+}
+
+TEST_CASE("so is a piece of a process, at the solution's degree or another, with an exact solution") {
+  const Threads threads(4);
+  for (const std::optional<int> degree : {std::optional<int>(), std::optional(1)})
+    for (const std::size_t count : {1, 2}) {
+      TwoLoads of({OutputField::u});
+      of.made.output.degree = degree;
+      of.made.problem.exact = solver::Field{solver::Expression("x+y*z", "test"), {}, {}};
+      const auto solutions = std::span<const std::vector<double>>(of.solutions).first(count);
+      const std::string expected = solver::SolutionPiece(of.made, *of.problem, 3).text(solutions);
+      CHECK(expected.size() > 1000);
+      solver::SolutionPiece piece(of.made, *of.problem, 3);
+      piece.begin(2);
+      CHECK(piece.text(solutions) == expected);
+      solver::SolutionPiece(of.made, *of.problem, 3).begin(2);  // and nobody waits
     }
 }
 

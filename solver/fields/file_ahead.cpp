@@ -1,9 +1,9 @@
 #include "solver/fields/file_ahead.hpp"
 
-#include <omp.h>
-
 #include <ostream>
 #include <stdexcept>
+
+#include "solver/fields/beside_gpu.hpp"
 
 namespace femcg::solver {
 
@@ -18,14 +18,8 @@ void FileAhead::write(std::size_t solutions) {
 }
 
 void FileAhead::begin(std::size_t solutions) {
-  constexpr int enough = 4;
-  const int threads = omp_get_max_threads();
-  if (threads < enough) return;
   expected_ = solutions;
-  writing_ = std::async(std::launch::async, [this, solutions, threads] {
-    omp_set_num_threads(threads - 1);  // of this thread's loops: a core is left to who feeds the GPU
-    write(solutions);
-  });
+  writing_ = begin_beside_gpu([this, solutions] { write(solutions); });
 }
 
 void FileAhead::finish(std::size_t solutions) {

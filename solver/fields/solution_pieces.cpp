@@ -3,15 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <mutex>
 #include <sstream>
+#include <stdexcept>
 #include <system_error>
+#include <utility>
 
+#include "mesh/pages.hpp"
 #include "mesh/partition.hpp"
 #include "mesh/vtu.hpp"
 #include "mesh/vtu_grid.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/coefficients/field.hpp"
+#include "solver/fields/beside_gpu.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/cell_fields.hpp"
 #include "solver/problem/load.hpp"
@@ -44,31 +50,85 @@ std::string solution_name(const Case& resolved, std::size_t load) {
   return name_in_file(OutputField::u, false, resolved.solution, name_of_load(resolved, load));
 }
 
-std::string solution_piece(const Case& resolved, const Problem& problem, const std::vector<std::int32_t>& cells,
-                           int rank, const std::vector<std::vector<double>>& solutions) {
-  const mesh::FunctionSpace& whole = *problem.form().space;
-  const mesh::Mesh mesh = mesh::mesh_of_cells(whole.mesh(), cells);
-  const mesh::FunctionSpace space(mesh, whole.degree());
-  std::vector<std::vector<double>> values;
-  for (const std::vector<double>& solution : solutions) {
-    std::vector<double>& of_piece = values.emplace_back(space.dof_count());
-    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-      for (int a = 0; a < space.dofs_per_cell(); ++a)
-        of_piece[space.dofs(cell)[a]] = solution[whole.dofs(cells[cell])[a]];
+/// The numbers of a piece's dofs, of those of all dofs there.
+std::vector<double> of_piece(std::span<const double> all, const mesh::FunctionSpace& whole,
+                             const std::vector<std::int32_t>& cells, const mesh::FunctionSpace& piece) {
+  std::vector<double> some = mesh::filled<double>(static_cast<std::size_t>(piece.dof_count()));
+#pragma omp parallel for schedule(static)
+  for (std::size_t cell = 0; cell < cells.size(); ++cell)
+    for (int a = 0; a < piece.dofs_per_cell(); ++a)  // cells that share a dof write the same to it
+      std::atomic_ref(some[piece.dofs(static_cast<std::int32_t>(cell))[a]])
+          .store(all[whole.dofs(cells[cell])[a]], std::memory_order_relaxed);
+  return some;
+}
+
+}  // namespace
+
+std::string pieces_file(Pieces of) { return start_of(of) + ".pvtu"; }
+std::string piece_name(Pieces of, int rank) { return fmt::format("{}_{}{}", start_of(of), rank, piece_end); }
+
+SolutionPiece::SolutionPiece(const Case& resolved, const Problem& problem, int rank)
+    : case_(&resolved), problem_(&problem), rank_(rank) {
+  const mesh::Mesh& mesh = problem.form().space->mesh();
+  const FileCells to_write(resolved, mesh, problem.shared());
+  for (std::int64_t i = 0; i < to_write.count(mesh); ++i) cells_.push_back(to_write.number(i));
+}
+
+SolutionPiece::~SolutionPiece() {
+  if (!writing_.valid()) return;
+  coming_ = {};  // none will come
+  writing_.wait();
+}
+
+void SolutionPiece::begin(std::size_t solutions) {
+  if (cells_.empty()) return;
+  expected_ = solutions;
+  writing_ = begin_beside_gpu([this, solutions] { return write(solutions, [this] { return there_.get(); }); });
+}
+
+std::string SolutionPiece::text(Solutions solutions) {
+  if (cells_.empty()) return "";
+  const auto write_now = [&] { return write(solutions.size(), [&] { return solutions; }); };
+  if (!writing_.valid()) return write_now();
+  coming_.set_value(solutions);
+  try {
+    return writing_.get();
+  } catch (const std::out_of_range&) {  // a solution that there is not: the user wanted an end
+    if (solutions.size() == expected_) throw;
+    return write_now();
   }
-  std::vector<mesh::PointField> fields;
-  const auto add_field = [&](const std::string& name, const std::vector<double>& of) {
-    fields.push_back({name, [&of] { return std::span<const double>(of); }, resolved.solution.unit});
-  };
-  for (std::size_t i = 0; i < values.size(); ++i) add_field(solution_name(resolved, i), values[i]);
+}
+
+std::string SolutionPiece::write(std::size_t count, const std::function<Solutions()>& solutions) const {
+  const Case& resolved = *case_;
+  const mesh::FunctionSpace& whole = *problem_->form().space;
+  const mesh::Mesh mesh = mesh::mesh_of_cells(whole.mesh(), cells_);
+  const mesh::FunctionSpace space(mesh, whole.degree());
+  std::vector<std::vector<double>> values(count);
   std::vector<double> exact, error;
-  if (resolved.problem.exact) {
+  std::once_flag once;
+  const auto make_values = [&] {
+    const Solutions all = solutions();
+    if (all.size() < count) throw std::out_of_range("a load without a solution");
+    for (std::size_t i = 0; i < count; ++i) values[i] = of_piece(all[i], whole, cells_, space);
+    if (!resolved.problem.exact) return;
     exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
     for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(values.front()[i] - exact[i]);
+  };
+  std::vector<mesh::PointField> fields;
+  const auto add_field = [&](const std::string& name, const std::vector<double>& of) {
+    const auto made = [&of, &once, &make_values] {
+      std::call_once(once, make_values);
+      return std::span<const double>(of);
+    };
+    fields.push_back({name, made, resolved.solution.unit});
+  };
+  for (std::size_t i = 0; i < count; ++i) add_field(solution_name(resolved, i), values[i]);
+  if (resolved.problem.exact) {
     add_field("exact", exact);
     add_field("error", error);
   }
-  const std::vector<std::int32_t> process(cells.size(), rank);
+  const std::vector<std::int32_t> process(cells_.size(), rank_);
   const std::vector<mesh::CellField> of_cells{{"region", mesh.cell_regions}, {"process", process}};
   const std::vector<mesh::TextField> texts =
       resolved.output.boundary ? names_of_parts(whole.mesh()) : std::vector<mesh::TextField>();
@@ -80,30 +140,18 @@ std::string solution_piece(const Case& resolved, const Problem& problem, const s
     const CellFields make(space, all);
     std::vector<mesh::CellwiseField> at_nodes;
     for (const mesh::PointField& field : fields)
-      at_nodes.push_back({field.name, make.function(space, {field.values()}), 1, field.unit});
+      at_nodes.push_back({field.name, [&] { return make.function(space, {field.values()})(); }, 1, field.unit});
     mesh::write_vtu(stream, FilePoints(space, all).space(), at_nodes, of_cells, texts, all.kind());
   }
   return std::move(stream).str();
 }
 
-}  // namespace
-
-std::string pieces_file(Pieces of) { return start_of(of) + ".pvtu"; }
-std::string piece_name(Pieces of, int rank) { return fmt::format("{}_{}{}", start_of(of), rank, piece_end); }
-
-std::string piece_text(Pieces of, const Case& resolved, const Problem& problem, int rank,
-                       const std::vector<std::vector<double>>& solutions) {
-  if (of == Pieces::boundary) {
-    const BoundaryFile file(resolved, problem);
-    std::ostringstream stream;
-    file.write(stream, solutions);
-    return file.empty() ? "" : std::move(stream).str();
-  }
-  const mesh::Mesh& mesh = problem.form().space->mesh();
-  const FileCells to_write(resolved, mesh, problem.shared());
-  std::vector<std::int32_t> cells(static_cast<std::size_t>(to_write.count(mesh)));
-  for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = to_write.number(static_cast<std::int64_t>(i));
-  return cells.empty() ? "" : solution_piece(resolved, problem, cells, rank, solutions);
+std::string boundary_piece(const Case& resolved, const Problem& problem,
+                           std::span<const std::vector<double>> solutions) {
+  const BoundaryFile file(resolved, problem);
+  std::ostringstream stream;
+  file.write(stream, solutions);
+  return file.empty() ? "" : std::move(stream).str();
 }
 
 std::string pieces_text(Pieces of, const Case& resolved, const std::vector<int>& ranks, std::size_t solutions) {

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <future>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,12 +20,40 @@ std::string pieces_file(Pieces of);
 /// Of the piece of a process.
 std::string piece_name(Pieces of, int rank);
 
-/// The piece of a process as .vtu; empty where it has none of the cells or facets that are written. Of the solution u
-/// of each load, and of the exact solution, where there is one, that and the error; regions, and the number of the
-/// process. Of the boundary a BoundaryFile. `solutions` are of all dofs of the problem, which has this process's part
-/// of the mesh. Together.
-std::string piece_text(Pieces of, const Case& resolved, const Problem& problem, int rank,
-                       const std::vector<std::vector<double>>& solutions);
+/// The piece of a process of solution.pvtu: u of each load, and of the exact solution, where there is one, that and the
+/// error; regions, and the number of the process. The problem has this process's part of the mesh.
+class SolutionPiece {
+ public:
+  /// Finds which cells it has; together. Case and problem must outlive it.
+  SolutionPiece(const Case& resolved, const Problem& problem, int rank);
+  SolutionPiece(const SolutionPiece&) = delete;
+  SolutionPiece& operator=(const SolutionPiece&) = delete;
+  ~SolutionPiece();
+
+  /// Lets a thread begin with points and cells while a GPU iterates, of a piece that is to have so many solutions.
+  void begin(std::size_t solutions);
+  /// As .vtu, with these solutions, of all dofs of the problem; empty where there is no cell.
+  std::string text(std::span<const std::vector<double>> solutions);
+
+ private:
+  using Solutions = std::span<const std::vector<double>>;
+  /// Asks for the solutions when it comes to them.
+  std::string write(std::size_t count, const std::function<Solutions()>& solutions) const;
+
+  const Case* case_;
+  const Problem* problem_;
+  int rank_;
+  std::vector<std::int32_t> cells_;
+  std::promise<Solutions> coming_;
+  std::shared_future<Solutions> there_{coming_.get_future()};
+  std::future<std::string> writing_;
+  std::size_t expected_ = 0;  ///< solutions, of the piece that is being written
+};
+
+/// The piece of a process of boundary.pvtu, a BoundaryFile, as .vtu; empty where it has no facet that is written.
+/// Together.
+std::string boundary_piece(const Case& resolved, const Problem& problem,
+                           std::span<const std::vector<double>> solutions);
 
 /// The file that names the pieces of these ranks, with the first so many loads' solutions.
 std::string pieces_text(Pieces of, const Case& resolved, const std::vector<int>& ranks, std::size_t solutions);
