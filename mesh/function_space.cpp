@@ -181,7 +181,7 @@ class DofNumbering {
     int dimension, entity;
     std::vector<int> vertices;                             ///< of an edge or face: its vertices among those of the cell
     std::vector<int> nodes;                                ///< of the lattice, inside it
-    std::array<std::vector<int>, orientations> positions;  ///< of these nodes among its dofs; 0 for what has no edges
+    std::array<std::vector<int>, orientations> positions;  ///< of these nodes among its dofs, by orientation; else 0
   };
 
   void list_meetings(const std::vector<NodePlace>& places);
