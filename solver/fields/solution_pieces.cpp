@@ -6,6 +6,7 @@
 #include <atomic>
 #include <charconv>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -102,34 +103,43 @@ std::string SolutionPiece::text(Solutions solutions) {
 std::string SolutionPiece::write(std::size_t count, const std::function<Solutions()>& solutions) const {
   const Case& resolved = *case_;
   const mesh::FunctionSpace& whole = *problem_->form().space;
-  const mesh::Mesh mesh = mesh::mesh_of_cells(whole.mesh(), cells_);
-  const mesh::FunctionSpace space(mesh, whole.degree());
-  std::vector<std::vector<double>> values(count);
+  const bool some = std::ssize(cells_) < whole.mesh().cell_count();  // else the piece is the part as it is
+  const mesh::Mesh mesh_of_some = some ? mesh::mesh_of_cells(whole.mesh(), cells_) : mesh::Mesh();
+  std::optional<mesh::FunctionSpace> space_of_some;
+  if (some) space_of_some.emplace(mesh_of_some, whole.degree());
+  const mesh::FunctionSpace& space = some ? *space_of_some : whole;
+  std::vector<std::vector<double>> of_some(count);
+  std::vector<std::span<const double>> values(count + 2);  // of the solutions, exact, error
   std::vector<double> exact, error;
   std::once_flag once;
   const auto make_values = [&] {
     const Solutions all = solutions();
     if (all.size() < count) throw std::out_of_range("a load without a solution");
-    for (std::size_t i = 0; i < count; ++i) values[i] = of_piece(all[i], whole, cells_, space);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (some) of_some[i] = of_piece(all[i], whole, cells_, space);
+      values[i] = some ? of_some[i] : all[i];
+    }
     if (!resolved.problem.exact) return;
-    exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
+    exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", space.mesh(), std::nullopt), space);
     for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(values.front()[i] - exact[i]);
+    values[count] = exact;
+    values[count + 1] = error;
   };
   std::vector<mesh::PointField> fields;
-  const auto add_field = [&](const std::string& name, const std::vector<double>& of) {
-    const auto made = [&of, &once, &make_values] {
+  const auto add_field = [&](const std::string& name, std::size_t number) {
+    const auto made = [&values, &once, &make_values, number] {
       std::call_once(once, make_values);
-      return std::span<const double>(of);
+      return values[number];
     };
     fields.push_back({name, made, resolved.solution.unit});
   };
-  for (std::size_t i = 0; i < count; ++i) add_field(solution_name(resolved, i), values[i]);
+  for (std::size_t i = 0; i < count; ++i) add_field(solution_name(resolved, i), i);
   if (resolved.problem.exact) {
-    add_field("exact", exact);
-    add_field("error", error);
+    add_field("exact", count);
+    add_field("error", count + 1);
   }
   const std::vector<std::int32_t> process(cells_.size(), rank_);
-  const std::vector<mesh::CellField> of_cells{{"region", mesh.cell_regions}, {"process", process}};
+  const std::vector<mesh::CellField> of_cells{{"region", space.mesh().cell_regions}, {"process", process}};
   const std::vector<mesh::TextField> texts =
       resolved.output.boundary ? names_of_parts(whole.mesh()) : std::vector<mesh::TextField>();
   std::ostringstream stream;
