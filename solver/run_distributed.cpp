@@ -211,9 +211,6 @@ std::string printed(const Case& resolved, const Record& record) {
                      to_text(record.files));
 }
 
-/// The pieces of the process of each rank that has one; a piece may be of no text.
-using RankedTexts = std::map<int, std::string>;
-
 /// The files in pieces that are written.
 std::vector<Pieces> written_pieces(const OutputChoice& output) {
   std::vector<Pieces> written;
@@ -222,30 +219,29 @@ std::vector<Pieces> written_pieces(const OutputChoice& output) {
   return written;
 }
 
-void add_pieces(Pieces of, const Case& resolved, const RankedTexts& texts, std::size_t solutions,
-                mesh::FileGroup& files) {
-  std::vector<int> ranks;
-  for (const auto& [rank, text] : texts) {
-    if (text.empty()) continue;
-    ranks.push_back(rank);
-    files.add(piece_name(of, rank), text);
-  }
-  if (texts.empty())
-    files.leave_out(pieces_file(of));
-  else
-    files.add(pieces_file(of), pieces_text(of, resolved, ranks, solutions));
-  leave_out_pieces(of, resolved.output.directory, ranks, files);
-}
-
-/// What the first process writes. The others' pieces come to it one by one: they need not see its disk.
-void write_results(const SharedRun& of, std::size_t solutions, std::map<Pieces, RankedTexts> pieces, Progress& progress,
-                   Record& record) {
+/// What the first process writes. Its own piece of the solution, where it has one, is among the files; the others'
+/// pieces come to it one by one: they need not see its disk.
+void write_results(const SharedRun& of, std::size_t solutions, bool has_piece, const std::string& boundary,
+                   mesh::FileGroup& files, Progress& progress, Record& record) {
   const Case& resolved = of.resolved;
-  mesh::FileGroup files(resolved.output.directory);
+  const std::vector<Pieces> written = written_pieces(resolved.output);
+  std::map<Pieces, std::vector<int>> ranks;  // that have a piece
+  const auto add = [&](Pieces each, int rank, const std::string& text) {
+    if (text.empty()) return;
+    files.add(piece_name(each, rank), text);
+    ranks[each].push_back(rank);
+  };
+  if (has_piece) ranks[Pieces::solution].push_back(0);
+  add(Pieces::boundary, 0, boundary);
   for (int rank = 1; rank < of.communicator.size(); ++rank)
-    for (const Pieces each : written_pieces(resolved.output)) pieces[each][rank] = of.communicator.text_from(rank);
-  for (const Pieces each : {Pieces::solution, Pieces::boundary})
-    add_pieces(each, resolved, pieces[each], solutions, files);
+    for (const Pieces each : written) add(each, rank, of.communicator.text_from(rank));
+  for (const Pieces each : {Pieces::solution, Pieces::boundary}) {
+    if (std::ranges::find(written, each) == written.end())
+      files.leave_out(pieces_file(each));
+    else
+      files.add(pieces_file(each), pieces_text(each, resolved, ranks[each], solutions));
+    leave_out_pieces(each, resolved.output.directory, ranks[each], files);
+  }
   for (const char* of_one : {"solution.vtu", "boundary.vtu"}) files.leave_out(of_one);
   record.files.written = files.bytes();
   files.add("case.yaml", to_yaml(resolved));
@@ -297,8 +293,9 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   const FormShare share = timed(record.seconds.space, [&] { return operators::share_of(problem.form(), shared_dofs); });
   const SharedRun shared{resolved, problem, share, communicator, cores_to_spare};
 
+  mesh::FileGroup files(resolved.output.directory);
   std::optional<SolutionPiece> piece;
-  if (resolved.output.vtu) piece.emplace(resolved, problem, communicator.rank());
+  if (resolved.output.vtu) piece.emplace(resolved, problem, communicator.rank(), first ? &files : nullptr);
   const auto beside = [&] {
     if (piece && pays_beside_gpu(space)) piece->begin(problem.loads().size());
   };
@@ -312,17 +309,15 @@ ExitStatus run_distributed(const Case& resolved, const Console& console, const S
   progress.step("measuring the solution");
   measure_solutions(shared, probes, solutions, record);
   progress.step("writing the results");
-  std::map<Pieces, RankedTexts> pieces;
-  if (piece) pieces[Pieces::solution][communicator.rank()] = piece->text(solutions);
-  if (resolved.output.boundary)
-    pieces[Pieces::boundary][communicator.rank()] = boundary_piece(resolved, problem, solutions);
+  const std::string text = piece ? piece->text(solutions) : "",
+                    boundary = resolved.output.boundary ? boundary_piece(resolved, problem, solutions) : "";
   if (!first) {
     for (const Pieces each : written_pieces(resolved.output))
-      communicator.send_text(pieces[each][communicator.rank()], 0);
+      communicator.send_text(each == Pieces::solution ? text : boundary, 0);
     communicator.sum(0.0);  // until all is written
     return status;
   }
-  write_results(shared, solutions.size(), std::move(pieces), progress, record);
+  write_results(shared, solutions.size(), piece && piece->has_cells(), boundary, files, progress, record);
   write_result_page(resolved, record);
   communicator.sum(0.0);
   progress.clear();

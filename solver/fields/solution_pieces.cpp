@@ -68,8 +68,8 @@ std::vector<double> of_piece(std::span<const double> all, const mesh::FunctionSp
 std::string pieces_file(Pieces of) { return start_of(of) + ".pvtu"; }
 std::string piece_name(Pieces of, int rank) { return fmt::format("{}_{}{}", start_of(of), rank, piece_end); }
 
-SolutionPiece::SolutionPiece(const Case& resolved, const Problem& problem, int rank)
-    : case_(&resolved), problem_(&problem), rank_(rank) {
+SolutionPiece::SolutionPiece(const Case& resolved, const Problem& problem, int rank, mesh::FileGroup* files)
+    : case_(&resolved), problem_(&problem), rank_(rank), files_(files) {
   const mesh::Mesh& mesh = problem.form().space->mesh();
   const FileCells to_write(resolved, mesh, problem.shared());
   for (std::int64_t i = 0; i < to_write.count(mesh); ++i) cells_.push_back(to_write.number(i));
@@ -84,23 +84,34 @@ SolutionPiece::~SolutionPiece() {
 void SolutionPiece::begin(std::size_t solutions) {
   if (cells_.empty()) return;
   expected_ = solutions;
-  writing_ = begin_beside_gpu([this, solutions] { return write(solutions, [this] { return there_.get(); }); });
+  writing_ = begin_beside_gpu([this, solutions] { return made(solutions, [this] { return there_.get(); }); });
 }
 
 std::string SolutionPiece::text(Solutions solutions) {
   if (cells_.empty()) return "";
-  const auto write_now = [&] { return write(solutions.size(), [&] { return solutions; }); };
-  if (!writing_.valid()) return write_now();
+  const auto made_now = [&] { return made(solutions.size(), [&] { return solutions; }); };
+  if (!writing_.valid()) return made_now();
   coming_.set_value(solutions);
   try {
     return writing_.get();
   } catch (const std::out_of_range&) {  // a solution that there is not: the user wanted an end
     if (solutions.size() == expected_) throw;
-    return write_now();
+    if (files_ != nullptr) files_->take_back();
+    return made_now();
   }
 }
 
-std::string SolutionPiece::write(std::size_t count, const std::function<Solutions()>& solutions) const {
+std::string SolutionPiece::made(std::size_t count, const Asked& solutions) const {
+  if (files_ != nullptr) {
+    files_->add(piece_name(Pieces::solution, rank_), [&](std::ostream& file) { write(file, count, solutions); });
+    return "";
+  }
+  std::ostringstream text;
+  write(text, count, solutions);
+  return std::move(text).str();
+}
+
+void SolutionPiece::write(std::ostream& stream, std::size_t count, const Asked& solutions) const {
   const Case& resolved = *case_;
   const mesh::FunctionSpace& whole = *problem_->form().space;
   const bool some = std::ssize(cells_) < whole.mesh().cell_count();  // else the piece is the part as it is
@@ -142,7 +153,6 @@ std::string SolutionPiece::write(std::size_t count, const std::function<Solution
   const std::vector<mesh::CellField> of_cells{{"region", space.mesh().cell_regions}, {"process", process}};
   const std::vector<mesh::TextField> texts =
       resolved.output.boundary ? names_of_parts(whole.mesh()) : std::vector<mesh::TextField>();
-  std::ostringstream stream;
   if (!resolved.output.degree) {
     mesh::write_vtu(stream, space, fields, of_cells, texts);
   } else {
@@ -153,7 +163,6 @@ std::string SolutionPiece::write(std::size_t count, const std::function<Solution
       at_nodes.push_back({field.name, [&] { return make.function(space, {field.values()})(); }, 1, field.unit});
     mesh::write_vtu(stream, FilePoints(space, all).space(), at_nodes, of_cells, texts, all.kind());
   }
-  return std::move(stream).str();
 }
 
 std::string boundary_piece(const Case& resolved, const Problem& problem,

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,25 +25,29 @@ std::string piece_name(Pieces of, int rank);
 /// error; regions, and the number of the process. The problem has this process's part of the mesh.
 class SolutionPiece {
  public:
-  /// Finds which cells it has; together. Case and problem must outlive it.
-  SolutionPiece(const Case& resolved, const Problem& problem, int rank);
+  /// Finds which cells it has; together. Where there are `files`, which nobody else adds to before text(), the piece
+  /// becomes one of them. All must outlive it.
+  SolutionPiece(const Case& resolved, const Problem& problem, int rank, mesh::FileGroup* files = nullptr);
   SolutionPiece(const SolutionPiece&) = delete;
   SolutionPiece& operator=(const SolutionPiece&) = delete;
   ~SolutionPiece();
 
   /// Lets a thread begin with points and cells while a GPU iterates, of a piece that is to have so many solutions.
   void begin(std::size_t solutions);
-  /// As .vtu, with these solutions, of all dofs of the problem; empty where there is no cell.
+  /// As .vtu, with these solutions, of all dofs of the problem; empty where there is no cell, or it is in the files.
   std::string text(std::span<const std::vector<double>> solutions);
+  bool has_cells() const { return !cells_.empty(); }
 
  private:
   using Solutions = std::span<const std::vector<double>>;
-  /// Asks for the solutions when it comes to them.
-  std::string write(std::size_t count, const std::function<Solutions()>& solutions) const;
+  using Asked = std::function<Solutions()>;  ///< when they are come to
+  std::string made(std::size_t count, const Asked& solutions) const;
+  void write(std::ostream& stream, std::size_t count, const Asked& solutions) const;
 
   const Case* case_;
   const Problem* problem_;
   int rank_;
+  mesh::FileGroup* files_;
   std::vector<std::int32_t> cells_;
   std::promise<Solutions> coming_;
   std::shared_future<Solutions> there_{coming_.get_future()};
