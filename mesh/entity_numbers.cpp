@@ -5,7 +5,6 @@
 #include <limits>
 #include <memory>
 #include <stdexcept>
-#include <tuple>
 
 #include "mesh/counting.hpp"
 #include "mesh/pages.hpp"
@@ -17,12 +16,10 @@ namespace {
 
 /// One use of an entity by a cell, filed under its least vertex; the next two vertices tell it from the others there.
 struct Use {
-  std::int32_t second, third;
-  std::int64_t slot;  ///< position in EntityNumbers::of_cell
-  bool operator<(const Use& other) const {
-    return std::tie(second, third, slot) < std::tie(other.second, other.third, other.slot);
-  }
-  bool same_entity(const Use& other) const { return second == other.second && third == other.third; }
+  std::uint64_t others;  ///< those two vertices, one behind the other
+  std::int64_t slot;     ///< position in EntityNumbers::of_cell
+  bool operator<(const Use& other) const { return others != other.others ? others < other.others : slot < other.slot; }
+  bool same_entity(const Use& other) const { return others == other.others; }
 };
 
 /// Calls see(vertices, slot) for every entity of every cell, with its vertices ascending; -1 fills up an edge's.
@@ -68,7 +65,8 @@ class SortedUses {
     uses_ = std::make_unique_for_overwrite<Use[]>(count);
     fetch_pages(uses_.get(), count * sizeof(Use));
     for_each_use(mesh, entities, [&](const auto& vertices, std::int64_t slot) {
-      uses_[count_one(end_[vertices[0]])] = {vertices[1], vertices[2], slot};
+      const std::uint64_t second = static_cast<std::uint32_t>(vertices[1]);
+      uses_[count_one(end_[vertices[0]])] = {second << 32 | static_cast<std::uint32_t>(vertices[2]), slot};
     });
 #pragma omp parallel for schedule(static)
     for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {
