@@ -10,6 +10,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "mesh/atomic_file.hpp"
@@ -110,6 +111,24 @@ TEST_CASE("so is a piece of a process, at the solution's degree or another, with
       CHECK(piece.text(solutions) == expected);
       solver::SolutionPiece(of.made, *of.problem, 3).begin(2);  // and nobody waits
     }
+}
+
+TEST_CASE("what prevents the file is said when it is to be finished") {
+  const Threads threads(4);
+  const TwoLoads of({OutputField::u});
+  const fs::path nowhere = fs::temp_directory_path() / fmt::format("femcg_test_file_ahead_{}_nowhere", ::getpid());
+  mesh::FileGroup files(nowhere);
+  solver::SolutionFile file(of.made, *of.problem);
+  solver::FileAhead ahead(files, file);
+  ahead.begin(2);
+  file.prepare(of.solutions);
+  CHECK_THROWS_AS(ahead.finish(2), std::system_error);
+  {
+    solver::SolutionFile unprepared(of.made, *of.problem);
+    solver::FileAhead again(files, unprepared);
+    again.begin(2);  // and nobody is told where nobody asks
+  }
+  CHECK_FALSE(fs::exists(nowhere));
 }
 
 TEST_CASE("a file that no solution comes for is gone, and nobody waits for it") {
