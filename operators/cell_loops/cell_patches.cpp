@@ -1,13 +1,10 @@
 #include "operators/cell_loops/cell_patches.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,228 +12,20 @@
 #include "mesh/counting.hpp"
 #include "mesh/first_failure.hpp"
 #include "mesh/pages.hpp"
-#include "mesh/space_filling_curve.hpp"
+#include "operators/cell_loops/patch_drafts.hpp"
 #include "operators/forms/bilinear_form.hpp"
 
 namespace femcg::operators {
 
 namespace {
 
-constexpr int most_colours = 256;  // they have 8 bits
-
-/// What an unknown is to a patch: its own and no other's, its own and others' too, or another's own.
-enum class Tie : std::uint8_t { alone, shared, others };
-
-/// A patch on its own, before the unknowns that it shares are known.
-struct Draft {
-  std::vector<std::int32_t> cells;     ///< those that come first, and the others, sorted by colour
-  std::vector<std::uint8_t> colours;   ///< of the cells
-  std::vector<std::int32_t> unknowns;  ///< distinct, as its threads meet them
-  std::vector<std::uint16_t> ranks;    ///< cells x dofs: where a dof's unknown stands among them; behind all if none
-  std::vector<Tie> ties;               ///< of the unknowns, once the owners are known
-};
-
-/// Numbers distinct unknowns in the order in which they are met. The numbers are in pages of neighbouring unknowns, of
-/// which there are those that are met: whether an unknown is new takes no branch, which could not be foreseen.
-class MetUnknowns {
- public:
-  explicit MetUnknowns(std::int32_t unknowns) : page_of_(static_cast<std::size_t>(unknowns) / page + 1, none) {}
-
-  /// Forgets all, and makes room for so many.
-  void clear(std::size_t most) {
-    for (const std::int32_t met : pages_) page_of_[met] = none;
-    pages_.clear();
-    numbers_.clear();
-    unknowns_.resize(std::max(unknowns_.size(), most + 1));  // one more is written to
-    count_ = 0;
-  }
-  std::int32_t number_of(std::int32_t unknown) {
-    const std::int32_t place = unknown / page;
-    if (page_of_[place] == none) add_page(place);
-    std::int32_t& number = numbers_[std::size_t(page_of_[place]) * page + unknown % page];
-    const bool is_new = number < 0;
-    number = is_new ? count_ : number;
-    unknowns_[count_] = unknown;
-    count_ += is_new ? 1 : 0;
-    return number;
-  }
-  std::span<const std::int32_t> unknowns() const { return {unknowns_.data(), std::size_t(count_)}; }
-
- private:
-  static constexpr std::int32_t page = 256, none = -1;
-
-  void add_page(std::int32_t place) {
-    page_of_[place] = static_cast<std::int32_t>(pages_.size());
-    pages_.push_back(place);
-    numbers_.resize(numbers_.size() + page, none);
-  }
-
-  std::vector<std::int32_t> page_of_;   ///< among those that are met
-  std::vector<std::int32_t> pages_;     ///< that are met
-  std::vector<std::int32_t> numbers_;   ///< in these
-  std::vector<std::int32_t> unknowns_;  ///< that are met, in the order of their numbers
-  std::int32_t count_ = 0;
-};
-
-/// A set of colours.
-template <std::size_t words>
-using Colours = std::array<std::uint64_t, words>;
-
-/// The first colour that is not among `taken`; behind the last if all are.
-template <std::size_t words>
-int first_free(const Colours<words>& taken) {
-  std::size_t word = 0;
-  while (word < taken.size() && taken[word] == ~std::uint64_t{0}) ++word;
-  return static_cast<int>(64 * word) + (word < taken.size() ? std::countr_one(taken[word]) : 0);
-}
-
-/// Makes drafts, in memory that it keeps from one to the next: one for each thread.
-class Drafter {
- public:
-  Drafter(const BilinearForm& form, const PatchOptions& options)
-      : form_(form), options_(options), n_(static_cast<std::size_t>(form.dofs_per_cell())), met_(form.unknowns) {}
-
-  /// One patch of some cells, or two of half of them if they have too many unknowns or colours, and so on.
-  void draft(std::span<const std::int32_t> cells, std::vector<Draft>& drafts) {
-    if (!number_unknowns(cells) || !(colour_cells<1>(cells) || colour_cells<most_colours / 64>(cells))) {
-      draft(cells.first(cells.size() / 2), drafts);
-      draft(cells.subspan(cells.size() / 2), drafts);
-      return;
-    }
-    order_cells(cells);
-    drafts.push_back(ordered_draft(cells));
-  }
-
- private:
-  /// Numbers the unknowns of some cells as they are met; false where they are too many.
-  bool number_unknowns(std::span<const std::int32_t> cells) {
-    met_.clear(cells.size() * n_);
-    numbers_.resize(cells.size() * n_);
-    // First the unknowns alone, from far in memory, with no branch for which it would wait.
-    const std::int32_t* const unknown_of_dof = form_.unknown_of_dof.data();
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-      const std::int32_t* const dofs = form_.space->dofs(cells[c]).data();
-      for (std::size_t a = 0; a < n_; ++a) numbers_[c * n_ + a] = unknown_of_dof[dofs[a]];
-    }
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-      for (std::size_t a = 0; a < n_; ++a)
-        if (std::int32_t& number = numbers_[c * n_ + a]; number >= 0) number = met_.number_of(number);
-      if (met_.unknowns().size() > static_cast<std::size_t>(options_.unknowns)) return false;
-    }
-    return true;
-  }
-
-  /// Greedy, in the order of the mesh: rows of cells of a box come out in the least number of colours. False where so
-  /// many words have too few.
-  template <std::size_t words>
-  bool colour_cells(std::span<const std::int32_t> cells) {
-    visit_.resize(cells.size());
-    std::iota(visit_.begin(), visit_.end(), std::size_t{0});
-    std::sort(visit_.begin(), visit_.end(), [&](std::size_t a, std::size_t b) { return cells[a] < cells[b]; });
-    taken_.assign(met_.unknowns().size() * words, 0);
-    colour_of_.resize(cells.size());
-    for (const std::size_t c : visit_) {
-      const std::span<const std::int32_t> numbers(numbers_.data() + c * n_, n_);
-      Colours<words> taken{};
-      for (const std::int32_t number : numbers)
-        if (number >= 0)
-          for (std::size_t word = 0; word < words; ++word) taken[word] |= taken_[number * words + word];
-      const int colour = first_free(taken);
-      if (colour == static_cast<int>(64 * words)) return false;
-      colour_of_[c] = static_cast<std::uint8_t>(colour);
-      for (const std::int32_t number : numbers)
-        if (number >= 0) taken_[number * words + colour / 64] |= std::uint64_t{1} << colour % 64;
-    }
-    return true;
-  }
-
-  /// Sorts the visit by colour, and takes whole waves of the cells that come first to its front; the order is kept
-  /// among them and the others.
-  void order_cells(std::span<const std::int32_t> cells) {
-    std::stable_sort(visit_.begin(), visit_.end(),
-                     [&](std::size_t a, std::size_t b) { return colour_of_[a] < colour_of_[b]; });
-    if (options_.first.empty()) return;
-    const auto comes_first = [&](std::size_t c) { return options_.first[static_cast<std::size_t>(cells[c])] != 0; };
-    const auto wave = static_cast<std::size_t>(options_.wave);
-    const std::size_t count = static_cast<std::size_t>(std::ranges::count_if(visit_, comes_first)) / wave * wave;
-    std::vector<std::size_t> front, others;
-    for (const std::size_t c : visit_) (front.size() < count && comes_first(c) ? front : others).push_back(c);
-    std::ranges::copy(others, std::ranges::copy(front, visit_.begin()).out);
-  }
-
-  /// The cells as the visit has them, and the unknowns in the order in which neighbouring threads meet them, so that
-  /// these find them at neighbouring places of shared memory, in different banks: dof by dof of each group of slots, a
-  /// thread per cell, or cell by cell.
-  Draft ordered_draft(std::span<const std::int32_t> cells) {
-    const std::span<const std::int32_t> unknowns = met_.unknowns();
-    const std::size_t count = cells.size(), none = unknowns.size(),
-                      step = options_.layout == PlaceLayout::interleaved ? CellPatches::group : 1;
-    Draft draft;
-    draft.cells.resize(count);
-    draft.colours.resize(count);
-    for (std::size_t slot = 0; slot < count; ++slot) {
-      draft.cells[slot] = cells[visit_[slot]];
-      draft.colours[slot] = colour_of_[visit_[slot]];
-    }
-    draft.unknowns.reserve(none);
-    draft.ranks.resize(count * n_);
-    rank_of_.assign(none, static_cast<std::uint16_t>(none));
-    for (std::size_t first = 0; first < count; first += step)
-      for (std::size_t a = 0; a < n_; ++a)
-        for (std::size_t slot = first; slot < std::min(first + step, count); ++slot) {
-          const std::int32_t number = numbers_[visit_[slot] * n_ + a];
-          std::uint16_t rank = static_cast<std::uint16_t>(none);
-          if (number >= 0) {
-            rank = rank_of_[number];
-            if (rank == none) {
-              rank = rank_of_[number] = static_cast<std::uint16_t>(draft.unknowns.size());
-              draft.unknowns.push_back(unknowns[number]);
-            }
-          }
-          draft.ranks[slot * n_ + a] = rank;
-        }
-    draft.ties.resize(none);
-    return draft;
-  }
-
-  const BilinearForm& form_;
-  const PatchOptions& options_;
-  std::size_t n_;
-  MetUnknowns met_;
-  std::vector<std::int32_t> numbers_;  ///< cells x dofs, of their unknowns as they were met; -1 where there is none
-  std::vector<std::uint64_t> taken_;   ///< colours of each unknown's cells
-  std::vector<std::uint8_t> colour_of_;
-  std::vector<std::size_t> visit_;  ///< of the cells
-  std::vector<std::uint16_t> rank_of_;
-};
-
-std::vector<Draft> draft_all(const BilinearForm& form, const PatchOptions& options) {
-  const std::vector<std::int32_t> order = mesh::cells_along_curve(form.space->mesh());
-  const std::size_t step = static_cast<std::size_t>(options.cells), pieces = (order.size() + step - 1) / step;
-  std::vector<std::vector<Draft>> of_piece(pieces);
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<Drafter> drafter;
-    failure.guard(mesh::FirstFailure::preparation, [&] { drafter.emplace(form, options); });
-#pragma omp for schedule(dynamic, 16)
-    for (std::size_t piece = 0; piece < pieces; ++piece)
-      failure.guard(static_cast<std::int64_t>(piece), [&] {
-        const std::size_t begin = piece * step;
-        drafter->draft(std::span(order).subspan(begin, std::min(step, order.size() - begin)), of_piece[piece]);
-      });
-  }
-  failure.rethrow();
-  std::vector<Draft> drafts;
-  for (std::vector<Draft>& some : of_piece)
-    for (Draft& draft : some) drafts.push_back(std::move(draft));
-  return drafts;
-}
+using Tie = PatchDraft::Tie;
 
 /// The first patch that has each unknown, and whether another has it too.
 class Owners {
  public:
-  Owners(std::span<const Draft> drafts, std::int32_t unknowns) : of_(mesh::array_of<std::uint32_t>(unknowns, none)) {
+  Owners(std::span<const PatchDraft> drafts, std::int32_t unknowns)
+      : of_(mesh::array_of<std::uint32_t>(unknowns, none)) {
     // Most have one patch alone, which finds what it wrote; others agree at once on the first of them.
 #pragma omp parallel
     {
@@ -271,12 +60,12 @@ class Owners {
 };
 
 /// Sizes, and where each patch's parts of the lists begin.
-void lay_out(CellPatches& made, std::span<Draft> drafts, const Owners& owners) {
+void lay_out(CellPatches& made, std::span<PatchDraft> drafts, const Owners& owners) {
   made.patches = Vector<CellPatch>(static_cast<std::int64_t>(drafts.size()));
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p) {
     CellPatch& patch = made.patches[static_cast<std::int64_t>(p)];
-    Draft& draft = drafts[p];
+    PatchDraft& draft = drafts[p];
     const std::size_t cells = draft.cells.size();
     constexpr std::size_t group = CellPatches::group;
     patch.cells = static_cast<std::uint16_t>(cells);
@@ -318,7 +107,7 @@ std::int32_t owned(const CellPatches& made) {
 
 /// Puts the unknowns in the order of the patches whose own they are, those of no patch last; returns where those are
 /// that patches share.
-mesh::Array<std::int32_t> put_in_order(CellPatches& made, std::span<const Draft> drafts, const Owners& owners) {
+mesh::Array<std::int32_t> put_in_order(CellPatches& made, std::span<const PatchDraft> drafts, const Owners& owners) {
   made.unknown_at = Vector<std::int32_t>(made.unknown_count);
   mesh::Array<std::int32_t> position = mesh::unset<std::int32_t>(made.unknown_count);
 #pragma omp parallel for schedule(static)
@@ -345,7 +134,8 @@ mesh::Array<std::int32_t> put_in_order(CellPatches& made, std::span<const Draft>
 }
 
 /// What a patch shares, and the cells and places of its slots.
-void write_patch(CellPatches& made, std::size_t number, const Draft& draft, std::span<const std::int32_t> position) {
+void write_patch(CellPatches& made, std::size_t number, const PatchDraft& draft,
+                 std::span<const std::int32_t> position) {
   const CellPatch& patch = made.patches[static_cast<std::int64_t>(number)];
   std::vector<std::uint16_t> place_of_rank(draft.unknowns.size() + 1, patch.unknown_count);
   std::vector<std::pair<std::int32_t, std::size_t>> others;  // position and rank
@@ -502,7 +292,7 @@ CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& opti
   made.dofs = form.dofs_per_cell();
   made.unknown_count = form.unknowns;
   made.layout = options.layout;
-  std::vector<Draft> drafts = draft_all(form, options);
+  std::vector<PatchDraft> drafts = draft_patches(form, options);
   mesh::Array<std::int32_t> position;
   {
     const Owners owners(drafts, form.unknowns);
