@@ -520,6 +520,14 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
   const Probes probes = locate_probes(resolved.output.probes, mesh);
   if (!resolved.solver.initial.empty()) progress.step("reading the initial solution");
   const InitialUnknowns initial = initial_unknowns(resolved, problem);
+  progress.step("preparing the results");
+  SolutionFile file(resolved, problem);
+  if (writes) {
+    prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu",
+                                                  "result.html", "solution.png", "run.log", "result.json"});
+    record.files.expected = bytes_of_files(resolved, problem, file);
+    require_disk(resolved.output.directory, record.files.expected);
+  }
   if (resolved.solver.device != "cpu" && operators::built_with_cuda()) progress.step("starting devices");
   record.device = start.device();
   record.machine.device = device_name(record.device);
@@ -536,15 +544,6 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
   }
   record.why_device = on_device.why_on_host;
   if (!record.why_device.empty()) record.machine.device = device_name(record.device);
-  progress.step("preparing the results");
-  SolutionFile file(resolved, problem);
-  if (writes)
-    prepare_directory(resolved.output.directory, {"case.yaml", "residuals.csv", "solution.vtu", "boundary.vtu",
-                                                  "result.html", "solution.png", "run.log", "result.json"});
-  if (writes) {
-    record.files.expected = bytes_of_files(resolved, problem, file);
-    require_disk(resolved.output.directory, record.files.expected);
-  }
   record.problem = size_of(problem);
   record.remarks = mesh.remarks;
   record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
