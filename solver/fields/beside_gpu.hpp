@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <future>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -28,6 +29,17 @@ std::future<std::invoke_result_t<Work>> begin_beside_gpu(Work work) {
     omp_set_num_threads(threads - 1);  // of this thread's loops
     return work();
   });
+}
+
+/// What that made; where it was begun for more solutions than there came, `again` makes it.
+template <class Result, class Again>
+Result finished(std::future<Result>& begun, bool all_came, const Again& again) {
+  try {
+    return begun.get();
+  } catch (const std::out_of_range&) {  // ComingSolutions::at
+    if (all_came) throw;
+    return again();
+  }
 }
 
 }  // namespace femcg::solver

@@ -1,7 +1,6 @@
 #include "solver/fields/file_ahead.hpp"
 
 #include <ostream>
-#include <stdexcept>
 
 #include "solver/fields/beside_gpu.hpp"
 
@@ -24,13 +23,10 @@ void FileAhead::begin(std::size_t solutions) {
 
 void FileAhead::finish(std::size_t solutions) {
   if (!writing_.valid()) return write(solutions);
-  try {
-    writing_.get();
-  } catch (const std::out_of_range&) {  // a solution that there is not
-    if (solutions == expected_) throw;
+  finished(writing_, solutions == expected_, [&] {
     files_->take_back();
     write(solutions);
-  }
+  });
 }
 
 }  // namespace femcg::solver

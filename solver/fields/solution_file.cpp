@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <stdexcept>
 #include <utility>
 
 #include "mesh/first_failure.hpp"
@@ -109,7 +108,6 @@ std::vector<SolutionFile::Recovered> SolutionFile::recover(std::span<const doubl
 }
 
 void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
-  solutions_ = solutions;
   if (case_->output.vtu && recovery_)
     for (const std::vector<double>& solution : solutions) recovered_.push_back(recover(solution));
   if (has_exact()) {
@@ -119,14 +117,7 @@ void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
 #pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < exact_.size(); ++i) error_[i] = solutions.front()[i] - exact_[i];
   }
-  preparing_.set_value();
-}
-
-void SolutionFile::abandon() { preparing_ = {}; }
-
-const std::vector<double>& SolutionFile::solution(std::size_t load) const {
-  if (load >= solutions_.size()) throw std::out_of_range("a load without a solution");
-  return solutions_[load];
+  solutions_.come(solutions);
 }
 
 bool SolutionFile::has_exact() const { return case_->output.vtu && case_->problem.exact && wants(OutputField::u); }
@@ -141,14 +132,14 @@ std::vector<mesh::PointField> SolutionFile::fields_at_dofs(std::size_t solutions
   std::vector<mesh::PointField> fields;
   const auto add_field = [&](const std::string& name, const auto& values) {
     const auto when_prepared = [this, values]() -> std::span<const double> {
-      prepared_.get();
+      solutions_.all();  // waits
       return values();
     };
     fields.push_back({name, when_prepared, case_->solution.unit});
   };
   for (std::size_t i = 0; i < solutions; ++i)
     add_field(name_in_file(OutputField::u, false, case_->solution, problem_->loads()[i].name()),
-              [this, i] { return std::span(solution(i)); });
+              [this, i] { return std::span(solutions_.at(i)); });
   if (has_exact()) {
     add_field("exact", [this] { return std::span(exact_); });
     add_field("error", [this] { return std::span(error_); });
@@ -160,7 +151,7 @@ std::vector<mesh::PointField> SolutionFile::fields_at_dofs(std::size_t solutions
 std::function<mesh::NodeValues()> SolutionFile::values_of(OutputField field, std::size_t load,
                                                           const CellFields& make) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
-  const std::vector<double>& solution = this->solution(load);
+  const std::vector<double>& solution = solutions_.at(load);
   switch (field) {
     case OutputField::u:
       break;
@@ -184,7 +175,7 @@ std::vector<mesh::CellwiseField> SolutionFile::all_fields(std::size_t solutions)
   std::vector<mesh::CellwiseField> fields;
   const auto when_prepared = [this](auto values) {
     return [this, values]() -> mesh::NodeValues {
-      prepared_.get();
+      solutions_.all();  // waits
       return values()();
     };
   };

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <memory>
 #include <ostream>
 #include <span>
@@ -11,6 +10,7 @@
 #include "mesh/vtu.hpp"
 #include "solver/case/case.hpp"
 #include "solver/fields/cell_fields.hpp"
+#include "solver/fields/coming_solutions.hpp"
 #include "solver/fields/file_cells.hpp"
 #include "solver/fields/recovery.hpp"
 #include "solver/problem/problem.hpp"
@@ -33,7 +33,7 @@ class SolutionFile {
   /// be there as long as this. Throws MachineError.
   void prepare(std::span<const std::vector<double>> solutions);
   /// Says that there will be none: write throws std::future_error where it waits for them.
-  void abandon();
+  void abandon() { solutions_.abandon(); }
   /// With so many solutions. May begin before prepare(), in a thread of its own: points and cells come first in the
   /// file, and then it waits. Throws std::out_of_range where it was prepared for fewer.
   void write(std::ostream& stream, std::size_t solutions) const;
@@ -54,7 +54,6 @@ class SolutionFile {
   std::vector<Recovered> recover(std::span<const double> solution);
   std::vector<mesh::TextField> names() const;
   bool has_exact() const;
-  const std::vector<double>& solution(std::size_t load) const;
   std::vector<mesh::PointField> fields_at_dofs(std::size_t solutions) const;
   std::vector<mesh::CellwiseField> all_fields(std::size_t solutions) const;
   std::function<mesh::NodeValues()> values_of(OutputField field, std::size_t load, const CellFields& make) const;
@@ -65,9 +64,7 @@ class SolutionFile {
   const Problem* problem_;
   FileCells cells_;
   std::unique_ptr<Recovery> recovery_;
-  std::promise<void> preparing_;
-  std::shared_future<void> prepared_{preparing_.get_future()};  ///< what follows
-  std::span<const std::vector<double>> solutions_;
+  ComingSolutions solutions_;                      ///< which come when what follows is there
   std::vector<std::vector<Recovered>> recovered_;  ///< by load
   std::vector<double> exact_, error_;              ///< coefficients, where there is an exact solution
 };

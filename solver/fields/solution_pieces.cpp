@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <sstream>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -69,72 +68,69 @@ std::string pieces_file(Pieces of) { return start_of(of) + ".pvtu"; }
 std::string piece_name(Pieces of, int rank) { return fmt::format("{}_{}{}", start_of(of), rank, piece_end); }
 
 SolutionPiece::SolutionPiece(const Case& resolved, const Problem& problem, int rank, mesh::FileGroup* files)
-    : case_(&resolved), problem_(&problem), rank_(rank), files_(files) {
-  const mesh::Mesh& mesh = problem.form().space->mesh();
-  const FileCells to_write(resolved, mesh, problem.shared());
-  for (std::int64_t i = 0; i < to_write.count(mesh); ++i) cells_.push_back(to_write.number(i));
-}
+    : case_(&resolved),
+      problem_(&problem),
+      rank_(rank),
+      files_(files),
+      cells_(resolved, problem.form().space->mesh(), problem.shared()) {}
 
 SolutionPiece::~SolutionPiece() {
   if (!writing_.valid()) return;
-  coming_ = {};  // none will come
+  solutions_.abandon();
   writing_.wait();
 }
 
 void SolutionPiece::begin(std::size_t solutions) {
-  if (cells_.empty()) return;
+  if (!has_cells()) return;
   expected_ = solutions;
-  writing_ = begin_beside_gpu([this, solutions] { return made(solutions, [this] { return there_.get(); }); });
+  writing_ = begin_beside_gpu([this, solutions] { return made(solutions); });
 }
 
-std::string SolutionPiece::text(Solutions solutions) {
-  if (cells_.empty()) return "";
-  const auto made_now = [&] { return made(solutions.size(), [&] { return solutions; }); };
-  if (!writing_.valid()) return made_now();
-  coming_.set_value(solutions);
-  try {
-    return writing_.get();
-  } catch (const std::out_of_range&) {  // a solution that there is not: the user wanted an end
-    if (solutions.size() == expected_) throw;
+bool SolutionPiece::has_cells() const { return cells_.count(problem_->form().space->mesh()) > 0; }
+
+std::string SolutionPiece::text(std::span<const std::vector<double>> solutions) {
+  if (!has_cells()) return "";
+  solutions_.come(solutions);
+  if (!writing_.valid()) return made(solutions.size());
+  return finished(writing_, solutions.size() == expected_, [&] {
     if (files_ != nullptr) files_->take_back();
-    return made_now();
-  }
+    return made(solutions.size());
+  });
 }
 
-std::string SolutionPiece::made(std::size_t count, const Asked& solutions) const {
+std::string SolutionPiece::made(std::size_t solutions) const {
   if (files_ != nullptr) {
-    files_->add(piece_name(Pieces::solution, rank_), [&](std::ostream& file) { write(file, count, solutions); });
+    files_->add(piece_name(Pieces::solution, rank_), [&](std::ostream& file) { write(file, solutions); });
     return "";
   }
   std::ostringstream text;
-  write(text, count, solutions);
+  write(text, solutions);
   return std::move(text).str();
 }
 
-void SolutionPiece::write(std::ostream& stream, std::size_t count, const Asked& solutions) const {
+void SolutionPiece::write(std::ostream& stream, std::size_t solutions) const {
   const Case& resolved = *case_;
   const mesh::FunctionSpace& whole = *problem_->form().space;
-  const bool some = std::ssize(cells_) < whole.mesh().cell_count();  // else the piece is the part as it is
-  const mesh::Mesh mesh_of_some = some ? mesh::mesh_of_cells(whole.mesh(), cells_) : mesh::Mesh();
+  const bool some = cells_.numbers != nullptr;  // else the piece is the part as it is
+  const mesh::Mesh mesh_of_some = some ? mesh::mesh_of_cells(whole.mesh(), *cells_.numbers) : mesh::Mesh();
   std::optional<mesh::FunctionSpace> space_of_some;
   if (some) space_of_some.emplace(mesh_of_some, whole.degree());
   const mesh::FunctionSpace& space = some ? *space_of_some : whole;
-  std::vector<std::vector<double>> of_some(count);
-  std::vector<std::span<const double>> values(count + 2);  // of the solutions, exact, error
+  std::vector<std::vector<double>> of_some(solutions);
+  std::vector<std::span<const double>> values(solutions + 2);  // of the solutions, exact, error
   std::vector<double> exact, error;
   std::once_flag once;
   const auto make_values = [&] {
-    const Solutions all = solutions();
-    if (all.size() < count) throw std::out_of_range("a load without a solution");
-    for (std::size_t i = 0; i < count; ++i) {
-      if (some) of_some[i] = of_piece(all[i], whole, cells_, space);
-      values[i] = some ? of_some[i] : all[i];
+    for (std::size_t i = 0; i < solutions; ++i) {
+      const std::vector<double>& solution = solutions_.at(i);
+      if (some) of_some[i] = of_piece(solution, whole, *cells_.numbers, space);
+      values[i] = some ? of_some[i] : solution;
     }
     if (!resolved.problem.exact) return;
     exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", space.mesh(), std::nullopt), space);
     for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(values.front()[i] - exact[i]);
-    values[count] = exact;
-    values[count + 1] = error;
+    values[solutions] = exact;
+    values[solutions + 1] = error;
   };
   std::vector<mesh::PointField> fields;
   const auto add_field = [&](const std::string& name, std::size_t number) {
@@ -144,12 +140,12 @@ void SolutionPiece::write(std::ostream& stream, std::size_t count, const Asked& 
     };
     fields.push_back({name, made, resolved.solution.unit});
   };
-  for (std::size_t i = 0; i < count; ++i) add_field(solution_name(resolved, i), i);
+  for (std::size_t i = 0; i < solutions; ++i) add_field(solution_name(resolved, i), i);
   if (resolved.problem.exact) {
-    add_field("exact", count);
-    add_field("error", count + 1);
+    add_field("exact", solutions);
+    add_field("error", solutions + 1);
   }
-  const std::vector<std::int32_t> process(cells_.size(), rank_);
+  const std::vector<std::int32_t> process(static_cast<std::size_t>(space.mesh().cell_count()), rank_);
   const std::vector<mesh::CellField> of_cells{{"region", space.mesh().cell_regions}, {"process", process}};
   const std::vector<mesh::TextField> texts =
       resolved.output.boundary ? names_of_parts(whole.mesh()) : std::vector<mesh::TextField>();

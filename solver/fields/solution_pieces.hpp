@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <future>
 #include <ostream>
 #include <span>
@@ -11,6 +9,8 @@
 
 #include "mesh/atomic_file.hpp"
 #include "solver/case/case.hpp"
+#include "solver/fields/coming_solutions.hpp"
+#include "solver/fields/file_cells.hpp"
 #include "solver/problem/problem.hpp"
 
 namespace femcg::solver {
@@ -36,21 +36,18 @@ class SolutionPiece {
   void begin(std::size_t solutions);
   /// As .vtu, with these solutions, of all dofs of the problem; empty where there is no cell, or it is in the files.
   std::string text(std::span<const std::vector<double>> solutions);
-  bool has_cells() const { return !cells_.empty(); }
+  bool has_cells() const;
 
  private:
-  using Solutions = std::span<const std::vector<double>>;
-  using Asked = std::function<Solutions()>;  ///< when they are come to
-  std::string made(std::size_t count, const Asked& solutions) const;
-  void write(std::ostream& stream, std::size_t count, const Asked& solutions) const;
+  std::string made(std::size_t solutions) const;
+  void write(std::ostream& stream, std::size_t solutions) const;
 
   const Case* case_;
   const Problem* problem_;
   int rank_;
   mesh::FileGroup* files_;
-  std::vector<std::int32_t> cells_;
-  std::promise<Solutions> coming_;
-  std::shared_future<Solutions> there_{coming_.get_future()};
+  FileCells cells_;
+  ComingSolutions solutions_;
   std::future<std::string> writing_;
   std::size_t expected_ = 0;  ///< solutions, of the piece that is being written
 };
