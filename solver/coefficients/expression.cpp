@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <numbers>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
+#include "solver/coefficients/expression_program.hpp"
 #include "solver/coefficients/expression_scanner.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
@@ -28,6 +26,7 @@ struct BoundParser {
   explicit BoundParser(const ScannedExpression& scanned) {
     parser.ClearFun();
     parser.ClearConst();
+    parser.EnableOptimizer(false);  // which takes the whole part of numbers before && and ||
     parser.DefineConst("pi", std::numbers::pi);
     for (const FunctionDefinition& definition : function_definitions())
       std::visit([&](auto function) { parser.DefineFun(std::string(definition.name), function); }, definition.function);
@@ -36,11 +35,6 @@ struct BoundParser {
   }
   BoundParser(const BoundParser&) = delete;
   BoundParser& operator=(const BoundParser&) = delete;
-
-  double operator()(const double* at) {
-    std::copy_n(at, 3, point.begin());
-    return parser.Eval();
-  }
 
   std::array<double, 3> point{};
   mu::Parser parser;
@@ -106,29 +100,6 @@ std::string trimmed(const std::string& text) {
 
 }  // namespace
 
-struct Expression::Compiled {
-  explicit Compiled(ScannedExpression from) : scanned(std::move(from)) {
-    static std::atomic<std::uint64_t> next{0};
-    number = next++;
-  }
-
-  ScannedExpression scanned;
-  std::uint64_t number;  ///< never used again, unlike an address
-
-  /// This thread's own parser: muParser writes to itself while it evaluates.
-  static BoundParser& of_this_thread(const std::shared_ptr<const Compiled>& compiled) {
-    struct Entry {
-      Entry(const std::shared_ptr<const Compiled>& from) : owner(from), parser(from->scanned) {}
-      std::weak_ptr<const Compiled> owner;
-      BoundParser parser;
-    };
-    thread_local std::unordered_map<std::uint64_t, Entry> parsers;
-    if (const auto found = parsers.find(compiled->number); found != parsers.end()) return found->second.parser;
-    std::erase_if(parsers, [](const auto& item) { return item.second.owner.expired(); });
-    return parsers.try_emplace(compiled->number, compiled).first->second.parser;
-  }
-};
-
 Expression::Expression(double value) : text_(fmt::format("{}", value)), constant_(value) {
   if (!std::isfinite(value)) throw InputError(not_finite(text_, value));
 }
@@ -161,7 +132,9 @@ Expression::Expression(std::string text, Place place, std::string key)
     if (!std::isfinite(value)) throw InputError(placed(not_finite(text_, value)));
     constant_ = value;
   } else {
-    compiled_ = std::make_shared<const Compiled>(std::move(scanned));
+    std::optional<operators::PointProgram> program = program_of(scanned);
+    if (!program) fail("it is longer than a program may be");
+    program_ = std::make_shared<const operators::PointProgram>(*std::move(program));
   }
 }
 
@@ -172,9 +145,8 @@ void Expression::evaluate(std::span<const double> points, std::span<double> valu
     std::ranges::fill(values, *constant_);
     return;
   }
-  BoundParser& parser = Compiled::of_this_thread(compiled_);
+  program_->evaluate(points, values);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = parser(&points[3 * i]);
     if (!std::isfinite(values[i]))
       throw InputError(
           placed(fmt::format("{} at the point {}", not_finite(text_, values[i]), point_text(&points[3 * i]))));

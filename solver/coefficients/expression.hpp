@@ -7,12 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "operators/forms/point_program.hpp"
+
 namespace femcg::solver {
 
 /// A place in the case file ("cases/x.yaml:12:5") or on the command line ("--set degree").
 using Place = std::string;
 
-/// A number, or an expression in x, y, z and pi (muParser). Copies share the compiled expression.
+/// A number, or an expression in x, y, z and pi, read by muParser and evaluated by a program of its own. Copies share
+/// the program.
 class Expression {
  public:
   /// Throws InputError, with the place and the key of the case that has this text, where the text does not parse,
@@ -32,12 +35,11 @@ class Expression {
   double operator()(double x, double y, double z) const;
 
  private:
-  struct Compiled;
   std::string text_;
   Place place_;
   std::string key_;
   std::optional<double> constant_;
-  std::shared_ptr<const Compiled> compiled_;
+  std::shared_ptr<const operators::PointProgram> program_;  ///< of what is not constant
 };
 
 /// A point in space as messages show it: (x, y), or (x, y, z) where z is not 0, as it always is in 2D.

@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "operators/forms/point_operation.hpp"
+
 namespace femcg::solver {
 
 using Unary = double (*)(double);
@@ -13,11 +15,13 @@ using Binary = double (*)(double, double);
 using Ternary = double (*)(double, double, double);
 using Variadic = double (*)(const double*, int);
 
-/// A function of expressions: its name, what it computes, and how.
+/// A function of expressions: its name, what it computes, and how, for muParser and in programs; there a variadic one
+/// is an operation on two values, again and again.
 struct FunctionDefinition {
   std::string_view name;
   std::string_view meaning;
   std::variant<Unary, Binary, Ternary, Variadic> function;
+  operators::PointOperation operation;
 };
 const std::vector<FunctionDefinition>& function_definitions();
 

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+
+#include "operators/forms/point_program.hpp"
+#include "solver/coefficients/expression_scanner.hpp"
+
+namespace femcg::solver {
+
+/// The program of an expression that muParser accepts, with its values to rounding; powers with the exponents 2, 3 and
+/// 4 are products. Nothing where it takes more registers than a program has.
+std::optional<operators::PointProgram> program_of(const ScannedExpression& scanned);
+
+}  // namespace femcg::solver
