@@ -132,3 +132,70 @@ TEST_CASE("the diffusion takes one number, one a cell or one a point") {
   const FactorInputs by_point = factor_inputs(varying.form, Device::host);
   CHECK(by_point.diffusion.size() == std::int64_t{varying.form.cells()} * by_point.points);
 }
+
+namespace {
+
+/// 1 + x + 2 y^2 but `low` where x is below 0.5, a plane between cells of make_form's boxes of four cells in x.
+PointProgram varying_above_half(double low, double factor) {
+  PointProgramBuilder builder;
+  const auto x = PointProgramBuilder::coordinate(0), y = PointProgramBuilder::coordinate(1);
+  const auto smooth = builder.apply(
+      PointOperation::add, builder.apply(PointOperation::add, builder.constant(1), x),
+      builder.apply(PointOperation::multiply, builder.constant(2), builder.apply(PointOperation::multiply, y, y)));
+  const auto is_low = builder.apply(PointOperation::less, x, builder.constant(0.5));
+  return *builder.finish(
+      builder.apply(PointOperation::select, is_low, builder.constant(low),
+                    builder.apply(PointOperation::add, builder.constant(1 - factor),
+                                  builder.apply(PointOperation::multiply, builder.constant(factor), smooth))));
+}
+
+/// Its first region has one program, its second the other.
+void set_programs(SmallForm& small, const PointProgram& first, const PointProgram& second) {
+  small.mesh->region_names = {"first", "second"};
+  for (std::size_t cell = 0; cell < small.mesh->cell_regions.size(); ++cell)
+    small.mesh->cell_regions[cell] = static_cast<std::int32_t>(cell % 2);
+  small.form.diffusion_by_region = {first, second};
+  small.form.diffusion = [&small](std::int32_t cell, std::span<const double> points, std::span<double> values) {
+    small.form.diffusion_by_region[static_cast<std::size_t>(small.mesh->cell_regions[cell])].evaluate(points, values);
+    for (const double value : values)
+      if (!(value > 0)) throw std::domain_error("not above 0");
+  };
+}
+
+}  // namespace
+
+TEST_CASE("programs of the diffusion give on a device what they give on the host") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (const FormOptions& options : {FormOptions{}, FormOptions{.curved = true}}) {
+      CAPTURE(mesh::name(shape));
+      SmallForm small = make_form(shape, 2, {4, 3, 3}, options);
+      set_programs(small, varying_above_half(0.25, 1), PointProgram(3));
+      const FactorInputs expected = factor_inputs(small.form, Device::host),
+                         inputs = factor_inputs(small.form, tests::device());
+      const Vector<double> found = copied(inputs.diffusion, Device::host);
+      CHECK(inputs.diffusion_per_cell == expected.points);
+      CHECK(inputs.diffusion_per_point == 1);
+      REQUIRE(found.size() == expected.diffusion.size());
+      for (std::int64_t k = 0; k < found.size(); ++k)
+        CHECK(found[k] == doctest::Approx(expected.diffusion[k]).epsilon(1e-14));
+    }
+}
+
+TEST_CASE("programs that are constant in all cells are taken as such, wrong ones are refused") {
+  SmallForm small = make_form(CellShape::hexahedron, 2, {4, 3, 3}, {.distort = 0});
+  set_programs(small, varying_above_half(0.25, 0), PointProgram(3));
+  const FactorInputs inputs = factor_inputs(small.form, tests::device());
+  CHECK(inputs.diffusion.size() == small.form.cells());
+  CHECK(inputs.diffusion_per_cell == 1);
+  CHECK(inputs.diffusion_per_point == 0);
+  const Vector<double> found = copied(inputs.diffusion, Device::host);
+  const FactorInputs expected = factor_inputs(small.form, Device::host);
+  REQUIRE(expected.diffusion.size() == found.size());
+  for (std::int64_t cell = 0; cell < found.size(); ++cell) CHECK(found[cell] == expected.diffusion[cell]);
+
+  set_programs(small, varying_above_half(3, 0), PointProgram(3));
+  small.form.diffusion_by_region[0] = PointProgram(3);
+  CHECK(factor_inputs(small.form, tests::device()).diffusion.size() == 1);
+  set_programs(small, varying_above_half(-1, 1), PointProgram(3));
+  CHECK_THROWS_AS(factor_inputs(small.form, tests::device()), std::domain_error);
+}

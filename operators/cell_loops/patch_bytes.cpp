@@ -13,8 +13,8 @@ namespace {
 /// Of the mesh, and of the diffusion, at most.
 std::int64_t bytes_of_geometry(const BilinearForm& form) {
   const mesh::Mesh& mesh = form.space->mesh();
-  const std::int64_t numbers_per_cell =
-      form.constant_diffusion ? 1 : mesh::cell_quadrature(mesh.shape, form.quadrature).size();
+  const bool constant = form.constant_diffusion && form.diffusion_by_region.empty();
+  const std::int64_t numbers_per_cell = constant ? 1 : mesh::cell_quadrature(mesh.shape, form.quadrature).size();
   return static_cast<std::int64_t>(mesh.coordinates.size() * sizeof(double) +
                                    mesh.cell_nodes.size() * sizeof(std::int32_t)) +
          mesh.cell_count() * numbers_per_cell * std::int64_t{sizeof(double)};
@@ -43,8 +43,9 @@ std::int64_t expected_interface(const BilinearForm& form) {
 }
 
 bool has_identical_cells(const BilinearForm& form, std::int64_t most_kinds) {
+  if (!is_constant_in_cells(form)) return false;
   const CellDiffusion diffusion = diffusion_of_cells(form);
-  return diffusion.constant_in_cells && find_identical_cells(form, diffusion.values, most_kinds).has_value();
+  return find_identical_cells(form, diffusion.values, most_kinds).has_value();
 }
 
 }  // namespace femcg::operators

@@ -9,6 +9,7 @@
 #include "mesh/function_space.hpp"
 #include "mesh/pages.hpp"
 #include "operators/backend/vector.hpp"
+#include "operators/forms/point_program.hpp"
 
 namespace femcg::operators {
 
@@ -33,6 +34,9 @@ struct BilinearForm {
   /// The diffusion in a cell where it is known to be constant there; it spares evaluating it at every point. May be
   /// empty. Called from several threads at once.
   std::function<std::optional<double>(std::int32_t cell)> constant_diffusion;
+  /// The diffusion as a program for each region of the mesh, where it is known so and is not constant in all of them; a
+  /// GPU evaluates it itself. May be empty.
+  std::vector<PointProgram> diffusion_by_region;
   std::vector<RobinFacet> robin;             ///< sorted by cell
   mesh::Array<std::int32_t> unknown_of_dof;  ///< below 0 for constrained dofs; -1 - k for number k of a Problem's
   std::int32_t unknowns = 0;

@@ -1,12 +1,14 @@
 #include "operators/forms/cell_diffusion.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <optional>
 
 #include "mesh/first_failure.hpp"
-#include "mesh/geometry.hpp"
+#include "mesh/pages.hpp"
 #include "mesh/quadrature.hpp"
+#include "operators/forms/cells_at_points.hpp"
 
 namespace femcg::operators {
 
@@ -27,26 +29,17 @@ std::optional<std::vector<double>> constants_of_cells(const BilinearForm& form) 
   return values;
 }
 
-/// The diffusion at the points of all cells.
-std::vector<double> at_all_points(const BilinearForm& form, const mesh::Quadrature& rule) {
-  const mesh::Mesh& mesh = form.space->mesh();
-  const mesh::GeometryTables tables(mesh, rule.points);
-  const auto points = static_cast<std::size_t>(rule.size());
-  std::vector<double> values(static_cast<std::size_t>(form.cells()) * points);
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<mesh::CellGeometry> geometry;
-    failure.guard(mesh::FirstFailure::preparation, [&] { geometry.emplace(tables); });
-#pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
-      failure.guard(cell, [&] {
-        geometry->move_to(mesh, cell);
-        form.diffusion(cell, geometry->all_points(), {values.data() + static_cast<std::size_t>(cell) * points, points});
-      });
-  }
-  failure.rethrow();
-  return values;
+bool is_known_constant(const BilinearForm& form) {
+  if (!form.constant_diffusion) return false;
+  bool all_known = true;
+#pragma omp parallel for schedule(static) reduction(&& : all_known)
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+    all_known = all_known && form.constant_diffusion(cell).has_value();
+  return all_known;
+}
+
+bool all_equal(std::span<const double> values) {
+  return std::ranges::all_of(values, [&](double value) { return value == values[0]; });
 }
 
 /// The first value of each cell, if its others are the same in all of them.
@@ -54,8 +47,7 @@ std::optional<std::vector<double>> equal_in_cells(const std::vector<double>& val
   std::vector<double> firsts(values.size() / points);
   for (std::size_t cell = 0; cell < firsts.size(); ++cell) {
     firsts[cell] = values[cell * points];
-    for (std::size_t q = 1; q < points; ++q)
-      if (values[cell * points + q] != firsts[cell]) return std::nullopt;
+    if (!all_equal({values.data() + cell * points, points})) return std::nullopt;
   }
   return firsts;
 }
@@ -64,10 +56,48 @@ std::optional<std::vector<double>> equal_in_cells(const std::vector<double>& val
 
 CellDiffusion diffusion_of_cells(const BilinearForm& form) {
   if (auto known = constants_of_cells(form)) return {true, *std::move(known)};
-  const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
-  std::vector<double> values = at_all_points(form, rule);
-  if (auto firsts = equal_in_cells(values, static_cast<std::size_t>(rule.size()))) return {true, *std::move(firsts)};
+  const auto points = static_cast<std::size_t>(mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).size());
+  std::vector<double> values = mesh::filled<double>(static_cast<std::size_t>(form.cells()) * points);
+  for_each_cell_diffusion(form, [&](std::int32_t cell, std::span<const double> of_cell) {
+    std::ranges::copy(of_cell, values.data() + static_cast<std::size_t>(cell) * points);
+  });
+  if (auto firsts = equal_in_cells(values, points)) return {true, *std::move(firsts)};
   return {false, std::move(values)};
+}
+
+bool is_constant_in_cells(const BilinearForm& form) {
+  if (is_known_constant(form)) return true;
+  std::atomic<bool> varies = false;
+  for_each_cell_diffusion(form, [&](std::int32_t, std::span<const double> of_cell) {
+    if (!varies && !all_equal(of_cell)) varies = true;
+  });
+  return !varies;
+}
+
+void for_each_cell_diffusion(const BilinearForm& form,
+                             const std::function<void(std::int32_t, std::span<const double>)>& work) {
+  const std::int32_t cells = form.cells();
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<CellsAtPoints> at;
+    std::vector<double> values;
+    failure.guard(mesh::FirstFailure::preparation, [&] {
+      at.emplace(form.space->mesh(), form.quadrature);
+      values.resize(static_cast<std::size_t>(at->points()));
+    });
+#pragma omp for schedule(static)
+    for (std::int32_t first = 0; first < cells; first += cell_lanes)
+      failure.guard(first, [&] {
+        const int count = std::min<std::int32_t>(cell_lanes, cells - first);
+        at->move_to(first, count, true);
+        for (int lane = 0; lane < count; ++lane) {
+          form.diffusion(first + lane, at->positions(lane), values);
+          work(first + lane, values);
+        }
+      });
+  }
+  failure.rethrow();
 }
 
 }  // namespace femcg::operators

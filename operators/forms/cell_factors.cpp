@@ -30,7 +30,11 @@ bool all_equal(std::span<const double> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [&](double number) { return number == numbers[0]; });
 }
 
-void set_diffusion(FactorInputs& inputs, const BilinearForm& form, Device device) {
+void set_diffusion(FactorInputs& inputs, const BilinearForm& form, const mesh::GeometryTables& tables, Device device) {
+  if (device == Device::cuda && !form.diffusion_by_region.empty()) {
+    const Vector<double> values = on(device, joined({tables.values}));
+    if (cuda_set_diffusion(form, values, inputs)) return;
+  }
   const CellDiffusion diffusion = diffusion_of_cells(form);
   const std::vector<double>& values = diffusion.values;
   if (diffusion.constant_in_cells && all_equal(values)) {
@@ -72,7 +76,7 @@ FactorInputs factor_inputs(const BilinearForm& form, Device device) {
   inputs.weights = on(device, {rule.weights.data(), static_cast<std::size_t>(rule.size())});
   inputs.coordinates = on(device, mesh.coordinates);
   inputs.cell_nodes = copied(std::span<const std::int32_t>(mesh.cell_nodes), device);
-  set_diffusion(inputs, form, device);
+  set_diffusion(inputs, form, tables, device);
   return inputs;
 }
 

@@ -26,9 +26,14 @@ struct FactorInputs {
   FactorInputs at_first_point() const;
 };
 
-/// On a device. The diffusion is evaluated on the host, at the quadrature points of all cells unless the form knows
-/// where it is constant.
+/// On a device. The diffusion is evaluated at the quadrature points of all cells unless the form knows where it is
+/// constant: on the GPU, where it is asked for there and the form has programs, else on the host.
 FactorInputs factor_inputs(const BilinearForm& form, Device device);
+
+/// Sets the diffusion of inputs that are on the GPU, by the form's programs there; `geometry_values` are the functions
+/// of the geometry at the quadrature points, points x nodes. Returns false where a program is too long for a GPU, or a
+/// value is not above 0 or not finite.
+bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry_values, FactorInputs& inputs);
 
 /// Gradients of a form's basis at its quadrature points, points x reference axes x dofs, on a device.
 Vector<double> basis_gradients(const BilinearForm& form, Device device);

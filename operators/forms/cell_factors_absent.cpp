@@ -11,6 +11,10 @@ Vector<T> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, Pl
   throw std::logic_error("this build has no CUDA");
 }
 
+bool cuda_set_diffusion(const BilinearForm&, const Vector<double>&, FactorInputs&) {
+  throw std::logic_error("this build has no CUDA");
+}
+
 template Vector<double> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, PlaceLayout);
 template Vector<float> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, PlaceLayout);
 

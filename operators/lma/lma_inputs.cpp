@@ -106,7 +106,7 @@ void store_once(LmaInputs& inputs, IdenticalCells cells, std::span<const std::in
 LmaChoice chosen_lma(const BilinearForm& form, Device device, std::string_view operator_name, const Options& given) {
   const LmaChoice choice{asked_dedup(operator_name, given, device), asked_patch(operator_name, given, device)};
   if (choice.dedup != Dedup::on) return choice;
-  if (!diffusion_of_cells(form).constant_in_cells)
+  if (!is_constant_in_cells(form))
     throw std::invalid_argument("option 'dedup' of lma can be on only where the diffusion is constant in every cell");
   return choice;
 }

@@ -43,7 +43,7 @@ void check_vertices(const BilinearForm& form, const std::string& asked, const st
     throw std::invalid_argument(asked + ", which is for as many Gauss points a direction as nodes; use " + instead +
                                 ", or quadrature: " + std::to_string(form.space->degree() + 1));
   if (form.space->mesh().order != 1) throw std::invalid_argument(asked + ", but the cells are curved; use " + instead);
-  if (!diffusion_of_cells(form).constant_in_cells)
+  if (!is_constant_in_cells(form))
     throw std::invalid_argument(asked + ", but the diffusion varies inside cells; use " + instead);
 }
 
@@ -222,7 +222,7 @@ MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, con
 }
 
 CellGeometry expected_geometry(const BilinearForm& form, std::string_view asked) {
-  return choose_geometry(form, diffusion_of_cells(form).constant_in_cells, asked);
+  return choose_geometry(form, is_constant_in_cells(form), asked);
 }
 
 double expected_affine_share(const BilinearForm& form) {
@@ -235,7 +235,7 @@ std::int64_t most_matrix_free_kinds(const BilinearForm& form) {
 }
 
 bool has_constant_factors(const BilinearForm& form) {
-  return mesh::AffineCells(form.space->mesh()).all() && diffusion_of_cells(form).constant_in_cells;
+  return mesh::AffineCells(form.space->mesh()).all() && is_constant_in_cells(form);
 }
 
 bool any_points(const BilinearForm& form) {

@@ -32,6 +32,8 @@ class Expression {
   /// Values at points (count x 3, row by row). Safe to call from several threads at once. Throws InputError, with the
   /// place and the first such point, where a value is not finite.
   void evaluate(std::span<const double> points, std::span<double> values) const;
+  /// What evaluates it, values that are not finite too.
+  operators::PointProgram program() const { return constant_ ? operators::PointProgram(*constant_) : *program_; }
   double operator()(double x, double y, double z) const;
 
  private:

@@ -36,6 +36,16 @@ FieldOnRegions::FieldOnRegions(const Field& field, const std::string& key, const
   if (!problems.empty()) throw InputError(problems);
 }
 
+bool FieldOnRegions::constant() const {
+  return std::ranges::all_of(by_region_, [](const Expression& each) { return each.constant().has_value(); });
+}
+
+std::vector<operators::PointProgram> FieldOnRegions::programs() const {
+  std::vector<operators::PointProgram> programs;
+  for (const Expression& each : by_region_) programs.push_back(each.program());
+  return programs;
+}
+
 std::vector<double> interpolate(const FieldOnRegions& field, const mesh::FunctionSpace& space) {
   const int d = space.mesh().dimension(), n = space.dofs_per_cell();
   const std::vector<double> points = space.dof_points();

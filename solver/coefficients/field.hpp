@@ -26,6 +26,10 @@ class FieldOnRegions {
                  std::optional<double> where_absent);
   const Expression& of_cell(std::int32_t cell) const { return by_region_[mesh_->cell_regions[cell]]; }
   const std::vector<Expression>& by_region() const { return by_region_; }
+  /// Whether it is constant on each of them.
+  bool constant() const;
+  /// What evaluates it on each of them.
+  std::vector<operators::PointProgram> programs() const;
 
  private:
   const mesh::Mesh* mesh_;

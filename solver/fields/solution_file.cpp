@@ -46,8 +46,7 @@ bool SolutionFile::jumps() const { return wants(OutputField::gradient) || wants(
 void SolutionFile::check_diffusion_at_nodes() const {
   const mesh::Mesh& mesh = problem_->form().space->mesh();
   const FieldOnRegions diffusion(case_->problem.diffusion, "equation.diffusion", mesh, std::nullopt);
-  const auto& regions = diffusion.by_region();
-  if (std::ranges::all_of(regions, [](const Expression& e) { return e.constant().has_value(); })) return;
+  if (diffusion.constant()) return;
   const mesh::SeparateCells cells = CellFields(*problem_->form().space, cells_).cells();
   mesh::FirstFailure failure;
 #pragma omp parallel

@@ -16,6 +16,7 @@
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/ordering.hpp"
 #include "mesh/pages.hpp"
+#include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/form_product.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/messages/error.hpp"
@@ -110,14 +111,13 @@ void Problem::set_diffusion() {
     if (!expression.constant()) require_at_least(expression, 0, false, points, values, "equation.diffusion");
   };
   form_.constant_diffusion = [field](std::int32_t cell) { return field.of_cell(cell).constant(); };
+  if (!field.constant()) form_.diffusion_by_region = field.programs();
 }
 
 /// Visits every quadrature point once, so that a wrong value is found before anything is assembled.
 void Problem::check_diffusion() {
-  const FieldOnRegions field(data_->diffusion, "equation.diffusion", space_->mesh(), std::nullopt);
-  const auto& regions = field.by_region();
-  if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant().has_value(); })) return;
-  operators::for_each_cell(form_, [](operators::CellEvaluator& evaluator, std::int32_t) { evaluator.factors(); });
+  if (form_.diffusion_by_region.empty()) return;
+  operators::for_each_cell_diffusion(form_, [](std::int32_t, std::span<const double>) {});
 }
 
 void Problem::constrain() {

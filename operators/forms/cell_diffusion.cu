@@ -1,0 +1,96 @@
+// A thread per cell and quadrature point, neighbouring threads neighbouring points of one cell.
+
+#include <algorithm>
+
+#include "operators/forms/cell_factors.cuh"
+#include "operators/forms/point_programs.cuh"
+
+namespace femcg::operators {
+
+namespace {
+
+using namespace cuda;
+
+constexpr int block_threads = 128;
+
+/// What the values of all cells and points are like.
+struct Findings {
+  int wrong;           ///< whether one is not above 0, or not finite
+  int differ_in_cell;  ///< whether those of one cell differ
+  int differ;          ///< whether those of the cells do
+};
+
+/// The diffusion at all points. `tables` are the geometry's functions there, points x nodes.
+template <int d>
+__global__ void __launch_bounds__(block_threads)
+    diffusion_kernel(FactorSource from, const double* tables, const PointProgramOnGpu* programs,
+                     const std::int32_t* regions, std::int64_t count, double* values, Findings* found) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < count; k += stride) {
+    const std::int64_t cell = k / from.points;
+    const double* table = tables + k % from.points * from.nodes;
+    double point[d] = {};
+    for (int a = 0; a < from.nodes; ++a) {
+      const double* at = from.coordinates + std::int64_t{__ldg(from.cell_nodes + cell * from.nodes + a)} * d;
+#pragma unroll
+      for (int i = 0; i < d; ++i) point[i] += __ldg(table + a) * __ldg(at + i);
+    }
+    const double value = programs[__ldg(regions + cell)](point);
+    values[k] = value;
+    if (!(value > 0) || !isfinite(value)) found->wrong = 1;
+  }
+}
+
+/// Whether values differ from the first of their cell, and these from the first of all.
+__global__ void __launch_bounds__(block_threads)
+    differences_kernel(const double* values, int points, std::int64_t count, Findings* found) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < count; k += stride) {
+    if (values[k] != __ldg(values + k / points * points)) found->differ_in_cell = 1;
+    if (values[k] != __ldg(values)) found->differ = 1;
+  }
+}
+
+/// The first value of each of `count` cells.
+__global__ void __launch_bounds__(block_threads)
+    firsts_kernel(const double* values, int points, std::int64_t count, double* firsts) {
+  const std::int64_t cell = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (cell < count) firsts[cell] = values[cell * points];
+}
+
+}  // namespace
+
+bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry_values, FactorInputs& inputs) {
+  if (!PointPrograms::fit(form.diffusion_by_region)) return false;
+  const mesh::Mesh& mesh = form.space->mesh();
+  const std::int64_t cells = form.cells(), count = cells * inputs.points;
+  const PointPrograms programs(form.diffusion_by_region);
+  const Vector<std::int32_t> regions = copied(std::span<const std::int32_t>(mesh.cell_regions), Device::cuda);
+  Vector<double> values(count, Device::cuda);
+  Vector<Findings> found = zeros_on_gpu<Findings>(1);
+  const std::int64_t blocks = (count + block_threads - 1) / block_threads;
+  const auto kernel = inputs.dimension == 2 ? diffusion_kernel<2> : diffusion_kernel<3>;
+  launch(kernel, std::min(blocks, 4 * resident_blocks(kernel, block_threads)), block_threads, 0, pointers(inputs),
+         geometry_values.data(), programs.by_region(), regions.data(), count, values.data(), found.data());
+  launch(differences_kernel, std::min(blocks, resident_blocks(differences_kernel, block_threads)), block_threads, 0,
+         values.data(), inputs.points, count, found.data());
+  Findings are{};
+  copy_bytes(found.data(), Device::cuda, &are, Device::host, sizeof are);
+  if (are.wrong != 0) return false;  // the host says which, and where
+  const bool constant = are.differ_in_cell == 0;
+  if (constant) {
+    const std::int64_t kept = are.differ != 0 ? cells : 1;
+    inputs.diffusion = Vector<double>(kept, Device::cuda);
+    launch(firsts_kernel, (kept + block_threads - 1) / block_threads, block_threads, 0, values.data(), inputs.points,
+           kept, inputs.diffusion.data());
+    inputs.diffusion_per_cell = are.differ != 0 ? 1 : 0;
+    synchronize(Device::cuda);  // `values` goes
+    return true;
+  }
+  inputs.diffusion = std::move(values);
+  inputs.diffusion_per_cell = inputs.points;
+  inputs.diffusion_per_point = 1;
+  return true;
+}
+
+}  // namespace femcg::operators
