@@ -143,10 +143,11 @@ PointProgram varying_above_half(double low, double factor) {
       PointOperation::add, builder.apply(PointOperation::add, builder.constant(1), x),
       builder.apply(PointOperation::multiply, builder.constant(2), builder.apply(PointOperation::multiply, y, y)));
   const auto is_low = builder.apply(PointOperation::less, x, builder.constant(0.5));
-  return *builder.finish(
+  const auto value =
       builder.apply(PointOperation::select, is_low, builder.constant(low),
                     builder.apply(PointOperation::add, builder.constant(1 - factor),
-                                  builder.apply(PointOperation::multiply, builder.constant(factor), smooth))));
+                                  builder.apply(PointOperation::multiply, builder.constant(factor), smooth)));
+  return *builder.finish({&value, 1});
 }
 
 /// Its first region has one program, its second the other.

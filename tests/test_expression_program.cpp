@@ -174,6 +174,48 @@ TEST_CASE("a value depends on its point alone") {
   }
 }
 
+TEST_CASE("gradients are those of calculus") {
+  for (const auto& definition : solver::function_definitions()) {
+    const std::string name(definition.name);
+    const bool one = std::holds_alternative<solver::Unary>(definition.function),
+               three = std::holds_alternative<solver::Ternary>(definition.function);
+    const std::string text = name + (one     ? "(0.3 + 0.1*x*y + z/9)"
+                                     : three ? "(x<y, x^2*z, sin(y))"
+                                             : "(0.3 + 0.1*x*y, z + x/7)");
+    CAPTURE(text);
+    const PointProgram f = program(text), with_gradient = *solver::program_with_gradient(scan_expression(text));
+    for (const std::array<double, 3>& point : {std::array{0.9, 0.7, 1.1}, {0.4, 0.8, 0.6}, {1.2, 0.2, 0.3}}) {
+      std::array<double, 4> found{};
+      with_gradient.evaluate(point, found);
+      CHECK(found[0] == value(f, point));
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        constexpr double h = 1e-3;  // differences of fourth order
+        const auto at = [&](double step) {
+          std::array<double, 3> moved = point;
+          moved[axis] += step * h;
+          return value(f, moved);
+        };
+        const double expected = (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h);
+        CHECK(found[axis + 1] == doctest::Approx(expected).epsilon(1e-9).scale(1));
+      }
+    }
+  }
+  for (const auto& [text, slopes] : std::vector<std::pair<std::string, std::array<double, 3>>>{
+           {"-x + 2*y - z/4", {-1, 2, -0.25}},
+           {"x*y^2/z", {9.0 / -2, 6.0 * 0.5 / -2, -4.5 / 4}},
+           {"y^x", {std::sqrt(3) * std::log(3), 0.5 / std::sqrt(3), 0}},
+           {"max(0, z)^0.5 + sqrt(max(0, z))", {0, 0, 0}},  // 0 where it does not move
+           {"x>0 && y>0 ? z^3 : x", {0, 0, 12}},
+           {"(x<y) + floor(z)", {0, 0, 0}},
+           {"exp(x)", {std::exp(0.5), 0, 0}},
+           {"3", {0, 0, 0}}}) {
+    CAPTURE(text);
+    std::array<double, 4> found{};
+    solver::program_with_gradient(scan_expression(text))->evaluate(std::array{0.5, 3.0, -2.0}, found);
+    for (std::size_t axis = 0; axis < 3; ++axis) CHECK(found[axis + 1] == doctest::Approx(slopes[axis]).epsilon(1e-14));
+  }
+}
+
 TEST_CASE("what is no number stays none") {
   for (const char* text : {"sqrt(-x)", "log(-x)", "0/(x-x)", "asin(2*x)", "(-x)^0.5", "sin(1/(x-x))", "1 + sqrt(-x)*0"})
     CHECK_MESSAGE(std::isnan(value(program(text), {1, 0, 0})), text);

@@ -10,7 +10,8 @@
 namespace femcg::operators {
 
 void PointProgram::evaluate(std::span<const double> points, std::span<double> values) const {
-  if (points.size() != 3 * values.size())
+  const std::size_t points_count = points.size() / 3;
+  if (points.size() % 3 != 0 || values.size() != points_count * results_.size())
     throw std::invalid_argument("PointProgram::evaluate needs three coordinates for each value");
   constexpr std::size_t most = 64;  // points of a block, whose registers stay in the cache
   static_assert(most % points_at_once == 0);
@@ -19,9 +20,9 @@ void PointProgram::evaluate(std::span<const double> points, std::span<double> va
   registers.resize((constants + static_cast<std::size_t>(variables_)) * most);
   const auto at = [&](std::size_t number) { return registers.data() + number * most; };
   const auto padded = [](std::size_t count) { return (count + points_at_once - 1) / points_at_once * points_at_once; };
-  for (std::size_t k = 0; k < constants; ++k) std::fill_n(at(k), padded(std::min(most, values.size())), constants_[k]);
-  for (std::size_t first = 0; first < values.size(); first += most) {
-    const std::size_t count = std::min(most, values.size() - first), all = padded(count);
+  for (std::size_t k = 0; k < constants; ++k) std::fill_n(at(k), padded(std::min(most, points_count)), constants_[k]);
+  for (std::size_t first = 0; first < points_count; first += most) {
+    const std::size_t count = std::min(most, points_count - first), all = padded(count);
     for (std::size_t axis = 0; axis < 3; ++axis) {
       double* to = at(constants + axis);
       for (std::size_t i = 0; i < count; ++i) to[i] = points[3 * (first + i) + axis];
@@ -30,7 +31,8 @@ void PointProgram::evaluate(std::span<const double> points, std::span<double> va
     for (const Instruction& step : instructions_)
       carry_out(step.operation, static_cast<int>(all), at(step.from[0]), at(step.from[1]), at(step.from[2]),
                 at(step.to));
-    std::copy_n(at(result_), count, values.data() + first);
+    for (std::size_t k = 0; k < results_.size(); ++k)
+      std::copy_n(at(results_[k]), count, values.data() + k * points_count + first);
   }
 }
 
@@ -75,26 +77,26 @@ PointProgramBuilder::Value PointProgramBuilder::apply(PointOperation operation, 
   return found->second;
 }
 
-std::optional<PointProgram> PointProgramBuilder::finish(Value result) const {
+const PointProgramBuilder::Step* PointProgramBuilder::step(Value value) const {
+  const Entry& entry = values_[static_cast<std::size_t>(value)];
+  return entry.kind == Kind::step ? &steps_[entry.number] : nullptr;
+}
+
+std::optional<PointProgram> PointProgramBuilder::finish(std::span<const Value> results) const {
   constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
   // A register is free again behind the last step that reads it.
   std::vector<std::size_t> last_read(values_.size(), nowhere);
-  const auto step_of = [&](Value value) -> const Step* {
-    const Entry& entry = values_[static_cast<std::size_t>(value)];
-    return entry.kind == Kind::step ? &steps_[entry.number] : nullptr;
-  };
-  last_read[static_cast<std::size_t>(result)] = steps_.size();
+  for (const Value result : results) last_read[static_cast<std::size_t>(result)] = steps_.size();
   for (auto value = static_cast<Value>(values_.size()) - 1; value >= 0; --value) {
-    const Step* step = step_of(value);
-    if (step == nullptr || last_read[static_cast<std::size_t>(value)] == nowhere) continue;  // nobody asks for it
-    for (const Value from : step->from) {
+    const Step* made_by = step(value);
+    if (made_by == nullptr || last_read[static_cast<std::size_t>(value)] == nowhere) continue;  // nobody asks for it
+    for (const Value from : made_by->from) {
       std::size_t& last = last_read[static_cast<std::size_t>(from)];
       const std::size_t now = values_[static_cast<std::size_t>(value)].number;
       if (last == nowhere) last = now;
     }
   }
-  PointProgram program(0);
-  program.constants_.clear();
+  PointProgram program;
   std::vector<std::size_t> register_of(values_.size());
   for (std::size_t value = 0; value < values_.size(); ++value)
     if (values_[value].kind == Kind::constant && last_read[value] != nowhere) {
@@ -106,15 +108,16 @@ std::optional<PointProgram> PointProgramBuilder::finish(Value result) const {
   std::vector<std::size_t> free;
   std::size_t registers = constants + 3;
   for (std::size_t value = 0; value < values_.size(); ++value) {
-    const Step* step = step_of(static_cast<Value>(value));
-    if (step == nullptr || last_read[value] == nowhere) continue;
-    PointProgram::Instruction instruction{step->operation, 0, {}};
+    const Step* made_by = step(static_cast<Value>(value));
+    if (made_by == nullptr || last_read[value] == nowhere) continue;
+    PointProgram::Instruction instruction{made_by->operation, 0, {}};
     for (std::size_t k = 0; k < 3; ++k) {
-      const auto from = static_cast<std::size_t>(step->from[k]);
+      const auto from = static_cast<std::size_t>(made_by->from[k]);
       instruction.from[k] = static_cast<PointProgram::Register>(register_of[from]);
-      const bool repeated = k > 0 && std::find(step->from.begin(), step->from.begin() + static_cast<std::ptrdiff_t>(k),
-                                               step->from[k]) != step->from.begin() + static_cast<std::ptrdiff_t>(k);
-      if (step_of(step->from[k]) != nullptr && last_read[from] == values_[value].number && !repeated)
+      const bool repeated =
+          k > 0 && std::find(made_by->from.begin(), made_by->from.begin() + static_cast<std::ptrdiff_t>(k),
+                             made_by->from[k]) != made_by->from.begin() + static_cast<std::ptrdiff_t>(k);
+      if (step(made_by->from[k]) != nullptr && last_read[from] == values_[value].number && !repeated)
         free.push_back(register_of[from]);
     }
     if (free.empty()) free.push_back(registers++);
@@ -125,7 +128,8 @@ std::optional<PointProgram> PointProgramBuilder::finish(Value result) const {
   }
   if (registers > std::numeric_limits<PointProgram::Register>::max()) return std::nullopt;
   program.variables_ = static_cast<int>(registers - constants);
-  program.result_ = static_cast<PointProgram::Register>(register_of[static_cast<std::size_t>(result)]);
+  for (const Value result : results)
+    program.results_.push_back(static_cast<PointProgram::Register>(register_of[static_cast<std::size_t>(result)]));
   return program;
 }
 

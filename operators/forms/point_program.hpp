@@ -11,9 +11,9 @@
 
 namespace femcg::operators {
 
-/// A function of x, y and z as a list of operations on registers: first the constants, then x, y and z, then what
-/// operations make. Several points go through an operation before the next one, so that what an interpreter costs is
-/// shared by all of them.
+/// A function of x, y and z, or several, as a list of operations on registers: first the constants, then x, y and z,
+/// then what operations make. Several points go through an operation before the next one, so that what an interpreter
+/// costs is shared by all of them.
 class PointProgram {
  public:
   using Register = std::uint16_t;
@@ -23,31 +23,38 @@ class PointProgram {
     std::array<Register, 3> from;  ///< the last ones repeated where the operation takes fewer
   };
 
-  PointProgram(double constant) : constants_{constant} {}  // NOLINT: a number is a function
+  PointProgram(double constant) : constants_{constant}, results_{0} {}  // NOLINT: a number is a function
 
-  /// Values at points (count x 3, row by row). Safe to call from several threads at once. A value depends on its point
-  /// alone.
+  /// Values at points (count x 3, row by row), functions x count. Safe to call from several threads at once. A value
+  /// depends on its point alone.
   void evaluate(std::span<const double> points, std::span<double> values) const;
 
   const std::vector<double>& constants() const { return constants_; }
   const std::vector<Instruction>& instructions() const { return instructions_; }
   /// Behind the constants: x, y, z and others.
   int variables() const { return variables_; }
-  Register result() const { return result_; }
+  /// Of each function.
+  const std::vector<Register>& results() const { return results_; }
 
  private:
   friend class PointProgramBuilder;
+  PointProgram() = default;
 
   std::vector<double> constants_;
   std::vector<Instruction> instructions_;
   int variables_ = 3;
-  Register result_ = 0;
+  std::vector<Register> results_;
 };
 
 /// Makes a program, value by value: what is the same is computed once, and what is constant now.
 class PointProgramBuilder {
  public:
   using Value = std::int32_t;
+  struct Step {
+    PointOperation operation;
+    std::array<Value, 3> from;
+    auto operator<=>(const Step&) const = default;
+  };
 
   /// x, y or z.
   static Value coordinate(int axis) { return axis; }
@@ -57,15 +64,12 @@ class PointProgramBuilder {
   Value apply(PointOperation operation, Value a, Value b, Value c);
   /// The number that a value is, where it is constant.
   std::optional<double> number(Value value) const;
-  /// What computes a value; nothing where a program has no room for so much.
-  std::optional<PointProgram> finish(Value result) const;
+  /// The operation that a value comes from, where it comes from one.
+  const Step* step(Value value) const;
+  /// What computes some values; nothing where a program has no room for so much.
+  std::optional<PointProgram> finish(std::span<const Value> results) const;
 
  private:
-  struct Step {
-    PointOperation operation;
-    std::array<Value, 3> from;
-    auto operator<=>(const Step&) const = default;
-  };
   enum class Kind : std::uint8_t { coordinate, constant, step };
   struct Entry {
     Kind kind;

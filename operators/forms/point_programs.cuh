@@ -16,7 +16,7 @@ namespace femcg::operators::cuda {
 /// Of x, y and z and of what operations make, which each thread has in memory of its own.
 constexpr int most_variables = 32;
 
-/// A program as plain pointers.
+/// A program of one function as plain pointers.
 struct PointProgramOnGpu {
   const PointProgram::Instruction* instructions;
   const double* constants;
@@ -64,7 +64,7 @@ class PointPrograms {
     for (const PointProgram& each : from) {
       programs.push_back({instructions_.data() + instruction, constants_.data() + constant,
                           static_cast<int>(each.instructions().size()), static_cast<int>(each.constants().size()),
-                          each.result()});
+                          each.results().front()});
       instruction += each.instructions().size();
       constant += each.constants().size();
     }

@@ -92,6 +92,8 @@ std::optional<double> lone_number(const ScannedExpression& scanned) {
   return value;
 }
 
+constexpr const char* too_long = "it is longer than a program may be";
+
 std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos) return "";
@@ -133,7 +135,7 @@ Expression::Expression(std::string text, Place place, std::string key)
     constant_ = value;
   } else {
     std::optional<operators::PointProgram> program = program_of(scanned);
-    if (!program) fail("it is longer than a program may be");
+    if (!program) fail(too_long);
     program_ = std::make_shared<const operators::PointProgram>(*std::move(program));
   }
 }
@@ -151,6 +153,12 @@ void Expression::evaluate(std::span<const double> points, std::span<double> valu
       throw InputError(
           placed(fmt::format("{} at the point {}", not_finite(text_, values[i]), point_text(&points[3 * i]))));
   }
+}
+
+operators::PointProgram Expression::program_with_gradient() const {
+  std::optional<operators::PointProgram> program = solver::program_with_gradient(scan_expression(text_));
+  if (!program) throw InputError(placed(fmt::format("in the expression {}: {}", in_quotes(text_), too_long)));
+  return *std::move(program);
 }
 
 double Expression::operator()(double x, double y, double z) const {

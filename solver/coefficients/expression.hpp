@@ -34,6 +34,8 @@ class Expression {
   void evaluate(std::span<const double> points, std::span<double> values) const;
   /// What evaluates it, values that are not finite too.
   operators::PointProgram program() const { return constant_ ? operators::PointProgram(*constant_) : *program_; }
+  /// The same of it and its derivatives along x, y and z.
+  operators::PointProgram program_with_gradient() const;
   double operator()(double x, double y, double z) const;
 
  private:

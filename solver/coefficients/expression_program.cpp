@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "operators/forms/point_derivative.hpp"
+
 namespace femcg::solver {
 
 namespace {
@@ -84,10 +86,13 @@ class Compiler {
  public:
   explicit Compiler(const ScannedExpression& scanned) : scanned_(&scanned) {}
 
-  std::optional<operators::PointProgram> compile() {
+  std::optional<operators::PointProgram> compile(bool with_gradient) {
     for (const std::string& token : scanned_->tokens) take(token);
     close_until(0);
-    return builder_.finish(values_.back());
+    std::vector<Value> results{values_.back()};
+    for (int axis = 0; with_gradient && axis < 3; ++axis)
+      results.push_back(operators::derivative(builder_, results.front(), axis));
+    return builder_.finish(results);
   }
 
  private:
@@ -245,7 +250,10 @@ class Compiler {
 }  // namespace
 
 std::optional<operators::PointProgram> program_of(const ScannedExpression& scanned) {
-  return Compiler(scanned).compile();
+  return Compiler(scanned).compile(false);
+}
+std::optional<operators::PointProgram> program_with_gradient(const ScannedExpression& scanned) {
+  return Compiler(scanned).compile(true);
 }
 
 }  // namespace femcg::solver

@@ -13,8 +13,8 @@ struct Errors {
   double norm_l2 = 0, norm_h1 = 0;
 };
 
-/// Integrated with two more points per direction than the problem; grad u is that of the interpolant of u of degree p +
-/// 3 on each cell. Together, where several processes have parts of the mesh.
+/// Integrated with two more points per direction than the problem; grad u by the rules of calculus. Together, where
+/// several processes have parts of the mesh. Throws InputError where u or its gradient is not finite.
 Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs);
 
 }  // namespace femcg::solver
