@@ -18,6 +18,7 @@
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
 #include "mesh/quadrature.hpp"
+#include "mesh/structured_grid.hpp"
 
 namespace femcg::mesh {
 
@@ -170,7 +171,7 @@ class DofNumbering {
   DofNumbering(const Mesh& mesh, const Lattice& lattice);
 
   std::int32_t dof_count() const { return dof_count_; }
-  void write_dofs(std::int32_t cell, std::int32_t* dofs) const;
+  void write(std::int32_t cell, std::int32_t* dofs) const;
 
  private:
   static constexpr std::int32_t nobody = std::numeric_limits<std::int32_t>::max();
@@ -313,7 +314,7 @@ void DofNumbering::give_out() {
   }
 }
 
-void DofNumbering::write_dofs(std::int32_t cell, std::int32_t* dofs) const {
+void DofNumbering::write(std::int32_t cell, std::int32_t* dofs) const {
   const std::int32_t* const nodes = mesh_->nodes(cell).data();
   for (const Meeting& met : meetings_) {
     const std::int32_t first = met.dimension == d_
@@ -348,12 +349,24 @@ FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
   if (degree < 1 || degree > 2 * max_degree) throw std::invalid_argument("a function space has degree 1 to 4");
   facet_nodes_ = nodes_of_facets(*basis_);
   check_dof_count(least_dof_count(mesh, degree), mesh, degree);
-  DofNumbering numbering(mesh, basis_->lattice());
+  if (const std::optional<GridCells> grid = structured_grid(mesh)) {
+    const GridDofs numbering(*grid, mesh.shape, degree);
+    check_dof_count(numbering.count(), mesh, degree);
+    dof_count_ = static_cast<std::int32_t>(numbering.count());
+    write_dofs(numbering);
+    return;
+  }
+  const DofNumbering numbering(mesh, basis_->lattice());
   dof_count_ = numbering.dof_count();
-  cell_dofs_ = unset<std::int32_t>(std::size_t(mesh.cell_count()) * dofs_per_cell_);
+  write_dofs(numbering);
+}
+
+template <class Numbering>
+void FunctionSpace::write_dofs(const Numbering& numbering) {
+  cell_dofs_ = unset<std::int32_t>(std::size_t(mesh_->cell_count()) * dofs_per_cell_);
 #pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-    numbering.write_dofs(cell, cell_dofs_.data() + std::int64_t{cell} * dofs_per_cell_);
+  for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
+    numbering.write(cell, cell_dofs_.data() + std::int64_t{cell} * dofs_per_cell_);
 }
 
 FunctionSpace::FunctionSpace(const Mesh& part, const FunctionSpace& whole, std::span<const std::int32_t> cells)

@@ -44,6 +44,9 @@ class FunctionSpace {
   std::vector<double> dof_points() const;
 
  private:
+  template <class Numbering>
+  void write_dofs(const Numbering& numbering);
+
   const Mesh* mesh_;
   std::shared_ptr<const LagrangeBasis> basis_;  ///< the same of copies
   int degree_, dofs_per_cell_;

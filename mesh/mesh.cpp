@@ -23,6 +23,7 @@
 #include "mesh/pages.hpp"
 #include "mesh/quadrature.hpp"
 #include "mesh/reference_cell.hpp"
+#include "mesh/structured_grid.hpp"
 
 namespace femcg::mesh {
 
@@ -352,7 +353,8 @@ class Components {
 }  // namespace
 
 std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh) {
-  std::vector<BoundaryFacet> facets = unshared_facets(mesh);
+  const std::optional<GridCells> grid = structured_grid(mesh);
+  std::vector<BoundaryFacet> facets = grid ? facets_around(*grid, mesh.dimension()) : unshared_facets(mesh);
   const auto before = [](const BoundaryFacet& a, const BoundaryFacet& b) {
     return std::pair{a.cell, a.facet} < std::pair{b.cell, b.facet};
   };
@@ -362,6 +364,7 @@ std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh) {
 }
 
 std::vector<std::int32_t> cell_components(const Mesh& mesh) {
+  if (structured_grid(mesh)) return filled<std::int32_t>(static_cast<std::size_t>(mesh.cell_count()));
   const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
   Components joined(mesh.node_count());
 #pragma omp parallel for schedule(static)

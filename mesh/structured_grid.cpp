@@ -1,0 +1,143 @@
+#include "mesh/structured_grid.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "mesh/reference_cell.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+/// What the first cell says of the numbers along the axes, if it lies at the origin of a grid.
+std::optional<GridCells> suggested_grid(const Mesh& mesh) {
+  if (!is_tensor(mesh.shape) || mesh.order != 1 || mesh.cell_count() == 0) return std::nullopt;
+  const std::span<const std::int32_t> first = mesh.nodes(0);
+  const std::int32_t nodes = mesh.node_count(), row = first[2];
+  if (first[0] != 0 || first[1] != 1 || row < 2) return std::nullopt;
+  const std::int32_t plane = mesh.dimension() == 3 ? first[4] : nodes;
+  if (plane < 2 * row || plane % row != 0 || nodes % plane != 0) return std::nullopt;
+  const GridCells cells{row - 1, plane / row - 1, mesh.dimension() == 3 ? nodes / plane - 1 : 1};
+  const bool all = cells[2] > 0 && std::int64_t{cells[0]} * cells[1] * cells[2] == mesh.cell_count();
+  return all ? std::optional(cells) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<GridCells> structured_grid(const Mesh& mesh) {
+  const std::optional<GridCells> grid = suggested_grid(mesh);
+  if (!grid) return grid;
+  const auto [nx, ny, nz] = *grid;
+  const std::int32_t row = nx + 1, plane = row * (ny + 1);
+  const int corners = mesh.nodes_per_cell();
+  bool is_grid = true;
+#pragma omp parallel for schedule(static) reduction(&& : is_grid)
+  for (std::int32_t line = 0; line < ny * nz; ++line) {
+    const std::int32_t first = line / ny * plane + line % ny * row;
+    for (std::int32_t i = 0; i < nx && is_grid; ++i) {
+      const std::span<const std::int32_t> nodes = mesh.nodes(line * nx + i);
+      for (int v = 0; v < corners; ++v)
+        is_grid = is_grid && nodes[v] == first + i + (v & 1) + (v >> 1 & 1) * row + (v >> 2) * plane;
+    }
+  }
+  return is_grid ? grid : std::nullopt;
+}
+
+std::vector<BoundaryFacet> facets_around(const GridCells& grid, int dimension) {
+  std::vector<BoundaryFacet> found;
+  const auto add = [&](const GridCells& at) {
+    for (int axis = 0; axis < dimension; ++axis)
+      for (const int side : {0, 1})
+        if (at[axis] == (side == 0 ? 0 : grid[axis] - 1))
+          found.push_back({at[0] + grid[0] * (at[1] + grid[1] * at[2]), 2 * axis + side});
+  };
+  for (std::int32_t k = 0; k < grid[2]; ++k)
+    for (std::int32_t j = 0; j < grid[1]; ++j) {
+      const bool outer = j == 0 || j == grid[1] - 1 || (dimension == 3 && (k == 0 || k == grid[2] - 1));
+      const std::int32_t step = outer ? 1 : std::max(1, grid[0] - 1);
+      for (std::int32_t i = 0; i < grid[0]; i += step) add({i, j, k});
+    }
+  return found;
+}
+
+GridDofs::GridDofs(const GridCells& grid, CellShape shape, int degree)
+    : grid_(grid), d_(dimension(shape)), degree_(degree) {
+  const Lattice lattice(shape, degree);
+  for (int a = 0; a < lattice.size(); ++a) lattice_.push_back(lattice.index(a));
+  std::array<std::vector<std::int32_t>, 8> numbers;
+  for (int before = 0; before < 8; ++before) {
+    numbers[before] = new_dofs(before);
+    given_out_[before] = std::ranges::count_if(numbers[before], [](std::int32_t number) { return number >= 0; });
+  }
+  for (int state = 0; state < states * states * states; ++state) {
+    const std::array<int, 3> along{state % states, state / states % states, state / (states * states)};
+    std::vector<Source>& of_nodes = sources_.emplace_back();
+    for (const std::array<int, 3>& node : lattice_) {
+      // A node on a side behind which there is a cell is that cell's; it is met there first.
+      int owner = 0, before_owner = 0;
+      std::array<int, 3> there = node;
+      for (int axis = 0; axis < d_; ++axis) {
+        const bool is_there = node[axis] == 0 && along[axis] > 0;
+        if (is_there) {
+          owner |= 1 << axis;
+          there[axis] = degree_;
+        }
+        if (along[axis] - (is_there ? 1 : 0) > 0) before_owner |= 1 << axis;
+      }
+      of_nodes.push_back({numbers[before_owner][lattice.node(there[0], there[1], there[2])], owner});
+    }
+  }
+}
+
+std::vector<std::int32_t> GridDofs::new_dofs(int before) const {
+  std::vector<std::int32_t> numbers;
+  std::map<std::array<int, 3>, std::int32_t> first_of_entity;  // by the side or inside along each axis
+  std::int32_t next = 0;
+  for (const std::array<int, 3>& node : lattice_) {
+    std::array<int, 3> entity{};
+    std::int32_t position = 0, size = 1;
+    bool is_new = true;
+    for (int axis = 0; axis < d_; ++axis) {
+      entity[axis] = node[axis] == 0 ? 0 : node[axis] == degree_ ? 2 : 1;
+      is_new = is_new && (entity[axis] != 0 || (before >> axis & 1) == 0);
+      if (entity[axis] != 1) continue;
+      position += size * (node[axis] - 1);
+      size *= degree_ - 1;
+    }
+    if (!is_new) {
+      numbers.push_back(-1);
+      continue;
+    }
+    const auto [found, first_met] = first_of_entity.try_emplace(entity, next);
+    if (first_met) next += size;
+    numbers.push_back(found->second + position);
+  }
+  return numbers;
+}
+
+std::int64_t GridDofs::first_of(std::int32_t i, std::int32_t j, std::int32_t k) const {
+  const auto cells = [&](std::int64_t count, int before) {  // along x, of a row
+    return count == 0 ? 0 : given_out_[before] + (count - 1) * given_out_[before | 1];
+  };
+  const auto rows = [&](std::int64_t count, int before) {
+    return count == 0 ? 0 : cells(grid_[0], before) + (count - 1) * cells(grid_[0], before | 2);
+  };
+  const std::int64_t planes = k == 0 ? 0 : rows(grid_[1], 0) + (k - std::int64_t{1}) * rows(grid_[1], 4);
+  const int behind_z = k > 0 ? 4 : 0, behind_y = j > 0 ? 2 : 0;
+  return planes + rows(j, behind_z) + cells(i, behind_z | behind_y);
+}
+
+void GridDofs::write(std::int32_t cell, std::int32_t* dofs) const {
+  const std::array<std::int32_t, 3> at{cell % grid_[0], cell / grid_[0] % grid_[1], cell / grid_[0] / grid_[1]};
+  std::array<std::int32_t, 8> first{};
+  int state = 0;
+  for (int axis = d_ - 1; axis >= 0; --axis) state = states * state + std::min(at[axis], states - 1);
+  for (int owner = 0; owner < 1 << d_; ++owner) {
+    const std::array<std::int32_t, 3> of{at[0] - (owner & 1), at[1] - (owner >> 1 & 1), at[2] - (owner >> 2)};
+    if (std::ranges::min(of) >= 0) first[owner] = static_cast<std::int32_t>(first_of(of[0], of[1], of[2]));
+  }
+  const std::vector<Source>& sources = sources_[state];
+  for (std::size_t a = 0; a < sources.size(); ++a) dofs[a] = first[sources[a].owner] + sources[a].offset;
+}
+
+}  // namespace femcg::mesh
