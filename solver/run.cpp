@@ -346,7 +346,7 @@ void measure_solutions(const Case& resolved, const Problem& problem, const Probe
     const Quantities quantities = measure(problem, problem.loads()[i], probes, solutions[i]);
     (record.loads.empty() ? record.quantities : record.loads[i].quantities) = quantities;
   }
-  if (resolved.problem.exact) record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front());
+  if (resolved.problem.exact) record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front(), record.device);
 }
 
 /// A summary as it is printed, and as run.log has it.

@@ -201,7 +201,7 @@ void measure_solutions(const SharedRun& of, const Probes& probes, const std::vec
     (record.loads.empty() ? record.quantities : record.loads[i].quantities) = quantities;
   }
   if (of.resolved.problem.exact)
-    record.errors = measure_errors(*of.resolved.problem.exact, of.problem, solutions.front());
+    record.errors = measure_errors(*of.resolved.problem.exact, of.problem, solutions.front(), record.device);
 }
 
 /// A summary as it is printed, and as run.log has it.

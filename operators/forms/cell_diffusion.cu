@@ -35,9 +35,10 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
       for (int i = 0; i < d; ++i) point[i] += __ldg(table + a) * __ldg(at + i);
     }
-    const double value = programs[__ldg(regions + cell)](point);
-    values[k] = value;
-    if (!(value > 0) || !isfinite(value)) found->wrong = 1;
+    double value[1];
+    programs[__ldg(regions + cell)](point, value);
+    values[k] = value[0];
+    if (!(value[0] > 0) || !isfinite(value[0])) found->wrong = 1;
   }
 }
 

@@ -15,16 +15,18 @@ namespace femcg::operators::cuda {
 
 /// Of x, y and z and of what operations make, which each thread has in memory of its own.
 constexpr int most_variables = 32;
+constexpr int most_functions = 4;
 
-/// A program of one function as plain pointers.
+/// A program as plain pointers.
 struct PointProgramOnGpu {
   const PointProgram::Instruction* instructions;
   const double* constants;
   int instruction_count, constant_count;
-  PointProgram::Register result;
+  PointProgram::Register results[most_functions];
 
-  template <int d>
-  __device__ double operator()(const double (&point)[d]) const {
+  /// The first `count` of its functions.
+  template <int d, int count>
+  __device__ void operator()(const double (&point)[d], double (&values)[count]) const {
     double variables[most_variables];
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) variables[axis] = axis < d ? point[axis < d ? axis : 0] : 0.0;
@@ -38,16 +40,19 @@ struct PointProgramOnGpu {
       with_operation(step.operation, [&]<PointOperation which>() { found = result_of<which>(a, b, c); });
       variables[step.to - constant_count] = found;
     }
-    return number(result);
+#pragma unroll
+    for (int k = 0; k < count; ++k) values[k] = number(results[k]);
   }
 };
 
 /// Those of the regions of a mesh.
 class PointPrograms {
  public:
-  /// Whether each has room for its variables.
+  /// Whether each has room for its variables and functions.
   static bool fit(std::span<const PointProgram> programs) {
-    return std::ranges::all_of(programs, [](const PointProgram& each) { return each.variables() <= most_variables; });
+    return std::ranges::all_of(programs, [](const PointProgram& each) {
+      return each.variables() <= most_variables && each.results().size() <= most_functions;
+    });
   }
 
   explicit PointPrograms(std::span<const PointProgram> from) {
@@ -62,9 +67,10 @@ class PointPrograms {
     std::vector<PointProgramOnGpu> programs;
     std::size_t instruction = 0, constant = 0;
     for (const PointProgram& each : from) {
-      programs.push_back({instructions_.data() + instruction, constants_.data() + constant,
-                          static_cast<int>(each.instructions().size()), static_cast<int>(each.constants().size()),
-                          each.results().front()});
+      PointProgramOnGpu& program = programs.emplace_back();
+      program = {instructions_.data() + instruction, constants_.data() + constant,
+                 static_cast<int>(each.instructions().size()), static_cast<int>(each.constants().size())};
+      std::ranges::copy(each.results(), program.results);
       instruction += each.instructions().size();
       constant += each.constants().size();
     }

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "mesh/first_failure.hpp"
+#include "operators/backend/memory.hpp"
 #include "operators/forms/cells_at_points.hpp"
+#include "operators/forms/error_squares.hpp"
 #include "operators/forms/point_tables.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
@@ -29,6 +31,7 @@ class ExactSolution {
     for (const Expression& each : field_.by_region()) programs_.push_back(each.program_with_gradient());
   }
 
+  std::span<const operators::PointProgram> programs() const { return programs_; }
   /// u, and du/dx, du/dy and du/dz, at points of a cell (count x 3), 4 x count.
   void evaluate(std::int32_t cell, std::span<const double> points, std::span<double> values) const {
     programs_[static_cast<std::size_t>(mesh_->cell_regions[cell])].evaluate(points, values);
@@ -127,30 +130,62 @@ class CellErrors {
   std::vector<double> of_lane_;
 };
 
-}  // namespace
+/// Whether a GPU is done before the processor, and has room.
+bool takes_gpu(operators::Device device, const Problem& problem, int quadrature, const ExactSolution& exact) {
+  constexpr std::int64_t entries = 4'000'000;
+  const operators::BilinearForm& form = problem.form();
+  return device == operators::Device::cuda && std::int64_t{form.cells()} * form.dofs_per_cell() >= entries &&
+         operators::cuda_takes(exact.programs()) &&
+         operators::ErrorTables::bytes(*form.space, quadrature) <= operators::available_bytes(device);
+}
 
-/// Sums of blocks of cells, and then of these: the same for any number of threads.
-Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs) {
-  constexpr std::int32_t block_cells = 256;
+constexpr std::int32_t block_cells = 256;
+
+std::int32_t block_count(std::int32_t cells) { return cells / block_cells + (cells % block_cells > 0 ? 1 : 0); }
+
+/// Of each block of cells.
+std::vector<Errors> squares_on_host(const Problem& problem, int quadrature, const ExactSolution& exact,
+                                    std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
-  const mesh::Mesh& mesh = space.mesh();
-  const ExactSolution solution(exact, mesh);
-  const int quadrature = std::min(problem.form().quadrature + 2, most_points);
-  const std::int32_t cells = mesh.cell_count(), blocks = cells / block_cells + (cells % block_cells > 0 ? 1 : 0);
-  std::vector<Errors> parts(static_cast<std::size_t>(blocks));
+  const std::int32_t cells = problem.form().cells();
+  std::vector<Errors> parts(static_cast<std::size_t>(block_count(cells)));
   mesh::FirstFailure failure;
 #pragma omp parallel
   {
     std::optional<CellErrors> errors;
-    failure.guard(mesh::FirstFailure::preparation, [&] { errors.emplace(space, quadrature, solution, dofs); });
+    failure.guard(mesh::FirstFailure::preparation, [&] { errors.emplace(space, quadrature, exact, dofs); });
 #pragma omp for schedule(static)
-    for (std::int32_t block = 0; block < blocks; ++block)
-      failure.guard(block, [&] {
-        const std::int32_t first = block * block_cells;
-        errors->add(first, first + std::min(block_cells, cells - first), parts[static_cast<std::size_t>(block)]);
+    for (std::size_t block = 0; block < parts.size(); ++block)
+      failure.guard(static_cast<std::int64_t>(block), [&] {
+        const auto first = static_cast<std::int32_t>(block) * block_cells;
+        errors->add(first, first + std::min(block_cells, cells - first), parts[block]);
       });
   }
   failure.rethrow();
+  return parts;
+}
+
+std::vector<Errors> squares_on_gpu(const Problem& problem, int quadrature, const ExactSolution& exact,
+                                   std::span<const double> dofs) {
+  const std::vector<double> of_cells =
+      operators::cuda_error_squares(operators::ErrorTables(*problem.form().space, quadrature), exact.programs(), dofs);
+  const std::int32_t cells = problem.form().cells();
+  std::vector<Errors> parts(static_cast<std::size_t>(block_count(cells)));
+#pragma omp parallel for schedule(static)
+  for (std::size_t block = 0; block < parts.size(); ++block) {
+    const std::size_t first = block * block_cells, last = std::min<std::size_t>(first + block_cells, cells);
+    for (std::size_t cell = first; cell < last; ++cell) {
+      const double* of = of_cells.data() + 4 * cell;
+      parts[block].l2 += of[0];
+      parts[block].h1 += of[1];
+      parts[block].norm_l2 += of[2];
+      parts[block].norm_h1 += of[3];
+    }
+  }
+  return parts;
+}
+
+std::array<double, 4> sums_of(const std::vector<Errors>& parts) {
   std::array<double, 4> squares{};
   for (const Errors& part : parts) {
     squares[0] += part.l2;
@@ -158,6 +193,22 @@ Errors measure_errors(const Field& exact, const Problem& problem, std::span<cons
     squares[2] += part.norm_l2;
     squares[3] += part.norm_h1;
   }
+  return squares;
+}
+
+}  // namespace
+
+/// Sums of blocks of cells, and then of these: the same for any number of threads.
+Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs,
+                      operators::Device device) {
+  const ExactSolution solution(exact, problem.form().space->mesh());
+  const int quadrature = std::min(problem.form().quadrature + 2, most_points);
+  const bool on_gpu = takes_gpu(device, problem, quadrature, solution);
+  std::array<double, 4> squares = sums_of(on_gpu ? squares_on_gpu(problem, quadrature, solution, dofs)
+                                                 : squares_on_host(problem, quadrature, solution, dofs));
+  const auto finite = [](double square) { return std::isfinite(square); };
+  if (on_gpu && !std::ranges::all_of(squares, finite))  // the host says where
+    squares = sums_of(squares_on_host(problem, quadrature, solution, dofs));
   problem.shared().sum(squares);
   return {std::sqrt(squares[0]), std::sqrt(squares[1]), std::sqrt(squares[2]), std::sqrt(squares[3])};
 }

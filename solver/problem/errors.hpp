@@ -14,7 +14,9 @@ struct Errors {
 };
 
 /// Integrated with two more points per direction than the problem; grad u by the rules of calculus. Together, where
-/// several processes have parts of the mesh. Throws InputError where u or its gradient is not finite.
-Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs);
+/// several processes have parts of the mesh; on a GPU, where that pays and there is room. Throws InputError where u or
+/// its gradient is not finite.
+Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs,
+                      operators::Device device = operators::Device::host);
 
 }  // namespace femcg::solver
