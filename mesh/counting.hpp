@@ -75,10 +75,9 @@ std::int32_t number_used(std::int64_t count, const ItemsOf& items_of, std::span<
   return sum_before(number);
 }
 
-/// The items that find(i, found) appends for i = 0 to count - 1, in this order; found in parallel.
+/// The items that find(i, found) appends for i = 0 to count - 1, in this order; found in parallel, block by block.
 template <class Item, class Find>
-std::vector<Item> collect(std::int64_t count, Find find) {
-  constexpr std::int64_t block = std::int64_t{1} << 15;
+std::vector<Item> collect(std::int64_t count, Find find, std::int64_t block = std::int64_t{1} << 15) {
   std::vector<std::vector<Item>> of_block(static_cast<std::size_t>((count + block - 1) / block));
   FirstFailure failure;
 #pragma omp parallel for schedule(static)

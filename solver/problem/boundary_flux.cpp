@@ -156,13 +156,14 @@ void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, st
   const mesh::FunctionSpace& space = *problem.form().space;
   const auto& boundary = problem.boundary();
   mesh::Array<double> sums = mesh::array_of<double>(space.dof_count());  // of the squares
+  const auto for_nodes_of = [&](std::size_t f, const auto& work) {
+    if (!has_value(boundary[f])) return;
+    const auto of_cell = space.dofs(boundary[f].facet.cell);
+    const std::vector<int>& nodes = space.facet_nodes(boundary[f].facet.facet);
+    for (std::size_t i = 0; i < nodes.size(); ++i) work(of_cell[nodes[i]], f * nodes_ + i);
+  };
   const auto for_each_node = [&](const auto& work) {
-    for (std::size_t f = 0; f < boundary.size(); ++f) {
-      if (!has_value(boundary[f])) continue;
-      const auto of_cell = space.dofs(boundary[f].facet.cell);
-      const std::vector<int>& nodes = space.facet_nodes(boundary[f].facet.facet);
-      for (std::size_t i = 0; i < nodes.size(); ++i) work(of_cell[nodes[i]], f * nodes_ + i);
-    }
+    for (std::size_t f = 0; f < boundary.size(); ++f) for_nodes_of(f, work);
   };
   for_each_node([&](std::int32_t dof, std::size_t entry) { sums[dof] += squares[entry]; });
   problem.shared().add_up(sums);
@@ -171,10 +172,12 @@ void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, st
   mesh::Array<double> left = operators::FormProduct(problem.form()).apply_to_dofs(dofs, reacts);
   for_each_node([&](std::int32_t dof, std::size_t entry) { left[dof] -= moments_[entry]; });
   problem.shared().add_up(left);
-  for_each_node([&](std::int32_t dof, std::size_t entry) {
-    const std::int32_t constrained = -1 - problem.form().unknown_of_dof[dof];
-    moments_[entry] += (left[dof] - load.of_constrained()[constrained]) * squares[entry] / sums[dof];
-  });
+#pragma omp parallel for schedule(static)
+  for (std::size_t f = 0; f < boundary.size(); ++f)
+    for_nodes_of(f, [&](std::int32_t dof, std::size_t entry) {
+      const std::int32_t constrained = -1 - problem.form().unknown_of_dof[dof];
+      moments_[entry] += (left[dof] - load.of_constrained()[constrained]) * squares[entry] / sums[dof];
+    });
 }
 
 double BoundaryFlux::inflow(std::size_t facet) const {

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "mesh/counting.hpp"
@@ -121,12 +123,8 @@ void Problem::check_diffusion() {
 }
 
 void Problem::constrain() {
-  form_.unknown_of_dof = mesh::array_of<std::int32_t>(space_->dof_count());
   std::vector<CellNode> nodes;  // of each Dirichlet dof
-  for (const ConditionedFacet& at : conditions_) {
-    if (at.insulated() || at.kind != BoundaryKind::value) continue;
-    for (const int a : space_->facet_nodes(at.facet.facet)) constrain(at.condition, {at.facet.cell, a}, nodes);
-  }
+  constrain_by_facets(nodes);
   constrain_by_others(nodes);
   std::ranges::sort(earlier_conditions_);
   const auto twice = std::ranges::unique(earlier_conditions_);
@@ -134,18 +132,66 @@ void Problem::constrain() {
   locate(nodes);
 }
 
-/// A condition holds at a dof, of which this is the node of a cell.
-void Problem::constrain(int condition, CellNode at, std::vector<CellNode>& nodes) {
-  const std::int32_t dof = space_->dofs(at.cell)[at.node];
-  std::int32_t& number = form_.unknown_of_dof[dof];
-  if (number >= 0) {
-    dirichlet_dofs_.push_back({dof, condition, {}});
-    nodes.push_back(at);
-    number = -static_cast<std::int32_t>(dirichlet_dofs_.size());
+/// Dirichlet dofs are numbered as the facets and their nodes meet them.
+void Problem::constrain_by_facets(std::vector<CellNode>& nodes) {
+  constexpr std::int64_t nobody = std::numeric_limits<std::int32_t>::max(), block = std::int64_t{1} << 11;
+  std::vector<const ConditionedFacet*> given;
+  for (const ConditionedFacet& at : conditions_)
+    if (!at.insulated() && at.kind == BoundaryKind::value) given.push_back(&at);
+  const auto nodes_each = static_cast<std::int64_t>(space_->facet_nodes(0).size()), count = std::ssize(given);
+  if (count * nodes_each >= nobody)
+    throw std::length_error("the boundary has more than 2^31 - 1 nodes of facets with values; take fewer cells");
+  // The least place among all nodes of facets that a dof is met at, until it has its number.
+  mesh::Array<std::int32_t>& met_at = form_.unknown_of_dof;
+  met_at = mesh::array_of(static_cast<std::size_t>(space_->dof_count()), static_cast<std::int32_t>(nobody));
+  const auto for_nodes = [&](std::int64_t f, const auto& work) {
+    const mesh::BoundaryFacet& facet = given[f]->facet;
+    std::int64_t place = f * nodes_each;
+    for (const int a : space_->facet_nodes(facet.facet)) work(CellNode{facet.cell, a}, place++);
+  };
+  const auto dof_of = [&](CellNode at) { return space_->dofs(at.cell)[at.node]; };
+#pragma omp parallel for schedule(static)
+  for (std::int64_t f = 0; f < count; ++f)
+    for_nodes(
+        f, [&](CellNode at, std::int64_t place) { mesh::lower(met_at[dof_of(at)], static_cast<std::int32_t>(place)); });
+  struct Met {
+    CellNode at;
+    int condition;
+  };
+  const auto first = mesh::collect<Met>(
+      count,
+      [&](std::int64_t f, std::vector<Met>& some) {
+        for_nodes(f, [&](CellNode at, std::int64_t place) {
+          if (met_at[dof_of(at)] == place) some.push_back({at, given[f]->condition});
+        });
+      },
+      block);
+  dirichlet_dofs_.resize(first.size());
+  nodes.resize(first.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    const std::int32_t dof = dof_of(first[k].at);
+    dirichlet_dofs_[k] = {dof, first[k].condition, {}};
+    nodes[k] = first[k].at;
+    form_.unknown_of_dof[dof] = -1 - static_cast<std::int32_t>(k);
   }
-  int& holds = dirichlet_dofs_[-1 - number].condition;
+  const auto other = mesh::collect<std::pair<std::int32_t, int>>(
+      count,
+      [&](std::int64_t f, auto& some) {
+        for_nodes(f, [&](CellNode at, std::int64_t) {
+          const std::int32_t k = -1 - form_.unknown_of_dof[dof_of(at)];
+          if (dirichlet_dofs_[k].condition != given[f]->condition) some.emplace_back(k, given[f]->condition);
+        });
+      },
+      block);
+  for (const auto& [k, condition] : other) hold(k, condition);
+}
+
+/// A condition holds at a Dirichlet dof, or an earlier one would.
+void Problem::hold(std::int32_t number, int condition) {
+  int& holds = dirichlet_dofs_[number].condition;
   if (holds == condition) return;
-  earlier_conditions_.emplace_back(-1 - number, std::min(holds, condition));
+  earlier_conditions_.emplace_back(number, std::min(holds, condition));
   holds = std::max(holds, condition);
 }
 
@@ -181,8 +227,16 @@ void Problem::constrain_by_others(std::vector<CellNode>& nodes) {
   std::map<std::int32_t, CellNode> node_of;  // of each dof that others constrain
   for (const CellNode& each : at) node_of[space_->dofs(each.cell)[each.node]] = each;
   for (std::size_t k = 0; k < theirs.size(); ++k)
-    for (const Constraint& constraint : theirs[k])
-      constrain(constraint.condition, node_of.at(shared_->neighbours()[k].dofs[constraint.place]), nodes);
+    for (const Constraint& constraint : theirs[k]) {
+      const std::int32_t dof = shared_->neighbours()[k].dofs[constraint.place];
+      std::int32_t& number = form_.unknown_of_dof[dof];
+      if (number >= 0) {
+        dirichlet_dofs_.push_back({dof, constraint.condition, {}});
+        nodes.push_back(node_of.at(dof));
+        number = -static_cast<std::int32_t>(dirichlet_dofs_.size());
+      }
+      hold(-1 - number, constraint.condition);
+    }
 }
 
 /// Cells agree on a point only to rounding: the first of a Dirichlet dof says where it is.

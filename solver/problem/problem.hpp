@@ -97,8 +97,9 @@ class Problem {
   };
   void set_diffusion();
   void check_diffusion();
-  void constrain(int condition, CellNode at, std::vector<CellNode>& nodes);
   void constrain();
+  void constrain_by_facets(std::vector<CellNode>& nodes);
+  void hold(std::int32_t number, int condition);
   void constrain_by_others(std::vector<CellNode>& nodes);
   void locate(const std::vector<CellNode>& nodes);
   void number_unknowns();
