@@ -32,11 +32,19 @@ bool is_given(double value) { return value != 0; }
 constexpr double most_imbalance = 1e-3;
 constexpr double notable_imbalance = 1e-10;
 
-/// What a source has for the functions of a few cells at a time. Keeps scratch memory: one a thread.
+/// Integrals of a source where it is positive, and where it is negative, each not negative.
+struct SourceParts {
+  double in = 0, out = 0;
+};
+
+/// What a source has for the functions of a few cells at a time, and its integrals there. Keeps scratch memory: one a
+/// thread.
 class CellLoads {
  public:
-  CellLoads(const operators::BilinearForm& form, const FieldOnRegions& source)
+  /// `parts` has room for those of every cell_lanes cells.
+  CellLoads(const operators::BilinearForm& form, const FieldOnRegions& source, std::span<SourceParts> parts)
       : source_(&source),
+        parts_(parts),
         basis_(form.space->basis(), form.quadrature),
         cells_(form.space->mesh(), form.quadrature),
         values_(static_cast<std::size_t>(cells_.points())),
@@ -62,9 +70,12 @@ class CellLoads {
       if (constant && cells_.affine()) {
         const operators::CellLanes density = densities_[0] * measures[0] / cells_.weights()[0];
         for (std::size_t a = 0; a < sums_.size(); ++a) sums_[a] = density * masses_[a];
+        densities_[0] = density * cells_.weights().sum();
+        add_parts(cell, count, 1);
       } else {
         for (std::size_t q = 0; q < densities_.size(); ++q) densities_[q] *= measures[q];
         basis_.test_values(densities_.data(), sums_.data(), scratch_.data());
+        add_parts(cell, count, densities_.size());
       }
       for (int lane = 0; lane < count; ++lane)
         for (const operators::CellLanes& sum : sums_) *to++ = sum[lane];
@@ -73,6 +84,20 @@ class CellLoads {
   }
 
  private:
+  /// The first densities, which have their measures.
+  void add_parts(std::int32_t first, int count, std::size_t densities) {
+    operators::CellLanes in{}, out{};
+    for (std::size_t q = 0; q < densities; ++q) {
+      in += densities_[q] > 0 ? densities_[q] : operators::CellLanes{};
+      out -= densities_[q] < 0 ? densities_[q] : operators::CellLanes{};
+    }
+    SourceParts& parts = parts_[static_cast<std::size_t>(first / operators::cell_lanes)];
+    for (int lane = 0; lane < count; ++lane) {
+      parts.in += in[lane];
+      parts.out += out[lane];
+    }
+  }
+
   /// The source at the points of the cells at hand; whether it is anything else than 0.
   bool evaluate() {
     bool given = false;
@@ -91,6 +116,7 @@ class CellLoads {
   }
 
   const FieldOnRegions* source_;
+  std::span<SourceParts> parts_;
   operators::PointTables basis_;
   operators::CellsAtPoints cells_;
   std::vector<double> values_;
@@ -161,13 +187,14 @@ void Load::add_source(const Problem& problem) {
   const std::string key = name().empty() ? "equation.source" : fmt::format("loads.{}.source", name());
   const FieldOnRegions field(data_.source, key, form.space->mesh(), 0.0);
   const auto& regions = field.by_region();
-  if (std::all_of(regions.begin(), regions.end(), [](const Expression& e) { return e.constant() == 0.0; })) {
+  if (std::ranges::all_of(regions, [](const Expression& e) { return e.constant() == 0.0; })) {
     of_dofs_ = mesh::array_of<double>(form.space->dof_count());
     return;
   }
   std::atomic<bool> given = false;
+  std::vector<SourceParts> parts(static_cast<std::size_t>(form.cells() / operators::cell_lanes) + 1);
   of_dofs_ = operators::sum_over_cell_ranges(*form.space, [&]() -> operators::CellRangeWork {
-    const auto loads = std::make_shared<CellLoads>(form, field);
+    const auto loads = std::make_shared<CellLoads>(form, field, parts);
     return [&, loads](std::int32_t first, std::int32_t last, double* values) {
       const bool here = loads->write(first, last, values);
       if (here) given = true;
@@ -175,6 +202,10 @@ void Load::add_source(const Problem& problem) {
     };
   });
   given_ = given;
+  for (const SourceParts& part : parts) {
+    sources_ += part.in;
+    sinks_ += part.out;
+  }
 }
 
 void Load::add_boundary_terms(const Problem& problem) {

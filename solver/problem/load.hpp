@@ -29,6 +29,10 @@ class Load {
   const std::vector<double>& of_constrained() const { return of_constrained_; }
   const std::vector<double>& boundary_values() const { return boundary_values_; }
   const Field& source() const { return data_.source; }
+  /// The integrals of the source where it is positive, and where it is negative, each not negative; of the cells that
+  /// are here.
+  double sources() const { return sources_; }
+  double sinks() const { return sinks_; }
   /// The integral of the constant sources that were added where nothing holds the solution, so that the load balances.
   double added_source() const { return added_source_; }
   /// The conditions of ProblemData::boundary, with the values of this load.
@@ -49,7 +53,7 @@ class Load {
   std::vector<double> boundary_values_, of_constrained_;
   mesh::Array<double> of_dofs_;  ///< l(phi_i) of every dof, until boundary values are moved
   mesh::Array<double> values_;
-  double added_source_ = 0;
+  double sources_ = 0, sinks_ = 0, added_source_ = 0;
   bool given_ = false;                ///< whether a source or flux is not 0 somewhere
   bool has_boundary_values_ = false;  ///< whether one is not 0
   std::vector<std::string> remarks_;

@@ -11,7 +11,6 @@
 
 #include "mesh/first_failure.hpp"
 #include "operators/forms/cells_at_points.hpp"
-#include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/problem/boundary_flux.hpp"
@@ -76,9 +75,9 @@ void measure_boundary(const Problem& problem, const Load& load, std::span<const 
   to.balance.out = moves[1];
 }
 
-/// Integrals over some cells.
+/// Integrals of 1 and of u over some cells.
 struct CellIntegrals {
-  double volume = 0, u = 0, sources = 0, sinks = 0;
+  double volume = 0, u = 0;
 };
 
 Eigen::VectorXd cell_values(const mesh::FunctionSpace& space, std::int32_t cell, std::span<const double> dofs) {
@@ -90,17 +89,14 @@ Eigen::VectorXd cell_values(const mesh::FunctionSpace& space, std::int32_t cell,
 /// The integrals of a few cells at a time. Keeps scratch memory: one a thread.
 class CellMeasures {
  public:
-  CellMeasures(const mesh::FunctionSpace& space, int quadrature, const FieldOnRegions& source,
-               std::span<const double> dofs)
+  CellMeasures(const mesh::FunctionSpace& space, int quadrature, std::span<const double> dofs)
       : space_(&space),
-        source_(&source),
         dofs_(dofs),
         basis_(space.basis(), quadrature),
         cells_(space.mesh(), quadrature),
-        values_(static_cast<std::size_t>(cells_.points())),
         scratch_(static_cast<std::size_t>(basis_.scratch_size())),
         coefficients_(static_cast<std::size_t>(basis_.functions())),
-        at_points_(values_.size()),
+        at_points_(static_cast<std::size_t>(cells_.points())),
         masses_(coefficients_.size()) {
     for (std::size_t q = 0; q < at_points_.size(); ++q)
       at_points_[q] = operators::CellLanes{} + cells_.weights()[static_cast<Eigen::Index>(q)];
@@ -115,9 +111,7 @@ class CellMeasures {
 
  private:
   void add_lanes(std::int32_t first, int count, std::span<CellIntegrals> regions) {
-    bool constant = true;
-    for (int lane = 0; lane < count; ++lane) constant = constant && source_->of_cell(first + lane).constant();
-    cells_.move_to(first, count, !constant);
+    cells_.move_to(first, count, false);
     for (int lane = 0; lane < operators::cell_lanes; ++lane) {
       const auto of_cell = space_->dofs(cells_.cell(lane));
       for (std::size_t a = 0; a < coefficients_.size(); ++a) coefficients_[a][lane] = dofs_[of_cell[a]];
@@ -137,34 +131,23 @@ class CellMeasures {
       CellIntegrals& sum = regions[space_->mesh().cell_regions[first + lane]];
       sum.volume += volume[lane];
       sum.u += u[lane];
-      const Expression& source = source_->of_cell(first + lane);
-      if (const std::optional<double> value = source.constant()) {
-        (*value > 0 ? sum.sources : sum.sinks) += std::abs(*value) * volume[lane];
-        continue;
-      }
-      source.evaluate(cells_.positions(lane), values_);
-      for (std::size_t q = 0; q < values_.size(); ++q)
-        (values_[q] > 0 ? sum.sources : sum.sinks) += std::abs(values_[q]) * measures[q][lane];
     }
   }
 
   const mesh::FunctionSpace* space_;
-  const FieldOnRegions* source_;
   std::span<const double> dofs_;
   operators::PointTables basis_;
   operators::CellsAtPoints cells_;
-  std::vector<double> values_;
   std::vector<operators::CellLanes> scratch_, coefficients_, at_points_;
   std::vector<operators::CellLanes> masses_;  ///< integrals of the functions over the reference cell
 };
 
-/// Regions, the integral, and what the source brings: sums of blocks of cells, and then of these, the same for any
-/// number of threads.
+/// Regions and the integral, sums of blocks of cells and then of these, the same for any number of threads; and what
+/// the source brings.
 void measure_cells(const Problem& problem, const Load& load, std::span<const double> dofs, Quantities& to) {
   constexpr std::int32_t block_cells = 4096;
   const mesh::FunctionSpace& space = *problem.form().space;
   const mesh::Mesh& mesh = space.mesh();
-  const FieldOnRegions source(load.source(), "equation.source", mesh, 0.0);
   const std::size_t names = mesh.region_names.size();
   const std::int32_t cells = mesh.cell_count(), blocks = cells / block_cells + (cells % block_cells > 0 ? 1 : 0);
   std::vector<CellIntegrals> parts(static_cast<std::size_t>(blocks) * names);
@@ -172,8 +155,7 @@ void measure_cells(const Problem& problem, const Load& load, std::span<const dou
 #pragma omp parallel
   {
     std::optional<CellMeasures> measures;
-    failure.guard(mesh::FirstFailure::preparation,
-                  [&] { measures.emplace(space, problem.form().quadrature, source, dofs); });
+    failure.guard(mesh::FirstFailure::preparation, [&] { measures.emplace(space, problem.form().quadrature, dofs); });
 #pragma omp for schedule(static)
     for (std::int32_t block = 0; block < blocks; ++block)
       failure.guard(block, [&] {
@@ -187,9 +169,9 @@ void measure_cells(const Problem& problem, const Load& load, std::span<const dou
   for (std::size_t k = 0; k < parts.size(); ++k) {
     sums[2 * (k % names)] += parts[k].volume;
     sums[2 * (k % names) + 1] += parts[k].u;
-    sums[2 * names] += parts[k].sources;
-    sums[2 * names + 1] += parts[k].sinks;
   }
+  sums[2 * names] = load.sources();
+  sums[2 * names + 1] = load.sinks();
   problem.shared().sum(sums);
   to.balance.sources = sums[2 * names];
   to.balance.sinks = sums[2 * names + 1];
