@@ -52,6 +52,34 @@ std::optional<std::vector<double>> equal_in_cells(const std::vector<double>& val
   return firsts;
 }
 
+/// for_each_cell_diffusion as long as goes_on() holds.
+template <class Work, class GoesOn>
+void visit_diffusion(const BilinearForm& form, const Work& work, const GoesOn& goes_on) {
+  const std::int32_t cells = form.cells();
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<CellsAtPoints> at;
+    std::vector<double> values;
+    failure.guard(mesh::FirstFailure::preparation, [&] {
+      at.emplace(form.space->mesh(), form.quadrature);
+      values.resize(static_cast<std::size_t>(at->points()));
+    });
+#pragma omp for schedule(static)
+    for (std::int32_t first = 0; first < cells; first += cell_lanes)
+      failure.guard(first, [&] {
+        if (!goes_on()) return;
+        const int count = std::min<std::int32_t>(cell_lanes, cells - first);
+        at->move_to(first, count, true);
+        for (int lane = 0; lane < count; ++lane) {
+          form.diffusion(first + lane, at->positions(lane), values);
+          work(first + lane, values);
+        }
+      });
+  }
+  failure.rethrow();
+}
+
 }  // namespace
 
 CellDiffusion diffusion_of_cells(const BilinearForm& form) {
@@ -68,36 +96,18 @@ CellDiffusion diffusion_of_cells(const BilinearForm& form) {
 bool is_constant_in_cells(const BilinearForm& form) {
   if (is_known_constant(form)) return true;
   std::atomic<bool> varies = false;
-  for_each_cell_diffusion(form, [&](std::int32_t, std::span<const double> of_cell) {
-    if (!varies && !all_equal(of_cell)) varies = true;
-  });
+  visit_diffusion(
+      form,
+      [&](std::int32_t, std::span<const double> of_cell) {
+        if (!all_equal(of_cell)) varies = true;
+      },
+      [&] { return !varies; });
   return !varies;
 }
 
 void for_each_cell_diffusion(const BilinearForm& form,
                              const std::function<void(std::int32_t, std::span<const double>)>& work) {
-  const std::int32_t cells = form.cells();
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<CellsAtPoints> at;
-    std::vector<double> values;
-    failure.guard(mesh::FirstFailure::preparation, [&] {
-      at.emplace(form.space->mesh(), form.quadrature);
-      values.resize(static_cast<std::size_t>(at->points()));
-    });
-#pragma omp for schedule(static)
-    for (std::int32_t first = 0; first < cells; first += cell_lanes)
-      failure.guard(first, [&] {
-        const int count = std::min<std::int32_t>(cell_lanes, cells - first);
-        at->move_to(first, count, true);
-        for (int lane = 0; lane < count; ++lane) {
-          form.diffusion(first + lane, at->positions(lane), values);
-          work(first + lane, values);
-        }
-      });
-  }
-  failure.rethrow();
+  visit_diffusion(form, work, [] { return true; });
 }
 
 }  // namespace femcg::operators
