@@ -202,9 +202,15 @@ void Load::add_source(const Problem& problem) {
     };
   });
   given_ = given;
-  for (const SourceParts& part : parts) {
-    sources_ += part.in;
-    sinks_ += part.out;
+  constexpr std::size_t block = 1024;  // sums of sums, which round less
+  for (std::size_t first = 0; first < parts.size(); first += block) {
+    SourceParts of_block;
+    for (std::size_t k = first; k < std::min(first + block, parts.size()); ++k) {
+      of_block.in += parts[k].in;
+      of_block.out += parts[k].out;
+    }
+    sources_ += of_block.in;
+    sinks_ += of_block.out;
   }
 }
 
