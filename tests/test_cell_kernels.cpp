@@ -92,12 +92,31 @@ std::vector<T> factors_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_
   return factors;
 }
 
+/// The entries of K_e above its diagonal, negative, interleaved; zeros in empty slots.
+template <class T>
+std::vector<T> pairs_of_slots(const BilinearForm& form, const Vector<std::int32_t>& cell_of_slot) {
+  constexpr std::int64_t group = CellPatches::group;
+  const int dofs = form.dofs_per_cell(), pairs = pairs_of(dofs);
+  const ElementMatrices matrices = assemble_element_matrices(form);
+  std::vector<T> numbers(static_cast<std::size_t>(cell_of_slot.size() * pairs));
+  for (std::int64_t slot = 0; slot < cell_of_slot.size(); ++slot)
+    for (int a = 0, pair = 0; a < dofs; ++a)
+      for (int b = a + 1; b < dofs; ++b, ++pair)
+        if (cell_of_slot[slot] >= 0)
+          numbers[static_cast<std::size_t>((slot / group * pairs + pair) * group + slot % group)] =
+              static_cast<T>(-matrices.cell(cell_of_slot[slot])[static_cast<std::size_t>(b * (b + 1) / 2 + a)]);
+  return numbers;
+}
+
 /// What the kernel reads of the cells of all slots, laid out as the patches are; zeros in empty ones.
 template <class T, int d, CellGeometry kind>
-std::vector<T> words_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_t>& cell_of_slot, bool interleaved,
+std::vector<T> words_of_slots(const BilinearForm& form, const Vector<std::int32_t>& cell_of_slot, bool interleaved,
                               [[maybe_unused]] int n) {
   const std::int64_t slots = cell_of_slot.size();
-  if constexpr (kind == CellGeometry::vertices) {
+  const mesh::Mesh& mesh = form.space->mesh();
+  if constexpr (kind == CellGeometry::pairs) {
+    return pairs_of_slots<T>(form, cell_of_slot);
+  } else if constexpr (kind == CellGeometry::vertices) {
     std::vector<T> words(static_cast<std::size_t>(slots * straight_words<d>));
     cuda::straight_cells_kernel<T, d>(cell_of_slot.data(), slots, interleaved, mesh.cell_nodes.data(),
                                       mesh.coordinates.data(), &kappa, 0, words.data());
@@ -149,8 +168,8 @@ template <int d, int n, CellGeometry kind>
 tests::SmallForm form_of(std::array<int, 3> count) {
   return tests::make_form(d == 2 ? CellShape::quadrilateral : CellShape::hexahedron, n - 1, count,
                           {.robin = false,
-                           .varying = false,
-                           .distort = kind == CellGeometry::vertices ? 0.2 : 0,
+                           .varying = kind == CellGeometry::pairs,
+                           .distort = kind == CellGeometry::vertices || kind == CellGeometry::pairs ? 0.2 : 0,
                            .sheared = kind == CellGeometry::affine || kind == CellGeometry::stored,
                            .turned = kind == CellGeometry::boxes});
 }
@@ -165,7 +184,7 @@ void check_diagonal() {
   const tests::SmallForm small = form_of<d, n, kind>(d == 2 ? std::array{4, 3, 1} : std::array{3, 2, 1});
   const CellPatches patches = make_cell_patches(
       small.form, {.cells = 5, .layout = interleaved ? PlaceLayout::interleaved : PlaceLayout::cell_major});
-  const std::vector<T> words = words_of_slots<T, d, kind>(*small.mesh, patches.cell_of_slot, interleaved, n);
+  const std::vector<T> words = words_of_slots<T, d, kind>(small.form, patches.cell_of_slot, interleaved, n);
   const DiagonalTables tables = diagonal_tables(small.form, kind);
   const std::vector<T> squares(tables.squares.begin(), tables.squares.end()),
       positions(tables.positions.begin(), tables.positions.end());
@@ -223,16 +242,16 @@ void check_cells(std::array<int, 3> count, int cells_per_patch) {
     CHECK(worst <= 300 * static_cast<double>(std::numeric_limits<T>::epsilon()) * largest);
   };
 
-  const std::vector<T> words = words_of_slots<T, d, kind>(*small.mesh, patches.cell_of_slot, interleaved, n);
+  const std::vector<T> words = words_of_slots<T, d, kind>(small.form, patches.cell_of_slot, interleaved, n);
   cells.geometry.data = words.data();
-  if constexpr (kind != CellGeometry::stored) cells.geometry.kinds = nullptr;
+  if constexpr (may_share(kind)) cells.geometry.kinds = nullptr;
   check(product(cells, patches, x));
   // All cells alike, their numbers stored once.
   if constexpr (kind == CellGeometry::boxes || kind == CellGeometry::affine) {
     Vector<std::int32_t> representative(CellPatches::group);
     fill(representative, -1);
     representative[0] = 0;
-    const std::vector<T> once = words_of_slots<T, d, kind>(*small.mesh, representative, interleaved, n);
+    const std::vector<T> once = words_of_slots<T, d, kind>(small.form, representative, interleaved, n);
     const std::vector<std::uint16_t> kinds(static_cast<std::size_t>(patches.slots()), 0);
     cells.geometry.data = once.data();
     cells.geometry.kinds = kinds.data();
@@ -282,7 +301,17 @@ TEST_CASE_TEMPLATE("straight cells, from their vertices", T, double, float) {
   check_degrees<T, CellGeometry::vertices>();
 }
 
+TEST_CASE_TEMPLATE("cells of degree 1, from the entries of their matrices", T, double, float) {
+  for (const int patch : {64, 256}) {
+    CAPTURE(patch);
+    check_cells<T, 2, 2, CellGeometry::pairs>({17, 13, 1}, patch);
+    check_cells<T, 3, 2, CellGeometry::pairs>({6, 6, 5}, patch);
+  }
+}
+
 TEST_CASE("the diagonal from the numbers of products") {
+  check_diagonal<double, 2, 2, CellGeometry::pairs>();
+  check_diagonal<float, 3, 2, CellGeometry::pairs>();
   check_diagonals<CellGeometry::boxes>();
   check_diagonals<CellGeometry::affine>();
   check_diagonals<CellGeometry::stored>();

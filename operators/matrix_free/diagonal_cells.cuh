@@ -87,6 +87,11 @@ struct DiagonalCells {
   __device__ void find_factor(std::int64_t slot, int q, T (&factor)[entries]) const {
     const std::int64_t cell = kinds != nullptr ? kinds[slot] : slot;
     switch (geometry) {
+      case CellGeometry::pairs:
+        for (int e = 0; e < entries; ++e)
+          if (const int pair = q * entries + e; pair < pairs_of(dofs))
+            factor[e] = number(numbers, cell, pair, pairs_of(dofs));
+        return;
       case CellGeometry::stored:
         for (int e = 0; e < entries; ++e) factor[e] = stored(cell, q, e);
         return;

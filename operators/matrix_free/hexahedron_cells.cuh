@@ -41,6 +41,7 @@ struct ThreadHexahedra {
   }
 
   __device__ void multiply(const Box<T, 3>& box, T (&u)[points]) const { multiply_box<T, n>(tables, box, u); }
+  __device__ void multiply(const CellPairs<T>& pairs, T (&u)[points]) const { multiply_pairs(pairs, u); }
   /// Plane by plane of the points, so that the derivatives of one plane at a time are at hand. Where D takes registers
   /// too, the planes are turns of a loop: the compiler would have numbers of several in registers, and spill.
   template <class Cell>

@@ -290,6 +290,7 @@ std::int64_t operations_on_gpu(const BilinearForm& form, CellGeometry geometry) 
                                                                  : degree * (degree + 1) * (degree + 2) / 6;
     return tables * (2 * d * dofs + d * d);
   }
+  if (geometry == CellGeometry::pairs) return 2 * pairs_of(form.dofs_per_cell());
   if (any_points(form))
     return d == 2 ? 4 * m * n * (n + m) + 4 * m * m
                   : 4 * m * n * n * n + 6 * m * m * n * n + 6 * m * m * m * n + 9 * m * m * m;
@@ -302,6 +303,7 @@ std::int64_t words_on_gpu(const BilinearForm& form, CellGeometry geometry) {
   const mesh::Mesh& mesh = form.space->mesh();
   const std::int64_t d = mesh.dimension();
   if (geometry == CellGeometry::boxes) return d;
+  if (geometry == CellGeometry::pairs) return pairs_of(form.dofs_per_cell());
   if (geometry == CellGeometry::vertices) return d == 2 ? straight_words<2> : straight_words<3>;
   const std::int64_t of_point = d * (d + 1) / 2;
   return geometry == CellGeometry::affine ? of_point
@@ -311,7 +313,7 @@ std::int64_t words_on_gpu(const BilinearForm& form, CellGeometry geometry) {
 template <std::floating_point T>
 Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoice& choice, const PatchBytes& patches) {
   const CellGeometry geometry = expected_geometry(form, choice.dedup == Dedup::on ? "vertices" : choice.geometry);
-  const bool once = geometry != CellGeometry::stored && geometry != CellGeometry::mixed &&
+  const bool once = may_share(geometry) &&
                     (choice.dedup == Dedup::on ||
                      (choice.dedup == Dedup::automatic && has_identical_cells(form, most_matrix_free_kinds(form))));
   const double affine = geometry == CellGeometry::mixed ? expected_affine_share(form) : 0;
@@ -341,8 +343,9 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice
                      {"places of dofs", patches.slots, patches.lists},
                      {"interface of patches", form.unknowns, patches.interface},
                      robin_on_gpu<T>(form)};
-  // Affine cells need the factors of one point, and identical ones hardly any.
-  const bool surely_all = choice.geometry == "stored" || any_points(form), perhaps_once = choice.dedup != Dedup::off;
+  // Affine cells need the factors of one point, and identical ones hardly any; cells of degree 1 fewer numbers.
+  const bool surely_all = choice.geometry == "stored" || (any_points(form) && form.space->degree() > 1),
+             perhaps_once = choice.dedup != Dedup::off;
   estimate.slack = patches.interface + (surely_all ? 0 : (perhaps_once ? points : points - 1) * of_point);
   estimate.making = patches.geometry + patches.slots * std::int64_t{sizeof(std::int32_t)};
   estimate.making_on_host = estimate.making + patches.lists + patches.interface;

@@ -12,18 +12,25 @@
 
 namespace femcg::operators {
 
-/// Where a product on the GPU takes D_q = w_q |J| kappa J^-1 J^-T from.
+/// Where a product on the GPU takes D_q = w_q |J| kappa J^-1 J^-T from, or what stands for them.
 enum class CellGeometry {
   affine,    ///< one D / w a cell: affine cells, the diffusion constant in each
   boxes,     ///< its diagonal: affine quadrilaterals and hexahedra whose edges are orthogonal
   vertices,  ///< the multilinear maps of straight-sided quadrilaterals and hexahedra, the diffusion constant in each
   stored,    ///< the factors of all quadrature points
+  pairs,     ///< K_e of quadrilaterals and hexahedra of degree 1, an entry for each pair of dofs: rows add up to zero
   mixed      ///< of affine simplices one D / w, of the others the factors of all points, the diffusion constant in each
 };
 
 constexpr bool is_affine(CellGeometry geometry) {
   return geometry == CellGeometry::affine || geometry == CellGeometry::boxes;
 }
+
+/// Whether cells that are identical may share these numbers.
+constexpr bool may_share(CellGeometry geometry) { return is_affine(geometry) || geometry == CellGeometry::vertices; }
+
+/// Pairs of dofs of a cell.
+constexpr int pairs_of(int dofs) { return dofs * (dofs - 1) / 2; }
 
 /// Whether a thread works on a hexahedron with n nodes per direction alone, and not a team of them: with all it needs
 /// in registers.
@@ -87,7 +94,8 @@ struct MatrixFreeInputs {
 /// Of a form's functions at its quadrature points, for the diagonal of sum_q B_q' D_q B_q: points x entries of D (the
 /// upper triangle row by row) x dofs, the products of the derivatives along the two axes, twice where these differ.
 /// Where D_q is from vertices, times w_q, and with the points themselves; of affine cells and boxes, the sum over all
-/// points times w_q, as one point.
+/// points times w_q, as one point. Where entries of K_e are stored, these are taken as those of D at some points, and a
+/// product is 1 for each dof of a pair.
 struct DiagonalTables {
   int points = 0;
   std::vector<double> squares, positions, weights;  ///< positions: points x dimension

@@ -50,7 +50,10 @@ void check_vertices(const BilinearForm& form, const std::string& asked, const st
 /// `constant`: the diffusion is, in each cell.
 CellGeometry choose_geometry(const BilinearForm& form, bool constant, std::string_view asked) {
   const mesh::Mesh& mesh = form.space->mesh();
-  if (any_points(form) || asked == "stored" || !constant) return CellGeometry::stored;
+  if (asked == "stored") return CellGeometry::stored;
+  const CellGeometry all_else =
+      mesh::is_tensor(mesh.shape) && form.space->degree() == 1 ? CellGeometry::pairs : CellGeometry::stored;
+  if (any_points(form) || !constant) return all_else;
   const mesh::AffineCells affine(mesh);
   if (const Shapes all(mesh, affine); all.affine) return all.boxes ? CellGeometry::boxes : CellGeometry::affine;
   if (!mesh::is_tensor(mesh.shape)) {
@@ -59,12 +62,11 @@ CellGeometry choose_geometry(const BilinearForm& form, bool constant, std::strin
     return enough * affine.count() >= mesh.cell_count() ? CellGeometry::mixed : CellGeometry::stored;
   }
   if (mesh.order == 1) {
-    // The factors of hexahedra of degree 1 are read in less time than they are computed in: on an H200 8.1 against 4.4
-    // billion unknowns x iterations of CG a second.
-    const bool faster_stored = mesh.shape == mesh::CellShape::hexahedron && form.space->degree() == 1;
-    return faster_stored && asked != "vertices" ? CellGeometry::stored : CellGeometry::vertices;
+    // Numbers of hexahedra of degree 1 are read in less time than factors are computed in.
+    const bool faster_read = mesh.shape == mesh::CellShape::hexahedron && form.space->degree() == 1;
+    return faster_read && asked != "vertices" ? all_else : CellGeometry::vertices;
   }
-  return CellGeometry::stored;
+  return all_else;
 }
 
 std::vector<double> row_major(const Eigen::MatrixXd& matrix) {
@@ -149,8 +151,7 @@ constexpr std::int64_t most_numbers = std::int64_t{1} << 16;  // of MatrixFreeIn
 
 /// The kinds of cells whose numbers are stored once; nothing where they are not.
 std::optional<IdenticalCells> kinds_of_cells(const MatrixFreeInputs& inputs, Dedup dedup) {
-  if (dedup == Dedup::off || inputs.geometry == CellGeometry::stored || inputs.geometry == CellGeometry::mixed)
-    return std::nullopt;
+  if (dedup == Dedup::off || !may_share(inputs.geometry)) return std::nullopt;
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
   auto kinds = find_identical_cells(*inputs.form, diffusion.span(),
                                     dedup == Dedup::on ? most_numbers : most_matrix_free_kinds(*inputs.form));
@@ -174,12 +175,25 @@ void store_once(MatrixFreeInputs& inputs, const IdenticalCells& kinds) {
   }
 }
 
+/// Of pairs of dofs.
+DiagonalTables diagonal_tables_of_pairs(int dofs, int entries) {
+  const int pairs = pairs_of(dofs);
+  DiagonalTables tables;
+  tables.points = (pairs + entries - 1) / entries;
+  tables.squares.resize(static_cast<std::size_t>(tables.points * entries * dofs));
+  for (int a = 0, pair = 0; a < dofs; ++a)
+    for (int b = a + 1; b < dofs; ++b, ++pair)
+      for (const int dof : {a, b}) tables.squares[static_cast<std::size_t>(pair * dofs + dof)] = 1;
+  return tables;
+}
+
 }  // namespace
 
 DiagonalTables diagonal_tables(const BilinearForm& form, CellGeometry geometry) {
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
   const std::vector<Eigen::MatrixXd> gradients = form.space->basis().gradients(rule.points);
   const auto d = static_cast<int>(gradients.size()), entries = d * (d + 1) / 2, dofs = form.dofs_per_cell();
+  if (geometry == CellGeometry::pairs) return diagonal_tables_of_pairs(dofs, entries);
   DiagonalTables tables;
   tables.points = is_affine(geometry) ? 1 : rule.size();
   tables.squares.resize(static_cast<std::size_t>(tables.points * entries * dofs));
@@ -248,7 +262,7 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
   const mesh::CellShape shape = form.space->mesh().shape;
   const int n = form.dofs_per_cell();
   const int nodes = form.space->degree() + 1;  // a direction
-  const bool waves = shape == mesh::CellShape::hexahedron && any_points(form);
+  const bool waves = shape == mesh::CellShape::hexahedron && any_points(form) && geometry != CellGeometry::pairs;
   const bool teams = waves || (shape == mesh::CellShape::hexahedron && !thread_per_hexahedron(nodes));
   PatchOptions options;
   options.layout = teams ? PlaceLayout::cell_major : PlaceLayout::interleaved;

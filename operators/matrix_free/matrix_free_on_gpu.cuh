@@ -8,6 +8,7 @@
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 #include "operators/matrix_free/matrix_free_diagonal.cuh"
 #include "operators/matrix_free/on_gpu.hpp"
+#include "operators/matrix_free/pair_cells.cuh"
 #include "operators/matrix_free/robin_on_gpu.hpp"
 #include "operators/matrix_free/tensor_geometry.cuh"
 #include "operators/persistent/persistent_patches.cuh"
@@ -28,6 +29,7 @@ struct CellData {
       factors = cuda_cell_factors<T>(inputs.factors.at_first_point(), cell_of_slot, inputs.patches.layout);
     if (inputs.geometry == CellGeometry::boxes) factors = diagonals(inputs, cell_of_slot);
     if (inputs.geometry == CellGeometry::vertices) factors = straight_cells(inputs, cell_of_slot);
+    if (inputs.geometry == CellGeometry::pairs) factors = pairs(inputs, cell_of_slot);
     if (inputs.geometry == CellGeometry::mixed) {
       group_numbers = copied(inputs.group_numbers, Device::cuda);
       factors = factors_of(inputs.factors, inputs.other_cells);
@@ -67,6 +69,17 @@ struct CellData {
     synchronize(Device::cuda);  // `whole` goes
     return words;
   }
+  static Vector<T> pairs(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
+    constexpr int threads = 128;
+    const int d = inputs.factors.dimension;
+    const Vector<double> gradients = basis_gradients(*inputs.form, Device::cuda);
+    const std::int64_t slots = cell_of_slot.size();
+    Vector<T> numbers(slots * pairs_of(1 << d), Device::cuda);
+    cuda::launch(d == 2 ? cuda::pairs_kernel<T, 2> : cuda::pairs_kernel<T, 3>, (slots + threads - 1) / threads, threads,
+                 0, cuda::pointers(inputs.factors), gradients.data(), cell_of_slot.data(), slots, numbers.data());
+    synchronize(Device::cuda);  // gradients go
+    return numbers;
+  }
   static Vector<T> straight_cells(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
     constexpr int threads = 128;
     const FactorInputs& from = inputs.factors;
@@ -90,6 +103,8 @@ inline const char* name(CellGeometry geometry) {
       return "vertices";
     case CellGeometry::mixed:
       return "mixed";
+    case CellGeometry::pairs:
+      return "pairs";
     case CellGeometry::stored:
       break;
   }

@@ -55,7 +55,7 @@ cuda::TensorGeometry<T, d, n, kind> tensor_geometry(const MatrixFreeInputs& inpu
     if constexpr (kind == CellGeometry::affine || kind == CellGeometry::vertices)
       geometry.weights[q] = static_cast<T>(inputs.weights[q]);
   }
-  if constexpr (kind != CellGeometry::stored) geometry.kinds = data.kind_of_slot();
+  if constexpr (may_share(kind)) geometry.kinds = data.kind_of_slot();
   return geometry;
 }
 
@@ -64,8 +64,9 @@ std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
   constexpr std::int64_t points = d == 2 ? n * n : n * n * n;
   // Interpolation and derivatives there and back, and D; or mass and stiffness matrices along lines.
   constexpr std::int64_t operations =
-      kind == CellGeometry::boxes ? (3 * d - 2) * n * points
-                                  : 4 * d * n * points + (kind == CellGeometry::vertices ? 3 : 1) * d * d * points;
+      kind == CellGeometry::pairs   ? 2 * pairs_of(points)
+      : kind == CellGeometry::boxes ? (3 * d - 2) * n * points
+                                    : 4 * d * n * points + (kind == CellGeometry::vertices ? 3 : 1) * d * d * points;
   using Cells = cuda::TensorCells<T, d, n, kind>;
   CellData<T> data(inputs);
   const Cells cells{tables_of<T, n, kind>(inputs), tensor_geometry<T, d, n, kind>(inputs, data)};
@@ -104,6 +105,8 @@ std::unique_ptr<Operator<T>> make_tensor_any_points(const MatrixFreeInputs& inpu
 
 template <class T, int d, int n>
 std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
+  if constexpr (n == 2)
+    if (inputs.geometry == CellGeometry::pairs) return make_tensor<T, d, n, CellGeometry::pairs>(inputs);
   if (inputs.points.size() != n) return make_tensor_any_points<T, d, n>(inputs);
   switch (inputs.geometry) {
     case CellGeometry::boxes:
@@ -113,6 +116,7 @@ std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
     case CellGeometry::vertices:
       return make_tensor<T, d, n, CellGeometry::vertices>(inputs);
     case CellGeometry::stored:
+    case CellGeometry::pairs:
     case CellGeometry::mixed:  // simplices alone
       break;
   }

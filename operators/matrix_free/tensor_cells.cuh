@@ -7,6 +7,7 @@
 
 #include "operators/cell_loops/cell_patches.cuh"
 #include "operators/matrix_free/box_cells.cuh"
+#include "operators/matrix_free/pair_cells.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
 
 namespace femcg::operators::cuda {
@@ -201,6 +202,7 @@ struct QuadrilateralCells {
   }
 
   __device__ void multiply(const Box<T, 2>& box, T (&u)[n * n]) const { multiply_box<T, n>(tables, box, u); }
+  __device__ void multiply(const CellPairs<T>& pairs, T (&u)[n * n]) const { multiply_pairs(pairs, u); }
   template <class Cell>
   __device__ void multiply(const Cell& cell, T (&u)[n * n]) const {
     T line[n], along_x[n * n];
