@@ -1,7 +1,8 @@
 // Stored on the host: for each batch of cells the symmetric factors D_q = w_q |J| kappa J^-1 J^-T at the quadrature
 // points, d (d + 1) / 2 words per point, or one set where all cells of the batch are affine with constant diffusion, or
-// have constant gradients (not with geometry: stored); 16-bit places of the cells' unknowns in their patch; alpha w |J|
-// at the points of Robin facets. A product moves these and x and y once.
+// have constant gradients, or of quadrilaterals and hexahedra of degree 1 the entries of K_e for each pair of dofs,
+// since rows add up to zero (not with geometry: stored); 16-bit places of the cells' unknowns in their patch; alpha w
+// |J| at the points of Robin facets. A product moves these and x and y once.
 
 #include "operators/matrix_free/matrix_free.hpp"
 
@@ -20,6 +21,7 @@
 #include "operators/cell_loops/patch_bytes.hpp"
 #include "operators/cell_loops/patch_option.hpp"
 #include "operators/forms/form_diagonal.hpp"
+#include "operators/matrix_free/batch_factors.hpp"
 #include "operators/matrix_free/box_kernel.hpp"
 #include "operators/matrix_free/collocated_kernel.hpp"
 #include "operators/matrix_free/matrix_free_inputs.hpp"
@@ -30,90 +32,6 @@
 namespace femcg::operators {
 
 namespace {
-
-/// What the factors of a batch are: those of all points, one set for affine cells with constant diffusion, or such a
-/// set without mixed terms.
-enum class BatchGeometry : std::uint8_t { stored, affine, boxes };
-
-/// Whether gradients are constant in a cell: the sum of its factors tells all.
-bool has_constant_gradients(const BilinearForm& form) {
-  return !mesh::is_tensor(form.space->mesh().shape) && form.space->degree() == 1;
-}
-
-/// D_q of all batches, or one set for those that need no more, unless all points are asked for.
-template <std::floating_point T>
-struct Factors {
-  Factors(const BilinearForm& form, const PatchBatches<T>& batches, bool all_points);
-
-  const Lanes<T>* of(std::int32_t batch) const { return values.data() + offsets[batch]; }
-
-  int entries, points;
-  std::vector<std::int64_t> offsets;  ///< of each batch in values
-  std::vector<BatchGeometry> geometry;
-  Vector<Lanes<T>> values;
-};
-
-/// Whether a symmetric d x d matrix, its upper triangle row by row, is diagonal to rounding of the nodes.
-bool is_diagonal(std::span<const double> upper, int d) {
-  constexpr double rounding = 1e-12;
-  const auto at = [&](int i, int j) { return std::abs(upper[i * d - i * (i - 1) / 2 + j - i]); };
-  for (int i = 0; i < d; ++i)
-    for (int j = i + 1; j < d; ++j)
-      if (at(i, j) > rounding * std::min(at(i, i), at(j, j))) return false;
-  return true;
-}
-
-template <std::floating_point T>
-Factors<T>::Factors(const BilinearForm& form, const PatchBatches<T>& batches, bool all_points)
-    : geometry(static_cast<std::size_t>(batches.batches()), BatchGeometry::boxes) {
-  const int d = form.space->mesh().dimension();
-  entries = d * (d + 1) / 2;
-  const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
-  points = rule.size();
-  std::vector<BatchGeometry> of_cell(static_cast<std::size_t>(form.cells()), BatchGeometry::stored);
-  std::vector<double> sets(all_points ? 0 : of_cell.size() * static_cast<std::size_t>(entries));  // where one is enough
-  const bool sums = has_constant_gradients(form);
-  const double measure = rule.weights.sum();
-  if (!all_points)
-    for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
-      if (!sums && !evaluator.constant()) return;
-      const std::span<const double> from = evaluator.factors();
-      const std::span<double> set = std::span(sets).subspan(static_cast<std::size_t>(cell) * entries, entries);
-      for (int k = 0; k < entries; ++k) {
-        if (!sums) set[k] = from[k] / rule.weights[0];
-        for (int q = 0; sums && q < points; ++q) set[k] += from[q * entries + k] / measure;
-      }
-      of_cell[cell] = is_diagonal(set, d) ? BatchGeometry::boxes : BatchGeometry::affine;
-    });
-  std::int64_t total = 0;
-  bool all_are_sets = true;
-  for (std::int32_t batch = 0; batch < batches.batches(); ++batch) {
-    for (const std::int32_t cell : batches.cells(batch))
-      if (cell >= 0) geometry[batch] = std::min(geometry[batch], of_cell[cell]);
-    all_are_sets = all_are_sets && geometry[batch] != BatchGeometry::stored;
-    offsets.push_back(total);
-    total += geometry[batch] == BatchGeometry::stored ? points * entries : entries;
-  }
-  values = Vector<Lanes<T>>(total);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < total; ++k) values[k] = Lanes<T>{};
-#pragma omp parallel for schedule(static)
-  for (std::int32_t batch = 0; batch < batches.batches(); ++batch)
-    for (int l = 0; l < PatchBatches<T>::lanes && geometry[batch] != BatchGeometry::stored; ++l)
-      if (const std::int32_t cell = batches.cells(batch)[l]; cell >= 0)
-        for (int k = 0; k < entries; ++k)
-          values[offsets[batch] + k][l] = static_cast<T>(sets[static_cast<std::size_t>(cell) * entries + k]);
-  if (all_are_sets) return;
-  const std::vector<std::int64_t> slot_of_cell = batches.slots_of_cells(form.cells());
-  for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
-    const auto batch = static_cast<std::int32_t>(slot_of_cell[cell] / PatchBatches<T>::lanes);
-    const auto lane = static_cast<int>(slot_of_cell[cell] % PatchBatches<T>::lanes);
-    if (geometry[batch] != BatchGeometry::stored) return;
-    Lanes<T>* to = values.data() + offsets[batch];
-    const std::span<const double> from = evaluator.factors();
-    for (int k = 0; k < points * entries; ++k) to[k][lane] = static_cast<T>(from[k]);
-  });
-}
 
 /// Tensor cells: those that are boxes have a kernel of their own.
 template <std::floating_point T, int D, int N, class Others>
@@ -137,6 +55,34 @@ class TensorKernels {
   Others others_;
 };
 
+/// Quadrilaterals and hexahedra of degree 1: y_a = sum over b of w_ab (x_a - x_b), a number w_ab for each pair of dofs.
+template <std::floating_point T, int D>
+class PairKernels {
+ public:
+  PairKernels(const mesh::LagrangeBasis&, int) {}
+  std::int64_t scratch_size() const { return 0; }
+  std::int64_t operations(BatchGeometry) const { return 2 * pairs_of(dofs); }
+  void operator()(const Lanes<T>* numbers, BatchGeometry, const Lanes<T>* x, Lanes<T>* y, Lanes<T>*) const {
+    Lanes<T> of_x[dofs], sums[dofs];
+    for (int a = 0; a < dofs; ++a) {
+      of_x[a] = x[a];
+      sums[a] = Lanes<T>{};
+    }
+#pragma GCC unroll 8
+    for (int a = 0; a < dofs; ++a)
+#pragma GCC unroll 8
+      for (int b = a + 1; b < dofs; ++b) {
+        const Lanes<T> flow = *numbers++ * (of_x[a] - of_x[b]);
+        sums[a] += flow;
+        sums[b] -= flow;
+      }
+    for (int a = 0; a < dofs; ++a) y[a] = sums[a];
+  }
+
+ private:
+  static constexpr int dofs = 1 << D;
+};
+
 template <std::floating_point T, int D>
 class SimplexKernels {
  public:
@@ -157,12 +103,12 @@ class SimplexKernels {
 template <std::floating_point T, class Kernels>
 class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
  public:
-  MatrixFree(const BilinearForm& form, bool all_points)
+  MatrixFree(const BilinearForm& form, Wanted factors)
       : Operator<T>(form.unknowns, Device::host),
         form_(&form),
         kernels_(form.space->basis(), form.quadrature),
         batches_(form),
-        factors_(form, batches_, all_points),
+        factors_(form, batches_, factors),
         robin_(form, batches_) {}
 
   void diagonal(Vector<T>& d) const override {
@@ -212,28 +158,30 @@ class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
   const BilinearForm* form_;
   Kernels kernels_;
   PatchBatches<T> batches_;
-  Factors<T> factors_;
+  BatchFactors<T> factors_;
   RobinFacets<T> robin_;
 };
 
 template <std::floating_point T, int D, int N>
-std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_points) {
+std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, Wanted factors) {
+  if constexpr (N == 2)
+    if (factors == Wanted::pairs) return std::make_unique<MatrixFree<T, PairKernels<T, D>>>(form, factors);
   if (form.quadrature == N)
-    return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, CollocatedKernel<T, D, N>>>>(form, all_points);
-  return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, TensorKernel<T, D, N>>>>(form, all_points);
+    return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, CollocatedKernel<T, D, N>>>>(form, factors);
+  return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, TensorKernel<T, D, N>>>>(form, factors);
 }
 
 template <std::floating_point T, int D>
-std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_points) {
+std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, Wanted factors) {
   switch (form.space->degree()) {
     case 1:
-      return make_tensor<T, D, 2>(form, all_points);
+      return make_tensor<T, D, 2>(form, factors);
     case 2:
-      return make_tensor<T, D, 3>(form, all_points);
+      return make_tensor<T, D, 3>(form, factors);
     case 3:
-      return make_tensor<T, D, 4>(form, all_points);
+      return make_tensor<T, D, 4>(form, factors);
     case 4:
-      return make_tensor<T, D, 5>(form, all_points);
+      return make_tensor<T, D, 5>(form, factors);
     default:
       throw std::invalid_argument("matrix-free has degree 1 to 4");
   }
@@ -246,17 +194,18 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
   const BilinearForm& form = *from.form;
   assert(form.quadrature > form.space->degree());  // fewer would not fix every mode; the case was checked
   const bool all_points = chosen_matrix_free(form, Device::host, given).geometry == "stored";
+  const Wanted factors = all_points ? Wanted::all_points : has_pairs(form) ? Wanted::pairs : Wanted::fewest;
   switch (form.space->mesh().shape) {
     case mesh::CellShape::quadrilateral:
-      return make_tensor<T, 2>(form, all_points);
+      return make_tensor<T, 2>(form, factors);
     case mesh::CellShape::hexahedron:
-      return make_tensor<T, 3>(form, all_points);
+      return make_tensor<T, 3>(form, factors);
     case mesh::CellShape::triangle:
-      return std::make_unique<MatrixFree<T, SimplexKernels<T, 2>>>(form, all_points);
+      return std::make_unique<MatrixFree<T, SimplexKernels<T, 2>>>(form, factors);
     case mesh::CellShape::tetrahedron:
       break;
   }
-  return std::make_unique<MatrixFree<T, SimplexKernels<T, 3>>>(form, all_points);
+  return std::make_unique<MatrixFree<T, SimplexKernels<T, 3>>>(form, factors);
 }
 
 /// Of the factors of Robin facets.
@@ -363,6 +312,7 @@ std::int64_t operations_on_host(const BilinearForm& form, CellGeometry geometry)
     return !is_affine(geometry)           ? points * (2 * d * dofs + d * d)
            : has_constant_gradients(form) ? d * d + 3 * d
                                           : dofs * (dofs + 1) / 2 * (d * (d + 1) / 2) + dofs * dofs;
+  if (geometry == CellGeometry::pairs) return 2 * pairs_of(dofs);
   if (geometry == CellGeometry::boxes) return 2 * d * dofs * ((n + 1) / 2) + d * dofs;
   if (q == n) return 4 * d * points * ((n + 1) / 2) + d * d * points;
   const std::int64_t interpolation = d == 2 ? q * n * n + q * q * n : q * n * n * n + q * q * n * n + q * q * q * n;
@@ -377,18 +327,22 @@ StorageEstimate estimate_on_host(const BilinearForm& form, const MatrixFreeChoic
   const std::int64_t d = mesh.dimension(), entries = d * (d + 1) / 2;
   const std::int64_t points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
   const std::int64_t cells = PatchBatches<T>::batches_of(form) * PatchBatches<T>::lanes;
-  const bool once = choice.geometry != "stored" && (has_constant_gradients(form) || has_constant_factors(form));
-  const std::int64_t of_point = cells * entries * word, places = cells * form.dofs_per_cell();
+  const bool pairs = choice.geometry != "stored" && has_pairs(form);
+  const bool once =
+      choice.geometry != "stored" && !pairs && (has_constant_gradients(form) || has_constant_factors(form));
+  const std::int64_t numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * entries;  // of a cell, at most
+  const std::int64_t places = cells * form.dofs_per_cell();
   const PatchBytes patches = bytes_of_patches(form, PlaceLayout::cell_major, ConflictResolution::gather, word);
   StorageEstimate estimate;
   estimate.arrays = {
-      {"factors at quadrature points", points * cells * entries, points * of_point},
+      {pairs ? "entries of the cells' matrices" : "factors at quadrature points", cells * numbers,
+       cells * numbers * word},
       {"places of dofs", places, places * std::int64_t{sizeof(std::uint16_t)}},
       {"cells and their unknowns in the order of patches", cells + form.unknowns, (cells + form.unknowns) * number},
       {"interface of patches", form.unknowns, patches.interface},
       robin_factors<T>(form)};
   // Only what is known to need one point spares the others.
-  const std::int64_t spared = choice.geometry != "stored" ? (points - 1) * of_point : 0;
+  const std::int64_t spared = choice.geometry != "stored" && !pairs ? cells * (numbers - entries) * word : 0;
   estimate.slack = patches.interface + spared;
   // Drafts of the patches; then the sets of cells that may need no more, or where each cell is.
   estimate.making = std::max(2 * patches.lists + form.unknowns * 3 * number,
@@ -397,7 +351,8 @@ StorageEstimate estimate_on_host(const BilinearForm& form, const MatrixFreeChoic
       form, cells, estimate.stored() - estimate.slack + expected_interface(form) + (once ? 0 : spared),
       operations_on_host(form,
                          once ? (mesh::is_tensor(mesh.shape) ? expected_geometry(form, "auto") : CellGeometry::affine)
-                              : CellGeometry::stored));
+                         : pairs ? CellGeometry::pairs
+                                 : CellGeometry::stored));
   return estimate;
 }
 

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <vector>
+
+#include "operators/cell_loops/patch_batches.hpp"
+
+namespace femcg::operators {
+
+/// What the factors of a batch are: those of all points, or, of all batches, the entries of K_e in their place
+/// (CellGeometry::pairs); one set for affine cells with constant diffusion, or such a set without mixed terms.
+enum class BatchGeometry : std::uint8_t { stored, pairs, affine, boxes };
+
+/// What they may be: as few as tell a batch, those of all points, or the entries of K_e.
+enum class Wanted : std::uint8_t { fewest, all_points, pairs };
+
+/// Whether gradients are constant in a cell: the sum of its factors tells all.
+bool has_constant_gradients(const BilinearForm& form);
+
+/// Whether entries of K_e stand for factors: of quadrilaterals of degree 1, where there are six, always; of hexahedra
+/// unless one set tells each.
+bool has_pairs(const BilinearForm& form);
+
+/// D_q of all batches, or what stands for them, or one set for those that need no more, unless all points are asked
+/// for.
+template <std::floating_point T>
+struct BatchFactors {
+  BatchFactors(const BilinearForm& form, const PatchBatches<T>& batches, Wanted wanted);
+
+  const Lanes<T>* of(std::int32_t batch) const { return values.data() + offsets[batch]; }
+
+  int entries, points;
+  std::vector<std::int64_t> offsets;  ///< of each batch in values
+  std::vector<BatchGeometry> geometry;
+  Vector<Lanes<T>> values;
+};
+
+}  // namespace femcg::operators
