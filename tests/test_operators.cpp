@@ -177,8 +177,12 @@ TEST_CASE("and on affine, straight and curved cells, with constant diffusion, an
     }
     check_all(shape, 3, {3, 2, 2}, {.quadrature = 6}, Which::of_cells);
   }
-  if (tests::device() == Device::cuda)
-    check_matrix_free(CellShape::hexahedron, 1, {7, 5, 5}, {.varying = false}, {{"geometry", "vertices"}});
+  for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron}) {
+    check_matrix_free(shape, 1, {7, 5, 5}, {}, {{"geometry", "stored"}});
+    check_matrix_free(shape, 1, {7, 5, 5}, {.quadrature = 4}, {});
+    if (tests::device() == Device::cuda)
+      check_matrix_free(shape, 1, {7, 5, 5}, {.varying = false}, {{"geometry", "vertices"}});
+  }
 }
 
 TEST_CASE("the numbers of identical cells are stored once on a GPU, as all others are" * tests::needs_gpu()) {
@@ -217,6 +221,16 @@ TEST_CASE("a GPU takes no more of the geometry than a product needs" * tests::ne
     CHECK(chosen(shape, {.varying = false, .partly_curved = true}) == (tensor ? "stored" : "mixed"));
     CHECK(chosen(shape, {.partly_curved = true}) == "stored");
     CHECK(chosen(shape, {.varying = false, .distort = 0, .quadratic = true}) == (tensor ? "boxes" : "affine"));
+  }
+  for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron}) {
+    const auto of_degree_1 = [&](const FormOptions& options) {
+      return matrix_free(make_form(shape, 1, {3, 2, 2}, options), {})->chosen().at("geometry");
+    };
+    CHECK(of_degree_1({.varying = false, .distort = 0}) == "boxes");
+    for (const FormOptions& options :
+         {FormOptions{.varying = false}, FormOptions{.distort = 0}, FormOptions{.varying = false, .curved = true},
+          FormOptions{.varying = false, .distort = 0, .quadrature = 4}})
+      CHECK(of_degree_1(options) == "pairs");
   }
 }
 

@@ -62,9 +62,8 @@ CellGeometry choose_geometry(const BilinearForm& form, bool constant, std::strin
     return enough * affine.count() >= mesh.cell_count() ? CellGeometry::mixed : CellGeometry::stored;
   }
   if (mesh.order == 1) {
-    // Numbers of hexahedra of degree 1 are read in less time than factors are computed in.
-    const bool faster_read = mesh.shape == mesh::CellShape::hexahedron && form.space->degree() == 1;
-    return faster_read && asked != "vertices" ? all_else : CellGeometry::vertices;
+    // Of degree 1, entries of K_e are read in less time than factors are computed in.
+    return asked == "vertices" || form.space->degree() > 1 ? CellGeometry::vertices : all_else;
   }
   return all_else;
 }
