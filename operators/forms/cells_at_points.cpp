@@ -110,4 +110,34 @@ void DiffusionAtPoints::move_to(CellsAtPoints& cells, bool constant) {
   }
 }
 
+FactorsAtPoints::FactorsAtPoints(const BilinearForm& form)
+    : entries_(form.space->mesh().dimension() * (form.space->mesh().dimension() + 1) / 2),
+      cells_(form.space->mesh(), form.quadrature),
+      diffusion_(form, cells_.points()),
+      factors_(static_cast<std::size_t>(entries_ * cells_.points())) {}
+
+void FactorsAtPoints::move_to(std::int32_t first, int count) {
+  const bool constant = diffusion_.constant(first, count);
+  cells_.move_to(first, count, !constant);
+  diffusion_.move_to(cells_, constant);
+  entries_ == 3 ? find_factors<2>() : find_factors<3>();
+}
+
+/// D = w kappa C C' / |J| with C = |J| J^-1.
+template <int d>
+void FactorsAtPoints::find_factors() {
+  for (int q = 0; q < cells_.points(); ++q) {
+    CellLanes c[d][d];
+    const CellLanes determinant = cells_.cofactors(q, c);
+    const CellLanes scale = cells_.weights()[q] * diffusion_[q] / determinant;
+    int entry = q;
+    for (int a = 0; a < d; ++a)
+      for (int b = a; b < d; ++b, entry += cells_.points()) {
+        CellLanes sum{};
+        for (int i = 0; i < d; ++i) sum += c[a][i] * c[b][i];
+        factors_[static_cast<std::size_t>(entry)] = scale * sum;
+      }
+  }
+}
+
 }  // namespace femcg::operators

@@ -101,4 +101,25 @@ class DiffusionAtPoints {
   std::vector<double> of_cell_;
 };
 
+/// D = w kappa |J| J^-1 J^-T of a form at the points of a few cells. Keeps scratch memory: one a thread.
+class FactorsAtPoints {
+ public:
+  explicit FactorsAtPoints(const BilinearForm& form);
+
+  int points() const { return cells_.points(); }
+  int entries() const { return entries_; }
+  void move_to(std::int32_t first, int count);
+  /// Entries of the upper triangle row by row (2D: 00 01 11; 3D: 00 01 02 11 12 22) x points.
+  std::span<const CellLanes> factors() const { return factors_; }
+
+ private:
+  template <int d>
+  void find_factors();
+
+  int entries_;
+  CellsAtPoints cells_;
+  DiffusionAtPoints diffusion_;
+  std::vector<CellLanes> factors_;
+};
+
 }  // namespace femcg::operators

@@ -17,14 +17,11 @@ class CellDiagonals {
  public:
   explicit CellDiagonals(const BilinearForm& form)
       : form_(&form),
-        d_(form.space->mesh().dimension()),
         dofs_(form.dofs_per_cell()),
         squares_(form.space->basis(), form.quadrature),
-        cells_(form.space->mesh(), form.quadrature),
-        diffusion_(form, cells_.points()),
+        factors_(form),
         facets_(*form.space, form.quadrature),
         scratch_(squares_.scratch_size()),
-        factors_(d_ * (d_ + 1) / 2 * cells_.points()),
         sums_(dofs_) {}
 
   /// Of the cells [first, last), cells x dofs.
@@ -32,11 +29,8 @@ class CellDiagonals {
     double* to = values;
     for (std::int32_t cell = first; cell < last; cell += cell_lanes) {
       const int count = std::min<std::int32_t>(cell_lanes, last - cell);
-      const bool constant = diffusion_.constant(cell, count);
-      cells_.move_to(cell, count, !constant);
-      diffusion_.move_to(cells_, constant);
-      d_ == 2 ? find_factors<2>() : find_factors<3>();
-      squares_.sum(factors_.data(), sums_.data(), scratch_.data());
+      factors_.move_to(cell, count);
+      squares_.sum(factors_.factors().data(), sums_.data(), scratch_.data());
       for (int lane = 0; lane < count; ++lane)
         for (int a = 0; a < dofs_; ++a) *to++ = sums_[a][lane];
     }
@@ -44,23 +38,6 @@ class CellDiagonals {
   }
 
  private:
-  /// D = w kappa C C' / |J| with C = |J| J^-1.
-  template <int d>
-  void find_factors() {
-    for (int q = 0; q < cells_.points(); ++q) {
-      CellLanes c[d][d];
-      const CellLanes determinant = cells_.cofactors(q, c);
-      const CellLanes scale = cells_.weights()[q] * diffusion_[q] / determinant;
-      int entry = q;
-      for (int a = 0; a < d; ++a)
-        for (int b = a; b < d; ++b, entry += cells_.points()) {
-          CellLanes sum{};
-          for (int i = 0; i < d; ++i) sum += c[a][i] * c[b][i];
-          factors_[entry] = scale * sum;
-        }
-    }
-  }
-
   void add_robin(std::int32_t first, std::int32_t last, double* values) {
     const auto before = [](const RobinFacet& facet, std::int32_t cell) { return facet.cell < cell; };
     for (auto facet = std::lower_bound(form_->robin.begin(), form_->robin.end(), first, before);
@@ -74,13 +51,11 @@ class CellDiagonals {
   }
 
   const BilinearForm* form_;
-  int d_, dofs_;
+  int dofs_;
   SquaredGradients squares_;
-  CellsAtPoints cells_;
-  DiffusionAtPoints diffusion_;
+  FactorsAtPoints factors_;
   FacetEvaluator facets_;
   std::vector<CellLanes> scratch_;
-  std::vector<CellLanes> factors_;  ///< entries x points
   std::vector<CellLanes> sums_;
 };
 

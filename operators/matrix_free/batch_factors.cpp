@@ -2,20 +2,20 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <optional>
 #include <span>
 
+#include "mesh/first_failure.hpp"
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/quadrature.hpp"
+#include "operators/forms/cells_at_points.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/matrix_free/matrix_free_inputs.hpp"
 
 namespace femcg::operators {
 
 namespace {
-
-constexpr int most_pairs = pairs_of(8);
 
 /// Of a form of degree 1, what makes -(K_e)_ab from the factors of all points: points x entries x pairs.
 std::vector<double> pair_table(const BilinearForm& form) {
@@ -30,6 +30,24 @@ std::vector<double> pair_table(const BilinearForm& form) {
           for (int b = a + 1; b < dofs; ++b)
             table.push_back(-slopes[r](q, a) * slopes[s](q, b) - (r != s ? slopes[s](q, a) * slopes[r](q, b) : 0));
   return table;
+}
+
+/// The numbers of a few cells from their factors, entries x points: these, points x entries, or what a table of pairs
+/// makes of them.
+void put_numbers(std::span<const CellLanes> factors, int points, std::span<const double> table,
+                 std::span<CellLanes> numbers) {
+  const int entries = static_cast<int>(factors.size()) / points;
+  if (!table.empty()) std::ranges::fill(numbers, CellLanes{});
+  for (int q = 0; q < points; ++q)
+    for (int e = 0; e < entries; ++e) {
+      const CellLanes& factor = factors[static_cast<std::size_t>(e * points + q)];
+      const std::size_t k = static_cast<std::size_t>(q * entries + e);
+      if (table.empty())
+        numbers[k] = factor;
+      else
+        for (std::size_t pair = 0; pair < numbers.size(); ++pair)
+          numbers[pair] += table[k * numbers.size() + pair] * factor;
+    }
 }
 
 /// Whether a symmetric d x d matrix, its upper triangle row by row, is diagonal to rounding of the nodes.
@@ -100,17 +118,31 @@ BatchFactors<T>::BatchFactors(const BilinearForm& form, const PatchBatches<T>& b
   if (all_are_sets) return;
   const std::vector<std::int64_t> slot_of_cell = batches.slots_of_cells(form.cells());
   const std::vector<double> table = pairs ? pair_table(form) : std::vector<double>();
-  for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
-    const auto batch = static_cast<std::int32_t>(slot_of_cell[cell] / PatchBatches<T>::lanes);
-    const auto lane = static_cast<int>(slot_of_cell[cell] % PatchBatches<T>::lanes);
-    if (geometry[batch] != others) return;
-    Lanes<T>* to = values.data() + offsets[batch];
-    const std::span<const double> from = evaluator.factors();
-    std::array<double, most_pairs> of_pairs{};
-    for (int k = 0; pairs && k < points * entries; ++k)
-      for (int pair = 0; pair < numbers; ++pair) of_pairs[pair] += from[k] * table[std::size_t(k) * numbers + pair];
-    for (int k = 0; k < numbers; ++k) to[k][lane] = static_cast<T>(pairs ? of_pairs[k] : from[k]);
-  });
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<FactorsAtPoints> at;
+    std::vector<CellLanes> of_cells;
+    failure.guard(mesh::FirstFailure::preparation, [&] {
+      at.emplace(form);
+      of_cells.resize(static_cast<std::size_t>(numbers));
+    });
+#pragma omp for schedule(static)
+    for (std::int32_t first = 0; first < form.cells(); first += cell_lanes)
+      failure.guard(first, [&] {
+        const int count = std::min<std::int32_t>(cell_lanes, form.cells() - first);
+        at->move_to(first, count);
+        put_numbers(at->factors(), points, table, of_cells);
+        for (int lane = 0; lane < count; ++lane) {
+          const auto batch = static_cast<std::int32_t>(slot_of_cell[first + lane] / PatchBatches<T>::lanes);
+          if (geometry[batch] != others) continue;
+          Lanes<T>* const to = values.data() + offsets[batch];
+          const auto place = static_cast<int>(slot_of_cell[first + lane] % PatchBatches<T>::lanes);
+          for (int k = 0; k < numbers; ++k) to[k][place] = static_cast<T>(of_cells[static_cast<std::size_t>(k)][lane]);
+        }
+      });
+  }
+  failure.rethrow();
 }
 
 template struct BatchFactors<double>;
