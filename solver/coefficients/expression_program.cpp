@@ -3,6 +3,7 @@
 #include "solver/coefficients/expression_program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <numbers>
 #include <string>
@@ -19,68 +20,28 @@ using operators::PointOperation;
 using Builder = operators::PointProgramBuilder;
 using Value = Builder::Value;
 
-enum class Sign : std::uint8_t {
-  bracket,
-  function,
-  condition,  ///< '?', and then ':'
-  otherwise,
-  either,
-  both,
-  less,
-  less_or_equal,
-  greater,
-  greater_or_equal,
-  equal,
-  different,
-  add,
-  subtract,
-  multiply,
-  divide,
-  negate,
-  power
+/// A sign between two values, or before one.
+struct Sign {
+  std::string_view token;
+  int tightness;  ///< that it binds with
+  PointOperation operation;
+  bool swapped = false;  ///< of the values, the second comes first
 };
-
-/// How tightly a sign binds; 0 of those that only their own end takes away.
-int tightness(Sign sign) {
-  switch (sign) {
-    case Sign::bracket:
-    case Sign::function:
-    case Sign::condition:
-      return 0;
-    case Sign::otherwise:
-      return 1;
-    case Sign::either:
-      return 2;
-    case Sign::both:
-      return 3;
-    case Sign::less:
-    case Sign::less_or_equal:
-    case Sign::greater:
-    case Sign::greater_or_equal:
-    case Sign::equal:
-    case Sign::different:
-      return 4;
-    case Sign::add:
-    case Sign::subtract:
-      return 5;
-    case Sign::multiply:
-    case Sign::divide:
-    case Sign::negate:
-      return 6;
-    case Sign::power:
-      break;
-  }
-  return 7;
-}
-
-Sign sign_between(std::string_view token) {
-  static constexpr std::pair<std::string_view, Sign> signs[] = {
-      {"||", Sign::either}, {"&&", Sign::both},    {"<", Sign::less},       {"<=", Sign::less_or_equal},
-      {">", Sign::greater}, {"==", Sign::equal},   {"!=", Sign::different}, {">=", Sign::greater_or_equal},
-      {"+", Sign::add},     {"-", Sign::subtract}, {"*", Sign::multiply},   {"/", Sign::divide},
-      {"^", Sign::power}};
-  return std::ranges::find(signs, token, [](const auto& each) { return each.first; })->second;
-}
+constexpr int condition_tightness = 1;
+constexpr std::array<Sign, 13> signs_between{{{"||", 2, PointOperation::either},
+                                              {"&&", 3, PointOperation::both},
+                                              {"<", 4, PointOperation::less},
+                                              {"<=", 4, PointOperation::less_or_equal},
+                                              {">", 4, PointOperation::less, true},
+                                              {">=", 4, PointOperation::less_or_equal, true},
+                                              {"==", 4, PointOperation::equal},
+                                              {"!=", 4, PointOperation::different},
+                                              {"+", 5, PointOperation::add},
+                                              {"-", 5, PointOperation::subtract},
+                                              {"*", 6, PointOperation::multiply},
+                                              {"/", 6, PointOperation::divide},
+                                              {"^", 7, PointOperation::power}}};
+constexpr Sign minus{"-", 6, PointOperation::negate};
 
 class Compiler {
  public:
@@ -96,22 +57,31 @@ class Compiler {
   }
 
  private:
+  /// What is not over yet: a sign whose last value is to come, a bracket, a function before its bracket, or a condition
+  /// before and behind its ':'.
+  enum class Kind : std::uint8_t { sign, bracket, function, condition, otherwise };
   struct Waiting {
-    Sign sign;
+    Kind kind;
+    const Sign* sign = nullptr;
     const FunctionDefinition* function = nullptr;
     int values = 0;  ///< of a function, those before the last comma
+
+    /// How tightly it binds what comes before; 0 where only its own end takes it away.
+    int tightness() const {
+      return kind == Kind::sign ? sign->tightness : kind == Kind::otherwise ? condition_tightness : 0;
+    }
   };
 
   void take(const std::string& token) {
     if (token == "(") {
-      signs_.push_back({Sign::bracket});
+      waiting_.push_back({Kind::bracket});
       operand_next_ = true;
     } else if (token == ")") {
       close_bracket();
       operand_next_ = false;
     } else if (token == ",") {
       close_until(0);
-      ++signs_[signs_.size() - 2].values;  // the function is before its bracket
+      ++waiting_[waiting_.size() - 2].values;  // the function is before its bracket
       operand_next_ = true;
     } else if (operand_next_) {
       take_operand(token);
@@ -122,10 +92,10 @@ class Compiler {
   }
 
   void take_operand(const std::string& token) {
-    if (token == "-") return signs_.push_back({Sign::negate});
+    if (token == "-") return waiting_.push_back({Kind::sign, &minus});
     if (token == "+") return;
     const auto definition = std::ranges::find(function_definitions(), token, &FunctionDefinition::name);
-    if (definition != function_definitions().end()) return signs_.push_back({Sign::function, &*definition});
+    if (definition != function_definitions().end()) return waiting_.push_back({Kind::function, nullptr, &*definition});
     operand_next_ = false;
     if (token == "pi") return values_.push_back(builder_.constant(std::numbers::pi));
     if (token == "x" || token == "y" || token == "z") return values_.push_back(Builder::coordinate(token[0] - 'x'));
@@ -136,33 +106,36 @@ class Compiler {
 
   void take_operator(const std::string& token) {
     if (token == "?") {
-      close_until(2);  // a condition within a condition is a part of it
-      signs_.push_back({Sign::condition});
+      close_until(condition_tightness + 1);  // a condition within a condition is a part of it
+      waiting_.push_back({Kind::condition});
     } else if (token == ":") {
-      close_until(1);
-      signs_.back().sign = Sign::otherwise;
+      close_until(condition_tightness);
+      waiting_.back().kind = Kind::otherwise;
     } else {
-      const Sign sign = sign_between(token);
-      close_until(tightness(sign) + (sign == Sign::power ? 1 : 0));  // a^b^c is a^(b^c)
-      signs_.push_back({sign});
+      const Sign& sign = *std::ranges::find(signs_between, token, &Sign::token);
+      close_until(sign.tightness + (sign.operation == PointOperation::power ? 1 : 0));  // a^b^c is a^(b^c)
+      waiting_.push_back({Kind::sign, &sign});
     }
   }
 
   /// Applies what waits and binds at least so tightly.
   void close_until(int least) {
-    while (!signs_.empty() && tightness(signs_.back().sign) >= std::max(least, 1)) {
-      const Sign sign = signs_.back().sign;
-      signs_.pop_back();
-      apply(sign);
+    while (!waiting_.empty() && waiting_.back().tightness() >= std::max(least, 1)) {
+      const Waiting last = waiting_.back();
+      waiting_.pop_back();
+      if (last.kind == Kind::otherwise)
+        apply_condition();
+      else
+        apply(*last.sign);
     }
   }
 
   void close_bracket() {
     close_until(0);
-    signs_.pop_back();
-    if (signs_.empty() || signs_.back().sign != Sign::function) return;
-    const Waiting call = signs_.back();
-    signs_.pop_back();
+    waiting_.pop_back();
+    if (waiting_.empty() || waiting_.back().kind != Kind::function) return;
+    const Waiting call = waiting_.back();
+    waiting_.pop_back();
     apply(*call.function, call.values + 1);
   }
 
@@ -172,49 +145,16 @@ class Compiler {
     return value;
   }
 
-  void apply(Sign sign) {
+  void apply(const Sign& sign) {
     const Value last = pop();
-    if (sign == Sign::negate) return values_.push_back(builder_.apply(PointOperation::negate, last));
-    const Value before = pop();
-    switch (sign) {
-      case Sign::otherwise: {
-        const Value condition = pop();
-        return values_.push_back(builder_.apply(PointOperation::select, condition, before, last));
-      }
-      case Sign::greater:
-        return values_.push_back(builder_.apply(PointOperation::less, last, before));
-      case Sign::greater_or_equal:
-        return values_.push_back(builder_.apply(PointOperation::less_or_equal, last, before));
-      case Sign::power:
-        return values_.push_back(power(before, last));
-      default:
-        return values_.push_back(builder_.apply(operation_of(sign), before, last));
-    }
+    if (sign.operation == PointOperation::negate) return values_.push_back(builder_.apply(sign.operation, last));
+    const Value first = pop();
+    if (sign.operation == PointOperation::power) return values_.push_back(power(first, last));
+    values_.push_back(builder_.apply(sign.operation, sign.swapped ? last : first, sign.swapped ? first : last));
   }
-
-  static PointOperation operation_of(Sign sign) {
-    switch (sign) {
-      case Sign::either:
-        return PointOperation::either;
-      case Sign::both:
-        return PointOperation::both;
-      case Sign::less:
-        return PointOperation::less;
-      case Sign::less_or_equal:
-        return PointOperation::less_or_equal;
-      case Sign::equal:
-        return PointOperation::equal;
-      case Sign::different:
-        return PointOperation::different;
-      case Sign::add:
-        return PointOperation::add;
-      case Sign::subtract:
-        return PointOperation::subtract;
-      case Sign::multiply:
-        return PointOperation::multiply;
-      default:
-        return PointOperation::divide;
-    }
+  void apply_condition() {
+    const Value otherwise = pop(), then = pop(), condition = pop();
+    values_.push_back(builder_.apply(PointOperation::select, condition, then, otherwise));
   }
 
   void apply(const FunctionDefinition& function, int count) {
@@ -242,7 +182,7 @@ class Compiler {
 
   const ScannedExpression* scanned_;
   Builder builder_;
-  std::vector<Waiting> signs_;
+  std::vector<Waiting> waiting_;
   std::vector<Value> values_;
   bool operand_next_ = true;
 };
