@@ -368,7 +368,7 @@ StorageEstimate estimate(const Extent<T>& of, const Options& given) {
 
 OperatorDescription matrix_free() {
   return {.name = "matrix-free",
-          .stores = "no matrix: sum factorisation (tensor cells), reference matrices (simplices)",
+          .stores = "no matrix: sum factorisation (tensor cells; of degree 1 entries of K_e), reference matrices (simplices)",
           .source = "Orszag 1980; Lynch, Rice & Thomas 1964; Kronbichler & Kormann 2012",
           .needs = Needs::form,
           .cuda = true,

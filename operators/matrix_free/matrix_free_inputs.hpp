@@ -12,8 +12,7 @@ namespace femcg::operators {
 inline constexpr OptionDescription geometry_option{
     "geometry", "auto|stored|vertices", "auto",
     "the factors of all quadrature points or, on a GPU, from the cells' vertices where these tell them; auto: as few "
-    "as "
-    "tell them",
+    "numbers as tell a product",
     [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }};
 
 /// What the options ask for.
