@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "mesh/mesh.hpp"
-#include "mesh/pages.hpp"
 
 namespace femcg::mesh {
 

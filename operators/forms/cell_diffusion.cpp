@@ -14,21 +14,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// The diffusion of each cell, if the form says that it is constant in all of them.
-std::optional<std::vector<double>> constants_of_cells(const BilinearForm& form) {
-  if (!form.constant_diffusion) return std::nullopt;
-  std::vector<double> values(form.cells());
-  bool all_known = true;
-#pragma omp parallel for schedule(static) reduction(&& : all_known)
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
-    const std::optional<double> value = form.constant_diffusion(cell);
-    all_known = all_known && value.has_value();
-    values[cell] = value.value_or(0);
-  }
-  if (!all_known) return std::nullopt;
-  return values;
-}
-
+/// Whether the form says of all cells that it is constant there.
 bool is_known_constant(const BilinearForm& form) {
   if (!form.constant_diffusion) return false;
   bool all_known = true;
@@ -38,8 +24,12 @@ bool is_known_constant(const BilinearForm& form) {
   return all_known;
 }
 
-bool all_equal(std::span<const double> values) {
-  return std::ranges::all_of(values, [&](double value) { return value == values[0]; });
+/// Of each cell, where that is known.
+std::vector<double> constants_of_cells(const BilinearForm& form) {
+  std::vector<double> values(form.cells());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) values[cell] = *form.constant_diffusion(cell);
+  return values;
 }
 
 /// The first value of each cell, if its others are the same in all of them.
@@ -83,7 +73,7 @@ void visit_diffusion(const BilinearForm& form, const Work& work, const GoesOn& g
 }  // namespace
 
 CellDiffusion diffusion_of_cells(const BilinearForm& form) {
-  if (auto known = constants_of_cells(form)) return {true, *std::move(known)};
+  if (is_known_constant(form)) return {true, constants_of_cells(form)};
   const auto points = static_cast<std::size_t>(mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).size());
   std::vector<double> values = mesh::filled<double>(static_cast<std::size_t>(form.cells()) * points);
   for_each_cell_diffusion(form, [&](std::int32_t cell, std::span<const double> of_cell) {
@@ -91,6 +81,10 @@ CellDiffusion diffusion_of_cells(const BilinearForm& form) {
   });
   if (auto firsts = equal_in_cells(values, points)) return {true, *std::move(firsts)};
   return {false, std::move(values)};
+}
+
+bool all_equal(std::span<const double> values) {
+  return std::ranges::all_of(values, [&](double value) { return value == values[0]; });
 }
 
 bool is_constant_in_cells(const BilinearForm& form) {

@@ -1,7 +1,6 @@
 // The host's part of cuda_cell_factors: tables, and copies to the device.
 
 #include <Eigen/Dense>
-#include <algorithm>
 #include <cstddef>
 
 #include "mesh/geometry.hpp"
@@ -24,10 +23,6 @@ std::vector<double> joined(const std::vector<Eigen::MatrixXd>& gradients) {
     for (const Eigen::MatrixXd& along : gradients)
       for (Eigen::Index a = 0; a < along.cols(); ++a) numbers.push_back(along(q, a));
   return numbers;
-}
-
-bool all_equal(std::span<const double> numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [&](double number) { return number == numbers[0]; });
 }
 
 void set_diffusion(FactorInputs& inputs, const BilinearForm& form, const mesh::GeometryTables& tables, Device device) {

@@ -26,12 +26,6 @@ class CellsAtPoints {
   /// Whether the cells are affine, all of them, to the last digits of their nodes: J is then the same at all points.
   bool affine() const { return affine_; }
 
-  /// Coordinates of the cells' nodes along one axis, in the order of the lattice.
-  std::span<const CellLanes> nodes(int axis) const {
-    return std::span(nodes_).subspan(static_cast<std::size_t>(axis * tables_.functions()),
-                                     static_cast<std::size_t>(tables_.functions()));
-  }
-
   /// C = |J| J^-1 and |J| at point q.
   template <int d>
   CellLanes cofactors(int q, CellLanes (&c)[d][d]) const;

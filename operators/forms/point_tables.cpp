@@ -95,9 +95,6 @@ PointTables::PointTables(const mesh::LagrangeBasis& basis, int quadrature)
     : PointTables(basis, mesh::is_tensor(basis.shape()) ? Eigen::MatrixXd(gauss_points(quadrature))
                                                         : mesh::cell_quadrature(basis.shape(), quadrature).points) {}
 
-PointTables::PointTables(const mesh::LagrangeBasis& basis, const mesh::LagrangeBasis& nodes)
-    : PointTables(basis, mesh::is_tensor(basis.shape()) ? Eigen::MatrixXd(nodes_of_line(nodes)) : nodes.nodes()) {}
-
 PointTables::PointTables(const mesh::LagrangeBasis& basis, const Eigen::MatrixXd& points)
     : d_(mesh::dimension(basis.shape())), tensor_(mesh::is_tensor(basis.shape())), functions_(basis.size()) {
   if (tensor_) {

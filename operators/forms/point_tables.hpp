@@ -24,14 +24,12 @@ struct Table {
   std::vector<double> entries;
 };
 
-/// Between a Lagrange basis and the points of a quadrature or the nodes of another basis, for a few cells at once: on
+/// Between a Lagrange basis and the points of a quadrature, for a few cells at once: on
 /// tensor cells by sum factorisation (Orszag 1980), line by line of nodes and points, on simplices by the tables of all
 /// points.
 class PointTables {
  public:
   PointTables(const mesh::LagrangeBasis& basis, int quadrature);
-  /// At the nodes of another basis of the same shape.
-  PointTables(const mesh::LagrangeBasis& basis, const mesh::LagrangeBasis& nodes);
 
   int functions() const { return functions_; }
   int points() const { return points_; }
