@@ -16,12 +16,13 @@ struct FormOptions {
   bool robin = true;        ///< alpha = 1 + y on the right side
   bool varying = true;      ///< kappa = 1 + x + 2 y^2, else 1.5
   double distort = 0.2;
-  int quadrature = 0;          ///< 0: degree + 1
-  bool quadratic = false;      ///< order 2, straight
-  bool curved = false;         ///< order 2, bent
-  bool partly_curved = false;  ///< order 2, bent where x > 0.6: of simplices, those on the left are affine
-  bool sheared = false;        ///< affine cells stay affine, but no edge is orthogonal to another
-  bool turned = false;         ///< about z: boxes stay boxes, with edges along no axis
+  int quadrature = 0;           ///< 0: degree + 1
+  bool quadratic = false;       ///< order 2, straight
+  bool curved = false;          ///< order 2, bent
+  bool partly_curved = false;   ///< order 2, bent where x > 0.6: of simplices, those on the left are affine
+  bool here_and_there = false;  ///< with it: bent at some nodes anywhere instead
+  bool sheared = false;         ///< affine cells stay affine, but no edge is orthogonal to another
+  bool turned = false;          ///< about z: boxes stay boxes, with edges along no axis
 };
 
 /// A form on a small box, with everything that it points to.
@@ -46,15 +47,15 @@ inline void bend(mesh::Mesh& mesh) {
   }
 }
 
-/// Moves nodes of a mesh of order 2 that are no vertices.
-inline void bend_partly(mesh::Mesh& mesh) {
+/// Moves nodes of a mesh of order 2 that are no vertices: those on the right, or a few here and there.
+inline void bend_partly(mesh::Mesh& mesh, bool here_and_there) {
   const std::vector<int> vertices = mesh::Lattice(mesh.shape, mesh.order).vertex_nodes();
   std::vector<char> is_vertex(static_cast<std::size_t>(mesh.node_count()));
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
     for (const int v : vertices) is_vertex[mesh.nodes(cell)[v]] = 1;
   for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
     double* x = mesh.coordinates.data() + std::int64_t{node} * mesh.dimension();
-    if (x[0] > 0.6 && is_vertex[node] == 0) x[1] += 0.004 * std::sin(20 * x[0]);
+    if ((here_and_there ? node % 13 == 0 : x[0] > 0.6) && is_vertex[node] == 0) x[1] += 0.004 * std::sin(20 * x[0]);
   }
 }
 
@@ -83,7 +84,7 @@ inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3>
   small.mesh = std::make_unique<mesh::Mesh>(mesh::make_box({shape, cells, {1.0, 1.2, 0.9}, options.distort}));
   if (options.quadratic || options.curved || options.partly_curved) make_quadratic(*small.mesh);
   if (options.curved) bend(*small.mesh);
-  if (options.partly_curved) bend_partly(*small.mesh);
+  if (options.partly_curved) bend_partly(*small.mesh, options.here_and_there);
   if (options.sheared) shear(*small.mesh);
   if (options.turned) turn(*small.mesh);
   small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, degree);

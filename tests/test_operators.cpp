@@ -179,10 +179,12 @@ TEST_CASE("and on affine, straight and curved cells, with constant diffusion, an
   }
   for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron}) {
     check_matrix_free(shape, 1, {7, 5, 5}, {}, {{"geometry", "stored"}});
-    check_matrix_free(shape, 1, {7, 5, 5}, {.quadrature = 4}, {});
+    check_matrix_free(shape, 1, {7, 5, 5}, {.quadrature = 4});
     if (tests::device() == Device::cuda)
       check_matrix_free(shape, 1, {7, 5, 5}, {.varying = false}, {{"geometry", "vertices"}});
   }
+  for (const CellShape shape : {CellShape::triangle, CellShape::tetrahedron})
+    for (const int degree : {1, 2}) check_matrix_free(shape, degree, {5, 4, 3}, {}, {{"geometry", "stored"}});
 }
 
 TEST_CASE("the numbers of identical cells are stored once on a GPU, as all others are" * tests::needs_gpu()) {
@@ -216,21 +218,24 @@ TEST_CASE("a GPU takes no more of the geometry than a product needs" * tests::ne
     CHECK(chosen(shape, {.varying = false, .distort = 0, .turned = true}) == (tensor ? "boxes" : "affine"));
     CHECK(chosen(shape, {.varying = false, .distort = 0, .sheared = true}) == "affine");
     CHECK(chosen(shape, {.varying = false}) == (tensor ? "vertices" : "affine"));
-    CHECK(chosen(shape, {.distort = 0}) == "stored");
-    CHECK(chosen(shape, {.varying = false, .curved = true}) == "stored");
+    CHECK(chosen(shape, {.distort = 0}) == (tensor ? "stored" : "pairs"));
+    CHECK(chosen(shape, {.varying = false, .curved = true}) == (tensor ? "stored" : "pairs"));
     CHECK(chosen(shape, {.varying = false, .partly_curved = true}) == (tensor ? "stored" : "mixed"));
-    CHECK(chosen(shape, {.partly_curved = true}) == "stored");
+    CHECK(chosen(shape, {.partly_curved = true}) == (tensor ? "stored" : "pairs"));
     CHECK(chosen(shape, {.varying = false, .distort = 0, .quadratic = true}) == (tensor ? "boxes" : "affine"));
   }
-  for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron}) {
+  for (const CellShape shape : mesh::all_cell_shapes) {
+    CAPTURE(mesh::name(shape));
     const auto of_degree_1 = [&](const FormOptions& options) {
       return matrix_free(make_form(shape, 1, {3, 2, 2}, options), {})->chosen().at("geometry");
     };
-    CHECK(of_degree_1({.varying = false, .distort = 0}) == "boxes");
-    for (const FormOptions& options :
-         {FormOptions{.varying = false}, FormOptions{.distort = 0}, FormOptions{.varying = false, .curved = true},
-          FormOptions{.varying = false, .distort = 0, .quadrature = 4}})
+    const bool tensor = mesh::is_tensor(shape);
+    CHECK(of_degree_1({.varying = false, .distort = 0}) == (tensor ? "boxes" : "affine"));
+    CHECK(of_degree_1({.varying = false}) == (tensor ? "pairs" : "affine"));
+    for (const FormOptions& options : {FormOptions{.distort = 0}, FormOptions{.varying = false, .curved = true},
+                                       FormOptions{.varying = false, .partly_curved = true}})
       CHECK(of_degree_1(options) == "pairs");
+    if (tensor) CHECK(of_degree_1({.varying = false, .distort = 0, .quadrature = 4}) == "pairs");
   }
 }
 
@@ -259,6 +264,16 @@ TEST_CASE("simplices of which some are affine, in waves of either kind" * tests:
   for (int degree = 1; degree <= 4; ++degree) {
     check_patches(CellShape::triangle, degree, {31, 17, 1}, options);
     check_patches(CellShape::tetrahedron, degree, {7, 5, 5}, options);
+  }
+  // Two patches, each of a wave with others and one of one or two cells that are often affine.
+  const FormOptions scattered{.varying = false, .partly_curved = true, .here_and_there = true};
+  for (int degree = 2; degree <= 4; ++degree) {
+    for (const std::array<int, 3> cells : {std::array{13, 5, 1}, {5, 13, 1}, {26, 5, 1}, {10, 13, 1}})
+      check_matrix_free(CellShape::triangle, degree, cells, scattered,
+                        {{"patch", cells[0] * cells[1] < 100 ? "96" : "160"}});
+    for (const std::array<int, 3> cells : {std::array{11, 2, 1}, {2, 11, 1}, {1, 2, 11}, {11, 4, 1}, {2, 11, 2}})
+      check_matrix_free(CellShape::tetrahedron, degree, cells, scattered,
+                        {{"patch", cells[0] * cells[1] * cells[2] < 30 ? "96" : "160"}});
   }
   const auto stored = [&](const char* geometry) {
     return matrix_free(make_form(CellShape::tetrahedron, 3, {12, 9, 9}, options), {{"geometry", geometry}})

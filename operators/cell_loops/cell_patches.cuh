@@ -162,23 +162,31 @@ struct CellColours : WaveColours {
   }
 };
 
-/// A patch's cells of n dofs, a thread each, wave by wave. multiply(slot, x_e, y_e) makes y_e = K_e x_e of the cell of
-/// a slot among all slots.
+/// A patch's cells of n dofs from slot `first` on, a thread each. multiply(slot, x_e, y_e) makes y_e = K_e x_e of the
+/// cell of a slot of the patch.
+template <int threads, int n, class T, class Multiply>
+__device__ void wave_of_cells(const Patches& all, const CellPatch& patch, int first, const T* x, T* y,
+                              const Multiply& multiply) {
+  const int slot = first + static_cast<int>(threadIdx.x);
+  const CellColours colours(all, patch, first, first + threads, slot);
+  Places<n> places;
+  T y_e[n];
+  if (slot < patch.cells) {
+    T x_e[n];
+    places.load(all, patch, slot);
+    places.take(x, x_e);
+    multiply(slot, x_e, y_e);
+  }
+  colours.one_by_one([&] { places.add(y_e, y, static_cast<int>(patch.unknown_count)); });
+}
+
+/// All of them, wave by wave; slots are those among all slots.
 template <int threads, int n, class T, class Multiply>
 __device__ void wave_by_wave(const Patches& all, const CellPatch& patch, const T* x, T* y, const Multiply& multiply) {
-  for (int first = 0; first < patch.slots; first += threads) {
-    const int slot = first + static_cast<int>(threadIdx.x);
-    const CellColours colours(all, patch, first, first + threads, slot);
-    Places<n> places;
-    T y_e[n];
-    if (slot < patch.cells) {
-      T x_e[n];
-      places.load(all, patch, slot);
-      places.take(x, x_e);
+  for (int first = 0; first < patch.slots; first += threads)
+    wave_of_cells<threads, n>(all, patch, first, x, y, [&](int slot, const T(&x_e)[n], T(&y_e)[n]) {
       multiply(patch.first_slot + slot, x_e, y_e);
-    }
-    colours.one_by_one([&] { places.add(y_e, y, static_cast<int>(patch.unknown_count)); });
-  }
+    });
 }
 
 /// Calls work with what the cells load before x is there, or with nothing where they do not.

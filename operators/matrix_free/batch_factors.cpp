@@ -17,7 +17,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Of a form of degree 1, what makes -(K_e)_ab from the factors of all points: points x entries x pairs.
+/// What makes -(K_e)_ab from the factors of all points: points x entries x pairs.
 std::vector<double> pair_table(const BilinearForm& form) {
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
   const std::vector<Eigen::MatrixXd> slopes = form.space->basis().gradients(rule.points);
@@ -68,18 +68,19 @@ bool has_constant_gradients(const BilinearForm& form) {
 
 bool has_pairs(const BilinearForm& form) {
   const mesh::Mesh& mesh = form.space->mesh();
-  return mesh::is_tensor(mesh.shape) && form.space->degree() == 1 &&
-         (mesh.dimension() == 2 || !has_constant_factors(form));
+  if (has_constant_gradients(form) || !fewer_pairs(mesh.dimension(), form.dofs_per_cell())) return false;
+  return mesh.shape == mesh::CellShape::quadrilateral || !has_constant_factors(form);
 }
 
 template <std::floating_point T>
-BatchFactors<T>::BatchFactors(const BilinearForm& form, const PatchBatches<T>& batches, Wanted wanted)
+BatchFactors<T>::BatchFactors(const BilinearForm& form, const PatchBatches<T>& batches, bool all_points)
     : geometry(static_cast<std::size_t>(batches.batches()), BatchGeometry::boxes) {
   const int d = form.space->mesh().dimension();
   entries = d * (d + 1) / 2;
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
   points = rule.size();
-  const bool fewest = wanted == Wanted::fewest, pairs = wanted == Wanted::pairs;
+  const bool pairs = !all_points && has_pairs(form);
+  const bool fewest = !all_points && !(pairs && mesh::is_tensor(form.space->mesh().shape));
   const BatchGeometry others = pairs ? BatchGeometry::pairs : BatchGeometry::stored;
   const int numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * entries;  // of a cell that needs more
   std::vector<BatchGeometry> of_cell(static_cast<std::size_t>(form.cells()), others);

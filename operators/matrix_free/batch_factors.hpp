@@ -8,25 +8,22 @@
 
 namespace femcg::operators {
 
-/// What the factors of a batch are: those of all points, or, of all batches, the entries of K_e in their place
-/// (CellGeometry::pairs); one set for affine cells with constant diffusion, or such a set without mixed terms.
+/// What the factors of a batch are: those of all points, or the entries of K_e in their place (CellGeometry::pairs);
+/// one set for affine cells with constant diffusion, or such a set without mixed terms.
 enum class BatchGeometry : std::uint8_t { stored, pairs, affine, boxes };
-
-/// What they may be: as few as tell a batch, those of all points, or the entries of K_e.
-enum class Wanted : std::uint8_t { fewest, all_points, pairs };
 
 /// Whether gradients are constant in a cell: the sum of its factors tells all.
 bool has_constant_gradients(const BilinearForm& form);
 
-/// Whether entries of K_e stand for factors: of quadrilaterals of degree 1, where there are six, always; of hexahedra
-/// unless one set tells each.
+/// Whether entries of K_e stand for the factors of all points, where these are more (fewer_pairs): of quadrilaterals,
+/// where there are six, always; of other cells unless one set tells each. Those of degree 1 then all have them.
 bool has_pairs(const BilinearForm& form);
 
 /// D_q of all batches, or what stands for them, or one set for those that need no more, unless all points are asked
 /// for.
 template <std::floating_point T>
 struct BatchFactors {
-  BatchFactors(const BilinearForm& form, const PatchBatches<T>& batches, Wanted wanted);
+  BatchFactors(const BilinearForm& form, const PatchBatches<T>& batches, bool all_points);
 
   const Lanes<T>* of(std::int32_t batch) const { return values.data() + offsets[batch]; }
 

@@ -24,10 +24,9 @@ struct DiagonalCells {
   const T* numbers;              ///< CellData's
   const std::uint16_t* kinds;    ///< of slots, where the numbers are of kinds of cells; else null
   const T *squares, *positions;  ///< DiagonalTables'
-  /// Of mixed simplices: what belongs to affine cells, which they are (MatrixFreeInputs), DiagonalTables'.
+  /// Of mixed simplices: what belongs to affine cells, and which they are (MatrixFreeInputs).
   const T* affine_numbers = nullptr;
   const std::int32_t* group_numbers = nullptr;
-  const T* weights = nullptr;
 
   __host__ __device__ static constexpr int cells_at_once(int dofs) { return threads / dofs * together; }
   /// Points whose D_q a block has at once.
@@ -88,12 +87,9 @@ struct DiagonalCells {
     const std::int64_t cell = kinds != nullptr ? kinds[slot] : slot;
     switch (geometry) {
       case CellGeometry::pairs:
-        for (int e = 0; e < entries; ++e)
-          if (const int pair = q * entries + e; pair < pairs_of(dofs))
-            factor[e] = number(numbers, cell, pair, pairs_of(dofs));
-        return;
+        return of_pairs(cell, q, factor);
       case CellGeometry::stored:
-        for (int e = 0; e < entries; ++e) factor[e] = stored(cell, q, e);
+        for (int e = 0; e < entries; ++e) factor[e] = stored(cell, points, q, e);
         return;
       case CellGeometry::affine:
         for (int e = 0; e < entries; ++e) factor[e] = number(numbers, cell, e, entries);
@@ -112,18 +108,26 @@ struct DiagonalCells {
     constexpr int group = CellPatches::group;
     return of_cells[interleaved ? (cell / group * count + which) * group + cell % group : cell * count + which];
   }
-  /// As cuda_cell_factors lays them out.
-  __device__ T stored(std::int64_t cell, int q, int entry) const {
-    constexpr int group = CellPatches::group, pair = d == 2 ? 1 : 2;
-    return numbers[interleaved ? ((cell / group * points + q) * entries + entry) * group + cell % group
-                               : (cell * entries + entry / pair * pair) * points + q * pair + entry % pair];
+  __device__ void of_pairs(std::int64_t cell, int q, T (&factor)[entries]) const {
+    for (int e = 0; e < entries; ++e)
+      if (const int pair = q * entries + e; pair < pairs_of(dofs))
+        factor[e] = number(numbers, cell, pair, pairs_of(dofs));
   }
+  /// As cuda_cell_factors lays them out.
+  __device__ T stored(std::int64_t cell, int of_points, int q, int entry) const {
+    constexpr int group = CellPatches::group, pair = d == 2 ? 1 : 2;
+    return numbers[interleaved ? ((cell / group * of_points + q) * entries + entry) * group + cell % group
+                               : (cell * entries + entry / pair * pair) * of_points + q * pair + entry % pair];
+  }
+  /// The last point is that of affine cells.
   __device__ void of_mixed(std::int64_t slot, int q, T (&factor)[entries]) const {
     constexpr int group = CellPatches::group;
-    const int group_number = group_numbers[slot / group];
+    const int group_number = group_numbers[slot / group], others = points - 1;
+    if ((group_number < 0) != (q == others)) return;
     const std::int64_t at = std::int64_t{group_number < 0 ? -1 - group_number : group_number} * group + slot % group;
+    if (group_number >= 0 && fewer_pairs(d, dofs)) return of_pairs(at, q, factor);
     for (int e = 0; e < entries; ++e)
-      factor[e] = group_number < 0 ? weights[q] * number(affine_numbers, at, e, entries) : stored(at, q, e);
+      factor[e] = group_number < 0 ? number(affine_numbers, at, e, entries) : stored(at, others, q, e);
   }
   /// kappa |J| J^-1 J^-T at x of the unit square or cube. The words of a cell are those of TensorGeometry.
   __device__ void from_vertices(std::int64_t cell, const T* x, T (&factor)[entries]) const {

@@ -1,8 +1,8 @@
 // Stored on the host: for each batch of cells the symmetric factors D_q = w_q |J| kappa J^-1 J^-T at the quadrature
 // points, d (d + 1) / 2 words per point, or one set where all cells of the batch are affine with constant diffusion, or
-// have constant gradients, or of quadrilaterals and hexahedra of degree 1 the entries of K_e for each pair of dofs,
-// since rows add up to zero (not with geometry: stored); 16-bit places of the cells' unknowns in their patch; alpha w
-// |J| at the points of Robin facets. A product moves these and x and y once.
+// have constant gradients, or of few dofs the entries of K_e for each pair of dofs, since rows add up to zero (not with
+// geometry: stored); 16-bit places of the cells' unknowns in their patch; alpha w |J| at the points of Robin facets. A
+// product moves these and x and y once.
 
 #include "operators/matrix_free/matrix_free.hpp"
 
@@ -55,7 +55,26 @@ class TensorKernels {
   Others others_;
 };
 
-/// Quadrilaterals and hexahedra of degree 1: y_a = sum over b of w_ab (x_a - x_b), a number w_ab for each pair of dofs.
+/// y_a = sum over b of w_ab (x_a - x_b), a number w_ab for each pair of dofs.
+template <int dofs, std::floating_point T>
+void multiply_pairs(const Lanes<T>* numbers, const Lanes<T>* x, Lanes<T>* y) {
+  Lanes<T> of_x[dofs], sums[dofs];
+  for (int a = 0; a < dofs; ++a) {
+    of_x[a] = x[a];
+    sums[a] = Lanes<T>{};
+  }
+#pragma GCC unroll 10
+  for (int a = 0; a < dofs; ++a)
+#pragma GCC unroll 10
+    for (int b = a + 1; b < dofs; ++b) {
+      const Lanes<T> flow = *numbers++ * (of_x[a] - of_x[b]);
+      sums[a] += flow;
+      sums[b] -= flow;
+    }
+  for (int a = 0; a < dofs; ++a) y[a] = sums[a];
+}
+
+/// Quadrilaterals and hexahedra of degree 1.
 template <std::floating_point T, int D>
 class PairKernels {
  public:
@@ -63,52 +82,45 @@ class PairKernels {
   std::int64_t scratch_size() const { return 0; }
   std::int64_t operations(BatchGeometry) const { return 2 * pairs_of(dofs); }
   void operator()(const Lanes<T>* numbers, BatchGeometry, const Lanes<T>* x, Lanes<T>* y, Lanes<T>*) const {
-    Lanes<T> of_x[dofs], sums[dofs];
-    for (int a = 0; a < dofs; ++a) {
-      of_x[a] = x[a];
-      sums[a] = Lanes<T>{};
-    }
-#pragma GCC unroll 8
-    for (int a = 0; a < dofs; ++a)
-#pragma GCC unroll 8
-      for (int b = a + 1; b < dofs; ++b) {
-        const Lanes<T> flow = *numbers++ * (of_x[a] - of_x[b]);
-        sums[a] += flow;
-        sums[b] -= flow;
-      }
-    for (int a = 0; a < dofs; ++a) y[a] = sums[a];
+    multiply_pairs<dofs, T>(numbers, x, y);
   }
 
  private:
   static constexpr int dofs = 1 << D;
 };
 
+/// Triangles and tetrahedra: those of degree 2 have pairs where they are not affine.
 template <std::floating_point T, int D>
 class SimplexKernels {
  public:
   SimplexKernels(const mesh::LagrangeBasis& basis, int quadrature) : kernel_(basis, quadrature) {}
   std::int64_t scratch_size() const { return kernel_.scratch_size(); }
   std::int64_t operations(BatchGeometry geometry) const {
-    return kernel_.operations(geometry != BatchGeometry::stored);
+    return geometry == BatchGeometry::pairs ? 2 * pairs_of(dofs_of_degree_2)
+                                            : kernel_.operations(geometry != BatchGeometry::stored);
   }
   void operator()(const Lanes<T>* factors, BatchGeometry geometry, const Lanes<T>* x, Lanes<T>* y,
                   Lanes<T>* scratch) const {
-    kernel_(factors, geometry != BatchGeometry::stored, x, y, scratch);
+    if (geometry == BatchGeometry::pairs)
+      multiply_pairs<dofs_of_degree_2, T>(factors, x, y);
+    else
+      kernel_(factors, geometry != BatchGeometry::stored, x, y, scratch);
   }
 
  private:
+  static constexpr int dofs_of_degree_2 = (D + 1) * (D + 2) / 2;
   SimplexKernel<T, D> kernel_;
 };
 
 template <std::floating_point T, class Kernels>
 class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
  public:
-  MatrixFree(const BilinearForm& form, Wanted factors)
+  MatrixFree(const BilinearForm& form, bool all_points)
       : Operator<T>(form.unknowns, Device::host),
         form_(&form),
         kernels_(form.space->basis(), form.quadrature),
         batches_(form),
-        factors_(form, batches_, factors),
+        factors_(form, batches_, all_points),
         robin_(form, batches_) {}
 
   void diagonal(Vector<T>& d) const override {
@@ -163,29 +175,31 @@ class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
 };
 
 template <std::floating_point T, int D, int N>
-std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, Wanted factors) {
+std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_points) {
   if constexpr (N == 2)
-    if (factors == Wanted::pairs) return std::make_unique<MatrixFree<T, PairKernels<T, D>>>(form, factors);
+    if (!all_points && has_pairs(form)) return std::make_unique<MatrixFree<T, PairKernels<T, D>>>(form, all_points);
   if (form.quadrature == N)
-    return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, CollocatedKernel<T, D, N>>>>(form, factors);
-  return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, TensorKernel<T, D, N>>>>(form, factors);
+    return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, CollocatedKernel<T, D, N>>>>(form, all_points);
+  return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, TensorKernel<T, D, N>>>>(form, all_points);
 }
 
 template <std::floating_point T, int D>
-std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, Wanted factors) {
+std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_points) {
   switch (form.space->degree()) {
     case 1:
-      return make_tensor<T, D, 2>(form, factors);
+      return make_tensor<T, D, 2>(form, all_points);
     case 2:
-      return make_tensor<T, D, 3>(form, factors);
+      return make_tensor<T, D, 3>(form, all_points);
     case 3:
-      return make_tensor<T, D, 4>(form, factors);
+      return make_tensor<T, D, 4>(form, all_points);
     case 4:
-      return make_tensor<T, D, 5>(form, factors);
+      return make_tensor<T, D, 5>(form, all_points);
     default:
       throw std::invalid_argument("matrix-free has degree 1 to 4");
   }
 }
+
+constexpr const char* entries_of_cells = "entries of the cells' matrices";
 
 constexpr std::array options{geometry_option, dedup_option, patch_option};
 
@@ -194,18 +208,17 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
   const BilinearForm& form = *from.form;
   assert(form.quadrature > form.space->degree());  // fewer would not fix every mode; the case was checked
   const bool all_points = chosen_matrix_free(form, Device::host, given).geometry == "stored";
-  const Wanted factors = all_points ? Wanted::all_points : has_pairs(form) ? Wanted::pairs : Wanted::fewest;
   switch (form.space->mesh().shape) {
     case mesh::CellShape::quadrilateral:
-      return make_tensor<T, 2>(form, factors);
+      return make_tensor<T, 2>(form, all_points);
     case mesh::CellShape::hexahedron:
-      return make_tensor<T, 3>(form, factors);
+      return make_tensor<T, 3>(form, all_points);
     case mesh::CellShape::triangle:
-      return std::make_unique<MatrixFree<T, SimplexKernels<T, 2>>>(form, factors);
+      return std::make_unique<MatrixFree<T, SimplexKernels<T, 2>>>(form, all_points);
     case mesh::CellShape::tetrahedron:
       break;
   }
-  return std::make_unique<MatrixFree<T, SimplexKernels<T, 3>>>(form, factors);
+  return std::make_unique<MatrixFree<T, SimplexKernels<T, 3>>>(form, all_points);
 }
 
 /// Of the factors of Robin facets.
@@ -232,6 +245,7 @@ std::int64_t operations_on_gpu(const BilinearForm& form, CellGeometry geometry) 
   const mesh::CellShape shape = form.space->mesh().shape;
   const std::int64_t d = form.space->mesh().dimension(), degree = form.space->degree(), n = degree + 1;
   const std::int64_t m = form.quadrature, dofs = form.dofs_per_cell();
+  if (geometry == CellGeometry::pairs) return 2 * pairs_of(form.dofs_per_cell());
   if (!mesh::is_tensor(shape)) {
     // Affine cells have a table for each polynomial of degree - 1, which is what the gradients are.
     const std::int64_t tables = geometry != CellGeometry::affine ? mesh::cell_quadrature(shape, form.quadrature).size()
@@ -239,7 +253,6 @@ std::int64_t operations_on_gpu(const BilinearForm& form, CellGeometry geometry) 
                                                                  : degree * (degree + 1) * (degree + 2) / 6;
     return tables * (2 * d * dofs + d * d);
   }
-  if (geometry == CellGeometry::pairs) return 2 * pairs_of(form.dofs_per_cell());
   if (any_points(form))
     return d == 2 ? 4 * m * n * (n + m) + 4 * m * m
                   : 4 * m * n * n * n + 6 * m * m * n * n + 6 * m * m * m * n + 9 * m * m * m;
@@ -259,6 +272,11 @@ std::int64_t words_on_gpu(const BilinearForm& form, CellGeometry geometry) {
                                           : of_point * mesh::cell_quadrature(mesh.shape, form.quadrature).size();
 }
 
+/// Whether a GPU has pairs of dofs where it has not fewer numbers.
+bool expects_pairs(const BilinearForm& form, const MatrixFreeChoice& choice) {
+  return choice.geometry != "stored" && fewer_pairs(form.space->mesh().dimension(), form.dofs_per_cell());
+}
+
 template <std::floating_point T>
 Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoice& choice, const PatchBytes& patches) {
   const CellGeometry geometry = expected_geometry(form, choice.dedup == Dedup::on ? "vertices" : choice.geometry);
@@ -266,11 +284,12 @@ Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoi
                     (choice.dedup == Dedup::on ||
                      (choice.dedup == Dedup::automatic && has_identical_cells(form, most_matrix_free_kinds(form))));
   const double affine = geometry == CellGeometry::mixed ? expected_affine_share(form) : 0;
+  const CellGeometry others = expects_pairs(form, choice) ? CellGeometry::pairs : CellGeometry::stored;
   // Of mixed cells the mean.
   const auto a_cell = [&](const auto& count) -> std::int64_t {
     if (geometry != CellGeometry::mixed) return count(form, geometry);
     return std::llround(affine * static_cast<double>(count(form, CellGeometry::affine)) +
-                        (1 - affine) * static_cast<double>(count(form, CellGeometry::stored)));
+                        (1 - affine) * static_cast<double>(count(form, others)));
   };
   const std::int64_t of_cell =
       once ? std::int64_t{sizeof(std::uint16_t)} : a_cell(words_on_gpu) * static_cast<std::int64_t>(sizeof(T));
@@ -286,16 +305,19 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice
   const PatchBytes patches = bytes_of_patches(form, layout, ConflictResolution::gather, sizeof(T));
   const mesh::Mesh& mesh = form.space->mesh();
   const std::int64_t d = mesh.dimension(), points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
-  const std::int64_t of_point = patches.slots * d * (d + 1) / 2 * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t of_point = d * (d + 1) / 2, word = sizeof(T);
+  const bool pairs = expects_pairs(form, choice);
+  const std::int64_t numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * of_point;  // of a cell, at most
   StorageEstimate estimate;
-  estimate.arrays = {{"factors at quadrature points", points * patches.slots, points * of_point},
+  estimate.arrays = {{pairs ? entries_of_cells : "factors at quadrature points", numbers * patches.slots,
+                      numbers * patches.slots * word},
                      {"places of dofs", patches.slots, patches.lists},
                      {"interface of patches", form.unknowns, patches.interface},
                      robin_on_gpu<T>(form)};
-  // Affine cells need the factors of one point, and identical ones hardly any; cells of degree 1 fewer numbers.
-  const bool surely_all = choice.geometry == "stored" || (any_points(form) && form.space->degree() > 1),
-             perhaps_once = choice.dedup != Dedup::off;
-  estimate.slack = patches.interface + (surely_all ? 0 : (perhaps_once ? points : points - 1) * of_point);
+  // Affine cells need the factors of one point, and identical ones hardly any.
+  const bool surely_all = choice.geometry == "stored" || any_points(form), perhaps_once = choice.dedup != Dedup::off;
+  estimate.slack =
+      patches.interface + (surely_all ? 0 : (perhaps_once ? numbers : numbers - of_point) * patches.slots * word);
   estimate.making = patches.geometry + patches.slots * std::int64_t{sizeof(std::int32_t)};
   estimate.making_on_host = estimate.making + patches.lists + patches.interface;
   if (form.robin.empty()) estimate.persistent = patches.resident;
@@ -308,11 +330,11 @@ std::int64_t operations_on_host(const BilinearForm& form, CellGeometry geometry)
   const mesh::CellShape shape = form.space->mesh().shape;
   const std::int64_t d = form.space->mesh().dimension(), n = form.space->degree() + 1, q = form.quadrature;
   const std::int64_t points = mesh::cell_quadrature(shape, q).size(), dofs = form.dofs_per_cell();
+  if (geometry == CellGeometry::pairs) return 2 * pairs_of(dofs);
   if (!mesh::is_tensor(shape))
     return !is_affine(geometry)           ? points * (2 * d * dofs + d * d)
            : has_constant_gradients(form) ? d * d + 3 * d
                                           : dofs * (dofs + 1) / 2 * (d * (d + 1) / 2) + dofs * dofs;
-  if (geometry == CellGeometry::pairs) return 2 * pairs_of(dofs);
   if (geometry == CellGeometry::boxes) return 2 * d * dofs * ((n + 1) / 2) + d * dofs;
   if (q == n) return 4 * d * points * ((n + 1) / 2) + d * d * points;
   const std::int64_t interpolation = d == 2 ? q * n * n + q * q * n : q * n * n * n + q * q * n * n + q * q * q * n;
@@ -335,14 +357,14 @@ StorageEstimate estimate_on_host(const BilinearForm& form, const MatrixFreeChoic
   const PatchBytes patches = bytes_of_patches(form, PlaceLayout::cell_major, ConflictResolution::gather, word);
   StorageEstimate estimate;
   estimate.arrays = {
-      {pairs ? "entries of the cells' matrices" : "factors at quadrature points", cells * numbers,
-       cells * numbers * word},
+      {pairs ? entries_of_cells : "factors at quadrature points", cells * numbers, cells * numbers * word},
       {"places of dofs", places, places * std::int64_t{sizeof(std::uint16_t)}},
       {"cells and their unknowns in the order of patches", cells + form.unknowns, (cells + form.unknowns) * number},
       {"interface of patches", form.unknowns, patches.interface},
       robin_factors<T>(form)};
   // Only what is known to need one point spares the others.
-  const std::int64_t spared = choice.geometry != "stored" && !pairs ? cells * (numbers - entries) * word : 0;
+  const bool perhaps_one_set = choice.geometry != "stored" && !(pairs && mesh::is_tensor(mesh.shape));
+  const std::int64_t spared = perhaps_one_set ? cells * (numbers - entries) * word : 0;
   estimate.slack = patches.interface + spared;
   // Drafts of the patches; then the sets of cells that may need no more, or where each cell is.
   estimate.making = std::max(2 * patches.lists + form.unknowns * 3 * number,
@@ -368,7 +390,8 @@ StorageEstimate estimate(const Extent<T>& of, const Options& given) {
 
 OperatorDescription matrix_free() {
   return {.name = "matrix-free",
-          .stores = "no matrix: sum factorisation (tensor cells; of degree 1 entries of K_e), reference matrices (simplices)",
+          .stores =
+              "no matrix: sum factorisation (tensor cells), reference tables (simplices), or of cells of few dofs entries of K_e",
           .source = "Orszag 1980; Lynch, Rice & Thomas 1964; Kronbichler & Kormann 2012",
           .needs = Needs::form,
           .cuda = true,

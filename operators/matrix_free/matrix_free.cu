@@ -4,8 +4,8 @@
 //
 // A product moves, besides x and y once and the patches' lists (about 2 n / m bytes per unknown, n dofs and m new
 // unknowns per cell), d words per cell (boxes), d (d + 1) / 2 words per cell (affine), its vertices' numbers (straight
-// sides), or d (d + 1) / 2 words per quadrature point (stored). Contributions to the interface of patches are gathered
-// in a fixed order: two runs give the same bits.
+// sides), a word for each pair of few dofs, or d (d + 1) / 2 words per quadrature point (stored). Contributions to the
+// interface of patches are gathered in a fixed order: two runs give the same bits.
 
 #include "operators/matrix_free/matrix_free.hpp"
 
@@ -19,7 +19,7 @@ template <std::floating_point T>
 std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
   const MatrixFreeInputs inputs =
       matrix_free_inputs(*from.form, chosen_matrix_free(*from.form, Device::cuda, given), sizeof(T));
-  if (inputs.tables > 0) return make_matrix_free_simplices<T>(inputs);
+  if (!mesh::is_tensor(from.form->space->mesh().shape)) return make_matrix_free_simplices<T>(inputs);
   return inputs.factors.dimension == 2 ? make_matrix_free_quadrilaterals<T>(inputs)
                                        : make_matrix_free_hexahedra<T>(inputs);
 }

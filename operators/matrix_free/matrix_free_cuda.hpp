@@ -18,8 +18,8 @@ enum class CellGeometry {
   boxes,     ///< its diagonal: affine quadrilaterals and hexahedra whose edges are orthogonal
   vertices,  ///< the multilinear maps of straight-sided quadrilaterals and hexahedra, the diffusion constant in each
   stored,    ///< the factors of all quadrature points
-  pairs,     ///< K_e of quadrilaterals and hexahedra of degree 1, an entry for each pair of dofs: rows add up to zero
-  mixed      ///< of affine simplices one D / w, of the others the factors of all points, the diffusion constant in each
+  pairs,     ///< K_e, an entry for each pair of dofs, since rows add up to zero: where these are fewer (fewer_pairs)
+  mixed      ///< of affine simplices one D / w, of the others the factors of all points or pairs, where these are fewer
 };
 
 constexpr bool is_affine(CellGeometry geometry) {
@@ -31,6 +31,10 @@ constexpr bool may_share(CellGeometry geometry) { return is_affine(geometry) || 
 
 /// Pairs of dofs of a cell.
 constexpr int pairs_of(int dofs) { return dofs * (dofs - 1) / 2; }
+
+/// Whether these are fewer than the factors of all points: those of simplices of degree 1 and 2, and of quadrilaterals
+/// and hexahedra of degree 1.
+constexpr bool fewer_pairs(int dimension, int dofs) { return dofs <= (dimension + 1) * (dimension + 2) / 2; }
 
 /// Whether a thread works on a hexahedron with n nodes per direction alone, and not a team of them: with all it needs
 /// in registers.
@@ -53,8 +57,8 @@ constexpr bool is_one_wave(int dofs) { return dofs == 25; }
 /// each thread on one: only double precision has them, and few dofs leave most of them empty.
 constexpr bool warp_of_simplices(std::int64_t value_bytes, int n) { return value_bytes == 8 && n >= 10; }
 
-/// Slots in succession in which mixed simplices are all taken as affine, or as stored: those that a thread block works
-/// on at once, whose colours must ascend.
+/// Slots in succession in which mixed simplices are all taken as affine, or none: those that a thread block works on at
+/// once, whose colours must ascend.
 constexpr int mixed_wave(std::int64_t value_bytes, int n) {
   return warp_of_simplices(value_bytes, n) ? 64 : cells_per_wave;
 }
@@ -79,7 +83,7 @@ struct MatrixFreeInputs {
   /// Of tensor cells, along a line: the basis at the Gauss points and its derivatives there (both points x nodes), the
   /// derivatives of the Lagrange polynomials on the Gauss points (points x points), the points and their weights.
   std::vector<double> interpolate, interpolate_derivative, differentiate, points, weights;
-  /// Of simplices, tables x axes x dofs: the gradients at the quadrature points where factors are stored; else the
+  /// Of simplices, tables x axes x dofs: the gradients at the quadrature points, where factors are stored; else the
   /// coefficients of the gradients in an orthonormal basis of the polynomials that they are, so that on the reference
   /// cell the integral of d_r phi_a d_s phi_b is the sum over tables of G_ra G_sb.
   /// Mixed cells have the first as `gradients`, the second as `affine_gradients`.
@@ -89,16 +93,18 @@ struct MatrixFreeInputs {
   const BilinearForm* form = nullptr;  ///< for the diagonal
 
   bool stored_once() const { return kind_of_slot.size() > 0; }
+  /// Whether mixed cells that are not affine have the entries of K_e.
+  bool pairs_of_others() const { return fewer_pairs(factors.dimension, patches.dofs); }
 };
 
 /// Of a form's functions at its quadrature points, for the diagonal of sum_q B_q' D_q B_q: points x entries of D (the
 /// upper triangle row by row) x dofs, the products of the derivatives along the two axes, twice where these differ.
 /// Where D_q is from vertices, times w_q, and with the points themselves; of affine cells and boxes, the sum over all
-/// points times w_q, as one point. Where entries of K_e are stored, these are taken as those of D at some points, and a
-/// product is 1 for each dof of a pair.
+/// points times w_q, as one point, which mixed cells have behind those of the others. Where entries of K_e are stored,
+/// these are taken as those of D at some points, and a product is 1 for each dof of a pair.
 struct DiagonalTables {
   int points = 0;
-  std::vector<double> squares, positions, weights;  ///< positions: points x dimension
+  std::vector<double> squares, positions;  ///< positions: points x dimension
 };
 DiagonalTables diagonal_tables(const BilinearForm& form, CellGeometry geometry);
 

@@ -19,7 +19,6 @@ struct DiagonalSource {
   const T *squares, *positions;
   const T* affine_numbers;            ///< of mixed cells
   const std::int32_t* group_numbers;  ///< of mixed cells
-  const T* weights;
 };
 
 /// The diagonal without the Robin terms, in the order of the patches' unknowns. `room`: numbers of shared memory for a

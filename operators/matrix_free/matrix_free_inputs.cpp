@@ -52,14 +52,14 @@ CellGeometry choose_geometry(const BilinearForm& form, bool constant, std::strin
   const mesh::Mesh& mesh = form.space->mesh();
   if (asked == "stored") return CellGeometry::stored;
   const CellGeometry all_else =
-      mesh::is_tensor(mesh.shape) && form.space->degree() == 1 ? CellGeometry::pairs : CellGeometry::stored;
+      fewer_pairs(mesh.dimension(), form.dofs_per_cell()) ? CellGeometry::pairs : CellGeometry::stored;
   if (any_points(form) || !constant) return all_else;
   const mesh::AffineCells affine(mesh);
   if (const Shapes all(mesh, affine); all.affine) return all.boxes ? CellGeometry::boxes : CellGeometry::affine;
   if (!mesh::is_tensor(mesh.shape)) {
-    // Of a patch with few affine cells, these do not fill waves.
+    // Of a patch with few affine cells, these do not fill waves; of degree 1 they need as many numbers as the others.
     constexpr std::int64_t enough = 4;
-    return enough * affine.count() >= mesh.cell_count() ? CellGeometry::mixed : CellGeometry::stored;
+    return form.space->degree() > 1 && enough * affine.count() >= mesh.cell_count() ? CellGeometry::mixed : all_else;
   }
   if (mesh.order == 1) {
     // Of degree 1, entries of K_e are read in less time than factors are computed in.
@@ -105,8 +105,11 @@ int make_tables(const BilinearForm& form, bool affine, std::vector<double>& grad
 }
 
 void set_tables(MatrixFreeInputs& inputs, const BilinearForm& form) {
-  inputs.tables = make_tables(form, inputs.geometry == CellGeometry::affine, inputs.gradients);
-  if (inputs.geometry == CellGeometry::mixed) inputs.affine_tables = make_tables(form, true, inputs.affine_gradients);
+  const bool mixed = inputs.geometry == CellGeometry::mixed;
+  if (inputs.geometry == CellGeometry::affine) inputs.tables = make_tables(form, true, inputs.gradients);
+  if (inputs.geometry == CellGeometry::stored || (mixed && !inputs.pairs_of_others()))
+    inputs.tables = make_tables(form, false, inputs.gradients);
+  if (mixed) inputs.affine_tables = make_tables(form, true, inputs.affine_gradients);
 }
 
 /// Of the cells, which are affine.
@@ -118,17 +121,18 @@ std::vector<char> affine_flags(const mesh::Mesh& mesh) {
   return flags;
 }
 
-/// Numbers the groups of slots of mixed cells, wave by wave.
+/// Numbers the groups of slots of mixed cells: first waves of affine cells, then those of the others.
 void number_groups(MatrixFreeInputs& inputs, std::span<const char> affine, int wave) {
   constexpr int group = CellPatches::group;
   const CellPatches& patches = inputs.patches;
   inputs.group_numbers = Vector<std::int32_t>(patches.slots() / group);
   std::vector<std::int32_t> of_affine, of_others;
-  for (const CellPatch& patch : patches.patches.span())
+  for (const CellPatch& patch : patches.patches.span()) {
+    bool all = true;  // so far
     for (int first = 0; first < patch.slots; first += wave) {
       const std::span<const std::int32_t> cells = patches.cell_of_slot.span().subspan(
           static_cast<std::size_t>(patch.first_slot + first), std::min(wave, patch.slots - first));
-      const bool all = std::ranges::all_of(cells, [&](std::int32_t cell) { return cell < 0 || affine[cell] != 0; });
+      all = all && std::ranges::all_of(cells, [&](std::int32_t cell) { return cell < 0 || affine[cell] != 0; });
       std::vector<std::int32_t>& list = all ? of_affine : of_others;
       for (std::size_t k = 0; k < cells.size(); k += group) {
         const auto number = static_cast<std::int32_t>((list.size() + k) / group);
@@ -137,6 +141,7 @@ void number_groups(MatrixFreeInputs& inputs, std::span<const char> affine, int w
       }
       list.insert(list.end(), cells.begin(), cells.end());
     }
+  }
   const auto kept = [](const std::vector<std::int32_t>& list) {
     Vector<std::int32_t> cells(static_cast<std::int64_t>(list.size()));
     std::ranges::copy(list, cells.data());
@@ -193,6 +198,13 @@ DiagonalTables diagonal_tables(const BilinearForm& form, CellGeometry geometry) 
   const std::vector<Eigen::MatrixXd> gradients = form.space->basis().gradients(rule.points);
   const auto d = static_cast<int>(gradients.size()), entries = d * (d + 1) / 2, dofs = form.dofs_per_cell();
   if (geometry == CellGeometry::pairs) return diagonal_tables_of_pairs(dofs, entries);
+  if (geometry == CellGeometry::mixed) {
+    DiagonalTables tables = diagonal_tables(form, fewer_pairs(d, dofs) ? CellGeometry::pairs : CellGeometry::stored);
+    const DiagonalTables affine = diagonal_tables(form, CellGeometry::affine);
+    tables.points += affine.points;
+    tables.squares.insert(tables.squares.end(), affine.squares.begin(), affine.squares.end());
+    return tables;
+  }
   DiagonalTables tables;
   tables.points = is_affine(geometry) ? 1 : rule.size();
   tables.squares.resize(static_cast<std::size_t>(tables.points * entries * dofs));
@@ -200,14 +212,12 @@ DiagonalTables diagonal_tables(const BilinearForm& form, CellGeometry geometry) 
     for (int r = 0, entry = 0; r < d; ++r)
       for (int s = r; s < d; ++s, ++entry)
         for (int a = 0; a < dofs; ++a) {
-          const bool weighted = geometry == CellGeometry::stored || geometry == CellGeometry::mixed;
-          const double weight = (r == s ? 1 : 2) * (weighted ? 1 : rule.weights[q]);
+          const double weight = (r == s ? 1 : 2) * (geometry == CellGeometry::stored ? 1 : rule.weights[q]);
           const int point = is_affine(geometry) ? 0 : q;
           tables.squares[static_cast<std::size_t>((point * entries + entry) * dofs + a)] +=
               weight * gradients[static_cast<std::size_t>(r)](q, a) * gradients[static_cast<std::size_t>(s)](q, a);
         }
   tables.positions.assign(rule.points.data(), rule.points.data() + rule.points.size());
-  tables.weights.assign(rule.weights.data(), rule.weights.data() + rule.weights.size());
   return tables;
 }
 

@@ -32,7 +32,8 @@ struct CellData {
     if (inputs.geometry == CellGeometry::pairs) factors = pairs(inputs, cell_of_slot);
     if (inputs.geometry == CellGeometry::mixed) {
       group_numbers = copied(inputs.group_numbers, Device::cuda);
-      factors = factors_of(inputs.factors, inputs.other_cells);
+      factors = inputs.pairs_of_others() ? pairs(inputs, copied(inputs.other_cells, Device::cuda))
+                                         : factors_of(inputs.factors, inputs.other_cells);
       affine_factors = factors_of(inputs.factors.at_first_point(), inputs.affine_cells);
     }
     gradients = on_gpu<T>(tables);
@@ -71,13 +72,18 @@ struct CellData {
   }
   static Vector<T> pairs(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
     constexpr int threads = 128;
-    const int d = inputs.factors.dimension;
+    const int d = inputs.factors.dimension, dofs = inputs.patches.dofs;
+    const auto kernel = dofs == 3   ? cuda::pairs_kernel<T, 2, 3>
+                        : dofs == 6 ? cuda::pairs_kernel<T, 2, 6>
+                        : dofs == 8 ? cuda::pairs_kernel<T, 3, 8>
+                        : dofs == 4 ? (d == 2 ? cuda::pairs_kernel<T, 2, 4> : cuda::pairs_kernel<T, 3, 4>)
+                                    : cuda::pairs_kernel<T, 3, 10>;
     const Vector<double> gradients = basis_gradients(*inputs.form, Device::cuda);
     const std::int64_t slots = cell_of_slot.size();
-    Vector<T> numbers(slots * pairs_of(1 << d), Device::cuda);
-    cuda::launch(d == 2 ? cuda::pairs_kernel<T, 2> : cuda::pairs_kernel<T, 3>, (slots + threads - 1) / threads, threads,
-                 0, cuda::pointers(inputs.factors), gradients.data(), cell_of_slot.data(), slots, numbers.data());
-    synchronize(Device::cuda);  // gradients go
+    Vector<T> numbers(slots * pairs_of(dofs), Device::cuda);
+    cuda::launch(kernel, (slots + threads - 1) / threads, threads, 0, cuda::pointers(inputs.factors), gradients.data(),
+                 cell_of_slot.data(), slots, numbers.data());
+    synchronize(Device::cuda);  // gradients and cell_of_slot go
     return numbers;
   }
   static Vector<T> straight_cells(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
@@ -138,11 +144,10 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
 
   void diagonal(Vector<T>& d) const override {
     const DiagonalTables tables = diagonal_tables(*form_, geometry_);
-    const Vector<T> squares = on_gpu<T>(tables.squares), positions = on_gpu<T>(tables.positions),
-                    weights = on_gpu<T>(tables.weights);
+    const Vector<T> squares = on_gpu<T>(tables.squares), positions = on_gpu<T>(tables.positions);
     cuda_matrix_free_diagonal<T>({form_->space->mesh().dimension(), geometry_, interleaved_, dofs_, tables.points,
                                   data_.factors.data(), data_.kind_of_slot(), squares.data(), positions.data(),
-                                  data_.affine_factors.data(), data_.group_numbers.data(), weights.data()},
+                                  data_.affine_factors.data(), data_.group_numbers.data()},
                                  product_.patches(), product_.room(), d);
     robin_.add_diagonal(d);
   }

@@ -12,9 +12,12 @@ std::int64_t operations_of_cell(int tables) {
 }
 
 template <class T, int d, int n, CellGeometry kind>
+using CellsOf = std::conditional_t<warp_of_simplices(sizeof(T), n) && kind != CellGeometry::pairs,
+                                   cuda::WarpSimplices<d, n, kind>, cuda::SimplexCells<T, d, n, kind>>;
+
+template <class T, int d, int n, CellGeometry kind>
 std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
-  using Cells = std::conditional_t<warp_of_simplices(sizeof(T), n), cuda::WarpSimplices<d, n, kind>,
-                                   cuda::SimplexCells<T, d, n, kind>>;
+  using Cells = CellsOf<T, d, n, kind>;
   CellData<T> data(inputs, Cells::laid_out(inputs.gradients, inputs.tables));
   const Cells cells{data.gradients.data(), inputs.tables, data.factors.data(), data.kind_of_slot()};
   return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size,
@@ -22,26 +25,56 @@ std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
 }
 
 template <class T, int d, int n>
-std::unique_ptr<Operator<T>> make_mixed_simplices(const MatrixFreeInputs& inputs) {
-  using Cells = std::conditional_t<warp_of_simplices(sizeof(T), n), cuda::MixedWarpSimplices<d, n>,
-                                   cuda::MixedSimplexCells<T, d, n>>;
-  CellData<T> data(inputs, Cells::Others::laid_out(inputs.gradients, inputs.tables),
-                   Cells::Affine::laid_out(inputs.affine_gradients, inputs.affine_tables));
+std::unique_ptr<Operator<T>> make_pairs(const MatrixFreeInputs& inputs) {
+  using Cells = cuda::SimplexCells<T, d, n, CellGeometry::pairs>;
+  CellData<T> data(inputs);
+  const Cells cells{data.factors.data()};
+  return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size,
+                                                     2 * pairs_of(n));
+}
+
+template <class T, int d, int n>
+std::unique_ptr<Operator<T>> make_mixed(const MatrixFreeInputs& inputs) {
+  constexpr bool pairs = fewer_pairs(d, n);
+  using Others = CellsOf<T, d, n, pairs ? CellGeometry::pairs : CellGeometry::stored>;
+  using Cells = cuda::MixedSimplices<T, CellsOf<T, d, n, CellGeometry::affine>, Others>;
+  static_assert(Cells::Affine::wave == mixed_wave(sizeof(T), n));
+  const auto tables = [&] {
+    if constexpr (!pairs) return Others::laid_out(inputs.gradients, inputs.tables);
+    return std::vector<double>();
+  };
+  CellData<T> data(inputs, tables(), Cells::Affine::laid_out(inputs.affine_gradients, inputs.affine_tables));
+  const auto others = [&]() -> Others {
+    if constexpr (pairs)
+      return {data.factors.data()};
+    else
+      return {data.gradients.data(), inputs.tables, data.factors.data(), nullptr};
+  };
   const Cells cells{{data.affine_gradients.data(), inputs.affine_tables, data.affine_factors.data(), nullptr},
-                    {data.gradients.data(), inputs.tables, data.factors.data(), nullptr},
+                    others(),
                     data.group_numbers.data()};
-  const std::int64_t affine = inputs.affine_cells.size(), others = inputs.other_cells.size();
-  const std::int64_t operations =
-      (affine * operations_of_cell<d, n>(inputs.affine_tables) + others * operations_of_cell<d, n>(inputs.tables)) /
-      std::max<std::int64_t>(affine + others, 1);
+  const std::int64_t affine_count = inputs.affine_cells.size(), other_count = inputs.other_cells.size();
+  const std::int64_t operations = (affine_count * operations_of_cell<d, n>(inputs.affine_tables) +
+                                   other_count * (pairs ? 2 * pairs_of(n) : operations_of_cell<d, n>(inputs.tables))) /
+                                  std::max<std::int64_t>(affine_count + other_count, 1);
   return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size, operations);
 }
 
 template <class T, int d, int n>
 std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
-  if (inputs.geometry == CellGeometry::mixed) return make_mixed_simplices<T, d, n>(inputs);
-  return inputs.geometry == CellGeometry::affine ? make_simplex<T, d, n, CellGeometry::affine>(inputs)
-                                                 : make_simplex<T, d, n, CellGeometry::stored>(inputs);
+  switch (inputs.geometry) {
+    case CellGeometry::affine:
+      return make_simplex<T, d, n, CellGeometry::affine>(inputs);
+    case CellGeometry::pairs:
+      if constexpr (fewer_pairs(d, n)) return make_pairs<T, d, n>(inputs);
+      break;
+    case CellGeometry::mixed:
+      if constexpr (n > d + 1) return make_mixed<T, d, n>(inputs);
+      break;
+    default:
+      break;
+  }
+  return make_simplex<T, d, n, CellGeometry::stored>(inputs);
 }
 
 }  // namespace

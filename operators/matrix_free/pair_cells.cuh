@@ -1,9 +1,10 @@
 #pragma once
 
-// K_e of quadrilaterals and hexahedra of degree 1, whatever their shape and diffusion, as
+// K_e of cells of few dofs, whatever their shape and diffusion, as
 //   (K_e u)_a = sum over b of w_ab (u_a - u_b),   w_ab = -(K_e)_ab = w_ba,
-// since K_e has no effect on constants: a number for each pair of dofs, 28 of a hexahedron, where the factors of all
-// points are 48 and K_e itself 36, and a difference and two sums for each.
+// since K_e has no effect on constants: a number for each pair of dofs, and a difference and two sums for each. A
+// hexahedron of degree 1 has 28, where the factors of all points are 48 and K_e itself 36, a tetrahedron of degree 2
+// has 45 for 84 and 55.
 
 #include "operators/forms/cell_factors.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
@@ -17,21 +18,25 @@ struct CellPairs {
 };
 
 /// Pairs (0, 1), (0, 2), ..., (1, 2), ..., pairs x 32 slots.
+template <int dofs, class T>
+__device__ CellPairs<T> pairs_of_slot(const T* all, std::int64_t slot) {
+  constexpr int group = CellPatches::group;
+  return {all + slot / group * (pairs_of(dofs) * group) + slot % group};
+}
+
 template <class T, int d>
 struct TensorGeometry<T, d, 2, CellGeometry::pairs> {
   static constexpr int words = 0;
   const T* data;
 
-  __device__ CellPairs<T> cell(const T*, std::int64_t slot) const {
-    constexpr int group = CellPatches::group, pairs = pairs_of(1 << d);
-    return {data + slot / group * (pairs * group) + slot % group};
-  }
+  __device__ CellPairs<T> cell(const T*, std::int64_t slot) const { return pairs_of_slot<(1 << d)>(data, slot); }
 };
 
-/// u = K_e u
+/// y = K_e u
 template <class T, int dofs>
-__device__ void multiply_pairs(const CellPairs<T>& cell, T (&u)[dofs]) {
-  T y[dofs] = {};
+__device__ void multiply_pairs(const CellPairs<T>& cell, const T (&u)[dofs], T (&y)[dofs]) {
+#pragma unroll
+  for (int a = 0; a < dofs; ++a) y[a] = T(0);
   int pair = 0;
 #pragma unroll
   for (int a = 0; a < dofs; ++a)
@@ -41,16 +46,22 @@ __device__ void multiply_pairs(const CellPairs<T>& cell, T (&u)[dofs]) {
       y[a] += flow;
       y[b] -= flow;
     }
+}
+/// u = K_e u
+template <class T, int dofs>
+__device__ void multiply_pairs(const CellPairs<T>& cell, T (&u)[dofs]) {
+  T y[dofs];
+  multiply_pairs(cell, u, y);
 #pragma unroll
   for (int a = 0; a < dofs; ++a) u[a] = y[a];
 }
 
 /// The numbers of all slots, zero of those without a cell: a thread each. `gradients` are those of the basis, points x
 /// axes x dofs.
-template <class T, int d>
+template <class T, int d, int dofs>
 __global__ void pairs_kernel(FactorSource from, const double* gradients, const std::int32_t* cell_of_slot,
                              std::int64_t slots, T* numbers) {
-  constexpr int dofs = 1 << d, pairs = pairs_of(dofs), group = CellPatches::group;
+  constexpr int pairs = pairs_of(dofs), group = CellPatches::group;
   const std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const std::int32_t cell = slot < slots ? cell_of_slot[slot] : -1;
   double sums[pairs] = {};

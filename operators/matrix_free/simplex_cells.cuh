@@ -3,11 +3,13 @@
 // What a thread block does with the triangles or tetrahedra of one patch, a thread per cell, x_e and y_e in registers:
 //   y_e = sum_m G_m' D_m G_m x_e
 // over quadrature points with their factors D_m, or, on affine cells with a constant diffusion, over an orthonormal
-// basis of the polynomials that gradients are, with one D for all (MatrixFreeInputs::gradients).
+// basis of the polynomials that gradients are, with one D for all (MatrixFreeInputs::gradients). Cells of degree 1 and
+// 2 that are not affine are multiplied by the entries of K_e.
 
 #include <vector>
 
 #include "operators/cell_loops/cell_patches.cuh"
+#include "operators/matrix_free/pair_cells.cuh"
 #include "operators/matrix_free/tensor_geometry.cuh"
 
 namespace femcg::operators::cuda {
@@ -22,7 +24,7 @@ constexpr int simplex_blocks = sizeof(T) * n <= 32    ? 6
 template <class T, int d, int n, CellGeometry kind>
 struct SimplexCells {
   static_assert(kind == CellGeometry::affine || kind == CellGeometry::stored);
-  static constexpr int threads = 128, blocks_per_multiprocessor = simplex_blocks<T, n>;
+  static constexpr int threads = 128, wave = threads, blocks_per_multiprocessor = simplex_blocks<T, n>;
   static constexpr int entries = d * (d + 1) / 2, scratch_size = 0;
 
   const T* gradients;  ///< tables x axes x dofs
@@ -32,11 +34,19 @@ struct SimplexCells {
 
   static const std::vector<double>& laid_out(const std::vector<double>& gradients, int) { return gradients; }
 
-  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
-    wave_by_wave<threads, n>(all, patch, x, y,
-                             [this](std::int64_t slot, const T(&x_e)[n], T(&y_e)[n]) { multiply(slot, x_e, y_e); });
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
+    for (int first = 0; first < patch.slots; first += wave)
+      one_wave(all, patch, first, patch.first_slot, x, y, scratch);
   }
+  /// The wave of cells that begins with a slot of the patch. Numbers of the patch's first slot would be at `base`.
+  __device__ void one_wave(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const T* x, T* y,
+                           T*) const {
+    wave_of_cells<threads, n>(all, patch, first, x, y,
+                              [&](int slot, const T(&x_e)[n], T(&y_e)[n]) { multiply(base + slot, x_e, y_e); });
+  }
+  __device__ void begin_all_tables(T*) const {}
 
+ private:
   /// y_e of the cell whose numbers are those of a slot.
   __device__ void multiply(std::int64_t slot, const T (&x_e)[n], T (&y_e)[n]) const {
     constexpr int group = CellPatches::group;
@@ -73,28 +83,56 @@ struct SimplexCells {
   }
 };
 
-/// The same where some cells are affine and others are not, a warp's all alike (MatrixFreeInputs::group_numbers).
+/// y_e = K_e x_e by its entries.
 template <class T, int d, int n>
-struct MixedSimplexCells {
-  using Affine = SimplexCells<T, d, n, CellGeometry::affine>;
-  using Others = SimplexCells<T, d, n, CellGeometry::stored>;
-  static constexpr int threads = Others::threads, blocks_per_multiprocessor = Others::blocks_per_multiprocessor;
+struct SimplexCells<T, d, n, CellGeometry::pairs> {
+  static constexpr int threads = 128, wave = threads, blocks_per_multiprocessor = simplex_blocks<T, n>;
   static constexpr int scratch_size = 0;
-  static_assert(threads == mixed_wave(sizeof(T), n));
+
+  const T* numbers;
+
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
+    for (int first = 0; first < patch.slots; first += wave)
+      one_wave(all, patch, first, patch.first_slot, x, y, scratch);
+  }
+  __device__ void one_wave(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const T* x, T* y,
+                           T*) const {
+    wave_of_cells<threads, n>(all, patch, first, x, y, [&](int slot, const T(&x_e)[n], T(&y_e)[n]) {
+      multiply_pairs(pairs_of_slot<n>(numbers, base + slot), x_e, y_e);
+    });
+  }
+};
+
+/// Patches whose first waves of cells are affine, and the others are not (MatrixFreeInputs::group_numbers). Scratch is
+/// of the ones, then of the others.
+template <class T, class OfAffine, class OfOthers>
+struct MixedSimplices {
+  using Affine = OfAffine;
+  using Others = OfOthers;
+  static_assert(Affine::threads == Others::threads);
+  static constexpr int threads = Others::threads;
+  static constexpr int blocks_per_multiprocessor = Affine::blocks_per_multiprocessor < Others::blocks_per_multiprocessor
+                                                       ? Affine::blocks_per_multiprocessor
+                                                       : Others::blocks_per_multiprocessor;
+  static constexpr int scratch_size =
+      Affine::scratch_size < Others::scratch_size ? Others::scratch_size : Affine::scratch_size;
 
   Affine affine;
   Others others;
   const std::int32_t* group_numbers;
 
-  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
     constexpr int group = CellPatches::group;
-    wave_by_wave<threads, n>(all, patch, x, y, [this](std::int64_t slot, const T(&x_e)[n], T(&y_e)[n]) {
-      const int number = __ldg(group_numbers + slot / group);
-      if (number < 0)
-        affine.multiply(std::int64_t{-1 - number} * group + slot % group, x_e, y_e);
-      else
-        others.multiply(std::int64_t{number} * group + slot % group, x_e, y_e);
-    });
+    const auto number_of = [&](int slot) { return __ldg(group_numbers + (patch.first_slot + slot) / group); };
+    int first = 0, number = number_of(0);
+    if (number < 0) affine.begin_all_tables(scratch);
+    while (number < 0) {
+      affine.one_wave(all, patch, first, std::int64_t{-1 - number} * group - first, x, y, scratch);
+      first += Affine::wave;
+      number = first < patch.slots ? number_of(first) : 0;
+    }
+    const std::int64_t base = std::int64_t{number} * group - first;
+    for (; first < patch.slots; first += Others::wave) others.one_wave(all, patch, first, base, x, y, scratch);
   }
 };
 

@@ -30,15 +30,20 @@ struct WarpSimplices {
   static constexpr int gradient_tiles = (d + 1) / 2, dof_tiles = (steps + 1) / 2;
   static constexpr int of_gradients = gradient_tiles * steps, a_group = of_gradients + d * dof_tiles;  ///< factors
   static constexpr int table_numbers = a_group * threads_per_warp;
-  /// Whether the tables come to shared memory four at a time, while the four before are worked on.
-  static constexpr bool staged = kind == CellGeometry::stored;
+  /// Whether the tables come to shared memory four at a time, while the four before are worked on, and D at their
+  /// points with them: of a warp's cells, points apart by half of the banks. For D of tetrahedra of degree 3 a block of
+  /// three would have to leave the multiprocessor.
+  static constexpr bool staged = kind == CellGeometry::stored, factors_staged = staged && n != 20;
+  static constexpr int point_numbers = entries * cells_per_warp + 8,
+                       factor_numbers = factors_staged ? 4 * point_numbers : 0;
+  static constexpr int stage_numbers = table_numbers + threads / threads_per_warp * factor_numbers;
   /// Or all at once for a patch: of affine cells there are so few. Fewer still stay in the L1 cache.
   static constexpr bool kept = !staged && n >= 20;
 
  public:
   /// Polynomials of which the gradients on an affine cell are.
   static constexpr int affine_tables = n == 35 ? 20 : n == 20 ? 10 : n == 15 ? 10 : n == 10 ? (d == 2 ? 6 : 4) : 0;
-  static constexpr int scratch_size = staged ? 2 * table_numbers : kept ? (affine_tables + 3) / 4 * table_numbers : 0;
+  static constexpr int scratch_size = staged ? 2 * stage_numbers : kept ? (affine_tables + 3) / 4 * table_numbers : 0;
 
   const double* gradients;  ///< laid_out()
   int tables;
@@ -69,15 +74,11 @@ struct WarpSimplices {
   __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y,
                              double* scratch) const {
     begin_all_tables(scratch);
-    bool begun = false;
-    wave_by_wave(all, patch, x, y, [&](int, auto&... of_wave) {
-      if (!begun) await_tables();
-      begun = true;
-      multiply(patch, patch.first_slot, of_wave..., scratch);
-    });
+    for (int first = 0; first < patch.slots; first += wave)
+      one_wave(all, patch, first, patch.first_slot, x, y, scratch);
   }
 
-  /// Begins to bring all tables to shared memory, where they are after await_tables().
+  /// Begins to bring all tables to shared memory, for the first wave of a patch.
   __device__ void begin_all_tables(double* scratch) const {
     if (!kept) return;
     const int numbers = (tables + 3) / 4 * table_numbers;
@@ -85,43 +86,41 @@ struct WarpSimplices {
       __pipeline_memcpy_async(scratch + i, gradients + i, 2 * sizeof(double));
     __pipeline_commit();
   }
-  static __device__ void await_tables() {
-    if (!kept) return;
-    __pipeline_wait_prior(0);
-    __syncthreads();
-  }
 
-  /// Calls multiply(first slot of the wave in the patch, slot, lane, of_x, of_y) for each wave of cells.
-  template <class Multiply>
-  static __device__ void wave_by_wave(const Patches& all, const CellPatch& patch, const double* x, double* y,
-                                      const Multiply& multiply) {
+  /// The wave of cells that begins with a slot of the patch. Numbers of the patch's first slot would be at `base`.
+  __device__ void one_wave(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const double* x,
+                           double* y, double* scratch) const {
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
     const int row = static_cast<int>(threadIdx.x) / threads_per_warp * cells_per_warp + lane / 4;
-    for (int first = 0; first < patch.slots; first += wave) {
-      const int slot[2] = {first + row, first + row + cells_per_warp / 2};
-      std::uint32_t places[steps];  // of the first cell's dof, and above it of the second's
-      double of_x[steps][2], of_y[dof_tiles][4];
+    const int slot[2] = {first + row, first + row + cells_per_warp / 2};
+    std::uint32_t places[steps];  // of the first cell's dof, and above it of the second's
+    double of_x[steps][2], of_y[dof_tiles][4];
 #pragma unroll
-      for (int step = 0; step < steps; ++step) {
-        const int dof = 4 * step + lane % 4;
-        places[step] = place_of(all, patch, slot[0], dof) | place_of(all, patch, slot[1], dof) << 16;
+    for (int step = 0; step < steps; ++step) {
+      const int dof = 4 * step + lane % 4;
+      places[step] = place_of(all, patch, slot[0], dof) | place_of(all, patch, slot[1], dof) << 16;
 #pragma unroll
-        for (int c = 0; c < 2; ++c) of_x[step][c] = x[place(places[step], c)];
-      }
-      const WaveColours colours(all, patch, first, first + wave);
-      const int mine[2] = {colour_of(all, patch, slot[0]), colour_of(all, patch, slot[1])};
-      multiply(first, slot, lane, of_x, of_y);
-      colours.one_by_one([&](int colour) {
-#pragma unroll
-        for (int c = 0; c < 2; ++c) {
-          if (mine[c] != colour) continue;
-          double of_cell[steps];
-#pragma unroll
-          for (int step = 0; step < steps; ++step) of_cell[step] = of_y[step / 2][2 * c + step % 2];
-          add_at([&](int step) { return place(places[step], c); }, of_cell, y, patch.unknown_count);
-        }
-      });
+      for (int c = 0; c < 2; ++c) of_x[step][c] = x[place(places[step], c)];
     }
+    if (d == 3)
+      prefetch_places(all, patch, first + wave + (row - lane / 4) / CellPatches::group * CellPatches::group, lane);
+    const WaveColours colours(all, patch, first, first + wave);
+    const int mine[2] = {colour_of(all, patch, slot[0]), colour_of(all, patch, slot[1])};
+    if (kept && first == 0) {
+      __pipeline_wait_prior(0);
+      __syncthreads();
+    }
+    multiply(patch, base, slot, lane, of_x, of_y, scratch);
+    colours.one_by_one([&](int colour) {
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        if (mine[c] != colour) continue;
+        double of_cell[steps];
+#pragma unroll
+        for (int step = 0; step < steps; ++step) of_cell[step] = of_y[step / 2][2 * c + step % 2];
+        add_at([&](int step) { return place(places[step], c); }, of_cell, y, patch.unknown_count);
+      }
+    });
   }
 
  private:
@@ -133,42 +132,68 @@ struct WarpSimplices {
                   slot % group * 2 + dof % 2);
   }
 
+  /// Has the L2 cache fetch the places of a group of slots, a line a lane.
+  static __device__ void prefetch_places(const Patches& all, const CellPatch& patch, int slot, int lane) {
+    constexpr int numbers = CellPatches::group * ((n + 1) / 2 * 2), of_line = 64;
+    if (slot < patch.slots && lane < numbers / of_line)
+      prefetch(all.places + (patch.first_slot + slot) / CellPatches::group * numbers + lane * of_line);
+  }
+
   static __device__ int place(std::uint32_t places, int c) { return static_cast<int>(places >> 16 * c & 0xffffU); }
 
   /// D of a cell, at one point of many where it is stored. What belongs to the patch's first slot is at `base`.
   __device__ void load_factor(const CellPatch& patch, std::int64_t base, int slot, int point,
                               double (&factor)[entries]) const {
     constexpr int group = CellPatches::group;
-    const std::int64_t points = kind == CellGeometry::affine ? 1 : tables;
-    const bool there = slot < patch.cells && point < points, once = kind == CellGeometry::affine && kinds != nullptr;
+    const bool one = kind == CellGeometry::affine, once = one && kinds != nullptr;
+    const bool there = slot < patch.cells && (one || point < tables);
     std::int64_t at = base + slot;
     if (once && there) at = __ldcs(kinds + at);
 #pragma unroll
     for (int e = 0; e < entries; ++e)
-      factor[e] = there ? load_number(factors + at / group * (points * entries * group) +
-                                          (point * entries + e) * group + at % group,
-                                      once)
-                        : 0.0;
+      factor[e] = there ? load_number(factors_of(at) + (point * entries + e) * group, once) : 0.0;
   }
 
-  /// Begins to bring four tables to shared memory, and has the L2 cache fetch D at their points. `slot` is that of the
-  /// warp's first cell.
-  __device__ void begin_tables(const CellPatch& patch, std::int64_t base, int slot, int first, double* to) const {
+  static __device__ void prefetch(const void* line) { asm volatile("prefetch.global.L2 [%0];" ::"l"(line)); }
+
+  /// Where the stored numbers of a slot's cell begin.
+  __device__ const double* factors_of(std::int64_t slot) const {
+    constexpr int group = CellPatches::group;
+    const std::int64_t points = kind == CellGeometry::affine ? 1 : tables;
+    return factors + slot / group * (points * entries * group) + slot % group;
+  }
+
+  /// Begins to bring four tables and D at their points, or zero behind the last, to shared memory, and has the L2 cache
+  /// fetch what comes after them of D. `slot` is that of the warp's first cell.
+  __device__ void begin_stage(const CellPatch& patch, std::int64_t base, int slot, int first, double* to) const {
+    constexpr int group = CellPatches::group, run = 2;
     const double* from = gradients + first / 4 * table_numbers;
-    for (int i = 2 * static_cast<int>(threadIdx.x); i < table_numbers; i += 2 * threads)
-      __pipeline_memcpy_async(to + i, from + i, 2 * sizeof(double));
-    __pipeline_commit();
-    if (kind != CellGeometry::stored) return;
+    for (int i = run * static_cast<int>(threadIdx.x); i < table_numbers; i += run * threads)
+      __pipeline_memcpy_async(to + i, from + i, run * sizeof(double));
     // D of 16 cells are a line of memory, one for each of a point's numbers.
-    constexpr int group = CellPatches::group, lines = 4 * entries;
-    const int line = static_cast<int>(threadIdx.x) % threads_per_warp;
+    constexpr int lines = 4 * entries, runs = cells_per_warp / run;
+    const int lane = static_cast<int>(threadIdx.x) % threads_per_warp,
+              warp = static_cast<int>(threadIdx.x) / threads_per_warp;
     const std::int64_t at = base + slot;
-    if (line < lines && first + line / entries < tables && slot < patch.slots)
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(factors + at / group * (std::int64_t{tables} * entries * group) +
-                                                    (first * entries + line) * group + at % group));
+    const double* numbers = factors_of(at);
+    if constexpr (factors_staged) {
+      to += table_numbers + warp * factor_numbers;
+#pragma unroll
+      for (int i = lane; i < lines * runs; i += threads_per_warp) {
+        const int point = i / (entries * runs), entry = i / runs % entries, cell = i % runs * run;
+        const bool there = slot < patch.slots && first + point < tables;
+        __pipeline_memcpy_async(to + point * point_numbers + entry * cells_per_warp + cell,
+                                there ? numbers + ((first + point) * entries + entry) * group + cell : factors,
+                                run * sizeof(double), there ? 0 : run * sizeof(double));
+      }
+    }
+    __pipeline_commit();
+    const bool last = first + 4 >= tables;  // of this wave
+    const int ahead = last ? wave : 0, point = (last ? 0 : first + 4) + lane / entries;
+    if (lane < lines && point < tables && slot + ahead < patch.slots)
+      prefetch(factors_of(at + ahead) + (point * entries + lane % entries) * group);
   }
 
- public:
   /// of_y = sum_m G_m' D_m G_m of_x of a warp's cells. What belongs to the patch's first slot is at `base`.
   __device__ void multiply(const CellPatch& patch, std::int64_t base, const int (&slot)[2], int lane,
                            const double (&of_x)[steps][2], double (&of_y)[dof_tiles][4], double* scratch) const {
@@ -181,21 +206,21 @@ struct WarpSimplices {
 #pragma unroll
       for (double& sum : sums) sum = 0;
     const int first_slot = slot[0] - lane / 4;
-    if (staged) begin_tables(patch, base, first_slot, 0, scratch);
+    if (staged) begin_stage(patch, base, first_slot, 0, scratch);
     const double* next = gradients + lane;
 #pragma unroll 1
     for (int first = 0; first < tables; first += 4, next += table_numbers) {
-      const double* here = scratch + (staged ? first / 4 % 2 : first / 4) * table_numbers + lane;
+      const double* stage = scratch + (staged ? first / 4 % 2 * stage_numbers : first / 4 * table_numbers);
       if (staged) {
         __pipeline_wait_prior(0);
         __syncthreads();  // these are there for all, and those before are done with
         if (first + 4 < tables)
-          begin_tables(patch, base, first_slot, first + 4, scratch + (first / 4 + 1) % 2 * table_numbers);
+          begin_stage(patch, base, first_slot, first + 4, scratch + (first / 4 + 1) % 2 * stage_numbers);
       }
       const auto of_table = [&](int number) {
-        return staged || kept ? here[number * threads_per_warp] : __ldg(next + number * threads_per_warp);
+        return staged || kept ? stage[number * threads_per_warp + lane] : __ldg(next + number * threads_per_warp);
       };
-      if (kind == CellGeometry::stored)
+      if (staged && !factors_staged)
 #pragma unroll
         for (int c = 0; c < 2; ++c) load_factor(patch, base, slot[c], first + lane % 4, factor[c]);
       double sums[gradient_tiles][4] = {};
@@ -210,6 +235,13 @@ struct WarpSimplices {
         double gradient[d];
 #pragma unroll
         for (int axis = 0; axis < d; ++axis) gradient[axis] = sums[axis / 2][2 * c + axis % 2];
+        if (factors_staged) {
+          const double* numbers =
+              stage + table_numbers + static_cast<int>(threadIdx.x) / threads_per_warp * factor_numbers;
+#pragma unroll
+          for (int e = 0; e < entries; ++e)
+            factor[c][e] = numbers[lane % 4 * point_numbers + e * cells_per_warp + c * (cells_per_warp / 2) + lane / 4];
+        }
         symmetric_times(factor[c], 1.0, gradient);
 #pragma unroll
         for (int axis = 0; axis < d; ++axis) flux[axis][c] = gradient[axis];
@@ -220,37 +252,6 @@ struct WarpSimplices {
         for (int tile = 0; tile < dof_tiles; ++tile)
           multiply_add(flux[axis], of_table(of_gradients + axis * dof_tiles + tile), of_y[tile]);
     }
-  }
-};
-
-/// The same where some cells are affine and others are not, wave by wave (MatrixFreeInputs::group_numbers).
-template <int d, int n>
-struct MixedWarpSimplices {
-  using Affine = WarpSimplices<d, n, CellGeometry::affine>;
-  using Others = WarpSimplices<d, n, CellGeometry::stored>;
-  static_assert(Affine::wave == mixed_wave(sizeof(double), n));
-  static constexpr int threads = Others::threads, blocks_per_multiprocessor = Others::blocks_per_multiprocessor;
-  static constexpr int scratch_size = Others::scratch_size + Affine::scratch_size;
-
-  Affine affine;
-  Others others;
-  const std::int32_t* group_numbers;
-
-  __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y,
-                             double* scratch) const {
-    constexpr int group = CellPatches::group;
-    double* of_affine = scratch + Others::scratch_size;
-    affine.begin_all_tables(of_affine);
-    bool begun = false;
-    Others::wave_by_wave(all, patch, x, y, [&](int first, auto&... of_wave) {
-      if (!begun) Affine::await_tables();
-      begun = true;
-      const int number = __ldg(group_numbers + (patch.first_slot + first) / group);
-      if (number < 0)
-        affine.multiply(patch, std::int64_t{-1 - number} * group - first, of_wave..., of_affine);
-      else
-        others.multiply(patch, std::int64_t{number} * group - first, of_wave..., scratch);
-    });
   }
 };
 
