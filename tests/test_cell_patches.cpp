@@ -10,6 +10,7 @@
 #include "mesh/lagrange_basis.hpp"
 #include "operators/cell_loops/cell_patches.hpp"
 #include "operators/cell_loops/conflict_resolution.hpp"
+#include "operators/matrix_free/matrix_free_inputs.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "tests/forms.hpp"
 #include "tests/gmsh.hpp"
@@ -287,6 +288,38 @@ TEST_CASE("cells that come first do so in whole waves, and colours stay apart in
             CHECK(met.emplace(patches.colours[patch.first_slot + slot], place).second);
     }
   }
+}
+
+TEST_CASE("groups of slots of affine cells come first in each patch, and follow one another as their cells do") {
+  const SmallForm small = make_form(CellShape::tetrahedron, 2, {11, 10, 6});
+  std::vector<char> affine(static_cast<std::size_t>(small.form.cells()));
+  for (std::size_t cell = 0; cell < affine.size(); ++cell) affine[cell] = cell % 4 != 0;
+  constexpr int wave = 64, group = CellPatches::group;
+  const CellPatches patches = make_cell_patches(small.form, {.cells = 66, .first = affine, .wave = wave});
+  const MixedGroups groups = number_groups(patches, affine, wave);
+  REQUIRE(groups.numbers.size() * group == patches.slots());
+  int affine_behind_others = 0;
+  for (const CellPatch& patch : patches.patches.span()) {
+    bool front = true;
+    for (int first = 0; first < patch.slots; first += wave) {
+      const auto is_affine = [&](int slot) {
+        const std::int32_t cell = patches.cell_of_slot[patch.first_slot + slot];
+        return cell < 0 || affine[cell] != 0;
+      };
+      bool all = true;
+      for (int slot = first; slot < std::min(first + wave, int{patch.slots}); ++slot) all = all && is_affine(slot);
+      affine_behind_others += all && !front;
+      front = front && all;
+      for (int slot = first; slot < std::min(first + wave, int{patch.slots}); ++slot) {
+        const std::int32_t number = groups.numbers[(patch.first_slot + slot) / group];
+        CHECK((number < 0) == front);
+        const Vector<std::int32_t>& cells = number < 0 ? groups.affine_cells : groups.other_cells;
+        CHECK(cells[std::int64_t{number < 0 ? -1 - number : number} * group + slot % group] ==
+              patches.cell_of_slot[patch.first_slot + slot]);
+      }
+    }
+  }
+  CHECK(affine_behind_others > 0);
 }
 
 TEST_CASE("a patch with more cells at one unknown than there are colours is divided") {

@@ -24,7 +24,7 @@ struct DiagonalCells {
   const T* numbers;              ///< CellData's
   const std::uint16_t* kinds;    ///< of slots, where the numbers are of kinds of cells; else null
   const T *squares, *positions;  ///< DiagonalTables'
-  /// Of mixed simplices: what belongs to affine cells, and which they are (MatrixFreeInputs).
+  /// Of mixed simplices: what belongs to affine cells, and which they are (MixedGroups).
   const T* affine_numbers = nullptr;
   const std::int32_t* group_numbers = nullptr;
 

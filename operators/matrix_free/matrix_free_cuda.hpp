@@ -67,6 +67,12 @@ constexpr int mixed_wave(std::int64_t value_bytes, int n) {
 template <int d>
 inline constexpr int straight_words = ((1 << d) - 1) * d + 1;
 
+/// Of mixed simplices: a number k of each group of 32 slots, or -1 - k where it is of a wave of affine cells, which are
+/// a patch's first; and the cells of the slots of the affine groups, and of the others, in the order of these numbers.
+struct MixedGroups {
+  Vector<std::int32_t> numbers, affine_cells, other_cells;
+};
+
 /// What the GPU multiplies with where there is no matrix.
 struct MatrixFreeInputs {
   int degree = 0;
@@ -77,9 +83,7 @@ struct MatrixFreeInputs {
   /// kind of each slot's cell. On the host; else empty.
   Vector<std::int32_t> cell_of_kind;
   Vector<std::uint16_t> kind_of_slot;
-  /// Of mixed simplices, on the host: a number k of each group of 32 slots, or -1 - k where all its cells are affine,
-  /// and the cells of the slots of the affine groups, and of the others, in the order of these numbers.
-  Vector<std::int32_t> group_numbers, affine_cells, other_cells;
+  MixedGroups groups;  ///< on the host
   /// Of tensor cells, along a line: the basis at the Gauss points and its derivatives there (both points x nodes), the
   /// derivatives of the Lagrange polynomials on the Gauss points (points x points), the points and their weights.
   std::vector<double> interpolate, interpolate_derivative, differentiate, points, weights;

@@ -121,36 +121,6 @@ std::vector<char> affine_flags(const mesh::Mesh& mesh) {
   return flags;
 }
 
-/// Numbers the groups of slots of mixed cells: first waves of affine cells, then those of the others.
-void number_groups(MatrixFreeInputs& inputs, std::span<const char> affine, int wave) {
-  constexpr int group = CellPatches::group;
-  const CellPatches& patches = inputs.patches;
-  inputs.group_numbers = Vector<std::int32_t>(patches.slots() / group);
-  std::vector<std::int32_t> of_affine, of_others;
-  for (const CellPatch& patch : patches.patches.span()) {
-    bool all = true;  // so far
-    for (int first = 0; first < patch.slots; first += wave) {
-      const std::span<const std::int32_t> cells = patches.cell_of_slot.span().subspan(
-          static_cast<std::size_t>(patch.first_slot + first), std::min(wave, patch.slots - first));
-      all = all && std::ranges::all_of(cells, [&](std::int32_t cell) { return cell < 0 || affine[cell] != 0; });
-      std::vector<std::int32_t>& list = all ? of_affine : of_others;
-      for (std::size_t k = 0; k < cells.size(); k += group) {
-        const auto number = static_cast<std::int32_t>((list.size() + k) / group);
-        inputs.group_numbers[(patch.first_slot + first) / group + static_cast<std::int64_t>(k) / group] =
-            all ? -1 - number : number;
-      }
-      list.insert(list.end(), cells.begin(), cells.end());
-    }
-  }
-  const auto kept = [](const std::vector<std::int32_t>& list) {
-    Vector<std::int32_t> cells(static_cast<std::int64_t>(list.size()));
-    std::ranges::copy(list, cells.data());
-    return cells;
-  };
-  inputs.affine_cells = kept(of_affine);
-  inputs.other_cells = kept(of_others);
-}
-
 constexpr std::int64_t most_numbers = std::int64_t{1} << 16;  // of MatrixFreeInputs::kind_of_slot
 
 /// The kinds of cells whose numbers are stored once; nothing where they are not.
@@ -192,6 +162,35 @@ DiagonalTables diagonal_tables_of_pairs(int dofs, int entries) {
 }
 
 }  // namespace
+
+MixedGroups number_groups(const CellPatches& patches, std::span<const char> affine, int wave) {
+  constexpr int group = CellPatches::group;
+  MixedGroups groups{.numbers = Vector<std::int32_t>(patches.slots() / group), .affine_cells = {}, .other_cells = {}};
+  std::vector<std::int32_t> of_affine, of_others;
+  for (const CellPatch& patch : patches.patches.span()) {
+    bool all = true;  // so far
+    for (int first = 0; first < patch.slots; first += wave) {
+      const std::span<const std::int32_t> cells = patches.cell_of_slot.span().subspan(
+          static_cast<std::size_t>(patch.first_slot + first), std::min(wave, patch.slots - first));
+      all = all && std::ranges::all_of(cells, [&](std::int32_t cell) { return cell < 0 || affine[cell] != 0; });
+      std::vector<std::int32_t>& list = all ? of_affine : of_others;
+      for (std::size_t k = 0; k < cells.size(); k += group) {
+        const auto number = static_cast<std::int32_t>((list.size() + k) / group);
+        groups.numbers[(patch.first_slot + first) / group + static_cast<std::int64_t>(k) / group] =
+            all ? -1 - number : number;
+      }
+      list.insert(list.end(), cells.begin(), cells.end());
+    }
+  }
+  const auto kept = [](const std::vector<std::int32_t>& list) {
+    Vector<std::int32_t> cells(static_cast<std::int64_t>(list.size()));
+    std::ranges::copy(list, cells.data());
+    return cells;
+  };
+  groups.affine_cells = kept(of_affine);
+  groups.other_cells = kept(of_others);
+  return groups;
+}
 
 DiagonalTables diagonal_tables(const BilinearForm& form, CellGeometry geometry) {
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
@@ -315,7 +314,7 @@ MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeCh
     options.wave = mixed_wave(value_bytes, form.dofs_per_cell());
   }
   inputs.patches = make_cell_patches(form, options);
-  if (inputs.geometry == CellGeometry::mixed) number_groups(inputs, affine, options.wave);
+  if (inputs.geometry == CellGeometry::mixed) inputs.groups = number_groups(inputs.patches, affine, options.wave);
   if (const auto kinds = kinds_of_cells(inputs, choice.dedup)) store_once(inputs, *kinds);
   const mesh::CellShape shape = form.space->mesh().shape;
   if (shape == mesh::CellShape::quadrilateral || shape == mesh::CellShape::hexahedron)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "operators/catalogue.hpp"
@@ -31,6 +32,10 @@ CellGeometry expected_geometry(const BilinearForm& form, std::string_view asked)
 
 /// How many of the cells a GPU's product takes as affine where it takes others too (CellGeometry::mixed), as a share.
 double expected_affine_share(const BilinearForm& form);
+
+/// Numbers the groups of slots of patches whose affine cells come first (PatchOptions::first), in waves of so many
+/// slots.
+MixedGroups number_groups(const CellPatches& patches, std::span<const char> affine, int wave);
 
 /// Up to how many kinds of cells have their numbers stored once (Dedup::automatic).
 std::int64_t most_matrix_free_kinds(const BilinearForm& form);

@@ -31,10 +31,10 @@ struct CellData {
     if (inputs.geometry == CellGeometry::vertices) factors = straight_cells(inputs, cell_of_slot);
     if (inputs.geometry == CellGeometry::pairs) factors = pairs(inputs, cell_of_slot);
     if (inputs.geometry == CellGeometry::mixed) {
-      group_numbers = copied(inputs.group_numbers, Device::cuda);
-      factors = inputs.pairs_of_others() ? pairs(inputs, copied(inputs.other_cells, Device::cuda))
-                                         : factors_of(inputs.factors, inputs.other_cells);
-      affine_factors = factors_of(inputs.factors.at_first_point(), inputs.affine_cells);
+      group_numbers = copied(inputs.groups.numbers, Device::cuda);
+      factors = inputs.pairs_of_others() ? pairs(inputs, copied(inputs.groups.other_cells, Device::cuda))
+                                         : factors_of(inputs.factors, inputs.groups.other_cells);
+      affine_factors = factors_of(inputs.factors.at_first_point(), inputs.groups.affine_cells);
     }
     gradients = on_gpu<T>(tables);
     affine_gradients = on_gpu<T>(affine_tables);
@@ -138,8 +138,8 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
                 {"patch", std::to_string(inputs.patches.most_cells())}},
         product_(inputs.patches, ConflictResolution::gather, scratch),
         robin_(inputs.robin) {
-    if (const std::int64_t mixed = inputs.affine_cells.size() + inputs.other_cells.size(); mixed > 0)
-      chosen_["affine"] = std::to_string(100 * inputs.affine_cells.size() / mixed) + "%";
+    if (const std::int64_t mixed = inputs.groups.affine_cells.size() + inputs.groups.other_cells.size(); mixed > 0)
+      chosen_["affine"] = std::to_string(100 * inputs.groups.affine_cells.size() / mixed) + "%";
   }
 
   void diagonal(Vector<T>& d) const override {

@@ -53,7 +53,7 @@ std::unique_ptr<Operator<T>> make_mixed(const MatrixFreeInputs& inputs) {
   const Cells cells{{data.affine_gradients.data(), inputs.affine_tables, data.affine_factors.data(), nullptr},
                     others(),
                     data.group_numbers.data()};
-  const std::int64_t affine_count = inputs.affine_cells.size(), other_count = inputs.other_cells.size();
+  const std::int64_t affine_count = inputs.groups.affine_cells.size(), other_count = inputs.groups.other_cells.size();
   const std::int64_t operations = (affine_count * operations_of_cell<d, n>(inputs.affine_tables) +
                                    other_count * (pairs ? 2 * pairs_of(n) : operations_of_cell<d, n>(inputs.tables))) /
                                   std::max<std::int64_t>(affine_count + other_count, 1);

@@ -35,16 +35,15 @@ struct SimplexCells {
   static const std::vector<double>& laid_out(const std::vector<double>& gradients, int) { return gradients; }
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
-    for (int first = 0; first < patch.slots; first += wave)
-      one_wave(all, patch, first, patch.first_slot, x, y, scratch);
+    waves(all, patch, 0, patch.first_slot, x, y, scratch);
   }
-  /// The wave of cells that begins with a slot of the patch. Numbers of the patch's first slot would be at `base`.
-  __device__ void one_wave(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const T* x, T* y,
-                           T*) const {
-    wave_of_cells<threads, n>(all, patch, first, x, y,
-                              [&](int slot, const T(&x_e)[n], T(&y_e)[n]) { multiply(base + slot, x_e, y_e); });
+  /// The waves from a slot of the patch on. Numbers of the patch's first slot would be at `base`.
+  __device__ void waves(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const T* x, T* y,
+                        T*) const {
+    for (; first < patch.slots; first += wave)
+      wave_of_cells<threads, n>(all, patch, first, x, y,
+                                [&](int slot, const T(&x_e)[n], T(&y_e)[n]) { multiply(base + slot, x_e, y_e); });
   }
-  __device__ void begin_all_tables(T*) const {}
 
  private:
   /// y_e of the cell whose numbers are those of a slot.
@@ -92,18 +91,18 @@ struct SimplexCells<T, d, n, CellGeometry::pairs> {
   const T* numbers;
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
-    for (int first = 0; first < patch.slots; first += wave)
-      one_wave(all, patch, first, patch.first_slot, x, y, scratch);
+    waves(all, patch, 0, patch.first_slot, x, y, scratch);
   }
-  __device__ void one_wave(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const T* x, T* y,
-                           T*) const {
-    wave_of_cells<threads, n>(all, patch, first, x, y, [&](int slot, const T(&x_e)[n], T(&y_e)[n]) {
-      multiply_pairs(pairs_of_slot<n>(numbers, base + slot), x_e, y_e);
-    });
+  __device__ void waves(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const T* x, T* y,
+                        T*) const {
+    for (; first < patch.slots; first += wave)
+      wave_of_cells<threads, n>(all, patch, first, x, y, [&](int slot, const T(&x_e)[n], T(&y_e)[n]) {
+        multiply_pairs(pairs_of_slot<n>(numbers, base + slot), x_e, y_e);
+      });
   }
 };
 
-/// Patches whose first waves of cells are affine, and the others are not (MatrixFreeInputs::group_numbers). Scratch is
+/// Patches whose first waves of cells are affine, and the others are not (MixedGroups). Scratch is
 /// of the ones, then of the others.
 template <class T, class OfAffine, class OfOthers>
 struct MixedSimplices {
@@ -123,16 +122,18 @@ struct MixedSimplices {
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
     constexpr int group = CellPatches::group;
+    static_assert(threads_per_warp * Affine::wave >= PatchOptions::most_cells);
     const auto number_of = [&](int slot) { return __ldg(group_numbers + (patch.first_slot + slot) / group); };
-    int first = 0, number = number_of(0);
-    if (number < 0) affine.begin_all_tables(scratch);
-    while (number < 0) {
-      affine.one_wave(all, patch, first, std::int64_t{-1 - number} * group - first, x, y, scratch);
-      first += Affine::wave;
-      number = first < patch.slots ? number_of(first) : 0;
+    const int slot = static_cast<int>(threadIdx.x) % threads_per_warp * Affine::wave;
+    const bool is_affine = slot < patch.slots && number_of(slot) < 0;
+    const int end = min(__popc(__ballot_sync(all_lanes, is_affine)) * Affine::wave, int{patch.slots});
+    if (end > 0) {
+      CellPatch front = patch;
+      front.slots = static_cast<std::uint16_t>(end);
+      front.cells = static_cast<std::uint16_t>(min(end, int{patch.cells}));
+      affine.waves(all, front, 0, std::int64_t{-1 - number_of(0)} * group, x, y, scratch);
     }
-    const std::int64_t base = std::int64_t{number} * group - first;
-    for (; first < patch.slots; first += Others::wave) others.one_wave(all, patch, first, base, x, y, scratch);
+    if (end < patch.slots) others.waves(all, patch, end, std::int64_t{number_of(end)} * group - end, x, y, scratch);
   }
 };
 

@@ -40,6 +40,14 @@ struct WarpSimplices {
   /// Or all at once for a patch: of affine cells there are so few. Fewer still stay in the L1 cache.
   static constexpr bool kept = !staged && n >= 20;
 
+  /// Of a step, the dof of the lanes with the same remainder by four: two steps have pairs, as CellPatches::place_index
+  /// has them together.
+  static constexpr int dof_of(int step, int remainder) {
+    return step >= steps                        ? n
+           : step == steps - 1 && step % 2 == 0 ? 4 * step + remainder
+                                                : 8 * (step / 2) + 2 * remainder + step % 2;
+  }
+
  public:
   /// Polynomials of which the gradients on an affine cell are.
   static constexpr int affine_tables = n == 35 ? 20 : n == 20 ? 10 : n == 15 ? 10 : n == 10 ? (d == 2 ? 6 : 4) : 0;
@@ -62,23 +70,65 @@ struct WarpSimplices {
       for (int tile = 0; tile < gradient_tiles; ++tile)
         for (int step = 0; step < steps; ++step)
           for (int lane = 0; lane < threads_per_warp; ++lane)
-            add(first + lane / 8, 2 * tile + lane / 4 % 2, 4 * step + lane % 4);
+            add(first + lane / 8, 2 * tile + lane / 4 % 2, dof_of(step, lane % 4));
       for (int axis = 0; axis < d; ++axis)
         for (int tile = 0; tile < dof_tiles; ++tile)
           for (int lane = 0; lane < threads_per_warp; ++lane)
-            add(first + lane % 4, axis, 4 * (2 * tile + lane / 4 % 2) + lane / 8);
+            add(first + lane % 4, axis, dof_of(2 * tile + lane / 4 % 2, lane / 8));
     }
     return factors;
   }
 
-  __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y,
-                             double* scratch) const {
-    begin_all_tables(scratch);
-    for (int first = 0; first < patch.slots; first += wave)
-      one_wave(all, patch, first, patch.first_slot, x, y, scratch);
+  /// What a lane needs of the GPU's memory before it can begin with its two cells of a wave, as it is there: nothing is
+  /// waited for before it is used.
+  struct Ahead {
+    std::uint32_t places[2][(steps + 1) / 2];  ///< of the cells, those of two steps together
+    std::uint16_t kinds[2];                    ///< of affine cells, where numbers are of kinds
+
+    __device__ int place(int c, int step, int lane, int none) const {
+      const int place = static_cast<int>(places[c][step / 2] >> step % 2 * 16 & 0xffffU);
+      // A pair may have one dof alone.
+      return n % 2 == 1 && step % 2 == 1 && step == steps - 1 && dof_of(step, lane % 4) == n ? none : place;
+    }
+  };
+  /// Of a patch's first wave.
+  __device__ Ahead ahead(const Patches& all, const CellPatch& patch) const {
+    return ahead(all, patch, 0, patch.first_slot);
+  }
+  /// Of the wave that begins with a slot of the patch.
+  __device__ Ahead ahead(const Patches& all, const CellPatch& patch, int first, std::int64_t base) const {
+    const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
+    const int slot[2] = {first + row(), first + row() + cells_per_warp / 2};
+    Ahead of;
+#pragma unroll
+    for (int c = 0; c < 2; ++c) load_places(all, patch, slot[c], lane, of.places[c]);
+    if (kind != CellGeometry::affine) return of;
+    if (kinds != nullptr)
+#pragma unroll
+      for (int c = 0; c < 2; ++c) of.kinds[c] = slot[c] < patch.cells ? __ldcs(kinds + base + slot[c]) : 0;
+    else if (lane < entries && slot[0] - lane / 4 < patch.slots)  // a line of memory of 16 cells each
+      prefetch(factors_of(base + slot[0] - lane / 4) + lane * CellPatches::group);
+    return of;
   }
 
-  /// Begins to bring all tables to shared memory, for the first wave of a patch.
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y, double* scratch,
+                             const Ahead& first_ahead) const {
+    waves(all, patch, 0, patch.first_slot, first_ahead, x, y, scratch);
+  }
+  /// The waves from a slot of the patch on. Numbers of the patch's first slot would be at `base`.
+  __device__ void waves(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const double* x,
+                        double* y, double* scratch) const {
+    waves(all, patch, first, base, ahead(all, patch, first, base), x, y, scratch);
+  }
+
+ private:
+  __device__ void waves(const Patches& all, const CellPatch& patch, int first, std::int64_t base, Ahead now,
+                        const double* x, double* y, double* scratch) const {
+    begin_all_tables(scratch);
+    for (; first < patch.slots; first += wave) one_wave(all, patch, first, base, now, x, y, scratch);
+  }
+
+  /// Begins to bring all tables of affine cells to shared memory, for the first wave of a patch.
   __device__ void begin_all_tables(double* scratch) const {
     if (!kept) return;
     const int numbers = (tables + 3) / 4 * table_numbers;
@@ -87,30 +137,25 @@ struct WarpSimplices {
     __pipeline_commit();
   }
 
-  /// The wave of cells that begins with a slot of the patch. Numbers of the patch's first slot would be at `base`.
-  __device__ void one_wave(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const double* x,
-                           double* y, double* scratch) const {
+  /// The wave of cells that begins with a slot of the patch, of which `now` was loaded ahead; then it is of the next.
+  __device__ void one_wave(const Patches& all, const CellPatch& patch, int first, std::int64_t base, Ahead& now,
+                           const double* x, double* y, double* scratch) const {
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
-    const int row = static_cast<int>(threadIdx.x) / threads_per_warp * cells_per_warp + lane / 4;
-    const int slot[2] = {first + row, first + row + cells_per_warp / 2};
-    std::uint32_t places[steps];  // of the first cell's dof, and above it of the second's
+    const int slot[2] = {first + row(), first + row() + cells_per_warp / 2};
+    const Ahead here = now;
     double of_x[steps][2], of_y[dof_tiles][4];
 #pragma unroll
-    for (int step = 0; step < steps; ++step) {
-      const int dof = 4 * step + lane % 4;
-      places[step] = place_of(all, patch, slot[0], dof) | place_of(all, patch, slot[1], dof) << 16;
+    for (int step = 0; step < steps; ++step)
 #pragma unroll
-      for (int c = 0; c < 2; ++c) of_x[step][c] = x[place(places[step], c)];
-    }
-    if (d == 3)
-      prefetch_places(all, patch, first + wave + (row - lane / 4) / CellPatches::group * CellPatches::group, lane);
+      for (int c = 0; c < 2; ++c) of_x[step][c] = x[here.place(c, step, lane, patch.unknown_count)];
+    now = ahead(all, patch, first + wave, base);
     const WaveColours colours(all, patch, first, first + wave);
     const int mine[2] = {colour_of(all, patch, slot[0]), colour_of(all, patch, slot[1])};
     if (kept && first == 0) {
       __pipeline_wait_prior(0);
       __syncthreads();
     }
-    multiply(patch, base, slot, lane, of_x, of_y, scratch);
+    multiply(patch, base, slot, lane, here, of_x, of_y, scratch);
     colours.one_by_one([&](int colour) {
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
@@ -118,40 +163,46 @@ struct WarpSimplices {
         double of_cell[steps];
 #pragma unroll
         for (int step = 0; step < steps; ++step) of_cell[step] = of_y[step / 2][2 * c + step % 2];
-        add_at([&](int step) { return place(places[step], c); }, of_cell, y, patch.unknown_count);
+        const int none = patch.unknown_count;
+        add_at([&](int step) { return here.place(c, step, lane, none); }, of_cell, y, none);
       }
     });
   }
 
- private:
-  /// As CellPatches::place_index has it; of what is not there, where x is zero.
-  static __device__ std::uint32_t place_of(const Patches& all, const CellPatch& patch, int slot, int dof) {
-    constexpr int group = CellPatches::group;
-    if (slot >= patch.slots || dof >= n) return patch.unknown_count;
-    return __ldcs(all.places + (patch.first_slot + slot) / group * (group * ((n + 1) / 2 * 2)) + dof / 2 * 2 * group +
-                  slot % group * 2 + dof % 2);
+  /// Of a lane's first cell among those of a wave.
+  static __device__ int row() {
+    const int lane = static_cast<int>(threadIdx.x) % threads_per_warp,
+              warp = static_cast<int>(threadIdx.x) / threads_per_warp;
+    return warp * cells_per_warp + lane / 4;
   }
 
-  /// Has the L2 cache fetch the places of a group of slots, a line a lane.
-  static __device__ void prefetch_places(const Patches& all, const CellPatch& patch, int slot, int lane) {
-    constexpr int numbers = CellPatches::group * ((n + 1) / 2 * 2), of_line = 64;
-    if (slot < patch.slots && lane < numbers / of_line)
-      prefetch(all.places + (patch.first_slot + slot) / CellPatches::group * numbers + lane * of_line);
+  /// Of what is not there, where x is zero.
+  static __device__ void load_places(const Patches& all, const CellPatch& patch, int slot, int lane,
+                                     std::uint32_t (&places)[(steps + 1) / 2]) {
+    constexpr int group = CellPatches::group, pairs = (n + 1) / 2;
+    const std::uint32_t none = patch.unknown_count;
+    const auto* of_slot = reinterpret_cast<const std::uint32_t*>(all.places) +
+                          (patch.first_slot + slot) / group * (group * pairs) + slot % group;
+#pragma unroll
+    for (int k = 0; k < (steps + 1) / 2; ++k) {
+      const int dof = dof_of(2 * k, lane % 4);
+      const std::uint32_t* pair = of_slot + dof / 2 * group;
+      if (slot >= patch.slots || dof >= n)
+        places[k] = none | none << 16;
+      else if (2 * k + 1 < steps)
+        places[k] = __ldcs(pair);
+      else
+        places[k] = __ldcs(reinterpret_cast<const std::uint16_t*>(pair) + dof % 2);
+    }
   }
 
-  static __device__ int place(std::uint32_t places, int c) { return static_cast<int>(places >> 16 * c & 0xffffU); }
-
-  /// D of a cell, at one point of many where it is stored. What belongs to the patch's first slot is at `base`.
-  __device__ void load_factor(const CellPatch& patch, std::int64_t base, int slot, int point,
-                              double (&factor)[entries]) const {
+  /// D of a cell whose numbers are those of a slot, at one point of many where it is stored.
+  __device__ void load_factor(bool there, std::int64_t slot, int point, double (&factor)[entries]) const {
     constexpr int group = CellPatches::group;
-    const bool one = kind == CellGeometry::affine, once = one && kinds != nullptr;
-    const bool there = slot < patch.cells && (one || point < tables);
-    std::int64_t at = base + slot;
-    if (once && there) at = __ldcs(kinds + at);
+    const bool once = kind == CellGeometry::affine && kinds != nullptr;
 #pragma unroll
     for (int e = 0; e < entries; ++e)
-      factor[e] = there ? load_number(factors_of(at) + (point * entries + e) * group, once) : 0.0;
+      factor[e] = there ? load_number(factors_of(slot) + (point * entries + e) * group, once) : 0.0;
   }
 
   static __device__ void prefetch(const void* line) { asm volatile("prefetch.global.L2 [%0];" ::"l"(line)); }
@@ -195,12 +246,13 @@ struct WarpSimplices {
   }
 
   /// of_y = sum_m G_m' D_m G_m of_x of a warp's cells. What belongs to the patch's first slot is at `base`.
-  __device__ void multiply(const CellPatch& patch, std::int64_t base, const int (&slot)[2], int lane,
+  __device__ void multiply(const CellPatch& patch, std::int64_t base, const int (&slot)[2], int lane, const Ahead& here,
                            const double (&of_x)[steps][2], double (&of_y)[dof_tiles][4], double* scratch) const {
     double factor[2][entries];
     if (kind == CellGeometry::affine)
 #pragma unroll
-      for (int c = 0; c < 2; ++c) load_factor(patch, base, slot[c], 0, factor[c]);
+      for (int c = 0; c < 2; ++c)
+        load_factor(slot[c] < patch.cells, kinds != nullptr ? here.kinds[c] : base + slot[c], 0, factor[c]);
 #pragma unroll
     for (auto& sums : of_y)
 #pragma unroll
@@ -222,7 +274,8 @@ struct WarpSimplices {
       };
       if (staged && !factors_staged)
 #pragma unroll
-        for (int c = 0; c < 2; ++c) load_factor(patch, base, slot[c], first + lane % 4, factor[c]);
+        for (int c = 0; c < 2; ++c)
+          load_factor(slot[c] < patch.cells && first + lane % 4 < tables, base + slot[c], first + lane % 4, factor[c]);
       double sums[gradient_tiles][4] = {};
 #pragma unroll
       for (int step = 0; step < steps; ++step)
