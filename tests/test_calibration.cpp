@@ -105,6 +105,39 @@ TEST_CASE("a calibration multiplies what is predicted with an operator's default
   }
 }
 
+TEST_CASE("a calibration tells apart what matrix-free stores of its cells") {
+  struct Asked final : Model {
+    std::optional<double> seconds(const Product& product) const override {
+      geometry = correction_key(product).geometry;
+      return 1;
+    }
+    double start(const Product&) const override { return 0; }
+    mutable std::string geometry;
+  };
+  const auto geometry = [](CellShape shape, int degree, const tests::FormOptions& options) {
+    const auto small = tests::make_form(shape, degree, {4, 4, 3}, options);
+    Situation of;
+    of.form = &small.form;
+    of.preconditioner = find_preconditioner("jacobi");
+    of.iterations = 100;
+    of.available = [](Device) { return std::int64_t{1} << 40; };
+    const Asked model;
+    predict<double>(of, {{"matrix-free", {}, {}}}, nullptr, nullptr, model, round_rates());
+    return model.geometry;
+  };
+  const tests::FormOptions varying{.distort = 0}, boxes{.robin = false, .varying = false, .distort = 0},
+      straight{.robin = false, .varying = false};
+  for (const CellShape shape : {CellShape::triangle, CellShape::tetrahedron}) {
+    CHECK(geometry(shape, 2, varying) == "pairs");
+    CHECK(geometry(shape, 3, varying) == "points");
+    for (const int degree : {2, 3}) CHECK(geometry(shape, degree, straight) == "affine");
+  }
+  CHECK(geometry(CellShape::hexahedron, 1, varying) == "pairs");
+  CHECK(geometry(CellShape::hexahedron, 1, straight) == "pairs");
+  CHECK(geometry(CellShape::hexahedron, 1, boxes) == "boxes");
+  CHECK(geometry(CellShape::hexahedron, 2, varying) == "points");
+}
+
 TEST_CASE("every operator is calibrated on boxes, as far as there is time") {
   int steps = 0;
   const TrainingSettings settings{.device = Device::host,

@@ -6,7 +6,9 @@
 // cases of cases/ with 600 to 200,000 unknowns, at all degrees and precisions, with two threads of an EPYC, in
 // registers of 32 and of 64 bytes: half of the formats are within 6 to 15%, nine in ten within 25 to 45%; matrix-free
 // on quadrilaterals and hexahedra over cube_matrix_free.yaml and papers_square.yaml with a million unknowns, boxes and
-// distorted, in registers of 32 bytes: within 35%. On other processors a nanosecond may be another; femcg predict
+// distorted, in registers of 32 bytes: within 35%. Entries of K_e for pairs of dofs: six products of cells of degree 1
+// and 2 with 5 to 20 million unknowns on an H200 and an H100, within 15%, and two on the EPYC. On other processors a
+// nanosecond may be another; femcg predict
 // --train measures what all this is off by.
 
 #include "solver/prediction/bandwidth_model.hpp"
@@ -60,6 +62,7 @@ constexpr std::array host_shares{
 /// Nanoseconds of the processor for each dof of each cell, which is picked and added.
 constexpr double host_cell_dof = 0.867, host_cell_dof_of_tensor_cells = 0.65, host_cell_dof_of_simplices = 0.4;
 constexpr Share simplices_on_host{.bytes = 0.5, .word_flops = 1.45};
+constexpr double host_cell_dof_of_pairs = 1.2;  // of simplices; what else they take is as of tensor cells
 /// With several vectors all formats go through one loop (columns_by_rows.hpp): nanoseconds for an entry and a vector.
 constexpr double host_entry_of_column = 0.07;
 
@@ -117,8 +120,8 @@ double lma_on_gpu(int dofs) {
   return 1.08 + 0.4 / dofs;
 }
 
-/// What is stored of the cells' geometry, which the numbers of a cell tell.
-enum class StoredGeometry { boxes, vertices, affine, points };
+/// What is stored of the cells' geometry, which the numbers of a cell tell; pairs: entries of K_e in its place.
+enum class StoredGeometry { boxes, vertices, affine, points, pairs };
 
 StoredGeometry geometry_of(const Product& product, const Footprint& cost) {
   const mesh::CellShape shape = product.form->space->mesh().shape;
@@ -127,6 +130,7 @@ StoredGeometry geometry_of(const Product& product, const Footprint& cost) {
   const int d = mesh::dimension(shape);
   const double of_points = static_cast<double>(mesh::cell_quadrature(shape, product.form->quadrature).size()) * d *
                            (d + 1) / 2 * product.word_bytes * product.form->cells();
+  if (operations == n * (n - 1)) return StoredGeometry::pairs;  // two for each pair, which no other has
   if (static_cast<double>(cost.stored_bytes) > of_points) return StoredGeometry::points;
   if (!mesh::is_tensor(shape)) return StoredGeometry::affine;
   if (operations <= (3.0 * d - 2) * (degree + 1) * n) return StoredGeometry::boxes;
@@ -144,6 +148,8 @@ Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
     case StoredGeometry::vertices:
       return product.form->dofs_per_cell() == 27 ? Share{.word_flops = 0.29, .without_reuse = 3.26}  // a thread each
                                                  : Share{.word_flops = 0.414, .without_reuse = 4.66};
+    case StoredGeometry::pairs:
+      return {.bytes = 0.6, .without_reuse = 0.93};
     case StoredGeometry::affine:
       break;
   }
@@ -204,7 +210,9 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
   const bool cells = multiplies_cells(product);
   const bool tensor = cells && mesh::is_tensor(product.form->space->mesh().shape);
   const Share* share = find(host_shares, product.row->name);
-  if (cells && product.row->needs == operators::Needs::form && !tensor) share = &simplices_on_host;
+  const bool form = cells && product.row->needs == operators::Needs::form;
+  const bool pairs = form && !tensor && geometry_of(product, cost) == StoredGeometry::pairs;
+  if (form && !tensor && !pairs) share = &simplices_on_host;
   // A short row goes along with its neighbours to the end of the longest.
   const bool pads = product.row->name.starts_with("ell");
   const bool by_columns = product.row->gains_from_columns(product.device);
@@ -222,9 +230,10 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
                    1e-9 * nanoseconds * 2 / rates_.threads;
   if (cells) {
     const double dofs = columns * static_cast<double>(product.form->cells()) * product.form->dofs_per_cell();
-    const double of_dof = product.row->needs != operators::Needs::form ? host_cell_dof
-                          : tensor                                     ? host_cell_dof_of_tensor_cells
-                                                                       : host_cell_dof_of_simplices;
+    const double of_dof = !form    ? host_cell_dof
+                          : tensor ? host_cell_dof_of_tensor_cells
+                          : pairs  ? host_cell_dof_of_pairs
+                                   : host_cell_dof_of_simplices;
     seconds += 1e-9 * of_dof * dofs * 2 / rates_.threads;
   }
   return seconds;
@@ -275,7 +284,7 @@ CorrectionKey correction_key(const Product& product) {
   CorrectionKey key{std::string(product.row->name), product.form->space->mesh().shape, product.form->space->degree(),
                     product.word_bytes};
   const Footprint& cost = product.estimate->product;
-  constexpr std::array names{"boxes", "vertices", "affine", "points"};
+  constexpr std::array names{"boxes", "vertices", "affine", "points", "pairs"};
   if (product.row->needs == operators::Needs::element_matrices)
     key.geometry = stores_once(product, cost) ? "once" : "each";
   if (product.row->needs == operators::Needs::form)

@@ -27,16 +27,16 @@ using operators::OperatorDescription;
 
 namespace {
 
-// Seconds of one thread until what operators are made from is there, as they came out on processors with 2 and 32
-// threads; what only one thread does does not get faster with more of them.
+// Seconds of one thread until what operators are made from is there, as they came out on processors with 2 threads and
+// with 16 beside a GPU; all of it is shared by the threads.
 constexpr double a_cell = 0.8e-6;            // an element matrix, whatever its size
 constexpr double a_multiply_add = 1 / 11e9;  // of its entries
-constexpr double a_contribution = 20e-9;     // of an entry of an element matrix to the matrix
-constexpr double a_listed_dof = 35e-9;       // of each cell, while the matrix's rows are counted; one thread
+constexpr double a_contribution = 8e-9;      // of an entry of an element matrix to the matrix
+constexpr double a_listed_dof = 45e-9;       // of each cell, while the matrix's rows are counted
 constexpr double a_byte_stored = 2e-9;       // of a format, pages that are touched first included
-constexpr double a_byte_to_gpu = 1 / 6.5e9;  // of the matrix, and of what is made from it there
-constexpr double a_placed_dof = 160e-9;      // of each cell, in blocks of cells of the host
-constexpr double a_patched_dof = 30e-9;      // of each cell, in patches of the GPU; one thread
+constexpr double a_byte_to_gpu = 1 / 6.5e9;  // of the matrix, and of what is made from it there; of the whole machine
+constexpr double a_patched_cell = 0.3e-6;    // in patches and blocks of cells, on the host and for a GPU
+constexpr double a_patched_dof = 50e-9;      // of each cell, there
 
 double cell_dofs(const BilinearForm& form) { return static_cast<double>(form.cells()) * form.dofs_per_cell(); }
 
@@ -51,18 +51,21 @@ double seconds_of_assembly(const Needs needs, const BilinearForm& form, int thre
   if (needs == Needs::form) return 0;
   double seconds = seconds_of_element_matrices(form, threads);
   if (needs == Needs::matrix)
-    seconds += cell_dofs(form) * (a_listed_dof + form.dofs_per_cell() * a_contribution / threads);
+    seconds += cell_dofs(form) * (a_listed_dof + form.dofs_per_cell() * a_contribution) / threads;
   return seconds;
 }
 
 double seconds_of_conversion(const OperatorDescription& row, const Situation& of,
                              const operators::StorageEstimate& estimate, int threads) {
   const auto stored = static_cast<double>(estimate.product.stored_bytes);
+  const double patches = row.needs == Needs::matrix
+                             ? 0
+                             : (of.form->cells() * a_patched_cell + cell_dofs(*of.form) * a_patched_dof) / threads;
+  // What belongs to cells is computed on the GPU.
   if (of.device == Device::cuda)
-    return row.needs == Needs::matrix ? (stored + static_cast<double>(estimate.making)) * a_byte_to_gpu
-                                      : cell_dofs(*of.form) * a_patched_dof + stored * a_byte_to_gpu;
+    return row.needs == Needs::matrix ? (stored + static_cast<double>(estimate.making)) * a_byte_to_gpu : patches;
   if (estimate.keeps_matrix) return 0;
-  return (stored * a_byte_stored + (row.needs == Needs::matrix ? 0 : cell_dofs(*of.form) * a_placed_dof)) / threads;
+  return stored * a_byte_stored / threads + patches;
 }
 
 /// Whether the vector passes are a library's, one after the other.
