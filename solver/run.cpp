@@ -249,12 +249,12 @@ void make(const Case& resolved, const Problem& problem, const InitialUnknowns& i
   progress.step("making the preconditioner", name(record.device));
   record.footprint = a->footprint();
   record.chosen = a->chosen();
-  placed(resolved.solver.precision_place, [&] { require_range(*a); });
+  const operators::Vector<T> diagonal = placed(resolved.solver.precision_place, [&] { return diagonal_in_range(*a); });
   const PreconditionerChoice& choice = resolved.solver.preconditioner;
   to.preconditioner =
-      begun && begun->preconditioner
-          ? std::move(begun->preconditioner)
-          : timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, *a, choice.options); });
+      begun && begun->preconditioner ? std::move(begun->preconditioner) : timed(record.seconds.conversion, [&] {
+        return make_preconditioner(choice.name, *a, choice.options, &diagonal);
+      });
   record.preconditioner_chosen = to.preconditioner->chosen();
 }
 
@@ -346,7 +346,8 @@ void measure_solutions(const Case& resolved, const Problem& problem, const Probe
     const Quantities quantities = measure(problem, problem.loads()[i], probes, solutions[i]);
     (record.loads.empty() ? record.quantities : record.loads[i].quantities) = quantities;
   }
-  if (resolved.problem.exact) record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front(), record.device);
+  if (resolved.problem.exact)
+    record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front(), record.device);
 }
 
 /// A summary as it is printed, and as run.log has it.

@@ -148,11 +148,13 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
   made.matrices = {};
   const auto& a = made.a;
   record.chosen = a->chosen();
-  placed(of.resolved.solver.precision_place, [&] { require_range<T>(*a); });
-  progress.step("making the preconditioner", name(record.device));
   const PreconditionerChoice& choice = of.resolved.solver.preconditioner;
-  const auto preconditioner =
-      timed(record.seconds.conversion, [&] { return make_preconditioner<T>(choice.name, *a, choice.options); });
+  const auto preconditioner = [&] {
+    const auto diagonal = placed(of.resolved.solver.precision_place, [&] { return diagonal_in_range<T>(*a); });
+    progress.step("making the preconditioner", name(record.device));
+    return timed(record.seconds.conversion,
+                 [&] { return make_preconditioner<T>(choice.name, *a, choice.options, &diagonal); });
+  }();
   record.preconditioner_chosen = preconditioner->chosen();
   const ProcessorTime before = processor_time();
   if (record.device == Device::cuda) beside();

@@ -344,10 +344,12 @@ void Comparing<T>::make(const BenchmarkEntry& entry, Rows rows) {
     made.a = of.make(from, entry.op.options);
     operators::synchronize(entry.device);
   });
-  if (system_.form != nullptr) require_range(*made.a);
-  if (!system_.load.empty()) {
+  {
+    std::optional<operators::Vector<T>> diagonal;
+    if (system_.form != nullptr) diagonal = diagonal_in_range(*made.a);
     const PreconditionerChoice& choice = system_.preconditioner;
-    made.preconditioner = make_preconditioner(choice.name, *made.a, choice.options);
+    if (!system_.load.empty())
+      made.preconditioner = make_preconditioner(choice.name, *made.a, choice.options, diagonal ? &*diagonal : nullptr);
   }
   for (BenchmarkResult& row : rows | std::views::filter(is_open)) try {
       row.record.machine.copy_bandwidth = copies.bytes_per_second;

@@ -116,12 +116,12 @@ CgCoefficients coefficients_of_cg(const Operator<T>& a, const InverseDiagonal& i
 template <std::floating_point T>
 class Chebyshev final : public Preconditioner<T> {
  public:
-  Chebyshev(const Operator<T>& a, const Options& given)
+  Chebyshev(const Operator<T>& a, const Options& given, const Vector<T>* diagonal)
       : Preconditioner<T>(a.size(), a.device()),
         a_(a),
         degree_(static_cast<int>(*operators::parse_positive(value_of(options[0], given)))),
         ratio_(*parse_ratio(value_of(options[1], given))),
-        inverse_diagonal_(inverse_diagonal_of(a, "chebyshev")),
+        inverse_diagonal_(inverse_diagonal_of(a, "chebyshev", diagonal)),
         largest_(largest_eigenvalue(a, inverse_diagonal_)),
         theta_((margin + 1 / ratio_) / 2 * largest_),
         delta_((margin - 1 / ratio_) / 2 * largest_),
@@ -201,12 +201,15 @@ double largest_eigenvalue(const Operator<T>& a, const InverseDiagonal& inverse_d
 std::span<const OptionDescription> chebyshev_options() { return options; }
 
 template <std::floating_point T>
-std::unique_ptr<Preconditioner<T>> make_chebyshev(const Operator<T>& a, const Options& given) {
-  return std::make_unique<Chebyshev<T>>(a, given);
+std::unique_ptr<Preconditioner<T>> make_chebyshev(const Operator<T>& a, const Options& given,
+                                                  const Vector<T>* diagonal) {
+  return std::make_unique<Chebyshev<T>>(a, given, diagonal);
 }
 
-template std::unique_ptr<Preconditioner<double>> make_chebyshev(const Operator<double>&, const Options&);
-template std::unique_ptr<Preconditioner<float>> make_chebyshev(const Operator<float>&, const Options&);
+template std::unique_ptr<Preconditioner<double>> make_chebyshev(const Operator<double>&, const Options&,
+                                                                const Vector<double>*);
+template std::unique_ptr<Preconditioner<float>> make_chebyshev(const Operator<float>&, const Options&,
+                                                               const Vector<float>*);
 template double largest_eigenvalue(const Operator<double>&, const InverseDiagonal&, int);
 template double largest_eigenvalue(const Operator<float>&, const InverseDiagonal&, int);
 

@@ -14,7 +14,8 @@ namespace femcg::solver {
 /// beside them; degree 1 is jacobi / theta. Symmetric, and positive definite as far as lambda_max was not
 /// underestimated by more than 11 percent.
 template <std::floating_point T>
-std::unique_ptr<Preconditioner<T>> make_chebyshev(const operators::Operator<T>& a, const operators::Options& given);
+std::unique_ptr<Preconditioner<T>> make_chebyshev(const operators::Operator<T>& a, const operators::Options& given,
+                                                  const operators::Vector<T>* diagonal);
 
 std::span<const operators::OptionDescription> chebyshev_options();
 

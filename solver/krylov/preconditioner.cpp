@@ -39,9 +39,13 @@ void Preconditioner<T>::apply(const Columns<T>& r, Columns<T>& z) const {
 }
 
 template <std::floating_point T>
-InverseDiagonal inverse_diagonal_of(const Operator<T>& a, std::string_view who) {
-  Vector<T> diagonal(a.size(), a.device());
-  a.diagonal(diagonal);
+InverseDiagonal inverse_diagonal_of(const Operator<T>& a, std::string_view who, const Vector<T>* at_hand) {
+  Vector<T> made;
+  if (at_hand == nullptr) {
+    made = Vector<T>(a.size(), a.device());
+    a.diagonal(made);
+  }
+  const Vector<T>& diagonal = at_hand != nullptr ? *at_hand : made;
   const operators::VectorShare& share = operations_for(a).share();
   const std::int64_t counted = share.counted(diagonal.size());
   const operators::DiagonalRange range = operators::range_of_diagonal(diagonal, counted);
@@ -75,9 +79,9 @@ class Identity final : public Preconditioner<T> {
 template <std::floating_point T>
 class Jacobi final : public Preconditioner<T> {
  public:
-  explicit Jacobi(const Operator<T>& a)
+  Jacobi(const Operator<T>& a, const Vector<T>* diagonal)
       : Preconditioner<T>(a.size(), a.device()),
-        inverse_diagonal_(inverse_diagonal_of(a, "jacobi")),
+        inverse_diagonal_(inverse_diagonal_of(a, "jacobi", diagonal)),
         unused_(operators::CgColumnScalars::count * Columns<T>::most, a.device()) {}
   const InverseDiagonal* inverse_diagonal() const override { return &inverse_diagonal_; }
   PreconditionerCost cost() const override { return {0, 2, 1}; }
@@ -97,12 +101,12 @@ class Jacobi final : public Preconditioner<T> {
 };
 
 template <std::floating_point T>
-std::unique_ptr<Preconditioner<T>> make_none(const Operator<T>& a, const Options&) {
+std::unique_ptr<Preconditioner<T>> make_none(const Operator<T>& a, const Options&, const Vector<T>*) {
   return std::make_unique<Identity<T>>(a);
 }
 template <std::floating_point T>
-std::unique_ptr<Preconditioner<T>> make_jacobi(const Operator<T>& a, const Options&) {
-  return std::make_unique<Jacobi<T>>(a);
+std::unique_ptr<Preconditioner<T>> make_jacobi(const Operator<T>& a, const Options&, const Vector<T>* diagonal) {
+  return std::make_unique<Jacobi<T>>(a, diagonal);
 }
 
 }  // namespace
@@ -149,23 +153,23 @@ void check_options(const PreconditionerDescription& row, const Options& given) {
 
 template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, const Operator<T>& a,
-                                                       const Options& given) {
+                                                       const Options& given, const Vector<T>* diagonal) {
   const PreconditionerDescription* row = find_preconditioner(name);
   if (row == nullptr) throw std::invalid_argument(fmt::format("no preconditioner is called '{}'", name));
   check_options(*row, given);
   if constexpr (std::is_same_v<T, double>)
-    return row->make_double(a, given);
+    return row->make_double(a, given, diagonal);
   else
-    return row->make_single(a, given);
+    return row->make_single(a, given, diagonal);
 }
 
 template class Preconditioner<double>;
 template class Preconditioner<float>;
-template InverseDiagonal inverse_diagonal_of(const Operator<double>&, std::string_view);
-template InverseDiagonal inverse_diagonal_of(const Operator<float>&, std::string_view);
+template InverseDiagonal inverse_diagonal_of(const Operator<double>&, std::string_view, const Vector<double>*);
+template InverseDiagonal inverse_diagonal_of(const Operator<float>&, std::string_view, const Vector<float>*);
 template std::unique_ptr<Preconditioner<double>> make_preconditioner(std::string_view, const Operator<double>&,
-                                                                     const Options&);
+                                                                     const Options&, const Vector<double>*);
 template std::unique_ptr<Preconditioner<float>> make_preconditioner(std::string_view, const Operator<float>&,
-                                                                    const Options&);
+                                                                    const Options&, const Vector<float>*);
 
 }  // namespace femcg::solver

@@ -70,8 +70,11 @@ struct PreconditionerDescription {
   bool diagonal;  ///< or the identity: its applications are fused with CG's passes
   int vectors;    ///< that it needs beside CG's own, of the length of x
   bool inverts;   ///< whether it has an operators::InverseDiagonal as well
-  std::unique_ptr<Preconditioner<double>> (*make_double)(const operators::Operator<double>&, const operators::Options&);
-  std::unique_ptr<Preconditioner<float>> (*make_single)(const operators::Operator<float>&, const operators::Options&);
+  template <class T>
+  using Make = std::unique_ptr<Preconditioner<T>>(const operators::Operator<T>&, const operators::Options&,
+                                                  const operators::Vector<T>* diagonal);
+  Make<double>* make_double;
+  Make<float>* make_single;
 };
 
 std::span<const PreconditionerDescription> preconditioners();
@@ -82,16 +85,19 @@ const PreconditionerDescription* find_preconditioner(std::string_view name);
 /// Throws std::invalid_argument with one sentence where an option is unknown or its value is not accepted.
 void check_options(const PreconditionerDescription& row, const operators::Options& given);
 
-/// The preconditioner of that name for `a`, which must outlive it. Throws std::invalid_argument where the name or an
-/// option is wrong, InputError where `a` turns out not to be positive definite.
+/// The preconditioner of that name for `a`, which must outlive it; `diagonal` is that of `a`, where it is at hand.
+/// Throws std::invalid_argument where the name or an option is wrong, InputError where `a` turns out not to be positive
+/// definite.
 template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, const operators::Operator<T>& a,
-                                                       const operators::Options& given = {});
+                                                       const operators::Options& given = {},
+                                                       const operators::Vector<T>* diagonal = nullptr);
 
 /// 1 / d_i for the diagonal d of `a`, in its ordering; times a power of two, where the d_i are so far from 1 that
 /// single precision would not hold it. Throws InputError, which names who needs it, where an entry is not positive: `a`
-/// is then not positive definite. Of several processes, together.
+/// is then not positive definite. Of several processes, together. `diagonal`: d, where it is at hand.
 template <std::floating_point T>
-operators::InverseDiagonal inverse_diagonal_of(const operators::Operator<T>& a, std::string_view who);
+operators::InverseDiagonal inverse_diagonal_of(const operators::Operator<T>& a, std::string_view who,
+                                               const operators::Vector<T>* diagonal = nullptr);
 
 }  // namespace femcg::solver

@@ -13,10 +13,10 @@ namespace femcg::solver {
 namespace {
 
 template <std::floating_point T>
-operators::DiagonalRange range_of(const operators::Operator<T>& a) {
+operators::Vector<T> diagonal_of(const operators::Operator<T>& a) {
   operators::Vector<T> diagonal(a.size(), a.device());
   a.diagonal(diagonal);
-  return operators::range_of_diagonal(diagonal, diagonal.size());
+  return diagonal;
 }
 
 template <std::floating_point T>
@@ -32,24 +32,27 @@ template <std::floating_point T>
 }  // namespace
 
 template <std::floating_point T>
-void require_range(const operators::Operator<T>& a) {
+operators::Vector<T> diagonal_in_range(const operators::Operator<T>& a) {
   constexpr double margin = 1e3;  // for the sums of a product
   constexpr double least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max() / margin;
-  const operators::DiagonalRange range = range_of(a);
+  operators::Vector<T> diagonal = diagonal_of(a);
+  const operators::DiagonalRange range = operators::range_of_diagonal(diagonal, diagonal.size());
   // What is negative is no matter of precision.
   const bool fits = !range.has_nan && range.smallest >= least && range.largest <= most;
   if (!fits) refuse<T>();
+  return diagonal;
 }
 
 template <std::floating_point T>
 bool loses_energies(const operators::Operator<T>& a, double tolerance) {
   if (a.size() == 0) return false;
-  return tolerance * tolerance / range_of(a).largest < double{std::numeric_limits<T>::min()};
+  const double largest = operators::range_of_diagonal(diagonal_of(a), a.size()).largest;
+  return tolerance * tolerance / largest < double{std::numeric_limits<T>::min()};
 }
 
 template bool loses_energies(const operators::Operator<double>&, double);
 template bool loses_energies(const operators::Operator<float>&, double);
-template void require_range(const operators::Operator<double>&);
-template void require_range(const operators::Operator<float>&);
+template operators::Vector<double> diagonal_in_range(const operators::Operator<double>&);
+template operators::Vector<float> diagonal_in_range(const operators::Operator<float>&);
 
 }  // namespace femcg::solver
