@@ -115,7 +115,7 @@ TEST_CASE("a calibration tells apart what matrix-free stores of its cells") {
     mutable std::string geometry;
   };
   const auto geometry = [](CellShape shape, int degree, const tests::FormOptions& options) {
-    const auto small = tests::make_form(shape, degree, {4, 4, 3}, options);
+    const auto small = tests::make_form(shape, degree, {7, 5, 5}, options);
     Situation of;
     of.form = &small.form;
     of.preconditioner = find_preconditioner("jacobi");

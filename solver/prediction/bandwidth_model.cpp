@@ -6,10 +6,10 @@
 // cases of cases/ with 600 to 200,000 unknowns, at all degrees and precisions, with two threads of an EPYC, in
 // registers of 32 and of 64 bytes: half of the formats are within 6 to 15%, nine in ten within 25 to 45%; matrix-free
 // on quadrilaterals and hexahedra over cube_matrix_free.yaml and papers_square.yaml with a million unknowns, boxes and
-// distorted, in registers of 32 bytes: within 35%. Entries of K_e for pairs of dofs: six products of cells of degree 1
-// and 2 with 5 to 20 million unknowns on an H200 and an H100, within 15%, and two on the EPYC. On other processors a
-// nanosecond may be another; femcg predict
-// --train measures what all this is off by.
+// distorted, in registers of 32 bytes: within 35%; on triangles and tetrahedra with 60,000 and 400,000 unknowns, affine
+// or with a varying diffusion, in both precisions, within 15%. Entries of K_e for pairs of dofs on the GPU: six
+// products of cells of degree 1 and 2 with 5 to 20 million unknowns on an H200 and an H100, within 15%. On other
+// processors a nanosecond may be another; femcg predict --train measures what all this is off by.
 
 #include "solver/prediction/bandwidth_model.hpp"
 
@@ -61,8 +61,11 @@ constexpr std::array host_shares{
 };
 /// Nanoseconds of the processor for each dof of each cell, which is picked and added.
 constexpr double host_cell_dof = 0.867, host_cell_dof_of_tensor_cells = 0.65, host_cell_dof_of_simplices = 0.4;
+/// matrix-free on simplices: with the factors of all points, or of degree 1; by the reference matrices of affine cells;
+/// by the entries of K_e.
 constexpr Share simplices_on_host{.bytes = 0.5, .word_flops = 1.45};
-constexpr double host_cell_dof_of_pairs = 1.2;  // of simplices; what else they take is as of tensor cells
+constexpr Share affine_simplices_on_host{.bytes = 0.5, .word_flops = 0.8};
+constexpr Share pairs_of_simplices_on_host{.bytes = 2.6, .word_flops = 1.3};
 /// With several vectors all formats go through one loop (columns_by_rows.hpp): nanoseconds for an entry and a vector.
 constexpr double host_entry_of_column = 0.07;
 
@@ -130,11 +133,19 @@ StoredGeometry geometry_of(const Product& product, const Footprint& cost) {
   const int d = mesh::dimension(shape);
   const double of_points = static_cast<double>(mesh::cell_quadrature(shape, product.form->quadrature).size()) * d *
                            (d + 1) / 2 * product.word_bytes * product.form->cells();
-  if (operations == n * (n - 1)) return StoredGeometry::pairs;  // two for each pair, which no other has
+  // Two for each pair, which no other has; cells of a batch that is not full count as well.
+  if (operations >= n * (n - 1) && operations < 1.2 * n * (n - 1)) return StoredGeometry::pairs;
   if (static_cast<double>(cost.stored_bytes) > of_points) return StoredGeometry::points;
   if (!mesh::is_tensor(shape)) return StoredGeometry::affine;
   if (operations <= (3.0 * d - 2) * (degree + 1) * n) return StoredGeometry::boxes;
   return operations > 4.0 * d * (degree + 1) * n + 2.0 * d * d * n ? StoredGeometry::vertices : StoredGeometry::affine;
+}
+
+const Share& share_of_simplices_on_host(const Product& product, const Footprint& cost) {
+  const StoredGeometry geometry = geometry_of(product, cost);
+  if (geometry == StoredGeometry::pairs) return pairs_of_simplices_on_host;
+  return geometry == StoredGeometry::affine && product.form->space->degree() > 1 ? affine_simplices_on_host
+                                                                                 : simplices_on_host;
 }
 
 /// Without a matrix on the GPU.
@@ -211,8 +222,7 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
   const bool tensor = cells && mesh::is_tensor(product.form->space->mesh().shape);
   const Share* share = find(host_shares, product.row->name);
   const bool form = cells && product.row->needs == operators::Needs::form;
-  const bool pairs = form && !tensor && geometry_of(product, cost) == StoredGeometry::pairs;
-  if (form && !tensor && !pairs) share = &simplices_on_host;
+  if (form && !tensor) share = &share_of_simplices_on_host(product, cost);
   // A short row goes along with its neighbours to the end of the longest.
   const bool pads = product.row->name.starts_with("ell");
   const bool by_columns = product.row->gains_from_columns(product.device);
@@ -230,10 +240,7 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
                    1e-9 * nanoseconds * 2 / rates_.threads;
   if (cells) {
     const double dofs = columns * static_cast<double>(product.form->cells()) * product.form->dofs_per_cell();
-    const double of_dof = !form    ? host_cell_dof
-                          : tensor ? host_cell_dof_of_tensor_cells
-                          : pairs  ? host_cell_dof_of_pairs
-                                   : host_cell_dof_of_simplices;
+    const double of_dof = !form ? host_cell_dof : tensor ? host_cell_dof_of_tensor_cells : host_cell_dof_of_simplices;
     seconds += 1e-9 * of_dof * dofs * 2 / rates_.threads;
   }
   return seconds;
