@@ -8,8 +8,9 @@
 // on quadrilaterals and hexahedra over cube_matrix_free.yaml and papers_square.yaml with a million unknowns, boxes and
 // distorted, in registers of 32 bytes: within 35%; on triangles and tetrahedra with 60,000 and 400,000 unknowns, affine
 // or with a varying diffusion, in both precisions, within 15%. Entries of K_e for pairs of dofs on the GPU: six
-// products of cells of degree 1 and 2 with 5 to 20 million unknowns on an H200 and an H100, within 15%. On other
-// processors a nanosecond may be another; femcg predict --train measures what all this is off by.
+// products of cells of degree 1 and 2 with 5 to 20 million unknowns on an H200 and an H100, within 15%; simplices that
+// warps multiply: twelve products with 1.4 to 15.6 million unknowns on an H200, within 20%. On other processors a
+// nanosecond may be another; femcg predict --train measures what all this is off by.
 
 #include "solver/prediction/bandwidth_model.hpp"
 
@@ -151,9 +152,12 @@ const Share& share_of_simplices_on_host(const Product& product, const Footprint&
 /// Without a matrix on the GPU.
 Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
   const bool tensor = mesh::is_tensor(product.form->space->mesh().shape);
+  const bool warps = product.word_bytes == 8 && product.form->dofs_per_cell() >= 10;  // by small matrices
   switch (geometry_of(product, cost)) {
     case StoredGeometry::points:
-      return tensor ? Share{.bytes = 0.75, .word_flops = 0.8} : Share{.bytes = 0.68, .word_flops = 0.57};
+      return tensor  ? Share{.bytes = 0.75, .word_flops = 0.8}
+             : warps ? Share{.bytes = 0.85, .word_flops = 0.3}
+                     : Share{.bytes = 0.68, .word_flops = 0.57};
     case StoredGeometry::boxes:
       return {.bytes = 0.812, .word_flops = 1.053};
     case StoredGeometry::vertices:
@@ -164,7 +168,9 @@ Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
     case StoredGeometry::affine:
       break;
   }
-  return tensor ? Share{.bytes = 1.2, .word_flops = 0.75} : Share{.bytes = 1.479, .word_flops = 0.631};
+  return tensor  ? Share{.bytes = 1.2, .word_flops = 0.75}
+         : warps ? Share{.bytes = 2.3, .word_flops = 0.35}
+                 : Share{.bytes = 1.479, .word_flops = 0.631};
 }
 
 /// Whether Robin terms are multiplied with by launches of their own.
