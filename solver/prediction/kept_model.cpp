@@ -33,11 +33,15 @@ std::optional<ordered_json> kept_models(const fs::path& path) try {
 }
 
 constexpr std::string_view of_calibration = ", calibration";
+/// Of the bandwidth model that a calibration corrects: another for other constants.
+constexpr int model_number = 2;
+
+bool is_calibration(const std::string& key) { return key.find(of_calibration) != std::string::npos; }
 
 std::string key_of_calibration(Device device) {
   return femcg::solver::key_of(device) +
          (device == Device::host ? fmt::format(", registers of {} bytes", mesh::register_bytes) : "") +
-         std::string(of_calibration);
+         fmt::format("{} {}", of_calibration, model_number);
 }
 
 /// A sentence where that cannot be done, else empty.
@@ -88,7 +92,7 @@ KeptModel kept_model(Device device, Precision precision) {
   const std::string key = key_of(device, precision);
   const auto found = all->find(key);
   if (found == all->end()) {
-    const std::string other = first_key(*all, [](const std::string& each) { return !each.ends_with(of_calibration); });
+    const std::string other = first_key(*all, [](const std::string& each) { return !is_calibration(each); });
     return {std::nullopt, other.empty() ? "" : of_something_else("trained model", other, key)};
   }
   try {
@@ -114,9 +118,8 @@ KeptCalibration kept_calibration(Device device) {
     } catch (const std::exception&) {
       return {{}, damaged(path)};
     }
-  const std::string other = first_key(*all, [&](const std::string& each) {
-    return each.ends_with(of_calibration) && each.find(kind) != std::string::npos;
-  });
+  const std::string other = first_key(
+      *all, [&](const std::string& each) { return is_calibration(each) && each.find(kind) != std::string::npos; });
   return {{}, other.empty() ? "" : of_something_else("calibration", other, key)};
 }
 
