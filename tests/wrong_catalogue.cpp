@@ -53,6 +53,8 @@ std::unique_ptr<Operator<T>> make_wrong(const Ingredients<T>& from, const Option
 template <Defect defect>
 OperatorDescription wrong_row(std::string_view name) {
   return {.name = name,
+          .stores = "compressed rows",
+          .source = "",
           .needs = Needs::matrix,
           .on_host = {make_wrong<double, defect>, make_wrong<float, defect>},
           .estimates = csr().estimates};
