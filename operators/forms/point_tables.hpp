@@ -24,9 +24,8 @@ struct Table {
   std::vector<double> entries;
 };
 
-/// Between a Lagrange basis and the points of a quadrature, for a few cells at once: on
-/// tensor cells by sum factorisation (Orszag 1980), line by line of nodes and points, on simplices by the tables of all
-/// points.
+/// Between a Lagrange basis and the points of a quadrature, for a few cells at once: on tensor cells by sum
+/// factorisation (Orszag 1980), line by line of nodes and points, on simplices by the tables of all points.
 class PointTables {
  public:
   PointTables(const mesh::LagrangeBasis& basis, int quadrature);

@@ -73,14 +73,14 @@ bool has_pairs(const BilinearForm& form) {
 }
 
 template <std::floating_point T>
-BatchFactors<T>::BatchFactors(const BilinearForm& form, const PatchBatches<T>& batches, bool all_points)
+BatchFactors<T>::BatchFactors(const BilinearForm& form, const PatchBatches<T>& batches, WantedFactors wanted)
     : geometry(static_cast<std::size_t>(batches.batches()), BatchGeometry::boxes) {
   const int d = form.space->mesh().dimension();
   entries = d * (d + 1) / 2;
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
   points = rule.size();
-  const bool pairs = !all_points && has_pairs(form);
-  const bool fewest = !all_points && !(pairs && mesh::is_tensor(form.space->mesh().shape));
+  const bool pairs = wanted.pairs;
+  const bool fewest = !wanted.all_points && !(pairs && mesh::is_tensor(form.space->mesh().shape));
   const BatchGeometry others = pairs ? BatchGeometry::pairs : BatchGeometry::stored;
   const int numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * entries;  // of a cell that needs more
   std::vector<BatchGeometry> of_cell(static_cast<std::size_t>(form.cells()), others);

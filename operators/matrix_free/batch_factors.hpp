@@ -19,11 +19,16 @@ bool has_constant_gradients(const BilinearForm& form);
 /// where there are six, always; of other cells unless one set tells each. Those of degree 1 then all have them.
 bool has_pairs(const BilinearForm& form);
 
+/// What is asked of the factors: all points, or `pairs`, what has_pairs() finds, or else as few as tell a batch.
+struct WantedFactors {
+  bool all_points, pairs;
+};
+
 /// D_q of all batches, or what stands for them, or one set for those that need no more, unless all points are asked
 /// for.
 template <std::floating_point T>
 struct BatchFactors {
-  BatchFactors(const BilinearForm& form, const PatchBatches<T>& batches, bool all_points);
+  BatchFactors(const BilinearForm& form, const PatchBatches<T>& batches, WantedFactors wanted);
 
   const Lanes<T>* of(std::int32_t batch) const { return values.data() + offsets[batch]; }
 

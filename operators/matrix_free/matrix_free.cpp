@@ -115,12 +115,12 @@ class SimplexKernels {
 template <std::floating_point T, class Kernels>
 class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
  public:
-  MatrixFree(const BilinearForm& form, bool all_points)
+  MatrixFree(const BilinearForm& form, WantedFactors wanted)
       : Operator<T>(form.unknowns, Device::host),
         form_(&form),
         kernels_(form.space->basis(), form.quadrature),
         batches_(form),
-        factors_(form, batches_, all_points),
+        factors_(form, batches_, wanted),
         robin_(form, batches_) {}
 
   void diagonal(Vector<T>& d) const override {
@@ -175,25 +175,25 @@ class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
 };
 
 template <std::floating_point T, int D, int N>
-std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_points) {
+std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, WantedFactors wanted) {
   if constexpr (N == 2)
-    if (!all_points && has_pairs(form)) return std::make_unique<MatrixFree<T, PairKernels<T, D>>>(form, all_points);
+    if (wanted.pairs) return std::make_unique<MatrixFree<T, PairKernels<T, D>>>(form, wanted);
   if (form.quadrature == N)
-    return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, CollocatedKernel<T, D, N>>>>(form, all_points);
-  return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, TensorKernel<T, D, N>>>>(form, all_points);
+    return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, CollocatedKernel<T, D, N>>>>(form, wanted);
+  return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, TensorKernel<T, D, N>>>>(form, wanted);
 }
 
 template <std::floating_point T, int D>
-std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, bool all_points) {
+std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, WantedFactors wanted) {
   switch (form.space->degree()) {
     case 1:
-      return make_tensor<T, D, 2>(form, all_points);
+      return make_tensor<T, D, 2>(form, wanted);
     case 2:
-      return make_tensor<T, D, 3>(form, all_points);
+      return make_tensor<T, D, 3>(form, wanted);
     case 3:
-      return make_tensor<T, D, 4>(form, all_points);
+      return make_tensor<T, D, 4>(form, wanted);
     case 4:
-      return make_tensor<T, D, 5>(form, all_points);
+      return make_tensor<T, D, 5>(form, wanted);
     default:
       throw std::invalid_argument("matrix-free has degree 1 to 4");
   }
@@ -208,17 +208,18 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
   const BilinearForm& form = *from.form;
   assert(form.quadrature > form.space->degree());  // fewer would not fix every mode; the case was checked
   const bool all_points = chosen_matrix_free(form, Device::host, given).geometry == "stored";
+  const WantedFactors wanted{all_points, !all_points && has_pairs(form)};
   switch (form.space->mesh().shape) {
     case mesh::CellShape::quadrilateral:
-      return make_tensor<T, 2>(form, all_points);
+      return make_tensor<T, 2>(form, wanted);
     case mesh::CellShape::hexahedron:
-      return make_tensor<T, 3>(form, all_points);
+      return make_tensor<T, 3>(form, wanted);
     case mesh::CellShape::triangle:
-      return std::make_unique<MatrixFree<T, SimplexKernels<T, 2>>>(form, all_points);
+      return std::make_unique<MatrixFree<T, SimplexKernels<T, 2>>>(form, wanted);
     case mesh::CellShape::tetrahedron:
       break;
   }
-  return std::make_unique<MatrixFree<T, SimplexKernels<T, 3>>>(form, all_points);
+  return std::make_unique<MatrixFree<T, SimplexKernels<T, 3>>>(form, wanted);
 }
 
 /// Of the factors of Robin facets.
@@ -391,7 +392,8 @@ StorageEstimate estimate(const Extent<T>& of, const Options& given) {
 OperatorDescription matrix_free() {
   return {.name = "matrix-free",
           .stores =
-              "no matrix: sum factorisation (tensor cells), reference tables (simplices), or of cells of few dofs entries of K_e",
+              "no matrix: sum factorisation (tensor cells), reference tables (simplices), or of cells of few dofs "
+              "entries of K_e",
           .source = "Orszag 1980; Lynch, Rice & Thomas 1964; Kronbichler & Kormann 2012",
           .needs = Needs::form,
           .cuda = true,
