@@ -28,16 +28,19 @@ AffineCells::AffineCells(const Mesh& mesh) : mesh_(&mesh), d_(mesh.dimension()) 
     others_.push_back(node);
     for (int axis = 0; axis < d_; ++axis) positions_.push_back(basis.nodes()(axis, node));
   }
+  all_are_ = others_.empty() || mesh.is_uniform_box();
 }
 
 bool AffineCells::operator()(std::int32_t cell) const {
-  if (others_.empty()) return true;
-  const std::span<const std::int32_t> nodes = mesh_->nodes(cell);
+  if (all_are_) return true;
+  const int count = mesh_->nodes_per_cell();
+  CellPoints points;
+  mesh_->write_points(cell, points.data());
   for (int axis = 0; axis < d_; ++axis) {
-    const auto at = [&](int node) { return mesh_->point(nodes[static_cast<std::size_t>(node)])[axis]; };
+    const auto at = [&](int node) { return points[static_cast<std::size_t>(node * d_ + axis)]; };
     double scale = 0, least = at(0), largest = least;
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      const double here = at(static_cast<int>(node));
+    for (int node = 0; node < count; ++node) {
+      const double here = at(node);
       scale = std::max(scale, std::abs(here));
       least = std::min(least, here);
       largest = std::max(largest, here);
@@ -55,7 +58,7 @@ bool AffineCells::operator()(std::int32_t cell) const {
 }
 
 std::int64_t AffineCells::count() const {
-  if (others_.empty()) return mesh_->cell_count();
+  if (all_are_) return mesh_->cell_count();
   std::int64_t affine = 0;
 #pragma omp parallel for schedule(static) reduction(+ : affine)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell) affine += (*this)(cell);
@@ -64,7 +67,7 @@ std::int64_t AffineCells::count() const {
 
 bool AffineCells::all() const {
   std::atomic<bool> all = true;
-  if (others_.empty()) return all;
+  if (all_are_) return true;
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
     if (all.load(std::memory_order_relaxed) && !(*this)(cell)) all.store(false, std::memory_order_relaxed);
@@ -73,8 +76,10 @@ bool AffineCells::all() const {
 
 bool AffineCells::is_box(std::int32_t cell) const {
   if (!is_tensor(mesh_->shape)) return false;
-  const std::span<const std::int32_t> nodes = mesh_->nodes(cell);
-  const auto at = [&](int corner) { return mesh_->point(nodes[static_cast<std::size_t>(corners_[corner])]); };
+  if (mesh_->is_uniform_box()) return true;
+  CellPoints points;
+  mesh_->write_points(cell, points.data());
+  const auto at = [&](int corner) { return points.data() + corners_[corner] * d_; };
   double scale = 0, lengths[3] = {}, edges[3][3] = {};
   for (int along = 0; along < d_; ++along) {
     for (int axis = 0; axis < d_; ++axis) {

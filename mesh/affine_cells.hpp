@@ -30,6 +30,7 @@ class AffineCells {
   int d_;
   std::vector<int> corners_, others_;
   std::vector<double> positions_;
+  bool all_are_ = false;  ///< simplices of order 1, and a box as it is
 };
 
 }  // namespace femcg::mesh

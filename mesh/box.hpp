@@ -21,9 +21,6 @@ struct BoxOptions {
 /// to 0.353 in 2D and 0.288 in 3D.
 constexpr double most_distortion(CellShape shape) { return dimension(shape) == 2 ? 0.3 : 0.2; }
 
-/// Cells that each rectangle or cuboid is split in.
-constexpr int cells_per_cuboid(CellShape shape) { return is_tensor(shape) ? 1 : dimension(shape) == 2 ? 2 : 6; }
-
 /// Throws std::invalid_argument where make_box would.
 void check_box(const BoxOptions& options);
 
@@ -31,6 +28,9 @@ void check_box(const BoxOptions& options);
 /// Sides are named left right (x), bottom top (y), back front (z). Throws std::invalid_argument for sizes or counts
 /// that are not positive, a distortion out of range, and more than 2^31 - 1 cells or nodes.
 Mesh make_box(const BoxOptions& options);
+
+/// The same mesh, whose nodes are not listed where they follow from their numbers (Mesh::box).
+Mesh describe_box(const BoxOptions& options);
 
 /// Whether validate has nothing to say of that mesh, refined so many times. Since no cell turns inside out, however it
 /// is distorted, one of the cells tells: what may happen is that determinants are too small or large for their numbers.
@@ -42,6 +42,6 @@ struct BoxBlock {
 };
 
 /// The same cells as make_box makes there, as a mesh of their own. All sides are there, if without facets.
-Mesh make_box(const BoxOptions& options, const BoxBlock& block);
+Mesh describe_box(const BoxOptions& options, const BoxBlock& block);
 
 }  // namespace femcg::mesh

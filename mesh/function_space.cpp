@@ -315,7 +315,7 @@ void DofNumbering::give_out() {
 }
 
 void DofNumbering::write(std::int32_t cell, std::int32_t* dofs) const {
-  const std::int32_t* const nodes = mesh_->nodes(cell).data();
+  const CellNodes nodes = mesh_->nodes(cell);
   for (const Meeting& met : meetings_) {
     const std::int32_t first = met.dimension == d_
                                    ? first_inner_[cell]
@@ -350,19 +350,13 @@ FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
   facet_nodes_ = nodes_of_facets(*basis_);
   check_dof_count(least_dof_count(mesh, degree), mesh, degree);
   if (const std::optional<GridCells> grid = structured_grid(mesh)) {
-    const GridDofs numbering(*grid, mesh.shape, degree);
-    check_dof_count(numbering.count(), mesh, degree);
-    dof_count_ = static_cast<std::int32_t>(numbering.count());
-    write_dofs(numbering);
+    grid_ = std::make_shared<const GridDofs>(*grid, mesh.shape, degree);
+    check_dof_count(grid_->count(), mesh, degree);
+    dof_count_ = static_cast<std::int32_t>(grid_->count());
     return;
   }
   const DofNumbering numbering(mesh, basis_->lattice());
   dof_count_ = numbering.dof_count();
-  write_dofs(numbering);
-}
-
-template <class Numbering>
-void FunctionSpace::write_dofs(const Numbering& numbering) {
   cell_dofs_ = unset<std::int32_t>(std::size_t(mesh_->cell_count()) * dofs_per_cell_);
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
@@ -389,8 +383,29 @@ FunctionSpace::FunctionSpace(const Mesh& part, const FunctionSpace& whole, std::
 void FunctionSpace::renumber(std::span<const std::int32_t> order) {
   if (order.size() != static_cast<std::size_t>(dof_count_))
     throw std::invalid_argument("a renumbering needs one entry a dof");
+  if (grid_) cell_dofs_ = list_dofs();
+  grid_.reset();
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < cell_dofs_.size(); ++i) cell_dofs_[i] = order[cell_dofs_[i]];
+}
+
+std::int32_t FunctionSpace::greatest_dof(std::int32_t first, std::int32_t last) const {
+  if (grid_) return static_cast<std::int32_t>(grid_->before(last)) - 1;
+  std::int32_t greatest = -1;
+  for (std::int32_t cell = first; cell < last; ++cell)
+    for (const std::int32_t dof : listed(cell)) greatest = std::max(greatest, dof);
+  return greatest;
+}
+
+void FunctionSpace::list_dofs(std::int32_t first, std::int32_t count, std::int32_t* to) const {
+#pragma omp parallel for schedule(static)
+  for (std::int32_t k = 0; k < count; ++k) std::ranges::copy(dofs(first + k), to + std::int64_t{k} * dofs_per_cell_);
+}
+
+Array<std::int32_t> FunctionSpace::list_dofs() const {
+  Array<std::int32_t> all = unset<std::int32_t>(std::size_t(mesh_->cell_count()) * dofs_per_cell_);
+  list_dofs(0, mesh_->cell_count(), all.data());
+  return all;
 }
 
 std::vector<double> FunctionSpace::dof_points() const {
@@ -412,8 +427,9 @@ std::vector<double> FunctionSpace::dof_points() const {
     for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
       failure.guard(cell, [&] {
         geometry->move_to(*mesh_, cell);
+        const CellDofs of_cell = dofs(cell);
         for (int a = 0; a < dofs_per_cell(); ++a) {
-          const std::int64_t dof = dofs(cell)[a];
+          const std::int64_t dof = of_cell[a];
           if (owner[dof] == cell) std::copy_n(geometry->point(a), d, points.begin() + dof * d);
         }
       });

@@ -38,8 +38,7 @@ CellGeometry::CellGeometry(const GeometryTables& tables)
 }
 
 void CellGeometry::move_to(const Mesh& mesh, std::int32_t cell) {
-  const auto nodes = mesh.nodes(cell);
-  for (int a = 0; a < nodes_; ++a) std::copy_n(mesh.point(nodes[a]), d_, coordinates_.begin() + a * d_);
+  mesh.write_points(cell, coordinates_.data());
   if (d_ == 2)
     move_to_nodes<2>();
   else
@@ -98,6 +97,39 @@ void CellGeometry::inverse(int q, double* inverse) const {
   inverse[6] = scale * (m[3] * m[7] - m[4] * m[6]);
   inverse[7] = scale * (m[1] * m[6] - m[0] * m[7]);
   inverse[8] = scale * (m[0] * m[4] - m[1] * m[3]);
+}
+
+Extent extent_of(const Mesh& mesh) {
+  Extent extent;
+  if (mesh.node_count() == 0) return extent;
+  if (mesh.is_uniform_box()) return {mesh.point(0), mesh.point(mesh.node_count() - 1)};
+  for (int axis = 0; axis < mesh.dimension(); ++axis) {
+    double low = mesh.point(0)[axis], high = low;
+#pragma omp parallel for schedule(static) reduction(min : low) reduction(max : high)
+    for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
+      const double here = mesh.point(node)[axis];
+      low = std::min(low, here);
+      high = std::max(high, here);
+    }
+    extent.low[axis] = low;
+    extent.high[axis] = high;
+  }
+  return extent;
+}
+
+Extent extent_of(const Mesh& mesh, std::int32_t cell) {
+  const int d = mesh.dimension(), nodes = mesh.nodes_per_cell();
+  CellPoints points;
+  mesh.write_points(cell, points.data());
+  Extent extent;
+  for (int axis = 0; axis < d; ++axis) {
+    extent.low[axis] = extent.high[axis] = points[axis];
+    for (int node = 1; node < nodes; ++node) {
+      extent.low[axis] = std::min(extent.low[axis], points[node * d + axis]);
+      extent.high[axis] = std::max(extent.high[axis], points[node * d + axis]);
+    }
+  }
+  return extent;
 }
 
 std::array<double, 3> cell_centre(const Mesh& mesh, std::int32_t cell) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -44,6 +46,23 @@ class CellGeometry {
   std::vector<double> coordinates_;  ///< of the cell's nodes
   std::vector<double> positions_, jacobians_, determinants_;
 };
+
+/// The least and the greatest coordinates of some nodes along each axis; 0 along z in 2D.
+struct Extent {
+  std::array<double, 3> low{}, high{};
+
+  double along(int axis) const { return high[axis] - low[axis]; }
+  double largest() const { return std::max({along(0), along(1), along(2)}); }
+  double largest_coordinate() const {
+    double largest = 0;
+    for (int axis = 0; axis < 3; ++axis) largest = std::max({largest, std::abs(low[axis]), std::abs(high[axis])});
+    return largest;
+  }
+};
+
+/// Of all nodes, and of those of a cell.
+Extent extent_of(const Mesh& mesh);
+Extent extent_of(const Mesh& mesh, std::int32_t cell);
 
 /// The mean of a cell's vertices.
 std::array<double, 3> cell_centre(const Mesh& mesh, std::int32_t cell);

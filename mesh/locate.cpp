@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mesh/geometry.hpp"
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/reference_cell.hpp"
 
@@ -23,12 +24,9 @@ bool inside(CellShape shape, const Eigen::VectorXd& coordinates, double margin) 
 /// Whether the point is in the box of the cell's nodes, widened by half its size for curved cells, and by the rounding
 /// of its coordinates.
 bool near(const Mesh& mesh, std::int32_t cell, const std::array<double, 3>& point) {
+  const Extent extent = extent_of(mesh, cell);
   for (int i = 0; i < mesh.dimension(); ++i) {
-    double low = std::numeric_limits<double>::infinity(), high = -low;
-    for (const std::int32_t node : mesh.nodes(cell)) {
-      low = std::min(low, mesh.point(node)[i]);
-      high = std::max(high, mesh.point(node)[i]);
-    }
+    const double low = extent.low[i], high = extent.high[i];
     const double slack =
         (mesh.order > 1 ? 0.5 : least_margin) * (high - low) + 4 * epsilon * std::max(std::abs(low), std::abs(high));
     if (point[i] < low - slack || point[i] > high + slack) return false;
@@ -43,10 +41,10 @@ std::optional<Eigen::VectorXd> invert(const Mesh& mesh, const LagrangeBasis& bas
   const int d = mesh.dimension();
   const auto nodes = mesh.nodes(cell);
   // From the first node on: differences of neighbours are exact, or nearly so.
-  const Eigen::VectorXd origin = Eigen::Map<const Eigen::VectorXd>(mesh.point(nodes[0]), d);
+  const Eigen::VectorXd origin = Eigen::Map<const Eigen::VectorXd>(mesh.point(nodes[0]).data(), d);
   Eigen::MatrixXd positions(d, basis.size());
   for (int a = 0; a < basis.size(); ++a)
-    positions.col(a) = Eigen::Map<const Eigen::VectorXd>(mesh.point(nodes[a]), d) - origin;
+    positions.col(a) = Eigen::Map<const Eigen::VectorXd>(mesh.point(nodes[a]).data(), d) - origin;
   const Eigen::VectorXd target = Eigen::Map<const Eigen::VectorXd>(point.data(), d) - origin;
   const double extent = positions.cwiseAbs().maxCoeff(), distance = origin.cwiseAbs().maxCoeff() + extent;
   Eigen::VectorXd coordinates = Eigen::VectorXd::Constant(d, is_tensor(mesh.shape) ? 0.5 : 1.0 / (d + 1));

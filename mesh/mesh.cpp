@@ -266,7 +266,7 @@ void check_determinants(Mesh& mesh) {
 }
 
 /// The finaliser of splitmix64, coordinate by coordinate; equal for equal points.
-std::uint64_t hash_of_point(const double* point, int d) {
+std::uint64_t hash_of_point(const std::array<double, 3>& point, int d) {
   std::uint64_t hash = 0;
   for (int i = 0; i < d; ++i) {
     hash += std::bit_cast<std::uint64_t>(point[i] + 0.0) + 0x9e3779b97f4a7c15U;  // -0 + 0 is 0
@@ -301,14 +301,11 @@ std::vector<std::int32_t> nodes_with_common_hash(const Mesh& mesh) {
 
 /// Counts nodes that lie where another one does.
 void remark_duplicate_nodes(Mesh& mesh) {
-  const int d = mesh.dimension();
   std::vector<std::int32_t> order = nodes_with_common_hash(mesh);
-  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return std::lexicographical_compare(mesh.point(a), mesh.point(a) + d, mesh.point(b), mesh.point(b) + d);
-  });
+  std::ranges::sort(order, {}, [&](std::int32_t node) { return mesh.point(node); });
   std::int64_t duplicates = 0;
   for (std::size_t i = 1; i < order.size(); ++i)
-    if (std::equal(mesh.point(order[i]), mesh.point(order[i]) + d, mesh.point(order[i - 1]))) ++duplicates;
+    if (mesh.point(order[i]) == mesh.point(order[i - 1])) ++duplicates;
   if (duplicates > 0)
     mesh.remarks.push_back(
         fmt::format("{} nodes lie exactly where another node does: cells that meet there are not joined "
@@ -383,7 +380,26 @@ std::vector<std::int32_t> cell_components(const Mesh& mesh) {
   return components;
 }
 
+void Mesh::list_nodes() {
+  if (!box) return;
+  const int n = nodes_per_cell(), d = dimension();
+  std::vector<std::int32_t> of_cells = filled<std::int32_t>(static_cast<std::size_t>(cell_count()) * n);
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < cell_count(); ++cell)
+    std::ranges::copy(nodes(cell), of_cells.begin() + std::int64_t{cell} * n);
+  if (coordinates.empty()) {
+    std::vector<double> points = filled<double>(static_cast<std::size_t>(node_count()) * d);
+#pragma omp parallel for schedule(static)
+    for (std::int32_t node = 0; node < node_count(); ++node)
+      std::copy_n(point(node).begin(), d, points.begin() + std::int64_t{node} * d);
+    coordinates = std::move(points);
+  }
+  cell_nodes = std::move(of_cells);
+  box.reset();
+}
+
 void validate(Mesh& mesh) {
+  mesh.list_nodes();
   check_indices(mesh);
   check_determinants(mesh);
   remark_duplicate_nodes(mesh);

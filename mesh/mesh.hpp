@@ -1,11 +1,16 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "mesh/box_nodes.hpp"
 #include "mesh/cell_shape.hpp"
+#include "mesh/numbers_of_cell.hpp"
 
 namespace femcg::mesh {
 
@@ -21,15 +26,24 @@ struct BoundaryGroup {
   std::vector<BoundaryFacet> facets;
 };
 
+/// The nodes of one cell in lattice order.
+using CellNodes = NumbersOfCell<8>;
+
+/// Room for their points, nodes x dimension, row by row.
+using CellPoints = std::array<double, 3 * (max_degree + 1) * (max_degree + 1) * (max_degree + 1)>;
+
 /// Cells of one shape and one geometric order, with regions and named boundary parts.
 ///
 /// A cell's nodes are the Lagrange lattice of the mesh's order in lexicographic order (Lattice), equally spaced on the
 /// reference cell. A node that no cell uses does not exist here: readers drop them.
+///
+/// A box's nodes need no lists: nodes() and point() tell them either way.
 struct Mesh {
   CellShape shape = CellShape::quadrilateral;
   int order = 1;                           ///< geometric order, 1 to 4
-  std::vector<double> coordinates;         ///< nodes x dimension, row by row
-  std::vector<std::int32_t> cell_nodes;    ///< cells x lattice_size(shape, order), row by row
+  std::vector<double> coordinates;         ///< nodes x dimension, row by row; empty of a box that is not distorted
+  std::vector<std::int32_t> cell_nodes;    ///< cells x lattice_size(shape, order), row by row; empty of a box
+  std::optional<BoxNodes> box;             ///< what is said in place of empty lists
   std::vector<std::int32_t> cell_regions;  ///< index into region_names, one a cell
   std::vector<std::string> region_names;   ///< at least one
   std::vector<BoundaryGroup> boundaries;   ///< disjoint or not; facets in no group are the unnamed boundary
@@ -39,11 +53,54 @@ struct Mesh {
   int dimension() const { return mesh::dimension(shape); }
   int nodes_per_cell() const { return lattice_size(shape, order); }
   std::int32_t cell_count() const { return static_cast<std::int32_t>(cell_regions.size()); }
-  std::int32_t node_count() const { return static_cast<std::int32_t>(coordinates.size() / dimension()); }
-  std::span<const std::int32_t> nodes(std::int32_t cell) const {
-    return {cell_nodes.data() + std::int64_t{cell} * nodes_per_cell(), static_cast<std::size_t>(nodes_per_cell())};
+  std::int32_t node_count() const {
+    return box ? box->node_count() : static_cast<std::int32_t>(coordinates.size() / dimension());
   }
-  const double* point(std::int32_t node) const { return coordinates.data() + std::int64_t{node} * dimension(); }
+  CellNodes nodes(std::int32_t cell) const {
+    const auto count = static_cast<std::size_t>(nodes_per_cell());
+    if (!box) return CellNodes(std::span(cell_nodes).subspan(static_cast<std::size_t>(cell) * count, count));
+    return {count,
+            [&](std::int32_t* nodes) { box->for_vertices(cell, [&](const auto& at) { *nodes++ = box->node(at); }); }};
+  }
+  /// z = 0 in 2D.
+  std::array<double, 3> point(std::int32_t node) const {
+    std::array<double, 3> x{};
+    write_point(node, x.data());
+    return x;
+  }
+  /// Writes the points of a cell's nodes, as CellPoints has them.
+  void write_points(std::int32_t cell, double* to) const {
+    const int d = dimension();
+    if (is_uniform_box())
+      box->for_vertices(cell, [&](const GridPlace& at) {
+        for (int axis = 0; axis < d; ++axis) *to++ = box->coordinate(at, axis);
+      });
+    else
+      for (const std::int32_t node : nodes(cell)) {
+        write_point(node, to);
+        to += d;
+      }
+  }
+  /// A box that is not distorted, whose coordinates are not listed.
+  bool is_uniform_box() const { return box && coordinates.empty(); }
+  /// Lists what a box says, for whoever changes it.
+  void list_nodes();
+  /// Of the lists of nodes.
+  std::int64_t bytes_of_nodes() const {
+    return std::ssize(coordinates) * std::int64_t{sizeof(double)} +
+           std::ssize(cell_nodes) * std::int64_t{sizeof(std::int32_t)};
+  }
+
+ private:
+  void write_point(std::int32_t node, double* to) const {
+    const int d = dimension();
+    if (is_uniform_box()) {
+      const GridPlace at = box->place_of_node(node);
+      for (int axis = 0; axis < d; ++axis) to[axis] = box->coordinate(at, axis);
+    } else {
+      for (int axis = 0; axis < d; ++axis) to[axis] = coordinates[std::int64_t{node} * d + axis];
+    }
+  }
 };
 
 /// All facets that belong to one cell only and are no cuts, in the order of cells. Throws std::runtime_error where

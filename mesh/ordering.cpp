@@ -61,7 +61,7 @@ int best_cut(const Mesh& mesh, std::int32_t cell, const std::vector<int>& vertic
     const std::array<int, 4> weights{2 - half[0] - half[1] - half[2], half[0], half[1], half[2]};
     Eigen::Vector3d point = Eigen::Vector3d::Zero();
     for (int v = 0; v < 4; ++v)
-      point += 0.5 * weights[v] * Eigen::Map<const Eigen::Vector3d>(mesh.point(mesh.nodes(cell)[vertices[v]]));
+      point += 0.5 * weights[v] * Eigen::Map<const Eigen::Vector3d>(mesh.point(mesh.nodes(cell)[vertices[v]]).data());
     return point;
   };
   int best = 0;
@@ -206,6 +206,7 @@ class CuthillMcKee {
 }  // namespace
 
 void order_cells_along_curve(Mesh& mesh) {
+  mesh.list_nodes();
   const int n = mesh.nodes_per_cell();
   const std::vector<std::int32_t> order = cells_along_curve(mesh);
   std::vector<std::int32_t> cell_nodes(mesh.cell_nodes.size()), regions(mesh.cell_count()),
@@ -276,10 +277,11 @@ Mesh refine(const FunctionSpace& lattice) {
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
     const int cut = best_cut(mesh, cell, vertices);
+    const CellDofs nodes = lattice.dofs(cell);
     for (int c = 0; c < per_cell; ++c) {
       const std::int64_t child = std::int64_t{cell} * per_cell + c;
       refined.cell_regions[child] = mesh.cell_regions[cell];
-      for (int a = 0; a < n; ++a) refined.cell_nodes[child * n + a] = lattice.dofs(cell)[children[cut][c][a]];
+      for (int a = 0; a < n; ++a) refined.cell_nodes[child * n + a] = nodes[children[cut][c][a]];
     }
   }
   for (const BoundaryGroup& group : mesh.boundaries) {

@@ -36,7 +36,8 @@ Mesh mesh_of_cells(const Mesh& whole, std::span<const std::int32_t> cells) {
 #pragma omp parallel for schedule(static)
   for (std::int32_t node = 0; node < whole.node_count(); ++node) {
     const std::int32_t next = node + 1 < whole.node_count() ? number[node + 1] : nodes;
-    if (next > number[node]) std::copy_n(whole.point(node), d, &mesh.coordinates[std::int64_t{number[node]} * d]);
+    if (next > number[node])
+      std::copy_n(whole.point(node).begin(), d, &mesh.coordinates[std::int64_t{number[node]} * d]);
   }
   mesh.cell_nodes = filled<std::int32_t>(count * n);
   mesh.cell_regions = filled<std::int32_t>(count);

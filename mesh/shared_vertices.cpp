@@ -79,8 +79,9 @@ std::vector<std::vector<OnSharedVertices>> dofs_on_shared_vertices(const Functio
     on_shared.push_back(in_order(
         collect<OnSharedVertices>(std::ssize(cells), [&](std::int64_t i, std::vector<OnSharedVertices>& found) {
           const auto nodes = mesh.nodes(cells[i]);
+          const CellDofs dofs = space.dofs(cells[i]);
           for (std::size_t a = 0; a < weights.size(); ++a) {
-            OnSharedVertices dof{no_vertices, space.dofs(cells[i])[a]};
+            OnSharedVertices dof{no_vertices, dofs[a]};
             std::size_t count = 0;
             for (const auto& [v, weight] : weights[a]) {
               const std::int32_t place = places[nodes[vertices[v]]];

@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include "mesh/geometry.hpp"
 #include "mesh/pages.hpp"
 #include "mesh/reference_cell.hpp"
 
@@ -119,30 +120,20 @@ Array<Key> sorted_in_parallel(const Array<Key>& keys) {
 std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
   const int d = mesh.dimension();
   const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
-  std::array<double, 3> low{}, high{};
-  for (int i = 0; i < d; ++i) {
-    double least = mesh.coordinates[i], greatest = least;
-#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : greatest)
-    for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
-      least = std::min(least, mesh.point(node)[i]);
-      greatest = std::max(greatest, mesh.point(node)[i]);
-    }
-    low[i] = least;
-    high[i] = greatest;
-  }
-  double extent = 0;
-  for (int i = 0; i < d; ++i) extent = std::max(extent, high[i] - low[i]);
-
+  const Extent extent = extent_of(mesh);
+  const double largest = extent.largest();
   Array<Key> keys = unset<Key>(mesh.cell_count());
   const double share = 1.0 / static_cast<double>(vertices.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    CellPoints points;
+    mesh.write_points(cell, points.data());
     std::array<double, 3> centre{};
     for (const int v : vertices)
-      for (int i = 0; i < d; ++i) centre[i] += mesh.point(mesh.nodes(cell)[v])[i] * share;
+      for (int i = 0; i < d; ++i) centre[i] += points[v * d + i] * share;
     std::array<std::uint32_t, 3> position{};
     for (int i = 0; i < d; ++i)
-      position[i] = static_cast<std::uint32_t>((centre[i] - low[i]) / extent * ((1U << curve_bits) - 1));
+      position[i] = static_cast<std::uint32_t>((centre[i] - extent.low[i]) / largest * ((1U << curve_bits) - 1));
     keys[cell] = {hilbert_index(position, d), cell};
   }
   keys = sorted_in_parallel(keys);

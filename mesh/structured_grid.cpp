@@ -12,7 +12,7 @@ namespace {
 /// What the first cell says of the numbers along the axes, if it lies at the origin of a grid.
 std::optional<GridCells> suggested_grid(const Mesh& mesh) {
   if (!is_tensor(mesh.shape) || mesh.order != 1 || mesh.cell_count() == 0) return std::nullopt;
-  const std::span<const std::int32_t> first = mesh.nodes(0);
+  const CellNodes first = mesh.nodes(0);
   const std::int32_t nodes = mesh.node_count(), row = first[2];
   if (first[0] != 0 || first[1] != 1 || row < 2) return std::nullopt;
   const std::int32_t plane = mesh.dimension() == 3 ? first[4] : nodes;
@@ -25,6 +25,7 @@ std::optional<GridCells> suggested_grid(const Mesh& mesh) {
 }  // namespace
 
 std::optional<GridCells> structured_grid(const Mesh& mesh) {
+  if (mesh.box) return is_tensor(mesh.shape) && !mesh.box->empty() ? std::optional(mesh.box->cells()) : std::nullopt;
   const std::optional<GridCells> grid = suggested_grid(mesh);
   if (!grid) return grid;
   const auto [nx, ny, nz] = *grid;
@@ -35,7 +36,7 @@ std::optional<GridCells> structured_grid(const Mesh& mesh) {
   for (std::int32_t line = 0; line < ny * nz; ++line) {
     const std::int32_t first = line / ny * plane + line % ny * row;
     for (std::int32_t i = 0; i < nx && is_grid; ++i) {
-      const std::span<const std::int32_t> nodes = mesh.nodes(line * nx + i);
+      const CellNodes nodes = mesh.nodes(line * nx + i);
       for (int v = 0; v < corners; ++v)
         is_grid = is_grid && nodes[v] == first + i + (v & 1) + (v >> 1 & 1) * row + (v >> 2) * plane;
     }
@@ -61,7 +62,7 @@ std::vector<BoundaryFacet> facets_around(const GridCells& grid, int dimension) {
 }
 
 GridDofs::GridDofs(const GridCells& grid, CellShape shape, int degree)
-    : grid_(grid), d_(dimension(shape)), degree_(degree) {
+    : grid_(grid), places_(grid[0], grid[1]), d_(dimension(shape)), degree_(degree) {
   const Lattice lattice(shape, degree);
   for (int a = 0; a < lattice.size(); ++a) lattice_.push_back(lattice.index(a));
   std::array<std::vector<std::int32_t>, 8> numbers;
@@ -69,24 +70,47 @@ GridDofs::GridDofs(const GridCells& grid, CellShape shape, int degree)
     numbers[before] = new_dofs(before);
     given_out_[before] = std::ranges::count_if(numbers[before], [](std::int32_t number) { return number >= 0; });
   }
-  for (int state = 0; state < states * states * states; ++state) {
-    const std::array<int, 3> along{state % states, state / states % states, state / (states * states)};
-    std::vector<Source>& of_nodes = sources_.emplace_back();
-    for (const std::array<int, 3>& node : lattice_) {
-      // A node on a side behind which there is a cell is that cell's; it is met there first.
-      int owner = 0, before_owner = 0;
-      std::array<int, 3> there = node;
-      for (int axis = 0; axis < d_; ++axis) {
-        const bool is_there = node[axis] == 0 && along[axis] > 0;
-        if (is_there) {
-          owner |= 1 << axis;
-          there[axis] = degree_;
-        }
-        if (along[axis] - (is_there ? 1 : 0) > 0) before_owner |= 1 << axis;
+  for (int before = 0; before < 8; before += 2)
+    of_row_[before] = given_out_[before] + (grid_[0] - std::int64_t{1}) * given_out_[before | 1];
+  for (int before = 0; before < 8; before += 4)
+    of_plane_[before] = of_row_[before] + (grid_[1] - std::int64_t{1}) * of_row_[before | 2];
+  for (int state = 0; state < states * states * states; ++state)
+    states_.push_back(state_of({state % states, state / states % states, state / (states * states)}, numbers));
+}
+
+GridDofs::State GridDofs::state_of(const std::array<int, 3>& along,
+                                   const std::array<std::vector<std::int32_t>, 8>& numbers) const {
+  const Lattice lattice(d_ == 2 ? CellShape::quadrilateral : CellShape::hexahedron, degree_);
+  State state;
+  for (const std::array<int, 3>& node : lattice_) {
+    // A node on a side behind which there is a cell is that cell's; it is met there first.
+    int owner = 0, before_owner = 0;
+    std::array<int, 3> there = node;
+    for (int axis = 0; axis < d_; ++axis) {
+      const bool is_there = node[axis] == 0 && along[axis] > 0;
+      if (is_there) {
+        owner |= 1 << axis;
+        there[axis] = degree_;
       }
-      of_nodes.push_back({numbers[before_owner][lattice.node(there[0], there[1], there[2])], owner});
+      if (along[axis] - (is_there ? 1 : 0) > 0) before_owner |= 1 << axis;
+    }
+    state.sources.push_back({numbers[before_owner][lattice.node(there[0], there[1], there[2])], owner});
+  }
+  for (int owner = 0; owner < 1 << d_; ++owner) {
+    const std::array<int, 3> at{along[0] - (owner & 1), along[1] - (owner >> 1 & 1), along[2] - (owner >> 2)};
+    if (std::ranges::min(at) < 0) continue;
+    const std::int64_t here = first_of(at[0], at[1], at[2]);
+    state.first[owner] = static_cast<std::uint32_t>(here);
+    for (int axis = 0; axis < d_; ++axis) {
+      if (along[axis] < states - 1) continue;  // all of the state are in one place along it
+      std::array<int, 3> next = at;
+      ++next[axis];
+      const auto step = static_cast<std::uint32_t>(first_of(next[0], next[1], next[2]) - here);
+      state.steps[axis][owner] = step;
+      state.first[owner] -= step * static_cast<std::uint32_t>(along[axis]);
     }
   }
+  return state;
 }
 
 std::vector<std::int32_t> GridDofs::new_dofs(int before) const {
@@ -116,28 +140,25 @@ std::vector<std::int32_t> GridDofs::new_dofs(int before) const {
 }
 
 std::int64_t GridDofs::first_of(std::int32_t i, std::int32_t j, std::int32_t k) const {
-  const auto cells = [&](std::int64_t count, int before) {  // along x, of a row
-    return count == 0 ? 0 : given_out_[before] + (count - 1) * given_out_[before | 1];
+  const auto of_first = [](std::int64_t count, std::int64_t first, std::int64_t later) {
+    return count == 0 ? 0 : first + (count - 1) * later;
   };
-  const auto rows = [&](std::int64_t count, int before) {
-    return count == 0 ? 0 : cells(grid_[0], before) + (count - 1) * cells(grid_[0], before | 2);
-  };
-  const std::int64_t planes = k == 0 ? 0 : rows(grid_[1], 0) + (k - std::int64_t{1}) * rows(grid_[1], 4);
-  const int behind_z = k > 0 ? 4 : 0, behind_y = j > 0 ? 2 : 0;
-  return planes + rows(j, behind_z) + cells(i, behind_z | behind_y);
+  const int z = k > 0 ? 4 : 0, y = j > 0 ? 2 : 0;
+  return of_first(k, of_plane_[0], of_plane_[4]) + of_first(j, of_row_[z], of_row_[z | 2]) +
+         of_first(i, given_out_[z | y], given_out_[z | y | 1]);
 }
 
 void GridDofs::write(std::int32_t cell, std::int32_t* dofs) const {
-  const std::array<std::int32_t, 3> at{cell % grid_[0], cell / grid_[0] % grid_[1], cell / grid_[0] / grid_[1]};
-  std::array<std::int32_t, 8> first{};
-  int state = 0;
-  for (int axis = d_ - 1; axis >= 0; --axis) state = states * state + std::min(at[axis], states - 1);
-  for (int owner = 0; owner < 1 << d_; ++owner) {
-    const std::array<std::int32_t, 3> of{at[0] - (owner & 1), at[1] - (owner >> 1 & 1), at[2] - (owner >> 2)};
-    if (std::ranges::min(of) >= 0) first[owner] = static_cast<std::int32_t>(first_of(of[0], of[1], of[2]));
-  }
-  const std::vector<Source>& sources = sources_[state];
-  for (std::size_t a = 0; a < sources.size(); ++a) dofs[a] = first[sources[a].owner] + sources[a].offset;
+  const GridPlace at = places_(cell);
+  int number = 0;
+  for (int axis = d_ - 1; axis >= 0; --axis) number = states * number + std::min(at[axis], states - 1);
+  const State& state = states_[number];
+  State::OfOwners first = state.first;
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::size_t owner = 0; owner < first.size(); ++owner)
+      first[owner] += static_cast<std::uint32_t>(at[axis]) * state.steps[axis][owner];
+  for (std::size_t a = 0; a < state.sources.size(); ++a)
+    dofs[a] = static_cast<std::int32_t>(first[state.sources[a].owner]) + state.sources[a].offset;
 }
 
 }  // namespace femcg::mesh

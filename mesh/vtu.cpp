@@ -71,9 +71,11 @@ CompressedArray lattice_points(const FunctionSpace& space, std::span<const std::
       geometry(mesh.shape, mesh.order, NodeFamily::equispaced);
   const Eigen::MatrixXd basis = geometry.values(lattice.nodes());
   return at_lattice(space, first_cell, basis, 3, [&](std::int32_t cell, Eigen::MatrixXd& coordinates) {
-    const auto nodes = mesh.nodes(cell);
-    for (std::size_t n = 0; n < nodes.size(); ++n)
-      for (int i = 0; i < mesh.dimension(); ++i) coordinates(n, i) = mesh.point(nodes[n])[i];
+    CellPoints points;
+    mesh.write_points(cell, points.data());
+    const int d = mesh.dimension();
+    for (int n = 0; n < mesh.nodes_per_cell(); ++n)
+      for (int i = 0; i < d; ++i) coordinates(n, i) = points[n * d + i];
   });
 }
 
@@ -116,9 +118,12 @@ void add_cells(VtuGrid& grid, const FunctionSpace& space, CellKind kind) {
   const std::int64_t n = std::ssize(order);
   add_cells(grid, space.mesh().cell_count(), n, vtk_cell_type(space.mesh().shape, kind),
             [&space, order, n](std::int64_t first, std::span<std::int64_t> block) {
-              for (std::size_t i = 0; i < block.size(); ++i) {
-                const std::int64_t entry = first + static_cast<std::int64_t>(i);
-                block[i] = space.dofs(static_cast<std::int32_t>(entry / n))[order[entry % n]];
+              const std::int64_t last = first + std::ssize(block);
+              for (std::int64_t entry = first; entry < last;) {
+                const std::int64_t cell = entry / n;
+                const CellDofs dofs = space.dofs(static_cast<std::int32_t>(cell));
+                for (const std::int64_t end = std::min((cell + 1) * n, last); entry < end; ++entry)
+                  block[entry - first] = dofs[order[entry - cell * n]];
               }
             });
 }

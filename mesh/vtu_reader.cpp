@@ -10,13 +10,13 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "mesh/first_failure.hpp"
+#include "mesh/geometry.hpp"
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/pages.hpp"
 #include "mesh/vtu.hpp"
@@ -93,26 +93,19 @@ std::string point_text(const double* point) {
 /// What is left between points that are the same.
 double same_within(const Mesh& mesh) {
   constexpr double relative = 1e-9;
-  double extent = 0;
-  for (int i = 0; i < mesh.dimension(); ++i) {
-    double least = std::numeric_limits<double>::infinity(), greatest = -least;
-    for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
-      least = std::min(least, mesh.point(node)[i]);
-      greatest = std::max(greatest, mesh.point(node)[i]);
-    }
-    extent = std::max(extent, greatest - least);
-  }
-  return relative * extent;
+  return relative * extent_of(mesh).largest();
 }
 
 /// Throws where the nodes of a cell, VTK's at `values` of the geometry's basis, are not where the file has them.
 void require_same_cell(const Mesh& mesh, std::int32_t cell, const Eigen::MatrixXd& values,
                        std::span<const std::int64_t> connectivity, std::span<const double> points, double within) {
-  const auto nodes = mesh.nodes(cell);
+  const int d = mesh.dimension();
+  CellPoints nodes;
+  mesh.write_points(cell, nodes.data());
   for (std::size_t k = 0; k < connectivity.size(); ++k) {
     std::array<double, 3> own{};
-    for (std::size_t n = 0; n < nodes.size(); ++n)
-      for (int i = 0; i < mesh.dimension(); ++i) own[i] += values(k, n) * mesh.point(nodes[n])[i];
+    for (int n = 0; n < mesh.nodes_per_cell(); ++n)
+      for (int i = 0; i < d; ++i) own[i] += values(k, n) * nodes[n * d + i];
     const double* there = &points[3 * static_cast<std::size_t>(connectivity[k])];
     bool same = true;
     for (int i = 0; i < 3; ++i) same = same && std::abs(own[i] - there[i]) <= within;

@@ -205,10 +205,10 @@ class Definition {
 
 inline Definition::Place Definition::place(std::int32_t cell, const RealVector& xi) const {
   RealMatrix nodes(d_, geometry_.size());
+  const auto of_cell = mesh_->nodes(cell);
   for (Eigen::Index a = 0; a < nodes.cols(); ++a)
     for (int axis = 0; axis < d_; ++axis)
-      nodes(axis, a) = mesh_->coordinates[static_cast<std::size_t>(
-          std::int64_t{mesh_->cell_nodes[static_cast<std::size_t>(cell * nodes.cols() + a)]} * d_ + axis)];
+      nodes(axis, a) = mesh_->point(of_cell[static_cast<std::size_t>(a)])[static_cast<std::size_t>(axis)];
   return {nodes * geometry_.values(xi), nodes * geometry_.gradients(xi)};
 }
 

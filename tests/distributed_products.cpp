@@ -599,7 +599,7 @@ SmallForm two_pieces() {
   small.form.diffusion = box.form.diffusion;
   small.form.unknown_of_dof.assign(small.space->dof_count(), 0);
   for (const std::int32_t cell : {0, small.mesh->cell_count() - 1})
-    small.form.unknown_of_dof[small.space->dofs(cell).front()] = -1;
+    small.form.unknown_of_dof[small.space->dofs(cell)[0]] = -1;
   for (std::int32_t& unknown : small.form.unknown_of_dof)
     if (unknown >= 0) unknown = small.form.unknowns++;
   return small;

@@ -35,7 +35,8 @@ struct SmallForm {
 inline void make_quadratic(mesh::Mesh& mesh) {
   const mesh::FunctionSpace lattice(mesh, 2, mesh::NodeFamily::equispaced);
   mesh.coordinates = lattice.dof_points();
-  mesh.cell_nodes.assign(lattice.cell_dofs().begin(), lattice.cell_dofs().end());
+  const auto nodes = lattice.list_dofs();
+  mesh.cell_nodes.assign(nodes.begin(), nodes.end());
   mesh.order = 2;
 }
 
@@ -81,7 +82,9 @@ inline void turn(mesh::Mesh& mesh) {
 inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3> cells,
                            const FormOptions& options = {}) {
   SmallForm small;
-  small.mesh = std::make_unique<mesh::Mesh>(mesh::make_box({shape, cells, {1.0, 1.2, 0.9}, options.distort}));
+  small.mesh = std::make_unique<mesh::Mesh>(mesh::describe_box({shape, cells, {1.0, 1.2, 0.9}, options.distort}));
+  if (options.quadratic || options.curved || options.partly_curved || options.sheared || options.turned)
+    small.mesh->list_nodes();
   if (options.quadratic || options.curved || options.partly_curved) make_quadratic(*small.mesh);
   if (options.curved) bend(*small.mesh);
   if (options.partly_curved) bend_partly(*small.mesh, options.here_and_there);

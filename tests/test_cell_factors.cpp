@@ -22,8 +22,8 @@ using mesh::CellShape;
 
 namespace {
 
-/// D_q from the inputs, in the textbook's way: J, then J^-1 by Eigen.
-std::vector<double> factors_on_host(const FactorInputs& inputs, std::int32_t cell) {
+/// D_q from the mesh and the inputs, in the textbook's way: J, then J^-1 by Eigen.
+std::vector<double> factors_on_host(const mesh::Mesh& mesh, const FactorInputs& inputs, std::int32_t cell) {
   const int d = inputs.dimension;
   std::vector<double> factors;
   for (int q = 0; q < inputs.points; ++q) {
@@ -31,8 +31,7 @@ std::vector<double> factors_on_host(const FactorInputs& inputs, std::int32_t cel
     for (int a = 0; a < inputs.nodes; ++a)
       for (int i = 0; i < d; ++i)
         for (int j = 0; j < d; ++j)
-          jacobian(i, j) += inputs.coordinates[std::int64_t{inputs.cell_nodes[cell * inputs.nodes + a]} * d + i] *
-                            inputs.gradients[(q * d + j) * inputs.nodes + a];
+          jacobian(i, j) += mesh.point(mesh.nodes(cell)[a])[i] * inputs.gradients[(q * d + j) * inputs.nodes + a];
     const Eigen::MatrixXd inverse = jacobian.inverse();
     const Eigen::MatrixXd factor = inputs.weights[q] * jacobian.determinant() *
                                    inputs.diffusion[inputs.diffusion_per_cell * cell + inputs.diffusion_per_point * q] *
@@ -64,7 +63,8 @@ Vector<T> computed(const BilinearForm& form, const CellPatches& patches) {
   Vector<T> factors(patches.slots() * count);
   for (std::int64_t slot = 0; slot < patches.slots(); ++slot) {
     std::vector<double> of_cell(count, 0.0);
-    if (patches.cell_of_slot[slot] >= 0) of_cell = factors_on_host(inputs, patches.cell_of_slot[slot]);
+    if (patches.cell_of_slot[slot] >= 0)
+      of_cell = factors_on_host(form.space->mesh(), inputs, patches.cell_of_slot[slot]);
     for (int k = 0; k < count; ++k) factors[place(inputs, patches.layout, slot, k)] = static_cast<T>(of_cell[k]);
   }
   return factors;

@@ -55,8 +55,8 @@ template <class T>
 std::vector<T> affine_words(const mesh::Mesh& mesh, std::int32_t cell, bool diagonal) {
   const int d = mesh.dimension();
   const auto vertex = [&](int v) {
-    const std::int32_t node = mesh.cell_nodes[static_cast<std::size_t>(cell * mesh.nodes_per_cell() + v)];
-    return Eigen::Map<const Eigen::VectorXd>(mesh.coordinates.data() + std::int64_t{node} * d, d);
+    const std::array<double, 3> point = mesh.point(mesh.nodes(cell)[static_cast<std::size_t>(v)]);
+    return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(point.data(), d));
   };
   Eigen::MatrixXd jacobian(d, d);
   for (int axis = 0; axis < d; ++axis) jacobian.col(axis) = vertex(1 << axis) - vertex(0);
@@ -118,8 +118,10 @@ std::vector<T> words_of_slots(const BilinearForm& form, const Vector<std::int32_
     return pairs_of_slots<T>(form, cell_of_slot);
   } else if constexpr (kind == CellGeometry::vertices) {
     std::vector<T> words(static_cast<std::size_t>(slots * straight_words<d>));
-    cuda::straight_cells_kernel<T, d>(cell_of_slot.data(), slots, interleaved, mesh.cell_nodes.data(),
-                                      mesh.coordinates.data(), &kappa, 0, words.data());
+    const cuda::NodesOfCells vertices{
+        mesh.nodes_per_cell(), mesh.coordinates.empty() ? nullptr : mesh.coordinates.data(),
+        mesh.cell_nodes.empty() ? nullptr : mesh.cell_nodes.data(), mesh.box.value_or(mesh::BoxNodes{})};
+    cuda::straight_cells_kernel<T, d>(cell_of_slot.data(), slots, interleaved, vertices, &kappa, 0, words.data());
     return words;
   } else if constexpr (kind == CellGeometry::stored) {
     return factors_of_slots<T, d>(mesh, cell_of_slot, interleaved, n);

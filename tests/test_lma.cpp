@@ -201,6 +201,23 @@ TEST_CASE("kinds of identical cells are found where there are few enough, and re
   }
 }
 
+TEST_CASE("a box has the kinds of cells that comparing them finds") {
+  const std::vector<double> one{1.5};
+  for (const CellShape shape : mesh::all_cell_shapes) {
+    SmallForm small = make_form(shape, 1, {5, 4, 3}, {.distort = 0});
+    REQUIRE(small.mesh->is_uniform_box());
+    const auto known = find_identical_cells(small.form, one, 8);
+    const bool few = find_identical_cells(small.form, one, 5).has_value();
+    small.mesh->list_nodes();
+    const auto found = find_identical_cells(small.form, one, 8);
+    REQUIRE(known.has_value());
+    REQUIRE(found.has_value());
+    CHECK(known->representatives == found->representatives);
+    CHECK(known->kind_of_cell == found->kind_of_cell);
+    CHECK(few == (shape != CellShape::tetrahedron));
+  }
+}
+
 TEST_CASE_TEMPLATE("coloured and gathered sums are the same to the bit every time", T, double, float) {
   for (const CellShape shape : mesh::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree) {

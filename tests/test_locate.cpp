@@ -70,8 +70,8 @@ TEST_CASE("nodes and their neighbourhood to rounding are inside") {
     CAPTURE(distance);
     const Mesh mesh = distant_box(CellShape::hexahedron, distance);
     for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
-      const double* x = mesh.point(node);
-      CHECK(locate(mesh, {x[0], x[1], x[2]}));
+      const std::array<double, 3> x = mesh.point(node);
+      CHECK(locate(mesh, x));
       CHECK(locate(mesh, {std::nextafter(x[0], -1e9), std::nextafter(x[1], 1e9), x[2]}));
     }
   }

@@ -157,7 +157,7 @@ TEST_CASE("dofs are numbered as cells meet them along their lattices, by any num
       };
       const auto [one, boundary] = numbered(1);
       const auto [five, boundary_of_five] = numbered(5);
-      CHECK(one.cell_dofs() == five.cell_dofs());
+      CHECK(one.list_dofs() == five.list_dofs());
       const auto same = [](const BoundaryFacet& a, const BoundaryFacet& b) {
         return a.cell == b.cell && a.facet == b.facet;
       };
@@ -289,7 +289,8 @@ TEST_CASE("a mesh that is mirrored as a whole is turned round, curved cells and 
     const double expected = volume(mesh);
     const FunctionSpace lattice(mesh, 3, NodeFamily::equispaced);
     mesh.coordinates = lattice.dof_points();
-    mesh.cell_nodes.assign(lattice.cell_dofs().begin(), lattice.cell_dofs().end());
+    const auto nodes = lattice.list_dofs();
+    mesh.cell_nodes.assign(nodes.begin(), nodes.end());
     mesh.order = 3;
     for (std::size_t i = 0; i < mesh.coordinates.size(); i += mesh.dimension()) mesh.coordinates[i] *= -1;
     validate(mesh);
@@ -343,7 +344,8 @@ TEST_CASE("refinement keeps volume, sides, regions and curved geometry") {
         // Order 3 by a space of degree 3, then bent.
         const FunctionSpace lattice(mesh, 3, NodeFamily::equispaced);
         mesh.coordinates = lattice.dof_points();
-        mesh.cell_nodes.assign(lattice.cell_dofs().begin(), lattice.cell_dofs().end());
+        const auto nodes = lattice.list_dofs();
+        mesh.cell_nodes.assign(nodes.begin(), nodes.end());
         mesh.order = 3;
         for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
           double* x = mesh.coordinates.data() + std::int64_t{node} * mesh.dimension();

@@ -20,13 +20,16 @@ namespace {
 
 std::vector<double> points_of(const Mesh& mesh, const std::vector<std::int32_t>& nodes) {
   std::vector<double> points;
-  for (const std::int32_t node : nodes)
-    points.insert(points.end(), mesh.point(node), mesh.point(node) + mesh.dimension());
+  for (const std::int32_t node : nodes) {
+    const std::array<double, 3> point = mesh.point(node);
+    points.insert(points.end(), point.begin(), point.begin() + mesh.dimension());
+  }
   return points;
 }
 
 std::vector<double> points_of_cell(const Mesh& mesh, std::int32_t cell) {
-  return points_of(mesh, {mesh.nodes(cell).begin(), mesh.nodes(cell).end()});
+  const auto nodes = mesh.nodes(cell);
+  return points_of(mesh, {nodes.begin(), nodes.end()});
 }
 
 /// The facets that two parts both find on their shared vertices, each by its vertices' places there.

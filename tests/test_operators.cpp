@@ -427,6 +427,7 @@ TEST_CASE_TEMPLATE("blocks of one colour share no unknown, and every block and c
 TEST_CASE("cells in a scattered order need many colours, and atomic sums none") {
   // Every block reaches into every part of the mesh, so nearly every pair of blocks shares an unknown.
   auto small = make_form(CellShape::quadrilateral, 1, {150, 140, 1}, {.constrained = false, .robin = false});
+  small.mesh->list_nodes();
   const int n = small.mesh->nodes_per_cell();
   std::vector<std::int32_t> order(small.mesh->cell_count());
   std::iota(order.begin(), order.end(), 0);

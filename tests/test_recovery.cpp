@@ -117,7 +117,7 @@ mesh::Mesh two_materials(CellShape shape, int n) {
   const mesh::Mesh regular = mesh::make_box({shape, {n, n, n}, {1, 1, 1}, 0});
   for (std::int32_t node = 0; node < mesh.node_count(); ++node)
     if (regular.point(node)[0] == 0.5)
-      std::copy_n(regular.point(node), mesh.dimension(), mesh.coordinates.begin() + node * mesh.dimension());
+      std::copy_n(regular.point(node).begin(), mesh.dimension(), mesh.coordinates.begin() + node * mesh.dimension());
   mesh.region_names = {"left", "right"};
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
     mesh.cell_regions[cell] = mesh::cell_centre(regular, cell)[0] < 0.5 ? 0 : 1;

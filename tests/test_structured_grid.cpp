@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "mesh/box.hpp"
 #include "mesh/function_space.hpp"
+#include "mesh/ordering.hpp"
 #include "mesh/structured_grid.hpp"
 
 using namespace femcg::mesh;
@@ -45,8 +48,64 @@ TEST_CASE("dofs of a grid are numbered as those of any mesh") {
         REQUIRE_FALSE(structured_grid(other));
         const FunctionSpace known(grid, degree), found(other, degree);
         CHECK(known.dof_count() == found.dof_count() - known.dofs_per_cell());
-        CHECK(std::ranges::equal(known.cell_dofs(), std::span(found.cell_dofs()).first(known.cell_dofs().size())));
+        const Array<std::int32_t> of_grid = known.list_dofs(), all = found.list_dofs();
+        CHECK(std::ranges::equal(of_grid, std::span(all).first(of_grid.size())));
       }
+}
+
+TEST_CASE("a described box is the listed one") {
+  for (const CellShape shape : all_cell_shapes)
+    for (const auto& cells : sizes)
+      for (const double distort : {0.0, 0.2}) {
+        CAPTURE(name(shape));
+        const BoxOptions options{shape, cells, {1, 0.7, 1.3}, distort};
+        Mesh described = describe_box(options);
+        const Mesh listed = make_box(options);
+        CHECK(described.cell_nodes.empty());
+        CHECK(described.coordinates.empty() == (distort == 0));
+        REQUIRE_FALSE(listed.box);
+        REQUIRE(described.node_count() == listed.node_count());
+        REQUIRE(described.cell_count() == listed.cell_count());
+        for (std::int32_t node = 0; node < listed.node_count(); ++node)
+          CHECK(described.point(node) == listed.point(node));
+        for (std::int32_t cell = 0; cell < listed.cell_count(); ++cell)
+          CHECK(std::ranges::equal(described.nodes(cell), listed.nodes(cell)));
+        CHECK(structured_grid(described) == structured_grid(listed));
+        CHECK(std::ranges::equal(boundary_facets(described), boundary_facets(listed), same));
+        CHECK(FunctionSpace(described, 3).list_dofs() == FunctionSpace(listed, 3).list_dofs());
+        order_cells_along_curve(described);
+        Mesh ordered = listed;
+        order_cells_along_curve(ordered);
+        CHECK(described.cell_nodes == ordered.cell_nodes);
+        CHECK(described.coordinates == listed.coordinates);
+      }
+}
+
+TEST_CASE("quotients by multiplication are those of division") {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  for (const std::int64_t divisor : {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{7},
+                                     std::int64_t{1291}, std::int64_t{46341}, std::int64_t{99999989}, most - 1, most}) {
+    const Quotient quotient(static_cast<std::int32_t>(divisor));
+    for (std::int64_t multiple = 0; multiple <= most / divisor;
+         multiple += std::max(most / divisor / 1000, std::int64_t{1}))
+      for (const std::int64_t rest : {std::int64_t{0}, std::int64_t{1}, divisor - 1}) {
+        const std::int64_t number = std::min(multiple * divisor + rest, most);
+        REQUIRE(quotient(static_cast<std::int32_t>(number)) == number / divisor);
+        REQUIRE(quotient.rest(static_cast<std::int32_t>(number)) == number % divisor);
+      }
+    REQUIRE(quotient(static_cast<std::int32_t>(most)) == most / divisor);
+  }
+}
+
+TEST_CASE("nodes of a box that is not distorted are those of a lattice, cell by cell") {
+  const Mesh box = describe_box({CellShape::hexahedron, {3, 2, 4}, {1.5, 1, 8}});
+  for (std::int32_t cell = 0; cell < box.cell_count(); ++cell) {
+    const std::array<int, 3> at{cell % 3, cell / 3 % 2, cell / 6};
+    const auto nodes = box.nodes(cell);
+    for (int v = 0; v < 8; ++v)
+      CHECK(box.point(nodes[v]) ==
+            std::array{0.5 * (at[0] + (v & 1)), 0.5 * (at[1] + (v >> 1 & 1)), 2.0 * (at[2] + (v >> 2))});
+  }
 }
 
 TEST_CASE("the facets around a grid, and its one component") {

@@ -89,7 +89,8 @@ Mesh bent_box(CellShape shape, int order) {
     x[0] += 0.15 * std::pow(x[1], order);
     if (d == 3) x[0] += 0.2 * std::pow(x[2], order);
   }
-  std::vector<std::int32_t> cell_nodes(nodes.cell_dofs().begin(), nodes.cell_dofs().end());
+  const Array<std::int32_t> dofs = nodes.list_dofs();
+  std::vector<std::int32_t> cell_nodes(dofs.begin(), dofs.end());
   mesh.order = order;
   mesh.coordinates = std::move(points);
   mesh.cell_nodes = std::move(cell_nodes);

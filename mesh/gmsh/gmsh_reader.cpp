@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -74,16 +73,10 @@ Lengths lengths_of(const GmshOptions& options) {
 
 /// "0.06 x 0.06 x 0.036"
 std::string measures(const Mesh& mesh) {
-  const int d = mesh.dimension();
+  const Extent extent = extent_of(mesh);
   std::string text;
-  for (int axis = 0; axis < d; ++axis) {
-    double low = std::numeric_limits<double>::infinity(), high = -low;
-    for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
-      low = std::min(low, mesh.point(node)[axis]);
-      high = std::max(high, mesh.point(node)[axis]);
-    }
-    text += fmt::format("{}{:.4g}", axis == 0 ? "" : " x ", high - low);
-  }
+  for (int axis = 0; axis < mesh.dimension(); ++axis)
+    text += fmt::format("{}{:.4g}", axis == 0 ? "" : " x ", extent.along(axis));
   return text;
 }
 

@@ -47,8 +47,7 @@ std::vector<std::vector<std::int32_t>> CellBlocks<T>::unknowns_of_blocks(const B
   const auto make = [&](const Block& block, std::vector<std::int32_t>& list) {
     const std::int32_t end = std::min(block.last_batch * lanes, form.cells());
     for (std::int32_t cell = block.first_batch * lanes; cell < end; ++cell)
-      for (int a = 0; a < dofs_; ++a)
-        if (const std::int32_t i = form.unknown(cell, a); i >= 0) list.push_back(i);
+      form.for_unknowns(cell, [&](std::int32_t i) { list.push_back(i); });
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
   };
@@ -98,12 +97,15 @@ void CellBlocks<T>::number_blocks(const BilinearForm& form) {
       return static_cast<std::int32_t>(std::lower_bound(begin, end, unknown) - lists[b].begin());
     };
     for (std::int32_t batch = block.first_batch; batch < block.last_batch; ++batch)
-      for (int a = 0; a < dofs_; ++a)
-        for (int l = 0; l < lanes; ++l) {
-          const std::int32_t cell = batch * lanes + l;
-          places_[(std::int64_t{batch} * dofs_ + a) * lanes + l] =
-              static_cast<std::uint16_t>(place(cell < form.cells() ? form.unknown(cell, a) : -1));
-        }
+      for (int l = 0; l < lanes; ++l) {
+        std::uint16_t* const places = places_.data() + std::int64_t{batch} * dofs_ * lanes + l;
+        if (const std::int32_t cell = batch * lanes + l; cell < form.cells())
+          form.for_nodes(cell, [&](int a, std::int32_t unknown) {
+            places[a * lanes] = static_cast<std::uint16_t>(place(unknown));
+          });
+        else
+          for (int a = 0; a < dofs_; ++a) places[a * lanes] = static_cast<std::uint16_t>(block.unknown_count);
+      }
   }
 }
 

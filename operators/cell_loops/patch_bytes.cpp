@@ -15,9 +15,7 @@ std::int64_t bytes_of_geometry(const BilinearForm& form) {
   const mesh::Mesh& mesh = form.space->mesh();
   const bool constant = form.constant_diffusion && form.diffusion_by_region.empty();
   const std::int64_t numbers_per_cell = constant ? 1 : mesh::cell_quadrature(mesh.shape, form.quadrature).size();
-  return static_cast<std::int64_t>(mesh.coordinates.size() * sizeof(double) +
-                                   mesh.cell_nodes.size() * sizeof(std::int32_t)) +
-         mesh.cell_count() * numbers_per_cell * std::int64_t{sizeof(double)};
+  return mesh.bytes_of_nodes() + mesh.cell_count() * numbers_per_cell * std::int64_t{sizeof(double)};
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ class Drafter {
     // First the unknowns alone, from far in memory, with no branch for which it would wait.
     const std::int32_t* const unknown_of_dof = form_.unknown_of_dof.data();
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      const std::int32_t* const dofs = form_.space->dofs(cells[c]).data();
+      const mesh::CellDofs dofs = form_.space->dofs(cells[c]);
       for (std::size_t a = 0; a < n_; ++a) numbers_[c * n_ + a] = unknown_of_dof[dofs[a]];
     }
     for (std::size_t c = 0; c < cells.size(); ++c) {

@@ -16,13 +16,6 @@ namespace {
 /// An unknown and a process that has it.
 using Holder = std::pair<std::int32_t, std::int32_t>;
 
-/// Calls work(unknown) for each unknown of a cell.
-template <class Work>
-void for_unknowns(const BilinearForm& form, std::int32_t cell, const Work& work) {
-  for (int a = 0; a < form.dofs_per_cell(); ++a)
-    if (const std::int32_t i = form.unknown(cell, a); i >= 0) work(i);
-}
-
 /// Who else has the unknowns of this process, by unknown and rank.
 std::vector<Holder> other_holders(const BilinearForm& form, const SharedDofs& shared) {
   std::vector<Holder> holders;
@@ -43,10 +36,10 @@ std::vector<std::uint8_t> places_of(const BilinearForm& form, const FormShare& s
   std::vector<std::uint8_t> places = mesh::filled<std::uint8_t>(form.unknowns, none);
 #pragma omp parallel for schedule(static)
   for (const std::int32_t cell : share.interior.cells)
-    for_unknowns(form, cell,
-                 [&](std::int32_t i) { std::atomic_ref(places[i]).store(interior, std::memory_order_relaxed); });
+    form.for_unknowns(cell,
+                      [&](std::int32_t i) { std::atomic_ref(places[i]).store(interior, std::memory_order_relaxed); });
   for (const std::int32_t cell : share.interface.cells)
-    for_unknowns(form, cell, [&](std::int32_t i) {
+    form.for_unknowns(cell, [&](std::int32_t i) {
       if (places[i] == interior) places[i] = both;
       if (places[i] == none) places[i] = interface;
     });
@@ -138,10 +131,12 @@ void make_form(const BilinearForm& whole, const IndexMap& map, std::span<const s
   form.diffusion_by_region = whole.diffusion_by_region;
   form.unknown_of_dof = mesh::array_of<std::int32_t>(part.space->dof_count(), -1);
 #pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell)
-    for (int a = 0; a < form.dofs_per_cell(); ++a)
-      if (const std::int32_t i = whole.unknown(part.cells[cell], a); i >= 0)
-        std::atomic_ref(form.unknown_of_dof[part.space->dofs(cell)[a]]).store(number[i], std::memory_order_relaxed);
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
+    const mesh::CellDofs dofs = part.space->dofs(cell);
+    whole.for_nodes(part.cells[cell], [&](int a, std::int32_t i) {
+      if (i >= 0) std::atomic_ref(form.unknown_of_dof[dofs[a]]).store(number[i], std::memory_order_relaxed);
+    });
+  }
   for (const RobinFacet& facet : whole.robin)
     if (const auto at = std::ranges::lower_bound(part.cells, facet.cell); at != part.cells.end() && *at == facet.cell)
       form.robin.push_back({static_cast<std::int32_t>(at - part.cells.begin()), facet.facet, facet.transfer});
@@ -181,7 +176,7 @@ FormShare share_of(const BilinearForm& form, const SharedDofs& shared) {
     return mesh::collect<std::int32_t>(form.cells(), [&](std::int64_t i, auto& some) {
       const auto cell = static_cast<std::int32_t>(i);
       bool at_interface = false;
-      for_unknowns(form, cell, [&](std::int32_t unknown) { at_interface = at_interface || is_shared[unknown] != 0; });
+      form.for_unknowns(cell, [&](std::int32_t unknown) { at_interface = at_interface || is_shared[unknown] != 0; });
       if (at_interface == wanted) some.push_back(cell);
     });
   };

@@ -8,13 +8,9 @@ namespace femcg::operators {
 
 std::vector<Surface> surfaces_of(const BilinearForm& form, std::span<const std::int32_t> process_of, int processes) {
   constexpr std::int32_t of_none = -1, of_several = -2;
-  const auto for_unknowns = [&](std::int32_t cell, const auto& call) {
-    for (int a = 0; a < form.dofs_per_cell(); ++a)
-      if (const std::int32_t i = form.unknown(cell, a); i >= 0) call(i);
-  };
   std::vector<std::int32_t> holder(form.unknowns, of_none);
   for (std::int32_t cell = 0; cell < form.cells(); ++cell)
-    for_unknowns(cell, [&](std::int32_t i) {
+    form.for_unknowns(cell, [&](std::int32_t i) {
       if (holder[i] == of_none) holder[i] = process_of[cell];
       if (holder[i] != process_of[cell]) holder[i] = of_several;
     });
@@ -26,7 +22,7 @@ std::vector<Surface> surfaces_of(const BilinearForm& form, std::span<const std::
   for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
     Surface& surface = surfaces[process_of[cell]];
     const std::size_t before = holders.size();
-    for_unknowns(cell, [&](std::int32_t i) {
+    form.for_unknowns(cell, [&](std::int32_t i) {
       if (holder[i] == of_several) holders.emplace_back(i, process_of[cell]);
     });
     ++surface.cells;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -45,6 +46,19 @@ struct BilinearForm {
   int dofs_per_cell() const { return space->dofs_per_cell(); }
   /// The unknown at lattice node i of a cell, below 0 where it is constrained.
   std::int32_t unknown(std::int32_t cell, int i) const { return unknown_of_dof[space->dofs(cell)[i]]; }
+  /// Calls work(i, unknown) for every lattice node i of a cell; below 0 where it is constrained.
+  template <class Work>
+  void for_nodes(std::int32_t cell, const Work& work) const {
+    const mesh::CellDofs dofs = space->dofs(cell);
+    for (std::size_t i = 0; i < dofs.size(); ++i) work(static_cast<int>(i), unknown_of_dof[dofs[i]]);
+  }
+  /// Calls work(unknown) for every unknown of a cell.
+  template <class Work>
+  void for_unknowns(std::int32_t cell, const Work& work) const {
+    for_nodes(cell, [&](int, std::int32_t unknown) {
+      if (unknown >= 0) work(unknown);
+    });
+  }
 };
 
 }  // namespace femcg::operators

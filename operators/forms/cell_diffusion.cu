@@ -31,9 +31,10 @@ __global__ void __launch_bounds__(block_threads)
     const double* table = tables + k % from.points * from.nodes;
     double point[d] = {};
     for (int a = 0; a < from.nodes; ++a) {
-      const double* at = from.coordinates + std::int64_t{__ldg(from.cell_nodes + cell * from.nodes + a)} * d;
+      double at[d];
+      from.node_points(cell, a, at);
 #pragma unroll
-      for (int i = 0; i < d; ++i) point[i] += __ldg(table + a) * __ldg(at + i);
+      for (int i = 0; i < d; ++i) point[i] += __ldg(table + a) * at[i];
     }
     double value[1];
     programs[__ldg(regions + cell)](point, value);

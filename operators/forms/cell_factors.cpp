@@ -52,8 +52,10 @@ FactorInputs FactorInputs::at_first_point() const {
   first.gradients = Vector<double>(std::int64_t{dimension} * nodes, device);
   copy_bytes(gradients.data(), device, first.gradients.data(), device, first.gradients.bytes());
   first.weights = on(device, std::vector<double>{1.0});
+  first.cells = cells;
   first.coordinates = copied(coordinates, device);
   first.cell_nodes = copied(cell_nodes, device);
+  first.box = box;
   first.diffusion = copied(diffusion, device);
   first.diffusion_per_cell = diffusion_per_cell;
   return first;
@@ -69,8 +71,10 @@ FactorInputs factor_inputs(const BilinearForm& form, Device device) {
   inputs.nodes = mesh.nodes_per_cell();
   inputs.gradients = on(device, joined(tables.gradients));
   inputs.weights = on(device, {rule.weights.data(), static_cast<std::size_t>(rule.size())});
+  inputs.cells = mesh.cell_count();
   inputs.coordinates = on(device, mesh.coordinates);
   inputs.cell_nodes = copied(std::span<const std::int32_t>(mesh.cell_nodes), device);
+  if (mesh.box) inputs.box = *mesh.box;
   set_diffusion(inputs, form, tables, device);
   return inputs;
 }

@@ -8,13 +8,39 @@
 
 namespace femcg::operators::cuda {
 
+/// Where the nodes of cells lie.
+struct NodesOfCells {
+  int nodes;                       ///< of a cell
+  const double* coordinates;       ///< FactorInputs; null where `box` tells them
+  const std::int32_t* cell_nodes;  ///< likewise
+  mesh::BoxNodes box;
+
+  template <int d>
+  __device__ void operator()(std::int64_t cell, int a, double (&point)[d]) const {
+    if (coordinates == nullptr) {
+      const mesh::GridPlace at = box.vertex(static_cast<std::int32_t>(cell), a);
+#pragma unroll
+      for (int axis = 0; axis < d; ++axis) point[axis] = box.coordinate(at, axis);
+      return;
+    }
+    const std::int64_t node = cell_nodes != nullptr ? __ldg(cell_nodes + cell * nodes + a)
+                                                    : box.node(box.vertex(static_cast<std::int32_t>(cell), a));
+#pragma unroll
+    for (int axis = 0; axis < d; ++axis) point[axis] = __ldg(coordinates + node * d + axis);
+  }
+};
+
+inline NodesOfCells nodes_of_cells(const FactorInputs& inputs) {
+  return {inputs.nodes, inputs.coordinates.size() > 0 ? inputs.coordinates.data() : nullptr,
+          inputs.cell_nodes.size() > 0 ? inputs.cell_nodes.data() : nullptr, inputs.box};
+}
+
 /// FactorInputs as plain pointers.
 struct FactorSource {
   int points, nodes;
   const double* gradients;
   const double* weights;
-  const double* coordinates;
-  const std::int32_t* cell_nodes;
+  NodesOfCells node_points;
   const double* diffusion;
   std::int64_t diffusion_per_cell, diffusion_per_point;
 };
@@ -24,8 +50,7 @@ inline FactorSource pointers(const FactorInputs& inputs) {
           inputs.nodes,
           inputs.gradients.data(),
           inputs.weights.data(),
-          inputs.coordinates.data(),
-          inputs.cell_nodes.data(),
+          nodes_of_cells(inputs),
           inputs.diffusion.data(),
           inputs.diffusion_per_cell,
           inputs.diffusion_per_point};
@@ -57,15 +82,15 @@ __device__ inline double invert(const double (&m)[9], double (&inverse)[9]) {
 /// D_q = w_q |J| kappa J^-1 J^-T at point q, the upper triangle row by row.
 template <int d>
 __device__ void factors_at(const FactorSource& from, std::int32_t cell, int q, double (&factors)[d * (d + 1) / 2]) {
-  const std::int32_t* nodes = from.cell_nodes + std::int64_t{cell} * from.nodes;
   const double* gradients = from.gradients + q * d * from.nodes;
   double jacobian[d * d] = {}, inverse[d * d];
   for (int a = 0; a < from.nodes; ++a) {
-    const double* at = from.coordinates + std::int64_t{__ldg(nodes + a)} * d;
+    double at[d];
+    from.node_points(cell, a, at);
 #pragma unroll
     for (int i = 0; i < d; ++i)
 #pragma unroll
-      for (int j = 0; j < d; ++j) jacobian[i * d + j] += __ldg(at + i) * __ldg(gradients + j * from.nodes + a);
+      for (int j = 0; j < d; ++j) jacobian[i * d + j] += at[i] * __ldg(gradients + j * from.nodes + a);
   }
   const double measure = __ldg(from.weights + q) * invert(jacobian, inverse);
   const double diffusion = __ldg(from.diffusion + from.diffusion_per_cell * cell + from.diffusion_per_point * q);

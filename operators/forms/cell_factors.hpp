@@ -15,11 +15,13 @@ struct FactorInputs {
   int dimension = 0, points = 0, nodes = 0;  ///< quadrature points and geometry nodes of a cell
   Vector<double> gradients;                  ///< of the geometric basis: points x reference axes x nodes
   Vector<double> weights;                    ///< of the quadrature points
-  Vector<double> coordinates;                ///< mesh nodes x dimension
-  Vector<std::int32_t> cell_nodes;           ///< cells x nodes
-  Vector<double> diffusion;                  ///< one number, one a cell, or cells x points
-  std::int64_t diffusion_per_cell = 0;       ///< steps in it from cell to cell: 0, 1 or points
-  std::int64_t diffusion_per_point = 0;      ///< and from point to point: 0 or 1
+  std::int64_t cells = 0;
+  Vector<double> coordinates;            ///< mesh nodes x dimension; empty where the mesh's is
+  Vector<std::int32_t> cell_nodes;       ///< cells x nodes, likewise
+  mesh::BoxNodes box;                    ///< what is said in place of empty lists
+  Vector<double> diffusion;              ///< one number, one a cell, or cells x points
+  std::int64_t diffusion_per_cell = 0;   ///< steps in it from cell to cell: 0, 1 or points
+  std::int64_t diffusion_per_point = 0;  ///< and from point to point: 0 or 1
 
   int entries() const { return dimension * (dimension + 1) / 2; }
   /// Of the first quadrature point alone, with weight 1: D / w of affine cells with a constant diffusion.

@@ -17,6 +17,7 @@ CellsAtPoints::CellsAtPoints(const mesh::Mesh& mesh, int quadrature)
       weights_(mesh::cell_quadrature(mesh.shape, quadrature).weights),
       scratch_(tables_.scratch_size()),
       measures_(points()),
+      of_cell_(static_cast<std::size_t>(d_) * tables_.functions()),
       nodes_(d_ * tables_.functions()),
       jacobians_(d_ * d_ * points()),
       positions_(d_ * points()),
@@ -45,10 +46,12 @@ void CellsAtPoints::move_to(std::int32_t first, int count, bool with_positions) 
 }
 
 void CellsAtPoints::gather_nodes() {
+  const int count = mesh_->nodes_per_cell();
   for (int lane = 0; lane < cell_lanes; ++lane) {
-    const auto nodes = mesh_->nodes(cell(lane));
-    for (std::size_t a = 0; a < nodes.size(); ++a)
-      for (int axis = 0; axis < d_; ++axis) nodes_[axis * nodes.size() + a][lane] = mesh_->point(nodes[a])[axis];
+    mesh_->write_points(cell(lane), of_cell_.data());
+    for (int a = 0; a < count; ++a)
+      for (int axis = 0; axis < d_; ++axis)
+        nodes_[static_cast<std::size_t>(axis * count + a)][lane] = of_cell_[static_cast<std::size_t>(a * d_ + axis)];
   }
 }
 

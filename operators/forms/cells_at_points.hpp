@@ -51,6 +51,7 @@ class CellsAtPoints {
   int count_ = 0;
   bool affine_ = false;
   std::vector<CellLanes> scratch_, measures_;
+  std::vector<double> of_cell_;       ///< points of one cell's nodes
   std::vector<CellLanes> nodes_;      ///< axis in space x nodes
   std::vector<CellLanes> jacobians_;  ///< axis in space x reference axis x points, of affine cells the first
   std::vector<CellLanes> positions_;  ///< axis in space x points

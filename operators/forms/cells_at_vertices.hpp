@@ -16,8 +16,10 @@ mesh::Array<char> cells_at_vertices(const mesh::FunctionSpace& space, const IsOn
   const std::vector<int> vertices = space.basis().lattice().vertex_nodes();
   mesh::Array<char> found = mesh::unset<char>(static_cast<std::size_t>(space.mesh().cell_count()));
 #pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
-    found[cell] = std::ranges::any_of(vertices, [&](int a) { return is_one(space.dofs(cell)[a]); }) ? 1 : 0;
+  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell) {
+    const mesh::CellDofs dofs = space.dofs(cell);
+    found[cell] = std::ranges::any_of(vertices, [&](int a) { return is_one(dofs[a]); }) ? 1 : 0;
+  }
   return found;
 }
 

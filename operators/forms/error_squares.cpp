@@ -44,8 +44,8 @@ std::int64_t ErrorTables::bytes(const mesh::FunctionSpace& space, int quadrature
   const std::int64_t cells = mesh.cell_count();
   const std::int64_t of_tables = mesh::cell_quadrature(mesh.shape, quadrature).size() *
                                  ((mesh.dimension() + 1) * (space.dofs_per_cell() + mesh.nodes_per_cell()));
-  return value * (std::ssize(mesh.coordinates) + squares * cells + space.dof_count() + of_tables) +
-         number * (std::ssize(mesh.cell_nodes) + cells * (1 + space.dofs_per_cell()));
+  return mesh.bytes_of_nodes() + value * (squares * cells + space.dof_count() + of_tables) +
+         number * cells * (1 + space.dofs_per_cell());
 }
 
 }  // namespace femcg::operators

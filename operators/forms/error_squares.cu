@@ -90,10 +90,10 @@ __global__ void __launch_bounds__(block_threads)
   for (int i = mine; i < here * of.dofs; i += block_threads)
     coefficients[i] = __ldg(dofs + __ldg(cell_dofs + std::int64_t{begin} * of.dofs + i));
   for (int i = mine; i < here * nodes; i += block_threads) {
-    const std::int32_t node = __ldg(of.geometry.cell_nodes + std::int64_t{first + begin} * nodes + i);
+    double at[d];
+    of.geometry.node_points(first + begin + i / nodes, i % nodes, at);
 #pragma unroll
-    for (int axis = 0; axis < d; ++axis)
-      at_nodes[i * d + axis] = __ldg(of.geometry.coordinates + std::int64_t{node} * d + axis);
+    for (int axis = 0; axis < d; ++axis) at_nodes[i * d + axis] = at[axis];
   }
   __syncthreads();
   for (int i = mine; i < here * points; i += block_threads) {
@@ -141,12 +141,13 @@ std::vector<double> cuda_error_squares(const ErrorTables& tables, std::span<cons
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
         "asking for shared memory");
   Vector<double> found(cells * squares, Device::cuda);
-  const std::int64_t window = std::max<std::int64_t>(window_dofs / n, 1);
+  const std::int64_t window = std::min(std::max<std::int64_t>(window_dofs / n, 1), cells);
+  mesh::Array<std::int32_t> of_window = mesh::unset<std::int32_t>(static_cast<std::size_t>(window * n));
   for (std::int64_t first = 0; first < cells; first += window) {
     const std::int64_t count = std::min(window, cells - first);
-    const Vector<std::int32_t> cell_dofs = copied(
-        std::span(space.cell_dofs()).subspan(static_cast<std::size_t>(first * n), static_cast<std::size_t>(count * n)),
-        Device::cuda);
+    space.list_dofs(static_cast<std::int32_t>(first), static_cast<std::int32_t>(count), of_window.data());
+    const Vector<std::int32_t> cell_dofs =
+        copied(std::span<const std::int32_t>(of_window).first(static_cast<std::size_t>(count * n)), Device::cuda);
     launch(kernel, (count + together - 1) / together, block_threads, static_cast<std::size_t>(shared), pointers,
            programs.by_region(), cell_dofs.data(), static_cast<std::int32_t>(first), static_cast<std::int32_t>(count),
            together, u.data(), found.data());

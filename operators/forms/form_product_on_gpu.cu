@@ -13,7 +13,7 @@
 
 #include "operators/backend/copied_numbers.hpp"
 #include "operators/backend/cuda/chunk_copies.cuh"
-#include "operators/forms/cell_factors.hpp"
+#include "operators/forms/cell_factors.cuh"
 #include "operators/forms/product_numbers.hpp"
 
 namespace femcg::operators {
@@ -69,8 +69,7 @@ struct Cells {
   const double* transposed;       ///< the same, axes x points x dofs
   const double* geometry_slopes;  ///< points x axes x nodes
   const double* weights;
-  const double* coordinates;
-  const std::int32_t* cell_nodes;
+  NodesOfCells node_points;
   const double* diffusion;  ///< FactorInputs
   std::int64_t diffusion_per_cell, diffusion_per_point;
 };
@@ -153,11 +152,10 @@ __global__ void __launch_bounds__(block_threads)
   }
   for (int i = mine; i < groups * together * of.nodes; i += block_threads) {
     const int cell = i / of.nodes;  // cells beyond the last are that one again
-    const std::int32_t node =
-        __ldg(of.cell_nodes + std::int64_t{first + min(begin + cell, count - 1)} * of.nodes + i % of.nodes);
+    double at[d];
+    of.node_points(first + min(begin + cell, count - 1), i % of.nodes, at);
 #pragma unroll
-    for (int axis = 0; axis < d; ++axis)
-      nodes[place(cell, i % of.nodes * d + axis, of.nodes * d)] = __ldg(of.coordinates + std::int64_t{node} * d + axis);
+    for (int axis = 0; axis < d; ++axis) nodes[place(cell, i % of.nodes * d + axis, of.nodes * d)] = at[axis];
   }
   __syncthreads();
   for (int i = mine; i < groups * m; i += block_threads) {
@@ -329,8 +327,7 @@ class FormProductOnGpu::Products {
             transposed_.data(),
             inputs_.gradients.data(),
             inputs_.weights.data(),
-            inputs_.coordinates.data(),
-            inputs_.cell_nodes.data(),
+            nodes_of_cells(inputs_),
             inputs_.diffusion.data(),
             inputs_.diffusion_per_cell,
             inputs_.diffusion_per_point};
@@ -401,10 +398,9 @@ class FormProductOnGpu::Products {
 
   void write_unknowns(std::int32_t first, std::int32_t count, std::int32_t* to) const {
     const std::int64_t n = form_.dofs_per_cell();
-    const std::int32_t* const dofs = form_.space->cell_dofs().data() + first * n;
-    const std::int32_t* const unknown_of_dof = form_.unknown_of_dof.data();
-#pragma omp parallel for simd schedule(static)
-    for (std::int64_t i = 0; i < count * n; ++i) to[i] = unknown_of_dof[dofs[i]];
+#pragma omp parallel for schedule(static)
+    for (std::int32_t cell = 0; cell < count; ++cell)
+      form_.for_nodes(first + cell, [&](int a, std::int32_t unknown) { to[cell * n + a] = unknown; });
   }
 
   void add_cells(const std::int32_t* unknowns, std::int32_t first, std::int32_t count, const double* x,

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "mesh/first_failure.hpp"
+#include "mesh/geometry.hpp"
 #include "mesh/pages.hpp"
 
 namespace femcg::operators {
@@ -20,23 +21,20 @@ namespace {
 /// Shapes of cells in whole quanta of length.
 class CellShapes {
  public:
-  explicit CellShapes(const mesh::Mesh& mesh) : mesh_(mesh) {
-    double largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest)
-    for (std::size_t i = 0; i < mesh.coordinates.size(); ++i)
-      largest = std::max(largest, std::abs(mesh.coordinates[i]));
-    // Coordinates that were meant to be one differ by a rounding or two.
-    quantum_ = 16 * std::numeric_limits<double>::epsilon() * largest;
-    quanta_ = 1 / quantum_;
-  }
+  /// Coordinates that were meant to be one differ by a rounding or two.
+  explicit CellShapes(const mesh::Mesh& mesh)
+      : mesh_(mesh),
+        quantum_(16 * std::numeric_limits<double>::epsilon() * mesh::extent_of(mesh).largest_coordinate()),
+        quanta_(1 / quantum_) {}
 
   std::uint64_t hash(std::int32_t cell, double diffusion) const {
     std::uint64_t mixed = std::bit_cast<std::uint64_t>(diffusion);
     const int d = mesh_.dimension();
-    const auto nodes = mesh_.nodes(cell);
-    const double* origin = mesh_.point(nodes[0]);
-    for (std::size_t node = 1; node < nodes.size(); ++node) {
-      const double* at = mesh_.point(nodes[node]);
+    mesh::CellPoints points;
+    mesh_.write_points(cell, points.data());
+    const double* const origin = points.data();
+    for (int node = 1; node < mesh_.nodes_per_cell(); ++node) {
+      const double* const at = origin + node * d;
       for (int axis = 0; axis < d; ++axis) {
         mixed ^= static_cast<std::uint64_t>(whole((at[axis] - origin[axis]) * quanta_));
         mixed *= 0x9e3779b97f4a7c15U;
@@ -48,13 +46,11 @@ class CellShapes {
 
   bool same(std::int32_t a, std::int32_t b) const {
     const int d = mesh_.dimension();
-    const auto of_a = mesh_.nodes(a), of_b = mesh_.nodes(b);
-    const double *origin_a = mesh_.point(of_a[0]), *origin_b = mesh_.point(of_b[0]);
-    for (std::size_t node = 1; node < of_a.size(); ++node) {
-      const double *at_a = mesh_.point(of_a[node]), *at_b = mesh_.point(of_b[node]);
-      for (int axis = 0; axis < d; ++axis)
-        if (std::abs((at_a[axis] - origin_a[axis]) - (at_b[axis] - origin_b[axis])) > quantum_) return false;
-    }
+    mesh::CellPoints of_a, of_b;
+    mesh_.write_points(a, of_a.data());
+    mesh_.write_points(b, of_b.data());
+    for (int i = d; i < mesh_.nodes_per_cell() * d; ++i)
+      if (std::abs((of_a[i] - of_a[i % d]) - (of_b[i] - of_b[i % d])) > quantum_) return false;
     return true;
   }
 
@@ -123,11 +119,25 @@ bool surely_more_kinds(const CellShapes& shapes, const DiffusionOf& diffusion_of
   return static_cast<double>(pairs) < 0.75 * expected;
 }
 
+/// With one diffusion: as many kinds as cells make up a rectangle or cuboid.
+std::optional<IdenticalCells> kinds_of_box(const mesh::Mesh& mesh, std::int64_t most_kinds) {
+  const std::int32_t kinds = mesh::cells_per_cuboid(mesh.shape);
+  if (kinds > most_kinds) return std::nullopt;
+  IdenticalCells found;
+  found.kind_of_cell = mesh::filled<std::int32_t>(static_cast<std::size_t>(mesh.cell_count()));
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) found.kind_of_cell[cell] = cell % kinds;
+  for (std::int32_t kind = 0; kind < std::min(kinds, mesh.cell_count()); ++kind) found.representatives.push_back(kind);
+  return found;
+}
+
 }  // namespace
 
 std::optional<IdenticalCells> find_identical_cells(const BilinearForm& form, std::span<const double> diffusion,
                                                    std::int64_t most_kinds) {
-  const CellShapes shapes(form.space->mesh());
+  const mesh::Mesh& mesh = form.space->mesh();
+  if (mesh.is_uniform_box() && diffusion.size() == 1) return kinds_of_box(mesh, most_kinds);
+  const CellShapes shapes(mesh);
   const auto diffusion_of = [&](std::int32_t cell) { return diffusion[diffusion.size() > 1 ? cell : 0]; };
   if (surely_more_kinds(shapes, diffusion_of, form.cells(), most_kinds)) return std::nullopt;
   mesh::Array<std::uint64_t> hashes = mesh::unset<std::uint64_t>(static_cast<std::size_t>(form.cells()));

@@ -53,8 +53,8 @@ std::int64_t bytes_of_product(const BilinearForm& form) {
   std::int64_t of_facets = 0;
   for (const RobinFacet& facet : form.robin)
     of_facets += std::ssize(facet.transfer) + std::ssize(form.space->facet_nodes(facet.facet));
-  const std::int64_t numbers = std::ssize(mesh.coordinates) + points * form.cells() + of_tables + of_facets;
-  return numbers * std::int64_t{sizeof(double)} + std::ssize(mesh.cell_nodes) * std::int64_t{sizeof(std::int32_t)};
+  const std::int64_t numbers = points * form.cells() + of_tables + of_facets;
+  return numbers * std::int64_t{sizeof(double)} + mesh.bytes_of_nodes();
 }
 
 }  // namespace femcg::operators

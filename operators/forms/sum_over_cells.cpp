@@ -58,9 +58,7 @@ class Window {
   /// First each thread says what it has,
   void begin(std::int64_t first, int thread) {
     const auto [begin, end] = share(first, thread);
-    std::int32_t greatest = -1;
-    for (const std::int32_t dof : dofs_of(begin, end)) greatest = std::max(greatest, dof);
-    shares_[static_cast<std::size_t>(thread)].greatest = greatest;
+    shares_[static_cast<std::size_t>(thread)].greatest = space_->greatest_dof(begin, end);
   }
   /// then one of them divides the dofs of cells before so that each part has about as many terms,
   void divide(std::int64_t first) {
@@ -69,10 +67,12 @@ class Window {
       shares_[t].fresh = greatest_ + 1;
       greatest_ = std::max(greatest_, shares_[t].greatest);
       const auto [begin, end] = share(first, static_cast<int>(t));
-      const std::span<const std::int32_t> dofs = dofs_of(begin, end);
-      const std::size_t step = std::max<std::size_t>(dofs.size() / samples_per_share, 1);
-      for (std::size_t i = step / 2; i < dofs.size(); i += step)
-        if (dofs[i] < shares_[t].fresh) some.push_back(dofs[i]);
+      const std::int64_t n = space_->dofs_per_cell(), dofs = (end - begin) * n;
+      const std::int64_t step = std::max<std::int64_t>(dofs / samples_per_share, 1);
+      for (std::int64_t i = step / 2; i < dofs; i += step)
+        if (const std::int32_t dof = space_->dofs(static_cast<std::int32_t>(begin + i / n))[i % n];
+            dof < shares_[t].fresh)
+          some.push_back(dof);
     }
     std::ranges::sort(some);
     for (std::size_t part = 1; part < shares_.size(); ++part)
@@ -81,15 +81,16 @@ class Window {
   /// and then each adds what some of its cells have, or keeps it
   void add(int thread, std::int32_t begin, std::int32_t end, const double* values, double* sum) {
     Share& mine = shares_[static_cast<std::size_t>(thread)];
-    for (const std::int32_t dof : dofs_of(begin, end)) {
-      const double value = *values++;
-      if (value == 0) continue;  // most are where few dofs are wanted
-      if (dof >= mine.fresh)
-        sum[dof] += value;
-      else
-        mine.terms[static_cast<std::size_t>(std::ranges::upper_bound(limits_, dof) - limits_.begin())].push_back(
-            {dof, value});
-    }
+    for (std::int32_t cell = begin; cell < end; ++cell)
+      for (const std::int32_t dof : space_->dofs(cell)) {
+        const double value = *values++;
+        if (value == 0) continue;  // most are where few dofs are wanted
+        if (dof >= mine.fresh)
+          sum[dof] += value;
+        else
+          mine.terms[static_cast<std::size_t>(std::ranges::upper_bound(limits_, dof) - limits_.begin())].push_back(
+              {dof, value});
+      }
   }
   void clear(int thread) {
     std::vector<std::vector<Term>>& terms = shares_[static_cast<std::size_t>(thread)].terms;
@@ -114,11 +115,6 @@ class Window {
     std::int32_t greatest = -1, fresh = 0;  ///< dofs: the greatest, and the first that is greater than all before
     std::vector<std::vector<Term>> terms;   ///< of each part
   };
-
-  std::span<const std::int32_t> dofs_of(std::int32_t begin, std::int32_t end) const {
-    const std::int64_t n = space_->dofs_per_cell();
-    return {space_->cell_dofs().data() + begin * n, static_cast<std::size_t>((end - begin) * n)};
-  }
 
   static constexpr std::int64_t most_cells = std::int64_t{1} << 31;
 

@@ -24,7 +24,7 @@ class LmaOnGpu final : public Operator<T>, public WithPersistentCg<T> {
   LmaOnGpu(const LmaInputs& inputs, ConflictResolution resolution)
       : Operator<T>(inputs.patches.unknown_count, Device::cuda),
         dofs_(inputs.patches.dofs),
-        cells_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
+        cells_(inputs.factors.cells),
         unknown_at_(copied(inputs.patches.unknown_at, Device::cuda)),
         values_(assemble_on_gpu<T>(inputs)),
         matrix_of_slot_(copied(inputs.matrix_of_slot, Device::cuda)),
@@ -63,11 +63,9 @@ class LmaOnGpu final : public Operator<T>, public WithPersistentCg<T> {
   Cells cells_at_hand() const { return {values_.data(), matrix_of_slot_.data()}; }
 
   static std::map<std::string, std::string> chosen_of(const LmaInputs& inputs) {
-    return {
-        {"dedup", inputs.stored_once() ? "on" : "off"},
-        {"matrices", std::to_string(inputs.stored_once() ? inputs.cell_of_matrix.size()
-                                                         : inputs.factors.cell_nodes.size() / inputs.factors.nodes)},
-        {"patch", std::to_string(inputs.patches.most_cells())}};
+    return {{"dedup", inputs.stored_once() ? "on" : "off"},
+            {"matrices", std::to_string(inputs.stored_once() ? inputs.cell_of_matrix.size() : inputs.factors.cells)},
+            {"patch", std::to_string(inputs.patches.most_cells())}};
   }
   Vector<T> diagonal_of(const LmaInputs& inputs) const {
     const cuda::PatchProduct<T, cuda::DiagonalCells<T>> sum(inputs.patches, ConflictResolution::gather);

@@ -93,8 +93,8 @@ struct CellData {
     Vector<T> words(slots * (from.dimension == 2 ? straight_words<2> : straight_words<3>), Device::cuda);
     cuda::launch(from.dimension == 2 ? cuda::straight_cells_kernel<T, 2> : cuda::straight_cells_kernel<T, 3>,
                  (slots + threads - 1) / threads, threads, 0, cell_of_slot.data(), slots,
-                 inputs.patches.layout == PlaceLayout::interleaved, from.cell_nodes.data(), from.coordinates.data(),
-                 from.diffusion.data(), from.diffusion_per_cell, words.data());
+                 inputs.patches.layout == PlaceLayout::interleaved, cuda::nodes_of_cells(from), from.diffusion.data(),
+                 from.diffusion_per_cell, words.data());
     return words;
   }
 };
@@ -126,7 +126,7 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
       : Operator<T>(inputs.patches.unknown_count, Device::cuda),
         form_(inputs.form),
         unknown_at_(copied(inputs.patches.unknown_at, Device::cuda)),
-        cells_count_(inputs.factors.cell_nodes.size() / inputs.factors.nodes),
+        cells_count_(inputs.factors.cells),
         dofs_(inputs.patches.dofs),
         geometry_(inputs.geometry),
         interleaved_(inputs.patches.layout == PlaceLayout::interleaved),

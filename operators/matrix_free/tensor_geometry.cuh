@@ -12,6 +12,7 @@
 #include "operators/backend/cuda/launch.cuh"
 #include "operators/backend/cuda/reciprocal.cuh"
 #include "operators/cell_loops/cell_patches.hpp"
+#include "operators/forms/cell_factors.cuh"
 #include "operators/matrix_free/matrix_free_cuda.hpp"
 
 namespace femcg::operators::cuda {
@@ -259,7 +260,7 @@ __global__ void diagonals_kernel(const T* whole, std::int64_t slots, bool interl
 /// coordinates are taken in double precision.
 template <class T, int d>
 __global__ void straight_cells_kernel(const std::int32_t* cell_of_slot, std::int64_t slots, bool interleaved,
-                                      const std::int32_t* nodes, const double* coordinates, const double* diffusion,
+                                      NodesOfCells vertices_of, const double* diffusion,
                                       std::int64_t diffusion_per_cell, T* words) {
   constexpr int vertices = 1 << d, count = straight_words<d>, group = CellPatches::group;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -267,11 +268,12 @@ __global__ void straight_cells_kernel(const std::int32_t* cell_of_slot, std::int
     T* to = interleaved ? words + slot / group * (count * group) + slot % group : words + slot * count;
     const int step = interleaved ? group : 1;
     const std::int32_t cell = cell_of_slot[slot];
+    double at[vertices][d] = {};
+    if (cell >= 0)
+      for (int v = 0; v < vertices; ++v) vertices_of(cell, v, at[v]);
     for (int axis = 0; axis < d; ++axis) {
-      double c[vertices] = {};
-      if (cell >= 0)
-        for (int v = 0; v < vertices; ++v)
-          c[v] = coordinates[std::int64_t{nodes[std::int64_t{cell} * vertices + v]} * d + axis];
+      double c[vertices];
+      for (int v = 0; v < vertices; ++v) c[v] = at[v][axis];
       // From values at the vertices to coefficients of 1, x, y, x y, ...: differences along one axis after the other.
       for (int bit = 1; bit < vertices; bit *= 2)
         for (int v = 0; v < vertices; ++v)

@@ -18,22 +18,26 @@ struct Appearance {
   std::int32_t local;
 };
 
-/// The cells round every unknown, by unknown.
+/// The cells round every unknown, by unknown, and the unknowns of the cells, to which every row comes back.
 struct CellsOfUnknowns {
-  explicit CellsOfUnknowns(const BilinearForm& form) : begin(form.unknowns + std::int64_t{1}) {
-    const int n = form.dofs_per_cell();
+  explicit CellsOfUnknowns(const BilinearForm& form)
+      : n(form.dofs_per_cell()),
+        begin(form.unknowns + std::int64_t{1}),
+        of_cells(mesh::unset<std::int32_t>(static_cast<std::size_t>(form.cells()) * n)) {
     fill(begin, std::int64_t{0});
 #pragma omp parallel for schedule(static)
     for (std::int32_t cell = 0; cell < form.cells(); ++cell)
-      for (int a = 0; a < n; ++a)
-        if (const std::int32_t i = form.unknown(cell, a); i >= 0) mesh::count_one(begin[i]);
+      form.for_nodes(cell, [&](int a, std::int32_t unknown) {
+        of_cells[std::int64_t{cell} * n + a] = unknown;
+        if (unknown >= 0) mesh::count_one(begin[unknown]);
+      });
     mesh::sum_before(begin.span());
     appearances = Vector<Appearance>(begin[form.unknowns]);
     std::vector<std::int32_t> met = mesh::filled<std::int32_t>(form.unknowns);
 #pragma omp parallel for schedule(static)
     for (std::int32_t cell = 0; cell < form.cells(); ++cell)
       for (int a = 0; a < n; ++a)
-        if (const std::int32_t i = form.unknown(cell, a); i >= 0)
+        if (const std::int32_t i = unknowns(cell)[a]; i >= 0)
           appearances[begin[i] + mesh::count_one(met[i])] = {cell, a};
           // Whoever came first, the cells of each are in their order.
 #pragma omp parallel for schedule(static)
@@ -45,8 +49,19 @@ struct CellsOfUnknowns {
     return {appearances.data() + begin[unknown], static_cast<std::size_t>(begin[unknown + 1] - begin[unknown])};
   }
 
+  /// At the lattice nodes of a cell, below 0 where it is constrained.
+  std::span<const std::int32_t> unknowns(std::int32_t cell) const {
+    return {of_cells.data() + std::int64_t{cell} * n, static_cast<std::size_t>(n)};
+  }
+  std::int32_t count() const { return static_cast<std::int32_t>(begin.size() - 1); }
+  std::int64_t bytes() const {
+    return begin.bytes() + appearances.bytes() + std::ssize(of_cells) * std::int64_t{sizeof(std::int32_t)};
+  }
+
+  int n;  ///< dofs of a cell
   Vector<std::int64_t> begin;
   Vector<Appearance> appearances;
+  mesh::Array<std::int32_t> of_cells;
 };
 
 bool same_cells(std::span<const Appearance> a, std::span<const Appearance> b) {
@@ -108,7 +123,7 @@ class ColumnNumbers {
 /// Columns of one row at a time. Neighbouring unknowns of one cell, edge or face have the same, which is noticed.
 class RowColumns {
  public:
-  RowColumns(const BilinearForm& form, const CellsOfUnknowns& cells) : form_(&form), cells_(&cells) {}
+  explicit RowColumns(const CellsOfUnknowns& cells) : cells_(&cells) {}
 
   std::size_t count(std::int32_t row) {
     collect(row);
@@ -128,14 +143,12 @@ class RowColumns {
     columns_.clear();
     met_.clear();
     for (const Appearance& appearance : round)
-      for (int b = 0; b < form_->dofs_per_cell(); ++b)
-        if (const std::int32_t column = form_->unknown(appearance.cell, b); column >= 0 && met_.insert(column))
-          columns_.push_back(column);
+      for (const std::int32_t column : cells_->unknowns(appearance.cell))
+        if (column >= 0 && met_.insert(column)) columns_.push_back(column);
     last_ = row;
     return true;
   }
 
-  const BilinearForm* form_;
   const CellsOfUnknowns* cells_;
   std::int32_t last_ = -1;
   ColumnNumbers met_;
@@ -143,16 +156,16 @@ class RowColumns {
 };
 
 template <std::floating_point T>
-void count_entries(const BilinearForm& form, const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
-  matrix.rows = form.unknowns;
-  matrix.row_offsets = Vector<std::int64_t>(form.unknowns + std::int64_t{1});
+void count_entries(const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
+  matrix.rows = cells.count();
+  matrix.row_offsets = Vector<std::int64_t>(matrix.rows + std::int64_t{1});
   matrix.row_offsets[0] = 0;
   mesh::FirstFailure failure;
 #pragma omp parallel
   {
-    RowColumns columns(form, cells);
+    RowColumns columns(cells);
 #pragma omp for schedule(static)
-    for (std::int32_t row = 0; row < form.unknowns; ++row)
+    for (std::int32_t row = 0; row < matrix.rows; ++row)
       failure.guard(row, [&] { matrix.row_offsets[row + 1] = static_cast<std::int64_t>(columns.count(row)); });
   }
   failure.rethrow();
@@ -161,14 +174,14 @@ void count_entries(const BilinearForm& form, const CellsOfUnknowns& cells, CsrMa
 }
 
 template <std::floating_point T>
-void list_columns(const BilinearForm& form, const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
+void list_columns(const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
   matrix.columns = Vector<std::int32_t>(matrix.nonzeros());
   mesh::FirstFailure failure;
 #pragma omp parallel
   {
-    RowColumns columns(form, cells);
+    RowColumns columns(cells);
 #pragma omp for schedule(static)
-    for (std::int32_t row = 0; row < form.unknowns; ++row)
+    for (std::int32_t row = 0; row < matrix.rows; ++row)
       failure.guard(row, [&] {
         const std::vector<std::int32_t>& of_row = columns.ascending(row);
         std::copy(of_row.begin(), of_row.end(), matrix.columns.data() + matrix.row_offsets[row]);
@@ -185,37 +198,32 @@ std::int64_t packed_index(int i, int j) {
 /// Values of one row at a time: the sum of the element matrices' entries, in the order of cells.
 class RowSum {
  public:
-  RowSum(const BilinearForm& form, const CellsOfUnknowns& cells, const ElementMatrices& matrices)
-      : form_(&form), cells_(&cells), matrices_(&matrices) {}
+  RowSum(const CellsOfUnknowns& cells, const ElementMatrices& matrices) : cells_(&cells), matrices_(&matrices) {}
 
   /// `columns` are the row's, ascending.
   const std::vector<double>& of(std::int32_t row, std::span<const std::int32_t> columns) {
     const auto round = cells_->of(row);
-    const int n = form_->dofs_per_cell();
     if (last_ < 0 || !same_cells(round, cells_->of(last_))) {
       last_ = -1;
       positions_.clear();
       numbers_.clear();
       for (const std::int32_t column : columns) numbers_.insert(column);
       for (const Appearance& appearance : round)
-        for (int b = 0; b < n; ++b) {
-          const std::int32_t column = form_->unknown(appearance.cell, b);
+        for (const std::int32_t column : cells_->unknowns(appearance.cell))
           positions_.push_back(column < 0 ? ColumnNumbers::none : numbers_.find(column));
-        }
       last_ = row;
     }
     values_.assign(columns.size(), 0.0);
     const std::int32_t* position = positions_.data();
     for (const Appearance& appearance : round) {
       const double* entries = matrices_->cell(appearance.cell).data();
-      for (int b = 0; b < n; ++b, ++position)
+      for (int b = 0; b < cells_->n; ++b, ++position)
         if (*position >= 0) values_[*position] += entries[packed_index(appearance.local, b)];
     }
     return values_;
   }
 
  private:
-  const BilinearForm* form_;
   const CellsOfUnknowns* cells_;
   const ElementMatrices* matrices_;
   std::int32_t last_ = -1;
@@ -229,14 +237,13 @@ class RowSum {
 
 template <std::floating_point T>
 struct MatrixRows<T>::State {
-  explicit State(const BilinearForm& of) : form(&of), cells(of) {}
-  const BilinearForm* form;
+  explicit State(const BilinearForm& form) : cells(form) {}
   CellsOfUnknowns cells;
 };
 
 template <std::floating_point T>
 MatrixRows<T>::MatrixRows(const BilinearForm& form) : state_(std::make_unique<State>(form)) {
-  count_entries(form, state_->cells, offsets_);
+  count_entries(state_->cells, offsets_);
 }
 template <std::floating_point T>
 MatrixRows<T>::MatrixRows(MatrixRows&&) noexcept = default;
@@ -245,22 +252,21 @@ MatrixRows<T>::~MatrixRows() = default;
 
 template <std::floating_point T>
 std::int64_t MatrixRows<T>::assembling_bytes() const {
-  return state_->cells.begin.bytes() + state_->cells.appearances.bytes();
+  return state_->cells.bytes();
 }
 
 template <std::floating_point T>
 CsrMatrix<T> assemble(MatrixRows<T> rows, const ElementMatrices& element_matrices) {
-  const BilinearForm& form = *rows.state_->form;
   const CellsOfUnknowns& cells = rows.state_->cells;
   CsrMatrix<T> matrix = std::move(rows.offsets_);
-  list_columns(form, cells, matrix);
+  list_columns(cells, matrix);
   matrix.values = Vector<T>(matrix.nonzeros());
   mesh::FirstFailure failure;
 #pragma omp parallel
   {
-    RowSum sum(form, cells, element_matrices);
+    RowSum sum(cells, element_matrices);
 #pragma omp for schedule(static)
-    for (std::int32_t row = 0; row < form.unknowns; ++row)
+    for (std::int32_t row = 0; row < matrix.rows; ++row)
       failure.guard(row, [&] {
         const std::int64_t begin = matrix.row_offsets[row], size = matrix.row_offsets[row + 1] - begin;
         const std::vector<double>& values =
@@ -275,8 +281,8 @@ CsrMatrix<T> assemble(MatrixRows<T> rows, const ElementMatrices& element_matrice
 CsrMatrix<double> sparsity_pattern(const BilinearForm& form) {
   const CellsOfUnknowns cells(form);
   CsrMatrix<double> matrix;
-  count_entries(form, cells, matrix);
-  list_columns(form, cells, matrix);
+  count_entries(cells, matrix);
+  list_columns(cells, matrix);
   return matrix;
 }
 

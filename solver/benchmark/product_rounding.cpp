@@ -112,16 +112,11 @@ double sum_of_gradients(const mesh::GeometryTables& tables) {
   return largest;
 }
 
-double largest_magnitude(std::span<const double> numbers) {
-  double largest = 0;
-  for (const double number : numbers) largest = std::max(largest, std::abs(number));
-  return largest;
-}
-
 /// How many cells share each dof.
 std::vector<std::int32_t> cells_of_dofs(const mesh::FunctionSpace& space) {
   std::vector<std::int32_t> cells(static_cast<std::size_t>(space.dof_count()), 0);
-  for (const std::int32_t dof : space.cell_dofs()) ++cells[static_cast<std::size_t>(dof)];
+  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
+    for (const std::int32_t dof : space.dofs(cell)) ++cells[static_cast<std::size_t>(dof)];
   return cells;
 }
 
@@ -133,7 +128,7 @@ struct Common {
         gradients(absolute_gradients(of)),
         geometry(of.space->mesh(), rule.points),
         geometry_gradients(sum_of_gradients(geometry)),
-        largest_coordinate(largest_magnitude(of.space->mesh().coordinates)),
+        largest_coordinate(mesh::extent_of(of.space->mesh()).largest_coordinate()),
         cells(cells_of_dofs(*of.space)) {}
 
   const mesh::Mesh& mesh() const { return form->space->mesh(); }
@@ -287,9 +282,9 @@ mesh::Array<double> sum_terms(const Common& common, std::span<const double> x, C
     operations.data[cell] = rounding->data();
     const Eigen::VectorXd& t = rounding->terms();
     double sum = 0;
-    for (Eigen::Index j = 0; j < t.size(); ++j)
-      if (const std::int32_t unknown = form.unknown(cell, static_cast<int>(j)); unknown >= 0)
-        sum += t[j] * std::abs(x[unknown]);
+    form.for_nodes(cell, [&](int j, std::int32_t unknown) {
+      if (unknown >= 0) sum += t[j] * std::abs(x[unknown]);
+    });
     for (Eigen::Index i = 0; i < t.size(); ++i) y[i] = t[i] * sum;
   });
 }
@@ -311,11 +306,10 @@ ProductRounding rounding_of_product(const BilinearForm& form, std::span<const do
   for (std::size_t dof = 0; dof < of_dofs.size(); ++dof)
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) rounding.terms[i] = of_dofs[dof];
   for (std::int32_t cell = 0; cell < form.cells(); ++cell)
-    for (int a = 0; a < form.dofs_per_cell(); ++a)
-      if (const std::int32_t i = form.unknown(cell, a); i >= 0) {
-        rounding.working[i] = std::max(rounding.working[i], of_cells.working[cell]);
-        rounding.data[i] = std::max(rounding.data[i], of_cells.data[cell]);
-      }
+    form.for_unknowns(cell, [&](std::int32_t i) {
+      rounding.working[i] = std::max(rounding.working[i], of_cells.working[cell]);
+      rounding.data[i] = std::max(rounding.data[i], of_cells.data[cell]);
+    });
   return rounding;
 }
 

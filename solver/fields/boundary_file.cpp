@@ -118,9 +118,10 @@ void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<doubl
       return [&, dofs](std::int64_t number, std::span<double> values) {
         const mesh::BoundaryFacet at = boundary[facets_[number]].facet;
         const std::vector<int>& of_facet = space.facet_nodes(at.facet);
+        const auto of_cell = space.dofs(at.cell);
         Eigen::VectorXd coefficients(static_cast<Eigen::Index>(of_facet.size()));
         for (std::size_t a = 0; a < of_facet.size(); ++a)
-          coefficients[static_cast<Eigen::Index>(a)] = dofs[space.dofs(at.cell)[of_facet[a]]];
+          coefficients[static_cast<Eigen::Index>(a)] = dofs[of_cell[of_facet[a]]];
         Eigen::Map<Eigen::VectorXd>(values.data(), std::ssize(values)).noalias() = nodes.basis[at.facet] * coefficients;
       };
     };

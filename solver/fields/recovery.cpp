@@ -37,10 +37,12 @@ mesh::Mesh cut_between_regions(const mesh::Mesh& mesh) {
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
     for (const std::int32_t node : mesh.nodes(cell)) mesh::lower(first_region[node], mesh.cell_regions[cell]);
   // Where an entry of cell_nodes belongs to another region than the first one of its node.
-  const std::vector<std::int64_t> others = mesh::collect<std::int64_t>(
-      std::ssize(mesh.cell_nodes), [&](std::int64_t entry, std::vector<std::int64_t>& found) {
-        const std::int64_t cell = entry / mesh.nodes_per_cell();
-        if (first_region[mesh.cell_nodes[entry]] != mesh.cell_regions[cell]) found.push_back(entry);
+  const std::vector<std::int64_t> others =
+      mesh::collect<std::int64_t>(mesh.cell_count(), [&](std::int64_t cell, std::vector<std::int64_t>& found) {
+        const auto nodes = mesh.nodes(static_cast<std::int32_t>(cell));
+        for (std::size_t a = 0; a < nodes.size(); ++a)
+          if (first_region[nodes[a]] != mesh.cell_regions[cell])
+            found.push_back(cell * std::ssize(nodes) + static_cast<std::int64_t>(a));
       });
   if (others.empty()) return {};
   mesh::Mesh cut;
@@ -48,7 +50,9 @@ mesh::Mesh cut_between_regions(const mesh::Mesh& mesh) {
   cut.order = mesh.order;
   cut.coordinates = mesh.coordinates;
   cut.cell_nodes = mesh.cell_nodes;
+  cut.box = mesh.box;
   cut.cell_regions = mesh.cell_regions;
+  cut.list_nodes();
   cut.region_names = mesh.region_names;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> copies;  // of a node in a region
   for (const std::int64_t entry : others) {

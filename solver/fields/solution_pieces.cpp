@@ -55,10 +55,11 @@ std::vector<double> of_piece(std::span<const double> all, const mesh::FunctionSp
                              const std::vector<std::int32_t>& cells, const mesh::FunctionSpace& piece) {
   std::vector<double> some = mesh::filled<double>(static_cast<std::size_t>(piece.dof_count()));
 #pragma omp parallel for schedule(static)
-  for (std::size_t cell = 0; cell < cells.size(); ++cell)
-    for (int a = 0; a < piece.dofs_per_cell(); ++a)  // cells that share a dof write the same to it
-      std::atomic_ref(some[piece.dofs(static_cast<std::int32_t>(cell))[a]])
-          .store(all[whole.dofs(cells[cell])[a]], std::memory_order_relaxed);
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    const auto to = piece.dofs(static_cast<std::int32_t>(cell)), from = whole.dofs(cells[cell]);
+    for (std::size_t a = 0; a < to.size(); ++a)  // cells that share a dof write the same to it
+      std::atomic_ref(some[to[a]]).store(all[from[a]], std::memory_order_relaxed);
+  }
   return some;
 }
 

@@ -64,7 +64,7 @@ void measure_regions(const Mesh& mesh, std::vector<MeasuredEntity>& regions) {
     geometry.move_to(mesh, cell);
     for (int q = 0; q < rule.size(); ++q)
       sums[region].add(rule.weights[q] * std::abs(geometry.determinant(q)), geometry.point(q));
-    for (const std::int32_t node : mesh.nodes(cell)) sums[region].enclose(mesh.point(node), mesh.dimension());
+    for (const std::int32_t node : mesh.nodes(cell)) sums[region].enclose(mesh.point(node).data(), mesh.dimension());
     ++regions[region].elements;
   }
   for (std::size_t r = 0; r < regions.size(); ++r) sums[r].put_into(regions[r], mesh.dimension());
@@ -95,7 +95,7 @@ class FacetMeasure {
       const double weight = std::sqrt((t.transpose() * t).determinant());
       to.add(rules_[facet.facet].weights[q] * weight, geometry.point(q));
     }
-    for (const int node : nodes_[facet.facet]) to.enclose(mesh_->point(mesh_->nodes(facet.cell)[node]), d);
+    for (const int node : nodes_[facet.facet]) to.enclose(mesh_->point(mesh_->nodes(facet.cell)[node]).data(), d);
   }
 
  private:

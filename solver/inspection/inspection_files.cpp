@@ -57,7 +57,7 @@ mesh::VtuGrid begin_grid(const Mesh& mesh, std::int64_t cells, std::uint8_t type
   mesh::VtuGrid grid(mesh.node_count(), cells);
   std::vector<double> points(std::size_t(mesh.node_count()) * 3, 0.0);
   for (std::int32_t node = 0; node < mesh.node_count(); ++node)
-    std::copy_n(mesh.point(node), mesh.dimension(), points.begin() + std::int64_t{node} * 3);
+    std::copy_n(mesh.point(node).begin(), mesh.dimension(), points.begin() + std::int64_t{node} * 3);
   grid.open("Points");
   grid.add("Float64", "Points", 3, array_of(std::move(points)));
   grid.close("Points");

@@ -41,11 +41,9 @@ Locality count(std::int64_t pieces, std::int64_t unknowns, int word_bytes, doubl
 }  // namespace
 
 Locality locality(const operators::BilinearForm& form, int word_bytes, double passing_bytes, double cache_bytes) {
-  return count(form.cells(), form.unknowns, word_bytes, passing_bytes, cache_bytes,
-               [&](std::int64_t cell, const auto& visit) {
-                 for (int a = 0; a < form.dofs_per_cell(); ++a)
-                   if (const std::int32_t i = form.unknown(static_cast<std::int32_t>(cell), a); i >= 0) visit(i);
-               });
+  return count(
+      form.cells(), form.unknowns, word_bytes, passing_bytes, cache_bytes,
+      [&](std::int64_t cell, const auto& visit) { form.for_unknowns(static_cast<std::int32_t>(cell), visit); });
 }
 
 Locality locality(std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns, int word_bytes,

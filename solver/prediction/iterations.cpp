@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 
+#include "mesh/geometry.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/sparse/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
@@ -19,29 +19,11 @@ namespace {
 
 /// The longest extent of the mesh over the mean size of its cells, each measured along the axes.
 double cells_across(const mesh::Mesh& mesh) {
-  double extent = 0, sizes = 0;
-  for (int axis = 0; axis < mesh.dimension(); ++axis) {
-    double least = std::numeric_limits<double>::infinity(), most = -least;
-#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most)
-    for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
-      least = std::min(least, mesh.point(node)[axis]);
-      most = std::max(most, mesh.point(node)[axis]);
-    }
-    extent = std::max(extent, most - least);
-  }
+  const double extent = mesh::extent_of(mesh).largest();
+  if (mesh.is_uniform_box()) return extent / mesh::extent_of(mesh, 0).largest();
+  double sizes = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sizes)
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
-    double size = 0;
-    for (int axis = 0; axis < mesh.dimension(); ++axis) {
-      double low = std::numeric_limits<double>::infinity(), high = -low;
-      for (const std::int32_t node : mesh.nodes(cell)) {
-        low = std::min(low, mesh.point(node)[axis]);
-        high = std::max(high, mesh.point(node)[axis]);
-      }
-      size = std::max(size, high - low);
-    }
-    sizes += size;
-  }
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) sizes += mesh::extent_of(mesh, cell).largest();
   return extent * mesh.cell_count() / sizes;
 }
 

@@ -48,8 +48,7 @@ std::vector<std::vector<std::int32_t>> columns_of_rows(const operators::Bilinear
   std::vector<std::int32_t> of_cell;
   for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
     of_cell.clear();
-    for (int a = 0; a < form.dofs_per_cell(); ++a)
-      if (const std::int32_t i = form.unknown(cell, a); i >= 0) of_cell.push_back(i);
+    form.for_unknowns(cell, [&](std::int32_t i) { of_cell.push_back(i); });
     for (const std::int32_t i : of_cell)
       if (const std::int32_t at = place[static_cast<std::size_t>(i)]; at >= 0)
         columns[static_cast<std::size_t>(at)].insert(columns[static_cast<std::size_t>(at)].end(), of_cell.begin(),

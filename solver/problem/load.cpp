@@ -234,9 +234,11 @@ void Load::add_boundary_terms(const Problem& problem) {
   };
   operators::for_each_facet(space, problem.form().quadrature, given.size(), integrate);
   given_ = any;
-  for (std::size_t k = 0; k < given.size(); ++k)
-    for (std::size_t i = 0; i < n; ++i)
-      of_dofs_[space.dofs(given[k]->facet.cell)[space.facet_nodes(given[k]->facet.facet)[i]]] += moments[k * n + i];
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    const auto dofs = space.dofs(given[k]->facet.cell);
+    const std::vector<int>& nodes = space.facet_nodes(given[k]->facet.facet);
+    for (std::size_t i = 0; i < n; ++i) of_dofs_[dofs[nodes[i]]] += moments[k * n + i];
+  }
 }
 
 /// A source that is not 0 must not become a load that is.

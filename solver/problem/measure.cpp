@@ -39,8 +39,9 @@ GroupQuantities measure_group(const mesh::BoundaryGroup& group, const Problem& p
     sum.mean += flux.integral(facet);
     sum.flux += flux.inflow(facet);
     sum.gradient_flux += flux.of_gradient(facet);
+    const auto of_cell = space.dofs(wanted.cell);
     for (const int a : space.facet_nodes(wanted.facet)) {
-      const double u = dofs[space.dofs(wanted.cell)[a]];
+      const double u = dofs[of_cell[a]];
       sum.minimum = std::min(sum.minimum, u);
       sum.maximum = std::max(sum.maximum, u);
     }
@@ -82,7 +83,8 @@ struct CellIntegrals {
 
 Eigen::VectorXd cell_values(const mesh::FunctionSpace& space, std::int32_t cell, std::span<const double> dofs) {
   Eigen::VectorXd values(space.dofs_per_cell());
-  for (int a = 0; a < space.dofs_per_cell(); ++a) values[a] = dofs[space.dofs(cell)[a]];
+  const auto of_cell = space.dofs(cell);
+  for (int a = 0; a < space.dofs_per_cell(); ++a) values[a] = dofs[of_cell[a]];
   return values;
 }
 

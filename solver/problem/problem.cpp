@@ -146,23 +146,25 @@ void Problem::constrain_by_facets(std::vector<CellNode>& nodes) {
   met_at = mesh::array_of(static_cast<std::size_t>(space_->dof_count()), static_cast<std::int32_t>(nobody));
   const auto for_nodes = [&](std::int64_t f, const auto& work) {
     const mesh::BoundaryFacet& facet = given[f]->facet;
+    const auto dofs = space_->dofs(facet.cell);
     std::int64_t place = f * nodes_each;
-    for (const int a : space_->facet_nodes(facet.facet)) work(CellNode{facet.cell, a}, place++);
+    for (const int a : space_->facet_nodes(facet.facet)) work(CellNode{facet.cell, a}, dofs[a], place++);
   };
-  const auto dof_of = [&](CellNode at) { return space_->dofs(at.cell)[at.node]; };
 #pragma omp parallel for schedule(static)
   for (std::int64_t f = 0; f < count; ++f)
-    for_nodes(
-        f, [&](CellNode at, std::int64_t place) { mesh::lower(met_at[dof_of(at)], static_cast<std::int32_t>(place)); });
+    for_nodes(f, [&](CellNode, std::int32_t dof, std::int64_t place) {
+      mesh::lower(met_at[dof], static_cast<std::int32_t>(place));
+    });
   struct Met {
     CellNode at;
+    std::int32_t dof;
     int condition;
   };
   const auto first = mesh::collect<Met>(
       count,
       [&](std::int64_t f, std::vector<Met>& some) {
-        for_nodes(f, [&](CellNode at, std::int64_t place) {
-          if (met_at[dof_of(at)] == place) some.push_back({at, given[f]->condition});
+        for_nodes(f, [&](CellNode at, std::int32_t dof, std::int64_t place) {
+          if (met_at[dof] == place) some.push_back({at, dof, given[f]->condition});
         });
       },
       block);
@@ -170,16 +172,15 @@ void Problem::constrain_by_facets(std::vector<CellNode>& nodes) {
   nodes.resize(first.size());
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < first.size(); ++k) {
-    const std::int32_t dof = dof_of(first[k].at);
-    dirichlet_dofs_[k] = {dof, first[k].condition, {}};
+    dirichlet_dofs_[k] = {first[k].dof, first[k].condition, {}};
     nodes[k] = first[k].at;
-    form_.unknown_of_dof[dof] = -1 - static_cast<std::int32_t>(k);
+    form_.unknown_of_dof[first[k].dof] = -1 - static_cast<std::int32_t>(k);
   }
   const auto other = mesh::collect<std::pair<std::int32_t, int>>(
       count,
       [&](std::int64_t f, auto& some) {
-        for_nodes(f, [&](CellNode at, std::int64_t) {
-          const std::int32_t k = -1 - form_.unknown_of_dof[dof_of(at)];
+        for_nodes(f, [&](CellNode, std::int32_t dof, std::int64_t) {
+          const std::int32_t k = -1 - form_.unknown_of_dof[dof];
           if (dirichlet_dofs_[k].condition != given[f]->condition) some.emplace_back(k, given[f]->condition);
         });
       },
@@ -319,8 +320,10 @@ void Problem::find_floating() {
     if (const auto floating = by_number.find(all.number(of_cells[cell])); floating != by_number.end())
       floating->second.cells.push_back(cell);
   for (auto& [number, floating] : by_number) {
-    for (const std::int32_t cell : floating.cells)
-      floating.dofs.insert(floating.dofs.end(), space_->dofs(cell).begin(), space_->dofs(cell).end());
+    for (const std::int32_t cell : floating.cells) {
+      const auto dofs = space_->dofs(cell);
+      floating.dofs.insert(floating.dofs.end(), dofs.begin(), dofs.end());
+    }
     std::ranges::sort(floating.dofs);
     const auto twice = std::ranges::unique(floating.dofs);
     floating.dofs.erase(twice.begin(), twice.end());
@@ -382,10 +385,11 @@ std::vector<double> Problem::to_dofs(std::span<const double> x, const Load& load
     std::vector<double> values(evaluator.points(), 0.0);
     for (const std::int32_t cell : floating.cells) {
       evaluator.move_to(cell);
+      const auto of_cell = space_->dofs(cell);
       if (exact) exact->of_cell(cell).evaluate(evaluator.points_in_space(), values);
       for (int q = 0; q < evaluator.points(); ++q) {
         double u = 0;
-        for (int a = 0; a < evaluator.dofs(); ++a) u += evaluator.values()(q, a) * dofs[space_->dofs(cell)[a]];
+        for (int a = 0; a < evaluator.dofs(); ++a) u += evaluator.values()(q, a) * dofs[of_cell[a]];
         difference += evaluator.measures()[q] * (values[q] - u);
         volume += evaluator.measures()[q];
       }

@@ -28,7 +28,7 @@ namespace {
 
 /// Without the refinements that are left then.
 mesh::Mesh generate(const Case& resolved) {
-  if (const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source)) return mesh::make_box(*box);
+  if (const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source)) return mesh::describe_box(*box);
   mesh::GmshOptions file = std::get<mesh::GmshOptions>(resolved.mesh.source);
   file.refine -= refinements_left(resolved);
   return mesh::read_gmsh(file);

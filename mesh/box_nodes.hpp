@@ -1,0 +1,116 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "mesh/cell_shape.hpp"
+
+namespace femcg::mesh {
+
+/// Whole quotients of numbers from 0 to 2^31 - 1 by one divisor, in a multiplication: (n + 1/2) / d lies at least
+/// 1 / (2 d) from every whole number, and rounding moves it by less.
+class Quotient {
+ public:
+  constexpr Quotient() = default;
+  explicit constexpr Quotient(std::int32_t divisor) : divisor_(divisor), reciprocal_(1.0 / divisor) {}
+
+  constexpr std::int32_t operator()(std::int32_t number) const {
+    return static_cast<std::int32_t>((number + 0.5) * reciprocal_);
+  }
+  constexpr std::int32_t rest(std::int32_t number) const { return number - (*this)(number)*divisor_; }
+
+ private:
+  std::int32_t divisor_ = 1;
+  double reciprocal_ = 1;
+};
+
+/// A place in a grid, the first axis fastest: numbers along x, y and z.
+using GridPlace = std::array<std::int32_t, 3>;
+
+/// The place of each number in a grid of which so many are along x, and along y.
+class GridPlaces {
+ public:
+  constexpr GridPlaces() = default;
+  constexpr GridPlaces(std::int32_t along_x, std::int32_t along_y) : along_x_(along_x), along_y_(along_y) {}
+
+  constexpr GridPlace operator()(std::int32_t number) const {
+    const std::int32_t row = along_x_(number);
+    return {along_x_.rest(number), along_y_.rest(row), along_y_(row)};
+  }
+
+ private:
+  Quotient along_x_, along_y_;
+};
+
+/// Cells that each rectangle or cuboid is split in.
+constexpr int cells_per_cuboid(CellShape shape) { return is_tensor(shape) ? 1 : dimension(shape) == 2 ? 2 : 6; }
+
+/// Where the nodes of a box's cells, or of a block of them, lie and how they are numbered: row by row of a grid,
+/// equally spaced, so that nothing of them is stored. Simplices split each rectangle in 2, each cuboid in 6 cells,
+/// along each order of the axes from corner 0 to the opposite one (Kuhn 1960), so that neighbouring cells agree on the
+/// diagonals of their common face. The odd orders swap two vertices to keep the orientation.
+class BoxNodes {
+ public:
+  constexpr BoxNodes() = default;
+  /// A block of so many cells from `begin` on, of a box of a size with cells `of_box`; along z in 2D of 1 cell.
+  constexpr BoxNodes(CellShape shape, const GridPlace& begin, const GridPlace& cells, const GridPlace& of_box,
+                     const std::array<double, 3>& size)
+      : shape_(shape),
+        begin_(begin),
+        cells_(cells),
+        of_box_(of_box),
+        size_(size),
+        step_{size[0] / of_box[0], size[1] / of_box[1], size[2] / of_box[2]},
+        parts_(cells_per_cuboid(shape)),
+        cuboids_(cells[0], cells[1]),
+        nodes_(cells[0] + 1, cells[1] + 1) {}
+
+  constexpr CellShape shape() const { return shape_; }
+  constexpr const GridPlace& begin() const { return begin_; }
+  constexpr const GridPlace& cells() const { return cells_; }
+  constexpr const GridPlace& of_box() const { return of_box_; }
+  constexpr bool empty() const { return cells_[0] == 0 || cells_[1] == 0 || cells_[2] == 0; }
+  constexpr std::int32_t node_count() const {
+    return empty() ? 0 : (cells_[0] + 1) * (cells_[1] + 1) * (dimension(shape_) == 3 ? cells_[2] + 1 : 1);
+  }
+  constexpr std::int32_t node(const GridPlace& at) const {
+    return at[0] + (cells_[0] + 1) * (at[1] + (cells_[1] + 1) * at[2]);
+  }
+  /// The corner of a rectangle or cuboid, a bit for each axis, that is a vertex of one of its cells.
+  constexpr int corner(int part, int vertex) const {
+    constexpr std::array<std::array<int, 3>, 2> triangles{{{0, 1, 3}, {0, 3, 2}}};
+    constexpr std::array<std::array<int, 4>, 6> tetrahedra{
+        {{0, 1, 3, 7}, {0, 5, 1, 7}, {0, 3, 2, 7}, {0, 2, 6, 7}, {0, 4, 5, 7}, {0, 6, 4, 7}}};
+    if (is_tensor(shape_)) return vertex;
+    return dimension(shape_) == 2 ? triangles[part][vertex] : tetrahedra[part][vertex];
+  }
+  /// The place in the block of a cell's vertex, and all of them: work(place).
+  constexpr GridPlace vertex(std::int32_t cell, int vertex) const {
+    return vertex_at(cuboids_(parts_(cell)), corner(parts_.rest(cell), vertex));
+  }
+  template <class Work>
+  constexpr void for_vertices(std::int32_t cell, const Work& work) const {
+    const GridPlace at = cuboids_(parts_(cell));
+    const int part = parts_.rest(cell), count = lattice_size(shape_, 1);
+    for (int v = 0; v < count; ++v) work(vertex_at(at, corner(part, v)));
+  }
+  constexpr GridPlace place_of_node(std::int32_t node) const { return nodes_(node); }
+  /// Of a place in the block, moved by so much of a cell; the far side lies exactly at the size.
+  constexpr double coordinate(const GridPlace& at, int axis, double moved = 0) const {
+    const std::int32_t index = begin_[axis] + at[axis];
+    return index == of_box_[axis] ? size_[axis] : (index + moved) * step_[axis];
+  }
+
+ private:
+  static constexpr GridPlace vertex_at(const GridPlace& cuboid, int corner) {
+    return {cuboid[0] + (corner & 1), cuboid[1] + (corner >> 1 & 1), cuboid[2] + (corner >> 2)};
+  }
+
+  CellShape shape_ = CellShape::quadrilateral;
+  GridPlace begin_{}, cells_{1, 1, 1}, of_box_{1, 1, 1};
+  std::array<double, 3> size_{1, 1, 1}, step_{1, 1, 1};
+  Quotient parts_;
+  GridPlaces cuboids_, nodes_;
+};
+
+}  // namespace femcg::mesh
