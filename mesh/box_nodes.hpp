@@ -90,9 +90,15 @@ class BoxNodes {
   }
   template <class Work>
   constexpr void for_vertices(std::int32_t cell, const Work& work) const {
-    const GridPlace at = cuboids_(parts_(cell));
-    const int part = parts_.rest(cell), count = lattice_size(shape_, 1);
-    for (int v = 0; v < count; ++v) work(vertex_at(at, corner(part, v)));
+    if (is_tensor(shape_)) {
+      const GridPlace at = cuboids_(cell);
+      const int count = dimension(shape_) == 2 ? 4 : 8;
+      for (int v = 0; v < count; ++v) work(vertex_at(at, v));
+    } else {
+      const GridPlace at = cuboids_(parts_(cell));
+      const int part = parts_.rest(cell), count = dimension(shape_) + 1;
+      for (int v = 0; v < count; ++v) work(vertex_at(at, corner(part, v)));
+    }
   }
   constexpr GridPlace place_of_node(std::int32_t node) const { return nodes_(node); }
   /// Of a place in the block, moved by so much of a cell; the far side lies exactly at the size.

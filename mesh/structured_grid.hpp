@@ -37,22 +37,16 @@ class GridDofs {
  private:
   static constexpr int states = 3;  ///< of a cell along an axis: the first, the second, or a later one
 
-  /// Where the number of a lattice node comes from: a cell before, or the same one, on each axis (a bit each), and how
-  /// many that cell gives out before it.
-  struct Source {
-    std::int32_t offset;
-    int owner;
-  };
   /// What a cell is the first to have, where others come before it along some axes (a bit each): for each lattice node
   /// its number among the new dofs, -1 where it has been given out.
   std::vector<std::int32_t> new_dofs(int before) const;
-  /// What the cells in one state have in common. The first dof that an owner gives out (a bit for each axis along which
-  /// it is the cell before) is `first` + the sum of the cell's place times `steps`, modulo 2^32.
+  /// What the cells in one state have in common. A dof is its owner's, a cell before or the same one along each axis (a
+  /// bit each): the first that an owner gives out is `first` + the sum of the cell's place times `steps`, modulo 2^32.
   struct State {
     using OfOwners = std::array<std::uint32_t, 8>;
     OfOwners first{};
     std::array<OfOwners, 3> steps{};
-    std::vector<Source> sources;  ///< of the lattice nodes
+    std::vector<std::uint32_t> owners, offsets;  ///< of the lattice nodes: whose they are, and how many it has before
   };
   State state_of(const std::array<int, 3>& along, const std::array<std::vector<std::int32_t>, 8>& numbers) const;
   /// The first dof that a cell gives out; that behind the last one of its row where i is that of no cell.

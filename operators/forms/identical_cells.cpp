@@ -13,6 +13,7 @@
 #include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
 #include "mesh/pages.hpp"
+#include "operators/forms/cell_diffusion.hpp"
 
 namespace femcg::operators {
 
@@ -136,7 +137,7 @@ std::optional<IdenticalCells> kinds_of_box(const mesh::Mesh& mesh, std::int64_t 
 std::optional<IdenticalCells> find_identical_cells(const BilinearForm& form, std::span<const double> diffusion,
                                                    std::int64_t most_kinds) {
   const mesh::Mesh& mesh = form.space->mesh();
-  if (mesh.is_uniform_box() && diffusion.size() == 1) return kinds_of_box(mesh, most_kinds);
+  if (mesh.is_uniform_box() && all_equal(diffusion)) return kinds_of_box(mesh, most_kinds);
   const CellShapes shapes(mesh);
   const auto diffusion_of = [&](std::int32_t cell) { return diffusion[diffusion.size() > 1 ? cell : 0]; };
   if (surely_more_kinds(shapes, diffusion_of, form.cells(), most_kinds)) return std::nullopt;

@@ -31,6 +31,40 @@ std::vector<GradientTables> tables_of_facets(const mesh::FunctionSpace& space, i
   return tables;
 }
 
+/// Of facets with values, the number of the constrained dof at each of `nodes` nodes; below 0 elsewhere.
+std::vector<std::int32_t> constrained_nodes(const Problem& problem, std::size_t nodes) {
+  const mesh::FunctionSpace& space = *problem.form().space;
+  const auto& boundary = problem.boundary();
+  std::vector<std::int32_t> numbers(boundary.size() * nodes, -1);
+#pragma omp parallel for schedule(static)
+  for (std::size_t f = 0; f < boundary.size(); ++f) {
+    if (!has_value(boundary[f])) continue;
+    const auto dofs = space.dofs(boundary[f].facet.cell);
+    const std::vector<int>& of_facet = space.facet_nodes(boundary[f].facet.facet);
+    for (std::size_t i = 0; i < of_facet.size(); ++i)
+      numbers[f * nodes + i] = -1 - problem.form().unknown_of_dof[dofs[of_facet[i]]];
+  }
+  return numbers;
+}
+
+/// What the constrained dofs have of numbers of all dofs.
+std::vector<double> at_constrained(const Problem& problem, std::span<const double> of_dofs) {
+  const std::vector<DirichletDof>& constrained = problem.dirichlet_dofs();
+  std::vector<double> some(constrained.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t k = 0; k < some.size(); ++k) some[k] = of_dofs[constrained[k].dof];
+  return some;
+}
+
+/// Over the processes, which agree on the dofs that are constrained.
+void add_up(const Problem& problem, std::vector<double>& of_constrained) {
+  if (problem.shared().is_alone()) return;
+  mesh::Array<double> of_dofs = mesh::array_of<double>(problem.form().space->dof_count());
+  for (std::size_t k = 0; k < of_constrained.size(); ++k) of_dofs[problem.dirichlet_dofs()[k].dof] = of_constrained[k];
+  problem.shared().add_up(of_dofs);
+  of_constrained = at_constrained(problem, of_dofs);
+}
+
 }  // namespace
 
 /// What one facet after the other has. Keeps scratch memory: one a thread.
@@ -153,31 +187,24 @@ BoundaryFlux::BoundaryFlux(const Problem& problem, const Load& load, std::span<c
 /// Adds to the moments of the gradient what the reactions are beyond them.
 void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, std::span<const double> dofs,
                                     std::span<const double> squares) {
-  const mesh::FunctionSpace& space = *problem.form().space;
-  const auto& boundary = problem.boundary();
-  mesh::Array<double> sums = mesh::array_of<double>(space.dof_count());  // of the squares
-  const auto for_nodes_of = [&](std::size_t f, const auto& work) {
-    if (!has_value(boundary[f])) return;
-    const auto of_cell = space.dofs(boundary[f].facet.cell);
-    const std::vector<int>& nodes = space.facet_nodes(boundary[f].facet.facet);
-    for (std::size_t i = 0; i < nodes.size(); ++i) work(of_cell[nodes[i]], f * nodes_ + i);
-  };
+  const operators::BilinearForm& form = problem.form();
+  const std::vector<std::int32_t> numbers = constrained_nodes(problem, nodes_);
   const auto for_each_node = [&](const auto& work) {
-    for (std::size_t f = 0; f < boundary.size(); ++f) for_nodes_of(f, work);
+    for (std::size_t entry = 0; entry < numbers.size(); ++entry)
+      if (numbers[entry] >= 0) work(static_cast<std::size_t>(numbers[entry]), entry);
   };
-  for_each_node([&](std::int32_t dof, std::size_t entry) { sums[dof] += squares[entry]; });
-  problem.shared().add_up(sums);
+  std::vector<double> sums(problem.dirichlet_dofs().size());  // of the squares
+  for_each_node([&](std::size_t k, std::size_t entry) { sums[k] += squares[entry]; });
+  add_up(problem, sums);
   const mesh::Array<char> reacts =
-      operators::cells_at_vertices(space, [&](std::int32_t dof) { return problem.form().unknown_of_dof[dof] < 0; });
-  mesh::Array<double> left = operators::FormProduct(problem.form()).apply_to_dofs(dofs, reacts);
-  for_each_node([&](std::int32_t dof, std::size_t entry) { left[dof] -= moments_[entry]; });
-  problem.shared().add_up(left);
+      operators::cells_at_vertices(*form.space, [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; });
+  std::vector<double> left = at_constrained(problem, operators::FormProduct(form).apply_to_dofs(dofs, reacts));
+  for_each_node([&](std::size_t k, std::size_t entry) { left[k] -= moments_[entry]; });
+  add_up(problem, left);
 #pragma omp parallel for schedule(static)
-  for (std::size_t f = 0; f < boundary.size(); ++f)
-    for_nodes_of(f, [&](std::int32_t dof, std::size_t entry) {
-      const std::int32_t constrained = -1 - problem.form().unknown_of_dof[dof];
-      moments_[entry] += (left[dof] - load.of_constrained()[constrained]) * squares[entry] / sums[dof];
-    });
+  for (std::size_t entry = 0; entry < numbers.size(); ++entry)
+    if (const std::int32_t k = numbers[entry]; k >= 0)
+      moments_[entry] += (left[k] - load.of_constrained()[k]) * squares[entry] / sums[k];
 }
 
 double BoundaryFlux::inflow(std::size_t facet) const {
