@@ -14,7 +14,7 @@ DistributedLoad<T>::DistributedLoad(const SharedRun& of, const Load& load, const
       load_(load),
       mapped_(of, load),
       b_(operators::copied(rounded<T>(mapped_.values()), a.device())),
-      product_(of.communicator, of.problem.form(), of.share.map) {
+      product_(of.communicator, of.problem.form(), of.share.map, gpu_of_residuals<T>(of, a.device())) {
   const SolverChoice& solver = of.resolved.solver;
   options_.tolerance = solver.tolerance;
   options_.max_iterations = solver.max_iterations;
@@ -27,7 +27,7 @@ DistributedLoad<T>::DistributedLoad(const SharedRun& of, const Load& load, const
     if (options_.method != CgMethod::pipelined) options_.check_every = 1;
   }
   options_.true_residual = [this, &progress](const std::vector<double>& x) {
-    const StepTimes::Within step(progress.times(), residual_step, "cpu");
+    const StepTimes::Within step(progress.times(), residual_step, name(product_.device()));
     return product_.residual(x, mapped_.values());
   };
   options_.monitor = [this, &a, &progress](const Iteration& iteration) {

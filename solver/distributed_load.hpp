@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,8 +10,18 @@
 #include "solver/distributed_setup.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/mapped_load.hpp"
+#include "solver/true_residual.hpp"
 
 namespace femcg::solver {
+
+/// What the GPU of a process keeps for true residuals; nothing where there is none, where several processes may share
+/// it, and where it does not pay.
+template <std::floating_point T>
+std::optional<operators::FormProductOnGpu::Unknowns> gpu_of_residuals(const SharedRun& of, operators::Device device) {
+  const bool has_one = device == operators::Device::cuda && of.resolved.distribution.processes_per_gpu == 1;
+  return has_one && operators::FormProductOnGpu::pays(of.problem.form()) ? std::optional(unknowns_for<T>)
+                                                                         : std::nullopt;
+}
 
 /// The system of one load over all processes, and how CG is to solve it.
 template <std::floating_point T>

@@ -81,7 +81,8 @@ std::vector<std::vector<double>> solve_at_once(CgMethod method, const SharedRun&
     mapped.emplace_back(of, load);
     b.push_back(copied(rounded<T>(mapped.back().values()), a.device()));
   }
-  operators::DistributedFormProduct product(of.communicator, of.problem.form(), of.share.map);
+  operators::DistributedFormProduct product(of.communicator, of.problem.form(), of.share.map,
+                                            gpu_of_residuals<T>(of, a.device()));
   SystemsCgOptions<T> options;
   options.tolerance = of.resolved.solver.tolerance;
   options.max_iterations = of.resolved.solver.max_iterations;
@@ -91,7 +92,7 @@ std::vector<std::vector<double>> solve_at_once(CgMethod method, const SharedRun&
     options.check_every = 1;
   }
   options.true_residual = [&](std::size_t load, const std::vector<double>& x) {
-    const StepTimes::Within step(progress.times(), residual_step, "cpu");
+    const StepTimes::Within step(progress.times(), residual_step, name(product.device()));
     return product.residual(x, mapped[load].values());
   };
   options.monitor = [&](const SystemsIteration& iteration) {

@@ -13,17 +13,6 @@ using operators::Vector;
 
 namespace {
 
-/// In single precision CG asks for many residuals.
-template <std::floating_point T>
-constexpr auto unknowns_for = std::is_same_v<T, double> ? operators::FormProductOnGpu::Unknowns::sent
-                                                        : operators::FormProductOnGpu::Unknowns::kept;
-
-/// Whether a GPU is done before the processor, which needs no copy of the mesh.
-bool pays_on_gpu(const operators::BilinearForm& form) {
-  constexpr std::int64_t entries = 4'000'000;
-  return std::int64_t{form.cells()} * form.dofs_per_cell() >= entries;
-}
-
 /// Whether the GPU has room for so many bytes an unknown beside what the product takes.
 template <std::floating_point T>
 bool has_room(const operators::BilinearForm& form, std::int64_t bytes_of_unknown) {
@@ -37,7 +26,9 @@ Vector<double> on_gpu(std::span<const double> numbers) { return operators::copie
 
 template <std::floating_point T>
 TrueResidual<T>::TrueResidual(const Problem& problem, Device device, StepTimes& times)
-    : problem_(&problem), times_(&times), pays_on_gpu_(device == Device::cuda && pays_on_gpu(problem.form())) {}
+    : problem_(&problem),
+      times_(&times),
+      pays_on_gpu_(device == Device::cuda && operators::FormProductOnGpu::pays(problem.form())) {}
 
 template <std::floating_point T>
 void TrueResidual<T>::check(const ScaledLoad& load, const Vector<T>& b, CgOptions<T>& options) {

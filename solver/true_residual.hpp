@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "operators/forms/form_product_on_gpu.hpp"
@@ -11,6 +12,11 @@
 #include "solver/problem/scaled_load.hpp"
 
 namespace femcg::solver {
+
+/// In single precision CG asks for many residuals.
+template <std::floating_point T>
+constexpr auto unknowns_for = std::is_same_v<T, double> ? operators::FormProductOnGpu::Unknowns::sent
+                                                        : operators::FormProductOnGpu::Unknowns::kept;
 
 /// How CG of a run checks its solutions: by b - A x straight from the form, in double precision whatever CG's is. On
 /// the GPU, where that pays, CG is there and there is room; a step of its own in the times.

@@ -439,11 +439,21 @@ void check_form_product(const Communicator& communicator, const Whole& whole, co
   std::vector<double> x;
   for (const std::int32_t unknown : local.unknowns) x.push_back(whole.x[unknown]);
   const std::vector<double> nothing(x.size(), 0.0);
-  const std::vector<double> r = DistributedFormProduct(communicator, local.form, local.share.map).residual(x, nothing);
-  bool right = true;
-  for (std::size_t i = 0; i < r.size(); ++i)
-    right = right && std::abs(r[i] + whole.y[local.unknowns[i]]) <= 1e-13 * whole.largest;
-  require(right, communicator, of + ": the product of the form is wrong");
+  std::vector<std::optional<FormProductOnGpu::Unknowns>> kept{std::nullopt};
+  if (device == Device::cuda)
+    kept.insert(kept.end(), {FormProductOnGpu::Unknowns::sent, FormProductOnGpu::Unknowns::kept});
+  for (const auto& keeps : kept) {
+    DistributedFormProduct product(communicator, local.form, local.share.map, keeps);
+    require((product.device() == Device::cuda) == (keeps && local.form.cells() > 0), communicator,
+            of + ": a GPU has no room for a form");
+    for (int repetition = 0; repetition < 2; ++repetition) {
+      const std::vector<double> r = product.residual(x, nothing);
+      bool right = true;
+      for (std::size_t i = 0; i < r.size(); ++i)
+        right = right && std::abs(r[i] + whole.y[local.unknowns[i]]) <= 1e-13 * whole.largest;
+      require(right, communicator, of + ": the product of the form is wrong");
+    }
+  }
 }
 
 /// Every unknown is owned once, has one number that all processes know it by, and neighbours agree on what they share.

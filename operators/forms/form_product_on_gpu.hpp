@@ -21,6 +21,11 @@ class FormProductOnGpu {
   /// GPU works on the cells before, or with the first, and are then kept. The form must outlive this. Throws
   /// std::runtime_error in a build without CUDA.
   explicit FormProductOnGpu(const BilinearForm& form, Unknowns unknowns = Unknowns::sent);
+  /// Whether a GPU is done before the processor, which needs no copy of the mesh.
+  static bool pays(const BilinearForm& form) {
+    constexpr std::int64_t entries = 4'000'000;
+    return std::int64_t{form.cells()} * form.dofs_per_cell() >= entries;
+  }
   /// Of the GPU, at most.
   static std::int64_t bytes(const BilinearForm& form, Unknowns unknowns);
   ~FormProductOnGpu();
