@@ -376,6 +376,15 @@ TEST_CASE("patches do not depend on the number of threads") {
   CHECK(same(one.contributions, three.contributions));
 }
 
+TEST_CASE("the largest patch of boxes of degree 3 leaves a multiprocessor room for four blocks, and hardly more") {
+  const auto small = make_form(CellShape::hexahedron, 3, {6, 5, 4}, {.robin = false, .varying = false, .distort = 0});
+  const PatchOptions options = matrix_free_patches(small.form, CellGeometry::boxes, sizeof(double));
+  constexpr std::int64_t of_multiprocessor = 228 * 1024, of_system = 1024, of_kernel = 256;
+  const std::int64_t of_block = 2 * (options.unknowns + 1) * std::int64_t{sizeof(double)} + of_system + of_kernel;
+  CHECK(4 * of_block <= of_multiprocessor);
+  CHECK(50 * 4 * of_block > 49 * of_multiprocessor);
+}
+
 TEST_CASE("options out of range are refused") {
   const SmallForm small = make_form(CellShape::triangle, 1, {3, 3, 1});
   CHECK_THROWS_AS(make_cell_patches(small.form, {.cells = 0}), std::invalid_argument);

@@ -177,7 +177,7 @@ struct WarpHexahedra {
   /// Cells of a warp, and of the block, as measured on an H200: what one waits for, the others hide.
   static constexpr int together = boxes ? 4 : 2, wave = together * warps;
   static_assert(wave <= threads_per_warp);
-  static constexpr int blocks_per_multiprocessor = boxes ? 4 : 3;
+  static constexpr int blocks_per_multiprocessor = boxes ? blocks_of_box_warps : 3;
   static constexpr int scratch_size = 0, shared_ahead = 8, columns_at_once = 4;
   using Geometry = TensorGeometry<double, 3, n, kind>;
 

@@ -46,6 +46,9 @@ constexpr bool warp_per_hexahedron(std::int64_t value_bytes, int n, CellGeometry
   return value_bytes == 8 && n == 4 && (geometry == CellGeometry::boxes || geometry == CellGeometry::stored);
 }
 
+/// Thread blocks of such boxes that have a multiprocessor together, by their registers. Patches are made for as many.
+constexpr int blocks_of_box_warps = 4;
+
 /// Cells that a thread block works on at once, a thread each.
 constexpr int cells_per_wave = 128;
 

@@ -264,6 +264,15 @@ bool any_points(const BilinearForm& form) {
   return mesh::is_tensor(form.space->mesh().shape) && form.quadrature != form.space->degree() + 1;
 }
 
+/// The most unknowns of a patch of which so many blocks have a multiprocessor together: shared memory has its x and y,
+/// beside what the system and the kernel itself take of each block. Without a bound the largest patch of a mesh, which
+/// may be the only one of its size, leaves a block less to all.
+constexpr int unknowns_of_blocks(int blocks, std::int64_t value_bytes) {
+  constexpr std::int64_t of_multiprocessor = 228 << 10, beside = 1024 + 512;  // compute capability 9.0
+  const std::int64_t numbers = (of_multiprocessor / blocks - beside) / (2 * value_bytes);
+  return static_cast<int>(numbers / 4 * 4 - 1);
+}
+
 /// Many enough cells that little of a patch is interface, few enough that its unknowns leave shared memory to others,
 /// and that a GPU has work everywhere.
 PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry, std::int64_t value_bytes) {
@@ -286,6 +295,8 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
     most = n == 10 ? 1024 : n == 20 ? 384 : 192;
   else if (shape != mesh::CellShape::quadrilateral && n <= 10)
     most = n <= 4 ? (small ? 1024 : 768) : 256;
+  if (teams && warp_per_hexahedron(value_bytes, nodes, geometry) && geometry == CellGeometry::boxes)
+    options.unknowns = unknowns_of_blocks(blocks_of_box_warps, value_bytes);
   if (waves) {
     // The points' lines take most of the shared memory, and factors most of the traffic: four waves of cells, each of
     // 128 lines of nodes.
