@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "mesh/grid_places.hpp"
 #include "mesh/mesh.hpp"
 
 namespace femcg::mesh {
