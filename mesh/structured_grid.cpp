@@ -1,7 +1,6 @@
 #include "mesh/structured_grid.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "mesh/reference_cell.hpp"
@@ -9,14 +8,6 @@
 namespace femcg::mesh {
 
 namespace {
-
-using Eight [[gnu::vector_size(32)]] = std::uint32_t;
-
-Eight eight(const std::uint32_t* numbers) {
-  Eight loaded;
-  std::memcpy(&loaded, numbers, sizeof(Eight));
-  return loaded;
-}
 
 /// What the first cell says of the numbers along the axes, if it lies at the origin of a grid.
 std::optional<GridCells> suggested_grid(const Mesh& mesh) {
@@ -164,15 +155,12 @@ void GridDofs::write(std::int32_t cell, std::int32_t* dofs) const {
   int number = 0;
   for (int axis = d_ - 1; axis >= 0; --axis) number = states * number + std::min(at[axis], states - 1);
   const State& state = states_[number];
-  Eight first = eight(state.first.data());
-  for (int axis = 0; axis < 3; ++axis) first += static_cast<std::uint32_t>(at[axis]) * eight(state.steps[axis].data());
-  const std::size_t count = state.owners.size();
-  std::size_t a = 0;
-  for (; a + 8 <= count; a += 8) {
-    const Eight found = __builtin_shuffle(first, eight(&state.owners[a])) + eight(&state.offsets[a]);
-    std::memcpy(dofs + a, &found, sizeof(Eight));
-  }
-  for (; a < count; ++a) dofs[a] = static_cast<std::int32_t>(first[state.owners[a]] + state.offsets[a]);
+  State::OfOwners first = state.first;
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::size_t owner = 0; owner < first.size(); ++owner)
+      first[owner] += static_cast<std::uint32_t>(at[axis]) * state.steps[axis][owner];
+  for (std::size_t a = 0; a < state.owners.size(); ++a)
+    dofs[a] = static_cast<std::int32_t>(first[state.owners[a]] + state.offsets[a]);
 }
 
 }  // namespace femcg::mesh
