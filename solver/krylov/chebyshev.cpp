@@ -152,6 +152,7 @@ class Chebyshev final : public Preconditioner<T> {
     if (d_columns_.stride() != r.stride() || d_columns_.rows() != r.rows()) {
       d_columns_ = Columns<T>(r.rows(), r.count(), r.device());
       q_columns_ = Columns<T>(r.rows(), r.count(), r.device());
+      operators::clear(q_columns_.entries());  // products may leave columns of nobody as they are
     }
     operations.chebyshev_first(1 / theta_, r, inverse_diagonal_, d_columns_, z);
     double rho = delta_ / theta_;
