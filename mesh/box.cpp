@@ -137,6 +137,19 @@ void check_box(const BoxOptions& options) {
                     most, dimension(options.shape), options.distort));
 }
 
+std::optional<BoxOptions> refined_box(const BoxOptions& options, int refinements) {
+  if (refinements == 0) return options;
+  if (!is_tensor(options.shape) || options.distort != 0) return std::nullopt;
+  BoxOptions fine = options;
+  double nodes = 1;
+  for (int axis = 0; axis < dimension(options.shape); ++axis) {
+    nodes *= std::ldexp(options.cells[axis], refinements) + 1;
+    if (!(nodes <= std::numeric_limits<std::int32_t>::max())) return std::nullopt;
+    fine.cells[axis] = options.cells[axis] << refinements;
+  }
+  return fine;
+}
+
 bool is_valid_box(const BoxOptions& options, int refinements) {
   BoxOptions one{options.shape};
   for (int axis = 0; axis < dimension(options.shape); ++axis)

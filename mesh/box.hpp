@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "mesh/mesh.hpp"
 
@@ -31,6 +32,10 @@ Mesh make_box(const BoxOptions& options);
 
 /// The same mesh, whose nodes are not listed where they follow from their numbers (Mesh::box).
 Mesh describe_box(const BoxOptions& options);
+
+/// A box refined so often as a box again, whose nodes need not be listed: of equally spaced quadrilaterals or
+/// hexahedra, as many as can be numbered. Nothing of any other.
+std::optional<BoxOptions> refined_box(const BoxOptions& options, int refinements);
 
 /// Whether validate has nothing to say of that mesh, refined so many times. Since no cell turns inside out, however it
 /// is distorted, one of the cells tells: what may happen is that determinants are too small or large for their numbers.

@@ -240,9 +240,10 @@ Partition chosen_partition(const Case& resolved) {
 
 std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh, int processes) {
   switch (chosen_partition(resolved)) {
-    case Partition::blocks:
-      return mesh::partition_in_blocks(std::get<mesh::BoxOptions>(resolved.mesh.source), resolved.mesh.refine,
-                                       processes);
+    case Partition::blocks: {
+      const auto [box, refinements] = unrefined_box(resolved);
+      return mesh::partition_in_blocks(box, refinements, processes);
+    }
     case Partition::metis:
       return placed(resolved.distribution.partition_place, [&] { return mesh::partition_by_metis(mesh, processes); });
     default:

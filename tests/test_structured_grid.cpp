@@ -6,11 +6,13 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "mesh/box.hpp"
 #include "mesh/function_space.hpp"
 #include "mesh/ordering.hpp"
+#include "mesh/reference_cell.hpp"
 #include "mesh/structured_grid.hpp"
 
 using namespace femcg::mesh;
@@ -106,6 +108,56 @@ TEST_CASE("nodes of a box that is not distorted are those of a lattice, cell by 
       CHECK(box.point(nodes[v]) ==
             std::array{0.5 * (at[0] + (v & 1)), 0.5 * (at[1] + (v >> 1 & 1)), 2.0 * (at[2] + (v >> 2))});
   }
+}
+
+namespace {
+
+/// The corners of all cells, or of the facets of a boundary, in some order of their own.
+std::vector<std::vector<double>> corners(const Mesh& mesh, const std::vector<BoundaryFacet>* facets_of = nullptr) {
+  std::vector<std::vector<double>> found;
+  const auto add = [&](std::int32_t cell, const std::vector<int>& vertices) {
+    std::vector<double> of_one;
+    for (const int v : vertices) {
+      const std::array<double, 3> point = mesh.point(mesh.nodes(cell)[v]);
+      of_one.insert(of_one.end(), point.begin(), point.end());
+    }
+    found.push_back(of_one);
+  };
+  if (facets_of != nullptr) {
+    for (const BoundaryFacet& facet : *facets_of) add(facet.cell, facets(mesh.shape)[facet.facet].vertices);
+  } else {
+    std::vector<int> all(mesh.nodes_per_cell());
+    std::iota(all.begin(), all.end(), 0);
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) add(cell, all);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a box that is refined is a box again, unless it is distorted or of simplices, or too large") {
+  for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron})
+    for (const int refinements : {1, 2}) {
+      const BoxOptions options{shape, {3, 2, 1}, {1.5, 1, 4}};  // halves are exact
+      Mesh expected = make_box(options);
+      for (int r = 0; r < refinements; ++r) expected = refine(expected);
+      const auto fine = refined_box(options, refinements);
+      REQUIRE(fine);
+      const Mesh found = describe_box(*fine);
+      CHECK(found.box);
+      CHECK(corners(found) == corners(expected));
+      for (std::size_t side = 0; side < expected.boundaries.size(); ++side) {
+        CHECK(found.boundaries[side].name == expected.boundaries[side].name);
+        CHECK(corners(found, &found.boundaries[side].facets) == corners(expected, &expected.boundaries[side].facets));
+      }
+    }
+  CHECK(refined_box({CellShape::triangle, {3, 2, 1}}, 0));
+  CHECK_FALSE(refined_box({CellShape::triangle, {3, 2, 1}}, 1));
+  CHECK_FALSE(refined_box({CellShape::quadrilateral, {3, 2, 1}, {1, 1, 1}, 0.1}, 1));
+  CHECK(refined_box({CellShape::quadrilateral, {3, 3, 1}}, 13));
+  CHECK_FALSE(refined_box({CellShape::quadrilateral, {3, 3, 1}}, 14));
+  CHECK_FALSE(refined_box({CellShape::hexahedron, {1 << 30, 1, 1}}, 2));
 }
 
 TEST_CASE("the facets around a grid, and its one component") {

@@ -28,7 +28,8 @@ namespace {
 
 /// Without the refinements that are left then.
 mesh::Mesh generate(const Case& resolved) {
-  if (const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source)) return mesh::describe_box(*box);
+  if (std::holds_alternative<mesh::BoxOptions>(resolved.mesh.source))
+    return mesh::describe_box(unrefined_box(resolved).box);
   mesh::GmshOptions file = std::get<mesh::GmshOptions>(resolved.mesh.source);
   file.refine -= refinements_left(resolved);
   return mesh::read_gmsh(file);
@@ -87,9 +88,16 @@ auto placed_mesh(const Case& resolved, const Make& make) {
 
 }  // namespace
 
+UnrefinedBox unrefined_box(const Case& resolved) {
+  const auto& box = std::get<mesh::BoxOptions>(resolved.mesh.source);
+  if (const auto fine = mesh::refined_box(box, resolved.mesh.refine)) return {*fine, 0};
+  return {box, resolved.mesh.refine};
+}
+
 int refinements_left(const Case& resolved) {
+  if (std::holds_alternative<mesh::BoxOptions>(resolved.mesh.source)) return unrefined_box(resolved).refinements;
   const auto* file = std::get_if<mesh::GmshOptions>(&resolved.mesh.source);
-  return file == nullptr || mesh::has_mesh_ending(file->file) ? resolved.mesh.refine : 0;
+  return mesh::has_mesh_ending(file->file) ? resolved.mesh.refine : 0;
 }
 
 void validate_box(const Case& resolved, mesh::Mesh& mesh) {
@@ -121,7 +129,8 @@ mesh::Mesh make_unrefined_mesh(const Case& resolved) {
 
 mesh::MeshPart make_box_part(const Case& resolved, int rank, int processes) {
   return placed_mesh(resolved, [&] {
-    return mesh::part_of_box(std::get<mesh::BoxOptions>(resolved.mesh.source), resolved.mesh.refine, rank, processes);
+    const auto [box, refinements] = unrefined_box(resolved);
+    return mesh::part_of_box(box, refinements, rank, processes);
   });
 }
 

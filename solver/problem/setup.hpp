@@ -17,8 +17,16 @@ namespace femcg::solver {
 /// InputError.
 mesh::Mesh make_mesh(const Case& resolved);
 
-/// The same before the refinements that are left then: all of a box and of a file that is meshed, none of a geometry,
-/// whose mesh Gmsh refines. Throws InputError where they would make too many cells.
+/// The box of a case, and how often its mesh is still to be refined: not at all where that gives a box again
+/// (mesh::refined_box).
+struct UnrefinedBox {
+  mesh::BoxOptions box;
+  int refinements;
+};
+UnrefinedBox unrefined_box(const Case& resolved);
+
+/// The mesh before the refinements that are left then: all of a file that is meshed, none of a geometry, whose mesh
+/// Gmsh refines. Throws InputError where they would make too many cells.
 mesh::Mesh make_unrefined_mesh(const Case& resolved);
 int refinements_left(const Case& resolved);
 /// Validates the mesh of a case that is a box, or a part of it: files are validated where they are read. Throws
