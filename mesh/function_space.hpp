@@ -48,6 +48,8 @@ class FunctionSpace {
   void list_dofs(std::int32_t first, std::int32_t count, std::int32_t* to) const;
   /// Of all cells.
   Array<std::int32_t> list_dofs() const;
+  /// Of a structured grid, by which its dofs follow from the cell's place; null of any other mesh.
+  const GridDofs* grid() const { return grid_.get(); }
   /// Lattice nodes on the closure of a facet.
   const std::vector<int>& facet_nodes(int facet) const { return facet_nodes_[facet]; }
   /// Renumbers: dof i becomes order[i].

@@ -64,62 +64,68 @@ std::vector<BoundaryFacet> facets_around(const GridCells& grid, int dimension) {
 GridDofs::GridDofs(const GridCells& grid, CellShape shape, int degree)
     : grid_(grid), places_(grid[0], grid[1]), d_(dimension(shape)), degree_(degree) {
   const Lattice lattice(shape, degree);
-  for (int a = 0; a < lattice.size(); ++a) lattice_.push_back(lattice.index(a));
-  std::array<std::vector<std::int32_t>, 8> numbers;
+  dofs_ = lattice.size();
+  std::array<std::vector<std::int32_t>, 8> of_cells;
   for (int before = 0; before < 8; ++before) {
-    numbers[before] = new_dofs(before);
-    given_out_[before] = std::ranges::count_if(numbers[before], [](std::int32_t number) { return number >= 0; });
+    of_cells[before] = new_dofs(lattice, before);
+    given_out_[before] = std::ranges::count_if(of_cells[before], [](std::int32_t number) { return number >= 0; });
   }
   for (int before = 0; before < 8; before += 2)
     of_row_[before] = given_out_[before] + (grid_[0] - std::int64_t{1}) * given_out_[before | 1];
   for (int before = 0; before < 8; before += 4)
     of_plane_[before] = of_row_[before] + (grid_[1] - std::int64_t{1}) * of_row_[before | 2];
-  for (int state = 0; state < states * states * states; ++state)
-    states_.push_back(state_of({state % states, state / states % states, state / (states * states)}, numbers));
+  numbers_.resize(static_cast<std::size_t>(all_states * (GridDofTables::numbers * owners + 2 * dofs_)));
+  for (int state = 0; state < all_states; ++state) describe_state(lattice, state, of_cells);
 }
 
-GridDofs::State GridDofs::state_of(const std::array<int, 3>& along,
-                                   const std::array<std::vector<std::int32_t>, 8>& numbers) const {
-  const Lattice lattice(d_ == 2 ? CellShape::quadrilateral : CellShape::hexahedron, degree_);
-  State state;
-  for (const std::array<int, 3>& node : lattice_) {
+GridDofTables GridDofs::tables(const std::uint32_t* begin) const {
+  const std::uint32_t* owner_of = begin + all_states * GridDofTables::numbers * owners;
+  return {places_, d_, dofs_, begin, owner_of, owner_of + all_states * dofs_};
+}
+
+void GridDofs::describe_state(const Lattice& lattice, int state,
+                              const std::array<std::vector<std::int32_t>, 8>& new_dofs) {
+  const std::array<int, 3> along{state % states, state / states % states, state / (states * states)};
+  std::uint32_t* const of_owners = numbers_.data() + state * GridDofTables::numbers * owners;
+  std::uint32_t* const owner_of = numbers_.data() + all_states * GridDofTables::numbers * owners + state * dofs_;
+  std::uint32_t* const offset_of = owner_of + all_states * dofs_;
+  for (int a = 0; a < dofs_; ++a) {
     // A node on a side behind which there is a cell is that cell's; it is met there first.
     int owner = 0, before_owner = 0;
-    std::array<int, 3> there = node;
+    std::array<int, 3> there = lattice.index(a);
     for (int axis = 0; axis < d_; ++axis) {
-      const bool is_there = node[axis] == 0 && along[axis] > 0;
+      const bool is_there = there[axis] == 0 && along[axis] > 0;
       if (is_there) {
         owner |= 1 << axis;
         there[axis] = degree_;
       }
       if (along[axis] - (is_there ? 1 : 0) > 0) before_owner |= 1 << axis;
     }
-    state.owners.push_back(static_cast<std::uint32_t>(owner));
-    state.offsets.push_back(
-        static_cast<std::uint32_t>(numbers[before_owner][lattice.node(there[0], there[1], there[2])]));
+    owner_of[a] = static_cast<std::uint32_t>(owner);
+    offset_of[a] = static_cast<std::uint32_t>(new_dofs[before_owner][lattice.node(there[0], there[1], there[2])]);
   }
   for (int owner = 0; owner < 1 << d_; ++owner) {
-    const std::array<int, 3> at{along[0] - (owner & 1), along[1] - (owner >> 1 & 1), along[2] - (owner >> 2)};
-    if (std::ranges::min(at) < 0) continue;
-    const std::int64_t here = first_of(at[0], at[1], at[2]);
-    state.first[owner] = static_cast<std::uint32_t>(here);
+    const std::array<int, 3> place{along[0] - (owner & 1), along[1] - (owner >> 1 & 1), along[2] - (owner >> 2)};
+    if (std::ranges::min(place) < 0) continue;
+    const std::int64_t here = first_of(place[0], place[1], place[2]);
+    of_owners[owner] = static_cast<std::uint32_t>(here);
     for (int axis = 0; axis < d_; ++axis) {
       if (along[axis] < states - 1) continue;  // all of the state are in one place along it
-      std::array<int, 3> next = at;
+      std::array<int, 3> next = place;
       ++next[axis];
       const auto step = static_cast<std::uint32_t>(first_of(next[0], next[1], next[2]) - here);
-      state.steps[axis][owner] = step;
-      state.first[owner] -= step * static_cast<std::uint32_t>(along[axis]);
+      of_owners[(axis + 1) * owners + owner] = step;
+      of_owners[owner] -= step * static_cast<std::uint32_t>(along[axis]);
     }
   }
-  return state;
 }
 
-std::vector<std::int32_t> GridDofs::new_dofs(int before) const {
+std::vector<std::int32_t> GridDofs::new_dofs(const Lattice& lattice, int before) const {
   std::vector<std::int32_t> numbers;
   std::map<std::array<int, 3>, std::int32_t> first_of_entity;  // by the side or inside along each axis
   std::int32_t next = 0;
-  for (const std::array<int, 3>& node : lattice_) {
+  for (int a = 0; a < dofs_; ++a) {
+    const std::array<int, 3> node = lattice.index(a);
     std::array<int, 3> entity{};
     std::int32_t position = 0, size = 1;
     bool is_new = true;
@@ -151,16 +157,18 @@ std::int64_t GridDofs::first_of(std::int32_t i, std::int32_t j, std::int32_t k) 
 }
 
 void GridDofs::write(std::int32_t cell, std::int32_t* dofs) const {
+  const GridDofTables of = tables(numbers_.data());
   const GridPlace at = places_(cell);
-  int number = 0;
-  for (int axis = d_ - 1; axis >= 0; --axis) number = states * number + std::min(at[axis], states - 1);
-  const State& state = states_[number];
-  State::OfOwners first = state.first;
+  const int state = of.state(at);
+  const std::uint32_t *const numbers = of.of_owners + state * GridDofTables::numbers * owners,
+                             *const owner_of = of.owner_of + state * dofs_,
+                             *const offset_of = of.offset_of + state * dofs_;
+  std::array<std::uint32_t, owners> first;
+  std::copy_n(numbers, owners, first.begin());
   for (int axis = 0; axis < 3; ++axis)
-    for (std::size_t owner = 0; owner < first.size(); ++owner)
-      first[owner] += static_cast<std::uint32_t>(at[axis]) * state.steps[axis][owner];
-  for (std::size_t a = 0; a < state.owners.size(); ++a)
-    dofs[a] = static_cast<std::int32_t>(first[state.owners[a]] + state.offsets[a]);
+    for (int owner = 0; owner < owners; ++owner)
+      first[owner] += static_cast<std::uint32_t>(at[axis]) * numbers[(axis + 1) * owners + owner];
+  for (int a = 0; a < dofs_; ++a) dofs[a] = static_cast<std::int32_t>(first[owner_of[a]] + offset_of[a]);
 }
 
 }  // namespace femcg::mesh

@@ -270,13 +270,30 @@ void take_over(const Record& of, Record& record) {
   record.machine.copy_bandwidth = of.machine.copy_bandwidth;
 }
 
+/// The coefficients of all dofs for each load, and what flows through the boundary with each.
+struct Solved {
+  std::vector<std::vector<double>> solutions;
+  std::future<std::vector<BoundaryFlux>> fluxes;  ///< waited for before the solutions go
+};
+
+/// Found now, on the processor, while a GPU times its product, or else when they are asked for.
+std::future<std::vector<BoundaryFlux>> fluxes_of(const Problem& problem,
+                                                 const std::vector<std::vector<double>>& solutions,
+                                                 operators::Device device) {
+  const std::vector<std::span<const double>> dofs(solutions.begin(), solutions.end());  // the vector itself may move
+  return std::async(device == operators::Device::cuda ? std::launch::async : std::launch::deferred, [&problem, dofs] {
+    std::vector<BoundaryFlux> fluxes;
+    for (std::size_t i = 0; i < dofs.size(); ++i) fluxes.emplace_back(problem, problem.loads()[i], dofs[i]);
+    return fluxes;
+  });
+}
+
 /// The coefficients of all dofs for each load, one after the other, with one operator; for those that were begun before
 /// the user wanted an end. `beside` begins what the processor may do beside CG on a GPU.
 template <std::floating_point T>
-std::vector<std::vector<double>> solve(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
-                                       std::optional<Expectation> expected, KeptParts& kept,
-                                       const std::function<void()>& beside, Progress& progress,
-                                       const StopRequested& stop, Record& record) {
+Solved solve(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
+             std::optional<Expectation> expected, KeptParts& kept, const std::function<void()>& beside,
+             Progress& progress, const StopRequested& stop, Record& record) {
   std::optional<Begun<T>> begun;
   auto parts = std::static_pointer_cast<const KeptOperator<T>>(kept.made);
   if (parts) {
@@ -332,22 +349,27 @@ std::vector<std::vector<double>> solve(const Case& resolved, const Problem& prob
   if (!record.loads.empty()) record.solve = all_of(record.loads);
   if (record.device == operators::Device::host && was_refused(processor_time() - before, record.machine.threads))
     record.remarks.emplace_back(refused_time);
+  auto fluxes = fluxes_of(problem, solutions, record.device);
   progress.step("timing the product", name(record.device));
   constexpr double share_of_loop = 0.02;
   if (!interrupted) record.apply = time_products(*a, share_of_loop * record.solve.seconds);
   if (record.device == operators::Device::cuda) note_gpu(record.machine);
   progress.step("giving back memory");  // of operator and preconditioner, at the end of this function
-  return solutions;
+  return {std::move(solutions), std::move(fluxes)};
 }
 
-void measure_solutions(const Case& resolved, const Problem& problem, const Probes& probes,
-                       const std::vector<std::vector<double>>& solutions, Record& record) {
+void measure_solutions(const Case& resolved, const Problem& problem, const Probes& probes, Solved& of, Record& record) {
+  const std::vector<std::vector<double>>& solutions = of.solutions;
+  std::vector<BoundaryFlux> fluxes;
   for (std::size_t i = 0; i < solutions.size(); ++i) {
-    const Quantities quantities = measure(problem, problem.loads()[i], probes, solutions[i]);
+    const auto on_gpu = solution_on_gpu(problem, solutions[i], record.device);
+    const operators::FunctionOnGpu* const there = on_gpu ? &*on_gpu : nullptr;
+    if (i == 0) fluxes = of.fluxes.get();
+    const Quantities quantities = measure(problem, problem.loads()[i], probes, solutions[i], fluxes[i], there);
     (record.loads.empty() ? record.quantities : record.loads[i].quantities) = quantities;
+    if (i == 0 && resolved.problem.exact)
+      record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front(), there);
   }
-  if (resolved.problem.exact)
-    record.errors = measure_errors(*resolved.problem.exact, problem, solutions.front(), record.device);
 }
 
 /// A summary as it is printed, and as run.log has it.
@@ -556,14 +578,14 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, Progress& pr
     if (writes && resolved.output.vtu && pays_beside_gpu(*problem.form().space))
       solution_file.begin(problem.loads().size());
   };
-  const std::vector<std::vector<double>> solutions =
-      resolved.solver.precision == Precision::double_
-          ? solve<double>(resolved, problem, initial, std::move(on_device.expected), kept, beside, progress, stop,
-                          record)
-          : solve<float>(resolved, problem, initial, std::move(on_device.expected), kept, beside, progress, stop,
-                         record);
+  Solved solved = resolved.solver.precision == Precision::double_
+                      ? solve<double>(resolved, problem, initial, std::move(on_device.expected), kept, beside, progress,
+                                      stop, record)
+                      : solve<float>(resolved, problem, initial, std::move(on_device.expected), kept, beside, progress,
+                                     stop, record);
   progress.step("measuring the solution");
-  measure_solutions(resolved, problem, probes, solutions, record);
+  measure_solutions(resolved, problem, probes, solved, record);
+  const std::vector<std::vector<double>>& solutions = solved.solutions;
   if (writes) {
     if (resolved.output.fields != OutputChoice().fields) progress.step("computing fields");
     file.prepare(solutions);

@@ -200,11 +200,13 @@ std::vector<std::vector<double>> solve(const SharedRun& of, const InitialUnknown
 void measure_solutions(const SharedRun& of, const Probes& probes, const std::vector<std::vector<double>>& solutions,
                        Record& record) {
   for (std::size_t i = 0; i < solutions.size(); ++i) {
-    const Quantities quantities = measure(of.problem, of.problem.loads()[i], probes, solutions[i]);
+    const auto on_gpu = solution_on_gpu(of.problem, solutions[i], record.device);
+    const operators::FunctionOnGpu* const there = on_gpu ? &*on_gpu : nullptr;
+    const Quantities quantities = measure(of.problem, of.problem.loads()[i], probes, solutions[i], there);
     (record.loads.empty() ? record.quantities : record.loads[i].quantities) = quantities;
+    if (i == 0 && of.resolved.problem.exact)
+      record.errors = measure_errors(*of.resolved.problem.exact, of.problem, solutions.front(), there);
   }
-  if (of.resolved.problem.exact)
-    record.errors = measure_errors(*of.resolved.problem.exact, of.problem, solutions.front(), record.device);
 }
 
 /// A summary as it is printed, and as run.log has it.

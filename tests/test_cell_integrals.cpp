@@ -1,4 +1,4 @@
-// The errors on the GPU against what they are on the host.
+// Integrals and errors of functions on the GPU against what they are on the host.
 
 #include <doctest/doctest.h>
 
@@ -11,8 +11,8 @@
 #include "mesh/geometry.hpp"
 #include "mesh/lagrange_basis.hpp"
 #include "mesh/quadrature.hpp"
+#include "operators/forms/cell_integrals.hpp"
 #include "operators/forms/element_matrices.hpp"
-#include "operators/forms/error_squares.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/numbers.hpp"
@@ -48,7 +48,7 @@ PointProgram constant() {
 
 }  // namespace
 
-TEST_CASE("squares of errors of each cell on every shape, degree and geometry" * tests::needs_gpu()) {
+TEST_CASE("integrals and squares of errors of each cell on every shape, degree and geometry" * tests::needs_gpu()) {
   for (const CellShape shape : mesh::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree)
       for (FormOptions options :
@@ -62,9 +62,15 @@ TEST_CASE("squares of errors of each cell on every shape, degree and geometry" *
           small.mesh->cell_regions[cell] = cell % 3 == 1;
         const std::vector<PointProgram> exact{smooth(), constant()};
         const std::vector<double> u = random_numbers(small.space->dof_count(), 3);
-        const std::vector<double> found =
-            cuda_error_squares(ErrorTables(*small.space, small.form.quadrature), exact, u);
+        const FunctionOnGpu there(*small.space, u);
+        const ErrorTables tables(*small.space, small.form.quadrature);
+        const std::vector<double> found = cuda_error_squares(there, tables, exact),
+                                  integrals = cuda_integrals(there, tables);
         REQUIRE(std::ssize(found) == 4 * small.form.cells());
+        REQUIRE(std::ssize(integrals) == 2 * small.form.cells());
+        const Extremes extremes = cuda_extremes(there);
+        CHECK(extremes.least == *std::ranges::min_element(u));
+        CHECK(extremes.greatest == *std::ranges::max_element(u));
         CellEvaluator evaluator(small.form);
         const mesh::Quadrature rule = mesh::cell_quadrature(shape, small.form.quadrature);
         const auto slopes = small.space->basis().gradients(rule.points);
@@ -74,6 +80,7 @@ TEST_CASE("squares of errors of each cell on every shape, degree and geometry" *
           evaluator.move_to(cell);
           geometry.move_to(*small.mesh, cell);
           std::array<double, 4> expected{};
+          double volume = 0, integral = 0;
           for (int q = 0; q < evaluator.points(); ++q) {
             std::array<double, 4> exact_here{};
             exact[static_cast<std::size_t>(small.mesh->cell_regions[cell])].evaluate(
@@ -88,6 +95,8 @@ TEST_CASE("squares of errors of each cell on every shape, degree and geometry" *
                 for (int k = 0; k < d; ++k) gradient[i] += coefficient * slopes[k](q, a) * inverse[k * d + i];
             }
             const double measure = evaluator.measures()[q];
+            volume += measure;
+            integral += measure * value;
             expected[0] += measure * std::pow(value - exact_here[0], 2);
             expected[2] += measure * std::pow(exact_here[0], 2);
             for (int i = 0; i < d; ++i) {
@@ -95,6 +104,8 @@ TEST_CASE("squares of errors of each cell on every shape, degree and geometry" *
               expected[3] += measure * std::pow(exact_here[i + 1], 2);
             }
           }
+          CHECK(integrals[2 * cell] == doctest::Approx(volume).epsilon(1e-12));
+          CHECK(std::abs(integrals[2 * cell + 1] - integral) < 1e-12 * volume);
           for (int k = 0; k < 4; ++k) CHECK(found[4 * cell + k] == doctest::Approx(expected[k]).epsilon(1e-12));
         }
       }

@@ -1,6 +1,6 @@
-// The host's part of cuda_error_squares: tables.
+// The host's part of integrals on the GPU: tables.
 
-#include "operators/forms/error_squares.hpp"
+#include "operators/forms/cell_integrals.hpp"
 
 #include <Eigen/Dense>
 
@@ -27,25 +27,39 @@ Vector<double> on_gpu(const Eigen::MatrixXd& of) {
   return copied(std::span<const double>(of.data(), static_cast<std::size_t>(of.size())), Device::cuda);
 }
 
-}  // namespace
-
-ErrorTables::ErrorTables(const mesh::FunctionSpace& of, int quadrature)
-    : space(&of), geometry(factor_inputs(form_of(of, quadrature), Device::cuda)) {
-  const mesh::Quadrature rule = mesh::cell_quadrature(of.mesh().shape, quadrature);
-  positions = on_gpu(mesh::GeometryTables(of.mesh(), rule.points).values);
-  values = on_gpu(of.basis().values(rule.points));
-  slopes = copied(std::span<const double>(slopes_of_functions(form_of(of, quadrature), SlopeOrder::functions_points)),
-                  Device::cuda);
+mesh::Quadrature rule_of(const mesh::FunctionSpace& space, int quadrature) {
+  return mesh::cell_quadrature(space.mesh().shape, quadrature);
 }
 
-std::int64_t ErrorTables::bytes(const mesh::FunctionSpace& space, int quadrature) {
+}  // namespace
+
+FunctionOnGpu::FunctionOnGpu(const mesh::FunctionSpace& space, std::span<const double> dofs)
+    : space_(&space), dofs_(copied(dofs, Device::cuda)) {
+  if (space.grid() != nullptr) grid_numbers_ = copied(space.grid()->numbers(), Device::cuda);
+}
+
+std::int64_t FunctionOnGpu::bytes(const mesh::FunctionSpace& space) {
+  return space.dof_count() * std::int64_t{sizeof(double)};
+}
+
+IntegralTables::IntegralTables(const mesh::FunctionSpace& space, int quadrature)
+    : geometry(factor_inputs(form_of(space, quadrature), Device::cuda)),
+      values(on_gpu(space.basis().values(rule_of(space, quadrature).points))) {}
+
+std::int64_t IntegralTables::bytes(const mesh::FunctionSpace& space, int quadrature) {
   const mesh::Mesh& mesh = space.mesh();
-  constexpr std::int64_t number = sizeof(std::int32_t), value = sizeof(double), squares = 4;
+  constexpr std::int64_t number = sizeof(std::int32_t), value = sizeof(double), most_sums = 4;
   const std::int64_t cells = mesh.cell_count();
   const std::int64_t of_tables = mesh::cell_quadrature(mesh.shape, quadrature).size() *
                                  ((mesh.dimension() + 1) * (space.dofs_per_cell() + mesh.nodes_per_cell()));
-  return mesh.bytes_of_nodes() + value * (squares * cells + space.dof_count() + of_tables) +
-         number * cells * (1 + space.dofs_per_cell());
+  return mesh.bytes_of_nodes() + value * (most_sums * cells + of_tables) + number * cells * (1 + space.dofs_per_cell());
 }
+
+ErrorTables::ErrorTables(const mesh::FunctionSpace& space, int quadrature)
+    : IntegralTables(space, quadrature),
+      positions(on_gpu(mesh::GeometryTables(space.mesh(), rule_of(space, quadrature).points).values)),
+      slopes(
+          copied(std::span<const double>(slopes_of_functions(form_of(space, quadrature), SlopeOrder::functions_points)),
+                 Device::cuda)) {}
 
 }  // namespace femcg::operators

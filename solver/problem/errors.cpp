@@ -11,7 +11,6 @@
 #include "mesh/first_failure.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/forms/cells_at_points.hpp"
-#include "operators/forms/error_squares.hpp"
 #include "operators/forms/point_tables.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
@@ -130,13 +129,10 @@ class CellErrors {
   std::vector<double> of_lane_;
 };
 
-/// Whether a GPU is done before the processor, and has room.
-bool takes_gpu(operators::Device device, const Problem& problem, int quadrature, const ExactSolution& exact) {
-  constexpr std::int64_t entries = 4'000'000;
-  const operators::BilinearForm& form = problem.form();
-  return device == operators::Device::cuda && std::int64_t{form.cells()} * form.dofs_per_cell() >= entries &&
-         operators::cuda_takes(exact.programs()) &&
-         operators::ErrorTables::bytes(*form.space, quadrature) <= operators::available_bytes(device);
+bool takes_gpu(const operators::FunctionOnGpu* on_gpu, int quadrature, const ExactSolution& exact) {
+  return on_gpu != nullptr && operators::cuda_takes(exact.programs()) &&
+         operators::ErrorTables::bytes(on_gpu->space(), quadrature) <=
+             operators::available_bytes(operators::Device::cuda);
 }
 
 constexpr std::int32_t block_cells = 256;
@@ -165,11 +161,10 @@ std::vector<Errors> squares_on_host(const Problem& problem, int quadrature, cons
   return parts;
 }
 
-std::vector<Errors> squares_on_gpu(const Problem& problem, int quadrature, const ExactSolution& exact,
-                                   std::span<const double> dofs) {
+std::vector<Errors> squares_on_gpu(const operators::FunctionOnGpu& u, int quadrature, const ExactSolution& exact) {
   const std::vector<double> of_cells =
-      operators::cuda_error_squares(operators::ErrorTables(*problem.form().space, quadrature), exact.programs(), dofs);
-  const std::int32_t cells = problem.form().cells();
+      operators::cuda_error_squares(u, operators::ErrorTables(u.space(), quadrature), exact.programs());
+  const std::int32_t cells = u.space().mesh().cell_count();
   std::vector<Errors> parts(static_cast<std::size_t>(block_count(cells)));
 #pragma omp parallel for schedule(static)
   for (std::size_t block = 0; block < parts.size(); ++block) {
@@ -200,14 +195,14 @@ std::array<double, 4> sums_of(const std::vector<Errors>& parts) {
 
 /// Sums of blocks of cells, and then of these: the same for any number of threads.
 Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs,
-                      operators::Device device) {
+                      const operators::FunctionOnGpu* on_gpu) {
   const ExactSolution solution(exact, problem.form().space->mesh());
   const int quadrature = std::min(problem.form().quadrature + 2, most_points);
-  const bool on_gpu = takes_gpu(device, problem, quadrature, solution);
-  std::array<double, 4> squares = sums_of(on_gpu ? squares_on_gpu(problem, quadrature, solution, dofs)
-                                                 : squares_on_host(problem, quadrature, solution, dofs));
+  const bool there = takes_gpu(on_gpu, quadrature, solution);
+  std::array<double, 4> squares = sums_of(there ? squares_on_gpu(*on_gpu, quadrature, solution)
+                                                : squares_on_host(problem, quadrature, solution, dofs));
   const auto finite = [](double square) { return std::isfinite(square); };
-  if (on_gpu && !std::ranges::all_of(squares, finite))  // the host says where
+  if (there && !std::ranges::all_of(squares, finite))  // the host says where
     squares = sums_of(squares_on_host(problem, quadrature, solution, dofs));
   problem.shared().sum(squares);
   return {std::sqrt(squares[0]), std::sqrt(squares[1]), std::sqrt(squares[2]), std::sqrt(squares[3])};

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "operators/forms/cell_integrals.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/problem/problem.hpp"
 
@@ -14,9 +15,9 @@ struct Errors {
 };
 
 /// Integrated with two more points per direction than the problem; grad u by the rules of calculus. Together, where
-/// several processes have parts of the mesh; on a GPU, where that pays and there is room. Throws InputError where u or
-/// its gradient is not finite.
+/// several processes have parts of the mesh; on the GPU, where the solution is there too and there is room; it may be
+/// null. Throws InputError where u or its gradient is not finite.
 Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs,
-                      operators::Device device = operators::Device::host);
+                      const operators::FunctionOnGpu* on_gpu = nullptr);
 
 }  // namespace femcg::solver

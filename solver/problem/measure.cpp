@@ -7,13 +7,14 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "mesh/first_failure.hpp"
+#include "operators/backend/memory.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
-#include "solver/problem/boundary_flux.hpp"
 
 namespace femcg::solver {
 
@@ -59,8 +60,7 @@ GroupQuantities whole_group(const GroupQuantities& here, const operators::Shared
   return all;
 }
 
-void measure_boundary(const Problem& problem, const Load& load, std::span<const double> dofs, Quantities& to) {
-  const BoundaryFlux flux(problem, load, dofs);
+void measure_boundary(const Problem& problem, std::span<const double> dofs, const BoundaryFlux& flux, Quantities& to) {
   for (const mesh::BoundaryGroup& group : problem.form().space->mesh().boundaries) {
     const GroupQuantities measured = whole_group(measure_group(group, problem, flux, dofs), problem.shared());
     to.groups[group.name] = measured;
@@ -74,6 +74,16 @@ void measure_boundary(const Problem& problem, const Load& load, std::span<const 
   problem.shared().sum(moves);
   to.balance.in = moves[0];
   to.balance.out = moves[1];
+}
+
+operators::Extremes extremes_of(std::span<const double> dofs) {
+  double least = std::numeric_limits<double>::infinity(), greatest = -least;
+#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : greatest)
+  for (std::size_t i = 0; i < dofs.size(); ++i) {
+    least = std::min(least, dofs[i]);
+    greatest = std::max(greatest, dofs[i]);
+  }
+  return {least, greatest};
 }
 
 /// Integrals of 1 and of u over some cells.
@@ -144,29 +154,60 @@ class CellMeasures {
   std::vector<operators::CellLanes> masses_;  ///< integrals of the functions over the reference cell
 };
 
-/// Regions and the integral, sums of blocks of cells and then of these, the same for any number of threads; and what
-/// the source brings.
-void measure_cells(const Problem& problem, const Load& load, std::span<const double> dofs, Quantities& to) {
-  constexpr std::int32_t block_cells = 4096;
-  const mesh::FunctionSpace& space = *problem.form().space;
-  const mesh::Mesh& mesh = space.mesh();
+constexpr std::int32_t block_cells = 4096;
+
+/// Integrals of blocks of cells, blocks x regions: their sums are the same for any number of threads. A thread has one
+/// of what make() points to, which adds those of some cells: add(first, last, to regions).
+template <class Make>
+std::vector<CellIntegrals> integrals_of_blocks(const mesh::Mesh& mesh, const Make& make) {
   const std::size_t names = mesh.region_names.size();
   const std::int32_t cells = mesh.cell_count(), blocks = cells / block_cells + (cells % block_cells > 0 ? 1 : 0);
   std::vector<CellIntegrals> parts(static_cast<std::size_t>(blocks) * names);
   mesh::FirstFailure failure;
 #pragma omp parallel
   {
-    std::optional<CellMeasures> measures;
-    failure.guard(mesh::FirstFailure::preparation, [&] { measures.emplace(space, problem.form().quadrature, dofs); });
+    decltype(make()) adder;
+    failure.guard(mesh::FirstFailure::preparation, [&] { adder = make(); });
 #pragma omp for schedule(static)
     for (std::int32_t block = 0; block < blocks; ++block)
       failure.guard(block, [&] {
         const std::int32_t first = block * block_cells;
-        measures->add(first, first + std::min(block_cells, cells - first),
-                      std::span(parts).subspan(static_cast<std::size_t>(block) * names, names));
+        adder->add(first, first + std::min(block_cells, cells - first),
+                   std::span(parts).subspan(static_cast<std::size_t>(block) * names, names));
       });
   }
   failure.rethrow();
+  return parts;
+}
+
+/// What a GPU has found of the cells, x 2.
+struct FoundIntegrals {
+  const mesh::Mesh* mesh;
+  std::span<const double> of_cells;
+
+  void add(std::int32_t first, std::int32_t last, std::span<CellIntegrals> regions) const {
+    for (std::int32_t cell = first; cell < last; ++cell) {
+      CellIntegrals& sum = regions[mesh->cell_regions[cell]];
+      sum.volume += of_cells[2 * static_cast<std::size_t>(cell)];
+      sum.u += of_cells[2 * static_cast<std::size_t>(cell) + 1];
+    }
+  }
+};
+
+std::vector<CellIntegrals> integrals_of_blocks(const Problem& problem, std::span<const double> dofs,
+                                               const operators::FunctionOnGpu* on_gpu) {
+  const mesh::FunctionSpace& space = *problem.form().space;
+  const int quadrature = problem.form().quadrature;
+  if (on_gpu == nullptr)
+    return integrals_of_blocks(space.mesh(), [&] { return std::make_unique<CellMeasures>(space, quadrature, dofs); });
+  const std::vector<double> found = operators::cuda_integrals(*on_gpu, operators::IntegralTables(space, quadrature));
+  return integrals_of_blocks(space.mesh(), [&] { return std::optional(FoundIntegrals{&space.mesh(), found}); });
+}
+
+/// Regions and the integral, and what the source brings.
+void measure_cells(const Problem& problem, const Load& load, std::span<const CellIntegrals> parts, Quantities& to) {
+  const mesh::Mesh& mesh = problem.form().space->mesh();
+  const std::size_t names = mesh.region_names.size();
   std::vector<double> sums(2 * names + 2);  // volume and integral of each region, sources, sinks
   for (std::size_t k = 0; k < parts.size(); ++k) {
     sums[2 * (k % names)] += parts[k].volume;
@@ -205,19 +246,26 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, c
   return located;
 }
 
-Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs) {
+std::optional<operators::FunctionOnGpu> solution_on_gpu(const Problem& problem, std::span<const double> dofs,
+                                                        operators::Device device) {
+  const mesh::FunctionSpace& space = *problem.form().space;
+  const auto bytes = [&] {
+    return operators::FunctionOnGpu::bytes(space) + operators::IntegralTables::bytes(space, problem.form().quadrature);
+  };
+  const bool goes = device == operators::Device::cuda && operators::FunctionOnGpu::pays(space) &&
+                    bytes() <= operators::available_bytes(device);
+  return goes ? std::optional<operators::FunctionOnGpu>(std::in_place, space, dofs) : std::nullopt;
+}
+
+Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs,
+                   const BoundaryFlux& flux, const operators::FunctionOnGpu* on_gpu) {
   const mesh::FunctionSpace& space = *problem.form().space;
   Quantities quantities;
-  double least = std::numeric_limits<double>::infinity(), greatest = -least;
-#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : greatest)
-  for (std::size_t i = 0; i < dofs.size(); ++i) {
-    least = std::min(least, dofs[i]);
-    greatest = std::max(greatest, dofs[i]);
-  }
-  quantities.minimum = problem.shared().least(least);
-  quantities.maximum = -problem.shared().least(-greatest);
-  measure_cells(problem, load, dofs, quantities);
-  measure_boundary(problem, load, dofs, quantities);
+  const operators::Extremes extremes = on_gpu != nullptr ? operators::cuda_extremes(*on_gpu) : extremes_of(dofs);
+  quantities.minimum = problem.shared().least(extremes.least);
+  quantities.maximum = -problem.shared().least(-extremes.greatest);
+  measure_cells(problem, load, integrals_of_blocks(problem, dofs, on_gpu), quantities);
+  measure_boundary(problem, dofs, flux, quantities);
   for (const auto& [name, location] : probes) {
     double value = 0;
     if (location)

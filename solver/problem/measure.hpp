@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "mesh/locate.hpp"
+#include "operators/forms/cell_integrals.hpp"
+#include "solver/problem/boundary_flux.hpp"
 #include "solver/problem/problem.hpp"
 
 namespace femcg::solver {
@@ -58,8 +60,19 @@ using Probes = std::vector<std::pair<std::string, std::optional<mesh::Location>>
 Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh,
                      const operators::SharedDofs& shared = {});
 
-/// Fluxes are the consistent ones of BoundaryFlux, so that all of them and the integral of the source add up to zero as
-/// exactly as the system was solved.
-Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs);
+/// A solution on the GPU, for what is integrated of it; nothing where that does not pay, or there is no room.
+std::optional<operators::FunctionOnGpu> solution_on_gpu(const Problem& problem, std::span<const double> dofs,
+                                                        operators::Device device);
+
+/// `flux` is that of the solution: consistent, so that all fluxes and the integral of the source add up to zero as
+/// exactly as the system was solved. Extremes and integrals over cells are found on the GPU where the solution is there
+/// too; it may be null.
+Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs,
+                   const BoundaryFlux& flux, const operators::FunctionOnGpu* on_gpu = nullptr);
+/// The same, and finds the flux.
+inline Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs,
+                          const operators::FunctionOnGpu* on_gpu = nullptr) {
+  return measure(problem, load, probes, dofs, BoundaryFlux(problem, load, dofs), on_gpu);
+}
 
 }  // namespace femcg::solver
