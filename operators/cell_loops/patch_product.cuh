@@ -372,10 +372,11 @@ __global__ void clear_interface_columns_kernel(Patches all, std::int64_t interfa
     y[std::int64_t{all.interface[i / stride]} * stride + i % stride] = T(0);
 }
 template <class T>
-__global__ void gather_interface_columns_kernel(Patches all, std::int64_t interface, int stride, const T* contributions,
-                                                T* y) {
+__global__ void gather_interface_columns_kernel(Patches all, std::int64_t interface, int count, int stride,
+                                                const T* contributions, T* y) {
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < interface * stride; i += threads) {
+    if (i % stride >= count) continue;  // nobody has contributed to it
     const InterfaceUnknown at(all, i / stride, interface);
     T two[2];
     at.load_two(contributions + i % stride, stride, two);
@@ -487,7 +488,7 @@ class PatchProduct {
     else
       launch(patch_columns_kernel<T, Cells>, blocks, shape, shared, work, cells, columns, step);
     if (gathers)
-      launch(gather_interface_columns_kernel<T>, interface_blocks, interface_threads, 0, work.all, interface,
+      launch(gather_interface_columns_kernel<T>, interface_blocks, interface_threads, 0, work.all, interface, x.count(),
              x.stride(), column_contributions_.data(), y.data());
   }
 
