@@ -44,6 +44,8 @@ class Owners {
     return (owner & shared) != 0 ? Tie::shared : Tie::alone;
   }
   bool is_of_none(std::int32_t unknown) const { return of_[unknown] == none; }
+  /// Its memory, for other numbers of the unknowns.
+  mesh::Array<std::uint32_t> release() { return std::move(of_); }
 
  private:
   static constexpr std::uint32_t shared = std::uint32_t{1} << 31, none = shared - 1;
@@ -105,43 +107,62 @@ std::int32_t owned(const CellPatches& made) {
   return last.first_own + last.own_count;
 }
 
-/// Puts the unknowns in the order of the patches whose own they are, those of no patch last; returns where those are
-/// that patches share.
-mesh::Array<std::int32_t> put_in_order(CellPatches& made, std::span<const PatchDraft> drafts, const Owners& owners) {
+/// Lists the interface: of each patch the own unknowns that it shares, and at the end those of no patch. Returns where
+/// those of each patch begin.
+std::vector<std::uint32_t> list_interface(CellPatches& made) {
+  const std::int64_t patches = made.patches.size();
+  std::vector<std::uint32_t> first(static_cast<std::size_t>(patches) + 1);
+  for (std::int64_t p = 0; p < patches; ++p)
+    first[p + 1] = first[p] + static_cast<std::uint32_t>(made.patches[p].own_count - made.patches[p].private_count);
+  const std::int32_t of_patches = owned(made);
+  made.interface = Vector<std::int32_t>(first[patches] + std::int64_t{made.unknown_count} - of_patches);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t p = 0; p < patches; ++p)
+    std::iota(made.interface.data() + first[p], made.interface.data() + first[p + 1],
+              made.patches[p].first_own + made.patches[p].private_count);
+  std::iota(made.interface.data() + first[patches], made.interface.data() + made.interface.size(), of_patches);
+  return first;
+}
+
+/// Puts the unknowns in the order of the patches whose own they are, those of no patch last, and lists the interface;
+/// returns which of it those are that patches share.
+mesh::Array<std::uint32_t> put_in_order(CellPatches& made, std::span<const PatchDraft> drafts, Owners owners) {
   made.unknown_at = Vector<std::int32_t>(made.unknown_count);
-  mesh::Array<std::int32_t> position = mesh::unset<std::int32_t>(made.unknown_count);
+  std::int32_t next = owned(made);
+  for (std::int32_t unknown = 0; next < made.unknown_count; ++unknown)
+    if (owners.is_of_none(unknown)) made.unknown_at[next++] = unknown;
+  const std::vector<std::uint32_t> first = list_interface(made);
+  mesh::Array<std::uint32_t> in_interface = owners.release();
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p) {
     const CellPatch& patch = made.patches[static_cast<std::int64_t>(p)];
     std::int32_t next_private = patch.first_own, next_shared = patch.first_own + patch.private_count;
+    std::uint32_t next_in_interface = first[p];
     for (std::size_t rank = 0; rank < drafts[p].unknowns.size(); ++rank)
       switch (const std::int32_t unknown = drafts[p].unknowns[rank]; drafts[p].ties[rank]) {
         case Tie::alone:
           made.unknown_at[next_private++] = unknown;
           break;
         case Tie::shared:
-          position[unknown] = next_shared;
+          in_interface[unknown] = next_in_interface++;
           made.unknown_at[next_shared++] = unknown;
           break;
         case Tie::others:
           break;
       }
   }
-  std::int32_t next = owned(made);
-  for (std::int32_t unknown = 0; next < made.unknown_count; ++unknown)
-    if (owners.is_of_none(unknown)) made.unknown_at[next++] = unknown;
-  return position;
+  return in_interface;
 }
 
-/// What a patch shares, and the cells and places of its slots.
+/// What a patch shares, numbered as the interface is, and the cells and places of its slots.
 void write_patch(CellPatches& made, std::size_t number, const PatchDraft& draft,
-                 std::span<const std::int32_t> position) {
+                 std::span<const std::uint32_t> in_interface) {
   const CellPatch& patch = made.patches[static_cast<std::int64_t>(number)];
   std::vector<std::uint16_t> place_of_rank(draft.unknowns.size() + 1, patch.unknown_count);
-  std::vector<std::pair<std::int32_t, std::size_t>> others;  // position and rank
-  const auto share = [&](std::size_t rank, std::int32_t at, std::int32_t place) {
+  std::vector<std::pair<std::uint32_t, std::size_t>> others;  // of the interface, and rank
+  const auto share = [&](std::size_t rank, std::uint32_t of_interface, std::int32_t place) {
     place_of_rank[rank] = static_cast<std::uint16_t>(place);
-    made.shared[patch.first_contribution + place - patch.private_count] = at;
+    made.shared[patch.first_contribution + place - patch.private_count] = static_cast<std::int32_t>(of_interface);
   };
   std::int32_t next_private = 0, next_shared = patch.private_count;
   for (std::size_t rank = 0; rank < draft.unknowns.size(); ++rank) switch (draft.ties[rank]) {
@@ -149,11 +170,10 @@ void write_patch(CellPatches& made, std::size_t number, const PatchDraft& draft,
         place_of_rank[rank] = static_cast<std::uint16_t>(next_private++);
         break;
       case Tie::shared:
-        share(rank, patch.first_own + next_shared, next_shared);
-        ++next_shared;
+        share(rank, in_interface[draft.unknowns[rank]], next_shared++);
         break;
       case Tie::others:
-        others.emplace_back(position[draft.unknowns[rank]], rank);
+        others.emplace_back(in_interface[draft.unknowns[rank]], rank);
     }
   std::sort(others.begin(), others.end());
   for (std::size_t k = 0; k < others.size(); ++k)
@@ -171,43 +191,24 @@ void write_patch(CellPatches& made, std::size_t number, const PatchDraft& draft,
   }
 }
 
-/// Lists the interface: of each patch the own unknowns that it shares, and at the end those of no patch.
-void list_interface(CellPatches& made) {
-  const std::int64_t patches = made.patches.size();
-  std::vector<std::int64_t> first(static_cast<std::size_t>(patches) + 1);
-  for (std::int64_t p = 0; p < patches; ++p)
-    first[p + 1] = first[p] + made.patches[p].own_count - made.patches[p].private_count;
-  const std::int32_t of_patches = owned(made);
-  made.interface = Vector<std::int32_t>(first[patches] + made.unknown_count - of_patches);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t p = 0; p < patches; ++p)
-    std::iota(made.interface.data() + first[p], made.interface.data() + first[p + 1],
-              made.patches[p].first_own + made.patches[p].private_count);
-  std::iota(made.interface.data() + first[patches], made.interface.data() + made.interface.size(), of_patches);
-}
-
-/// The interface, and which contributions belong to each of its unknowns.
+/// Which contributions belong to each unknown of the interface. What patches share is numbered as the interface is, and
+/// then by positions.
 void link_contributions(CellPatches& made) {
-  list_interface(made);
   const std::int64_t count = made.interface.size();
   made.rim_offsets = Vector<std::uint32_t>(count + 1);
-  Vector<std::uint32_t> next(made.unknown_count);  // how many contributions, and then the next free place among them
 #pragma omp parallel for schedule(static)
-  for (std::int64_t r = 0; r < count; ++r) next[made.interface[r]] = 0;
+  for (std::int64_t r = 0; r <= count; ++r) made.rim_offsets[r] = 0;
 #pragma omp parallel for schedule(static)
-  for (std::int64_t p = 0; p < made.patches.size(); ++p)
-    for (const std::int32_t i : made.shared_of(made.patches[p])) mesh::count_one(next[i]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t r = 0; r < count; ++r) made.rim_offsets[r] = next[made.interface[r]];
-  made.rim_offsets[count] = 0;
+  for (std::int64_t k = 0; k < made.shared.size(); ++k) mesh::count_one(made.rim_offsets[made.shared[k]]);
   mesh::sum_before(made.rim_offsets.span());
+  Vector<std::uint32_t> next(count);  // free place among the contributions of each
 #pragma omp parallel for schedule(static)
-  for (std::int64_t r = 0; r < count; ++r) next[made.interface[r]] = made.rim_offsets[r];
+  for (std::int64_t r = 0; r < count; ++r) next[r] = made.rim_offsets[r];
 #pragma omp parallel for schedule(static)
-  for (std::int64_t p = 0; p < made.patches.size(); ++p) {
-    auto contribution = static_cast<std::uint32_t>(made.patches[p].first_contribution);
-    for (const std::int32_t i : made.shared_of(made.patches[p]))
-      made.contributions[mesh::count_one(next[i])] = contribution++;
+  for (std::int64_t k = 0; k < made.shared.size(); ++k) {
+    std::int32_t& shared = made.shared[k];
+    made.contributions[mesh::count_one(next[shared])] = static_cast<std::uint32_t>(k);
+    shared = made.interface[shared];
   }
   // Threads came in any order.
 #pragma omp parallel for schedule(static)
@@ -293,21 +294,21 @@ CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& opti
   made.unknown_count = form.unknowns;
   made.layout = options.layout;
   std::vector<PatchDraft> drafts = draft_patches(form, options);
-  mesh::Array<std::int32_t> position;
+  mesh::Array<std::uint32_t> in_interface;
   {
-    const Owners owners(drafts, form.unknowns);
+    Owners owners(drafts, form.unknowns);
     lay_out(made, drafts, owners);
-    position = put_in_order(made, drafts, owners);
+    in_interface = put_in_order(made, drafts, std::move(owners));
   }
   mesh::FirstFailure failure;
 #pragma omp parallel for schedule(static)
   for (std::size_t p = 0; p < drafts.size(); ++p)
     failure.guard(static_cast<std::int64_t>(p), [&] {
-      write_patch(made, p, drafts[p], position);
+      write_patch(made, p, drafts[p], in_interface);
       drafts[p] = {};  // given back by all threads, and before the lists below are made
     });
   failure.rethrow();
-  position = {};
+  in_interface = {};
   link_contributions(made);
   if (options.coloured) colour_patches(made);
   return made;
