@@ -15,7 +15,7 @@ class FunctionOnGpu {
   /// By its coefficients, dof_count. The space must outlive it.
   FunctionOnGpu(const mesh::FunctionSpace& space, std::span<const double> dofs);
   static std::int64_t bytes(const mesh::FunctionSpace& space);
-  /// Whether a GPU has integrals sooner than the processor, to which the function must not go first.
+  /// Whether a GPU, to which the function goes first, has integrals sooner than the processor.
   static bool pays(const mesh::FunctionSpace& space) {
     constexpr std::int64_t entries = 4'000'000;
     return std::int64_t{space.mesh().cell_count()} * space.dofs_per_cell() >= entries;
