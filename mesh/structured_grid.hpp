@@ -68,7 +68,7 @@ class GridDofs {
   /// Where there are no more than 2^31 - 1.
   void write(std::int32_t cell, std::int32_t* dofs) const;
 
-  /// The tables of GridDofTables, one behind the other, and with them from `begin` on.
+  /// All tables, one behind the other, and GridDofTables of a copy of them that begins there.
   std::span<const std::uint32_t> numbers() const { return numbers_; }
   GridDofTables tables(const std::uint32_t* begin) const;
 
