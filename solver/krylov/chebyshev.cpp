@@ -149,7 +149,7 @@ class Chebyshev final : public Preconditioner<T> {
   /// Its vectors are made with the first that have so many columns.
   void solve_columns(const Columns<T>& r, Columns<T>& z) const override {
     const operators::ColumnOperations<T>& operations = operators::column_operations<T>(a_.device());
-    if (d_columns_.stride() != r.stride() || d_columns_.rows() != r.rows()) {
+    if (d_columns_.count() != r.count() || d_columns_.rows() != r.rows()) {
       d_columns_ = Columns<T>(r.rows(), r.count(), r.device());
       q_columns_ = Columns<T>(r.rows(), r.count(), r.device());
       operators::clear(q_columns_.entries());  // products may leave columns of nobody as they are
