@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "mesh/lagrange_basis.hpp"
+#include "mesh/element/lagrange_basis.hpp"
 
 namespace femcg::mesh {
 

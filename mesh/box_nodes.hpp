@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "mesh/cell_shape.hpp"
+#include "mesh/element/cell_shape.hpp"
 #include "mesh/grid_places.hpp"
 
 namespace femcg::mesh {

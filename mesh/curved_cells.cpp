@@ -2,8 +2,8 @@
 
 #include <Eigen/Dense>
 
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/reference_cell.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/reference_cell.hpp"
 
 namespace femcg::mesh {
 

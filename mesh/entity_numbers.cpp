@@ -6,9 +6,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "mesh/counting.hpp"
-#include "mesh/pages.hpp"
-#include "mesh/reference_cell.hpp"
+#include "mesh/base/counting.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/element/reference_cell.hpp"
 
 namespace femcg::mesh {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "mesh/base/pages.hpp"
 #include "mesh/mesh.hpp"
-#include "mesh/pages.hpp"
 
 namespace femcg::mesh {
 

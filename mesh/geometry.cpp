@@ -3,8 +3,8 @@
 #include <Eigen/Dense>
 #include <algorithm>
 
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/vector_register.hpp"
+#include "mesh/base/vector_register.hpp"
+#include "mesh/element/lagrange_basis.hpp"
 
 namespace femcg::mesh {
 

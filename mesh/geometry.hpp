@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "mesh/element/reference_cell.hpp"
 #include "mesh/mesh.hpp"
-#include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/reference_cell.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {
 

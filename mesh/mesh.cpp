@@ -15,14 +15,14 @@
 #include <stdexcept>
 
 #include "mesh/affine_cells.hpp"
-#include "mesh/counting.hpp"
+#include "mesh/base/counting.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "mesh/element/reference_cell.hpp"
 #include "mesh/entity_numbers.hpp"
-#include "mesh/first_failure.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/pages.hpp"
-#include "mesh/quadrature.hpp"
-#include "mesh/reference_cell.hpp"
 #include "mesh/structured_grid.hpp"
 
 namespace femcg::mesh {

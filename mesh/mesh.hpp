@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mesh/box_nodes.hpp"
-#include "mesh/cell_shape.hpp"
+#include "mesh/element/cell_shape.hpp"
 #include "mesh/numbers_of_cell.hpp"
 
 namespace femcg::mesh {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "mesh/reference_cell.hpp"
+#include "mesh/element/reference_cell.hpp"
 
 namespace femcg::mesh {
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "mesh/element/reference_cell.hpp"
 #include "mesh/grid_places.hpp"
 #include "mesh/mesh.hpp"
-#include "mesh/reference_cell.hpp"
 
 namespace femcg::mesh {
 

@@ -2,17 +2,17 @@
 #include <array>
 
 #include "operators/catalogue.hpp"
-#include "operators/csr/csr.hpp"
-#include "operators/csr_aligned/csr_aligned.hpp"
-#include "operators/csr_bitmask/csr_bitmask.hpp"
-#include "operators/csr_grouped/csr_grouped.hpp"
-#include "operators/ellpack/ellpack.hpp"
-#include "operators/ellr_t/ellr_t.hpp"
-#include "operators/hyb/hyb.hpp"
-#include "operators/jad/jad.hpp"
-#include "operators/lma/lma.hpp"
-#include "operators/matrix_free/matrix_free.hpp"
-#include "operators/sell/sell.hpp"
+#include "operators/cellwise/lma/lma.hpp"
+#include "operators/cellwise/matrix_free/matrix_free.hpp"
+#include "operators/stored/csr/csr.hpp"
+#include "operators/stored/csr_aligned/csr_aligned.hpp"
+#include "operators/stored/csr_bitmask/csr_bitmask.hpp"
+#include "operators/stored/csr_grouped/csr_grouped.hpp"
+#include "operators/stored/ellpack/ellpack.hpp"
+#include "operators/stored/ellr_t/ellr_t.hpp"
+#include "operators/stored/hyb/hyb.hpp"
+#include "operators/stored/jad/jad.hpp"
+#include "operators/stored/sell/sell.hpp"
 #include "operators/vendor/cusparse.hpp"
 
 namespace femcg::operators {

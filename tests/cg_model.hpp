@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/benchmark/product_rounding.hpp"
 #include "solver/krylov/cg_choice.hpp"
 #include "tests/rounding.hpp"

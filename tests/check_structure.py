@@ -12,19 +12,21 @@ PRIVATE = "/".join(["", "home", "someone", "mesh.msh"])
 SOUND = {
     "CMakeLists.txt": "project(femcg)\n",
     "mesh/mesh.hpp": "#pragma once\n#include <vector>\n",
+    "mesh/box/box.hpp": '#pragma once\n#include "mesh/mesh.hpp"\n',
+    "mesh/gmsh/raw/raw_mesh.hpp": '#pragma once\n#include "mesh/mesh.hpp"\n',
     "mesh/gmsh/sdk/model.cpp": '#include <gmsh.h>\n#include "mesh/mesh.hpp"\n',
     "operators/backend/vector.hpp": '#pragma once\n#include "mesh/mesh.hpp"\n',
     "operators/backend/device.cu": "#include <cuda_runtime.h>\n#if CUDART_VERSION < 12000\n#endif\n",
     "operators/operator.hpp": '#pragma once\n#include "operators/backend/vector.hpp"\n',
-    "operators/sparse/slots.cuh": '#pragma once\n#include "operators/operator.hpp"\n',
-    "operators/sparse/io/matrix_market.cpp": '#include "operators/sparse/slots.cuh"\n',
-    "operators/csr/csr.hpp": '#pragma once\n#include "operators/sparse/slots.cuh"\n',
-    "operators/csr/csr.cu": '#include <cuda_runtime.h>\n#include "operators/csr/csr.hpp"\n',
+    "operators/stored/common/slots.cuh": '#pragma once\n#include "operators/operator.hpp"\n',
+    "operators/stored/io/matrix_market.cpp": '#include "operators/operator.hpp"\n',
+    "operators/stored/csr/csr.hpp": '#pragma once\n#include "operators/stored/common/slots.cuh"\n',
+    "operators/stored/csr/csr.cu": '#include <cuda_runtime.h>\n#include "operators/stored/csr/csr.hpp"\n',
     "operators/catalogue.hpp": '#pragma once\n#include "operators/operator.hpp"\n',
-    "operators/catalogue_rows.cpp": '#include "operators/catalogue.hpp"\n#include "operators/csr/csr.hpp"\n',
+    "operators/catalogue_rows.cpp": '#include "operators/catalogue.hpp"\n#include "operators/stored/csr/csr.hpp"\n',
     "solver/case/case.cpp": '#include <yaml-cpp/yaml.h>\n#include "operators/backend/vector.hpp"\n',
-    "solver/run.cpp": '#include "operators/catalogue.hpp"\n#include "solver/case/case.cpp"\n',
-    "tests/test_csr.cpp": '#include "operators/csr/csr.hpp"\n// https://example.org/home/page is no path of ours\n',
+    "solver/run/run.cpp": '#include "operators/catalogue.hpp"\n#include "solver/case/case.cpp"\n',
+    "tests/test_csr.cpp": '#include "operators/stored/csr/csr.hpp"\n// https://example.org/home/page is no path of ours\n',
     "build/release/generated.cpp": '#include "nowhere.hpp"\n',
 }
 
@@ -51,23 +53,27 @@ class CheckStructure(unittest.TestCase):
 
     def test_breaches(self):
         for name, text, line, words in [
-            ("mesh/a.cpp", '\n#include "operators/operator.hpp"\n', 2, "mesh <- operators"),
-            ("operators/operator.cpp", '#include "solver/case/case.cpp"\n', 1, "it may include operators/backend"),
-            ("operators/csr/a.cpp", '#include "solver/case/case.cpp"\n', 1, "mesh <- operators"),
-            ("solver/a.cpp", '#include "tests/test_csr.cpp"\n', 1, "mesh <- operators"),
-            ("tools/a.cpp", '#include <tests/test_csr.cpp>\n', 1, "mesh <- operators"),
-            ("operators/backend/vector.cpp", '#include "operators/operator.hpp"\n', 1, "it may include mesh"),
-            ("operators/sparse/a.cpp", '#include "operators/sparse/io/matrix_market.cpp"\n', 1, "operators/sparse/ must not"),
-            ("operators/sell/sell.cpp", '#include "operators/csr/csr.hpp"\n', 1, "another's"),
-            ("operators/csr/a.cpp", '#include "operators/sparse/io/matrix_market.cpp"\n', 1, "operators/csr must not"),
-            ("operators/backend/vector.cpp", '#include "operators/csr/csr.hpp"\n', 1, "only operators/catalogue_*"),
-            ("operators/catalogue.cpp", '#include "operators/csr/csr.hpp"\n', 1, "only operators/catalogue_*"),
-            ("solver/run.cpp", '#include "operators/csr/csr.hpp"\n', 1, "only operators/catalogue_*"),
-            ("solver/case/a.cpp", '#include "solver/run.cpp"\n', 1, "solver/case/ must not"),
-            ("operators/csr/csr.cpp", "#  include <cuda_runtime.h>\n", 1, "*.cu"),
-            ("solver/run.cpp", "#include <yaml-cpp/yaml.h>\n", 1, "solver/case"),
+            ("mesh/a.cpp", '\n#include "operators/operator.hpp"\n', 2, "mesh must not"),
+            ("mesh/mesh.cpp", '#include "mesh/box/box.hpp"\n', 1, "higher layer"),
+            ("operators/operator.cpp", '#include "solver/case/case.cpp"\n', 1, "operators must not"),
+            ("operators/stored/csr/a.cpp", '#include "solver/case/case.cpp"\n', 1, "operators/stored/csr must not"),
+            ("solver/case/a.cpp", '#include "tests/test_csr.cpp"\n', 1, "solver/case must not"),
+            ("tools/a.cpp", '#include <tests/test_csr.cpp>\n', 1, "tools must not"),
+            ("operators/backend/vector.cpp", '#include "operators/operator.hpp"\n', 1, "operators/backend must not"),
+            ("operators/stored/common/a.cpp", '#include "operators/stored/io/matrix_market.cpp"\n', 1, "or the same"),
+            ("operators/stored/sell/sell.cpp", '#include "operators/stored/csr/csr.hpp"\n', 1, "another's"),
+            ("operators/cellwise/lma/host/a.cpp", '#include "operators/stored/csr/csr.hpp"\n', 1, "another's"),
+            ("operators/stored/csr/a.cpp", '#include "operators/stored/io/matrix_market.cpp"\n', 1, "operators/stored/csr must not"),
+            ("operators/backend/vector.cpp", '#include "operators/stored/csr/csr.hpp"\n', 1, "only operators/catalogue_*"),
+            ("operators/catalogue.cpp", '#include "operators/stored/csr/csr.hpp"\n', 1, "only operators/catalogue_*"),
+            ("operators/operator.cpp", '#include "mesh/gmsh/raw/raw_mesh.hpp"\n', 1, "operators must not"),
+            ("solver/run/run.cpp", '#include "operators/stored/csr/csr.hpp"\n', 1, "only operators/catalogue_*"),
+            ("solver/case/a.cpp", '#include "solver/run/run.cpp"\n', 1, "solver/case must not"),
+            ("solver/a.cpp", "int a;\n", 1, "no room"),
+            ("operators/stored/csr/csr.cpp", "#  include <cuda_runtime.h>\n", 1, "*.cu"),
+            ("solver/run/run.cpp", "#include <yaml-cpp/yaml.h>\n", 1, "solver/case"),
             ("mesh/mesh.cpp", "#include <gmsh.h>\n", 1, "mesh/gmsh/sdk"),
-            ("mesh/box.cpp", '#include "mesh/gmsh/sdk/model.cpp"\n', 1, "mesh <- operators"),
+            ("mesh/box/box.cpp", '#include "mesh/gmsh/sdk/model.cpp"\n', 1, "mesh/box must not"),
             ("mesh/mesh.cpp", '#include "mesh.hpp"\n', 1, "from the root"),
             ("mesh/mesh.cpp", "int a;\n#ifdef NDEBUG\n#endif\n", 2, "conditionally"),
             ("cases/a.yaml", f"mesh:\n  file: {PRIVATE}\n", 2, "one person's machine"),
@@ -75,6 +81,14 @@ class CheckStructure(unittest.TestCase):
         ]:
             with self.subTest(name=name, text=text):
                 self.assert_breach(name, text, line, words)
+
+    def test_a_room_of_17_stems_is_crowded(self):
+        crowd = {f"mesh/box/unit_{number}.hpp": "#pragma once\n" for number in range(15)}
+        self.assertEqual(self.check(crowd).returncode, 0)
+        crowd["mesh/box/unit_15.cpp"] = "int a;\n"
+        done = self.check(crowd)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("mesh/box has 17 file stems", done.stdout)
 
     def test_a_folder_that_is_no_project_is_refused(self):
         with tempfile.TemporaryDirectory() as empty:

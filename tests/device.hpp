@@ -15,7 +15,7 @@
 #include "operators/backend/columns.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/ordering.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 
 namespace femcg::tests {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <memory>
 
-#include "mesh/box.hpp"
-#include "mesh/function_space.hpp"
+#include "mesh/box/box.hpp"
+#include "mesh/dofs/function_space.hpp"
 #include "operators/forms/element_matrices.hpp"
 
 namespace femcg::tests {

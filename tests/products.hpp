@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/benchmark/product_rounding.hpp"
 #include "tests/device.hpp"
 #include "tests/rounding.hpp"

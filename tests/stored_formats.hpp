@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "operators/catalogue.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 
 namespace femcg::tests {
 

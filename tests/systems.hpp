@@ -15,7 +15,7 @@
 
 #include "operators/backend/columns.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/krylov/several_systems.hpp"
 #include "tests/device.hpp"

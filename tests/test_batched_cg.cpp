@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "operators/backend/column_operations.hpp"
+#include "operators/backend/passes/column_operations.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/batched_cg.hpp"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "operators/backend/block_operations.hpp"
+#include "operators/backend/passes/block_operations.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/block_cg.hpp"

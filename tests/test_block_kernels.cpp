@@ -1,5 +1,5 @@
 // What a thread block of a GPU does in the passes of block CG, run on the processor: tests/host_threads stands in for
-// operators/backend/cuda/launch.cuh. The GPU's own run is test_block_cg_cuda.
+// operators/backend/launch.cuh. The GPU's own run is test_block_cg_cuda.
 
 #include <doctest/doctest.h>
 

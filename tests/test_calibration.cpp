@@ -1,15 +1,15 @@
 // Corrections of the bandwidth model: between sizes, in a file, in a prediction, and as femcg predict --train makes
 // them.
 
-#include "solver/prediction/calibration.hpp"
+#include "solver/prediction/models/calibration.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "solver/prediction/bandwidth_model.hpp"
-#include "solver/prediction/calibrate.hpp"
+#include "solver/prediction/models/bandwidth_model.hpp"
+#include "solver/prediction/training/calibrate.hpp"
 #include "solver/prediction/prediction.hpp"
 #include "tests/forms.hpp"
 

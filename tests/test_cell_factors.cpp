@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operators/cell_loops/cell_patches.hpp"
+#include "operators/cellwise/cell_loops/cell_patches.hpp"
 #include "operators/forms/cell_factors.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"

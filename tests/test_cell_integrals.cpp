@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
-#include "operators/forms/cell_integrals.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "operators/forms/check/cell_integrals.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"

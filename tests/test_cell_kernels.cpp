@@ -1,5 +1,5 @@
 // What a thread block of a GPU does with the quadrilaterals and hexahedra of a patch, run on the processor, where every
-// machine can: tests/host_threads stands in for operators/backend/cuda/launch.cuh. The GPU's own run is
+// machine can: tests/host_threads stands in for operators/backend/launch.cuh. The GPU's own run is
 // test_operators_cuda.
 
 #include <doctest/doctest.h>
@@ -9,13 +9,13 @@
 #include <limits>
 #include <random>
 
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
-#include "operators/cell_loops/cell_patches.hpp"
-#include "operators/forms/form_diagonal.hpp"
-#include "operators/matrix_free/diagonal_cells.cuh"
-#include "operators/matrix_free/hexahedron_cells.cuh"
-#include "operators/sparse/csr_matrix.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "operators/cellwise/cell_loops/cell_patches.hpp"
+#include "operators/forms/check/form_diagonal.hpp"
+#include "operators/cellwise/matrix_free/cells/diagonal_cells.cuh"
+#include "operators/cellwise/matrix_free/cells/hexahedron_cells.cuh"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "tests/forms.hpp"
 
 using namespace femcg;

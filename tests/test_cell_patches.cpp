@@ -7,11 +7,11 @@
 #include <random>
 #include <set>
 
-#include "mesh/lagrange_basis.hpp"
-#include "operators/cell_loops/cell_patches.hpp"
-#include "operators/cell_loops/conflict_resolution.hpp"
-#include "operators/matrix_free/matrix_free_inputs.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "operators/cellwise/cell_loops/cell_patches.hpp"
+#include "operators/cellwise/cell_loops/conflict_resolution.hpp"
+#include "operators/cellwise/matrix_free/matrix_free_inputs.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "tests/forms.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/locations.hpp"

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "mesh/gmsh/child_process.hpp"
+#include "mesh/gmsh/process/child_process.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"
 

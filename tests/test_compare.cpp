@@ -12,7 +12,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "mesh/box.hpp"
+#include "mesh/box/box.hpp"
 #include "solver/benchmark/agreement.hpp"
 #include "solver/benchmark/comparison.hpp"
 #include "solver/case/sweep.hpp"

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "mesh/box.hpp"
-#include "mesh/ordering.hpp"
+#include "mesh/box/box.hpp"
+#include "mesh/dofs/ordering.hpp"
 #include "tests/problems.hpp"
 
 using namespace femcg;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "operators/csr_bitmask/bitmask_tiles.cuh"
+#include "operators/stored/csr_bitmask/bitmask_tiles.cuh"
 #include "tests/stored_formats.hpp"
 
 using namespace femcg::operators;

@@ -7,9 +7,9 @@
 #include <array>
 #include <vector>
 
-#include "operators/csr_grouped/dense_blocks.cuh"
-#include "operators/csr_grouped/grouped_matrix.hpp"
-#include "operators/sparse/narrow_columns.hpp"
+#include "operators/stored/csr_grouped/dense_blocks.cuh"
+#include "operators/stored/csr_grouped/grouped_matrix.hpp"
+#include "operators/stored/assembled/narrow_columns.hpp"
 #include "tests/stored_formats.hpp"
 
 using namespace femcg::operators;

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "operators/forms/reference.hpp"
+#include "operators/forms/check/reference.hpp"
 #include "tests/definition.hpp"
 #include "tests/forms.hpp"
 #include "tests/products.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "mesh/affine_cells.hpp"
-#include "operators/forms/reference.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/forms/check/reference.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "tests/forms.hpp"
 #include "tests/threads.hpp"
 

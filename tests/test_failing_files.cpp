@@ -15,8 +15,8 @@
 
 #include "solver/case/case.hpp"
 #include "solver/case/sweep.hpp"
-#include "solver/compare.hpp"
-#include "solver/run.hpp"
+#include "solver/compare/compare.hpp"
+#include "solver/run/run.hpp"
 #include "tests/program.hpp"
 
 namespace {

@@ -13,8 +13,8 @@
 #include <system_error>
 #include <vector>
 
-#include "mesh/atomic_file.hpp"
-#include "mesh/box.hpp"
+#include "mesh/base/atomic_file.hpp"
+#include "mesh/box/box.hpp"
 #include "solver/fields/file_ahead.hpp"
 #include "solver/fields/solution_pieces.hpp"
 #include "tests/problems.hpp"

@@ -8,9 +8,9 @@
 #include <stdexcept>
 
 #include "operators/forms/element_matrices.hpp"
-#include "operators/forms/form_diagonal.hpp"
-#include "operators/forms/form_product.hpp"
-#include "operators/forms/reference.hpp"
+#include "operators/forms/check/form_diagonal.hpp"
+#include "operators/forms/check/form_product.hpp"
+#include "operators/forms/check/reference.hpp"
 #include "tests/forms.hpp"
 #include "tests/numbers.hpp"
 #include "tests/threads.hpp"

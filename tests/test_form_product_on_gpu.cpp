@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "operators/forms/form_product_on_gpu.hpp"
-#include "operators/forms/reference.hpp"
+#include "operators/forms/check/form_product_on_gpu.hpp"
+#include "operators/forms/check/reference.hpp"
 #include "solver/krylov/cg.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"

@@ -13,9 +13,9 @@
 #include <sstream>
 
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
-#include "mesh/reference_cell.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "mesh/element/reference_cell.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/locations.hpp"
 

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <sstream>
 
-#include "mesh/box.hpp"
+#include "mesh/box/box.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "mesh/box.hpp"
+#include "mesh/box/box.hpp"
 #include "solver/problem/kept_mesh.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"

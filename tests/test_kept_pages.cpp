@@ -1,14 +1,14 @@
 // Memory that a process keeps when it is freed.
 
-#include "mesh/kept_pages.hpp"
+#include "mesh/base/kept_pages.hpp"
 
 #include <doctest/doctest.h>
 
 #include <memory>
 #include <vector>
 
-#include "mesh/free_memory.hpp"
-#include "mesh/pages.hpp"
+#include "mesh/base/free_memory.hpp"
+#include "mesh/base/pages.hpp"
 
 using namespace femcg;
 

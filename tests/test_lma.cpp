@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "operators/forms/identical_cells.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/products.hpp"

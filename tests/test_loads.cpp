@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mesh/box.hpp"
+#include "mesh/box/box.hpp"
 #include "solver/case/case.hpp"
 #include "solver/krylov/iterations_left.hpp"
 #include "solver/messages/error.hpp"

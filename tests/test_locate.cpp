@@ -7,10 +7,10 @@
 #include <limits>
 #include <random>
 
-#include "mesh/box.hpp"
-#include "mesh/lagrange_basis.hpp"
+#include "mesh/box/box.hpp"
+#include "mesh/element/lagrange_basis.hpp"
 #include "mesh/locate.hpp"
-#include "mesh/reference_cell.hpp"
+#include "mesh/element/reference_cell.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <type_traits>
 
-#include "operators/sparse/io/matrix_market.hpp"
-#include "operators/sparse/single_values.hpp"
+#include "operators/stored/io/matrix_market.hpp"
+#include "operators/stored/assembled/single_values.hpp"
 #include "solver/benchmark/agreement.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"

@@ -14,8 +14,8 @@
 #include <unsupported/Eigen/SparseExtra>
 #include <vector>
 
-#include "operators/sparse/io/line_reader.hpp"
-#include "operators/sparse/io/matrix_market.hpp"
+#include "operators/stored/io/line_reader.hpp"
+#include "operators/stored/io/matrix_market.hpp"
 #include "tests/locations.hpp"
 #include "tests/threads.hpp"
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "operators/sparse/io/matrix_statistics.hpp"
+#include "operators/stored/io/matrix_statistics.hpp"
 #include "tests/threads.hpp"
 
 namespace {

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "operators/cell_loops/patch_bytes.hpp"
+#include "operators/cellwise/cell_loops/patch_bytes.hpp"
 #include "operators/persistent/row_layout.hpp"
-#include "operators/sparse/stored_footprint.hpp"
+#include "operators/stored/common/stored_footprint.hpp"
 #include "solver/problem/memory_estimate.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"

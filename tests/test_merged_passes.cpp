@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "operators/catalogue.hpp"
-#include "operators/cell_loops/merged_cg.hpp"
-#include "operators/cell_loops/patch_batches.hpp"
+#include "operators/cellwise/cell_loops/merged_cg.hpp"
+#include "operators/cellwise/cell_loops/patch_batches.hpp"
 #include "operators/ordering.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"

@@ -9,13 +9,13 @@
 #include <string>
 #include <utility>
 
-#include "mesh/box.hpp"
-#include "mesh/function_space.hpp"
+#include "mesh/box/box.hpp"
+#include "mesh/dofs/function_space.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/ordering.hpp"
-#include "mesh/quadrature.hpp"
-#include "mesh/space_filling_curve.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/dofs/ordering.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "mesh/dofs/space_filling_curve.hpp"
 #include "tests/threads.hpp"
 
 using namespace femcg::mesh;

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "mesh/gmsh/inp_mesh.hpp"
-#include "mesh/gmsh/nearest_entity.hpp"
+#include "mesh/gmsh/abaqus/inp_mesh.hpp"
+#include "mesh/gmsh/groups/nearest_entity.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"
 

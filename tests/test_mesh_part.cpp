@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "mesh/box_part.hpp"
-#include "mesh/ordering.hpp"
-#include "mesh/partition.hpp"
-#include "mesh/shared_vertices.hpp"
+#include "mesh/box/box_part.hpp"
+#include "mesh/dofs/ordering.hpp"
+#include "mesh/parts/partition.hpp"
+#include "mesh/parts/shared_vertices.hpp"
 
 using namespace femcg::mesh;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mesh/gmsh/msh_check.hpp"
+#include "mesh/gmsh/check/msh_check.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "operators/catalogue.hpp"
-#include "operators/cell_loops/cell_blocks.hpp"
+#include "operators/cellwise/cell_loops/cell_blocks.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "tests/device.hpp"

@@ -12,8 +12,8 @@
 
 #include "solver/case/case.hpp"
 #include "solver/case/sweep.hpp"
-#include "solver/compare.hpp"
-#include "solver/run.hpp"
+#include "solver/compare/compare.hpp"
+#include "solver/run/run.hpp"
 #include "tests/locations.hpp"
 #include "tests/threads.hpp"
 

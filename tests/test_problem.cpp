@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mesh/box.hpp"
+#include "mesh/box/box.hpp"
 #include "solver/messages/error.hpp"
 #include "tests/problems.hpp"
 

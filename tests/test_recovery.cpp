@@ -6,10 +6,10 @@
 #include <cmath>
 #include <map>
 
-#include "mesh/box.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/ordering.hpp"
-#include "mesh/quadrature.hpp"
+#include "mesh/box/box.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/dofs/ordering.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "solver/fields/cell_fields.hpp"
 #include "solver/fields/solution_file.hpp"
 #include "tests/problems.hpp"

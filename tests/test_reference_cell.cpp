@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
-#include "mesh/reference_cell.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "mesh/element/reference_cell.hpp"
 
 using namespace femcg::mesh;
 

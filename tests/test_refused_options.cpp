@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "mesh/quadrature.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "operators/vendor/cusparse.hpp"
 #include "operators/vendor/eigen.hpp"
 #include "operators/vendor/index.hpp"

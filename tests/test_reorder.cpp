@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "mesh/ordering.hpp"
-#include "operators/sparse/io/reorder.hpp"
+#include "mesh/dofs/ordering.hpp"
+#include "operators/stored/io/reorder.hpp"
 
 namespace {
 

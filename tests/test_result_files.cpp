@@ -14,7 +14,7 @@
 #include <string>
 #include <system_error>
 
-#include "mesh/atomic_file.hpp"
+#include "mesh/base/atomic_file.hpp"
 #include "tests/program.hpp"
 
 namespace fs = std::filesystem;

@@ -7,8 +7,8 @@
 #include <map>
 #include <numeric>
 
-#include "operators/matrix_free/robin_terms.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/cellwise/matrix_free/robin/robin_terms.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "tests/forms.hpp"
 
 using namespace femcg;

@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
-#include "operators/sparse/csr_matrix.hpp"
-#include "operators/sparse/shared_columns.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
+#include "operators/stored/assembled/shared_columns.hpp"
 #include "tests/forms.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "operators/sparse/narrow_columns.hpp"
+#include "operators/stored/assembled/narrow_columns.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/rounding.hpp"

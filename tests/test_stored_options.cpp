@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "operators/sell/sell_matrix.hpp"
+#include "operators/stored/sell/sell_matrix.hpp"
 #include "tests/stored_formats.hpp"
 
 namespace {

@@ -9,10 +9,10 @@
 #include <numeric>
 #include <vector>
 
-#include "mesh/box.hpp"
-#include "mesh/function_space.hpp"
-#include "mesh/ordering.hpp"
-#include "mesh/reference_cell.hpp"
+#include "mesh/box/box.hpp"
+#include "mesh/dofs/function_space.hpp"
+#include "mesh/dofs/ordering.hpp"
+#include "mesh/element/reference_cell.hpp"
 #include "mesh/structured_grid.hpp"
 
 using namespace femcg::mesh;

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "tests/device.hpp"

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "operators/backend/parallel_rows.hpp"
-#include "operators/backend/thread_team.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/backend/threads/thread_team.hpp"
 #include "tests/threads.hpp"
 
 namespace {

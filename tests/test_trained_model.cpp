@@ -1,6 +1,6 @@
 // The trained model: benchmark matrices, what a product depends on, the fit, and the file that it is kept in.
 
-#include "solver/prediction/trained_model.hpp"
+#include "solver/prediction/models/trained_model.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,8 +9,8 @@
 #include <numeric>
 #include <set>
 
-#include "solver/prediction/benchmark_matrices.hpp"
-#include "solver/prediction/regression.hpp"
+#include "solver/prediction/training/benchmark_matrices.hpp"
+#include "solver/prediction/models/regression.hpp"
 #include "tests/program.hpp"
 
 using namespace femcg;

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "mesh/vector_register.hpp"
+#include "mesh/base/vector_register.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/launch.hpp"
 #include "solver/prediction/trial.hpp"

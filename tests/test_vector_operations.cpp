@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "operators/backend/vector_operations.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
 #include "tests/device.hpp"
 #include "tests/threads.hpp"
 

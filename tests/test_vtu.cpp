@@ -11,9 +11,9 @@
 #include <iterator>
 #include <system_error>
 
-#include "mesh/atomic_file.hpp"
-#include "mesh/box.hpp"
-#include "mesh/vtu.hpp"
+#include "mesh/base/atomic_file.hpp"
+#include "mesh/box/box.hpp"
+#include "mesh/vtu/vtu.hpp"
 #include "tests/locations.hpp"
 
 using namespace femcg::mesh;

@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "operators/catalogue.hpp"
-#include "operators/csr/csr.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/csr/csr.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "operators/vendor/eigen.hpp"
 
 namespace femcg::operators {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mesh/gmsh/file_kinds.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
 #include "mesh/gmsh/length_unit.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/case/case.hpp"

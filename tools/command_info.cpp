@@ -5,9 +5,9 @@
 
 #include "mesh/gmsh/gmsh_reader.hpp"
 #include "operators/backend/device.hpp"
-#include "operators/distributed/communicator.hpp"
+#include "operators/distributed/messages/communicator.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
-#include "solver/prediction/kept_model.hpp"
+#include "solver/prediction/models/kept_model.hpp"
 #include "solver/records/build_info.hpp"
 #include "tools/commands.hpp"
 

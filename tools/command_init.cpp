@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "mesh/atomic_file.hpp"
-#include "mesh/gmsh/file_kinds.hpp"
+#include "mesh/base/atomic_file.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
 #include "solver/case/case_keys.hpp"
 #include "solver/case/case_reader.hpp"
 #include "solver/case/case_schema.hpp"

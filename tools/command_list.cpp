@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "mesh/cell_shape.hpp"
+#include "mesh/element/cell_shape.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/coefficients/expression.hpp"
 #include "solver/krylov/preconditioner.hpp"

@@ -11,22 +11,22 @@
 #include <utility>
 
 #include "mesh/curved_cells.hpp"
+#include "mesh/dofs/ordering.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "mesh/element/reference_cell.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/gmsh/bdf_unv_check.hpp"
-#include "mesh/gmsh/counted.hpp"
-#include "mesh/gmsh/file_bytes.hpp"
-#include "mesh/gmsh/file_kinds.hpp"
-#include "mesh/gmsh/gmsh_file.hpp"
-#include "mesh/gmsh/gmsh_process.hpp"
-#include "mesh/gmsh/group_rules.hpp"
+#include "mesh/gmsh/abaqus/inp_mesh.hpp"
+#include "mesh/gmsh/check/bdf_unv_check.hpp"
+#include "mesh/gmsh/check/file_bytes.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
+#include "mesh/gmsh/check/msh_check.hpp"
+#include "mesh/gmsh/groups/group_rules.hpp"
 #include "mesh/gmsh/imported_mesh.hpp"
-#include "mesh/gmsh/inp_mesh.hpp"
 #include "mesh/gmsh/length_unit.hpp"
-#include "mesh/gmsh/msh_check.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/ordering.hpp"
-#include "mesh/quadrature.hpp"
-#include "mesh/reference_cell.hpp"
+#include "mesh/gmsh/process/gmsh_file.hpp"
+#include "mesh/gmsh/process/gmsh_process.hpp"
+#include "mesh/gmsh/raw/counted.hpp"
 #include "mesh/refinement_limit.hpp"
 
 namespace femcg::mesh {
@@ -240,8 +240,6 @@ Mesh read(const GmshOptions& options, const Convert& convert) {
 }
 
 }  // namespace
-
-bool gmsh_available() { return true; }
 
 Mesh read_gmsh(const GmshOptions& options) {
   return read(options, [&](const RawMesh& raw, std::size_t nodes) { return to_mesh(raw, options, nodes); });

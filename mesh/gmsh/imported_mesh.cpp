@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "mesh/gmsh/counted.hpp"
-#include "mesh/gmsh/entities.hpp"
-#include "mesh/gmsh/groups.hpp"
-#include "mesh/reference_cell.hpp"
+#include "mesh/element/reference_cell.hpp"
+#include "mesh/gmsh/groups/entities.hpp"
+#include "mesh/gmsh/groups/groups.hpp"
+#include "mesh/gmsh/raw/counted.hpp"
 
 namespace femcg::mesh {
 

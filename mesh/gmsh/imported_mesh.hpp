@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "mesh/gmsh/gmsh_reader.hpp"
-#include "mesh/gmsh/raw_mesh.hpp"
+#include "mesh/gmsh/raw/gmsh_options.hpp"
+#include "mesh/gmsh/raw/raw_mesh.hpp"
 
 namespace femcg::mesh {
 

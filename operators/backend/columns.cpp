@@ -1,6 +1,6 @@
 #include "operators/backend/columns.hpp"
 
-#include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 
 namespace femcg::operators {
 

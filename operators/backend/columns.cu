@@ -2,7 +2,7 @@
 // solve begins and ends.
 
 #include "operators/backend/columns.hpp"
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 
 namespace femcg::operators {
 

@@ -13,8 +13,8 @@ namespace femcg::operators {
 
 /// k vectors of one length on one device, interleaved: entry i of all of them side by side, so that a matrix entry
 /// which is read once serves all k. A row takes `stride` numbers, the least power of two that is not below k. Those
-/// behind the k-th belong to nobody: passes treat them like the others, which takes no branch, and a product either does
-/// or leaves them as they are. Where they could come into something that counts, they are zeros.
+/// behind the k-th belong to nobody: passes treat them like the others, which takes no branch, and a product either
+/// does or leaves them as they are. Where they could come into something that counts, they are zeros.
 template <class T>
 class Columns {
  public:

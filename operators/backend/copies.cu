@@ -6,9 +6,9 @@
 #include <mutex>
 #include <optional>
 
-#include "operators/backend/cuda/launch.cuh"
 #include "operators/backend/device.hpp"
 #include "operators/backend/host_copies.hpp"
+#include "operators/backend/launch.cuh"
 #include "operators/backend/memory.hpp"
 
 namespace femcg::operators {

@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "operators/backend/cuda/stream_scope.cuh"
 #include "operators/backend/device.hpp"
+#include "operators/backend/stream_scope.cuh"
 #include "operators/backend/vector.hpp"
 
 namespace femcg::operators {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "operators/backend/thread_team.hpp"
+#include "operators/backend/threads/thread_team.hpp"
 
 namespace femcg::operators {
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "mesh/free_memory.hpp"
-#include "mesh/kept_pages.hpp"
+#include "mesh/base/free_memory.hpp"
+#include "mesh/base/kept_pages.hpp"
 
 namespace femcg::operators {
 

@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 
 namespace femcg::operators {
 

@@ -1,6 +1,6 @@
 // Permutations of vectors, a thread per entry: 4 bytes of the list and two words per entry, one of them scattered.
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 #include "operators/backend/permutation.hpp"
 
 namespace femcg::operators {

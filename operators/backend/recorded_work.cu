@@ -1,6 +1,6 @@
 // CUDA graphs and pinned copies.
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 #include "operators/backend/recorded_work.hpp"
 
 namespace femcg::operators {

@@ -1,6 +1,6 @@
 #include "operators/backend/side_work.hpp"
 
-#include "operators/backend/cuda/stream_scope.cuh"
+#include "operators/backend/stream_scope.cuh"
 
 namespace femcg::operators {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 
 namespace femcg::operators {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "operators/backend/counted_operations.hpp"
+#include "operators/backend/passes/counted_operations.hpp"
 
 namespace femcg::operators {
 

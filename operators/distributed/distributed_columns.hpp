@@ -3,8 +3,8 @@
 #include <concepts>
 #include <memory>
 
-#include "operators/backend/block_operations.hpp"
-#include "operators/backend/column_operations.hpp"
+#include "operators/backend/passes/block_operations.hpp"
+#include "operators/backend/passes/column_operations.hpp"
 #include "operators/distributed/distributed_vectors.hpp"
 
 namespace femcg::operators {

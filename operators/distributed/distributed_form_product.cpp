@@ -1,10 +1,10 @@
 #include "operators/distributed/distributed_form_product.hpp"
 
-#include "mesh/pages.hpp"
+#include "mesh/base/pages.hpp"
 #include "operators/backend/copied_numbers.hpp"
 #include "operators/backend/memory.hpp"
-#include "operators/backend/parallel_rows.hpp"
-#include "operators/forms/form_product.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/forms/check/form_product.hpp"
 
 namespace femcg::operators {
 

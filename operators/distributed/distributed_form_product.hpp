@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "operators/distributed/interface_sum.hpp"
-#include "operators/forms/form_product_on_gpu.hpp"
+#include "operators/forms/check/form_product_on_gpu.hpp"
 
 namespace femcg::operators {
 

@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "operators/backend/parallel_rows.hpp"
-#include "operators/distributed/gpu_loop.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/distributed/gpu/gpu_loop.hpp"
 #include "operators/ordering.hpp"
 #include "operators/persistent/row_layout.hpp"
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "operators/backend/counted_operations.hpp"
-#include "operators/distributed/gpu_interface.hpp"
+#include "operators/backend/passes/counted_operations.hpp"
+#include "operators/distributed/gpu/gpu_interface.hpp"
 
 namespace femcg::operators {
 

@@ -6,12 +6,12 @@
 #include <optional>
 #include <span>
 
-#include "operators/backend/delayed_sums.hpp"
 #include "operators/backend/memory.hpp"
-#include "operators/backend/vector_operations.hpp"
-#include "operators/distributed/communicator.hpp"
-#include "operators/distributed/gpu_sums.hpp"
-#include "operators/distributed/index_map.hpp"
+#include "operators/backend/passes/delayed_sums.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/distributed/gpu/gpu_sums.hpp"
+#include "operators/distributed/maps/index_map.hpp"
+#include "operators/distributed/messages/communicator.hpp"
 
 namespace femcg::operators {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "operators/backend/vector.hpp"
-#include "operators/distributed/communicator.hpp"
-#include "operators/distributed/gpu_interface.hpp"
-#include "operators/distributed/index_map.hpp"
-#include "operators/distributed/interface_plan.hpp"
+#include "operators/distributed/gpu/gpu_interface.hpp"
+#include "operators/distributed/maps/index_map.hpp"
+#include "operators/distributed/maps/interface_plan.hpp"
+#include "operators/distributed/messages/communicator.hpp"
 
 namespace femcg::operators {
 

@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "mesh/function_space.hpp"
-#include "mesh/pages.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/dofs/function_space.hpp"
 #include "operators/backend/vector.hpp"
-#include "operators/forms/point_program.hpp"
+#include "operators/forms/programs/point_program.hpp"
 
 namespace femcg::operators {
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <optional>
 
-#include "mesh/first_failure.hpp"
-#include "mesh/pages.hpp"
-#include "mesh/quadrature.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "operators/forms/cells_at_points.hpp"
 
 namespace femcg::operators {

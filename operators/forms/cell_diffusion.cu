@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "operators/forms/cell_factors.cuh"
-#include "operators/forms/point_programs.cuh"
+#include "operators/forms/programs/point_programs.cuh"
 
 namespace femcg::operators {
 

@@ -3,9 +3,9 @@
 #include <Eigen/Dense>
 #include <cstddef>
 
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
 #include "operators/backend/copied_numbers.hpp"
 #include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/cell_factors.hpp"

@@ -3,7 +3,7 @@
 // D_q at one quadrature point of one cell, by one thread: for kernels that store the factors and for those that use
 // them at once.
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 #include "operators/forms/cell_factors.hpp"
 
 namespace femcg::operators::cuda {

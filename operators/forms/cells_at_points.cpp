@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
 
 namespace femcg::operators {
 

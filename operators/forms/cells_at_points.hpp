@@ -6,7 +6,7 @@
 #include "mesh/affine_cells.hpp"
 #include "mesh/mesh.hpp"
 #include "operators/forms/bilinear_form.hpp"
-#include "operators/forms/point_tables.hpp"
+#include "operators/forms/programs/point_tables.hpp"
 
 namespace femcg::operators {
 

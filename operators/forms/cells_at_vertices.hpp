@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "mesh/function_space.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/pages.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/dofs/function_space.hpp"
+#include "mesh/element/lagrange_basis.hpp"
 
 namespace femcg::operators {
 

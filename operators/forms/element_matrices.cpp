@@ -5,10 +5,10 @@
 #include <cmath>
 #include <optional>
 
-#include "mesh/first_failure.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
 
 namespace femcg::operators {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "mesh/dense_matrix.hpp"
-#include "mesh/pages.hpp"
+#include "mesh/base/dense_matrix.hpp"
+#include "mesh/base/pages.hpp"
 #include "operators/backend/vector.hpp"
 #include "operators/forms/bilinear_form.hpp"
 

@@ -1,10 +1,10 @@
 #include <Eigen/Dense>
 #include <optional>
 
-#include "mesh/first_failure.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
 #include "operators/forms/element_matrices.hpp"
 
 namespace femcg::operators {

@@ -10,9 +10,9 @@
 #include <span>
 #include <unordered_map>
 
-#include "mesh/first_failure.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/pages.hpp"
 #include "operators/forms/cell_diffusion.hpp"
 
 namespace femcg::operators {

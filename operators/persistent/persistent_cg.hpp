@@ -3,7 +3,7 @@
 #include <concepts>
 #include <memory>
 
-#include "operators/backend/vector_operations.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
 #include "operators/operator.hpp"
 
 namespace femcg::operators {

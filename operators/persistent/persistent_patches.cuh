@@ -17,7 +17,7 @@
 
 #include "operators/backend/cuda/block_exchange.cuh"
 #include "operators/backend/cuda/step_length.cuh"
-#include "operators/cell_loops/patch_product.cuh"
+#include "operators/cellwise/cell_loops/patch_product.cuh"
 #include "operators/persistent/persistent_cg.hpp"
 #include "operators/persistent/persistent_vectors.cuh"
 

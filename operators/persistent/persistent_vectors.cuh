@@ -1,6 +1,6 @@
 #pragma once
 
-#include "operators/backend/vector_operations.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
 
 namespace femcg::operators::cuda {
 

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "operators/backend/column_operations.hpp"
+#include "operators/backend/passes/column_operations.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
 #include "operators/backend/recorded_work.hpp"
-#include "operators/backend/vector_operations.hpp"
 #include "operators/plugins/plugins.hpp"
-#include "operators/sparse/stored_diagonal.hpp"
-#include "operators/sparse/stored_footprint.hpp"
+#include "operators/stored/common/stored_diagonal.hpp"
+#include "operators/stored/common/stored_footprint.hpp"
 
 namespace femcg::operators {
 

@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "operators/backend/cuda/launch.cuh"
 #include "operators/backend/cuda/step_length.cuh"
+#include "operators/backend/launch.cuh"
 
 namespace femcg::operators {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "operators/backend/vector_operations.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
 
 namespace femcg::operators {
 

@@ -8,11 +8,11 @@
 #include <chrono>
 #include <limits>
 
-#include "operators/backend/column_operations.hpp"
+#include "operators/backend/passes/column_operations.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
 #include "operators/backend/permutation.hpp"
-#include "operators/backend/vector_operations.hpp"
-#include "operators/sparse/conversion.cuh"
-#include "operators/sparse/stored_diagonal.hpp"
+#include "operators/stored/common/conversion.cuh"
+#include "operators/stored/common/stored_diagonal.hpp"
 #include "operators/vendor/cublas_vectors.hpp"
 #include "operators/vendor/cusparse.hpp"
 #include "operators/vendor/cusparse_choice.hpp"

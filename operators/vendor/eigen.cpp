@@ -8,8 +8,8 @@
 #include <Eigen/SparseCore>
 #include <cassert>
 
-#include "operators/backend/step_lengths.hpp"
-#include "operators/backend/vector_operations.hpp"
+#include "operators/backend/passes/step_lengths.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
 #include "operators/options.hpp"
 #include "operators/vendor/index.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "operators/sparse/stored_footprint.hpp"
+#include "operators/stored/common/stored_footprint.hpp"
 
 namespace femcg::operators {
 

@@ -7,10 +7,10 @@
 #include <span>
 #include <utility>
 
-#include "mesh/pages.hpp"
-#include "operators/backend/parallel_rows.hpp"
+#include "mesh/base/pages.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/distributed/interface_sum.hpp"
-#include "operators/forms/reference.hpp"
+#include "operators/forms/check/reference.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
 

@@ -6,13 +6,13 @@
 #include <limits>
 #include <vector>
 
-#include "operators/distributed/communicator.hpp"
-#include "operators/distributed/index_map.hpp"
-#include "operators/distributed/matrix_share.hpp"
+#include "operators/distributed/maps/index_map.hpp"
+#include "operators/distributed/maps/matrix_share.hpp"
+#include "operators/distributed/messages/communicator.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/operator.hpp"
-#include "operators/sparse/csr_matrix.hpp"
-#include "operators/sparse/single_values.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
+#include "operators/stored/assembled/single_values.hpp"
 #include "solver/benchmark/product_rounding.hpp"
 
 namespace femcg::solver {

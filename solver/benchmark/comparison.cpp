@@ -10,7 +10,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "operators/sparse/io/number_range.hpp"
+#include "operators/stored/io/number_range.hpp"
 #include "solver/benchmark/agreement.hpp"
 #include "solver/benchmark/iteration_bytes.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "operators/catalogue.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/benchmark/agreement.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/records/result.hpp"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "mesh/atomic_file.hpp"
+#include "mesh/base/atomic_file.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/problem/cache_folder.hpp"

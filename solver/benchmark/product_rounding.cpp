@@ -56,10 +56,10 @@
 #include <limits>
 #include <memory>
 
+#include "mesh/base/pages.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/pages.hpp"
-#include "mesh/quadrature.hpp"
 #include "operators/forms/element_matrices.hpp"
 
 namespace femcg::solver {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "operators/forms/bilinear_form.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 
 namespace femcg::solver {
 

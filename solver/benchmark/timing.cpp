@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "operators/backend/parallel_rows.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 #include "solver/benchmark/clock.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/block_cg.hpp"

@@ -12,10 +12,10 @@
 #include <variant>
 #include <vector>
 
-#include "mesh/box.hpp"
+#include "mesh/box/box.hpp"
 #include "mesh/gmsh/gmsh_reader.hpp"
 #include "operators/backend/device.hpp"
-#include "operators/distributed/exchange_mode.hpp"
+#include "operators/distributed/messages/exchange_mode.hpp"
 #include "solver/coefficients/problem_data.hpp"
 #include "solver/krylov/cg_choice.hpp"
 

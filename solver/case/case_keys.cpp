@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "mesh/box.hpp"
-#include "mesh/cell_shape.hpp"
+#include "mesh/box/box.hpp"
+#include "mesh/element/cell_shape.hpp"
 #include "mesh/gmsh/length_unit.hpp"
 #include "operators/backend/columns.hpp"
 #include "solver/case/case.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "mesh/gmsh/file_kinds.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
 #include "mesh/gmsh/length_unit.hpp"
 #include "solver/messages/sentence.hpp"
 

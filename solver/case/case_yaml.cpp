@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "mesh/gmsh/file_kinds.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
 #include "solver/case/case.hpp"
 
 namespace femcg::solver {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "operators/forms/point_program.hpp"
+#include "operators/forms/programs/point_program.hpp"
 
 namespace femcg::solver {
 

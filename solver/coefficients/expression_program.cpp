@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "operators/forms/point_derivative.hpp"
+#include "operators/forms/programs/point_derivative.hpp"
 
 namespace femcg::solver {
 

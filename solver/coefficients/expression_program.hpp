@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "operators/forms/point_program.hpp"
+#include "operators/forms/programs/point_program.hpp"
 #include "solver/coefficients/expression_scanner.hpp"
 
 namespace femcg::solver {

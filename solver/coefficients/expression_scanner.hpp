@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "operators/forms/point_operation.hpp"
+#include "operators/forms/programs/point_operation.hpp"
 
 namespace femcg::solver {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "mesh/counting.hpp"
-#include "mesh/first_failure.hpp"
-#include "mesh/pages.hpp"
+#include "mesh/base/counting.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mesh/function_space.hpp"
+#include "mesh/dofs/function_space.hpp"
 #include "solver/coefficients/expression.hpp"
 
 namespace femcg::solver {

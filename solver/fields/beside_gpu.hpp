@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "mesh/function_space.hpp"
+#include "mesh/dofs/function_space.hpp"
 
 namespace femcg::solver {
 

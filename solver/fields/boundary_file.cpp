@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/fields/file_size.hpp"

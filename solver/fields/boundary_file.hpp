@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "mesh/vtu.hpp"
+#include "mesh/vtu/vtu.hpp"
 #include "solver/case/case.hpp"
 #include "solver/fields/file_cells.hpp"
 #include "solver/problem/problem.hpp"

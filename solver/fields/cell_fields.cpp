@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "mesh/lagrange_basis.hpp"
+#include "mesh/element/lagrange_basis.hpp"
 
 namespace femcg::solver {
 

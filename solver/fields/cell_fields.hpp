@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mesh/vtu.hpp"
+#include "mesh/vtu/vtu.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/fields/file_cells.hpp"
 #include "solver/problem/cell_gradient.hpp"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <future>
 
-#include "mesh/atomic_file.hpp"
+#include "mesh/base/atomic_file.hpp"
 #include "solver/fields/solution_file.hpp"
 
 namespace femcg::solver {

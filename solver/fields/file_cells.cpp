@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "mesh/counting.hpp"
-#include "mesh/partition.hpp"
+#include "mesh/base/counting.hpp"
+#include "mesh/parts/partition.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "mesh/function_space.hpp"
-#include "mesh/vtu.hpp"
-#include "operators/distributed/shared_dofs.hpp"
+#include "mesh/dofs/function_space.hpp"
+#include "mesh/vtu/vtu.hpp"
+#include "operators/distributed/maps/shared_dofs.hpp"
 #include "solver/case/case.hpp"
 
 namespace femcg::solver {

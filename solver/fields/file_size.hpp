@@ -6,7 +6,7 @@
 #include <optional>
 #include <ostream>
 
-#include "mesh/vtu.hpp"
+#include "mesh/vtu/vtu.hpp"
 #include "solver/case/case.hpp"
 #include "solver/fields/file_cells.hpp"
 

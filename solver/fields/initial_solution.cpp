@@ -6,7 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "mesh/vtu_reader.hpp"
+#include "mesh/vtu/vtu_reader.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/fields/solution_pieces.hpp"
 #include "solver/messages/error.hpp"

@@ -10,11 +10,11 @@
 #include <numeric>
 #include <utility>
 
-#include "mesh/counting.hpp"
-#include "mesh/pages.hpp"
+#include "mesh/base/counting.hpp"
+#include "mesh/base/pages.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/forms/element_matrices.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/problem/scaled_load.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "mesh/pages.hpp"
+#include "mesh/base/pages.hpp"
 #include "operators/operator.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/problem/memory_estimate.hpp"

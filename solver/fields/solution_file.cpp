@@ -6,9 +6,9 @@
 #include <functional>
 #include <utility>
 
-#include "mesh/first_failure.hpp"
-#include "mesh/pages.hpp"
-#include "mesh/quadrature.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/file_size.hpp"

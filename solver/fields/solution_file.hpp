@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "mesh/vtu.hpp"
+#include "mesh/vtu/vtu.hpp"
 #include "solver/case/case.hpp"
 #include "solver/fields/cell_fields.hpp"
 #include "solver/fields/coming_solutions.hpp"

@@ -11,10 +11,10 @@
 #include <system_error>
 #include <utility>
 
-#include "mesh/pages.hpp"
-#include "mesh/partition.hpp"
-#include "mesh/vtu.hpp"
-#include "mesh/vtu_grid.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/parts/partition.hpp"
+#include "mesh/vtu/vtu.hpp"
+#include "mesh/vtu/vtu_grid.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/fields/beside_gpu.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mesh/atomic_file.hpp"
+#include "mesh/base/atomic_file.hpp"
 #include "solver/case/case.hpp"
 #include "solver/fields/coming_solutions.hpp"
 #include "solver/fields/file_cells.hpp"

@@ -7,11 +7,11 @@
 #include <memory>
 #include <numbers>
 
-#include "mesh/first_failure.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "mesh/element/reference_cell.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
-#include "mesh/reference_cell.hpp"
 
 namespace femcg::solver {
 

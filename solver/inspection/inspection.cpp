@@ -7,10 +7,10 @@
 #include <set>
 #include <utility>
 
+#include "mesh/element/quadrature.hpp"
+#include "mesh/element/reference_cell.hpp"
 #include "mesh/entity_numbers.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/quadrature.hpp"
-#include "mesh/reference_cell.hpp"
 
 namespace femcg::solver {
 

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/quadrature.hpp"
-#include "mesh/reference_cell.hpp"
-#include "mesh/vtu.hpp"
-#include "mesh/vtu_grid.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "mesh/element/reference_cell.hpp"
+#include "mesh/vtu/vtu.hpp"
+#include "mesh/vtu/vtu_grid.hpp"
 
 namespace femcg::solver {
 

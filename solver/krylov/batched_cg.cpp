@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-#include "operators/backend/column_operations.hpp"
+#include "operators/backend/passes/column_operations.hpp"
 #include "operators/backend/recorded_work.hpp"
 
 namespace femcg::solver {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "operators/backend/block_operations.hpp"
+#include "operators/backend/passes/block_operations.hpp"
 #include "operators/ordering.hpp"
 
 namespace femcg::solver {

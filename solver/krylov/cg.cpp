@@ -10,10 +10,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "mesh/pages.hpp"
-#include "operators/backend/parallel_rows.hpp"
+#include "mesh/base/pages.hpp"
 #include "operators/backend/permutation.hpp"
 #include "operators/backend/recorded_work.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/krylov/restarts.hpp"

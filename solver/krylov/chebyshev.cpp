@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "operators/backend/column_operations.hpp"
-#include "operators/backend/parallel_rows.hpp"
-#include "operators/backend/vector_operations.hpp"
+#include "operators/backend/passes/column_operations.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"

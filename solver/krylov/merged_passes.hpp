@@ -1,7 +1,7 @@
 #pragma once
 
-#include "operators/backend/vector_operations.hpp"
-#include "operators/cell_loops/merged_cg.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/cellwise/cell_loops/merged_cg.hpp"
 
 namespace femcg::solver {
 

@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "operators/backend/column_operations.hpp"
-#include "operators/backend/inverse_diagonal.hpp"
-#include "operators/backend/vector_operations.hpp"
+#include "operators/backend/passes/column_operations.hpp"
+#include "operators/backend/passes/inverse_diagonal.hpp"
+#include "operators/backend/passes/vector_operations.hpp"
 #include "solver/krylov/chebyshev.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "operators/backend/inverse_diagonal.hpp"
+#include "operators/backend/passes/inverse_diagonal.hpp"
 #include "operators/operator.hpp"
 #include "operators/options.hpp"
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "operators/backend/parallel_rows.hpp"
-#include "operators/backend/vector_share.hpp"
+#include "operators/backend/passes/vector_share.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 
 namespace femcg::solver {
 

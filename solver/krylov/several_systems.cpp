@@ -3,8 +3,8 @@
 #include <cassert>
 #include <cmath>
 
-#include "mesh/pages.hpp"
-#include "operators/backend/parallel_rows.hpp"
+#include "mesh/base/pages.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
 

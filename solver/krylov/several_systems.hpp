@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "operators/backend/vector_share.hpp"
+#include "operators/backend/passes/vector_share.hpp"
 #include "operators/operator.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"

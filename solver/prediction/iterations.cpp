@@ -8,7 +8,7 @@
 
 #include "mesh/geometry.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/problem/scaled_load.hpp"

@@ -10,11 +10,11 @@
 #include <numeric>
 #include <vector>
 
-#include "operators/backend/counted_operations.hpp"
+#include "operators/backend/passes/counted_operations.hpp"
 #include "operators/backend/recorded_work.hpp"
-#include "operators/distributed/gpu_exchange.hpp"
-#include "operators/distributed/gpu_sums.hpp"
-#include "operators/distributed/index_map.hpp"
+#include "operators/distributed/gpu/gpu_exchange.hpp"
+#include "operators/distributed/gpu/gpu_sums.hpp"
+#include "operators/distributed/maps/index_map.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {

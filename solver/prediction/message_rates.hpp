@@ -1,7 +1,7 @@
 #pragma once
 
 #include "operators/backend/device.hpp"
-#include "operators/distributed/communicator.hpp"
+#include "operators/distributed/messages/communicator.hpp"
 
 namespace femcg::solver {
 

@@ -6,14 +6,14 @@
 #include <array>
 #include <cmath>
 
-#include "mesh/quadrature.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/cell_loops/merged_cg.hpp"
-#include "operators/sparse/padding.hpp"
+#include "operators/cellwise/cell_loops/merged_cg.hpp"
+#include "operators/stored/common/padding.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/units.hpp"
-#include "solver/prediction/bandwidth_model.hpp"
-#include "solver/prediction/input_bytes.hpp"
+#include "solver/prediction/models/bandwidth_model.hpp"
+#include "solver/prediction/models/input_bytes.hpp"
 #include "solver/problem/setup.hpp"
 
 namespace femcg::solver {

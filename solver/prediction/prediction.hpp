@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/case/case.hpp"
 #include "solver/krylov/preconditioner.hpp"
-#include "solver/prediction/model.hpp"
-#include "solver/prediction/rates.hpp"
+#include "solver/prediction/models/model.hpp"
+#include "solver/prediction/models/rates.hpp"
 #include "solver/problem/memory_estimate.hpp"
 
 namespace femcg::solver {

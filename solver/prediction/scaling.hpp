@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/distributed/surfaces.hpp"
+#include "operators/distributed/maps/surfaces.hpp"
 #include "solver/prediction/message_rates.hpp"
 
 namespace femcg::solver {

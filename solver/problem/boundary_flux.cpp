@@ -7,12 +7,12 @@
 #include <numeric>
 #include <optional>
 
-#include "mesh/first_failure.hpp"
-#include "mesh/pages.hpp"
-#include "mesh/quadrature.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "operators/forms/cells_at_vertices.hpp"
+#include "operators/forms/check/form_product.hpp"
 #include "operators/forms/element_matrices.hpp"
-#include "operators/forms/form_product.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/problem/cell_gradient.hpp"

@@ -2,7 +2,7 @@
 
 #include <Eigen/Dense>
 
-#include "mesh/lagrange_basis.hpp"
+#include "mesh/element/lagrange_basis.hpp"
 
 namespace femcg::solver {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "mesh/function_space.hpp"
+#include "mesh/dofs/function_space.hpp"
 #include "mesh/geometry.hpp"
 
 namespace femcg::solver {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
-#include "mesh/first_failure.hpp"
+#include "mesh/base/first_failure.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/forms/cells_at_points.hpp"
-#include "operators/forms/point_tables.hpp"
+#include "operators/forms/programs/point_tables.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 

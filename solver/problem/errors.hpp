@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "operators/forms/cell_integrals.hpp"
+#include "operators/forms/check/cell_integrals.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/problem/problem.hpp"
 

@@ -14,10 +14,10 @@
 #include <system_error>
 #include <vector>
 
-#include "mesh/atomic_file.hpp"
-#include "mesh/gmsh/file_kinds.hpp"
-#include "mesh/gmsh/shared_bytes.hpp"
-#include "mesh/pages.hpp"
+#include "mesh/base/atomic_file.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
+#include "mesh/gmsh/raw/shared_bytes.hpp"
 #include "solver/messages/sentence.hpp"
 
 namespace femcg::solver {

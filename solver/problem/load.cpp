@@ -10,13 +10,13 @@
 #include <memory>
 #include <utility>
 
-#include "mesh/first_failure.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/pages.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/element/lagrange_basis.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "operators/forms/cells_at_vertices.hpp"
+#include "operators/forms/check/form_product.hpp"
 #include "operators/forms/element_matrices.hpp"
-#include "operators/forms/form_product.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mesh/pages.hpp"
+#include "mesh/base/pages.hpp"
 #include "solver/coefficients/problem_data.hpp"
 
 namespace femcg::solver {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "mesh/first_failure.hpp"
+#include "mesh/base/first_failure.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "solver/messages/error.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mesh/locate.hpp"
-#include "operators/forms/cell_integrals.hpp"
+#include "operators/forms/check/cell_integrals.hpp"
 #include "solver/problem/boundary_flux.hpp"
 #include "solver/problem/problem.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "operators/backend/columns.hpp"
 #include "operators/backend/memory.hpp"
-#include "operators/sparse/residence.hpp"
-#include "operators/sparse/stored_footprint.hpp"
+#include "operators/stored/common/residence.hpp"
+#include "operators/stored/common/stored_footprint.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/units.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "operators/catalogue.hpp"
 #include "operators/forms/bilinear_form.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/cg_choice.hpp"
 #include "solver/krylov/preconditioner.hpp"
 

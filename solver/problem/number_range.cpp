@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "operators/backend/inverse_diagonal.hpp"
+#include "operators/backend/passes/inverse_diagonal.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {

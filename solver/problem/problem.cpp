@@ -12,15 +12,15 @@
 #include <stdexcept>
 #include <utility>
 
-#include "mesh/counting.hpp"
-#include "mesh/first_failure.hpp"
+#include "mesh/base/counting.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/dofs/ordering.hpp"
+#include "mesh/element/lagrange_basis.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/lagrange_basis.hpp"
-#include "mesh/ordering.hpp"
-#include "mesh/pages.hpp"
 #include "operators/forms/cell_diffusion.hpp"
-#include "operators/forms/form_product.hpp"
-#include "operators/sparse/csr_matrix.hpp"
+#include "operators/forms/check/form_product.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/problem/shared_components.hpp"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "mesh/function_space.hpp"
-#include "operators/distributed/shared_dofs.hpp"
+#include "mesh/dofs/function_space.hpp"
+#include "operators/distributed/maps/shared_dofs.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "solver/coefficients/problem_data.hpp"
 #include "solver/problem/load.hpp"

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "mesh/pages.hpp"
-#include "operators/backend/parallel_rows.hpp"
+#include "mesh/base/pages.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/backend/vector.hpp"
-#include "operators/distributed/shared_dofs.hpp"
+#include "operators/distributed/maps/shared_dofs.hpp"
 
 namespace femcg::solver {
 

@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "mesh/atomic_file.hpp"
-#include "mesh/box_part.hpp"
-#include "mesh/gmsh/file_kinds.hpp"
-#include "mesh/ordering.hpp"
+#include "mesh/base/atomic_file.hpp"
+#include "mesh/box/box_part.hpp"
+#include "mesh/dofs/ordering.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
 #include "mesh/refinement_limit.hpp"
 #include "operators/backend/copy_bandwidth.hpp"
 #include "operators/backend/memory.hpp"

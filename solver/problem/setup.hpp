@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mesh/mesh_part.hpp"
+#include "mesh/parts/mesh_part.hpp"
 #include "solver/case/case.hpp"
 #include "solver/problem/problem.hpp"
 

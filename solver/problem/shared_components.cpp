@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "mesh/pages.hpp"
+#include "mesh/base/pages.hpp"
 
 namespace femcg::solver {
 

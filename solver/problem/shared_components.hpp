@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "mesh/function_space.hpp"
-#include "operators/distributed/shared_dofs.hpp"
+#include "mesh/dofs/function_space.hpp"
+#include "operators/distributed/maps/shared_dofs.hpp"
 
 namespace femcg::solver {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "operators/sparse/io/matrix_statistics.hpp"
+#include "operators/stored/io/matrix_statistics.hpp"
 #include "solver/records/record.hpp"
 
 namespace femcg::solver {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "mesh/atomic_file.hpp"
+#include "mesh/base/atomic_file.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/problem/setup.hpp"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "mesh/atomic_file.hpp"
+#include "mesh/base/atomic_file.hpp"
 #include "solver/case/case.hpp"
 #include "solver/records/record.hpp"
 #include "solver/records/study_record.hpp"

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mesh/atomic_file.hpp"
+#include "mesh/base/atomic_file.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/report/comparison_report.hpp"
 #include "solver/report/recommendation.hpp"

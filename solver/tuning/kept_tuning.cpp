@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "mesh/atomic_file.hpp"
+#include "mesh/base/atomic_file.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/units.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mesh/cell_shape.hpp"
+#include "mesh/element/cell_shape.hpp"
 #include "operators/options.hpp"
 #include "solver/case/case.hpp"
 

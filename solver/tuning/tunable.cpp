@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "mesh/vector_register.hpp"
+#include "mesh/base/vector_register.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/launch.hpp"
 

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "mesh/gmsh/imported_mesh.hpp"
-#include "mesh/gmsh/inp_mesh.hpp"
+#include "mesh/gmsh/abaqus/inp_mesh.hpp"
 #include "tests/fuzz/input.hpp"
 
 using namespace femcg;

@@ -2,7 +2,7 @@
 // Seeds: tests/matrices/*.mtx tests/fuzz/seeds/matrix_market/*
 #include <cmath>
 
-#include "operators/sparse/io/matrix_market.hpp"
+#include "operators/stored/io/matrix_market.hpp"
 #include "tests/fuzz/input.hpp"
 
 using namespace femcg;

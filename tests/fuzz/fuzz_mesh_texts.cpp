@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "mesh/gmsh/bdf_unv_check.hpp"
+#include "mesh/gmsh/check/bdf_unv_check.hpp"
 #include "mesh/gmsh/length_unit.hpp"
 #include "tests/fuzz/input.hpp"
 

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "mesh/gmsh/msh_check.hpp"
+#include "mesh/gmsh/check/msh_check.hpp"
 #include "tests/fuzz/input.hpp"
 
 using namespace femcg;

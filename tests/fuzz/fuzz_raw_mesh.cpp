@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mesh/gmsh/imported_mesh.hpp"
-#include "mesh/reference_cell.hpp"
+#include "mesh/element/reference_cell.hpp"
 #include "tests/fuzz/input.hpp"
 
 using namespace femcg;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "mesh/box.hpp"
-#include "mesh/vtu_reader.hpp"
+#include "mesh/box/box.hpp"
+#include "mesh/vtu/vtu_reader.hpp"
 #include "tests/fuzz/input.hpp"
 
 using namespace femcg;

@@ -3,18 +3,18 @@
 // The library's headers for programs of your own, installed as <femcg/femcg.hpp>. What is public are these and what
 // they include, under the paths of the source tree: <femcg/operators/operator.hpp>. The rest is not installed.
 
-#include "mesh/box.hpp"
-#include "mesh/function_space.hpp"
+#include "mesh/box/box.hpp"
+#include "mesh/dofs/function_space.hpp"
 #include "mesh/gmsh/gmsh_reader.hpp"
 #include "mesh/locate.hpp"
-#include "mesh/vtu.hpp"
+#include "mesh/vtu/vtu.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/operator.hpp"
 #include "operators/ordering.hpp"
 #include "operators/plugins/plugins.hpp"
-#include "operators/sparse/csr_matrix.hpp"
-#include "operators/sparse/io/matrix_market.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
+#include "operators/stored/io/matrix_market.hpp"
 #include "solver/case/case.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"

@@ -1,4 +1,4 @@
-#include "mesh/gmsh/sdk/calls.hpp"
+#include "mesh/gmsh/process/gmsh_calls.hpp"
 
 #include <fmt/format.h>
 #include <gmsh.h>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "mesh/gmsh/file_kinds.hpp"
-#include "mesh/gmsh/gmsh_file.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
+#include "mesh/gmsh/process/gmsh_file.hpp"
 #include "mesh/gmsh/sdk/geometry.hpp"
 #include "mesh/gmsh/sdk/model.hpp"
 #include "mesh/gmsh/sdk/session.hpp"

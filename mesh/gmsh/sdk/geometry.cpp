@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "mesh/gmsh/counted.hpp"
-#include "mesh/gmsh/gmsh_file.hpp"
+#include "mesh/gmsh/process/gmsh_file.hpp"
+#include "mesh/gmsh/raw/counted.hpp"
 #include "mesh/gmsh/sdk/model.hpp"
 #include "mesh/gmsh/sdk/sizes.hpp"
 #include "mesh/refinement_limit.hpp"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "mesh/gmsh/gmsh_reader.hpp"
-#include "mesh/gmsh/meshing_plan.hpp"
+#include "mesh/gmsh/raw/gmsh_options.hpp"
+#include "mesh/gmsh/raw/meshing_plan.hpp"
 
 namespace femcg::mesh {
 

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "mesh/gmsh/counted.hpp"
+#include "mesh/gmsh/raw/counted.hpp"
 
 namespace femcg::mesh {
 

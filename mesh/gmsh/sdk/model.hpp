@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "mesh/gmsh/meshing_plan.hpp"
-#include "mesh/gmsh/raw_mesh.hpp"
-#include "mesh/gmsh/shared_bytes.hpp"
+#include "mesh/gmsh/raw/meshing_plan.hpp"
+#include "mesh/gmsh/raw/raw_mesh.hpp"
+#include "mesh/gmsh/raw/shared_bytes.hpp"
 
 namespace femcg::mesh {
 

@@ -13,7 +13,7 @@
 
 #include <cuda/atomic>
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 
 namespace femcg::operators::cuda {
 

@@ -4,7 +4,7 @@
 // what products with small matrices need of the other columns of its row is in shared memory. Parts of sums go to the
 // block's place in memory; a second kernel adds them up in the order of the blocks.
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 
 namespace femcg::operators::cuda {
 

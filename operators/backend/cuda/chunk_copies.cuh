@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 #include "operators/backend/vector.hpp"
 
 namespace femcg::operators::cuda {

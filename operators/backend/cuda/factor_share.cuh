@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 
 namespace femcg::operators::cuda {
 

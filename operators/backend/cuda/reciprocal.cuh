@@ -2,7 +2,7 @@
 
 // 1 / a, and its few instructions.
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 
 namespace femcg::operators::cuda {
 

@@ -2,7 +2,7 @@
 
 // Sums over a grid in a fixed order: two runs give the same bits.
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 #include "operators/backend/vector.hpp"
 
 namespace femcg::operators::cuda {

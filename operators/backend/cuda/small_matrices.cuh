@@ -8,7 +8,7 @@
 
 #include <nv/target>
 
-#include "operators/backend/cuda/launch.cuh"
+#include "operators/backend/launch.cuh"
 
 namespace femcg::operators::cuda {
 

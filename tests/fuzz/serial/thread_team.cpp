@@ -1,4 +1,4 @@
-#include "operators/backend/thread_team.hpp"
+#include "operators/backend/threads/thread_team.hpp"
 
 namespace femcg::operators {
 

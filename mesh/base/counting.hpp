@@ -1,0 +1,95 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mesh/base/first_failure.hpp"
+
+// What threads find out together. None of it depends on their number, nor on who comes first.
+
+namespace femcg::mesh {
+
+/// The lesser of itself and `value` becomes `least`, at once.
+inline void lower(std::int32_t& least, std::int32_t value) {
+  const std::atomic_ref<std::int32_t> shared(least);
+  std::int32_t seen = shared.load(std::memory_order_relaxed);
+  while (value < seen && !shared.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+/// The greater of itself and `value` becomes `greatest`, at once.
+inline void raise(std::int32_t& greatest, std::int32_t value) {
+  const std::atomic_ref<std::int32_t> shared(greatest);
+  std::int32_t seen = shared.load(std::memory_order_relaxed);
+  while (value > seen && !shared.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+/// Adds 1 to a counter, at once, and returns what it was.
+template <class T>
+T count_one(T& counter) {
+  return std::atomic_ref<T>(counter).fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Replaces every number by the sum of those before it, in parallel; returns the sum of all.
+template <class T>
+T sum_before(std::span<T> numbers) {
+  constexpr std::size_t block = std::size_t{1} << 15;
+  std::vector<T> of_block((numbers.size() + block - 1) / block);
+  const auto numbers_of = [&](std::size_t b) {
+    return numbers.subspan(b * block, std::min(block, numbers.size() - b * block));
+  };
+#pragma omp parallel for schedule(static)
+  for (std::size_t b = 0; b < of_block.size(); ++b)
+    for (const T number : numbers_of(b)) of_block[b] += number;
+  T total = 0;
+  for (T& sum : of_block) {
+    const T own = sum;
+    sum = total;
+    total += own;
+  }
+#pragma omp parallel for schedule(static)
+  for (std::size_t b = 0; b < of_block.size(); ++b) {
+    T sum = of_block[b];
+    for (T& number : numbers_of(b)) {
+      const T own = number;
+      number = sum;
+      sum += own;
+    }
+  }
+  return total;
+}
+
+/// Numbers those of some items that any of `count` groups has, in the order of the items: number[i] becomes that of
+/// item i, or of the next one that is there; returns how many there are. `number` is 0 before; items_of(g) are a
+/// group's.
+template <class ItemsOf>
+std::int32_t number_used(std::int64_t count, const ItemsOf& items_of, std::span<std::int32_t> number) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t g = 0; g < count; ++g)
+    for (const std::int32_t item : items_of(g)) raise(number[item], 1);
+  return sum_before(number);
+}
+
+/// The items that find(i, found) appends for i = 0 to count - 1, in this order; found in parallel, block by block.
+template <class Item, class Find>
+std::vector<Item> collect(std::int64_t count, Find find, std::int64_t block = std::int64_t{1} << 15) {
+  std::vector<std::vector<Item>> of_block(static_cast<std::size_t>((count + block - 1) / block));
+  FirstFailure failure;
+#pragma omp parallel for schedule(static)
+  for (std::size_t b = 0; b < of_block.size(); ++b)
+    failure.guard(static_cast<std::int64_t>(b), [&] {
+      const std::int64_t begin = static_cast<std::int64_t>(b) * block, end = std::min(begin + block, count);
+      for (std::int64_t i = begin; i < end; ++i) find(i, of_block[b]);
+    });
+  failure.rethrow();
+  std::vector<Item> all;
+  for (const std::vector<Item>& some : of_block) all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
+}  // namespace femcg::mesh

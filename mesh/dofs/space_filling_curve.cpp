@@ -1,0 +1,146 @@
+#include "mesh/dofs/space_filling_curve.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <compare>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "mesh/base/pages.hpp"
+#include "mesh/element/reference_cell.hpp"
+#include "mesh/geometry.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+constexpr int curve_bits = 20;
+
+/// The bits of a number, d - 1 zeros between any two.
+std::uint64_t spread(std::uint64_t x, int d) {
+  if (d == 2) {
+    x = (x | x << 16) & 0x0000ffff0000ffffU;
+    x = (x | x << 8) & 0x00ff00ff00ff00ffU;
+    x = (x | x << 4) & 0x0f0f0f0f0f0f0f0fU;
+    x = (x | x << 2) & 0x3333333333333333U;
+    return (x | x << 1) & 0x5555555555555555U;
+  }
+  x = (x | x << 32) & 0x001f00000000ffffU;
+  x = (x | x << 16) & 0x001f0000ff0000ffU;
+  x = (x | x << 8) & 0x100f00f00f00f00fU;
+  x = (x | x << 4) & 0x10c30c30c30c30c3U;
+  return (x | x << 2) & 0x1249249249249249U;
+}
+
+/// Position along the Hilbert curve of a point with `curve_bits` bits a coordinate (Skilling 2004): the coordinates are
+/// turned into the transposed index, whose bits are then interleaved.
+std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
+  for (int bit = curve_bits - 1; bit > 0; --bit) {
+    const std::uint32_t lower = (1U << bit) - 1;
+    for (int i = 0; i < d; ++i) {
+      // Where the bit is set, the first coordinate is inverted below it, else exchanged with this one: without a
+      // branch, which no processor could foresee.
+      const std::uint32_t inverted = lower & (0U - (x[i] >> bit & 1U));
+      x[0] ^= inverted;
+      const std::uint32_t exchanged = (x[0] ^ x[i]) & lower & ~inverted;
+      x[0] ^= exchanged;
+      x[i] ^= exchanged;
+    }
+  }
+  for (int i = 1; i < d; ++i) x[i] ^= x[i - 1];
+  // Each bit is the parity of those above it in the last coordinate.
+  std::uint32_t mask = x[d - 1];
+  for (int shift = 1; shift < curve_bits; shift *= 2) mask ^= mask >> shift;
+  mask >>= 1;
+  std::uint64_t index = 0;
+  for (int i = 0; i < d; ++i) index = index << 1 | spread(x[i] ^ mask, d);
+  return index;
+}
+
+/// Where a cell is on the curve. Without a value until it gets one, unlike std::pair.
+struct Key {
+  std::uint64_t place;
+  std::int32_t cell;
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
+
+/// Sorts by parts between splitters, which a sample of the keys tells (Frazer & McKellar 1970).
+Array<Key> sorted_in_parallel(const Array<Key>& keys) {
+  constexpr std::size_t parts_of_thread = 8, sample_of_part = 32;
+  const std::size_t threads = static_cast<std::size_t>(omp_get_max_threads()), parts = threads * parts_of_thread;
+  std::vector<std::uint64_t> sample;
+  for (std::size_t k = 0; k < parts * sample_of_part && !keys.empty(); ++k)
+    sample.push_back(keys[keys.size() * k / (parts * sample_of_part)].place);
+  std::ranges::sort(sample);
+  // The number of splitters that are no greater, found without a branch; behind them stand some that none reaches.
+  std::vector<std::uint64_t> splitters(std::bit_ceil(parts), std::numeric_limits<std::uint64_t>::max());
+  for (std::size_t part = 1; part < parts && !sample.empty(); ++part)
+    splitters[part - 1] = sample[part * sample_of_part];
+  const auto part_of = [&](const Key& key) {
+    std::size_t part = 0;
+    for (std::size_t step = splitters.size() / 2; step > 0; step /= 2)
+      part += splitters[part + step - 1] <= key.place ? step : 0;
+    return part;
+  };
+  const auto share = [&](std::size_t thread) { return keys.size() * thread / threads; };
+  // How many keys of each part a thread has, and then where its next one goes: part by part, and in a part thread by
+  // thread.
+  std::vector<std::size_t> next(threads * parts);
+  Array<std::uint32_t> part_of_key = unset<std::uint32_t>(keys.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t thread = 0; thread < threads; ++thread)
+    for (std::size_t k = share(thread); k < share(thread + 1); ++k) {
+      part_of_key[k] = static_cast<std::uint32_t>(part_of(keys[k]));
+      ++next[thread * parts + part_of_key[k]];
+    }
+  std::vector<std::size_t> first_of_part{0};
+  for (std::size_t part = 0; part < parts; ++part) {
+    std::size_t end = first_of_part.back();
+    for (std::size_t thread = 0; thread < threads; ++thread) end += std::exchange(next[thread * parts + part], end);
+    first_of_part.push_back(end);
+  }
+  Array<Key> sorted = unset<Key>(keys.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t thread = 0; thread < threads; ++thread)
+    for (std::size_t k = share(thread); k < share(thread + 1); ++k)
+      sorted[next[thread * parts + part_of_key[k]]++] = keys[k];
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t part = 0; part < parts; ++part)
+    std::sort(sorted.begin() + static_cast<std::ptrdiff_t>(first_of_part[part]),
+              sorted.begin() + static_cast<std::ptrdiff_t>(first_of_part[part + 1]));
+  return sorted;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
+  const int d = mesh.dimension();
+  const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
+  const Extent extent = extent_of(mesh);
+  const double largest = extent.largest();
+  Array<Key> keys = unset<Key>(mesh.cell_count());
+  const double share = 1.0 / static_cast<double>(vertices.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    CellPoints points;
+    mesh.write_points(cell, points.data());
+    std::array<double, 3> centre{};
+    for (const int v : vertices)
+      for (int i = 0; i < d; ++i) centre[i] += points[v * d + i] * share;
+    std::array<std::uint32_t, 3> position{};
+    for (int i = 0; i < d; ++i)
+      position[i] = static_cast<std::uint32_t>((centre[i] - extent.low[i]) / largest * ((1U << curve_bits) - 1));
+    keys[cell] = {hilbert_index(position, d), cell};
+  }
+  keys = sorted_in_parallel(keys);
+  std::vector<std::int32_t> order = filled<std::int32_t>(keys.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < mesh.cell_count(); ++i) order[i] = keys[i].cell;
+  return order;
+}
+
+}  // namespace femcg::mesh

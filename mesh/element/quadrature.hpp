@@ -1,0 +1,31 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "mesh/element/reference_cell.hpp"
+
+namespace femcg::mesh {
+
+/// Points and weights on a reference domain.
+struct Quadrature {
+  Eigen::MatrixXd points;   ///< dimension x count
+  Eigen::VectorXd weights;  ///< sums to the measure of the reference domain
+  int size() const { return static_cast<int>(weights.size()); }
+};
+
+/// Gauss-Legendre points and weights on [0, 1], exact to degree 2n - 1.
+Quadrature gauss_line(int n);
+
+/// The program's rule `n`: n^d Gauss points on tensor cells, on simplices a rule exact to degree 2(n - 1) with positive
+/// weights and inner points (Xiao & Gimbutas 2010 style, or collapsed Gauss where none is tabulated). Throws
+/// std::invalid_argument for n < 1 or n > 16.
+Quadrature cell_quadrature(CellShape shape, int n);
+
+/// The same rule on facet `facet` of the cell, its points given in the cell's reference coordinates and its weights for
+/// the facet's own reference domain ([0,1], [0,1]^2, unit triangle).
+Quadrature facet_quadrature(CellShape shape, int facet, int n);
+
+/// d x (d-1) matrix of the map from the facet's reference domain to the cell's: x = origin + map * s.
+Eigen::MatrixXd facet_tangents(CellShape shape, int facet);
+
+}  // namespace femcg::mesh

@@ -1,0 +1,133 @@
+#include "mesh/gmsh/abaqus/inp_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+#include "mesh/gmsh/check/msh_cursor.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
+}
+
+std::vector<std::string_view> split(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (std::size_t begin = 0; begin <= line.size();) {
+    const std::size_t comma = std::min(line.find(',', begin), line.size());
+    fields.push_back(trimmed(line.substr(begin, comma - begin)));
+    begin = comma + 1;
+  }
+  if (fields.back().empty()) fields.pop_back();
+  return fields;
+}
+
+std::string without_quotes(std::string_view text) {
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+  return std::string(text);
+}
+
+void add_parameters(const std::vector<std::string_view>& fields, std::size_t first, InpKeyword& keyword) {
+  for (std::size_t f = first; f < fields.size(); ++f) {
+    const std::size_t equals = fields[f].find('=');
+    const std::string name = upper_case(trimmed(fields[f].substr(0, equals)));
+    keyword.parameters[name] =
+        equals == std::string_view::npos ? "" : without_quotes(trimmed(fields[f].substr(equals + 1)));
+  }
+}
+
+}  // namespace
+
+std::string upper_case(std::string_view text) {
+  std::string upper(text);
+  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return upper;
+}
+
+const std::string& InpKeyword::value(const std::string& parameter) const {
+  const auto found = parameters.find(parameter);
+  if (found == parameters.end() || found->second.empty())
+    InpLines::fail(line, fmt::format("*{} needs its {}", printable(name), parameter));
+  return found->second;
+}
+
+bool InpLines::peek(std::string_view& line) {
+  while (at_ < text_.size()) {
+    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+    line = trimmed(text_.substr(at_, end - at_));
+    after_peeked_ = std::min(end + 1, text_.size());
+    if (counted_to_ != after_peeked_) {
+      ++lines_before_;
+      counted_to_ = after_peeked_;
+    }
+    if (!line.empty() && !line.starts_with("**")) {
+      line_ = lines_before_;
+      return true;
+    }
+    at_ = after_peeked_;
+  }
+  return false;
+}
+
+bool InpLines::next_keyword(InpKeyword& keyword) {
+  std::string_view line;
+  while (peek(line) && line[0] != '*') pass();
+  if (at_ >= text_.size()) return false;
+  pass();
+  keyword = {};
+  keyword.line = line_;
+  bool continued = line.ends_with(',');
+  const std::vector<std::string_view> fields = split(line.substr(1));
+  if (!fields.empty())
+    for (const char c : upper_case(fields[0]))
+      if (c != ' ' && c != '\t') keyword.name += c;
+  add_parameters(fields, 1, keyword);
+  while (continued && peek(line) && line[0] != '*') {
+    pass();
+    add_parameters(split(line), 0, keyword);
+    continued = line.ends_with(',');
+  }
+  return true;
+}
+
+bool InpLines::next_data(std::vector<std::string_view>& fields) {
+  std::string_view line;
+  if (!peek(line) || line[0] == '*') return false;
+  pass();
+  fields = split(line);
+  return true;
+}
+
+void InpLines::fail(std::size_t line, const std::string& sentence) {
+  throw std::runtime_error(fmt::format("line {}: {}", line, sentence));
+}
+
+std::int64_t InpLines::integer(std::string_view field) const {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (error != std::errc() || end != field.data() + field.size())
+    fail(line_, fmt::format("'{}' is not a whole number", printable(field)));
+  return value;
+}
+
+double InpLines::real(std::string_view field) const {
+  std::string text(field.starts_with('+') ? field.substr(1) : field);
+  std::ranges::replace_if(
+      text, [](char c) { return c == 'd' || c == 'D'; }, 'e');  // Fortran's exponents
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    fail(line_, fmt::format("'{}' is not a number", printable(field)));
+  return value;
+}
+
+}  // namespace femcg::mesh

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "mesh/gmsh/raw/raw_mesh.hpp"
+
+namespace femcg::mesh {
+
+/// The facets of cells that the elements on some entities are, sorted by cell and facet, each once.
+struct FacetsOfElements {
+  std::vector<BoundaryFacet> outer;  ///< of one cell
+  std::vector<BoundaryFacet> inner;  ///< between two cells, given as that of the first
+  std::size_t strays = 0;            ///< elements that are no facet of a cell
+};
+
+/// Finds the facets of the cells that elements of one dimension less lie on: those with the same vertices.
+class EntityFacets {
+ public:
+  /// Of elements on these entities; `node_numbers` is what copy_cells returned.
+  EntityFacets(const RawMesh& raw, const std::set<int>& entities, std::span<const std::int32_t> node_numbers,
+               const Mesh& mesh);
+
+  /// Of some of them.
+  FacetsOfElements of(const std::set<int>& entities) const;
+
+ private:
+  /// Sorted vertices of a facet, after as many times no_node as it has less than four.
+  using Key = std::array<std::int32_t, 4>;
+  struct HashKey {
+    std::size_t operator()(const Key& key) const;
+  };
+  /// The cells that share a facet, and the first of them.
+  struct Cells {
+    int count = 0;
+    BoundaryFacet first{};
+  };
+
+  Key key_of(const ElementBlock& block, std::size_t element) const;
+  void find_cells(const Mesh& mesh, const std::vector<char>& touched);
+
+  const RawMesh* raw_;
+  std::span<const std::int32_t> node_numbers_;
+  std::unordered_map<Key, Cells, HashKey> table_;
+};
+
+}  // namespace femcg::mesh

@@ -1,0 +1,140 @@
+#include "mesh/gmsh/groups/group_rules.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+#include "mesh/gmsh/groups/nearest_entity.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+/// "4 of dimension 2: 1 in [0, 1] x [0, 1] x [0, 0], ..." for the error of a rule that matches nothing.
+std::string describe_entities(const RawMesh& raw, const std::vector<ElementBlock>& blocks, int dimension) {
+  std::map<int, std::array<double, 6>> boxes;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const ElementBlock& block : blocks) {
+    auto& box =
+        boxes.try_emplace(block.entity, std::array{infinity, infinity, infinity, -infinity, -infinity, -infinity})
+            .first->second;
+    for (const std::uint64_t node : block.nodes)
+      for (int i = 0; i < 3; ++i) {
+        box[i] = std::min(box[i], raw.point(node)[i]);
+        box[i + 3] = std::max(box[i + 3], raw.point(node)[i]);
+      }
+  }
+  std::vector<std::string> list;
+  for (const auto& [tag, box] : boxes) {
+    if (list.size() == 10) {
+      list.push_back("...");
+      break;
+    }
+    list.push_back(fmt::format("{} in [{:.4g}, {:.4g}] x [{:.4g}, {:.4g}] x [{:.4g}, {:.4g}]", tag, box[0], box[3],
+                               box[1], box[4], box[2], box[5]));
+  }
+  return fmt::format("there are {} entities of dimension {} with elements{}{}; femcg mesh shows them", boxes.size(),
+                     dimension, boxes.empty() ? "" : ": ", fmt::join(list, ", "));
+}
+
+bool holds_everywhere(const RawMesh& raw, const ElementBlock& block, const GroupRule& rule) {
+  return std::all_of(block.nodes.begin(), block.nodes.end(), [&](std::size_t node) {
+    const double* x = raw.point(node);
+    return rule.where(x[0], x[1], x[2]);
+  });
+}
+
+/// Nothing where no element has vertices. Throws where two are as near.
+std::optional<int> entity_near(const RawMesh& raw, const std::string& name, const GroupRule& rule) {
+  const Nearest nearest = nearest_entity(raw, rule.dimension, rule.near);
+  if (!std::isfinite(nearest.distance)) return std::nullopt;
+  if (nearest.rival != 0)
+    throw std::runtime_error(fmt::format(
+        "group '{}': entities {} and {} of dimension {} are as near to ({:.6g}), at {:.3g}: take a point that "
+        "is nearer to one of them, or tags",
+        name, nearest.entity, nearest.rival, rule.dimension, fmt::join(rule.near, ", "), nearest.distance));
+  return nearest.entity;
+}
+
+/// Those that have elements. Throws where there are none.
+std::set<int> entities_of_name(const RawMesh& raw, const std::set<int>& present, const std::string& name,
+                               const GroupRule& rule) {
+  std::set<int> found;
+  std::set<std::string> names;
+  for (const auto& [entity, entity_name] : raw.names) {
+    if (entity.first != rule.dimension || !present.contains(entity.second)) continue;
+    names.insert(entity_name);
+    if (entity_name == rule.name) found.insert(entity.second);
+  }
+  if (found.empty())
+    throw std::runtime_error(
+        fmt::format("group '{}': nothing of dimension {} is called '{}'; {}{}", name, rule.dimension, rule.name,
+                    names.empty() ? "the file gives no names there" : "there are ", fmt::join(names, ", ")));
+  return found;
+}
+
+void check_dimension(const RawMesh& raw, const std::string& name, const GroupRule& rule) {
+  if (rule.dimension != raw.dimension && rule.dimension != raw.dimension - 1)
+    throw std::runtime_error(fmt::format("group '{}' has dimension {}, but here regions have {} and boundaries {}",
+                                         name, rule.dimension, raw.dimension, raw.dimension - 1));
+}
+
+}  // namespace
+
+void add_name(EntityNames& names, int entity, const std::string& name) {
+  std::vector<std::string>& of_entity = names[entity];
+  if (std::find(of_entity.begin(), of_entity.end(), name) == of_entity.end()) of_entity.push_back(name);
+}
+
+EntityNames physical_names(const RawMesh& raw, int dimension) {
+  EntityNames names;
+  for (const PhysicalGroup& group : raw.groups)
+    if (group.dimension == dimension)
+      for (const int entity : group.entities) add_name(names, std::abs(entity), group.name);
+  return names;
+}
+
+std::set<int> entities_of(const RawMesh& raw, const std::string& name, const GroupRule& rule) {
+  check_dimension(raw, name, rule);
+  const std::vector<ElementBlock>& blocks = raw.elements(rule.dimension);
+  std::set<int> present, failed;
+  for (const ElementBlock& block : blocks) {
+    present.insert(block.entity);
+    if (!rule.where || !holds_everywhere(raw, block, rule)) failed.insert(block.entity);
+  }
+  std::set<int> found;
+  std::set_difference(present.begin(), present.end(), failed.begin(), failed.end(), std::inserter(found, found.end()));
+  for (const int tag : rule.tags) {
+    if (!present.contains(tag))
+      throw std::runtime_error(
+          fmt::format("group '{}' names entity {}, but {}", name, tag, describe_entities(raw, blocks, rule.dimension)));
+    found.insert(tag);
+  }
+  if (!rule.near.empty())
+    if (const auto entity = entity_near(raw, name, rule)) found.insert(*entity);
+  if (!rule.name.empty()) found = entities_of_name(raw, present, name, rule);
+  if (found.empty())
+    throw std::runtime_error(
+        fmt::format("group '{}' matches nothing; {}", name, describe_entities(raw, blocks, rule.dimension)));
+  return found;
+}
+
+EntityNames rule_names(const RawMesh& raw, const GmshOptions& options, int dimension) {
+  EntityNames names;
+  for (const auto& [name, rule] : options.groups) {
+    check_dimension(raw, name, rule);
+    if (rule.dimension != dimension) continue;
+    for (const int entity : entities_of(raw, name, rule)) add_name(names, entity, name);
+  }
+  return names;
+}
+
+}  // namespace femcg::mesh

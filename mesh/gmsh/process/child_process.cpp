@@ -1,0 +1,168 @@
+#include "mesh/gmsh/process/child_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <stdexcept>
+
+#include "mesh/base/free_memory.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+// Exit statuses of the child, beside 0.
+constexpr int status_exited = 101, status_out_of_memory = 102;
+
+/// Address space is counted, of which this process may have reserved much more than it uses (CUDA does).
+void limit_memory(std::int64_t bytes) {
+  rlimit limit{};
+  if (bytes >= unlimited_memory || getrlimit(RLIMIT_AS, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(address_space() + bytes));
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+/// From now on this process can become no other program. Where the system does not know the means, it can.
+void forbid_programs() {
+  std::array<sock_filter, 5> filter{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+void silence() {
+  const int nowhere = ::open("/dev/null", O_WRONLY);
+  if (nowhere < 0) return;
+  ::dup2(nowhere, STDOUT_FILENO);
+  ::dup2(nowhere, STDERR_FILENO);
+}
+
+void prepare_child(pid_t parent, std::int64_t memory) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(status_exited);  // it ended in between
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL})
+    if (std::signal(signal, SIG_DFL) == SIG_IGN) std::signal(signal, SIG_IGN);  // as under nohup
+  silence();
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
+  constexpr rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  limit_memory(memory);
+  forbid_programs();
+  std::atexit([] { _exit(status_exited); });
+}
+
+struct Work {
+  const std::function<void(SharedWriter&)>* run;
+  int descriptor;
+};
+
+void* run_work(void* argument) {
+  const Work& work = *static_cast<const Work*>(argument);
+  try {
+    SharedWriter writer(work.descriptor);
+    (*work.run)(writer);
+    writer.flush();
+  } catch (const std::bad_alloc&) {
+    _exit(status_out_of_memory);
+  }
+  _exit(0);
+}
+
+[[noreturn]] void become_child(pid_t parent, std::int64_t memory, Work work) {
+  prepare_child(parent, memory);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  constexpr std::size_t stack = std::size_t{256}
+                                << 20;  // recursion of a mesher may be deep; only what is used is taken
+  pthread_attr_setstacksize(&attributes, stack);
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, run_work, &work) == 0) pthread_join(thread, nullptr);
+  _exit(status_out_of_memory);
+}
+
+/// A file without a name, in memory.
+class SharedFile {
+ public:
+  SharedFile() : descriptor_(memfd_create("femcg", MFD_CLOEXEC)) {
+    if (descriptor_ < 0) throw std::runtime_error("no shared memory is to be had from the system");
+  }
+  ~SharedFile() { ::close(descriptor_); }
+  SharedFile(const SharedFile&) = delete;
+  SharedFile& operator=(const SharedFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+
+  void map_into(ChildResult& result) const {
+    struct stat status {};
+    if (fstat(descriptor_, &status) != 0 || status.st_size <= 0) return;
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* memory = mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    result.owner = std::shared_ptr<const void>(memory, [size](const void* m) { munmap(const_cast<void*>(m), size); });
+    result.bytes = {static_cast<const char*>(memory), size};
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// What the status of a child that has ended says.
+void explain(int status, const rusage& usage, ChildResult& result) {
+  if (WIFEXITED(status)) {
+    result.end = WEXITSTATUS(status) == 0                      ? ChildEnd::done
+                 : WEXITSTATUS(status) == status_out_of_memory ? ChildEnd::out_of_memory
+                                                               : ChildEnd::exited;
+    return;
+  }
+  const int signal = WTERMSIG(status);
+  // What does not expect that there is no memory crashes without it.
+  const bool took_much = 1024 * static_cast<std::int64_t>(usage.ru_maxrss) > result.memory_limit / 2;
+  result.end = signal == SIGINT || signal == SIGTERM || signal == SIGHUP ? ChildEnd::interrupted
+               : signal == SIGKILL || took_much                          ? ChildEnd::out_of_memory
+                                                                         : ChildEnd::crashed;
+  result.reason = strsignal(signal);
+}
+
+}  // namespace
+
+ChildResult run_in_child(const std::function<void(SharedWriter&)>& work) {
+  const SharedFile file;
+  ChildResult result;
+  result.memory_limit = free_memory();
+  const pid_t parent = getpid(), child = fork();
+  if (child < 0) throw std::runtime_error(fmt::format("no process can be started: {}", std::strerror(errno)));
+  if (child == 0) become_child(parent, result.memory_limit, {&work, file.descriptor()});
+  int status = 0;
+  rusage usage{};
+  while (wait4(child, &status, 0, &usage) < 0)
+    if (errno != EINTR) throw std::runtime_error(fmt::format("Gmsh's process was lost: {}", std::strerror(errno)));
+  explain(status, usage, result);
+  if (result.end == ChildEnd::done) file.map_into(result);
+  return result;
+}
+
+}  // namespace femcg::mesh

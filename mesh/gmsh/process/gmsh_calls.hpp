@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mesh/gmsh/raw/gmsh_options.hpp"
+#include "mesh/gmsh/raw/meshing_plan.hpp"
+#include "mesh/gmsh/raw/shared_bytes.hpp"
+
+// The one way into libfemcg_gmsh.so, made from mesh/gmsh/sdk, a library of its own that is loaded when a mesh needs Gmsh:
+// libgmsh comes with a hundred others, from OpenCASCADE to MED, whose start would otherwise come before every command.
+
+namespace femcg::mesh {
+
+/// What comes first of an answer: a result follows, or a sentence.
+enum class Answer : std::int64_t { result, refused };
+
+/// To be called in Gmsh's process (child_process.hpp); they throw nothing but std::bad_alloc.
+struct GmshCalls {
+  /// Answers with what read_raw_mesh reads.
+  void (*make_raw_mesh)(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions,
+                        SharedWriter& writer);
+  /// Answers with Gmsh's version.
+  void (*tell_version)(SharedWriter& writer);
+};
+
+}  // namespace femcg::mesh
+
+extern "C" const femcg::mesh::GmshCalls* femcg_gmsh_calls();

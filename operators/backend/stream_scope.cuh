@@ -1,0 +1,19 @@
+#pragma once
+
+#include "operators/backend/launch.cuh"
+
+namespace femcg::operators::cuda {
+
+/// Has stream() be another one until it ends.
+class StreamScope {
+ public:
+  explicit StreamScope(cudaStream_t stream);
+  ~StreamScope();
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  cudaStream_t before_;
+};
+
+}  // namespace femcg::operators::cuda

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <vector>
+
+#include "operators/cellwise/cell_loops/cell_patches.hpp"
+#include "operators/cellwise/cell_loops/conflict_resolution.hpp"
+#include "operators/cellwise/matrix_free/robin/robin_terms.hpp"
+#include "operators/forms/cell_factors.hpp"
+#include "operators/operator.hpp"
+
+namespace femcg::operators {
+
+/// Where a product on the GPU takes D_q = w_q |J| kappa J^-1 J^-T from, or what stands for them.
+enum class CellGeometry {
+  affine,    ///< one D / w a cell: affine cells, the diffusion constant in each
+  boxes,     ///< its diagonal: affine quadrilaterals and hexahedra whose edges are orthogonal
+  vertices,  ///< the multilinear maps of straight-sided quadrilaterals and hexahedra, the diffusion constant in each
+  stored,    ///< the factors of all quadrature points
+  pairs,     ///< K_e, an entry for each pair of dofs, since rows add up to zero: where these are fewer (fewer_pairs)
+  mixed      ///< of affine simplices one D / w, of the others the factors of all points or pairs, where these are fewer
+};
+
+constexpr bool is_affine(CellGeometry geometry) {
+  return geometry == CellGeometry::affine || geometry == CellGeometry::boxes;
+}
+
+/// Whether cells that are identical may share these numbers.
+constexpr bool may_share(CellGeometry geometry) { return is_affine(geometry) || geometry == CellGeometry::vertices; }
+
+/// Pairs of dofs of a cell.
+constexpr int pairs_of(int dofs) { return dofs * (dofs - 1) / 2; }
+
+/// Whether these are fewer than the factors of all points: those of simplices of degree 1 and 2, and of quadrilaterals
+/// and hexahedra of degree 1.
+constexpr bool fewer_pairs(int dimension, int dofs) { return dofs <= (dimension + 1) * (dimension + 2) / 2; }
+
+/// Whether a thread works on a hexahedron with n nodes per direction alone, and not a team of them: with all it needs
+/// in registers.
+constexpr bool thread_per_hexahedron(int n) { return n <= 3; }
+
+/// Whether a warp works on a hexahedron with n nodes per direction, by the instructions that multiply small matrices:
+/// of double precision and four rows. Where D_q is computed from a few numbers per cell, a team has less to compute.
+constexpr bool warp_per_hexahedron(std::int64_t value_bytes, int n, CellGeometry geometry) {
+  return value_bytes == 8 && n == 4 && (geometry == CellGeometry::boxes || geometry == CellGeometry::stored);
+}
+
+/// Thread blocks of such boxes that have a multiprocessor together, by their registers. Patches are made for as many.
+constexpr int blocks_of_box_warps = 4;
+
+/// Cells that a thread block works on at once, a thread each.
+constexpr int cells_per_wave = 128;
+
+/// Whether patches of tensor cells of so many dofs, a thread per cell, have no more than that: quadrilaterals of degree
+/// 4, to which a second wave would be worth less than the registers that it takes.
+constexpr bool is_one_wave(int dofs) { return dofs == 25; }
+
+/// Whether warps work on triangles or tetrahedra of n dofs by the instructions that multiply small matrices, and not
+/// each thread on one: only double precision has them, and few dofs leave most of them empty.
+constexpr bool warp_of_simplices(std::int64_t value_bytes, int n) { return value_bytes == 8 && n >= 10; }
+
+/// Slots in succession in which mixed simplices are all taken as affine, or none: those that a thread block works on at
+/// once, whose colours must ascend.
+constexpr int mixed_wave(std::int64_t value_bytes, int n) {
+  return warp_of_simplices(value_bytes, n) ? 64 : cells_per_wave;
+}
+
+/// Numbers that a straight-sided quadrilateral or hexahedron takes: the vectors of its multilinear map, and kappa.
+template <int d>
+inline constexpr int straight_words = ((1 << d) - 1) * d + 1;
+
+/// Of mixed simplices: a number k of each group of 32 slots, or -1 - k where it is of a wave of affine cells, which are
+/// a patch's first; and the cells of the slots of the affine groups, and of the others, in the order of these numbers.
+struct MixedGroups {
+  Vector<std::int32_t> numbers, affine_cells, other_cells;
+};
+
+/// What the GPU multiplies with where there is no matrix.
+struct MatrixFreeInputs {
+  int degree = 0;
+  CellGeometry geometry = CellGeometry::stored;
+  CellPatches patches;
+  FactorInputs factors;
+  /// Where the numbers of identical cells are stored once: a cell of each kind, then -1 to a multiple of 32, and the
+  /// kind of each slot's cell. On the host; else empty.
+  Vector<std::int32_t> cell_of_kind;
+  Vector<std::uint16_t> kind_of_slot;
+  MixedGroups groups;  ///< on the host
+  /// Of tensor cells, along a line: the basis at the Gauss points and its derivatives there (both points x nodes), the
+  /// derivatives of the Lagrange polynomials on the Gauss points (points x points), the points and their weights.
+  std::vector<double> interpolate, interpolate_derivative, differentiate, points, weights;
+  /// Of simplices, tables x axes x dofs: the gradients at the quadrature points, where factors are stored; else the
+  /// coefficients of the gradients in an orthonormal basis of the polynomials that they are, so that on the reference
+  /// cell the integral of d_r phi_a d_s phi_b is the sum over tables of G_ra G_sb.
+  /// Mixed cells have the first as `gradients`, the second as `affine_gradients`.
+  std::vector<double> gradients, affine_gradients;
+  int tables = 0, affine_tables = 0;
+  RobinTerms robin;
+  const BilinearForm* form = nullptr;  ///< for the diagonal
+
+  bool stored_once() const { return kind_of_slot.size() > 0; }
+  /// Whether mixed cells that are not affine have the entries of K_e.
+  bool pairs_of_others() const { return fewer_pairs(factors.dimension, patches.dofs); }
+};
+
+/// Of a form's functions at its quadrature points, for the diagonal of sum_q B_q' D_q B_q: points x entries of D (the
+/// upper triangle row by row) x dofs, the products of the derivatives along the two axes, twice where these differ.
+/// Where D_q is from vertices, times w_q, and with the points themselves; of affine cells and boxes, the sum over all
+/// points times w_q, as one point, which mixed cells have behind those of the others. Where entries of K_e are stored,
+/// these are taken as those of D at some points, and a product is 1 for each dof of a pair.
+struct DiagonalTables {
+  int points = 0;
+  std::vector<double> squares, positions;  ///< positions: points x dimension
+};
+DiagonalTables diagonal_tables(const BilinearForm& form, CellGeometry geometry);
+
+/// y = A x by sum factorisation (tensor cells) or reference tables (simplices), bitwise reproducible.
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_matrix_free_cuda(const MatrixFreeInputs& inputs);
+
+/// The same for the cells that it finds: in files of their own, each of which takes minutes to compile.
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_matrix_free_quadrilaterals(const MatrixFreeInputs& inputs);
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_matrix_free_hexahedra(const MatrixFreeInputs& inputs);
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_matrix_free_simplices(const MatrixFreeInputs& inputs);
+
+}  // namespace femcg::operators

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <Eigen/Dense>
+#include <cstdint>
+#include <vector>
+
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "operators/cellwise/matrix_free/host/symmetric_factor.hpp"
+
+namespace femcg::operators {
+
+/// y_e = B' D B x_e on triangles and tetrahedra.
+///
+/// Where D_q / w_q is one matrix: K_e = sum_ab D_ab R_ab with the reference matrices R_ab = sum_q w_q d_a phi d_b phi',
+/// entry by entry of the lower triangle; of degree 1 the differences to the first vertex times D. Elsewhere: gradients
+/// at all points from dense tables, times D_q, and back.
+template <std::floating_point T, int D>
+class SimplexKernel {
+ public:
+  static constexpr int entries = D * (D + 1) / 2;
+
+  SimplexKernel(const mesh::LagrangeBasis& basis, int quadrature) : n_(basis.size()) {
+    const mesh::Quadrature rule = mesh::cell_quadrature(basis.shape(), quadrature);
+    points_ = rule.size();
+    measure_ = static_cast<T>(rule.weights.sum());
+    const std::vector<Eigen::MatrixXd> gradients = basis.gradients(rule.points);
+    std::vector<Eigen::MatrixXd> matrices;
+    for (int a = 0; a < D; ++a)
+      for (int b = a; b < D; ++b) {
+        const Eigen::MatrixXd half = gradients[a].transpose() * rule.weights.asDiagonal() * gradients[b];
+        matrices.push_back(a == b ? half : half + half.transpose());
+      }
+    for (int i = 0; i < n_; ++i)
+      for (int j = 0; j <= i; ++j)
+        for (const Eigen::MatrixXd& matrix : matrices) reference_.push_back(static_cast<T>(matrix(i, j)));
+    for (int q = 0; q < points_; ++q)
+      for (int i = 0; i < n_; ++i)
+        for (int a = 0; a < D; ++a) tables_.push_back(static_cast<T>(gradients[a](q, i)));
+  }
+
+  std::int64_t scratch_size() const { return 0; }
+  std::int64_t operations(bool constant) const {
+    if (constant && n_ == D + 1) return D * D + 3 * D;
+    return constant ? std::int64_t{n_} * (n_ + 1) / 2 * entries + std::int64_t{n_} * n_
+                    : std::int64_t{points_} * (2 * D * n_ + D * D);
+  }
+
+  void operator()(const Lanes<T>* factors, bool constant, const Lanes<T>* x, Lanes<T>* y, Lanes<T>*) const {
+    if (constant && n_ == D + 1)
+      apply_differences(factors, x, y);
+    else
+      constant ? apply_reference_matrices(factors, x, y) : apply_tables(factors, x, y);
+  }
+
+ private:
+  void apply_differences(const Lanes<T>* factors, const Lanes<T>* x, Lanes<T>* y) const {
+    Lanes<T> g[3];
+    for (int a = 0; a < D; ++a) g[a] = measure_ * (x[a + 1] - x[0]);
+    multiply_by_factor<D, T>(factors, g);
+    y[0] = Lanes<T>{};
+    for (int a = 0; a < D; ++a) {
+      y[0] -= g[a];
+      y[a + 1] = g[a];
+    }
+  }
+
+  void apply_reference_matrices(const Lanes<T>* factors, const Lanes<T>* x, Lanes<T>* y) const {
+    Lanes<T> f[entries];
+    for (int e = 0; e < entries; ++e) f[e] = factors[e];
+    const T* r = reference_.data();
+    for (int i = 0; i < n_; ++i) {
+      const Lanes<T> x_i = x[i];
+      Lanes<T> sum{};
+      for (int j = 0; j <= i; ++j, r += entries) {
+        Lanes<T> k = r[0] * f[0];
+        for (int e = 1; e < entries; ++e) k += r[e] * f[e];
+        sum += k * x[j];
+        if (j < i) y[j] += k * x_i;
+      }
+      y[i] = sum;
+    }
+  }
+
+  void apply_tables(const Lanes<T>* factors, const Lanes<T>* x, Lanes<T>* y) const {
+    for (int i = 0; i < n_; ++i) y[i] = Lanes<T>{};
+    for (int q = 0; q < points_; ++q, factors += entries) {
+      const T* b = tables_.data() + std::int64_t{q} * n_ * D;
+      Lanes<T> g[3]{};
+      for (int i = 0; i < n_; ++i)
+        for (int a = 0; a < D; ++a) g[a] += b[i * D + a] * x[i];
+      multiply_by_factor<D, T>(factors, g);
+      for (int i = 0; i < n_; ++i)
+        for (int a = 0; a < D; ++a) y[i] += b[i * D + a] * g[a];
+    }
+  }
+
+  int n_, points_;
+  T measure_;                 ///< of the reference cell
+  std::vector<T> reference_;  ///< lower triangle x entries
+  std::vector<T> tables_;     ///< points x dofs x D
+};
+
+}  // namespace femcg::operators

@@ -1,0 +1,408 @@
+// Stored on the host: for each batch of cells the symmetric factors D_q = w_q |J| kappa J^-1 J^-T at the quadrature
+// points, d (d + 1) / 2 words per point, or one set where all cells of the batch are affine with constant diffusion, or
+// have constant gradients, or of few dofs the entries of K_e for each pair of dofs, since rows add up to zero (not with
+// geometry: stored); 16-bit places of the cells' unknowns in their patch; alpha w |J| at the points of Robin facets. A
+// product moves these and x and y once.
+
+#include "operators/cellwise/matrix_free/matrix_free.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <span>
+#include <stdexcept>
+
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/cellwise/cell_loops/merged_cg.hpp"
+#include "operators/cellwise/cell_loops/patch_batches.hpp"
+#include "operators/cellwise/cell_loops/patch_bytes.hpp"
+#include "operators/cellwise/cell_loops/patch_option.hpp"
+#include "operators/cellwise/matrix_free/batch_factors.hpp"
+#include "operators/cellwise/matrix_free/host/box_kernel.hpp"
+#include "operators/cellwise/matrix_free/host/collocated_kernel.hpp"
+#include "operators/cellwise/matrix_free/host/simplex_kernel.hpp"
+#include "operators/cellwise/matrix_free/host/tensor_kernel.hpp"
+#include "operators/cellwise/matrix_free/matrix_free_inputs.hpp"
+#include "operators/cellwise/matrix_free/robin/robin_facets.hpp"
+#include "operators/forms/check/form_diagonal.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// Tensor cells: those that are boxes have a kernel of their own.
+template <std::floating_point T, int D, int N, class Others>
+class TensorKernels {
+ public:
+  TensorKernels(const mesh::LagrangeBasis& basis, int quadrature) : boxes_(quadrature), others_(basis, quadrature) {}
+  std::int64_t scratch_size() const { return std::max(boxes_.scratch_size(), others_.scratch_size()); }
+  std::int64_t operations(BatchGeometry geometry) const {
+    return geometry == BatchGeometry::boxes ? boxes_.operations() : others_.operations();
+  }
+  void operator()(const Lanes<T>* factors, BatchGeometry geometry, const Lanes<T>* x, Lanes<T>* y,
+                  Lanes<T>* scratch) const {
+    if (geometry == BatchGeometry::boxes)
+      boxes_(factors, x, y, scratch);
+    else
+      others_(factors, geometry == BatchGeometry::affine, x, y, scratch);
+  }
+
+ private:
+  BoxKernel<T, D, N> boxes_;
+  Others others_;
+};
+
+/// y_a = sum over b of w_ab (x_a - x_b), a number w_ab for each pair of dofs.
+template <int dofs, std::floating_point T>
+void multiply_pairs(const Lanes<T>* numbers, const Lanes<T>* x, Lanes<T>* y) {
+  Lanes<T> of_x[dofs], sums[dofs];
+  for (int a = 0; a < dofs; ++a) {
+    of_x[a] = x[a];
+    sums[a] = Lanes<T>{};
+  }
+#pragma GCC unroll 10
+  for (int a = 0; a < dofs; ++a)
+#pragma GCC unroll 10
+    for (int b = a + 1; b < dofs; ++b) {
+      const Lanes<T> flow = *numbers++ * (of_x[a] - of_x[b]);
+      sums[a] += flow;
+      sums[b] -= flow;
+    }
+  for (int a = 0; a < dofs; ++a) y[a] = sums[a];
+}
+
+/// Quadrilaterals and hexahedra of degree 1.
+template <std::floating_point T, int D>
+class PairKernels {
+ public:
+  PairKernels(const mesh::LagrangeBasis&, int) {}
+  std::int64_t scratch_size() const { return 0; }
+  std::int64_t operations(BatchGeometry) const { return 2 * pairs_of(dofs); }
+  void operator()(const Lanes<T>* numbers, BatchGeometry, const Lanes<T>* x, Lanes<T>* y, Lanes<T>*) const {
+    multiply_pairs<dofs, T>(numbers, x, y);
+  }
+
+ private:
+  static constexpr int dofs = 1 << D;
+};
+
+/// Triangles and tetrahedra: those of degree 2 have pairs where they are not affine.
+template <std::floating_point T, int D>
+class SimplexKernels {
+ public:
+  SimplexKernels(const mesh::LagrangeBasis& basis, int quadrature) : kernel_(basis, quadrature) {}
+  std::int64_t scratch_size() const { return kernel_.scratch_size(); }
+  std::int64_t operations(BatchGeometry geometry) const {
+    return geometry == BatchGeometry::pairs ? 2 * pairs_of(dofs_of_degree_2)
+                                            : kernel_.operations(geometry != BatchGeometry::stored);
+  }
+  void operator()(const Lanes<T>* factors, BatchGeometry geometry, const Lanes<T>* x, Lanes<T>* y,
+                  Lanes<T>* scratch) const {
+    if (geometry == BatchGeometry::pairs)
+      multiply_pairs<dofs_of_degree_2, T>(factors, x, y);
+    else
+      kernel_(factors, geometry != BatchGeometry::stored, x, y, scratch);
+  }
+
+ private:
+  static constexpr int dofs_of_degree_2 = (D + 1) * (D + 2) / 2;
+  SimplexKernel<T, D> kernel_;
+};
+
+template <std::floating_point T, class Kernels>
+class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
+ public:
+  MatrixFree(const BilinearForm& form, WantedFactors wanted)
+      : Operator<T>(form.unknowns, Device::host),
+        form_(&form),
+        kernels_(form.space->basis(), form.quadrature),
+        batches_(form),
+        factors_(form, batches_, wanted),
+        robin_(form, batches_) {}
+
+  void diagonal(Vector<T>& d) const override {
+    const Vector<double> exact = diagonal_of_form(*form_);
+    for_each_row(exact.size(), [&](std::int64_t i) { d[i] = static_cast<T>(exact[ordering()[i]]); });
+  }
+  const Vector<std::int32_t>& ordering() const override { return batches_.ordering(); }
+
+  Footprint footprint() const override {
+    const auto word = static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t cells = std::int64_t{batches_.batches()} * PatchBatches<T>::lanes;
+    Footprint footprint;
+    footprint.stored_bytes = batches_.bytes() + factors_.values.bytes() + robin_.bytes() +
+                             static_cast<std::int64_t>(factors_.offsets.size()) * 9;
+    footprint.moved_bytes = footprint.stored_bytes + 2 * std::int64_t{this->size()} * word;
+    footprint.effective_bytes = footprint.stored_bytes + 3 * cells * batches_.dofs() * word;
+    for (const BatchGeometry geometry : factors_.geometry)
+      footprint.flops += 2 * kernels_.operations(geometry) * PatchBatches<T>::lanes;
+    return footprint;
+  }
+
+  MergedSums merged_product(const MergedStep<T>& of) const override {
+    double sums[MergedSums::count];
+    const auto cells = cell_products();
+    const auto facets = facet_products();
+    batches_.go_over(MergedVectors<T>{of}, sums, kernels_.scratch_size(), cells, facets);
+    return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6]};
+  }
+
+ private:
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    batches_.product(x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, kernels_.scratch_size(),
+                     cell_products(), facet_products());
+  }
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    batches_.product(x, y, energies, kernels_.scratch_size(), cell_products(), facet_products());
+  }
+  auto cell_products() const {
+    return [this](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to, Lanes<T>* scratch) {
+      kernels_(factors_.of(batch), factors_.geometry[batch], from, to, scratch);
+    };
+  }
+  auto facet_products() const {
+    return [this](std::int32_t patch, const T* from, T* to) { robin_.add(patch, from, to); };
+  }
+
+  const BilinearForm* form_;
+  Kernels kernels_;
+  PatchBatches<T> batches_;
+  BatchFactors<T> factors_;
+  RobinFacets<T> robin_;
+};
+
+template <std::floating_point T, int D, int N>
+std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, WantedFactors wanted) {
+  if constexpr (N == 2)
+    if (wanted.pairs) return std::make_unique<MatrixFree<T, PairKernels<T, D>>>(form, wanted);
+  if (form.quadrature == N)
+    return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, CollocatedKernel<T, D, N>>>>(form, wanted);
+  return std::make_unique<MatrixFree<T, TensorKernels<T, D, N, TensorKernel<T, D, N>>>>(form, wanted);
+}
+
+template <std::floating_point T, int D>
+std::unique_ptr<Operator<T>> make_tensor(const BilinearForm& form, WantedFactors wanted) {
+  switch (form.space->degree()) {
+    case 1:
+      return make_tensor<T, D, 2>(form, wanted);
+    case 2:
+      return make_tensor<T, D, 3>(form, wanted);
+    case 3:
+      return make_tensor<T, D, 4>(form, wanted);
+    case 4:
+      return make_tensor<T, D, 5>(form, wanted);
+    default:
+      throw std::invalid_argument("matrix-free has degree 1 to 4");
+  }
+}
+
+constexpr const char* entries_of_cells = "entries of the cells' matrices";
+
+constexpr std::array options{geometry_option, dedup_option, patch_option};
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
+  const BilinearForm& form = *from.form;
+  assert(form.quadrature > form.space->degree());  // fewer would not fix every mode; the case was checked
+  const bool all_points = chosen_matrix_free(form, Device::host, given).geometry == "stored";
+  const WantedFactors wanted{all_points, !all_points && has_pairs(form)};
+  switch (form.space->mesh().shape) {
+    case mesh::CellShape::quadrilateral:
+      return make_tensor<T, 2>(form, wanted);
+    case mesh::CellShape::hexahedron:
+      return make_tensor<T, 3>(form, wanted);
+    case mesh::CellShape::triangle:
+      return std::make_unique<MatrixFree<T, SimplexKernels<T, 2>>>(form, wanted);
+    case mesh::CellShape::tetrahedron:
+      break;
+  }
+  return std::make_unique<MatrixFree<T, SimplexKernels<T, 3>>>(form, wanted);
+}
+
+/// Of the factors of Robin facets.
+template <std::floating_point T>
+StoredArray robin_factors(const BilinearForm& form) {
+  std::int64_t points = 0;
+  for (const RobinFacet& facet : form.robin) points += static_cast<std::int64_t>(facet.transfer.size());
+  return {"factors of Robin facets", points, 2 * points * std::int64_t{sizeof(T)}};
+}
+
+/// What RobinOnGpu takes, at most.
+template <std::floating_point T>
+StoredArray robin_on_gpu(const BilinearForm& form) {
+  if (form.robin.empty()) return {"Robin facets", 0, 0};
+  constexpr std::int64_t group = RobinTerms::group, word = sizeof(T), number = sizeof(std::int32_t);
+  const std::int64_t facets = (std::ssize(form.robin) + group - 1) / group * group;
+  const std::int64_t nodes = std::ssize(form.space->facet_nodes(0)), points = std::ssize(form.robin.front().transfer);
+  // A position of each node, what the facet has for it, and a row if no other facet has it.
+  return {"Robin facets", facets, (facets + nodes) * points * word + facets * nodes * (5 * number + word)};
+}
+
+/// Multiply-adds a cell on a GPU, as the operators there count them (matrix_free_tensor.cuh, matrix_free_simplices.cu).
+std::int64_t operations_on_gpu(const BilinearForm& form, CellGeometry geometry) {
+  const mesh::CellShape shape = form.space->mesh().shape;
+  const std::int64_t d = form.space->mesh().dimension(), degree = form.space->degree(), n = degree + 1;
+  const std::int64_t m = form.quadrature, dofs = form.dofs_per_cell();
+  if (geometry == CellGeometry::pairs) return 2 * pairs_of(form.dofs_per_cell());
+  if (!mesh::is_tensor(shape)) {
+    // Affine cells have a table for each polynomial of degree - 1, which is what the gradients are.
+    const std::int64_t tables = geometry != CellGeometry::affine ? mesh::cell_quadrature(shape, form.quadrature).size()
+                                : d == 2                         ? degree * (degree + 1) / 2
+                                                                 : degree * (degree + 1) * (degree + 2) / 6;
+    return tables * (2 * d * dofs + d * d);
+  }
+  if (any_points(form))
+    return d == 2 ? 4 * m * n * (n + m) + 4 * m * m
+                  : 4 * m * n * n * n + 6 * m * m * n * n + 6 * m * m * m * n + 9 * m * m * m;
+  if (geometry == CellGeometry::boxes) return (3 * d - 2) * n * dofs;
+  return 4 * d * n * dofs + (geometry == CellGeometry::vertices ? 3 : 1) * d * d * dofs;
+}
+
+/// Numbers a cell on a GPU.
+std::int64_t words_on_gpu(const BilinearForm& form, CellGeometry geometry) {
+  const mesh::Mesh& mesh = form.space->mesh();
+  const std::int64_t d = mesh.dimension();
+  if (geometry == CellGeometry::boxes) return d;
+  if (geometry == CellGeometry::pairs) return pairs_of(form.dofs_per_cell());
+  if (geometry == CellGeometry::vertices) return d == 2 ? straight_words<2> : straight_words<3>;
+  const std::int64_t of_point = d * (d + 1) / 2;
+  return geometry == CellGeometry::affine ? of_point
+                                          : of_point * mesh::cell_quadrature(mesh.shape, form.quadrature).size();
+}
+
+/// Whether a GPU has pairs of dofs where it has not fewer numbers.
+bool expects_pairs(const BilinearForm& form, const MatrixFreeChoice& choice) {
+  return choice.geometry != "stored" && fewer_pairs(form.space->mesh().dimension(), form.dofs_per_cell());
+}
+
+template <std::floating_point T>
+Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoice& choice, const PatchBytes& patches) {
+  const CellGeometry geometry = expected_geometry(form, choice.dedup == Dedup::on ? "vertices" : choice.geometry);
+  const bool once = may_share(geometry) &&
+                    (choice.dedup == Dedup::on ||
+                     (choice.dedup == Dedup::automatic && has_identical_cells(form, most_matrix_free_kinds(form))));
+  const double affine = geometry == CellGeometry::mixed ? expected_affine_share(form) : 0;
+  const CellGeometry others = expects_pairs(form, choice) ? CellGeometry::pairs : CellGeometry::stored;
+  // Of mixed cells the mean.
+  const auto a_cell = [&](const auto& count) -> std::int64_t {
+    if (geometry != CellGeometry::mixed) return count(form, geometry);
+    return std::llround(affine * static_cast<double>(count(form, CellGeometry::affine)) +
+                        (1 - affine) * static_cast<double>(count(form, others)));
+  };
+  const std::int64_t of_cell =
+      once ? std::int64_t{sizeof(std::uint16_t)} : a_cell(words_on_gpu) * static_cast<std::int64_t>(sizeof(T));
+  return footprint_of_cells<T>(
+      form, form.cells(),
+      patches.slots * of_cell + patches.lists + expected_interface(form) + robin_on_gpu<T>(form).bytes,
+      a_cell(operations_on_gpu));
+}
+
+template <std::floating_point T>
+StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice& choice) {
+  const PlaceLayout layout = matrix_free_patches(form, CellGeometry::stored, sizeof(T)).layout;
+  const PatchBytes patches = bytes_of_patches(form, layout, ConflictResolution::gather, sizeof(T));
+  const mesh::Mesh& mesh = form.space->mesh();
+  const std::int64_t d = mesh.dimension(), points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
+  const std::int64_t of_point = d * (d + 1) / 2, word = sizeof(T);
+  const bool pairs = expects_pairs(form, choice);
+  const std::int64_t numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * of_point;  // of a cell, at most
+  StorageEstimate estimate;
+  estimate.arrays = {{pairs ? entries_of_cells : "factors at quadrature points", numbers * patches.slots,
+                      numbers * patches.slots * word},
+                     {"places of dofs", patches.slots, patches.lists},
+                     {"interface of patches", form.unknowns, patches.interface},
+                     robin_on_gpu<T>(form)};
+  // Affine cells need the factors of one point, and identical ones hardly any.
+  const bool surely_all = choice.geometry == "stored" || any_points(form), perhaps_once = choice.dedup != Dedup::off;
+  estimate.slack =
+      patches.interface + (surely_all ? 0 : (perhaps_once ? numbers : numbers - of_point) * patches.slots * word);
+  estimate.making = patches.geometry + patches.slots * std::int64_t{sizeof(std::int32_t)};
+  estimate.making_on_host = estimate.making + patches.lists + patches.interface;
+  if (form.robin.empty()) estimate.persistent = patches.resident;
+  estimate.product = expected_product_on_gpu<T>(form, choice, patches);
+  return estimate;
+}
+
+/// Multiply-adds a cell on the host, as the kernels there count them.
+std::int64_t operations_on_host(const BilinearForm& form, CellGeometry geometry) {
+  const mesh::CellShape shape = form.space->mesh().shape;
+  const std::int64_t d = form.space->mesh().dimension(), n = form.space->degree() + 1, q = form.quadrature;
+  const std::int64_t points = mesh::cell_quadrature(shape, q).size(), dofs = form.dofs_per_cell();
+  if (geometry == CellGeometry::pairs) return 2 * pairs_of(dofs);
+  if (!mesh::is_tensor(shape))
+    return !is_affine(geometry)           ? points * (2 * d * dofs + d * d)
+           : has_constant_gradients(form) ? d * d + 3 * d
+                                          : dofs * (dofs + 1) / 2 * (d * (d + 1) / 2) + dofs * dofs;
+  if (geometry == CellGeometry::boxes) return 2 * d * dofs * ((n + 1) / 2) + d * dofs;
+  if (q == n) return 4 * d * points * ((n + 1) / 2) + d * d * points;
+  const std::int64_t interpolation = d == 2 ? q * n * n + q * q * n : q * n * n * n + q * q * n * n + q * q * q * n;
+  return 2 * interpolation + 2 * d * q * points + d * d * points;
+}
+
+/// Cells that are affine with one diffusion need the factors of one point: all or none, which is what meshes have.
+template <std::floating_point T>
+StorageEstimate estimate_on_host(const BilinearForm& form, const MatrixFreeChoice& choice) {
+  constexpr std::int64_t word = sizeof(T), number = sizeof(std::int32_t);
+  const mesh::Mesh& mesh = form.space->mesh();
+  const std::int64_t d = mesh.dimension(), entries = d * (d + 1) / 2;
+  const std::int64_t points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
+  const std::int64_t cells = PatchBatches<T>::batches_of(form) * PatchBatches<T>::lanes;
+  const bool pairs = choice.geometry != "stored" && has_pairs(form);
+  const bool once =
+      choice.geometry != "stored" && !pairs && (has_constant_gradients(form) || has_constant_factors(form));
+  const std::int64_t numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * entries;  // of a cell, at most
+  const std::int64_t places = cells * form.dofs_per_cell();
+  const PatchBytes patches = bytes_of_patches(form, PlaceLayout::cell_major, ConflictResolution::gather, word);
+  StorageEstimate estimate;
+  estimate.arrays = {
+      {pairs ? entries_of_cells : "factors at quadrature points", cells * numbers, cells * numbers * word},
+      {"places of dofs", places, places * std::int64_t{sizeof(std::uint16_t)}},
+      {"cells and their unknowns in the order of patches", cells + form.unknowns, (cells + form.unknowns) * number},
+      {"interface of patches", form.unknowns, patches.interface},
+      robin_factors<T>(form)};
+  // Only what is known to need one point spares the others.
+  const bool perhaps_one_set = choice.geometry != "stored" && !(pairs && mesh::is_tensor(mesh.shape));
+  const std::int64_t spared = perhaps_one_set ? cells * (numbers - entries) * word : 0;
+  estimate.slack = patches.interface + spared;
+  // Drafts of the patches; then the sets of cells that may need no more, or where each cell is.
+  estimate.making = std::max(2 * patches.lists + form.unknowns * 3 * number,
+                             form.cells() * (entries + 2) * std::int64_t{sizeof(double)});
+  estimate.product = footprint_of_cells<T>(
+      form, cells, estimate.stored() - estimate.slack + expected_interface(form) + (once ? 0 : spared),
+      operations_on_host(form,
+                         once ? (mesh::is_tensor(mesh.shape) ? expected_geometry(form, "auto") : CellGeometry::affine)
+                         : pairs ? CellGeometry::pairs
+                                 : CellGeometry::stored));
+  return estimate;
+}
+
+template <std::floating_point T>
+StorageEstimate estimate(const Extent<T>& of, const Options& given) {
+  const BilinearForm& form = *of.form;
+  const MatrixFreeChoice choice = chosen_matrix_free(form, of.device, given);
+  if (of.device == Device::cuda) return estimate_on_gpu<T>(form, choice);
+  return estimate_on_host<T>(form, choice);
+}
+
+}  // namespace
+
+OperatorDescription matrix_free() {
+  return {.name = "matrix-free",
+          .stores =
+              "no matrix: sum factorisation (tensor cells), reference tables (simplices), or of cells of few dofs "
+              "entries of K_e",
+          .source = "Orszag 1980; Lynch, Rice & Thomas 1964; Kronbichler & Kormann 2012",
+          .needs = Needs::form,
+          .cuda = true,
+          .options = options,
+          .on_host = {make<double>, make<float>},
+          .estimates = {estimate<double>, estimate<float>},
+          .host_gains_from_columns = false,
+          .cuda_gains_from_columns = false,
+          .host_merges_passes = true};
+}
+
+}  // namespace femcg::operators

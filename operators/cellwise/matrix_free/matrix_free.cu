@@ -1,0 +1,32 @@
+// y = sum_c P_c' (B' D B) (P_c x) on the GPU without a matrix, patch by patch:
+// operators/cellwise/cell_loops/patch_product.cuh has what becomes of shared unknowns; tensor_cells.cuh,
+// hexahedron_cells.cuh, hexahedron_warp_cells.cuh, tensor_any_points.cuh, simplex_cells.cuh and simplex_warp_cells.cuh
+// have what the threads do with a cell.
+//
+// A product moves, besides x and y once and the patches' lists (about 2 n / m bytes per unknown, n dofs and m new
+// unknowns per cell), d words per cell (boxes), d (d + 1) / 2 words per cell (affine), its vertices' numbers (straight
+// sides), a word for each pair of few dofs, or d (d + 1) / 2 words per quadrature point (stored). Contributions to the
+// interface of patches are gathered in a fixed order: two runs give the same bits.
+
+#include "operators/cellwise/matrix_free/matrix_free.hpp"
+
+#include "operators/cellwise/matrix_free/matrix_free_inputs.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
+  const MatrixFreeInputs inputs =
+      matrix_free_inputs(*from.form, chosen_matrix_free(*from.form, Device::cuda, given), sizeof(T));
+  if (!mesh::is_tensor(from.form->space->mesh().shape)) return make_matrix_free_simplices<T>(inputs);
+  return inputs.factors.dimension == 2 ? make_matrix_free_quadrilaterals<T>(inputs)
+                                       : make_matrix_free_hexahedra<T>(inputs);
+}
+
+}  // namespace
+
+Makers matrix_free_on_gpu() { return {make<double>, make<float>}; }
+
+}  // namespace femcg::operators

@@ -1,0 +1,196 @@
+#pragma once
+
+// What matrix-free on a GPU is whatever its cells are: their data, the operator.
+
+#include <algorithm>
+
+#include "operators/backend/permutation.hpp"
+#include "operators/cellwise/matrix_free/cells/matrix_free_cuda.hpp"
+#include "operators/cellwise/matrix_free/cells/pair_cells.cuh"
+#include "operators/cellwise/matrix_free/cells/tensor_geometry.cuh"
+#include "operators/cellwise/matrix_free/matrix_free_diagonal.cuh"
+#include "operators/cellwise/matrix_free/robin/on_gpu.hpp"
+#include "operators/cellwise/matrix_free/robin/robin_on_gpu.hpp"
+#include "operators/persistent/persistent_patches.cuh"
+
+namespace femcg::operators {
+
+/// What cells are multiplied with, in the GPU's memory; `tables` are of simplices, `affine_tables` of mixed ones.
+template <class T>
+struct CellData {
+  explicit CellData(const MatrixFreeInputs& inputs, const std::vector<double>& tables = {},
+                    const std::vector<double>& affine_tables = {}) {
+    const Vector<std::int32_t> cell_of_slot =
+        copied(inputs.stored_once() ? inputs.cell_of_kind : inputs.patches.cell_of_slot, Device::cuda);
+    if (inputs.stored_once()) kinds = copied(inputs.kind_of_slot, Device::cuda);
+    if (inputs.geometry == CellGeometry::stored)
+      factors = cuda_cell_factors<T>(inputs.factors, cell_of_slot, inputs.patches.layout);
+    if (inputs.geometry == CellGeometry::affine)
+      factors = cuda_cell_factors<T>(inputs.factors.at_first_point(), cell_of_slot, inputs.patches.layout);
+    if (inputs.geometry == CellGeometry::boxes) factors = diagonals(inputs, cell_of_slot);
+    if (inputs.geometry == CellGeometry::vertices) factors = straight_cells(inputs, cell_of_slot);
+    if (inputs.geometry == CellGeometry::pairs) factors = pairs(inputs, cell_of_slot);
+    if (inputs.geometry == CellGeometry::mixed) {
+      group_numbers = copied(inputs.groups.numbers, Device::cuda);
+      factors = inputs.pairs_of_others() ? pairs(inputs, copied(inputs.groups.other_cells, Device::cuda))
+                                         : factors_of(inputs.factors, inputs.groups.other_cells);
+      affine_factors = factors_of(inputs.factors.at_first_point(), inputs.groups.affine_cells);
+    }
+    gradients = on_gpu<T>(tables);
+    affine_gradients = on_gpu<T>(affine_tables);
+    synchronize(Device::cuda);  // cell_of_slot goes
+  }
+  std::int64_t bytes() const {
+    return factors.bytes() + affine_factors.bytes() + kinds.bytes() + group_numbers.bytes() + gradients.bytes() +
+           affine_gradients.bytes();
+  }
+  /// Null where each slot has numbers of its own.
+  const std::uint16_t* kind_of_slot() const { return kinds.size() > 0 ? kinds.data() : nullptr; }
+
+  Vector<T> factors, gradients;
+  Vector<T> affine_factors, affine_gradients;  ///< of mixed cells, those that are affine
+  Vector<std::uint16_t> kinds;
+  Vector<std::int32_t> group_numbers;  ///< of mixed cells (MatrixFreeInputs)
+
+ private:
+  static Vector<T> factors_of(const FactorInputs& from, const Vector<std::int32_t>& cells) {
+    const Vector<std::int32_t> there = copied(cells, Device::cuda);
+    Vector<T> factors = cuda_cell_factors<T>(from, there, PlaceLayout::interleaved);
+    synchronize(Device::cuda);  // `there` goes
+    return factors;
+  }
+  static Vector<T> diagonals(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
+    constexpr int threads = 128;
+    const Vector<T> whole = cuda_cell_factors<T>(inputs.factors.at_first_point(), cell_of_slot, inputs.patches.layout);
+    const std::int64_t slots = cell_of_slot.size();
+    Vector<T> words(slots * inputs.factors.dimension, Device::cuda);
+    cuda::launch(inputs.factors.dimension == 2 ? cuda::diagonals_kernel<T, 2> : cuda::diagonals_kernel<T, 3>,
+                 (slots + threads - 1) / threads, threads, 0, whole.data(), slots,
+                 inputs.patches.layout == PlaceLayout::interleaved, words.data());
+    synchronize(Device::cuda);  // `whole` goes
+    return words;
+  }
+  static Vector<T> pairs(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
+    constexpr int threads = 128;
+    const int d = inputs.factors.dimension, dofs = inputs.patches.dofs;
+    const auto kernel = dofs == 3   ? cuda::pairs_kernel<T, 2, 3>
+                        : dofs == 6 ? cuda::pairs_kernel<T, 2, 6>
+                        : dofs == 8 ? cuda::pairs_kernel<T, 3, 8>
+                        : dofs == 4 ? (d == 2 ? cuda::pairs_kernel<T, 2, 4> : cuda::pairs_kernel<T, 3, 4>)
+                                    : cuda::pairs_kernel<T, 3, 10>;
+    const Vector<double> gradients = basis_gradients(*inputs.form, Device::cuda);
+    const std::int64_t slots = cell_of_slot.size();
+    Vector<T> numbers(slots * pairs_of(dofs), Device::cuda);
+    cuda::launch(kernel, (slots + threads - 1) / threads, threads, 0, cuda::pointers(inputs.factors), gradients.data(),
+                 cell_of_slot.data(), slots, numbers.data());
+    synchronize(Device::cuda);  // gradients and cell_of_slot go
+    return numbers;
+  }
+  static Vector<T> straight_cells(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
+    constexpr int threads = 128;
+    const FactorInputs& from = inputs.factors;
+    const std::int64_t slots = cell_of_slot.size();
+    Vector<T> words(slots * (from.dimension == 2 ? straight_words<2> : straight_words<3>), Device::cuda);
+    cuda::launch(from.dimension == 2 ? cuda::straight_cells_kernel<T, 2> : cuda::straight_cells_kernel<T, 3>,
+                 (slots + threads - 1) / threads, threads, 0, cell_of_slot.data(), slots,
+                 inputs.patches.layout == PlaceLayout::interleaved, cuda::nodes_of_cells(from), from.diffusion.data(),
+                 from.diffusion_per_cell, words.data());
+    return words;
+  }
+};
+
+inline const char* name(CellGeometry geometry) {
+  switch (geometry) {
+    case CellGeometry::affine:
+      return "affine";
+    case CellGeometry::boxes:
+      return "boxes";
+    case CellGeometry::vertices:
+      return "vertices";
+    case CellGeometry::mixed:
+      return "mixed";
+    case CellGeometry::pairs:
+      return "pairs";
+    case CellGeometry::stored:
+      break;
+  }
+  return "stored";
+}
+
+template <std::floating_point T, class Cells>
+class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
+ public:
+  /// `cells` point to the data.
+  MatrixFreeOnGpu(const MatrixFreeInputs& inputs, CellData<T> data, const Cells& cells, std::int64_t scratch,
+                  std::int64_t operations)
+      : Operator<T>(inputs.patches.unknown_count, Device::cuda),
+        form_(inputs.form),
+        unknown_at_(copied(inputs.patches.unknown_at, Device::cuda)),
+        cells_count_(inputs.factors.cells),
+        dofs_(inputs.patches.dofs),
+        geometry_(inputs.geometry),
+        interleaved_(inputs.patches.layout == PlaceLayout::interleaved),
+        operations_(operations),
+        data_(std::move(data)),
+        cells_(cells),
+        chosen_{{"geometry", name(inputs.geometry)},
+                {"dedup", inputs.stored_once() ? "on" : "off"},
+                {"patch", std::to_string(inputs.patches.most_cells())}},
+        product_(inputs.patches, ConflictResolution::gather, scratch),
+        robin_(inputs.robin) {
+    if (const std::int64_t mixed = inputs.groups.affine_cells.size() + inputs.groups.other_cells.size(); mixed > 0)
+      chosen_["affine"] = std::to_string(100 * inputs.groups.affine_cells.size() / mixed) + "%";
+  }
+
+  void diagonal(Vector<T>& d) const override {
+    const DiagonalTables tables = diagonal_tables(*form_, geometry_);
+    const Vector<T> squares = on_gpu<T>(tables.squares), positions = on_gpu<T>(tables.positions);
+    cuda_matrix_free_diagonal<T>({form_->space->mesh().dimension(), geometry_, interleaved_, dofs_, tables.points,
+                                  data_.factors.data(), data_.kind_of_slot(), squares.data(), positions.data(),
+                                  data_.affine_factors.data(), data_.group_numbers.data()},
+                                 product_.patches(), product_.room(), d);
+    robin_.add_diagonal(d);
+  }
+  const Vector<std::int32_t>& ordering() const override { return unknown_at_; }
+  std::map<std::string, std::string> chosen() const override { return chosen_; }
+  /// Not with Robin terms, whose unknowns are those of several patches.
+  std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
+    return !robin_.empty() ? nullptr : cuda::make_persistent_patches(product_, cells_, this->size(), systems);
+  }
+
+  Footprint footprint() const override {
+    Footprint footprint;
+    footprint.stored_bytes = data_.bytes() + product_.bytes() + robin_.stored_bytes();
+    footprint.moved_bytes = data_.bytes() + product_.moved_bytes(this->size()) + robin_.moved_bytes();
+    footprint.effective_bytes = footprint.stored_bytes + 3 * cells_count_ * dofs_ * std::int64_t{sizeof(T)};
+    footprint.flops = 2 * cells_count_ * operations_;
+    return footprint;
+  }
+
+ private:
+  void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
+    robin_.begin(x);
+    product_(cells_, x, y, energy);
+    robin_.end(y, energy);
+  }
+  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+    robin_.begin(x);
+    product_(cells_, x, y, energies);
+    robin_.end(y, energies);
+  }
+
+  const BilinearForm* form_;
+  Vector<std::int32_t> unknown_at_;
+  std::int64_t cells_count_;
+  int dofs_;
+  CellGeometry geometry_;
+  bool interleaved_;  ///< the layout of the cells' numbers
+  std::int64_t operations_;
+  CellData<T> data_;
+  Cells cells_;
+  std::map<std::string, std::string> chosen_;
+  cuda::PatchProduct<T, Cells> product_;
+  RobinOnGpu<T> robin_;
+};
+
+}  // namespace femcg::operators

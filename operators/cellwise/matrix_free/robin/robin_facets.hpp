@@ -1,0 +1,83 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "operators/cellwise/cell_loops/patch_batches.hpp"
+#include "operators/forms/element_matrices.hpp"
+
+namespace femcg::operators {
+
+/// y += sum over Robin facets of sum_q alpha w |J| phi_q phi_q' x, on the buffers of a patch of cells.
+template <std::floating_point T>
+class RobinFacets {
+ public:
+  RobinFacets(const BilinearForm& form, const PatchBatches<T>& batches)
+      : first_of_patch_(static_cast<std::size_t>(batches.patches()) + 1, 0),
+        values_(mesh::facets(form.space->mesh().shape).size()) {
+    constexpr std::int64_t lanes = PatchBatches<T>::lanes;
+    if (form.robin.empty()) return;
+    nodes_ = static_cast<int>(form.space->facet_nodes(0).size());
+    points_ = static_cast<int>(form.robin.front().transfer.size());
+    // The facets in the order of the cells' places in the patches.
+    const std::vector<std::int64_t> slot_of_cell = batches.slots_of_cells(form.cells());
+    std::vector<std::size_t> order(form.robin.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t f) { return slot_of_cell[form.robin[f].cell]; });
+    for (const std::size_t f : order) {
+      facets_.push_back(form.robin[f].facet);
+      ++first_of_patch_[batches.patch_of(static_cast<std::int32_t>(slot_of_cell[form.robin[f].cell] / lanes)) + 1];
+    }
+    std::partial_sum(first_of_patch_.begin(), first_of_patch_.end(), first_of_patch_.begin());
+    FacetEvaluator evaluator(*form.space, form.quadrature);
+    for (std::size_t facet = 0; facet < values_.size(); ++facet) {
+      evaluator.move_to({form.robin.front().cell, static_cast<std::int32_t>(facet)});
+      for (int q = 0; q < points_; ++q)
+        for (const int a : form.space->facet_nodes(static_cast<int>(facet)))
+          values_[facet].push_back(static_cast<T>(evaluator.values()(q, a)));
+    }
+    places_.resize(facets_.size() * nodes_);
+    weights_.resize(facets_.size() * points_);
+    for_each_facet(*form.space, form.quadrature, facets_.size(), [&](FacetEvaluator& at, std::size_t f) {
+      const RobinFacet& facet = form.robin[order[f]];
+      const std::int64_t slot = slot_of_cell[facet.cell];
+      const std::uint16_t* places = batches.places(static_cast<std::int32_t>(slot / lanes)) + slot % lanes;
+      const std::vector<int>& nodes = form.space->facet_nodes(facet.facet);
+      at.move_to({facet.cell, facet.facet});
+      for (int i = 0; i < nodes_; ++i) places_[f * nodes_ + i] = places[nodes[i] * lanes];
+      for (int q = 0; q < points_; ++q)
+        weights_[f * points_ + q] = static_cast<T>(facet.transfer[q] * at.measures()[q]);
+    });
+  }
+
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(facets_.size() * sizeof(std::int32_t) + places_.size() * sizeof(std::uint16_t) +
+                                     weights_.size() * sizeof(T));
+  }
+
+  /// Adds the facets of one patch.
+  void add(std::int32_t patch, const T* x, T* y) const {
+    for (std::int32_t f = first_of_patch_[patch]; f < first_of_patch_[patch + 1]; ++f) {
+      const std::uint16_t* place = places_.data() + std::int64_t{f} * nodes_;
+      const T* phi = values_[facets_[f]].data();
+      for (int q = 0; q < points_; ++q, phi += nodes_) {
+        T at_point = 0;
+        for (int a = 0; a < nodes_; ++a) at_point += phi[a] * x[place[a]];
+        const T weighted = weights_[std::int64_t{f} * points_ + q] * at_point;
+        for (int a = 0; a < nodes_; ++a) y[place[a]] += phi[a] * weighted;
+      }
+    }
+  }
+
+ private:
+  int points_ = 0, nodes_ = 0;
+  std::vector<std::int32_t> first_of_patch_;
+  std::vector<std::vector<T>> values_;  ///< a facet of the reference cell: points x facet nodes
+  std::vector<std::int32_t> facets_;    ///< of the reference cell
+  std::vector<std::uint16_t> places_;   ///< facets x facet nodes
+  std::vector<T> weights_;              ///< facets x points
+};
+
+}  // namespace femcg::operators

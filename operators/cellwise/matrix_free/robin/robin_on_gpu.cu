@@ -1,0 +1,255 @@
+// Two kernels: a thread per facet has what it does to its nodes, a thread per unknown adds up what its facets have. A
+// matrix of the same terms has ten times the numbers. The first kernel waits for memory, and runs beside the product of
+// the cells, which waits for arithmetic.
+
+#include "operators/cellwise/matrix_free/robin/robin_on_gpu.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "operators/backend/cuda/column_sums.cuh"
+#include "operators/backend/side_work.hpp"
+#include "operators/cellwise/matrix_free/robin/on_gpu.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+using namespace cuda;
+
+constexpr int robin_threads = 128;
+
+/// RobinTerms as plain pointers.
+template <class T>
+struct Terms {
+  int points;
+  std::int64_t facets;
+  std::int64_t row_count;
+  const T *table, *weights;
+  const std::int32_t* positions;
+  const int4* rows;  ///< RobinTerms::Row
+  const std::int32_t* more;
+
+  /// Calls take(place) for what a row's facets have, in their order.
+  template <class Take>
+  __device__ void for_each_place(const int4& row, const Take& take) const {
+    take(row.y);
+    if (row.z >= 0) take(row.z);
+    if (row.w < 0) return;
+    for (std::int32_t e = row.w + 1, last = row.w + __ldg(more + row.w); e <= last; ++e) take(__ldg(more + e));
+  }
+};
+
+/// What the facets have for their nodes, at their places, for each of `stride` interleaved vectors; and energies[c],
+/// the sum over facets and points of weight u^2. Neighbouring threads have neighbouring vectors of a facet.
+template <class T, int nodes>
+__global__ void __launch_bounds__(robin_threads)
+    facets_kernel(Terms<T> of, int stride, const T* x, T* contributions, double* energies, ColumnParts parts) {
+  constexpr int group = RobinTerms::group;
+  __shared__ double of_warps[robin_threads / threads_per_warp * Columns<T>::most];
+  const int c = static_cast<int>(threadIdx.x) % stride, lane = static_cast<int>(threadIdx.x) % threads_per_warp;
+  const std::int64_t threads = std::int64_t{gridDim.x} * robin_threads;
+  double energy = 0;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * robin_threads + threadIdx.x; i < of.facets * stride; i += threads) {
+    const std::int64_t facet = i / stride, first = facet / group, k = facet % group;
+    T of_x[nodes], of_y[nodes];
+#pragma unroll
+    for (int a = 0; a < nodes; ++a) {
+      const std::int32_t position = __ldg(of.positions + (first * nodes + a) * group + k);
+      of_x[a] = position >= 0 ? __ldg(x + std::int64_t{position} * stride + c) : T(0);
+      of_y[a] = 0;
+    }
+#pragma unroll 4
+    for (int q = 0; q < of.points; ++q) {
+      const T weight = __ldg(of.weights + (first * of.points + q) * group + k);
+      T phi[nodes], u = 0;
+#pragma unroll
+      for (int a = 0; a < nodes; ++a) {
+        phi[a] = __ldg(of.table + q * nodes + a);
+        u += phi[a] * of_x[a];
+      }
+      const T flux = weight * u;
+      energy += static_cast<double>(flux) * static_cast<double>(u);
+#pragma unroll
+      for (int a = 0; a < nodes; ++a) of_y[a] += phi[a] * flux;
+    }
+#pragma unroll
+    for (int a = 0; a < nodes; ++a) contributions[((first * nodes + a) * group + k) * stride + c] = of_y[a];
+  }
+  for (int distance = threads_per_warp / 2; distance >= stride; distance /= 2)
+    energy += __shfl_xor_sync(all_lanes, energy, distance);
+  if (lane < stride) of_warps[static_cast<int>(threadIdx.x) / threads_per_warp * stride + lane] = energy;
+  sum_warps_of_grid(of_warps, stride, parts, [&](int column, double sum) { energies[column] = sum; });
+}
+
+/// y += what the facets have, and energies += theirs.
+template <class T>
+__global__ void __launch_bounds__(robin_threads)
+    rows_kernel(Terms<T> of, int stride, const T* contributions, T* y, const double* of_facets, double* energies) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * robin_threads + threadIdx.x;
+  if (energies != nullptr && i < stride) energies[i] += of_facets[i];
+  if (i >= of.row_count * stride) return;
+  const std::int64_t c = i % stride;
+  const int4 row = __ldg(of.rows + i / stride);
+  T& at_row = y[std::int64_t{row.x} * stride + c];
+  const T before = at_row;
+  T sum = 0;
+  of.for_each_place(row, [&](std::int32_t place) { sum += contributions[std::int64_t{place} * stride + c]; });
+  at_row = before + sum;
+}
+
+/// What the terms have on the diagonal is added to it.
+template <class T>
+__global__ void diagonal_kernel(Terms<T> of, int nodes, T* diagonal) {
+  constexpr int group = RobinTerms::group;
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= of.row_count) return;
+  T sum = 0;
+  of.for_each_place(of.rows[i], [&](std::int32_t place) {
+    const std::int32_t first = place / (nodes * group), a = place / group % nodes;
+    for (int q = 0; q < of.points; ++q) {
+      const T phi = of.table[q * nodes + a];
+      sum += phi * phi * of.weights[(std::int64_t{first} * of.points + q) * group + place % group];
+    }
+  });
+  diagonal[of.rows[i].x] += sum;
+}
+
+template <class T>
+using FacetsKernel = void (*)(Terms<T>, int, const T*, T*, double*, ColumnParts);
+
+/// Facets are edges, triangles and quadrilaterals of degree 1 to 4.
+template <class T>
+FacetsKernel<T> facets_kernel_of(int nodes) {
+  switch (nodes) {
+    case 2:
+      return facets_kernel<T, 2>;
+    case 3:
+      return facets_kernel<T, 3>;
+    case 4:
+      return facets_kernel<T, 4>;
+    case 5:
+      return facets_kernel<T, 5>;
+    case 6:
+      return facets_kernel<T, 6>;
+    case 9:
+      return facets_kernel<T, 9>;
+    case 10:
+      return facets_kernel<T, 10>;
+    case 15:
+      return facets_kernel<T, 15>;
+    case 16:
+      return facets_kernel<T, 16>;
+    case 25:
+      return facets_kernel<T, 25>;
+    default:
+      throw std::invalid_argument("matrix-free has degree 1 to 4");
+  }
+}
+
+std::int64_t blocks_of(std::int64_t threads) { return (threads + robin_threads - 1) / robin_threads; }
+
+}  // namespace
+
+Vector<int4> rows_on_gpu(const std::vector<RobinTerms::Row>& rows) {
+  static_assert(sizeof(RobinTerms::Row) == sizeof(int4));
+  Vector<int4> there(std::ssize(rows), Device::cuda);
+  copy_bytes(rows.data(), Device::host, there.data(), Device::cuda, there.bytes());
+  return there;
+}
+
+template <std::floating_point T>
+struct RobinOnGpu<T>::State {
+  explicit State(const RobinTerms& terms)
+      : nodes(terms.nodes),
+        points(terms.points),
+        facets(terms.facets),
+        kernel(facets_kernel_of<T>(nodes)),
+        table(on_gpu<T>(terms.table)),
+        weights(on_gpu<T>(terms.weights)),
+        positions(on_gpu(terms.positions)),
+        rows(rows_on_gpu(terms.rows)),
+        more(on_gpu(terms.more)),
+        most_blocks(resident_blocks(kernel, robin_threads)),
+        parts(most_blocks, Columns<T>::most),
+        energies(Columns<T>::most, Device::cuda),
+        contributions(positions.size(), Device::cuda) {}
+
+  Terms<T> pointers() const {
+    return {points, facets, rows.size(), table.data(), weights.data(), positions.data(), rows.data(), more.data()};
+  }
+  std::int64_t lists_bytes() const { return weights.bytes() + positions.bytes() + rows.bytes() + more.bytes(); }
+  std::int64_t contribution_bytes() const { return positions.size() * static_cast<std::int64_t>(sizeof(T)); }
+  void begin(int stride, const T* x) {
+    if (contributions.size() < positions.size() * stride)
+      contributions = Vector<T>(positions.size() * stride, Device::cuda);
+    side.begin([&] {
+      launch(kernel, std::min(blocks_of(facets * stride), most_blocks), robin_threads, 0, pointers(), stride, x,
+             contributions.data(), energies.data(), parts.parts());
+    });
+  }
+  void end(int stride, T* y, double* to) {
+    side.join();
+    launch(rows_kernel<T>, blocks_of(std::max<std::int64_t>(1, rows.size()) * stride), robin_threads, 0, pointers(),
+           stride, contributions.data(), y, energies.data(), to);
+  }
+
+  int nodes, points;
+  std::int64_t facets;
+  FacetsKernel<T> kernel;
+  Vector<T> table, weights;
+  Vector<std::int32_t> positions;
+  Vector<int4> rows;
+  Vector<std::int32_t> more;
+  std::int64_t most_blocks;
+  ColumnPartsStorage parts;
+  Vector<double> energies;  ///< of the facets
+  Vector<T> contributions;  ///< at `positions`, of as many vectors as there were at once
+  SideWork side;
+};
+
+template <std::floating_point T>
+RobinOnGpu<T>::RobinOnGpu(const RobinTerms& terms)
+    : state_(terms.facets > 0 ? std::make_unique<State>(terms) : nullptr) {}
+template <std::floating_point T>
+RobinOnGpu<T>::~RobinOnGpu() = default;
+
+template <std::floating_point T>
+bool RobinOnGpu<T>::empty() const {
+  return state_ == nullptr;
+}
+template <std::floating_point T>
+std::int64_t RobinOnGpu<T>::stored_bytes() const {
+  return empty() ? 0 : state_->lists_bytes() + state_->table.bytes() + state_->contribution_bytes();
+}
+template <std::floating_point T>
+std::int64_t RobinOnGpu<T>::moved_bytes() const {
+  return empty() ? 0 : state_->lists_bytes() + 2 * state_->contribution_bytes();
+}
+template <std::floating_point T>
+void RobinOnGpu<T>::begin(const Vector<T>& x) const {
+  if (!empty()) state_->begin(1, x.data());
+}
+template <std::floating_point T>
+void RobinOnGpu<T>::begin(const Columns<T>& x) const {
+  if (!empty()) state_->begin(x.stride(), x.data());
+}
+template <std::floating_point T>
+void RobinOnGpu<T>::end(Vector<T>& y, Scalar* energy) const {
+  if (!empty()) state_->end(1, y.data(), energy != nullptr ? energy->data() : nullptr);
+}
+template <std::floating_point T>
+void RobinOnGpu<T>::end(Columns<T>& y, double* energies) const {
+  if (!empty()) state_->end(y.stride(), y.data(), energies);
+}
+template <std::floating_point T>
+void RobinOnGpu<T>::add_diagonal(Vector<T>& diagonal) const {
+  if (empty()) return;
+  launch(diagonal_kernel<T>, blocks_of(state_->rows.size()), robin_threads, 0, state_->pointers(), state_->nodes,
+         diagonal.data());
+}
+
+template class RobinOnGpu<double>;
+template class RobinOnGpu<float>;
+
+}  // namespace femcg::operators

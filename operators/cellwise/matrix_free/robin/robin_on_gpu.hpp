@@ -1,0 +1,36 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+
+#include "operators/backend/columns.hpp"
+#include "operators/cellwise/matrix_free/robin/robin_terms.hpp"
+
+namespace femcg::operators {
+
+/// y += R x on the GPU, the Robin terms of a form, facet by facet and then unknown by unknown in a fixed order: two
+/// runs give the same bits.
+template <std::floating_point T>
+class RobinOnGpu {
+ public:
+  explicit RobinOnGpu(const RobinTerms& terms);
+  ~RobinOnGpu();
+
+  bool empty() const;
+  /// What is stored, and what a product moves beside x and y: of facets, what each has for its nodes, there and back.
+  std::int64_t stored_bytes() const;
+  std::int64_t moved_bytes() const;
+  /// A product in two steps, between which y is made without the terms: the facets' part is worked out beside that.
+  void begin(const Vector<T>& x) const;
+  void begin(const Columns<T>& x) const;
+  /// y += R x, and *energy += x'R x where there is one; likewise for each column.
+  void end(Vector<T>& y, Scalar* energy) const;
+  void end(Columns<T>& y, double* energies) const;
+  void add_diagonal(Vector<T>& diagonal) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace femcg::operators

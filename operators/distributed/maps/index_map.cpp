@@ -1,0 +1,193 @@
+#include "operators/distributed/maps/index_map.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <utility>
+
+#include "mesh/base/counting.hpp"
+#include "mesh/base/pages.hpp"
+#include "mesh/parts/partition.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// An unknown and a process that has it.
+using Holder = std::pair<std::int32_t, std::int32_t>;
+
+/// Who else has the unknowns of this process, by unknown and rank.
+std::vector<Holder> other_holders(const BilinearForm& form, const SharedDofs& shared) {
+  std::vector<Holder> holders;
+  for (const SharedDofs::Neighbour& neighbour : shared.neighbours())
+    for (const std::int32_t dof : neighbour.dofs)
+      if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) holders.emplace_back(i, neighbour.rank);
+  std::ranges::sort(holders);
+  return holders;
+}
+
+/// Where an unknown of a process stands in its numbering: first those of interior cells alone, then those of both kinds
+/// of cells, then those of interface cells alone; of these, last those that are shared, ghosts behind the owned ones.
+enum Place : std::uint8_t { none, interior, both, interface, shared, ghost };
+
+/// As bytes, which threads write alike.
+std::vector<std::uint8_t> places_of(const BilinearForm& form, const FormShare& share, std::span<const Holder> others,
+                                    int rank) {
+  std::vector<std::uint8_t> places = mesh::filled<std::uint8_t>(form.unknowns, none);
+#pragma omp parallel for schedule(static)
+  for (const std::int32_t cell : share.interior.cells)
+    form.for_unknowns(cell,
+                      [&](std::int32_t i) { std::atomic_ref(places[i]).store(interior, std::memory_order_relaxed); });
+  for (const std::int32_t cell : share.interface.cells)
+    form.for_unknowns(cell, [&](std::int32_t i) {
+      if (places[i] == interior) places[i] = both;
+      if (places[i] == none) places[i] = interface;
+    });
+  for (const auto& [i, process] : others) places[i] = places[i] == ghost || process < rank ? ghost : shared;
+  return places;
+}
+
+/// Numbers the unknowns of a process, by place and then as the form does.
+void number(const std::vector<std::uint8_t>& places, FormShare& share) {
+  IndexMap& map = share.map;
+  map.unknowns.reserve(places.size());
+  mesh::fetch_pages(map.unknowns.data(), places.size() * sizeof(std::int32_t));
+  const auto add = [&](Place wanted) {
+    const auto found = mesh::collect<std::int32_t>(std::ssize(places), [&](std::int64_t i, auto& some) {
+      if (places[i] == wanted) some.push_back(static_cast<std::int32_t>(i));
+    });
+    map.unknowns.insert(map.unknowns.end(), found.begin(), found.end());
+  };
+  add(interior);
+  share.first_interface = map.size();
+  add(both);
+  share.interior.form.unknowns = map.size();
+  add(interface);
+  map.first_shared = map.size();
+  add(shared);
+  map.owned = map.size();
+  add(ghost);
+  share.interface.form.unknowns = map.size() - share.first_interface;
+}
+
+/// The number of each unknown of the form.
+std::vector<std::int32_t> numbers_of(const IndexMap& map) {
+  std::vector<std::int32_t> numbers = mesh::filled<std::int32_t>(map.unknowns.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < map.size(); ++i) numbers[map.unknowns[i]] = i;
+  return numbers;
+}
+
+/// Says who else has them, and gives them their numbers in the whole system. `local`: of each unknown of the form.
+void meet_others(const BilinearForm& form, const SharedDofs& shared, std::span<const std::int32_t> local,
+                 IndexMap& map) {
+  std::vector<std::vector<std::int32_t>> lists;  // what each neighbour has as well
+  for (const SharedDofs::Neighbour& neighbour : shared.neighbours()) {
+    std::vector<std::int32_t>& list = lists.emplace_back();
+    for (const std::int32_t dof : neighbour.dofs)
+      if (const std::int32_t unknown = form.unknown_of_dof[dof]; unknown >= 0) list.push_back(local[unknown]);
+    if (!list.empty()) map.neighbours.push_back({neighbour.rank, list});
+  }
+  map.owners.assign(map.ghosts(), 0);
+  for (auto neighbour = map.neighbours.rbegin(); neighbour != map.neighbours.rend(); ++neighbour)
+    for (const std::int32_t i : neighbour->shared)  // the lowest rank comes last, and stays
+      if (i >= map.owned) map.owners[i - map.owned] = neighbour->rank;
+
+  const auto owned = shared.gathered(std::vector{std::int64_t{map.owned}});
+  std::int64_t first = 0;
+  for (int rank = 0; rank < shared.rank(); ++rank) first += owned[rank].front();
+  map.numbers = mesh::filled<std::int64_t>(map.unknowns.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < map.size(); ++i) map.numbers[i] = first + i;
+  std::vector<std::vector<std::int64_t>> mine;
+  for (const auto& list : lists) {
+    std::vector<std::int64_t>& numbers = mine.emplace_back();
+    for (const std::int32_t i : list) numbers.push_back(map.numbers[i]);
+  }
+  const auto theirs = shared.exchanged(mine);
+  for (std::size_t k = 0; k < lists.size(); ++k)
+    for (std::size_t at = 0; at < lists[k].size(); ++at)
+      if (const std::int32_t i = lists[k][at];
+          i >= map.owned && map.owners[i - map.owned] == shared.neighbours()[k].rank)
+        map.numbers[i] = theirs[k][at];
+}
+
+/// Makes the form of a part whose cells are known, on these unknowns of a process with this map.
+void make_form(const BilinearForm& whole, const IndexMap& map, std::span<const std::int32_t> unknowns, FormPart& part) {
+  std::vector<std::int32_t> number = mesh::filled<std::int32_t>(whole.unknowns, -1);  // there, of one of the form
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < unknowns.size(); ++i) number[map.unknowns[unknowns[i]]] = static_cast<std::int32_t>(i);
+  part.mesh = std::make_unique<mesh::Mesh>(mesh::mesh_of_cells(whole.space->mesh(), part.cells));
+  part.space = std::make_unique<mesh::FunctionSpace>(*part.mesh, *whole.space, part.cells);
+  BilinearForm& form = part.form;
+  form.space = part.space.get();
+  form.quadrature = whole.quadrature;
+  const auto cells = std::make_shared<const std::vector<std::int32_t>>(part.cells);
+  form.diffusion = [&whole, cells](std::int32_t cell, std::span<const double> points, std::span<double> values) {
+    whole.diffusion((*cells)[cell], points, values);
+  };
+  if (whole.constant_diffusion)
+    form.constant_diffusion = [&whole, cells](std::int32_t cell) { return whole.constant_diffusion((*cells)[cell]); };
+  form.diffusion_by_region = whole.diffusion_by_region;
+  form.unknown_of_dof = mesh::array_of<std::int32_t>(part.space->dof_count(), -1);
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
+    const mesh::CellDofs dofs = part.space->dofs(cell);
+    whole.for_nodes(part.cells[cell], [&](int a, std::int32_t i) {
+      if (i >= 0) std::atomic_ref(form.unknown_of_dof[dofs[a]]).store(number[i], std::memory_order_relaxed);
+    });
+  }
+  for (const RobinFacet& facet : whole.robin)
+    if (const auto at = std::ranges::lower_bound(part.cells, facet.cell); at != part.cells.end() && *at == facet.cell)
+      form.robin.push_back({static_cast<std::int32_t>(at - part.cells.begin()), facet.facet, facet.transfer});
+}
+
+}  // namespace
+
+std::vector<double> to_map(std::span<const double> x, const IndexMap& map) {
+  std::vector<double> ordered = mesh::filled<double>(map.unknowns.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < map.size(); ++i) ordered[i] = x[map.unknowns[i]];
+  return ordered;
+}
+
+std::vector<double> from_map(std::span<const double> ordered, const IndexMap& map) {
+  std::vector<double> x = mesh::filled<double>(map.unknowns.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < map.size(); ++i) x[map.unknowns[i]] = ordered[i];
+  return x;
+}
+
+void list_unknowns(std::int32_t of_interior, Share& share) {
+  const std::vector<std::int32_t> numbers = numbers_of(share.map);
+  share.interior_unknowns = mesh::collect<std::int32_t>(std::ssize(numbers), [&](std::int64_t unknown, auto& some) {
+    if (numbers[unknown] < of_interior) some.push_back(numbers[unknown]);
+  });
+  share.interface_unknowns.resize(share.map.size() - share.first_interface);
+  std::iota(share.interface_unknowns.begin(), share.interface_unknowns.end(), share.first_interface);
+}
+
+FormShare share_of(const BilinearForm& form, const SharedDofs& shared) {
+  FormShare share;
+  const std::vector<Holder> others = other_holders(form, shared);
+  std::vector<char> is_shared = mesh::filled<char>(form.unknowns);
+  for (const Holder& other : others) is_shared[other.first] = 1;
+  const auto cells = [&](bool wanted) {
+    return mesh::collect<std::int32_t>(form.cells(), [&](std::int64_t i, auto& some) {
+      const auto cell = static_cast<std::int32_t>(i);
+      bool at_interface = false;
+      form.for_unknowns(cell, [&](std::int32_t unknown) { at_interface = at_interface || is_shared[unknown] != 0; });
+      if (at_interface == wanted) some.push_back(cell);
+    });
+  };
+  share.interface.cells = cells(true);
+  share.interior.cells = cells(false);
+  number(places_of(form, share, others, shared.rank()), share);
+  meet_others(form, shared, numbers_of(share.map), share.map);
+  list_unknowns(share.interior.form.unknowns, share);
+  make_form(form, share.map, share.interior_unknowns, share.interior);
+  make_form(form, share.map, share.interface_unknowns, share.interface);
+  return share;
+}
+
+}  // namespace femcg::operators

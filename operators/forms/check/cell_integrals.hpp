@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "operators/forms/cell_factors.hpp"
+#include "operators/forms/programs/point_program.hpp"
+
+namespace femcg::operators {
+
+/// A function of a space on the GPU.
+class FunctionOnGpu {
+ public:
+  /// By its coefficients, dof_count. The space must outlive it.
+  FunctionOnGpu(const mesh::FunctionSpace& space, std::span<const double> dofs);
+  static std::int64_t bytes(const mesh::FunctionSpace& space);
+  /// Whether a GPU, to which the function goes first, has integrals sooner than the processor.
+  static bool pays(const mesh::FunctionSpace& space) {
+    constexpr std::int64_t entries = 4'000'000;
+    return std::int64_t{space.mesh().cell_count()} * space.dofs_per_cell() >= entries;
+  }
+
+  const mesh::FunctionSpace& space() const { return *space_; }
+  const Vector<double>& dofs() const { return dofs_; }
+  /// Of a structured grid the tables of its dofs.
+  const Vector<std::uint32_t>& grid_numbers() const { return grid_numbers_; }
+
+ private:
+  const mesh::FunctionSpace* space_;
+  Vector<double> dofs_;
+  Vector<std::uint32_t> grid_numbers_;
+};
+
+/// What functions of a space are integrated with on the GPU, by a quadrature of n points a direction.
+struct IntegralTables {
+  IntegralTables(const mesh::FunctionSpace& space, int quadrature);
+  /// Of the GPU that an integration takes, with what it finds.
+  static std::int64_t bytes(const mesh::FunctionSpace& space, int quadrature);
+
+  FactorInputs geometry;  ///< of diffusion 1
+  Vector<double> values;  ///< of the space's functions, dofs x points
+};
+
+/// The same for the errors of functions.
+struct ErrorTables : IntegralTables {
+  ErrorTables(const mesh::FunctionSpace& space, int quadrature);
+
+  Vector<double> positions;  ///< values of the geometry's functions, nodes x points
+  Vector<double> slopes;     ///< of the space's functions, reference axes x dofs x points
+};
+
+/// The least and the greatest coefficient; those that are not numbers do not count.
+struct Extremes {
+  double least, greatest;
+};
+Extremes cuda_extremes(const FunctionOnGpu& u);
+
+/// Of each cell the integrals of 1 and of u, cells x 2, on the GPU.
+std::vector<double> cuda_integrals(const FunctionOnGpu& u, const IntegralTables& tables);
+
+/// Whether a GPU has room for what these programs compute with.
+bool cuda_takes(std::span<const PointProgram> programs);
+
+/// Of each cell the integrals of (u - u_h)^2, |grad (u - u_h)|^2, u^2 and |grad u|^2, cells x 4, on the GPU, where
+/// programs of the regions give u, du/dx, du/dy and du/dz. Of a cell where one of these is not finite, some are not.
+std::vector<double> cuda_error_squares(const FunctionOnGpu& u, const ErrorTables& tables,
+                                       std::span<const PointProgram> exact_by_region);
+
+}  // namespace femcg::operators

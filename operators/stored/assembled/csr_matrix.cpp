@@ -1,0 +1,294 @@
+#include "operators/stored/assembled/csr_matrix.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "mesh/base/counting.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
+#include "operators/forms/element_matrices.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+/// One appearance of an unknown: local dof `local` of cell `cell`.
+struct Appearance {
+  std::int32_t cell;
+  std::int32_t local;
+};
+
+/// The cells round every unknown, by unknown, and the unknowns of the cells, to which every row comes back.
+struct CellsOfUnknowns {
+  explicit CellsOfUnknowns(const BilinearForm& form)
+      : n(form.dofs_per_cell()),
+        begin(form.unknowns + std::int64_t{1}),
+        of_cells(mesh::unset<std::int32_t>(static_cast<std::size_t>(form.cells()) * n)) {
+    fill(begin, std::int64_t{0});
+#pragma omp parallel for schedule(static)
+    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+      form.for_nodes(cell, [&](int a, std::int32_t unknown) {
+        of_cells[std::int64_t{cell} * n + a] = unknown;
+        if (unknown >= 0) mesh::count_one(begin[unknown]);
+      });
+    mesh::sum_before(begin.span());
+    appearances = Vector<Appearance>(begin[form.unknowns]);
+    std::vector<std::int32_t> met = mesh::filled<std::int32_t>(form.unknowns);
+#pragma omp parallel for schedule(static)
+    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+      for (int a = 0; a < n; ++a)
+        if (const std::int32_t i = unknowns(cell)[a]; i >= 0)
+          appearances[begin[i] + mesh::count_one(met[i])] = {cell, a};
+          // Whoever came first, the cells of each are in their order.
+#pragma omp parallel for schedule(static)
+    for (std::int32_t i = 0; i < form.unknowns; ++i)
+      std::sort(appearances.data() + begin[i], appearances.data() + begin[i + 1],
+                [](Appearance a, Appearance b) { return a.cell < b.cell; });
+  }
+  std::span<const Appearance> of(std::int32_t unknown) const {
+    return {appearances.data() + begin[unknown], static_cast<std::size_t>(begin[unknown + 1] - begin[unknown])};
+  }
+
+  /// At the lattice nodes of a cell, below 0 where it is constrained.
+  std::span<const std::int32_t> unknowns(std::int32_t cell) const {
+    return {of_cells.data() + std::int64_t{cell} * n, static_cast<std::size_t>(n)};
+  }
+  std::int32_t count() const { return static_cast<std::int32_t>(begin.size() - 1); }
+  std::int64_t bytes() const {
+    return begin.bytes() + appearances.bytes() + std::ssize(of_cells) * std::int64_t{sizeof(std::int32_t)};
+  }
+
+  int n;  ///< dofs of a cell
+  Vector<std::int64_t> begin;
+  Vector<Appearance> appearances;
+  mesh::Array<std::int32_t> of_cells;
+};
+
+bool same_cells(std::span<const Appearance> a, std::span<const Appearance> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](Appearance x, Appearance y) { return x.cell == y.cell; });
+}
+
+/// Columns, numbered in the order in which they come, and found by open addressing: of those round an unknown most are
+/// met many times, and sorting all of them took longer than anything else.
+class ColumnNumbers {
+ public:
+  /// Comes before all else. It allocates here, where failures are caught: a thread's table is made where they are not.
+  void clear() {
+    if (slots_.empty()) slots_.resize(1024);
+    size_ = 0;
+    if (++round_ != 0) return;
+    std::ranges::fill(slots_, Slot{});
+    round_ = 1;
+  }
+  /// Of a column that is not there `none`.
+  std::int32_t find(std::int32_t column) const {
+    const Slot& slot = slots_[place_of(column)];
+    return slot.round == round_ ? slot.number : none;
+  }
+  /// Whether it was not there.
+  bool insert(std::int32_t column) {
+    Slot& slot = slots_[place_of(column)];
+    if (slot.round == round_) return false;
+    slot = {column, size_, round_};
+    if (2 * static_cast<std::size_t>(++size_) >= slots_.size()) grow();
+    return true;
+  }
+
+  static constexpr std::int32_t none = -1;
+
+ private:
+  struct Slot {
+    std::int32_t column = 0, number = 0;
+    std::uint32_t round = 0;  ///< in which it was filled; it is empty in others
+  };
+  std::size_t place_of(std::int32_t column) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t place = (static_cast<std::uint32_t>(column) * 2654435769U >> 7) & mask;  // 2^32 / golden ratio (Knuth)
+    while (slots_[place].round == round_ && slots_[place].column != column) place = (place + 1) & mask;
+    return place;
+  }
+  void grow() {
+    std::vector<Slot> filled(2 * slots_.size());
+    filled.swap(slots_);
+    for (const Slot& slot : filled)
+      if (slot.round == round_) slots_[place_of(slot.column)] = slot;
+  }
+
+  std::vector<Slot> slots_;  ///< a power of 2, at most half of them filled
+  std::uint32_t round_ = 0;
+  std::int32_t size_ = 0;
+};
+
+/// Columns of one row at a time. Neighbouring unknowns of one cell, edge or face have the same, which is noticed.
+class RowColumns {
+ public:
+  explicit RowColumns(const CellsOfUnknowns& cells) : cells_(&cells) {}
+
+  std::size_t count(std::int32_t row) {
+    collect(row);
+    return columns_.size();
+  }
+  const std::vector<std::int32_t>& ascending(std::int32_t row) {
+    if (collect(row)) std::sort(columns_.begin(), columns_.end());
+    return columns_;
+  }
+
+ private:
+  /// Whether they are others than before.
+  bool collect(std::int32_t row) {
+    const auto round = cells_->of(row);
+    if (last_ >= 0 && same_cells(round, cells_->of(last_))) return false;
+    last_ = -1;
+    columns_.clear();
+    met_.clear();
+    for (const Appearance& appearance : round)
+      for (const std::int32_t column : cells_->unknowns(appearance.cell))
+        if (column >= 0 && met_.insert(column)) columns_.push_back(column);
+    last_ = row;
+    return true;
+  }
+
+  const CellsOfUnknowns* cells_;
+  std::int32_t last_ = -1;
+  ColumnNumbers met_;
+  std::vector<std::int32_t> columns_;
+};
+
+template <std::floating_point T>
+void count_entries(const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
+  matrix.rows = cells.count();
+  matrix.row_offsets = Vector<std::int64_t>(matrix.rows + std::int64_t{1});
+  matrix.row_offsets[0] = 0;
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    RowColumns columns(cells);
+#pragma omp for schedule(static)
+    for (std::int32_t row = 0; row < matrix.rows; ++row)
+      failure.guard(row, [&] { matrix.row_offsets[row + 1] = static_cast<std::int64_t>(columns.count(row)); });
+  }
+  failure.rethrow();
+  std::partial_sum(matrix.row_offsets.data(), matrix.row_offsets.data() + matrix.row_offsets.size(),
+                   matrix.row_offsets.data());
+}
+
+template <std::floating_point T>
+void list_columns(const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
+  matrix.columns = Vector<std::int32_t>(matrix.nonzeros());
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    RowColumns columns(cells);
+#pragma omp for schedule(static)
+    for (std::int32_t row = 0; row < matrix.rows; ++row)
+      failure.guard(row, [&] {
+        const std::vector<std::int32_t>& of_row = columns.ascending(row);
+        std::copy(of_row.begin(), of_row.end(), matrix.columns.data() + matrix.row_offsets[row]);
+      });
+  }
+  failure.rethrow();
+}
+
+/// Position of entry (i, j) in a packed symmetric matrix.
+std::int64_t packed_index(int i, int j) {
+  return i >= j ? std::int64_t{i} * (i + 1) / 2 + j : std::int64_t{j} * (j + 1) / 2 + i;
+}
+
+/// Values of one row at a time: the sum of the element matrices' entries, in the order of cells.
+class RowSum {
+ public:
+  RowSum(const CellsOfUnknowns& cells, const ElementMatrices& matrices) : cells_(&cells), matrices_(&matrices) {}
+
+  /// `columns` are the row's, ascending.
+  const std::vector<double>& of(std::int32_t row, std::span<const std::int32_t> columns) {
+    const auto round = cells_->of(row);
+    if (last_ < 0 || !same_cells(round, cells_->of(last_))) {
+      last_ = -1;
+      positions_.clear();
+      numbers_.clear();
+      for (const std::int32_t column : columns) numbers_.insert(column);
+      for (const Appearance& appearance : round)
+        for (const std::int32_t column : cells_->unknowns(appearance.cell))
+          positions_.push_back(column < 0 ? ColumnNumbers::none : numbers_.find(column));
+      last_ = row;
+    }
+    values_.assign(columns.size(), 0.0);
+    const std::int32_t* position = positions_.data();
+    for (const Appearance& appearance : round) {
+      const double* entries = matrices_->cell(appearance.cell).data();
+      for (int b = 0; b < cells_->n; ++b, ++position)
+        if (*position >= 0) values_[*position] += entries[packed_index(appearance.local, b)];
+    }
+    return values_;
+  }
+
+ private:
+  const CellsOfUnknowns* cells_;
+  const ElementMatrices* matrices_;
+  std::int32_t last_ = -1;
+  ColumnNumbers numbers_;
+  /// Where in the row each local dof of the cells round it goes; rows with the same cells share it.
+  std::vector<std::int32_t> positions_;
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+struct MatrixRows<T>::State {
+  explicit State(const BilinearForm& form) : cells(form) {}
+  CellsOfUnknowns cells;
+};
+
+template <std::floating_point T>
+MatrixRows<T>::MatrixRows(const BilinearForm& form) : state_(std::make_unique<State>(form)) {
+  count_entries(state_->cells, offsets_);
+}
+template <std::floating_point T>
+MatrixRows<T>::MatrixRows(MatrixRows&&) noexcept = default;
+template <std::floating_point T>
+MatrixRows<T>::~MatrixRows() = default;
+
+template <std::floating_point T>
+std::int64_t MatrixRows<T>::assembling_bytes() const {
+  return state_->cells.bytes();
+}
+
+template <std::floating_point T>
+CsrMatrix<T> assemble(MatrixRows<T> rows, const ElementMatrices& element_matrices) {
+  const CellsOfUnknowns& cells = rows.state_->cells;
+  CsrMatrix<T> matrix = std::move(rows.offsets_);
+  list_columns(cells, matrix);
+  matrix.values = Vector<T>(matrix.nonzeros());
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    RowSum sum(cells, element_matrices);
+#pragma omp for schedule(static)
+    for (std::int32_t row = 0; row < matrix.rows; ++row)
+      failure.guard(row, [&] {
+        const std::int64_t begin = matrix.row_offsets[row], size = matrix.row_offsets[row + 1] - begin;
+        const std::vector<double>& values =
+            sum.of(row, {matrix.columns.data() + begin, static_cast<std::size_t>(size)});
+        std::copy(values.begin(), values.end(), matrix.values.data() + begin);
+      });
+  }
+  failure.rethrow();
+  return matrix;
+}
+
+CsrMatrix<double> sparsity_pattern(const BilinearForm& form) {
+  const CellsOfUnknowns cells(form);
+  CsrMatrix<double> matrix;
+  count_entries(cells, matrix);
+  list_columns(cells, matrix);
+  return matrix;
+}
+
+template class MatrixRows<double>;
+template class MatrixRows<float>;
+template CsrMatrix<double> assemble(MatrixRows<double>, const ElementMatrices&);
+template CsrMatrix<float> assemble(MatrixRows<float>, const ElementMatrices&);
+
+}  // namespace femcg::operators

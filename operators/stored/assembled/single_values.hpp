@@ -1,0 +1,41 @@
+#pragma once
+
+// The matrix in single precision inside a loop of double precision: half the bytes of its values, and the products are
+// added up in double precision all the same. CG's restarts from the true residual make up for the rounded matrix.
+
+#include <string_view>
+#include <type_traits>
+
+#include "operators/backend/threads/simd.hpp"
+#include "operators/options.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
+#include "operators/stored/assembled/value_words.hpp"
+
+namespace femcg::operators {
+
+/// Option `values` of the formats that can hold the matrix so.
+inline constexpr OptionDescription values_option{
+    "values", "working or single", "working",
+    "precision of the stored values; in single precision they are single anyway, and nothing changes",
+    [](std::string_view text) { return text == "working" || text == "single"; }};
+
+/// Whether the options ask for values in another precision than T.
+template <std::floating_point T>
+bool has_single_values(const Options& given) {
+  const auto found = given.find(std::string(values_option.name));
+  return std::is_same_v<T, double> && found != given.end() && found->second == "single";
+}
+
+/// The matrix with its values rounded. Throws std::overflow_error where one is too large.
+CsrMatrix<float> to_single(const CsrMatrix<double>& matrix);
+
+/// from[0], ..., from[N - 1] as numbers of T.
+template <std::floating_point T, int N, std::floating_point Value>
+inline Pack<T, N> load_as(const Value* from) {
+  if constexpr (std::is_same_v<T, Value>)
+    return load<N>(from);
+  else
+    return __builtin_convertvector(load<N>(from), Pack<T, N>);
+}
+
+}  // namespace femcg::operators

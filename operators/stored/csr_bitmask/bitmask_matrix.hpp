@@ -1,0 +1,103 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "operators/stored/common/stored_format.hpp"
+
+namespace femcg::operators {
+
+/// A tile is eight neighbouring rows; a step of it has four of its columns, a batch four steps.
+constexpr int rows_per_tile = 8, columns_per_step = 4, steps_per_batch = 4;
+constexpr int columns_per_batch = columns_per_step * steps_per_batch;
+
+struct alignas(16) BitmaskTile {
+  std::int64_t first_value;  ///< of its entries, which lie step by step, and row by row within a step
+  std::int32_t first_batch;  ///< those of tile t end where those of tile t + 1 begin
+  std::int32_t base;         ///< its first column
+};
+
+/// Of each step of a batch: bit 4 i + s says whether row i has an entry in column s of the step.
+struct alignas(16) BatchMasks {
+  std::uint32_t of[steps_per_batch];
+};
+
+/// Column s of each step of a batch, less the tile's base. Behind the last one of a tile that is repeated.
+template <class Column>
+struct alignas(steps_per_batch * sizeof(Column)) BatchColumns {
+  Column of[steps_per_batch];
+};
+
+/// A matrix as plain pointers. `Column` is std::uint16_t or std::int32_t.
+template <class Column_, class Value_>
+struct BitmaskRows {
+  using Column = Column_;
+  using Value = Value_;
+
+  std::int64_t rows;
+  const BitmaskTile* tiles;             ///< and one more behind the last
+  const BatchMasks* masks;              ///< and one more, as of the others
+  const std::uint32_t* counts;          ///< byte k: entries of steps 0 to k of the batch
+  const BatchColumns<Column>* columns;  ///< of batch b from 4 b on, by their places in the steps
+  const Value* values;
+
+  constexpr std::int64_t tile_count() const { return (rows + rows_per_tile - 1) / rows_per_tile; }
+};
+
+/// The tiles of a matrix.
+template <std::floating_point Value>
+struct BitmaskMatrix {
+  std::int64_t rows = 0, nonzeros = 0;
+  std::int64_t batches = 0;
+  bool narrow = false;  ///< columns have 16 bits
+  Vector<BitmaskTile> tiles;
+  Vector<BatchMasks> masks;
+  Vector<std::uint32_t> counts;
+  Vector<BatchColumns<std::int32_t>> columns;
+  Vector<BatchColumns<std::uint16_t>> narrow_columns;
+  Vector<Value> values;
+
+  static void arrays(auto& self, auto&& visit) {
+    const std::int64_t batches = self.batches + 1, columns = columns_per_step * batches;
+    visit("tiles of rows", self.tiles, self.tile_count() + 1);
+    visit("masks of steps", self.masks, batches);
+    visit("entries of steps", self.counts, batches);
+    visit("columns", self.columns, self.narrow ? 0 : columns);
+    visit("columns, 16 bits", self.narrow_columns, self.narrow ? columns : 0);
+    visit("values", self.values, self.nonzeros);
+  }
+
+  std::int64_t tile_count() const { return (rows + rows_per_tile - 1) / rows_per_tile; }
+  /// work(rows) with the columns that are there.
+  template <class Work>
+  decltype(auto) with_pointers(const Work& work) const {
+    return narrow ? work(pointers(narrow_columns.data())) : work(pointers(columns.data()));
+  }
+
+ private:
+  template <class Column>
+  BitmaskRows<Column, Value> pointers(const BatchColumns<Column>* from) const {
+    return {rows, tiles.data(), masks.data(), counts.data(), from, values.data()};
+  }
+};
+
+/// The tiles of a matrix, on the host. Throws std::invalid_argument for more batches than 32 bits count.
+template <std::floating_point Value>
+BitmaskMatrix<Value> tiles_of(const CsrMatrix<Value>& matrix);
+
+/// The most that these may be, by the lengths of rows alone: no two rows have a column in common.
+template <std::floating_point Value>
+BitmaskMatrix<Value> bound_of_tiles(const CsrMatrix<Value>& lengths);
+
+/// What a product costs; it reads all that is stored.
+template <std::floating_point Value>
+Footprint footprint_of_tiles(const BitmaskMatrix<Value>& a) {
+  const std::int64_t bytes = total_bytes(arrays_of(a));
+  return stored_footprint<Value>(a.rows, a.nonzeros, a.nonzeros, bytes, bytes);
+}
+
+/// How many entries a step has in the mean, of 32.
+template <std::floating_point Value>
+std::map<std::string, std::string> choice_of_tiles(const BitmaskMatrix<Value>& a);
+
+}  // namespace femcg::operators

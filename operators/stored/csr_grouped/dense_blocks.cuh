@@ -1,0 +1,105 @@
+#pragma once
+
+// Groups of rows as small dense matrices, times rows of X. A warp has eight rows of a slice and all columns of X and
+// Y, eight by eight: four slots of the rows are a left factor, four rows of X a right one (small_matrices.cuh). Each
+// list that rows of these follow takes its rows of X once, for all of them; rows of other lists count as zero
+// meanwhile. So an entry of X that is not finite reaches all of the eight rows.
+//
+// The values of 32 slots are in registers while list after list goes over them. The columns of a list are found by all
+// lanes together, a slot each.
+
+#include "operators/backend/cuda/factor_share.cuh"
+#include "operators/backend/cuda/small_matrices.cuh"
+#include "operators/stored/csr_grouped/grouped_rows.cuh"
+
+namespace femcg::operators::cuda {
+
+constexpr int tile_rows = factor_rows, tile_slots = factor_slots;
+
+/// The lists that the rows of a tile follow, numbered from the first of them, and their columns.
+template <class Rows>
+class ListsOfTile {
+ public:
+  /// Of the rows from a lane of the slice on.
+  __device__ ListsOfTile(const Rows& a, const GroupedSlice& slice, int first_row, int lane)
+      : lane_(lane), base_(slice.base) {
+    const auto [first, of_slice] = list_of_lane(slice, first_row);
+    of_slice_ = of_slice;
+    count_ = list_of_lane(slice, first_row + tile_rows - 1).list - first + 1;
+    of_row_ = list_of_lane(slice, first_row + lane / tile_slots).list - first;
+    masks_ = a.masks + slice.first_mask + first;
+    starts_ = a.starts + slice.first_start + first;
+  }
+  __device__ int count() const { return count_; }
+  /// Whether the lane's row follows a list.
+  __device__ bool follows(int list) const { return of_row_ == list; }
+
+  /// Goes on to the next mask: lane l has that of list l.
+  __device__ void next_masks() {
+    runs_ += __popc(mask_);
+    mask_ = lane_ < count_ ? __ldg(masks_ + lane_) : 0;
+    masks_ += of_slice_;
+  }
+  /// The column at slot `first` + lane of a list, or at the last of `slots` from there on.
+  __device__ std::int32_t column(int list, int first, int slots) const {
+    const std::uint32_t mask = __shfl_sync(all_lanes, mask_, list),
+                        up_to_lane = all_lanes >> (threads_per_warp - 1 - lane_);
+    const std::int32_t run = __shfl_sync(all_lanes, runs_, list) + __popc(mask & up_to_lane) - 1;
+    const std::int32_t start = static_cast<std::int32_t>(__ldg(starts_ + std::int64_t{run} * of_slice_ + list));
+    return base_ + start + first + min(lane_, slots - 1);
+  }
+
+ private:
+  int lane_, of_slice_, count_, of_row_;
+  std::int32_t base_;
+  const std::uint32_t* masks_;
+  const typename Rows::Start* starts_;
+  std::uint32_t mask_ = 0;
+  std::int32_t runs_ = 0;  ///< of list `lane`, in the masks before
+};
+
+/// sums += the tile from a lane of the slice on, times X. All lanes of a warp call it.
+template <int stride, class Rows>
+__device__ void add_tile(const Rows& a, const GroupedSlice& slice, int first_row, const double* x,
+                         typename FactorShare<stride>::Sums& sums) {
+  using Share = FactorShare<stride>;
+  using Value = typename Rows::Value;
+  constexpr int steps = slots_per_mask / tile_slots, together = stride == 8 ? steps : 4;
+  const int lane = static_cast<int>(threadIdx.x) % threads_per_warp, slot = lane % tile_slots;
+  const Value* values =
+      a.values + (slice.first_slot + slot) * rows_per_slice + first_row + lane / tile_slots;  // of the lane
+  ListsOfTile<Rows> lists(a, slice, first_row, lane);
+#pragma unroll 1
+  for (int first = 0; first < slice.slots; first += slots_per_mask, values += slots_per_mask * rows_per_slice) {
+    const int slots = min(slots_per_mask, slice.slots - first);
+    lists.next_masks();
+    Value value[steps];
+#pragma unroll
+    for (int k = 0; k < steps; ++k)
+      value[k] = k * tile_slots + slot < slots ? __ldcs(values + k * tile_slots * rows_per_slice) : Value(0);
+    std::int32_t next = lists.column(0, first, slots);
+#pragma unroll 1
+    for (int list = 0; list < lists.count(); ++list) {
+      const std::int32_t column = next;
+      if (list + 1 < lists.count()) next = lists.column(list + 1, first, slots);
+#pragma unroll
+      for (int begin = 0; begin < steps; begin += together) {
+        if (begin * tile_slots >= slots) break;
+        double of_x[together][Share::factors];
+#pragma unroll
+        for (int k = 0; k < together; ++k) {
+          const std::int32_t row = __shfl_sync(all_lanes, column, (begin + k) * tile_slots + slot);
+          Share::load(x + std::int64_t{row} * stride, lane / tile_slots, of_x[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < together; ++k) {
+          const double left = lists.follows(list) ? static_cast<double>(value[begin + k]) : 0.0;
+#pragma unroll
+          for (int f = 0; f < Share::factors; ++f) multiply_add(left, of_x[k][f], sums.of[f]);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace femcg::operators::cuda

@@ -1,0 +1,35 @@
+#pragma once
+
+// What both devices' versions of csr-grouped read of its options and tell of its matrix.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "operators/stored/assembled/value_words.hpp"
+#include "operators/stored/common/stored_footprint.hpp"
+#include "operators/stored/csr_grouped/grouped_matrix.hpp"
+
+namespace femcg::operators {
+
+/// Bits of a start: auto, 16 or 32.
+std::string_view index_of_groups(const Options& given);
+
+/// How many rows of a slice follow one list, in the mean.
+template <std::floating_point Value>
+double rows_per_list(const GroupedMatrix<Value>& a) {
+  return a.lists > 0 ? static_cast<double>(a.rows) / static_cast<double>(a.lists) : 1.0;
+}
+
+/// The bits that were taken, and how many rows share a list of columns in the mean.
+template <std::floating_point Value>
+std::map<std::string, std::string> choice_of_groups(const GroupedMatrix<Value>& a);
+
+/// A product reads all that is stored.
+template <std::floating_point T, std::floating_point Value>
+Footprint footprint_of_groups(const GroupedMatrix<Value>& a) {
+  const std::int64_t bytes = total_bytes(arrays_of(a));
+  return with_vectors_of<T, Value>(stored_footprint<Value>(a.rows, a.nonzeros, a.entries, bytes, bytes), a.rows);
+}
+
+}  // namespace femcg::operators

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include "operators/stored/assembled/csr_matrix.hpp"
+
+namespace femcg::operators {
+
+/// What the entries of a Matrix Market file are; those of a pattern have no value and count as 1.
+enum class MatrixField { real, integer, pattern };
+/// Which entries of the matrix a Matrix Market file holds: all; those on and below the diagonal, a_ji = a_ij; those
+/// below the diagonal, a_ji = -a_ij.
+enum class MatrixSymmetry { general, symmetric, skew_symmetric };
+
+/// As the file's header writes them.
+const char* name(MatrixField field);
+const char* name(MatrixSymmetry symmetry);
+
+/// What is wrong with a Matrix Market file, and what would be right. what() is "17: sentence", so that a caller puts
+/// "file.mtx:" in front, or the sentence alone where no line is to blame.
+class MatrixMarketError : public std::runtime_error {
+ public:
+  MatrixMarketError(std::int64_t line, const std::string& sentence);
+  /// Counted from 1; 0 where no line is to blame (there is no such file).
+  std::int64_t line() const { return line_; }
+
+ private:
+  std::int64_t line_;
+};
+
+struct MatrixFile {
+  CsrMatrix<double> matrix;  ///< with the entries that symmetry implies
+  MatrixField field = MatrixField::real;
+  MatrixSymmetry symmetry = MatrixSymmetry::general;
+  std::int64_t stored_entries = 0;  ///< written in the file, duplicates and zeros too
+
+  bool pattern() const { return field == MatrixField::pattern; }
+};
+
+/// Reads a square real matrix in Matrix Market format (Boisvert, Pozo & Remington 1996), `coordinate` or `array`, of a
+/// file or a pipe. Duplicate entries are added up in the order of the file, so that the matrix is the same to the last
+/// bit on any number of threads. Zeros that are written stay stored; of an `array`, that is every entry.
+///
+/// The text is parsed in parallel by blocks; beside the matrix, 16 bytes per entry of the file are held until it is
+/// built. Throws MatrixMarketError for the first defect of the file, and where entries or sums of duplicates leave the
+/// range in which products can be relied on (number_range.hpp), std::bad_alloc where memory runs out.
+MatrixFile read_matrix_market(const std::filesystem::path& file);
+
+}  // namespace femcg::operators

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operators/stored/assembled/coordinate_matrix.hpp"
+#include "operators/stored/io/matrix_market.hpp"
+
+namespace femcg::operators {
+
+/// What header and size line of a Matrix Market file say about the entries that follow.
+struct EntryFormat {
+  bool array = false;  ///< one value per line, column by column; otherwise "row column value", in any order
+  MatrixField field = MatrixField::real;
+  MatrixSymmetry symmetry = MatrixSymmetry::general;
+  std::int32_t rows = 0;
+  std::int64_t entries = 0;  ///< those written in the file
+};
+
+/// The words of a line, between blanks.
+class Words {
+ public:
+  explicit Words(std::string_view line) : rest_(line) {}
+  /// The next word; empty after the last.
+  std::string_view next();
+
+ private:
+  std::string_view rest_;
+};
+
+/// Whether a line holds neither nothing nor a comment.
+bool holds_data(std::string_view line);
+
+/// A piece of the file for an error message: in quotes, at most 40 characters, those that do not print as '?'.
+std::string in_quotes(std::string_view text);
+
+/// Parses the entries of a file, block by block.
+class EntryParser {
+ public:
+  explicit EntryParser(const EntryFormat& format) : format_(format) {}
+
+  /// Parses whole lines, in parallel, of which the first has number `first_line`. Returns how many lines there are.
+  /// Throws MatrixMarketError for the first line that is wrong, whatever the number of threads.
+  std::int64_t parse(std::string_view block, std::int64_t first_line);
+
+  /// The entries so far in the order of the file, in pieces.
+  const EntryBlocks& entries() const { return blocks_; }
+  std::int64_t count() const { return count_; }
+  /// The number of the line of an entry, counted as the entries are from 0.
+  std::int64_t line_of(std::int64_t entry) const;
+
+ private:
+  EntryFormat format_;
+  EntryBlocks blocks_;
+  std::int64_t count_ = 0;
+  std::int64_t first_line_ = 0;              ///< of all blocks
+  std::vector<std::int64_t> without_entry_;  ///< lines among them that hold none
+};
+
+}  // namespace femcg::operators

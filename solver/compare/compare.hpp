@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "operators/stored/assembled/csr_matrix.hpp"
+#include "solver/case/sweep.hpp"
+#include "solver/report/comparison_report.hpp"
+#include "solver/run/run.hpp"
+
+namespace femcg::solver {
+
+/// `femcg compare`: for every point of a sweep one mesh, one right-hand side and every chosen operator on every chosen
+/// device, checked against the reference and timed; prints a table a point and writes compare.json, compare.csv and
+/// report.html into the results folder. What was measured is kept when the user interrupts.
+ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Baseline>& baseline,
+                   const Console& console, const StopRequested& stop);
+
+/// A matrix from a file in the Matrix Market format. Throws InputError that names file and line.
+operators::CsrMatrix<double> read_matrix(const std::filesystem::path& file);
+
+/// What `femcg matrix` is asked for.
+struct MatrixChoice {
+  std::filesystem::path file;
+  CompareChoice compare;
+  std::vector<Precision> precisions{Precision::double_};
+  bool reorder = false;  ///< by reverse Cuthill-McKee
+  std::filesystem::path directory;
+};
+
+/// `femcg matrix`: the same for a matrix from a file and operators that are made from an assembled matrix; CG only
+/// where it is symmetric with a positive diagonal. The right-hand side is A times ones.
+ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseline>& baseline, const Console& console,
+                          const StopRequested& stop);
+
+}  // namespace femcg::solver

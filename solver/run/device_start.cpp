@@ -1,0 +1,43 @@
+#include "solver/run/device_start.hpp"
+
+#include <filesystem>
+
+#include "solver/problem/setup.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+/// Whether there is what the driver shows of itself; to ask the driver takes most of the time that it takes to start.
+bool may_have_gpu() {
+  return operators::built_with_cuda() &&
+         (std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg"));  // the latter on Windows
+}
+
+operators::Device start_device(const Case& resolved) {
+  const operators::Device device = choose_device(resolved, resolved.solver.op);
+  if (device == operators::Device::cuda) require_gpu(resolved.solver.device);
+  return device;
+}
+
+}  // namespace
+
+DeviceStart::DeviceStart(const Case& resolved) : resolved_(resolved) {
+  if (resolved.solver.device != "cpu" && may_have_gpu()) return;
+  std::promise<operators::Device> decided;
+  decided.set_value(start_device(resolved));
+  started_ = decided.get_future();
+}
+
+void DeviceStart::begin() {
+  if (!started_.valid()) started_ = std::async(std::launch::async, [this] { return start_device(resolved_); });
+}
+
+operators::Device DeviceStart::device() {
+  begin();
+  const operators::Device device = started_.get();
+  if (device == operators::Device::cuda) operators::cuda_device_in_use();  // by this thread from now on
+  return device;
+}
+
+}  // namespace femcg::solver

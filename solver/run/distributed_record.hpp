@@ -1,0 +1,36 @@
+#pragma once
+
+// What records have of several processes.
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+
+#include "operators/distributed/distributed_operator.hpp"
+#include "solver/records/record.hpp"
+#include "solver/run/distributed_setup.hpp"
+
+namespace femcg::solver {
+
+/// The longest that a process took, together.
+double slowest(const operators::Communicator& communicator, double seconds);
+
+/// What all processes copy a second while all of them do: nothing is kept of it for other runs. Together.
+void measure_copies(const operators::Communicator& communicator, Record& record);
+
+/// What is divided between processes, and how.
+struct Division {
+  const operators::Communicator& communicator;
+  const operators::Share& share;
+  std::string partition;
+  bool automatic_mode = false;
+  std::int64_t cells = 0, interface_cells = 0;  ///< of this process; of a matrix rows
+};
+Division division_of(const SharedRun& of);
+
+/// The record of all processes, on the first; the operator's numbers are of so many right-hand sides at once. Together.
+template <std::floating_point T>
+void complete_record(const Division& of, const operators::DistributedOperator<T>& a, int right_hand_sides,
+                     Record& record);
+
+}  // namespace femcg::solver
