@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <stdexcept>
 
 namespace femcg::operators {
@@ -40,6 +42,23 @@ void Operator<T>::apply(const Columns<T>& x, Columns<T>& y, ColumnScalars* energ
   } else {
     Scalar energy = energies->of(0);
     multiply(x.entries(), y.entries(), &energy);
+  }
+}
+
+template <std::floating_point T>
+void Operator<T>::multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const {
+  while (turn_x_.size() < columns_in_a_pass) {
+    turn_x_.emplace_back(size_, device_);
+    turn_y_.emplace_back(size_, device_);
+  }
+  for (int first = 0; first < x.count(); first += columns_in_a_pass) {
+    const auto count = static_cast<std::size_t>(std::min(columns_in_a_pass, x.count() - first));
+    get_columns(x, first, std::span(turn_x_).first(count));
+    for (std::size_t j = 0; j < count; ++j) {
+      Scalar energy(energies + first + j, device_);
+      multiply(turn_x_[j], turn_y_[j], energies != nullptr ? &energy : nullptr);
+    }
+    set_columns(std::span<const Vector<T>>(turn_y_).first(count), first, y);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "operators/backend/columns.hpp"
 #include "operators/backend/vector.hpp"
@@ -60,16 +61,19 @@ class Operator {
   virtual bool runs_beside_others() const { return true; }
 
  protected:
+  /// Y = A X for a stride of 2, 4, 8, 16 or 32, and the energies where they are not null. By default one vector after
+  /// the other, through copies that are made with the first such product, which must not be a recorded one.
+  virtual void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const;
+
   Operator(std::int32_t size, Device device) : size_(size), device_(device) {}
 
  private:
   /// y = A x, and x'Ax where energy is not null.
   virtual void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const = 0;
-  /// Y = A X for a stride of 2, 4, 8, 16 or 32, and the energies where they are not null.
-  virtual void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const = 0;
 
   std::int32_t size_;
   Device device_;
+  mutable std::vector<Vector<T>> turn_x_, turn_y_;  ///< of multiply_columns below
 };
 
 }  // namespace femcg::operators

@@ -31,6 +31,30 @@ void get_column(const Columns<T>& from, int c, const Vector<std::int32_t>& place
              [&](std::int64_t i, std::int64_t place) { to[place] = from.data()[i * from.stride() + c]; });
 }
 
+template <std::floating_point T>
+void get_columns(const Columns<T>& from, int first, std::span<Vector<T>> to) {
+  assert(std::ssize(to) <= columns_in_a_pass && first + std::ssize(to) <= from.stride());
+  if (from.device() == Device::cuda) return cuda_get_columns(from, first, to);
+  for_each_row(from.rows(), [&](std::int64_t i) {
+    const T* row = from.data() + i * from.stride() + first;
+    for (Vector<T>& column : to) column[i] = *row++;
+  });
+}
+
+template <std::floating_point T>
+void set_columns(std::span<const Vector<T>> from, int first, Columns<T>& to) {
+  assert(std::ssize(from) <= columns_in_a_pass && first + std::ssize(from) <= to.stride());
+  if (to.device() == Device::cuda) return cuda_set_columns(from, first, to);
+  for_each_row(to.rows(), [&](std::int64_t i) {
+    T* row = to.data() + i * to.stride() + first;
+    for (const Vector<T>& column : from) *row++ = column[i];
+  });
+}
+
+template void get_columns(const Columns<double>&, int, std::span<Vector<double>>);
+template void get_columns(const Columns<float>&, int, std::span<Vector<float>>);
+template void set_columns(std::span<const Vector<double>>, int, Columns<double>&);
+template void set_columns(std::span<const Vector<float>>, int, Columns<float>&);
 template void set_column(const Vector<double>&, const Vector<std::int32_t>&, int, Columns<double>&);
 template void set_column(const Vector<float>&, const Vector<std::int32_t>&, int, Columns<float>&);
 template void get_column(const Columns<double>&, int, const Vector<std::int32_t>&, Vector<double>&);

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "operators/backend/vector.hpp"
@@ -106,10 +107,25 @@ void set_column(const Vector<T>& from, const Vector<std::int32_t>& places, int c
 template <std::floating_point T>
 void get_column(const Columns<T>& from, int c, const Vector<std::int32_t>& places, Vector<T>& to);
 
+/// Vectors that get_columns and set_columns take in one pass: a sector of memory in double precision, so that rows of
+/// more vectors are read a part each time.
+inline constexpr int columns_in_a_pass = 4;
+
+/// to[j] is column first + j of `from`; at most columns_in_a_pass of them. All live on one device.
+template <std::floating_point T>
+void get_columns(const Columns<T>& from, int first, std::span<Vector<T>> to);
+/// Column first + j of `to` is from[j].
+template <std::floating_point T>
+void set_columns(std::span<const Vector<T>> from, int first, Columns<T>& to);
+
 /// The same on the GPU; they throw std::runtime_error in a build without CUDA.
 template <std::floating_point T>
 void cuda_set_column(const Vector<T>& from, const Vector<std::int32_t>& places, int c, Columns<T>& to);
 template <std::floating_point T>
 void cuda_get_column(const Columns<T>& from, int c, const Vector<std::int32_t>& places, Vector<T>& to);
+template <std::floating_point T>
+void cuda_get_columns(const Columns<T>& from, int first, std::span<Vector<T>> to);
+template <std::floating_point T>
+void cuda_set_columns(std::span<const Vector<T>> from, int first, Columns<T>& to);
 
 }  // namespace femcg::operators

@@ -17,15 +17,6 @@ namespace femcg::operators::cuda {
 constexpr int threads_per_warp = 32;
 constexpr unsigned all_lanes = 0xffffffffU;
 
-/// The threads of a block: a number of them, or rows of as many.
-struct BlockShape {
-  constexpr BlockShape(int in_a_row, int its_rows = 1) : threads(in_a_row), rows(its_rows) {}
-  int threads, rows;
-};
-/// This thread's number in its block, row by row, and how many there are.
-__device__ inline int thread_of_block() { return static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); }
-__device__ inline int threads_of_block() { return static_cast<int>(blockDim.x * blockDim.y); }
-
 /// Throws std::runtime_error, which says what was being done and what the runtime calls the failure.
 inline void check(cudaError_t status, const char* doing) {
   if (status != cudaSuccess) throw std::runtime_error(std::string(doing) + ": " + cudaGetErrorString(status));
@@ -63,21 +54,21 @@ void load(void (*kernel)(Parameters...)) {
 
 /// Launches a kernel, if there is anything to do, and checks that it could be launched.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), std::int64_t blocks, BlockShape shape, std::size_t shared_bytes,
+void launch(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,
             Arguments&&... arguments) {
   if (blocks == 0) return;
-  const dim3 block(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
-  kernel<<<static_cast<unsigned>(blocks), block, shared_bytes, stream()>>>(std::forward<Arguments>(arguments)...);
+  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes, stream()>>>(
+      std::forward<Arguments>(arguments)...);
   check(cudaGetLastError(), "launching a kernel");
 }
 
 template <class... Parameters, class... Arguments>
-void launch_with(cudaLaunchAttribute attribute, void (*kernel)(Parameters...), std::int64_t blocks, BlockShape shape,
+void launch_with(cudaLaunchAttribute attribute, void (*kernel)(Parameters...), std::int64_t blocks, int threads,
                  std::size_t shared_bytes, Arguments&&... arguments) {
   if (blocks == 0) return;
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(static_cast<unsigned>(blocks));
-  configuration.blockDim = dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
+  configuration.blockDim = dim3(static_cast<unsigned>(threads));
   configuration.dynamicSmemBytes = shared_bytes;
   configuration.stream = stream();
   configuration.attrs = &attribute;
@@ -87,7 +78,7 @@ void launch_with(cudaLaunchAttribute attribute, void (*kernel)(Parameters...), s
 
 /// Launches a kernel whose blocks wait for each other: the GPU holds all of them at once, or the launch fails.
 template <class... Parameters, class... Arguments>
-void launch_cooperative(void (*kernel)(Parameters...), std::int64_t blocks, BlockShape shape, std::size_t shared_bytes,
+void launch_cooperative(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,
                         Arguments&&... arguments) {
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;

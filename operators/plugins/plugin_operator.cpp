@@ -134,31 +134,17 @@ class PluginOperator final : public Operator<T> {
   }
 
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    const bool own = row_->functions.apply_columns != nullptr, computes = own && row_->functions.computes_energy != 0;
-    if (own)
-      require(
-          [&](femcg_message* why_not) {
-            return row_->functions.apply_columns(op_.get(), x.data(), y.data(), x.stride(),
-                                                 computes ? energies : nullptr, why_not);
-          },
-          "product with several vectors");
-    else
-      multiply_one_by_one(x, y);
+    if (row_->functions.apply_columns == nullptr) return Operator<T>::multiply_columns(x, y, energies);
+    const bool computes = row_->functions.computes_energy != 0;
+    require(
+        [&](femcg_message* why_not) {
+          return row_->functions.apply_columns(op_.get(), x.data(), y.data(), x.stride(), computes ? energies : nullptr,
+                                               why_not);
+        },
+        "product with several vectors");
     if (computes || energies == nullptr) return;
     ColumnScalars of(energies, x.stride(), this->device());
     column_operations<T>(this->device()).dot(x, y, of);
-  }
-
-  void multiply_one_by_one(const Columns<T>& x, Columns<T>& y) const {
-    if (one_x_.size() == 0) {
-      one_x_ = Vector<T>(this->size(), this->device());
-      one_y_ = Vector<T>(this->size(), this->device());
-    }
-    for (int c = 0; c < x.count(); ++c) {
-      get_column(x, c, {}, one_x_);
-      this->apply(one_x_, one_y_);
-      set_column(one_y_, {}, c, y);
-    }
   }
 
   std::shared_ptr<const PluginRow> row_;
@@ -167,7 +153,6 @@ class PluginOperator final : public Operator<T> {
   CsrMatrix<T> on_gpu_;                          ///< likewise
   std::unique_ptr<void, void (*)(void*)> op_;    ///< goes before these
   Vector<T> diagonal_;                           ///< on the host, where the plug-in has none
-  mutable Vector<T> one_x_, one_y_;              ///< one of several vectors
 };
 
 class PluginMaker final : public AddedOperator {

@@ -390,29 +390,12 @@ class CusparseSell final : public CusparseOperator<T> {
     synchronize(Device::cuda);  // before the order goes
   }
 
-  /// cuSPARSE has no product of sliced ELLPACK with several vectors: they are multiplied one after the other.
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    if (one_x_.size() == 0) {
-      one_x_ = Vector<T>(this->size(), Device::cuda);
-      one_y_ = Vector<T>(this->size(), Device::cuda);
-    }
-    for (int c = 0; c < x.count(); ++c) {
-      get_column(x, c, {}, one_x_);
-      this->apply(one_x_, one_y_);
-      set_column(one_y_, {}, c, y);
-    }
-    if (energies == nullptr) return;
-    ColumnScalars of(energies, x.stride(), Device::cuda);
-    column_operations<T>(Device::cuda).dot(x, y, of);
-  }
-
   std::int64_t height_, sigma_;
   int bits_ = 32;
   Vector<char> offsets_, columns_;
   Vector<T> values_;
   std::shared_ptr<const Vector<std::int32_t>> row_at_;  ///< on the host; null where rows keep their order
   Vector<std::int32_t> ordering_;
-  mutable Vector<T> one_x_, one_y_;  ///< one of several vectors
 };
 
 template <std::floating_point T>

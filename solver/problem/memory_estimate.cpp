@@ -51,8 +51,9 @@ std::int64_t bytes_of_inverse(const MemoryUser& user, std::int64_t unknowns) {
 }
 
 /// Of several systems at once: x, r, p, w, on a GPU a second p, and z and the vectors of a preconditioner that is not
-/// diagonal, for each column; once more for half of the columns, while what runs moves there; two vectors of one. What
-/// patches of cells share is kept for each column too, which may be nearly nothing. Block CG has no second p, and drops
+/// diagonal, for each column; once more for half of the columns, while what runs moves there; two vectors of one. On
+/// the host what patches of cells share is kept for each column too, which may be nearly nothing; on a GPU the cells
+/// take the vectors one after the other, through two copies of a pass of columns. Block CG has no second p, and drops
 /// no columns. On the host the right-hand sides and, in double precision, residuals.
 template <std::floating_point T>
 VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
@@ -64,7 +65,9 @@ VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, cons
   const std::int64_t of_column =
       (user.device == Device::cuda && !block ? 5 : 4) + (user.preconditioner->diagonal ? 0 : held);
   const std::int64_t moved = block ? 0 : of_column * (stride / 2),
-                     shared = user.row->needs == Needs::matrix ? 0 : stride;
+                     shared = user.row->needs == Needs::matrix      ? 0
+                              : user.device == Device::cuda ? 2 * operators::columns_in_a_pass
+                                                            : stride;
   const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
   return {(of_column * stride + moved + shared + held + 2) * a_vector + inverse,
           user.systems * unknowns * std::int64_t{sizeof(T) + sizeof(double)} + of_cells * std::int64_t{sizeof(double)},

@@ -72,12 +72,10 @@ constexpr int most_warps_of_sums = 16;
 
 /// Adds what each warp of the grid has left in its row of `of_warps`, warps x sums numbers of shared memory: the last
 /// block to arrive adds up the parts in the order of the blocks, and hands them to take(s, sum); true in that block.
-/// `sums` is a power of two. Every thread of the grid calls it once, at its end, with its number in its block, of
-/// `threads`.
+/// `sums` is a power of two. Every thread of the grid calls it once, at its end.
 template <class Take>
-__device__ bool sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts, const Take& take,
-                                  int mine = static_cast<int>(threadIdx.x),
-                                  int threads = static_cast<int>(blockDim.x)) {
+__device__ bool sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts, const Take& take) {
+  const int mine = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   const int lane = mine % threads_per_warp, warp = mine / threads_per_warp, warps = threads / threads_per_warp;
   const auto add_warps = [&](const auto& done) {
     __syncthreads();
@@ -88,7 +86,7 @@ __device__ bool sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts,
     }
   };
   add_warps([&](int s, double sum) { parts.of_block[std::int64_t{blockIdx.x} * sums + s] = sum; });
-  if (!last_to_arrive(parts.arrived, gridDim.x, mine == 0)) return false;
+  if (!last_to_arrive(parts.arrived, gridDim.x)) return false;
   // A warp reads the sums of as many blocks as have room in its lanes.
   const int blocks = max(1, threads_per_warp / sums);
   for (int s = lane % sums; s < sums; s += threads_per_warp) {

@@ -75,12 +75,11 @@ __device__ inline double sum_of_block(double value) {
   return sum_of_block(value, of_warp);
 }
 
-/// Whether this block is the last of `expected` that come here. Every thread of the block calls it, of which one is
-/// the `first`.
-__device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected, bool first = threadIdx.x == 0) {
+/// Whether this block is the last of `expected` that come here. Every thread of the block calls it.
+__device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected) {
   __syncthreads();
   bool last = false;
-  if (first) {
+  if (threadIdx.x == 0) {
     __threadfence();
     last = atomicInc(arrived, expected - 1) == expected - 1;
   }

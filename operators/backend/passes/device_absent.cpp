@@ -92,6 +92,18 @@ template <std::floating_point T>
 void cuda_get_column(const Columns<T>&, int, const Vector<std::int32_t>&, Vector<T>&) {
   throw std::runtime_error("this build has no CUDA");
 }
+template <std::floating_point T>
+void cuda_get_columns(const Columns<T>&, int, std::span<Vector<T>>) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_set_columns(std::span<const Vector<T>>, int, Columns<T>&) {
+  refuse();
+}
+template void cuda_get_columns(const Columns<double>&, int, std::span<Vector<double>>);
+template void cuda_get_columns(const Columns<float>&, int, std::span<Vector<float>>);
+template void cuda_set_columns(std::span<const Vector<double>>, int, Columns<double>&);
+template void cuda_set_columns(std::span<const Vector<float>>, int, Columns<float>&);
 template void cuda_set_column(const Vector<double>&, const Vector<std::int32_t>&, int, Columns<double>&);
 template void cuda_set_column(const Vector<float>&, const Vector<std::int32_t>&, int, Columns<float>&);
 template void cuda_get_column(const Columns<double>&, int, const Vector<std::int32_t>&, Vector<double>&);

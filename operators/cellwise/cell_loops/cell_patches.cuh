@@ -222,18 +222,17 @@ struct InterfaceUnknown : RimOffsets {
   __device__ InterfaceUnknown(const Patches& all, std::int64_t r, std::int64_t interface)
       : InterfaceUnknown(all, RimOffsets(all, r, interface)) {}
 
-  /// Their values; the contributions of several vectors lie `stride` apart.
+  /// Their values.
   template <class T>
-  __device__ void load_two(const T* contributions, int stride, T (&two)[2]) const {
-    two[0] = begin < end ? __ldcs(contributions + std::int64_t{first} * stride) : T(0);
-    two[1] = begin + 1 < end ? __ldcs(contributions + std::int64_t{second} * stride) : T(0);
+  __device__ void load_two(const T* contributions, T (&two)[2]) const {
+    two[0] = begin < end ? __ldcs(contributions + first) : T(0);
+    two[1] = begin + 1 < end ? __ldcs(contributions + second) : T(0);
   }
   /// What the patches have together for it, in their order, once the first two are there.
   template <class T>
-  __device__ T gathered(const Patches& all, const T* contributions, int stride, const T (&two)[2]) const {
+  __device__ T gathered(const Patches& all, const T* contributions, const T (&two)[2]) const {
     T sum = two[0] + two[1];
-    for (std::uint32_t k = begin + 2; k < end; ++k)
-      sum += __ldcs(contributions + std::int64_t{__ldcs(all.contributions + k)} * stride);
+    for (std::uint32_t k = begin + 2; k < end; ++k) sum += __ldcs(contributions + __ldcs(all.contributions + k));
     return sum;
   }
 };

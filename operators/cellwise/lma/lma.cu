@@ -58,9 +58,6 @@ class LmaOnGpu final : public Operator<T>, public WithPersistentCg<T> {
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     product_(cells_at_hand(), x, y, energy);
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    product_(cells_at_hand(), x, y, energies);
-  }
   Cells cells_at_hand() const { return {values_.data(), matrix_of_slot_.data()}; }
 
   static std::map<std::string, std::string> chosen_of(const LmaInputs& inputs) {

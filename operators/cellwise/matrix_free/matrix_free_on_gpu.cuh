@@ -173,11 +173,6 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
     product_(cells_, x, y, energy);
     robin_.end(y, energy);
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    robin_.begin(x);
-    product_(cells_, x, y, energies);
-    robin_.end(y, energies);
-  }
 
   const BilinearForm* form_;
   Vector<std::int32_t> unknown_at_;

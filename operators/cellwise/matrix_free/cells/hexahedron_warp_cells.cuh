@@ -178,7 +178,7 @@ struct WarpHexahedra {
   static constexpr int together = boxes ? 4 : 2, wave = together * warps;
   static_assert(wave <= threads_per_warp);
   static constexpr int blocks_per_multiprocessor = boxes ? blocks_of_box_warps : 3;
-  static constexpr int scratch_size = 0, shared_ahead = 8, columns_at_once = 4;
+  static constexpr int scratch_size = 0, shared_ahead = 8;
   using Geometry = TensorGeometry<double, 3, n, kind>;
 
   TablesOf<double, n, kind> tables;

@@ -22,7 +22,6 @@ struct WarpSimplices {
   static constexpr int threads = 128, cells_per_warp = 16, wave = threads / threads_per_warp * cells_per_warp;
   /// Registers for all that is at hand are worth more than warps, as measured on an H200.
   static constexpr int blocks_per_multiprocessor = n <= 15 ? 4 : n <= 20 ? 3 : 2;
-  static constexpr int columns_at_once = n <= 20 ? 4 : 2;
   static constexpr int entries = d * (d + 1) / 2;
 
  private:

@@ -165,8 +165,6 @@ struct QuadrilateralCells {
                                                             : 3;
   static constexpr int scratch_size = 0;
   using Geometry = TensorGeometry<T, 2, n, kind>;
-  /// With four, cells of degree 4 that are no boxes would spill many registers.
-  static constexpr int columns_at_once = n == 5 && !boxes ? 2 : 4;
   /// Cells of few numbers two at a time: they share the look at colours and the barriers.
   static constexpr int together = n == 2 && affine && small ? 2 : 1;
   using Ahead = CellsAhead<threads, together, T, n * n, Geometry>;

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "operators/backend/cuda/column_sums.cuh"
+#include "operators/backend/cuda/reductions.cuh"
 #include "operators/backend/side_work.hpp"
 #include "operators/cellwise/matrix_free/robin/on_gpu.hpp"
 
@@ -40,23 +40,21 @@ struct Terms {
   }
 };
 
-/// What the facets have for their nodes, at their places, for each of `stride` interleaved vectors; and energies[c],
-/// the sum over facets and points of weight u^2. Neighbouring threads have neighbouring vectors of a facet.
+/// Contributions of the facets to their nodes, at their places; *energy is the sum over facets and points of weight u^2.
 template <class T, int nodes>
 __global__ void __launch_bounds__(robin_threads)
-    facets_kernel(Terms<T> of, int stride, const T* x, T* contributions, double* energies, ColumnParts parts) {
+    facets_kernel(Terms<T> of, const T* x, T* contributions, double* energy, Parts<1> parts) {
   constexpr int group = RobinTerms::group;
-  __shared__ double of_warps[robin_threads / threads_per_warp * Columns<T>::most];
-  const int c = static_cast<int>(threadIdx.x) % stride, lane = static_cast<int>(threadIdx.x) % threads_per_warp;
   const std::int64_t threads = std::int64_t{gridDim.x} * robin_threads;
-  double energy = 0;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * robin_threads + threadIdx.x; i < of.facets * stride; i += threads) {
-    const std::int64_t facet = i / stride, first = facet / group, k = facet % group;
+  double sum = 0;
+  for (std::int64_t facet = std::int64_t{blockIdx.x} * robin_threads + threadIdx.x; facet < of.facets;
+       facet += threads) {
+    const std::int64_t first = facet / group, k = facet % group;
     T of_x[nodes], of_y[nodes];
 #pragma unroll
     for (int a = 0; a < nodes; ++a) {
       const std::int32_t position = __ldg(of.positions + (first * nodes + a) * group + k);
-      of_x[a] = position >= 0 ? __ldg(x + std::int64_t{position} * stride + c) : T(0);
+      of_x[a] = position >= 0 ? __ldg(x + position) : T(0);
       of_y[a] = 0;
     }
 #pragma unroll 4
@@ -69,33 +67,29 @@ __global__ void __launch_bounds__(robin_threads)
         u += phi[a] * of_x[a];
       }
       const T flux = weight * u;
-      energy += static_cast<double>(flux) * static_cast<double>(u);
+      sum += static_cast<double>(flux) * static_cast<double>(u);
 #pragma unroll
       for (int a = 0; a < nodes; ++a) of_y[a] += phi[a] * flux;
     }
 #pragma unroll
-    for (int a = 0; a < nodes; ++a) contributions[((first * nodes + a) * group + k) * stride + c] = of_y[a];
+    for (int a = 0; a < nodes; ++a) contributions[(first * nodes + a) * group + k] = of_y[a];
   }
-  for (int distance = threads_per_warp / 2; distance >= stride; distance /= 2)
-    energy += __shfl_xor_sync(all_lanes, energy, distance);
-  if (lane < stride) of_warps[static_cast<int>(threadIdx.x) / threads_per_warp * stride + lane] = energy;
-  sum_warps_of_grid(of_warps, stride, parts, [&](int column, double sum) { energies[column] = sum; });
+  const double sums[1] = {sum};
+  sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
 }
 
-/// y += what the facets have, and energies += theirs.
+/// y += the facets' contributions, and *energy += theirs.
 template <class T>
 __global__ void __launch_bounds__(robin_threads)
-    rows_kernel(Terms<T> of, int stride, const T* contributions, T* y, const double* of_facets, double* energies) {
+    rows_kernel(Terms<T> of, const T* contributions, T* y, const double* of_facets, double* energy) {
   const std::int64_t i = std::int64_t{blockIdx.x} * robin_threads + threadIdx.x;
-  if (energies != nullptr && i < stride) energies[i] += of_facets[i];
-  if (i >= of.row_count * stride) return;
-  const std::int64_t c = i % stride;
-  const int4 row = __ldg(of.rows + i / stride);
-  T& at_row = y[std::int64_t{row.x} * stride + c];
-  const T before = at_row;
+  if (energy != nullptr && i == 0) *energy += *of_facets;
+  if (i >= of.row_count) return;
+  const int4 row = __ldg(of.rows + i);
+  const T before = y[row.x];
   T sum = 0;
-  of.for_each_place(row, [&](std::int32_t place) { sum += contributions[std::int64_t{place} * stride + c]; });
-  at_row = before + sum;
+  of.for_each_place(row, [&](std::int32_t place) { sum += contributions[place]; });
+  y[row.x] = before + sum;
 }
 
 /// What the terms have on the diagonal is added to it.
@@ -116,7 +110,7 @@ __global__ void diagonal_kernel(Terms<T> of, int nodes, T* diagonal) {
 }
 
 template <class T>
-using FacetsKernel = void (*)(Terms<T>, int, const T*, T*, double*, ColumnParts);
+using FacetsKernel = void (*)(Terms<T>, const T*, T*, double*, Parts<1>);
 
 /// Facets are edges, triangles and quadrilaterals of degree 1 to 4.
 template <class T>
@@ -171,8 +165,8 @@ struct RobinOnGpu<T>::State {
         rows(rows_on_gpu(terms.rows)),
         more(on_gpu(terms.more)),
         most_blocks(resident_blocks(kernel, robin_threads)),
-        parts(most_blocks, Columns<T>::most),
-        energies(Columns<T>::most, Device::cuda),
+        parts(most_blocks),
+        energy(Device::cuda),
         contributions(positions.size(), Device::cuda) {}
 
   Terms<T> pointers() const {
@@ -180,18 +174,16 @@ struct RobinOnGpu<T>::State {
   }
   std::int64_t lists_bytes() const { return weights.bytes() + positions.bytes() + rows.bytes() + more.bytes(); }
   std::int64_t contribution_bytes() const { return positions.size() * static_cast<std::int64_t>(sizeof(T)); }
-  void begin(int stride, const T* x) {
-    if (contributions.size() < positions.size() * stride)
-      contributions = Vector<T>(positions.size() * stride, Device::cuda);
+  void begin(const T* x) {
     side.begin([&] {
-      launch(kernel, std::min(blocks_of(facets * stride), most_blocks), robin_threads, 0, pointers(), stride, x,
-             contributions.data(), energies.data(), parts.parts());
+      launch(kernel, std::min(blocks_of(facets), most_blocks), robin_threads, 0, pointers(), x, contributions.data(),
+             energy.data(), parts.parts());
     });
   }
-  void end(int stride, T* y, double* to) {
+  void end(T* y, double* to) {
     side.join();
-    launch(rows_kernel<T>, blocks_of(std::max<std::int64_t>(1, rows.size()) * stride), robin_threads, 0, pointers(),
-           stride, contributions.data(), y, energies.data(), to);
+    launch(rows_kernel<T>, blocks_of(std::max<std::int64_t>(1, rows.size())), robin_threads, 0, pointers(),
+           contributions.data(), y, energy.data(), to);
   }
 
   int nodes, points;
@@ -202,9 +194,9 @@ struct RobinOnGpu<T>::State {
   Vector<int4> rows;
   Vector<std::int32_t> more;
   std::int64_t most_blocks;
-  ColumnPartsStorage parts;
-  Vector<double> energies;  ///< of the facets
-  Vector<T> contributions;  ///< at `positions`, of as many vectors as there were at once
+  PartsStorage<1> parts;
+  Scalar energy;            ///< of the facets
+  Vector<T> contributions;  ///< at `positions`
   SideWork side;
 };
 
@@ -228,19 +220,11 @@ std::int64_t RobinOnGpu<T>::moved_bytes() const {
 }
 template <std::floating_point T>
 void RobinOnGpu<T>::begin(const Vector<T>& x) const {
-  if (!empty()) state_->begin(1, x.data());
-}
-template <std::floating_point T>
-void RobinOnGpu<T>::begin(const Columns<T>& x) const {
-  if (!empty()) state_->begin(x.stride(), x.data());
+  if (!empty()) state_->begin(x.data());
 }
 template <std::floating_point T>
 void RobinOnGpu<T>::end(Vector<T>& y, Scalar* energy) const {
-  if (!empty()) state_->end(1, y.data(), energy != nullptr ? energy->data() : nullptr);
-}
-template <std::floating_point T>
-void RobinOnGpu<T>::end(Columns<T>& y, double* energies) const {
-  if (!empty()) state_->end(y.stride(), y.data(), energies);
+  if (!empty()) state_->end(y.data(), energy != nullptr ? energy->data() : nullptr);
 }
 template <std::floating_point T>
 void RobinOnGpu<T>::add_diagonal(Vector<T>& diagonal) const {

@@ -3,7 +3,7 @@
 #include <concepts>
 #include <memory>
 
-#include "operators/backend/columns.hpp"
+#include "operators/backend/vector.hpp"
 #include "operators/cellwise/matrix_free/robin/robin_terms.hpp"
 
 namespace femcg::operators {
@@ -22,10 +22,8 @@ class RobinOnGpu {
   std::int64_t moved_bytes() const;
   /// A product in two steps, between which y is made without the terms: the facets' part is worked out beside that.
   void begin(const Vector<T>& x) const;
-  void begin(const Columns<T>& x) const;
-  /// y += R x, and *energy += x'R x where there is one; likewise for each column.
+  /// y += R x, and *energy += x'R x where there is one.
   void end(Vector<T>& y, Scalar* energy) const;
-  void end(Columns<T>& y, double* energies) const;
   void add_diagonal(Vector<T>& diagonal) const;
 
  private:
