@@ -20,8 +20,6 @@ std::span<const OperatorDescription> own_operators() {
   return rows;
 }
 
-std::span<const CudaRow> cuda_rows() { return {}; }
-
 /// A fuzzer runs no code of a library that it made up.
 void load_plugin(const std::filesystem::path&) { throw PluginError("a fuzzer loads no plug-ins"); }
 

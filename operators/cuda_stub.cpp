@@ -1,0 +1,259 @@
+// Stands in for every .cu of a build without CUDA: no GPU is found, so that nobody asks for work of one.
+
+#include <stdexcept>
+#include <string>
+
+#include "operators/backend/device.hpp"
+#include "operators/backend/host_copies.hpp"
+#include "operators/backend/passes/block_operations.hpp"
+#include "operators/backend/passes/counted_operations.hpp"
+#include "operators/backend/permutation.hpp"
+#include "operators/backend/recorded_work.hpp"
+#include "operators/backend/side_work.hpp"
+#include "operators/catalogue.hpp"
+#include "operators/distributed/gpu/gpu_interface.hpp"
+#include "operators/distributed/gpu/gpu_loop.hpp"
+#include "operators/forms/check/cell_integrals.hpp"
+#include "operators/forms/check/form_product_on_gpu.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+[[noreturn]] void refuse() { throw std::runtime_error("this build has no CUDA"); }
+
+}  // namespace
+
+std::span<const CudaRow> cuda_rows() { return {}; }
+
+// Devices and memory. Host memory is all that is ever copied.
+bool built_with_cuda() { return false; }
+std::vector<DeviceProperties> cuda_devices() { return {}; }
+void choose_cuda_device(int number) {
+  throw std::runtime_error("cuda:" + std::to_string(number) +
+                           " was asked for, but there is none: this build has no CUDA");
+}
+std::optional<int> cuda_device_in_use(std::string* reason) {
+  if (reason != nullptr) *reason = "this build has no CUDA";
+  return std::nullopt;
+}
+std::optional<GpuClocks> cuda_clocks() { return std::nullopt; }
+std::string cuda_driver() { return ""; }
+std::vector<std::string> cuda_uuids() { return {}; }
+int cuda_multiprocessors() { return 0; }
+std::int64_t cuda_available_bytes() { return 0; }
+double cuda_copy_bandwidth(std::int64_t) { refuse(); }
+double cuda_link_bandwidth(std::int64_t) { refuse(); }
+void* cuda_allocate(std::int64_t) { refuse(); }
+void cuda_release(void*) noexcept {}
+void* cuda_allocate_page_locked(std::int64_t) { refuse(); }
+void cuda_release_page_locked(void*) noexcept {}
+void cuda_clear(void*, std::int64_t) {}
+void synchronize(Device) {}
+void copy_bytes(const void* from, Device, void* to, Device, std::int64_t bytes) { copy_on_host(from, to, bytes); }
+
+// On the host a CUDA graph is the function that it was made of, and an asynchronous read-back a copy.
+struct RecordedWork::Graph {};
+RecordedWork::RecordedWork(Device, std::function<void()> work) : work_(std::move(work)) {}
+RecordedWork::~RecordedWork() = default;
+RecordedWork::RecordedWork(RecordedWork&&) noexcept = default;
+RecordedWork& RecordedWork::operator=(RecordedWork&&) noexcept = default;
+void RecordedWork::run() const { work_(); }
+bool cuda_is_recording() { return false; }
+void* cuda_work_stream() { refuse(); }
+
+struct Mailbox::Slot {
+  std::vector<double> numbers;
+};
+Mailbox::Mailbox(std::int64_t size, Device)
+    : slot_(std::make_unique<Slot>(Slot{std::vector<double>(static_cast<std::size_t>(size))})) {}
+Mailbox::~Mailbox() = default;
+Mailbox::Mailbox(Mailbox&&) noexcept = default;
+Mailbox& Mailbox::operator=(Mailbox&&) noexcept = default;
+void Mailbox::post(const Vector<double>& from) {
+  copy_bytes(from.data(), Device::host, slot_->numbers.data(), Device::host, from.bytes());
+}
+std::span<const double> Mailbox::receive() const { return slot_->numbers; }
+
+// Objects of a GPU that no one makes.
+struct SideWork::Stream {};
+SideWork::SideWork() { refuse(); }
+SideWork::~SideWork() = default;
+void SideWork::begin(const std::function<void()>&) {}
+void SideWork::join() {}
+
+struct GpuStopwatch::Events {};
+GpuStopwatch::GpuStopwatch() { refuse(); }
+GpuStopwatch::~GpuStopwatch() = default;
+void GpuStopwatch::mark(int) { refuse(); }
+double GpuStopwatch::seconds(int, int) const { refuse(); }
+
+class FormProductOnGpu::Products {};
+FormProductOnGpu::FormProductOnGpu(const BilinearForm&, Unknowns) { refuse(); }
+std::int64_t FormProductOnGpu::bytes(const BilinearForm&, Unknowns) { return 0; }
+FormProductOnGpu::~FormProductOnGpu() = default;
+void FormProductOnGpu::residual(const Vector<double>&, const Vector<double>&, Vector<double>&, Vector<double>&) const {}
+
+// Several processes do without these where they are null.
+std::unique_ptr<GpuSums> make_gpu_sums(const Communicator&) { return nullptr; }
+template <std::floating_point T>
+std::unique_ptr<GpuExchange<T>> make_gpu_exchange(const Communicator&, const IndexMap&, int, const GpuSums&) {
+  return nullptr;
+}
+template <std::floating_point T>
+std::unique_ptr<PersistentCg<T>> make_gpu_loop(const Communicator&, const IndexMap&, const CompleteRows<T>&,
+                                               std::span<const std::int32_t>, GpuExchange<T>&, PersistentFor) {
+  return nullptr;
+}
+
+// Everything else throws.
+bool cuda_takes(std::span<const PointProgram>) { return false; }
+bool cuda_set_diffusion(const BilinearForm&, const Vector<double>&, FactorInputs&) { refuse(); }
+Extremes cuda_extremes(const FunctionOnGpu&) { refuse(); }
+std::vector<double> cuda_integrals(const FunctionOnGpu&, const IntegralTables&) { refuse(); }
+std::vector<double> cuda_error_squares(const FunctionOnGpu&, const ErrorTables&, std::span<const PointProgram>) {
+  refuse();
+}
+void cuda_add_energies(const double*, const double*, int, double*) { refuse(); }
+void cuda_give_numbers(std::span<const double>, double*) { refuse(); }
+
+template <std::floating_point T>
+const VectorOperations<T>& cuda_vector_operations() {
+  refuse();
+}
+template <std::floating_point T>
+const ColumnOperations<T>& cuda_column_operations() {
+  refuse();
+}
+template <std::floating_point T>
+std::unique_ptr<BlockOperations<T>> make_cuda_block_operations() {
+  refuse();
+}
+template <std::floating_point T>
+std::unique_ptr<VectorOperations<T>> make_cuda_vector_operations(std::int64_t, const cuda::ProcessSums*) {
+  refuse();
+}
+template <std::floating_point T>
+std::unique_ptr<ColumnOperations<T>> make_cuda_column_operations(std::int64_t, const cuda::ProcessSums*) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_chebyshev_first(double, const Vector<T>&, const InverseDiagonal&, Vector<T>&, Vector<T>&) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_chebyshev_next(double, double, const Vector<T>&, const Vector<T>&, const InverseDiagonal&, Vector<T>&,
+                         Vector<T>&) {
+  refuse();
+}
+template <std::floating_point T>
+DiagonalRange cuda_range_of_diagonal(const Vector<T>&, std::int64_t) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_invert_diagonal(const Vector<T>&, double, InverseDiagonal&) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_set_column(const Vector<T>&, const Vector<std::int32_t>&, int, Columns<T>&) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_set_columns(std::span<const Vector<T>>, int, Columns<T>&) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_get_columns(const Columns<T>&, int, std::span<Vector<T>>) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_get_column(const Columns<T>&, int, const Vector<std::int32_t>&, Vector<T>&) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_gather(const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_scatter(const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_gather_rounded(const Vector<double>&, const Vector<std::int32_t>&, Vector<T>&) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_scatter_added(const Vector<T>&, const Vector<std::int32_t>&, Vector<double>&) {
+  refuse();
+}
+template <std::floating_point T>
+Vector<T> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, PlaceLayout) {
+  refuse();
+}
+template <std::floating_point T>
+std::unique_ptr<GpuInterface<T>> make_gpu_interface(const InterfacePlan&, int) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_add_contributions(const T*, std::int64_t, std::int64_t, int, const std::int32_t*, T*, T*) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_gather_rows(const T*, const Vector<std::int32_t>&, int, T*) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_scatter_rows(const T*, const Vector<std::int32_t>&, int, T*) {
+  refuse();
+}
+
+template decltype(make_gpu_exchange<double>) make_gpu_exchange<double>;
+template decltype(make_gpu_exchange<float>) make_gpu_exchange<float>;
+template decltype(make_gpu_loop<double>) make_gpu_loop<double>;
+template decltype(make_gpu_loop<float>) make_gpu_loop<float>;
+template decltype(cuda_vector_operations<double>) cuda_vector_operations<double>;
+template decltype(cuda_vector_operations<float>) cuda_vector_operations<float>;
+template decltype(cuda_column_operations<double>) cuda_column_operations<double>;
+template decltype(cuda_column_operations<float>) cuda_column_operations<float>;
+template decltype(make_cuda_block_operations<double>) make_cuda_block_operations<double>;
+template decltype(make_cuda_block_operations<float>) make_cuda_block_operations<float>;
+template decltype(make_cuda_vector_operations<double>) make_cuda_vector_operations<double>;
+template decltype(make_cuda_vector_operations<float>) make_cuda_vector_operations<float>;
+template decltype(make_cuda_column_operations<double>) make_cuda_column_operations<double>;
+template decltype(make_cuda_column_operations<float>) make_cuda_column_operations<float>;
+template decltype(cuda_chebyshev_first<double>) cuda_chebyshev_first<double>;
+template decltype(cuda_chebyshev_first<float>) cuda_chebyshev_first<float>;
+template decltype(cuda_chebyshev_next<double>) cuda_chebyshev_next<double>;
+template decltype(cuda_chebyshev_next<float>) cuda_chebyshev_next<float>;
+template decltype(cuda_range_of_diagonal<double>) cuda_range_of_diagonal<double>;
+template decltype(cuda_range_of_diagonal<float>) cuda_range_of_diagonal<float>;
+template decltype(cuda_invert_diagonal<double>) cuda_invert_diagonal<double>;
+template decltype(cuda_invert_diagonal<float>) cuda_invert_diagonal<float>;
+template decltype(cuda_set_column<double>) cuda_set_column<double>;
+template decltype(cuda_set_column<float>) cuda_set_column<float>;
+template decltype(cuda_set_columns<double>) cuda_set_columns<double>;
+template decltype(cuda_set_columns<float>) cuda_set_columns<float>;
+template decltype(cuda_get_columns<double>) cuda_get_columns<double>;
+template decltype(cuda_get_columns<float>) cuda_get_columns<float>;
+template decltype(cuda_get_column<double>) cuda_get_column<double>;
+template decltype(cuda_get_column<float>) cuda_get_column<float>;
+template decltype(cuda_gather<double>) cuda_gather<double>;
+template decltype(cuda_gather<float>) cuda_gather<float>;
+template decltype(cuda_scatter<double>) cuda_scatter<double>;
+template decltype(cuda_scatter<float>) cuda_scatter<float>;
+template decltype(cuda_gather_rounded<double>) cuda_gather_rounded<double>;
+template decltype(cuda_gather_rounded<float>) cuda_gather_rounded<float>;
+template decltype(cuda_scatter_added<double>) cuda_scatter_added<double>;
+template decltype(cuda_scatter_added<float>) cuda_scatter_added<float>;
+template decltype(cuda_cell_factors<double>) cuda_cell_factors<double>;
+template decltype(cuda_cell_factors<float>) cuda_cell_factors<float>;
+template decltype(make_gpu_interface<double>) make_gpu_interface<double>;
+template decltype(make_gpu_interface<float>) make_gpu_interface<float>;
+template decltype(cuda_add_contributions<double>) cuda_add_contributions<double>;
+template decltype(cuda_add_contributions<float>) cuda_add_contributions<float>;
+template decltype(cuda_gather_rows<double>) cuda_gather_rows<double>;
+template decltype(cuda_gather_rows<float>) cuda_gather_rows<float>;
+template decltype(cuda_scatter_rows<double>) cuda_scatter_rows<double>;
+template decltype(cuda_scatter_rows<float>) cuda_scatter_rows<float>;
+
+}  // namespace femcg::operators
