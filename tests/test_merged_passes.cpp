@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "operators/capabilities.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/cellwise/cell_loops/merged_cg.hpp"
 #include "operators/cellwise/cell_loops/patch_batches.hpp"

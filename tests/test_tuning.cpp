@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "mesh/base/vector_register.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/launch.hpp"
 #include "solver/prediction/trial.hpp"
 #include "solver/tuning/kept_tuning.hpp"
 #include "solver/tuning/tunable.hpp"

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "operators/backend/passes/vector_operations.hpp"
+#include "operators/capabilities.hpp"
 #include "tests/device.hpp"
 #include "tests/threads.hpp"
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "operators/backend/side_work.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/distributed/distributed_columns.hpp"
 #include "operators/distributed/distributed_vectors.hpp"
 #include "operators/distributed/gpu/gpu_exchange.hpp"
@@ -19,7 +20,6 @@
 #include "operators/distributed/maps/index_map.hpp"
 #include "operators/distributed/messages/companion_thread.hpp"
 #include "operators/distributed/messages/exchange_mode.hpp"
-#include "operators/launch.hpp"
 #include "operators/operator.hpp"
 #include "operators/persistent/persistent_cg.hpp"
 

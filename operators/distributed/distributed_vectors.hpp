@@ -7,8 +7,8 @@
 #include <span>
 
 #include "operators/backend/memory.hpp"
-#include "operators/backend/passes/delayed_sums.hpp"
 #include "operators/backend/passes/vector_operations.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/distributed/gpu/gpu_sums.hpp"
 #include "operators/distributed/maps/index_map.hpp"
 #include "operators/distributed/messages/communicator.hpp"

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "operators/backend/passes/vector_operations.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/operator.hpp"
 
 namespace femcg::operators {
@@ -25,17 +26,6 @@ class PersistentCg {
 /// For which systems a loop inside one kernel is wanted: where it is expected to be faster than launches, or wherever
 /// there can be one.
 enum class PersistentFor { faster, possible };
-
-/// What an operator is besides where it may have that loop.
-template <std::floating_point T>
-class WithPersistentCg {
- public:
-  /// Null where the system is too large for it.
-  virtual std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const = 0;
-
- protected:
-  ~WithPersistentCg() = default;
-};
 
 /// The loop inside one kernel with an operator; null where there is none.
 template <std::floating_point T>

@@ -11,6 +11,7 @@
 #include "operators/backend/passes/column_operations.hpp"
 #include "operators/backend/passes/vector_operations.hpp"
 #include "operators/backend/permutation.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/stored/common/conversion.cuh"
 #include "operators/stored/common/stored_diagonal.hpp"
 #include "operators/vendor/cublas_vectors.hpp"

@@ -10,6 +10,7 @@
 
 #include "operators/backend/passes/step_lengths.hpp"
 #include "operators/backend/passes/vector_operations.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/options.hpp"
 #include "operators/vendor/index.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "operators/backend/passes/column_operations.hpp"
 #include "operators/backend/recorded_work.hpp"
+#include "operators/capabilities.hpp"
 
 namespace femcg::solver {
 

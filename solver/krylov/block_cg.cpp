@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "operators/backend/passes/block_operations.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/ordering.hpp"
 
 namespace femcg::solver {

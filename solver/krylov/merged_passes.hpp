@@ -1,6 +1,7 @@
 #pragma once
 
 #include "operators/backend/passes/vector_operations.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/cellwise/cell_loops/merged_cg.hpp"
 
 namespace femcg::solver {

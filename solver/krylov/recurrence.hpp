@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "operators/backend/passes/delayed_sums.hpp"
 #include "operators/backend/passes/vector_operations.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/persistent/persistent_cg.hpp"
 #include "solver/krylov/cg_choice.hpp"
 #include "solver/krylov/merged_passes.hpp"

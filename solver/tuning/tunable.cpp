@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "mesh/base/vector_register.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/launch.hpp"
 
 namespace femcg::solver {
 

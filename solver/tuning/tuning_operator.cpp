@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "operators/launch.hpp"
+#include "operators/capabilities.hpp"
 #include "solver/prediction/trial.hpp"
 #include "solver/problem/setup.hpp"
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "operators/capabilities.hpp"
 #include "operators/operator.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/tuning/search.hpp"

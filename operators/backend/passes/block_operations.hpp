@@ -62,16 +62,6 @@ class BlockOperations {
 template <std::floating_point T>
 std::unique_ptr<BlockOperations<T>> make_block_operations(Device device);
 
-/// What an operator is besides of whose columns each process has a share, as WithColumnOperations.
-template <std::floating_point T>
-class WithBlockOperations {
- public:
-  virtual std::unique_ptr<BlockOperations<T>> make_block_operations() const = 0;
-
- protected:
-  ~WithBlockOperations() = default;
-};
-
 /// Those of the GPU; throws std::runtime_error in a build without CUDA.
 template <std::floating_point T>
 std::unique_ptr<BlockOperations<T>> make_cuda_block_operations();

@@ -61,16 +61,6 @@ class ColumnOperations {
 template <std::floating_point T>
 const ColumnOperations<T>& column_operations(Device device);
 
-/// What an operator is besides of whose columns each process has a share, as WithVectorOperations of its vectors.
-template <std::floating_point T>
-class WithColumnOperations {
- public:
-  virtual const ColumnOperations<T>& column_operations() const = 0;
-
- protected:
-  ~WithColumnOperations() = default;
-};
-
 /// Those of the GPU; throws std::runtime_error in a build without CUDA.
 template <std::floating_point T>
 const ColumnOperations<T>& cuda_column_operations();

@@ -107,17 +107,6 @@ class VectorOperations {
   }
 };
 
-/// What an operator is besides whose vectors need passes of their own: those of a library, with which CG makes its
-/// passes too, and those of which each process has a share.
-template <std::floating_point T>
-class WithVectorOperations {
- public:
-  virtual const VectorOperations<T>& vector_operations() const = 0;
-
- protected:
-  ~WithVectorOperations() = default;
-};
-
 /// femcg's own passes on a device.
 template <std::floating_point T>
 const VectorOperations<T>& vector_operations(Device device);

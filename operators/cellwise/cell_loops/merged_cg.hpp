@@ -36,16 +36,6 @@ inline bool merging_pays(std::int64_t rows, std::int64_t word_bytes) {
   return vectors * rows * word_bytes > in_caches;
 }
 
-/// What an operator is besides whose product can make them.
-template <std::floating_point T>
-class WithMergedCg {
- public:
-  virtual MergedSums merged_product(const MergedStep<T>& of) const = 0;
-
- protected:
-  ~WithMergedCg() = default;
-};
-
 /// Nothing but what comes before the product, on all rows.
 template <std::floating_point T>
 void merged_passes(const MergedStep<T>& of, std::int64_t rows);

@@ -16,6 +16,7 @@
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/cellwise/cell_loops/merged_cg.hpp"
 #include "operators/cellwise/cell_loops/patch_batches.hpp"
 #include "operators/cellwise/cell_loops/patch_bytes.hpp"

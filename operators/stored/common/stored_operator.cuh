@@ -4,7 +4,7 @@
 // their places here, at the GPU's bandwidth, which takes the source's memory beside the target's for a moment.
 
 #include "operators/backend/cuda/product.cuh"
-#include "operators/launch.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/stored/common/chunked_operator.cuh"
 #include "operators/stored/common/columns_by_rows.cuh"
 #include "operators/stored/common/conversion.cuh"

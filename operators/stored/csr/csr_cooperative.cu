@@ -3,7 +3,7 @@
 // row. Sums have one order: two runs give the same bits.
 
 #include "operators/backend/cuda/product.cuh"
-#include "operators/launch.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/stored/assembled/value_words.hpp"
 #include "operators/stored/common/columns_by_rows.cuh"
 #include "operators/stored/common/columns_by_rows.hpp"

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+
+#include "operators/options.hpp"
+
+// Capabilities that an operator may have beyond Operator: it derives from the class of each as well. Code that can use
+// one asks by dynamic_cast, and does without where there is none.
+//
+//   class                 what it brings                       offered by                          asked for by
+//   WithVectorOperations  vector kernels of its own for CG     eigen, cusparse, distributed,       CG
+//                                                              under tuning
+//   WithColumnOperations  the same for multi-vectors           distributed                         batched CG
+//   WithBlockOperations   the same for block CG                distributed                         block CG
+//   WithPersistentCg      CG in one persistent kernel          on a GPU: csr, sell, lma,           CG (persistent_cg)
+//                                                              matrix-free; distributed
+//   WithMergedCg          products fused with CG's vector      on the host: matrix-free            CG
+//                         kernels
+//   WithLaunch            another launch configuration,        on a GPU: csr with coop, ellpack,   tuning
+//                         without making the operator again    ellr-t, hyb, jad, csr-aligned;
+//                                                              distributed
+//   WithDelayedSums       sums over processes that wait for    DistributedVectors, which are       CG, single reduction
+//                         the next product's                   VectorOperations
+
+namespace femcg::operators {
+
+template <std::floating_point T>
+class VectorOperations;
+template <std::floating_point T>
+class ColumnOperations;
+template <std::floating_point T>
+class BlockOperations;
+template <std::floating_point T>
+class PersistentCg;
+enum class PersistentFor;
+template <std::floating_point T>
+struct MergedStep;
+struct MergedSums;
+
+/// Interface of operators that bring their own vector kernels (operators/backend/passes/vector_operations.hpp): those
+/// of a library, or those of distributed vectors.
+template <std::floating_point T>
+class WithVectorOperations {
+ public:
+  virtual const VectorOperations<T>& vector_operations() const = 0;
+
+ protected:
+  ~WithVectorOperations() = default;
+};
+
+/// The same for multi-vectors (operators/backend/passes/column_operations.hpp).
+template <std::floating_point T>
+class WithColumnOperations {
+ public:
+  virtual const ColumnOperations<T>& column_operations() const = 0;
+
+ protected:
+  ~WithColumnOperations() = default;
+};
+
+/// The same for block CG (operators/backend/passes/block_operations.hpp).
+template <std::floating_point T>
+class WithBlockOperations {
+ public:
+  virtual std::unique_ptr<BlockOperations<T>> make_block_operations() const = 0;
+
+ protected:
+  ~WithBlockOperations() = default;
+};
+
+/// Interface of operators that offer CG in one persistent kernel (operators/persistent/persistent_cg.hpp).
+template <std::floating_point T>
+class WithPersistentCg {
+ public:
+  /// Null where the system is too large for it.
+  virtual std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const = 0;
+
+ protected:
+  ~WithPersistentCg() = default;
+};
+
+/// Interface of operators whose product on the host can make CG's vector updates, too
+/// (operators/cellwise/cell_loops/merged_cg.hpp).
+template <std::floating_point T>
+class WithMergedCg {
+ public:
+  virtual MergedSums merged_product(const MergedStep<T>& of) const = 0;
+
+ protected:
+  ~WithMergedCg() = default;
+};
+
+/// Interface of operators some of whose options change only how products are launched on a GPU.
+class WithLaunch {
+ public:
+  /// From now on products are launched as these options say; those not given are as the operator was made. Not while a
+  /// CUDA graph recorded with the operator is to run. Throws std::invalid_argument as making does.
+  virtual void launch_as(const Options& given) = 0;
+
+ protected:
+  ~WithLaunch() = default;
+};
+
+/// Interface of vector operations whose sums over processes can wait, so that the single-reduction method has one
+/// global sum an iteration.
+class WithDelayedSums {
+ public:
+  /// If `delayed`, from now on `start` and `advance` leave r'M^-1 r and r'r to the next product that has an energy.
+  virtual void delay_sums(bool delayed) const = 0;
+
+ protected:
+  ~WithDelayedSums() = default;
+};
+
+}  // namespace femcg::operators
