@@ -18,14 +18,16 @@ const std::string square = " $cases/minimal.yaml --set mesh.box.cells=[12,10] --
 const std::string make = "$femcg compare" + square + quick + " --quiet --operators csr,sell --output made\n" +
                          "cp made/compare.json copy.json\n";
 
-/// Runs a command whose results go to the folder `made`, and parses its compare.json.
+/// Runs a command whose results go to the folder `made`, and reads its compare.json.
 struct Comparison {
   explicit Comparison(const std::string& command)
       : printed(shell(command + " --output made && echo '### compare.json' && cat made/compare.json")) {
     INFO(command, " -> ", printed.err);
     REQUIRE(printed.status == 0);
     const std::size_t json = printed.out.find("### compare.json\n");
-    records = ordered_json::parse(printed.out.substr(json + 17));
+    const std::string text = printed.out.substr(json + 17);
+    records = ordered_json::parse(text);
+    CHECK(lines(text) == std::ssize(records) + 2);  // one a line
     printed.out.resize(json);
   }
   const ordered_json& of(const std::string& name) const {

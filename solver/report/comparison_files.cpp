@@ -48,13 +48,14 @@ void ComparisonFiles::add(std::vector<BenchmarkResult> rows) {
 
 void ComparisonFiles::write() const {
   const nlohmann::ordered_json json = to_json(rows_, *baseline_ ? &**baseline_ : nullptr);
+  const std::string records = to_lines(json);
   mesh::FileGroup files(directory_);
   files.add("compare.csv", to_csv(json));
   if (has_report_page())
-    files.add("report.html", report_page(to_lines(json)));
+    files.add("report.html", report_page(records));
   else
     files.leave_out("report.html");
-  files.add("compare.json", to_text(json));
+  files.add("compare.json", records);
   files.put_in_place();
 }
 

@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::size_t largest_file = 64'000'000;  // bytes; a record has 5000
+constexpr std::size_t largest_file = 64'000'000;  // bytes; a record has 2300
 constexpr int deepest_value = 20;
 constexpr std::size_t most_keys = 500;  // of one object, which is searched key by key
 constexpr std::size_t most_values = 5'000'000;

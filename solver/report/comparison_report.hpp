@@ -49,7 +49,7 @@ std::string table(const std::vector<BenchmarkResult>& rows);
 /// What changed against a baseline, beyond the spread of both.
 std::string changes(const std::vector<BenchmarkResult>& rows, const Baseline& baseline);
 
-/// compare.json: a list of records.
+/// The records of compare.json, which has one a line.
 nlohmann::ordered_json to_json(const std::vector<BenchmarkResult>& rows, const Baseline* baseline);
 
 /// The records of a compare.json that was written before. Throws InputError where there is none, it is something else,
