@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # All that the script calls: no other program of this machine is found.
-TOOLS = ["bash", "dirname", "env", "getconf", "grep", "mkdir", "rmdir", "sed", "sleep", "tail"]
+TOOLS = ["bash", "dirname", "env", "getconf", "grep", "mkdir", "rmdir", "sed", "sleep", "sort", "tail"]
 
 # Says where and how it was called, and does not like company on its GPU.
 SANITIZER = """#!/usr/bin/env bash
@@ -46,10 +46,11 @@ class Sanitize(unittest.TestCase):
         self.build.mkdir()
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
-        sources = (ROOT / "tests").glob("test_*.cpp")
-        self.tests = sorted(path.stem for path in sources if '#include "tests/device.hpp"' in path.read_text())
-        for test in self.tests:
-            write_program(self.build / test, "#!/usr/bin/env bash\n")
+        sources = (ROOT / "tests").glob("*/test_*.cpp")
+        sources = [path for path in sources if '#include "tests/device.hpp"' in path.read_text()]
+        self.tests = sorted(path.stem for path in sources)
+        for folder in {path.parent.name for path in sources}:
+            write_program(self.build / f"tests_{folder}", "#!/usr/bin/env bash\n")
 
     def give_sanitizer(self, gpus="0\n1\n"):
         write_program(self.bin / "compute-sanitizer", SANITIZER)
@@ -92,7 +93,7 @@ class Sanitize(unittest.TestCase):
         self.assert_sentence(self.sanitize("--tools", ""), 2, "names no tool")
         self.assert_sentence(self.sanitize("-tc=x"), 2, "behind --")
         self.assert_sentence(self.sanitize("--gpus"), 2, "--gpus needs a value")
-        (self.build / "test_lma").unlink()
+        (self.build / "tests_operators").unlink()
         self.assert_sentence(self.sanitize("test_lma"), 2, "build it first")
 
     def test_every_test_and_tool_once_and_a_gpu_for_itself(self):
@@ -113,7 +114,7 @@ class Sanitize(unittest.TestCase):
         done = self.sanitize("--tools", "memcheck,synccheck", "--gpus", "5", "test_lma", "--", "-tc=*a b*")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([call.split()[3] for call in self.calls()], ["memcheck", "synccheck"])
-        self.assertTrue(all(call.startswith("5 ") and call.endswith("/test_lma -tc=*a b*") for call in self.calls()))
+        self.assertTrue(all(call.startswith("5 ") and call.endswith("/tests_operators --source-file=*/test_lma.cpp -tc=*a b*") for call in self.calls()))
 
     def test_what_is_found_is_said(self):
         self.give_sanitizer()
@@ -124,12 +125,12 @@ class Sanitize(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)test_lma +memcheck .*: 0 errors$")
         self.assertTrue((self.build / "sanitize" / "test_lma.racecheck.log").is_file())
 
-        write_program(self.build / "test_cg", "#!/usr/bin/env bash\nexit 1\n")
+        write_program(self.build / "tests_solver", "#!/usr/bin/env bash\nexit 1\n")
         done = self.sanitize("--tools", "memcheck", "test_lma", "test_cg")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"test_cg +memcheck .*: 0 errors; status 1, see ")
 
-        write_program(self.build / "test_cg", "#!/usr/bin/env bash\necho skipped: no driver\nexit 77\n")
+        write_program(self.build / "tests_solver", "#!/usr/bin/env bash\necho skipped: no driver\nexit 77\n")
         done = self.sanitize("--tools", "memcheck", "test_lma", "test_cg")
         self.assertEqual(done.returncode, 3)
         self.assertIn("skipped: no driver", done.stdout)
