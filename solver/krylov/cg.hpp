@@ -34,9 +34,9 @@ struct CgResult {
   std::vector<Iteration> history;     ///< number 0 is the start
 };
 
-/// Where a loop came to: its result; and its residual, its direction and what is to be added to x, in the natural order
-/// of the unknowns, on the operator's device, with the numbers of its last iteration. These are empty where another
-/// loop cannot take them up; x is then complete, and its residual recomputed.
+/// State of an interrupted CG run that another run can resume: r, p and the correction that x still lacks, in the natural
+/// order of the unknowns on the operator's device, and the scalars of the last iteration. Empty where only x can be
+/// resumed, which is then complete.
 template <std::floating_point T>
 struct CgState {
   CgResult result;
@@ -52,46 +52,66 @@ constexpr operators::PersistentFor persistent_for(CgLoop loop) {
 /// Of CG in mixed precision: |r| at a reliable update over that at the one before.
 constexpr double update_factor = 0.1;
 
-template <std::floating_point T>
-struct CgOptions {
-  double tolerance = 1e-8;  ///< on |r| / |b|
+/// When the iteration ends: as converged once |r| <= tolerance |b|, or after so many iterations.
+struct StoppingRule {
+  double tolerance = 1e-8;
   std::int64_t max_iterations = 10000;
-  CgMethod method = CgMethod::automatic;              ///< by default single-reduction inside one kernel, else classic
-  CgLoop loop = CgLoop::automatic;                    ///< by default inside one kernel where that is faster
-  const Preconditioner<T>* preconditioner = nullptr;  ///< null: none
-  /// Iterations between two looks at the residual; 0: one on the host, where they cost nothing (8 with the pipelined
-  /// method, where they wait for its sums), 16 on a GPU (64 inside one kernel), which is given the next ones before the
-  /// host looks.
+};
+
+/// Which recurrence computes the iterates, and with which M: all are conjugate gradients for M^-1 A, and differ in
+/// rounding, in the sums that an iteration waits for and in the words that it moves.
+template <std::floating_point T>
+struct RecurrenceChoice {
+  CgMethod method = CgMethod::automatic;              ///< by default single-reduction in one kernel, else classic
+  CgLoop loop = CgLoop::automatic;                    ///< by default the persistent kernel where that is faster
+  const Preconditioner<T>* preconditioner = nullptr;  ///< null: M = I
+  /// Reliable updates where above 0 (Clark et al. 2010): whenever |r| has fallen by this factor, x is added to a sum in
+  /// double precision, r becomes the true residual, and the direction stays. Vectors and products in single precision
+  /// then reach what double precision does, in fewer iterations than with restarts. For the classic recurrence in
+  /// launched passes.
+  double reliable_update = 0;
+};
+
+/// How iterations are given to the device: in batches, whose scalars the host reads when a batch is done, on a GPU while
+/// the next one runs.
+struct Batching {
+  /// Iterations of a batch; 0: one on the host, where reading costs nothing (8 of the pipelined recurrence, which waits
+  /// for its sums there), 16 on a GPU (64 in a persistent kernel).
   std::int64_t check_every = 0;
-  /// b - A x recomputed in double precision, before anything is called converged. By default the operator's own
-  /// product.
+  bool recorded = true;  ///< a GPU is given a batch as one CUDA graph; not where the operator waits for the GPU
+};
+
+/// The true residual b - A x in double precision, which decides of convergence: rounding lets the recurrence's r drift
+/// from it (van der Vorst & Ye 2000).
+struct ResidualCheck {
+  /// On the host. By default the operator's own product.
   std::function<std::vector<double>(const std::vector<double>& x)> true_residual;
-  /// The same where the operator's device is a GPU, in place of true_residual: r = b - A x of vectors that are there,
-  /// in the natural order of the unknowns; `scratch` is for whatever it needs. x is then kept there until the loop
-  /// ends.
+  /// On a GPU, in place of true_residual: r = b - A x, in the natural order of the unknowns; `scratch` is for whatever
+  /// it needs. x then stays there until the loop ends.
   std::function<void(const operators::Vector<double>& x, operators::Vector<double>& r,
                      operators::Vector<double>& scratch)>
       residual_on_gpu;
-  /// Told of every iteration; false ends the loop as interrupted.
-  std::function<bool(const Iteration&)> monitor;
-  /// Asked before every batch: true ends the loop as its number of iterations does.
-  std::function<bool()> enough;
-  /// Where an earlier loop on the same system, perhaps with another operator, came to: this one goes on from its x, and
-  /// numbers, times and history begin where that one's end. Where both are classic and the preconditioner is diagonal,
-  /// the recurrence goes on as if it had been one loop, on the host to the bit; else it restarts from the residual
-  /// recomputed.
-  const CgState<T>* before = nullptr;
-  bool from_x = false;  ///< begins from x as it is given, not from 0, where there was no earlier loop
-  /// Filled where the loop ends for its number of iterations.
-  CgState<T>* after = nullptr;
-  /// Where above 0: reliable updates (Clark et al. 2010). Whenever |r| has fallen by this factor since the last one, x
-  /// is added to what is kept in double precision, r becomes the residual recomputed, and the direction is kept. So
-  /// vectors and products in single precision reach what double precision does, in fewer iterations than with restarts.
-  /// For the classic recurrence in launched passes.
-  double reliable_update = 0;
-  bool recorded = true;           ///< a GPU is given batches as recorded work; not where the operator waits for it
-  const double* aside = nullptr;  ///< seconds that the operator took for something else, which the clock leaves out
 };
+
+/// Who watches the iteration, and may end it.
+struct Observation {
+  std::function<bool(const Iteration&)> monitor;  ///< called after every iteration; false ends the loop as interrupted
+  std::function<bool()> enough;                   ///< called before every batch; true ends it as max_iterations does
+  const double* aside = nullptr;  ///< seconds of the operator's other work so far, which the clock leaves out
+};
+
+/// Where the iteration begins, x = 0 by default, and where its state goes. A resumed run continues x, the numbers of
+/// iterations, times and history of the run before, perhaps with another operator: where both are classic and M is
+/// diagonal, the recurrence itself, on the host to the bit; else it restarts from the true residual.
+template <std::floating_point T>
+struct Resumption {
+  const CgState<T>* before = nullptr;  ///< the state of a run on the same system; null: none
+  bool from_x = false;                 ///< without such a run: begins from x as it is given
+  CgState<T>* after = nullptr;         ///< filled where the loop ends for its number of iterations
+};
+
+template <std::floating_point T>
+struct CgOptions : StoppingRule, RecurrenceChoice<T>, Batching, ResidualCheck, Observation, Resumption<T> {};
 
 /// Preconditioned conjugate gradients for A x = b from x = 0, from an x that is given, or from where an earlier loop
 /// came to, whose x then goes in. b and x are in the natural order of the unknowns.

@@ -24,17 +24,14 @@ struct SystemsIteration {
   double seconds;            ///< since the loop began
 };
 
+/// The same tolerance, M and batches for every system.
 template <std::floating_point T>
-struct SystemsCgOptions {
-  double tolerance = 1e-8;  ///< on |r| / |b| of every system
-  std::int64_t max_iterations = 10000;
-  const Preconditioner<T>* preconditioner = nullptr;  ///< null: none
-  std::int64_t check_every = 0;                       ///< as CgOptions::check_every
-  bool recorded = true;                               ///< as CgOptions::recorded
+struct SystemsCgOptions : StoppingRule, Batching {
+  const Preconditioner<T>* preconditioner = nullptr;  ///< null: M = I
   bool from_x = false;                                ///< begins from each x as it is given, not from 0
   /// b - A x of a system, recomputed in double precision. By default the operator's own product.
   std::function<std::vector<double>(std::size_t system, const std::vector<double>& x)> true_residual;
-  /// Told of every iteration; false ends the loop of all systems as interrupted.
+  /// Called after every iteration; false ends the loop of all systems as interrupted.
   std::function<bool(const SystemsIteration&)> monitor;
 };
 
