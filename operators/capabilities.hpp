@@ -27,8 +27,10 @@ namespace femcg::operators {
 
 template <std::floating_point T>
 class VectorOperations;
-template <std::floating_point T>
-class ColumnOperations;
+template <class T>
+class Columns;
+template <class Vectors>
+class CgKernels;
 template <std::floating_point T>
 class BlockOperations;
 template <std::floating_point T>
@@ -53,7 +55,7 @@ class WithVectorOperations {
 template <std::floating_point T>
 class WithColumnOperations {
  public:
-  virtual const ColumnOperations<T>& column_operations() const = 0;
+  virtual const CgKernels<Columns<T>>& column_operations() const = 0;
 
  protected:
   ~WithColumnOperations() = default;

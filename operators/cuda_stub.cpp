@@ -147,6 +147,15 @@ void cuda_chebyshev_next(double, double, const Vector<T>&, const Vector<T>&, con
   refuse();
 }
 template <std::floating_point T>
+void cuda_chebyshev_first(double, const Columns<T>&, const InverseDiagonal&, Columns<T>&, Columns<T>&) {
+  refuse();
+}
+template <std::floating_point T>
+void cuda_chebyshev_next(double, double, const Columns<T>&, const Columns<T>&, const InverseDiagonal&, Columns<T>&,
+                         Columns<T>&) {
+  refuse();
+}
+template <std::floating_point T>
 DiagonalRange cuda_range_of_diagonal(const Vector<T>&, std::int64_t) {
   refuse();
 }
@@ -221,10 +230,22 @@ template decltype(make_cuda_vector_operations<double>) make_cuda_vector_operatio
 template decltype(make_cuda_vector_operations<float>) make_cuda_vector_operations<float>;
 template decltype(make_cuda_column_operations<double>) make_cuda_column_operations<double>;
 template decltype(make_cuda_column_operations<float>) make_cuda_column_operations<float>;
-template decltype(cuda_chebyshev_first<double>) cuda_chebyshev_first<double>;
-template decltype(cuda_chebyshev_first<float>) cuda_chebyshev_first<float>;
-template decltype(cuda_chebyshev_next<double>) cuda_chebyshev_next<double>;
-template decltype(cuda_chebyshev_next<float>) cuda_chebyshev_next<float>;
+template void cuda_chebyshev_first(double, const Vector<double>&, const InverseDiagonal&, Vector<double>&,
+                                   Vector<double>&);
+template void cuda_chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const InverseDiagonal&,
+                                  Vector<double>&, Vector<double>&);
+template void cuda_chebyshev_first(double, const Vector<float>&, const InverseDiagonal&, Vector<float>&,
+                                   Vector<float>&);
+template void cuda_chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const InverseDiagonal&,
+                                  Vector<float>&, Vector<float>&);
+template void cuda_chebyshev_first(double, const Columns<double>&, const InverseDiagonal&, Columns<double>&,
+                                   Columns<double>&);
+template void cuda_chebyshev_next(double, double, const Columns<double>&, const Columns<double>&,
+                                  const InverseDiagonal&, Columns<double>&, Columns<double>&);
+template void cuda_chebyshev_first(double, const Columns<float>&, const InverseDiagonal&, Columns<float>&,
+                                   Columns<float>&);
+template void cuda_chebyshev_next(double, double, const Columns<float>&, const Columns<float>&, const InverseDiagonal&,
+                                  Columns<float>&, Columns<float>&);
 template decltype(cuda_range_of_diagonal<double>) cuda_range_of_diagonal<double>;
 template decltype(cuda_range_of_diagonal<float>) cuda_range_of_diagonal<float>;
 template decltype(cuda_invert_diagonal<double>) cuda_invert_diagonal<double>;

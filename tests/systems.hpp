@@ -16,8 +16,8 @@
 #include "operators/backend/columns.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
+#include "solver/krylov/cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
-#include "solver/krylov/several_systems.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 

@@ -38,7 +38,7 @@ void DistributedColumns<T>::on_both(CgColumnScalars& sums, const Pass& pass) con
   pass(std::int64_t{0}, std::int64_t{on_gpu_ ? map_->size() : map_->owned}, sums);
   if (!on_gpu_ && map_->ghosts() > 0) {
     Vector<double> numbers(CgColumnScalars::count * std::int64_t{stride});
-    CgColumnScalars unused(numbers, 0, stride);
+    CgColumnScalars unused(numbers, 0, sums.running);
     pass(std::int64_t{map_->owned}, std::int64_t{map_->ghosts()}, unused);
   }
   add_up(sums.rz.data(), 2 * stride);
@@ -65,12 +65,12 @@ void DistributedColumns<T>::start(const Columns<T>& r, const InverseDiagonal* in
 }
 
 template <std::floating_point T>
-void DistributedColumns<T>::update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
+void DistributedColumns<T>::update(const CgColumnScalars& now, const Columns<T>& q,
                                    const InverseDiagonal* inverse_diagonal, Columns<T>& r,
                                    CgColumnScalars& next) const {
   on_both(next, [&](std::int64_t at, std::int64_t count, CgColumnScalars& sums) {
     Columns<T> r_rows = rows_of(r, at, count);
-    all_.update(now, running, rows_of(q, at, count), DiagonalPart(inverse_diagonal, at, count).get(), r_rows, sums);
+    all_.update(now, rows_of(q, at, count), DiagonalPart(inverse_diagonal, at, count).get(), r_rows, sums);
   });
 }
 

@@ -19,32 +19,15 @@ class DistributedColumns final : public ColumnOperations<T> {
 
   void start(const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
              CgColumnScalars& first) const override;
-  void update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
-              const InverseDiagonal* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override;
+  void update(const CgColumnScalars& now, const Columns<T>& q, const InverseDiagonal* inverse_diagonal, Columns<T>& r,
+              CgColumnScalars& next) const override;
   void dot(const Columns<T>& a, const Columns<T>& b, ColumnScalars& result) const override;
 
-  void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
-                 const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
-                 Columns<T>& x) const override {
-    all_.direction(now, next, running, r, inverse_diagonal, p, x);
+  void direction(const CgColumnScalars& now, const CgColumnScalars& next, const Columns<T>& r,
+                 const InverseDiagonal* inverse_diagonal, Columns<T>& p, Columns<T>& x) const override {
+    all_.direction(now, next, r, inverse_diagonal, p, x);
   }
-  void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running, const Columns<T>& r,
-             const InverseDiagonal* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
-    all_.defer(now, next, running, r, inverse_diagonal, p, second);
-  }
-  void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
-                const ColumnScalars& running, const Columns<T>& r, const InverseDiagonal* inverse_diagonal,
-                const Columns<T>& second, Columns<T>& p, Columns<T>& x) const override {
-    all_.catch_up(before, now, next, running, r, inverse_diagonal, second, p, x);
-  }
-  void chebyshev_first(double b, const Columns<T>& r, const InverseDiagonal& inverse_diagonal, Columns<T>& d,
-                       Columns<T>& z) const override {
-    all_.chebyshev_first(b, r, inverse_diagonal, d, z);
-  }
-  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q,
-                      const InverseDiagonal& inverse_diagonal, Columns<T>& d, Columns<T>& z) const override {
-    all_.chebyshev_next(a, b, r, q, inverse_diagonal, d, z);
-  }
+  const DeferredUpdate<Columns<T>>* deferred() const override { return all_.deferred(); }
 
  private:
   template <class Pass>

@@ -81,7 +81,7 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   std::int64_t counted(std::int64_t) const override { return map_->owned; }
   std::span<const std::int64_t> numbers() const override { return map_->numbers; }
   const VectorShare& share() const override { return *this; }
-  const DeferredUpdate<T>* deferred() const override { return gpus_sum() ? all_->deferred() : nullptr; }
+  const DeferredUpdate<Vector<T>>* deferred() const override { return gpus_sum() ? all_->deferred() : nullptr; }
   void delay_sums(bool delayed) const override {
     delayed_ = delayed;
     waiting_ = nullptr;

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "operators/backend/cuda/block_exchange.cuh"
-#include "operators/backend/cuda/step_length.cuh"
+#include "operators/backend/passes/step_lengths.hpp"
 #include "operators/cellwise/cell_loops/patch_product.cuh"
 #include "operators/persistent/persistent_cg.hpp"
 #include "operators/persistent/persistent_vectors.cuh"
@@ -232,20 +232,19 @@ __global__ void __launch_bounds__(Cells::threads, std::min(Cells::blocks_per_mul
       thread.multiply(multiply, round);
       double sums[patch_sums];
       thread.meet(patch_uw, sums, round);
-      const double rz = sums[patch_ru], beta = step_length(rz, old_rz),
-                   energy = sums[patch_uw] - beta * beta * old_energy, alpha = step_length(rz, energy);
-      old_rz = rz;
-      old_energy = energy;
+      const StepLengths lengths = step_lengths(old_rz, old_energy, sums[patch_ru], sums[patch_uw]);
+      old_rz = sums[patch_ru];
+      old_energy = lengths.energy;
       if (writes) {
         double* now = scalars + std::int64_t{CgScalars::count} * iteration;
         if (iteration > 1) {
-          now[0] = rz;
+          now[0] = old_rz;
           now[1] = sums[patch_rr];
         }
-        now[2] = energy;
+        now[2] = old_energy;
         now[3] = sums[patch_uw];
       }
-      thread.update(static_cast<T>(alpha), static_cast<T>(beta));
+      thread.update(static_cast<T>(lengths.alpha), static_cast<T>(lengths.beta));
     }
     thread.give_residual(round);
     double sums[2];

@@ -15,7 +15,7 @@
 // An iteration moves the halos twice between the L2 cache and the multiprocessors, 16 or 8 bytes per entry,
 // and the tails of the matrix, which found no room in shared memory, once: sizeof(Value) + 2 or 4 bytes per entry.
 
-#include "operators/backend/cuda/step_length.cuh"
+#include "operators/backend/passes/step_lengths.hpp"
 #include "operators/persistent/persistent_rows.cuh"
 #include "operators/persistent/persistent_vectors.cuh"
 
@@ -93,8 +93,8 @@ struct NearMemory {
 
 /// Numbers of the iteration that one thread computes for its block.
 struct Step {
-  double alpha, beta;
-  double old_rz, old_energy;
+  StepLengths lengths;
+  double old_rz;
 };
 
 template <class Number>
@@ -296,17 +296,14 @@ class PersistentThread {
 __device__ inline void take_step(const PersistentSums& sums, unsigned blocks, Step& step, double* now, bool first) {
   const double uw = total_of(sum_of_uw, sums, blocks), rz = total_of(sum_of_ru, sums, blocks),
                rr = total_of(sum_of_rr, sums, blocks);
-  step.beta = step_length(rz, step.old_rz);
-  const double energy = uw - step.beta * step.beta * step.old_energy;
-  step.alpha = step_length(rz, energy);
+  step.lengths = step_lengths(step.old_rz, step.lengths.energy, rz, uw);
   step.old_rz = rz;
-  step.old_energy = energy;
   if (blockIdx.x != 0) return;
   if (!first) {
     now[0] = rz;
     now[1] = rr;
   }
-  now[2] = energy;
+  now[2] = step.lengths.energy;
   now[3] = uw;
 }
 
@@ -332,7 +329,7 @@ __global__ void __launch_bounds__(persistent_threads, 1)
   copy_near(slices, a.slices + std::int64_t{blockIdx.x} * persistent_slices_per_block, persistent_slices_per_block);
   if (threadIdx.x < persistent_warps)
     for (int sum = 0; sum < resident_sums; ++sum) sums.of_warp[sum][threadIdx.x] = 0;
-  if (threadIdx.x == 0) step = {0, 0, scalars[0], scalars[2]};
+  if (threadIdx.x == 0) step = {{0, 0, scalars[2]}, scalars[0]};
   std::uint64_t round = exchange.round + 1;
   PersistentThread<T, Value, Place, rows, Exchange> thread(a, v, exchange, near, slices, block);
   thread.give_u(round);
@@ -360,7 +357,7 @@ __global__ void __launch_bounds__(persistent_threads, 1)
       take_step(sums, exchange.meeting.blocks(), step, scalars + std::int64_t{CgScalars::count} * iteration,
                 iteration == 1);
     __syncthreads();
-    thread.update(static_cast<T>(step.alpha), static_cast<T>(step.beta));
+    thread.update(static_cast<T>(step.lengths.alpha), static_cast<T>(step.lengths.beta));
     thread.give_u(round + 1);
   }
   wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.meeting, round);

@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "operators/backend/cuda/step_length.cuh"
 #include "operators/backend/launch.cuh"
+#include "operators/backend/passes/step_lengths.hpp"
 
 namespace femcg::operators {
 
@@ -139,20 +139,20 @@ __device__ void set_alpha(double alpha, Numbers<T>* to) {
 }
 template <class T>
 __global__ void set_alpha_of_classic(const double* rz, const double* energy, Numbers<T>* to) {
-  set_alpha(cuda::step_length(*rz, *energy), to);
+  set_alpha(step_length(*rz, *energy), to);
 }
 template <class T>
 __global__ void set_beta_of_classic(const double* new_rz, const double* rz, Numbers<T>* to) {
-  to->beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
+  to->beta = static_cast<T>(step_length(*new_rz, *rz));
 }
 /// Both step lengths of the single-reduction method, and p'Ap.
 template <class T>
 __global__ void set_both(const double* old_rz, const double* old_energy, const double* rz, const double* uw,
                          double* energy, Numbers<T>* to) {
-  const double beta = cuda::step_length(*rz, *old_rz);
-  *energy = *uw - beta * beta * *old_energy;
-  to->beta = static_cast<T>(beta);
-  set_alpha(cuda::step_length(*rz, *energy), to);
+  const StepLengths lengths = step_lengths(*old_rz, *old_energy, *rz, *uw);
+  *energy = lengths.energy;
+  to->beta = static_cast<T>(lengths.beta);
+  set_alpha(lengths.alpha, to);
 }
 __global__ void widen(const float* from, double* to) { *to = *from; }
 template <class T>

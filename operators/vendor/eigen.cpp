@@ -8,7 +8,6 @@
 #include <Eigen/SparseCore>
 #include <cassert>
 
-#include "operators/backend/passes/step_lengths.hpp"
 #include "operators/backend/passes/vector_operations.hpp"
 #include "operators/capabilities.hpp"
 #include "operators/options.hpp"

@@ -8,7 +8,8 @@
 
 #include "operators/backend/passes/block_operations.hpp"
 #include "operators/capabilities.hpp"
-#include "operators/ordering.hpp"
+#include "solver/krylov/recurrence.hpp"
+#include "solver/krylov/several_systems.hpp"
 
 namespace femcg::solver {
 
@@ -93,101 +94,90 @@ class BlockLoop final : public SeveralSystems<T> {
  public:
   BlockLoop(const Operator<T>& a, std::span<const Vector<T>> b, std::span<std::vector<double>> x, std::size_t first,
             const SystemsCgOptions<T>& options)
-      : SeveralSystems<T>(a, b, x, first, options, CgMethod::block), operations_(block_operations_for(a)) {
-    const Preconditioner<T>* preconditioner = options.preconditioner;
-    if (preconditioner == nullptr) return;
-    inverse_diagonal_ = preconditioner->inverse_diagonal();
-    if (!preconditioner->is_fused()) applied_ = preconditioner;
-  }
+      : SeveralSystems<T>(a, b, x, first, options, CgMethod::block),
+        operations_(block_operations_for(a)),
+        m_(options.preconditioner) {}
 
  private:
-  void iterate(const std::vector<std::size_t>& members) override;
-  bool advance(const Matrix& correction, BlockNorms norms, double nothing);
+  void iterate(const std::vector<std::size_t>& members) override {
+    const Operator<T>& a = this->a();
+    this->set_members(members);
+    for (Columns<T>* columns : {&x_, &w_, &s_, &q_}) *columns = Columns<T>(a.size(), this->columns(), a.device());
+    if (m_.applied != nullptr) z_ = Columns<T>(a.size(), this->columns(), a.device());
+    for (Columns<T>* columns : {&x_, &w_, &s_, &q_}) operators::clear(columns->entries());
+    const int stride = x_.stride();
+    std::vector<double> lengths;
+    for (int column = 0; column < this->columns(); ++column) {
+      lengths.push_back(norm(this->at(column).residual, this->share()));
+      this->move_residual(column, 1 / lengths.back(), w_);
+    }
+    const Matrix none = Matrix::Zero(stride, stride);
+    // What a difference of numbers of size 1 has of rounding, squared.
+    const double nothing = std::pow(64.0 * std::numeric_limits<T>::epsilon(), 2);
+    sigma_ = Matrix::Identity(stride, stride);
+    this->start_clock();
+    if (!advance(none, operations_->update(q_, from_eigen(none), m_.diagonal, w_), 0)) stop_all(StopReason::indefinite);
+    while (this->running_count() > 0) {
+      a.apply(s_, q_);
+      const Matrix energies = to_eigen(operations_->product(s_, q_));
+      const auto basis = orthonormal_basis((energies + energies.transpose()) / 2, dependent_part, 0);
+      SystemsIteration iteration = this->begin_iteration();
+      if (!basis) {
+        stop_all(energies.allFinite() ? StopReason::indefinite : StopReason::not_finite);
+        continue;
+      }
+      if (basis->rank == 0) {  // nothing is left of the residuals but rounding
+        stop_all(StopReason::converged, true);
+        continue;
+      }
+      const Matrix xi = basis->from_vectors * basis->from_vectors.transpose();
+      const BlockNorms norms = operations_->update(q_, from_eigen(xi), m_.diagonal, w_);
+      const Matrix squares = sigma_.transpose() * to_eigen(norms.plain) * sigma_;
+      const bool goes_on = advance(xi * sigma_, norms, nothing);
+      for (int column = 0; column < this->columns(); ++column) {
+        if (!this->is_running(column)) continue;
+        ++this->at(column).result.iterations;
+        const double length =
+            lengths[static_cast<std::size_t>(column)] * std::sqrt(std::max(0.0, squares(column, column)));
+        if (!goes_on || !std::isfinite(length))
+          this->stop(column, std::isfinite(length) ? StopReason::indefinite : StopReason::not_finite);
+        else
+          this->reach(column, length / this->at(column).norm_b, iteration);
+      }
+      this->end_iteration(iteration);
+    }
+    operators::synchronize(a.device());
+    for (int column = 0; column < this->columns(); ++column)
+      this->add_correction(x_, column, lengths[static_cast<std::size_t>(column)]);
+  }
+  /// X += S correction; W and S of the next iteration from the new W and its products. False where the iteration cannot
+  /// go on: M is not positive definite, or something is not finite.
+  bool advance(const Matrix& correction, BlockNorms norms, double nothing) {
+    if (m_.applied != nullptr) {
+      m_.applied->apply(w_, z_);
+      norms.preconditioned = operations_->product(w_, z_);
+    }
+    const Matrix products = to_eigen(norms.preconditioned);
+    const auto basis = orthonormal_basis((products + products.transpose()) / 2, dependent_part, nothing);
+    if (!basis) return false;
+    const Matrix zeta = basis->from_vectors.transpose() * products;
+    const Matrix direction = zeta.transpose();
+    operations_->advance({from_eigen(correction), from_eigen(basis->from_vectors), from_eigen(direction)}, m_.diagonal,
+                         m_.applied != nullptr ? &z_ : nullptr, w_, s_, x_);
+    sigma_ = zeta * sigma_;
+    return true;
+  }
   void stop_all(StopReason reason, bool at_tolerance = false) {
     for (int column = 0; column < this->columns(); ++column)
       if (this->is_running(column)) this->stop(column, reason, at_tolerance);
   }
 
   std::unique_ptr<operators::BlockOperations<T>> operations_;
-  const operators::InverseDiagonal* inverse_diagonal_ = nullptr;
-  const Preconditioner<T>* applied_ = nullptr;  ///< where M is not diagonal
-  // Of a round:
+  Inverse<T> m_;
+  // Between two restarts:
   Columns<T> x_, w_, s_, q_, z_;
   Matrix sigma_;  ///< the residuals are W sigma
 };
-
-/// X += S correction; W and S of the next iteration from the new W and its products. False where the iteration cannot
-/// go on: M is not positive definite, or something is not finite.
-template <std::floating_point T>
-bool BlockLoop<T>::advance(const Matrix& correction, BlockNorms norms, double nothing) {
-  if (applied_ != nullptr) {
-    applied_->apply(w_, z_);
-    norms.preconditioned = operations_->product(w_, z_);
-  }
-  const Matrix products = to_eigen(norms.preconditioned);
-  const auto basis = orthonormal_basis((products + products.transpose()) / 2, dependent_part, nothing);
-  if (!basis) return false;
-  const Matrix zeta = basis->from_vectors.transpose() * products;
-  const Matrix direction = zeta.transpose();
-  operations_->advance({from_eigen(correction), from_eigen(basis->from_vectors), from_eigen(direction)},
-                       inverse_diagonal_, applied_ != nullptr ? &z_ : nullptr, w_, s_, x_);
-  sigma_ = zeta * sigma_;
-  return true;
-}
-
-template <std::floating_point T>
-void BlockLoop<T>::iterate(const std::vector<std::size_t>& members) {
-  const Operator<T>& a = this->a();
-  this->set_members(members);
-  for (Columns<T>* columns : {&x_, &w_, &s_, &q_}) *columns = Columns<T>(a.size(), this->columns(), a.device());
-  if (applied_ != nullptr) z_ = Columns<T>(a.size(), this->columns(), a.device());
-  for (Columns<T>* columns : {&x_, &w_, &s_, &q_}) operators::clear(columns->entries());
-  const int stride = x_.stride();
-  std::vector<double> lengths;
-  for (int column = 0; column < this->columns(); ++column) {
-    lengths.push_back(norm(this->at(column).residual, this->share()));
-    this->move_residual(column, 1 / lengths.back(), w_);
-  }
-  const Matrix none = Matrix::Zero(stride, stride);
-  // What a difference of numbers of size 1 has of rounding, squared.
-  const double nothing = std::pow(64.0 * std::numeric_limits<T>::epsilon(), 2);
-  sigma_ = Matrix::Identity(stride, stride);
-  this->start_clock();
-  if (!advance(none, operations_->update(q_, from_eigen(none), inverse_diagonal_, w_), 0))
-    stop_all(StopReason::indefinite);
-  while (this->running_count() > 0) {
-    a.apply(s_, q_);
-    const Matrix energies = to_eigen(operations_->product(s_, q_));
-    const auto basis = orthonormal_basis((energies + energies.transpose()) / 2, dependent_part, 0);
-    SystemsIteration iteration = this->begin_iteration();
-    if (!basis) {
-      stop_all(energies.allFinite() ? StopReason::indefinite : StopReason::not_finite);
-      continue;
-    }
-    if (basis->rank == 0) {  // nothing is left of the residuals but rounding
-      stop_all(StopReason::converged, true);
-      continue;
-    }
-    const Matrix xi = basis->from_vectors * basis->from_vectors.transpose();
-    const BlockNorms norms = operations_->update(q_, from_eigen(xi), inverse_diagonal_, w_);
-    const Matrix squares = sigma_.transpose() * to_eigen(norms.plain) * sigma_;
-    const bool goes_on = advance(xi * sigma_, norms, nothing);
-    for (int column = 0; column < this->columns(); ++column) {
-      if (!this->is_running(column)) continue;
-      ++this->at(column).result.iterations;
-      const double length =
-          lengths[static_cast<std::size_t>(column)] * std::sqrt(std::max(0.0, squares(column, column)));
-      if (!goes_on || !std::isfinite(length))
-        this->stop(column, std::isfinite(length) ? StopReason::indefinite : StopReason::not_finite);
-      else
-        this->reach(column, length / this->at(column).norm_b, iteration);
-    }
-    this->end_iteration(iteration);
-  }
-  operators::synchronize(a.device());
-  for (int column = 0; column < this->columns(); ++column)
-    this->add_correction(x_, column, lengths[static_cast<std::size_t>(column)]);
-}
 
 }  // namespace
 

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "solver/krylov/several_systems.hpp"
+#include <span>
+#include <vector>
+
+#include "solver/krylov/cg.hpp"
 
 namespace femcg::solver {
 

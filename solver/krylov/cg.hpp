@@ -34,9 +34,9 @@ struct CgResult {
   std::vector<Iteration> history;     ///< number 0 is the start
 };
 
-/// State of an interrupted CG run that another run can resume: r, p and the correction that x still lacks, in the natural
-/// order of the unknowns on the operator's device, and the scalars of the last iteration. Empty where only x can be
-/// resumed, which is then complete.
+/// State of an interrupted CG run that another run can resume: r, p and the correction that x still lacks, in the
+/// natural order of the unknowns on the operator's device, and the scalars of the last iteration. Empty where only x
+/// can be resumed, which is then complete.
 template <std::floating_point T>
 struct CgState {
   CgResult result;
@@ -72,8 +72,8 @@ struct RecurrenceChoice {
   double reliable_update = 0;
 };
 
-/// How iterations are given to the device: in batches, whose scalars the host reads when a batch is done, on a GPU while
-/// the next one runs.
+/// How iterations are given to the device: in batches, whose scalars the host reads when a batch is done, on a GPU
+/// while the next one runs.
 struct Batching {
   /// Iterations of a batch; 0: one on the host, where reading costs nothing (8 of the pipelined recurrence, which waits
   /// for its sums there), 16 on a GPU (64 in a persistent kernel).
@@ -112,6 +112,25 @@ struct Resumption {
 
 template <std::floating_point T>
 struct CgOptions : StoppingRule, RecurrenceChoice<T>, Batching, ResidualCheck, Observation, Resumption<T> {};
+
+/// How far all systems of a group are.
+struct SystemsIteration {
+  std::int64_t number;
+  int running;               ///< systems that are not done
+  double relative_residual;  ///< the largest of theirs
+  double seconds;            ///< since the loop began
+};
+
+/// The same tolerance, M and batches for every system.
+template <std::floating_point T>
+struct SystemsCgOptions : StoppingRule, Batching {
+  const Preconditioner<T>* preconditioner = nullptr;  ///< null: M = I
+  bool from_x = false;                                ///< begins from each x as it is given, not from 0
+  /// b - A x of a system, recomputed in double precision. By default the operator's own product.
+  std::function<std::vector<double>(std::size_t system, const std::vector<double>& x)> true_residual;
+  /// Called after every iteration; false ends the loop of all systems as interrupted.
+  std::function<bool(const SystemsIteration&)> monitor;
+};
 
 /// Preconditioned conjugate gradients for A x = b from x = 0, from an x that is given, or from where an earlier loop
 /// came to, whose x then goes in. b and x are in the natural order of the unknowns.

@@ -91,24 +91,16 @@ struct CgCoefficients {
 
 template <std::floating_point T>
 CgCoefficients coefficients_of_cg(const Operator<T>& a, const InverseDiagonal& inverse_diagonal, int steps) {
-  const operators::VectorOperations<T>& operations = operations_for(a);
-  Vector<T> r = start_residual(a, inverse_diagonal);
-  Vector<T> p(a.size(), a.device()), w(a.size(), a.device()), x(a.size(), a.device());
-  Vector<double> numbers(CgScalars::count * (std::int64_t{steps} + 1), a.device());
-  operators::clear(x);
-  operators::clear(numbers);
-  std::vector<CgScalars> of;
-  for (int j = 0; j <= steps; ++j) of.emplace_back(numbers, CgScalars::count * std::int64_t{j});
-  operations.start(r, &inverse_diagonal, p, of[0]);
-  for (int j = 0; j < steps; ++j) {
-    a.apply(p, w, &of[j].energy);
-    operations.update(of[j], w, &inverse_diagonal, r, of[j + 1]);
-    operations.direction(of[j], of[j + 1], r, &inverse_diagonal, p, x);
-  }
+  ClassicCg<T> cg(a, Inverse<T>(inverse_diagonal), false);
+  BatchScalars<CgScalars> scalars(
+      steps, 0, 1, a.device(), [](Vector<double>& numbers, std::int64_t place) { return CgScalars(numbers, place); });
+  operators::copy(start_residual(a, inverse_diagonal), cg.r());
+  cg.start(scalars.of(0));
+  cg.iterate(steps, scalars);
   CgCoefficients coefficients;
-  for (CgScalars& scalars : of) {
-    coefficients.rz.push_back(scalars.rz.value());
-    coefficients.energy.push_back(scalars.energy.value());
+  for (int j = 0; j <= steps; ++j) {
+    coefficients.rz.push_back(scalars.of(j).rz.value());
+    coefficients.energy.push_back(scalars.of(j).energy.value());
   }
   return coefficients;
 }
@@ -136,30 +128,25 @@ class Chebyshev final : public Preconditioner<T> {
   }
 
  private:
-  void solve(const Vector<T>& r, Vector<T>& z) const override {
-    operators::chebyshev_first(1 / theta_, r, inverse_diagonal_, d_, z);
-    double rho = delta_ / theta_;
-    for (int step = 1; step < degree_; ++step) {
-      const double next = 1 / (2 * theta_ / delta_ - rho);
-      a_.apply(z, q_);
-      operators::chebyshev_next(next * rho, 2 * next / delta_, r, q_, inverse_diagonal_, d_, z);
-      rho = next;
-    }
-  }
+  void solve(const Vector<T>& r, Vector<T>& z) const override { iterate(r, d_, q_, z); }
   /// Its vectors are made with the first that have so many columns.
   void solve_columns(const Columns<T>& r, Columns<T>& z) const override {
-    const operators::ColumnOperations<T>& operations = operators::column_operations<T>(a_.device());
     if (d_columns_.count() != r.count() || d_columns_.rows() != r.rows()) {
       d_columns_ = Columns<T>(r.rows(), r.count(), r.device());
       q_columns_ = Columns<T>(r.rows(), r.count(), r.device());
       operators::clear(q_columns_.entries());  // products may leave columns of nobody as they are
     }
-    operations.chebyshev_first(1 / theta_, r, inverse_diagonal_, d_columns_, z);
+    iterate(r, d_columns_, q_columns_, z);
+  }
+  /// d is the last step, q = A z.
+  template <class V>
+  void iterate(const V& r, V& d, V& q, V& z) const {
+    operators::chebyshev_first(1 / theta_, r, inverse_diagonal_, d, z);
     double rho = delta_ / theta_;
     for (int step = 1; step < degree_; ++step) {
       const double next = 1 / (2 * theta_ / delta_ - rho);
-      a_.apply(z, q_columns_);
-      operations.chebyshev_next(next * rho, 2 * next / delta_, r, q_columns_, inverse_diagonal_, d_columns_, z);
+      a_.apply(z, q);
+      operators::chebyshev_next(next * rho, 2 * next / delta_, r, q, inverse_diagonal_, d, z);
       rho = next;
     }
   }
@@ -169,7 +156,7 @@ class Chebyshev final : public Preconditioner<T> {
   double ratio_;
   InverseDiagonal inverse_diagonal_;
   double largest_, theta_, delta_;
-  mutable Vector<T> d_, q_;  ///< the last step, and A z
+  mutable Vector<T> d_, q_;
   mutable Columns<T> d_columns_, q_columns_;
 };
 

@@ -92,7 +92,7 @@ class Jacobi final : public Preconditioner<T> {
     operators::vector_operations<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
   }
   void solve_columns(const Columns<T>& r, Columns<T>& z) const override {
-    operators::CgColumnScalars norms(unused_, 0, r.stride());
+    operators::CgColumnScalars norms(unused_, 0, operators::ColumnScalars(unused_, 0, r.stride()));
     operators::column_operations<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
   }
 

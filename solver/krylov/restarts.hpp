@@ -1,14 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "operators/backend/passes/vector_share.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
+#include "solver/krylov/cg.hpp"
 
 namespace femcg::solver {
 
@@ -18,13 +21,46 @@ inline double square(const std::vector<double>& v, std::int64_t rows) {
     return operators::dot_of_rows(v.data(), v.data(), first, last);
   });
 }
-inline double norm(const std::vector<double>& v) { return std::sqrt(square(v, std::ssize(v))); }
-/// The same over all processes that have a share of the vector.
+/// |v| over all processes that have a part of the vector.
 inline double norm(const std::vector<double>& v, const operators::VectorShare& share) {
   return std::sqrt(share.sum(square(v, share.counted(std::ssize(v)))));
 }
 
-/// The restarts of CG on one system from residuals that were recomputed.
+/// Why CG cannot go on along a direction p with this p'Ap.
+inline std::optional<StopReason> breakdown_of_direction(double energy) {
+  if (!std::isfinite(energy)) return StopReason::not_finite;
+  return energy <= 0 ? std::optional(StopReason::indefinite) : std::nullopt;
+}
+/// Why it cannot go on from a residual r with these r'M^-1 r and r'r.
+inline std::optional<StopReason> breakdown_of_residual(double rz, double rr) {
+  if (std::isfinite(rr) && std::isfinite(rz) && rz >= 0) return std::nullopt;
+  return rz < 0 ? StopReason::indefinite : StopReason::not_finite;
+}
+
+/// Seconds of an iteration. The clock stands still while true residuals are computed: those check the answer, and are
+/// no part of the method.
+class LoopClock {
+ public:
+  /// Goes on from so many seconds.
+  void start(double seconds = 0) {
+    begin_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  /// Does work for which the clock stands still.
+  template <class Work>
+  auto without(const Work& work) {
+    const auto before = Clock::now();
+    const auto result = work();
+    begin_ += Clock::now() - before;
+    return result;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_;
+};
+
+/// The restarts of CG on one system from its true residuals.
 class Restarts {
  public:
   /// Whether one more, from a residual of this norm, is in vain: one restart may come at a bad moment, in single

@@ -1,39 +1,17 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
-#include <concepts>
-#include <cstdint>
-#include <functional>
+#include <cassert>
+#include <cmath>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "operators/backend/passes/vector_share.hpp"
-#include "operators/operator.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/krylov/refined_solution.hpp"
 #include "solver/krylov/restarts.hpp"
 
 namespace femcg::solver {
-
-/// How far all systems of a group are.
-struct SystemsIteration {
-  std::int64_t number;
-  int running;               ///< systems that are not done
-  double relative_residual;  ///< the largest of theirs
-  double seconds;            ///< since the loop began
-};
-
-/// The same tolerance, M and batches for every system.
-template <std::floating_point T>
-struct SystemsCgOptions : StoppingRule, Batching {
-  const Preconditioner<T>* preconditioner = nullptr;  ///< null: M = I
-  bool from_x = false;                                ///< begins from each x as it is given, not from 0
-  /// b - A x of a system, recomputed in double precision. By default the operator's own product.
-  std::function<std::vector<double>(std::size_t system, const std::vector<double>& x)> true_residual;
-  /// Called after every iteration; false ends the loop of all systems as interrupted.
-  std::function<bool(const SystemsIteration&)> monitor;
-};
 
 /// CG on several systems with one matrix, as many as operators::Columns takes, whatever their recurrences are: which
 /// systems are to be iterated, their residuals recomputed in double precision, what restarts, and why each ends.
@@ -43,12 +21,49 @@ class SeveralSystems {
   /// Systems first, first + 1, ... of those that options.true_residual knows. `x` is where the solutions go.
   SeveralSystems(const operators::Operator<T>& a, std::span<const operators::Vector<T>> b,
                  std::span<std::vector<double>> x, std::size_t first, const SystemsCgOptions<T>& options,
-                 CgMethod method);
+                 CgMethod method)
+      : a_(a),
+        share_(operations_for(a).share()),
+        b_(b),
+        first_(first),
+        options_(options),
+        method_(method),
+        systems_(b.size()) {
+    for (std::size_t c = 0; c < b.size(); ++c) systems_[c].total = &x[c];
+  }
   virtual ~SeveralSystems() = default;
   SeveralSystems(const SeveralSystems&) = delete;
   SeveralSystems& operator=(const SeveralSystems&) = delete;
 
-  std::vector<CgResult> run();
+  std::vector<CgResult> run() {
+    for (std::size_t c = 0; c < systems_.size(); ++c) begin(c);
+    if (options_.max_iterations == 0 ||
+        (options_.monitor && !options_.monitor({0, static_cast<int>(b_.size()), 1, 0}))) {
+      interrupted_ = options_.max_iterations > 0;
+      for (System& system : systems_) {
+        if (system.done) continue;
+        system.result.reason = interrupted_ ? StopReason::interrupted : StopReason::max_iterations;
+        system.result.true_relative_residual = system.result.relative_residual;  // of the start
+        system.done = true;
+      }
+    }
+    while (!std::ranges::all_of(systems_, &System::done)) {
+      std::vector<std::size_t> members;
+      for (std::size_t c = 0; c < systems_.size(); ++c) {
+        systems_[c].at_tolerance = false;
+        if (!systems_[c].done) members.push_back(c);
+      }
+      iterate(members);
+      for (const std::size_t c : members) judge(systems_[c], c);
+    }
+    std::vector<CgResult> results;
+    for (System& system : systems_) {
+      assert(system.result.reason != StopReason::converged ||
+             system.result.true_relative_residual <= options_.tolerance);
+      results.push_back(std::move(system.result));
+    }
+    return results;
+  }
 
  protected:
   struct System {
@@ -82,27 +97,131 @@ class SeveralSystems {
   bool is_running(int column) const { return running_[static_cast<std::size_t>(column)]; }
   int running_count() const { return static_cast<int>(std::ranges::count(running_, true)); }
   /// Until no system may iterate any more.
-  std::int64_t iterations_left();
-  void stop(int column, StopReason reason, bool at_tolerance = false);
+  std::int64_t iterations_left() {
+    std::int64_t most = 0;
+    for (int column = 0; column < columns(); ++column)
+      if (is_running(column)) most = std::max(most, options_.max_iterations - at(column).result.iterations);
+    return most;
+  }
+  void stop(int column, StopReason reason, bool at_tolerance = false) {
+    at(column).result.reason = reason;
+    at(column).at_tolerance = at_tolerance;
+    running_[static_cast<std::size_t>(column)] = false;
+  }
 
   /// Shares the time since the last iteration among the systems that run, and begins to tell of one more.
-  SystemsIteration begin_iteration();
+  SystemsIteration begin_iteration() {
+    const double now = clock_.seconds();
+    const double share = (now - counted_) / running_count();
+    counted_ = now;
+    for (int column = 0; column < columns(); ++column)
+      if (is_running(column)) at(column).result.seconds += share;
+    return {0, 0, 0, now};
+  }
   /// A system has come to |r| / |b|, and may end there.
-  void reach(int column, double relative_residual, SystemsIteration& iteration);
+  void reach(int column, double relative_residual, SystemsIteration& iteration) {
+    CgResult& result = at(column).result;
+    result.relative_residual = relative_residual;
+    result.history.push_back({result.iterations, relative_residual, iteration.seconds});
+    iteration.number = std::max(iteration.number, result.iterations);
+    iteration.relative_residual = std::max(iteration.relative_residual, relative_residual);
+    if (relative_residual <= options_.tolerance)
+      stop(column, StopReason::converged, true);
+    else if (result.iterations >= options_.max_iterations)
+      stop(column, StopReason::max_iterations);
+  }
   /// Tells the user, who may want to stop.
-  void end_iteration(SystemsIteration& iteration);
+  void end_iteration(SystemsIteration& iteration) {
+    iteration.running = running_count();
+    if (!options_.monitor || options_.monitor(iteration)) return;
+    interrupted_ = true;
+    for (int column = 0; column < columns(); ++column)
+      if (is_running(column)) stop(column, StopReason::interrupted);
+  }
 
   /// A column's residual on the operator's device, in its ordering, times a factor; it is then nowhere else.
-  void move_residual(int column, double factor, operators::Columns<T>& to);
+  void move_residual(int column, double factor, operators::Columns<T>& to) {
+    const operators::Vector<T> r = rounded<T>(at(column).residual, factor);
+    at(column).residual = {};
+    operators::set_column(operators::copied(r, a_.device()), a_.ordering(), column, to);
+  }
   /// Adds a column of corrections, times a factor, to its system's total.
-  void add_correction(const operators::Columns<T>& from, int column, double factor);
+  void add_correction(const operators::Columns<T>& from, int column, double factor) {
+    operators::Vector<T> x(a_.size(), a_.device());
+    operators::get_column(from, column, a_.ordering(), x);
+    add_to(*at(column).total, factor, x);
+  }
   /// The clock goes on, from where it stood.
-  void start_clock();
+  void start_clock() {
+    operators::synchronize(a_.device());
+    clock_.start(counted_);
+  }
 
  private:
-  void begin(std::size_t c);
-  std::vector<double> true_residual(std::size_t c) const;
-  void judge(System& system, std::size_t c);
+  /// What can be said of a system before it is iterated.
+  void begin(std::size_t c) {
+    System& system = systems_[c];
+    const operators::Vector<T>& b = b_[c];
+    const operators::Vector<T> on_host = operators::copied(b, operators::Device::host);
+    const double bb = share_.sum(operators::sum_over_row_blocks(
+        share_.counted(b.size()), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+          double sum = 0;
+          for (std::int64_t i = first; i < last; ++i)
+            sum += static_cast<double>(on_host[i]) * static_cast<double>(on_host[i]);
+          return sum;
+        }));
+    const bool zero =
+        bb == 0 && share_.sum(std::ranges::all_of(on_host.span(), [](T entry) { return entry == 0; }) ? 0.0 : 1.0) == 0;
+    system.norm_b = std::sqrt(bb);
+    system.result.method = method_;
+    system.result.loop = CgLoop::launched;
+    const bool solvable = std::isfinite(bb) && bb > 0;
+    if (!solvable || !options_.from_x) *system.total = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
+    if (solvable) {
+      double relative = 1;
+      if (options_.from_x) {
+        system.residual = true_residual(c);
+        relative = system.result.true_relative_residual = norm(system.residual, share_) / system.norm_b;
+      } else {
+        system.residual = mesh::filled<double>(static_cast<std::size_t>(b.size()));
+        operators::for_each_row(b.size(),
+                                [&](std::int64_t i) { system.residual[i] = static_cast<double>(on_host[i]); });
+      }
+      system.result.relative_residual = relative;
+      system.result.history.push_back({0, relative, 0.0});
+      system.done = options_.from_x && relative <= options_.tolerance;
+      if (system.done) system.result.reason = StopReason::converged;
+      return;
+    }
+    system.result.reason = zero ? StopReason::converged : StopReason::not_finite;
+    system.done = true;
+  }
+  std::vector<double> true_residual(std::size_t c) const {
+    const std::vector<double>& total = *systems_[c].total;
+    if (options_.true_residual) return options_.true_residual(first_ + c, total);
+    operators::Vector<T> p(a_.size(), a_.device()), w(a_.size(), a_.device());
+    return own_residual(a_, b_[c], total, p, w);
+  }
+  /// Whether a system whose recurrence has ended is over: checks the tolerance against the residual recomputed.
+  void judge(System& system, std::size_t c) {
+    CgResult& result = system.result;
+    system.done = !system.at_tolerance || interrupted_;
+    if (!system.at_tolerance && !options_.true_residual) return;
+    system.residual = true_residual(c);
+    result.true_relative_residual = norm(system.residual, share_) / system.norm_b;
+    if (!system.at_tolerance) return;
+    if (result.true_relative_residual <= options_.tolerance) {
+      system.done = true;
+      return;
+    }
+    if (interrupted_) {
+      result.reason = StopReason::interrupted;
+      return;
+    }
+    const bool stagnated = system.restarts.stagnate(result.true_relative_residual);
+    system.done = stagnated || result.iterations >= options_.max_iterations;
+    if (system.done) result.reason = stagnated ? StopReason::stagnated : StopReason::max_iterations;
+  }
 
   const operators::Operator<T>& a_;
   const operators::VectorShare& share_;
@@ -114,8 +233,8 @@ class SeveralSystems {
   std::vector<std::size_t> members_;  ///< the system of each column
   std::vector<bool> running_;         ///< of each column
   bool interrupted_ = false;
-  std::chrono::steady_clock::time_point begin_;
-  double shared_ = 0;  ///< seconds that the systems have their shares of
+  LoopClock clock_;
+  double counted_ = 0;  ///< seconds that are in the results
 };
 
 /// More systems than operators::Columns takes are solved in turns, each by a Loop (SeveralSystems).

@@ -140,7 +140,7 @@ struct Checks {
 
   /// alpha = 3 / 4 and 1 / 2, beta = 1 / 3 and 5.
   void paired_directions() const {
-    const DeferredUpdate<T>* deferred = operations.deferred();
+    const DeferredUpdate<Vector<T>>* deferred = operations.deferred();
     if (deferred == nullptr) return;
     const Vector<T> r = waves<T>(n, 0.8), p = waves<T>(n, 0.9), x_before = waves<T>(n, 0.6),
                     poison = femcg::tests::poisoned<T>(n);

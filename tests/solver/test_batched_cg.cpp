@@ -75,12 +75,12 @@ void check_passes(std::int64_t rows, int count, bool with_diagonal) {
   for (int c = 0; c < stride; ++c) ones[c] = c < count && c % 3 != 2 ? 1 : 0;
   Vector<double> running_numbers = on_device(ones);
   const ColumnScalars running(running_numbers, 0, stride);
-  CgColumnScalars now(numbers, 0, stride), next(numbers, 3 * stride, stride);
+  CgColumnScalars now(numbers, 0, running), next(numbers, 3 * stride, running);
   const ColumnOperations<T>& operations = column_operations<T>(tests::device());
   operations.start(of_r, inverse_diagonal, of_p, now);
   operations.dot(of_r, of_r, now.energy);
-  operations.update(now, running, of_q, inverse_diagonal, of_r, next);
-  operations.direction(now, next, running, of_r, inverse_diagonal, of_p, of_x);
+  operations.update(now, of_q, inverse_diagonal, of_r, next);
+  operations.direction(now, next, of_r, inverse_diagonal, of_p, of_x);
 
   const VectorOperations<T>& alone = vector_operations<T>(tests::device());
   for (int c = 0; c < count; ++c) {

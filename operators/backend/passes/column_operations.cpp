@@ -146,14 +146,14 @@ Sums<stride, 1> dot_of_columns(const T* a, const T* b, std::int64_t first, std::
 
 /// a / b, column by column; 0 for one that does not run.
 template <int stride>
-OfColumns<stride> step_lengths(const ColumnScalars& a, const ColumnScalars& b, const ColumnScalars& running) {
+OfColumns<stride> lengths_of(const ColumnScalars& a, const ColumnScalars& b, const ColumnScalars& running) {
   OfColumns<stride> lengths;
   for (int c = 0; c < stride; ++c) lengths[c] = running.data()[c] != 0 ? step_length(a.data()[c], b.data()[c]) : 0.0;
   return lengths;
 }
 
 template <std::floating_point T>
-class HostColumnOperations final : public ColumnOperations<T> {
+class HostColumnOperations final : public ColumnOperations<T>, public DeferredUpdate<Columns<T>> {
  public:
   void start(const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
              CgColumnScalars& first) const override {
@@ -165,10 +165,10 @@ class HostColumnOperations final : public ColumnOperations<T> {
       std::copy_n(sums.of[1].data(), stride, first.rr.data());
     });
   }
-  void update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
-              const InverseDiagonal* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override {
+  void update(const CgColumnScalars& now, const Columns<T>& q, const InverseDiagonal* inverse_diagonal, Columns<T>& r,
+              CgColumnScalars& next) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
-      const auto alphas = step_lengths<stride>(now.rz, now.energy, running);
+      const auto alphas = lengths_of<stride>(now.rz, now.energy, now.running);
       const auto sums = sum_over_row_blocks(r.rows(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
         return update_rows<stride>(alphas, q.data(), data_of(inverse_diagonal), r.data(), from, to);
       });
@@ -176,51 +176,37 @@ class HostColumnOperations final : public ColumnOperations<T> {
       std::copy_n(sums.of[1].data(), stride, next.rr.data());
     });
   }
-  void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
-                 const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
-                 Columns<T>& x) const override {
+  void direction(const CgColumnScalars& now, const CgColumnScalars& next, const Columns<T>& r,
+                 const InverseDiagonal* inverse_diagonal, Columns<T>& p, Columns<T>& x) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
-      const auto alphas = step_lengths<stride>(now.rz, now.energy, running);
-      const auto betas = step_lengths<stride>(next.rz, now.rz, running);
+      const auto alphas = lengths_of<stride>(now.rz, now.energy, now.running);
+      const auto betas = lengths_of<stride>(next.rz, now.rz, now.running);
       for_row_blocks(r.rows(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
         direction_rows<stride>(alphas, betas, r.data(), data_of(inverse_diagonal), p.data(), x.data(), from, to);
       });
     });
   }
-  void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running, const Columns<T>& r,
+  const DeferredUpdate<Columns<T>>* deferred() const override { return this; }
+  void defer(const CgColumnScalars& now, const CgColumnScalars& next, const Columns<T>& r,
              const InverseDiagonal* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
-      const auto betas = step_lengths<stride>(next.rz, now.rz, running);
+      const auto betas = lengths_of<stride>(next.rz, now.rz, now.running);
       for_row_blocks(r.rows(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
         defer_rows<stride>(betas, r.data(), data_of(inverse_diagonal), p.data(), second.data(), from, to);
       });
     });
   }
   void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
-                const ColumnScalars& running, const Columns<T>& r, const InverseDiagonal* inverse_diagonal,
-                const Columns<T>& second, Columns<T>& p, Columns<T>& x) const override {
+                const Columns<T>& r, const InverseDiagonal* inverse_diagonal, const Columns<T>& second, Columns<T>& p,
+                Columns<T>& x) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
-      const auto alphas_before = step_lengths<stride>(before.rz, before.energy, running),
-                 alphas = step_lengths<stride>(now.rz, now.energy, running),
-                 betas = step_lengths<stride>(next.rz, now.rz, running);
+      const auto alphas_before = lengths_of<stride>(before.rz, before.energy, now.running),
+                 alphas = lengths_of<stride>(now.rz, now.energy, now.running),
+                 betas = lengths_of<stride>(next.rz, now.rz, now.running);
       for_row_blocks(r.rows(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
         catch_up_rows<stride>(alphas_before, alphas, betas, r.data(), data_of(inverse_diagonal), second.data(),
                               p.data(), x.data(), from, to);
       });
-    });
-  }
-  void chebyshev_first(double b, const Columns<T>& r, const InverseDiagonal& inverse_diagonal, Columns<T>& d,
-                       Columns<T>& z) const override {
-    for_rows(r, [&, factor = static_cast<T>(b)](std::int64_t row, std::int64_t e) {
-      d.data()[e] = factor * inverse_diagonal[row] * r.data()[e];
-      z.data()[e] = d.data()[e];
-    });
-  }
-  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q,
-                      const InverseDiagonal& inverse_diagonal, Columns<T>& d, Columns<T>& z) const override {
-    for_rows(r, [&, old = static_cast<T>(a), factor = static_cast<T>(b)](std::int64_t row, std::int64_t e) {
-      d.data()[e] = old * d.data()[e] + factor * inverse_diagonal[row] * (r.data()[e] - q.data()[e]);
-      z.data()[e] += d.data()[e];
     });
   }
   void dot(const Columns<T>& a, const Columns<T>& b, ColumnScalars& result) const override {
@@ -231,18 +217,17 @@ class HostColumnOperations final : public ColumnOperations<T> {
       std::copy_n(sums.of[0].data(), stride, result.data());
     });
   }
-
- private:
-  /// entry(row, e) for all entries e, in parallel.
-  template <class Entry>
-  static void for_rows(const Columns<T>& of, const Entry& entry) {
-    const int stride = of.stride();
-    for_row_blocks(of.rows(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t row = first; row < last; ++row)
-        for (int c = 0; c < stride; ++c) entry(row, row * stride + c);
-    });
-  }
 };
+
+/// entry(row, e) for all entries e, in parallel.
+template <class T, class Entry>
+void for_rows(const Columns<T>& of, const Entry& entry) {
+  const int stride = of.stride();
+  for_row_blocks(of.rows(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row)
+      for (int c = 0; c < stride; ++c) entry(row, row * stride + c);
+  });
+}
 
 }  // namespace
 
@@ -252,7 +237,34 @@ const ColumnOperations<T>& column_operations(Device device) {
   return device == Device::host ? on_host : cuda_column_operations<T>();
 }
 
+template <std::floating_point T>
+void chebyshev_first(double b, const Columns<T>& r, const InverseDiagonal& inverse_diagonal, Columns<T>& d,
+                     Columns<T>& z) {
+  if (r.device() == Device::cuda) return cuda_chebyshev_first(b, r, inverse_diagonal, d, z);
+  for_rows(r, [&, factor = static_cast<T>(b)](std::int64_t row, std::int64_t e) {
+    d.data()[e] = factor * inverse_diagonal[row] * r.data()[e];
+    z.data()[e] = d.data()[e];
+  });
+}
+
+template <std::floating_point T>
+void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q,
+                    const InverseDiagonal& inverse_diagonal, Columns<T>& d, Columns<T>& z) {
+  if (r.device() == Device::cuda) return cuda_chebyshev_next(a, b, r, q, inverse_diagonal, d, z);
+  for_rows(r, [&, old = static_cast<T>(a), factor = static_cast<T>(b)](std::int64_t row, std::int64_t e) {
+    d.data()[e] = old * d.data()[e] + factor * inverse_diagonal[row] * (r.data()[e] - q.data()[e]);
+    z.data()[e] += d.data()[e];
+  });
+}
+
 template const ColumnOperations<double>& column_operations(Device);
 template const ColumnOperations<float>& column_operations(Device);
+template void chebyshev_first(double, const Columns<double>&, const InverseDiagonal&, Columns<double>&,
+                              Columns<double>&);
+template void chebyshev_next(double, double, const Columns<double>&, const Columns<double>&, const InverseDiagonal&,
+                             Columns<double>&, Columns<double>&);
+template void chebyshev_first(double, const Columns<float>&, const InverseDiagonal&, Columns<float>&, Columns<float>&);
+template void chebyshev_next(double, double, const Columns<float>&, const Columns<float>&, const InverseDiagonal&,
+                             Columns<float>&, Columns<float>&);
 
 }  // namespace femcg::operators

@@ -6,7 +6,6 @@
 
 #include "operators/backend/cuda/column_sums.cuh"
 #include "operators/backend/cuda/process_sums.cuh"
-#include "operators/backend/cuda/step_length.cuh"
 #include "operators/backend/passes/column_operations.hpp"
 #include "operators/backend/passes/counted_operations.hpp"
 
@@ -36,14 +35,14 @@ __device__ T diagonal_entry(const float* inverse_diagonal, std::int64_t row) {
 
 /// What a thread has to do with its columns: a / b, or 0 where they do not run.
 template <class T, class Share>
-struct StepLengths {
+struct ColumnSteps {
   T of[Share::width];
-  __device__ StepLengths(const double* a, const double* b, const double* running) {
+  __device__ ColumnSteps(const double* a, const double* b, const double* running) {
     const int lane = static_cast<int>(threadIdx.x) % Share::lanes;
 #pragma unroll
     for (int j = 0; j < Share::width; ++j) {
       const int c = Share::column(0, lane, j);
-      of[j] = running[c] != 0 ? static_cast<T>(cuda::step_length(a[c], b[c])) : T(0);
+      of[j] = running[c] != 0 ? static_cast<T>(step_length(a[c], b[c])) : T(0);
     }
   }
 };
@@ -98,7 +97,7 @@ __global__ void __launch_bounds__(block_threads)
                   const double* energy, const double* running, const T* q, const float* inverse_diagonal, T* r,
                   double* new_rz, double* rr, cuda::ColumnParts parts) {
   using S = Share<T, stride>;
-  const StepLengths<T, S> alpha(rz, energy, running);
+  const ColumnSteps<T, S> alpha(rz, energy, running);
   double sums[2][S::packs][S::width] = {};
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
     const T solve = diagonal_entry<T>(inverse_diagonal, row);
@@ -121,7 +120,7 @@ __global__ void __launch_bounds__(block_threads)
     direction_kernel(std::int64_t rows, const double* rz, const double* energy, const double* new_rz,
                      const double* running, const T* r, const float* inverse_diagonal, T* p, T* x) {
   using S = Share<T, stride>;
-  const StepLengths<T, S> alpha(rz, energy, running), beta(new_rz, rz, running);
+  const ColumnSteps<T, S> alpha(rz, energy, running), beta(new_rz, rz, running);
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
     const T solve = diagonal_entry<T>(inverse_diagonal, row);
     const typename S::Part of_r = S::load(r + row * stride, lane);
@@ -141,7 +140,7 @@ __global__ void __launch_bounds__(block_threads)
     defer_kernel(std::int64_t rows, const double* rz, const double* new_rz, const double* running, const T* r,
                  const float* inverse_diagonal, const T* p, T* second) {
   using S = Share<T, stride>;
-  const StepLengths<T, S> beta(new_rz, rz, running);
+  const ColumnSteps<T, S> beta(new_rz, rz, running);
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
     const T solve = diagonal_entry<T>(inverse_diagonal, row);
     const typename S::Part of_r = S::load(r + row * stride, lane);
@@ -162,7 +161,7 @@ __global__ void __launch_bounds__(block_threads)
     catch_up_kernel(std::int64_t rows, TwoIterations of, const double* running, const T* r,
                     const float* inverse_diagonal, const T* second, T* p, T* x) {
   using S = Share<T, stride>;
-  const StepLengths<T, S> before(of.rz_before, of.energy_before, running), alpha(of.rz, of.energy, running),
+  const ColumnSteps<T, S> before(of.rz_before, of.energy_before, running), alpha(of.rz, of.energy, running),
       beta(of.new_rz, of.rz, running);
   for_packs<S>(rows, [&](std::int64_t row, int lane) {
     const T solve = diagonal_entry<T>(inverse_diagonal, row);
@@ -226,9 +225,19 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
+/// Blocks that the GPU holds at once, eight a multiprocessor; at least one, which writes the sums.
+std::int64_t most_blocks() { return std::int64_t{8} * cuda::multiprocessors(); }
+
+template <class T, class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), const Columns<T>& of, Arguments&&... arguments) {
+  const std::int64_t packs = of.entries().bytes() / 16;
+  const std::int64_t blocks = std::clamp<std::int64_t>(packs / block_threads, 1, most_blocks());
+  cuda::launch(kernel, blocks, block_threads, 0, std::forward<Arguments>(arguments)...);
+}
+
 /// `Over` makes of sums over this process those over all.
 template <std::floating_point T, class Over = cuda::OverThisProcess>
-class CudaColumnOperations final : public ColumnOperations<T> {
+class CudaColumnOperations final : public ColumnOperations<T>, public DeferredUpdate<Columns<T>> {
  public:
   explicit CudaColumnOperations(Over over = {}, std::int64_t counted = std::numeric_limits<std::int64_t>::max())
       : over_(over), counted_(counted), parts_(most_blocks(), 2 * Columns<T>::most) {}
@@ -240,50 +249,36 @@ class CudaColumnOperations final : public ColumnOperations<T> {
              first.rz.data(), first.rr.data(), parts_.parts());
     });
   }
-  void update(const CgColumnScalars& now, const ColumnScalars& running, const Columns<T>& q,
-              const InverseDiagonal* inverse_diagonal, Columns<T>& r, CgColumnScalars& next) const override {
+  void update(const CgColumnScalars& now, const Columns<T>& q, const InverseDiagonal* inverse_diagonal, Columns<T>& r,
+              CgColumnScalars& next) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
       launch(update_kernel<T, stride, Over>, r, over_, r.rows(), counted_, now.rz.data(), now.energy.data(),
-             running.data(), q.data(), data_of(inverse_diagonal), r.data(), next.rz.data(), next.rr.data(),
+             now.running.data(), q.data(), data_of(inverse_diagonal), r.data(), next.rz.data(), next.rr.data(),
              parts_.parts());
     });
   }
-  void direction(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running,
-                 const Columns<T>& r, const InverseDiagonal* inverse_diagonal, Columns<T>& p,
-                 Columns<T>& x) const override {
+  void direction(const CgColumnScalars& now, const CgColumnScalars& next, const Columns<T>& r,
+                 const InverseDiagonal* inverse_diagonal, Columns<T>& p, Columns<T>& x) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
-      launch(direction_kernel<T, stride>, r, r.rows(), now.rz.data(), now.energy.data(), next.rz.data(), running.data(),
-             r.data(), data_of(inverse_diagonal), p.data(), x.data());
+      launch(direction_kernel<T, stride>, r, r.rows(), now.rz.data(), now.energy.data(), next.rz.data(),
+             now.running.data(), r.data(), data_of(inverse_diagonal), p.data(), x.data());
     });
   }
-  void defer(const CgColumnScalars& now, const CgColumnScalars& next, const ColumnScalars& running, const Columns<T>& r,
+  const DeferredUpdate<Columns<T>>* deferred() const override { return this; }
+  void defer(const CgColumnScalars& now, const CgColumnScalars& next, const Columns<T>& r,
              const InverseDiagonal* inverse_diagonal, const Columns<T>& p, Columns<T>& second) const override {
     with_any_stride(r.stride(), [&]<int stride>() {
-      launch(defer_kernel<T, stride>, r, r.rows(), now.rz.data(), next.rz.data(), running.data(), r.data(),
+      launch(defer_kernel<T, stride>, r, r.rows(), now.rz.data(), next.rz.data(), now.running.data(), r.data(),
              data_of(inverse_diagonal), p.data(), second.data());
     });
   }
   void catch_up(const CgColumnScalars& before, const CgColumnScalars& now, const CgColumnScalars& next,
-                const ColumnScalars& running, const Columns<T>& r, const InverseDiagonal* inverse_diagonal,
-                const Columns<T>& second, Columns<T>& p, Columns<T>& x) const override {
+                const Columns<T>& r, const InverseDiagonal* inverse_diagonal, const Columns<T>& second, Columns<T>& p,
+                Columns<T>& x) const override {
     const TwoIterations of{before.rz.data(), before.energy.data(), now.rz.data(), now.energy.data(), next.rz.data()};
     with_any_stride(r.stride(), [&]<int stride>() {
-      launch(catch_up_kernel<T, stride>, r, r.rows(), of, running.data(), r.data(), data_of(inverse_diagonal),
+      launch(catch_up_kernel<T, stride>, r, r.rows(), of, now.running.data(), r.data(), data_of(inverse_diagonal),
              second.data(), p.data(), x.data());
-    });
-  }
-  void chebyshev_first(double b, const Columns<T>& r, const InverseDiagonal& inverse_diagonal, Columns<T>& d,
-                       Columns<T>& z) const override {
-    with_any_stride(r.stride(), [&]<int stride>() {
-      launch(chebyshev_first_kernel<T, stride>, r, r.rows(), static_cast<T>(b), r.data(), inverse_diagonal.data(),
-             d.data(), z.data());
-    });
-  }
-  void chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q,
-                      const InverseDiagonal& inverse_diagonal, Columns<T>& d, Columns<T>& z) const override {
-    with_any_stride(r.stride(), [&]<int stride>() {
-      launch(chebyshev_next_kernel<T, stride>, r, r.rows(), static_cast<T>(a), static_cast<T>(b), r.data(), q.data(),
-             inverse_diagonal.data(), d.data(), z.data());
     });
   }
   void dot(const Columns<T>& a, const Columns<T>& b, ColumnScalars& result) const override {
@@ -294,15 +289,6 @@ class CudaColumnOperations final : public ColumnOperations<T> {
   }
 
  private:
-  /// Blocks that the GPU holds at once, eight a multiprocessor; at least one, which writes the sums.
-  static std::int64_t most_blocks() { return std::int64_t{8} * cuda::multiprocessors(); }
-  template <class... Parameters, class... Arguments>
-  static void launch(void (*kernel)(Parameters...), const Columns<T>& of, Arguments&&... arguments) {
-    const std::int64_t packs = of.entries().bytes() / 16;
-    const std::int64_t blocks = std::clamp<std::int64_t>(packs / block_threads, 1, most_blocks());
-    cuda::launch(kernel, blocks, block_threads, 0, std::forward<Arguments>(arguments)...);
-  }
-
   Over over_;
   std::int64_t counted_;
   mutable cuda::ColumnPartsStorage parts_;
@@ -320,12 +306,37 @@ template const ColumnOperations<double>& cuda_column_operations();
 template const ColumnOperations<float>& cuda_column_operations();
 
 template <std::floating_point T>
+void cuda_chebyshev_first(double b, const Columns<T>& r, const InverseDiagonal& inverse_diagonal, Columns<T>& d,
+                          Columns<T>& z) {
+  with_any_stride(r.stride(), [&]<int stride>() {
+    launch(chebyshev_first_kernel<T, stride>, r, r.rows(), static_cast<T>(b), r.data(), inverse_diagonal.data(),
+           d.data(), z.data());
+  });
+}
+template <std::floating_point T>
+void cuda_chebyshev_next(double a, double b, const Columns<T>& r, const Columns<T>& q,
+                         const InverseDiagonal& inverse_diagonal, Columns<T>& d, Columns<T>& z) {
+  with_any_stride(r.stride(), [&]<int stride>() {
+    launch(chebyshev_next_kernel<T, stride>, r, r.rows(), static_cast<T>(a), static_cast<T>(b), r.data(), q.data(),
+           inverse_diagonal.data(), d.data(), z.data());
+  });
+}
+
+template <std::floating_point T>
 std::unique_ptr<ColumnOperations<T>> make_cuda_column_operations(std::int64_t counted,
                                                                  const cuda::ProcessSums* processes) {
   if (processes == nullptr) return std::make_unique<CudaColumnOperations<T>>(cuda::OverThisProcess(), counted);
   return std::make_unique<CudaColumnOperations<T, cuda::OverProcesses>>(cuda::OverProcesses{*processes}, counted);
 }
 
+template void cuda_chebyshev_first(double, const Columns<double>&, const InverseDiagonal&, Columns<double>&,
+                                   Columns<double>&);
+template void cuda_chebyshev_next(double, double, const Columns<double>&, const Columns<double>&,
+                                  const InverseDiagonal&, Columns<double>&, Columns<double>&);
+template void cuda_chebyshev_first(double, const Columns<float>&, const InverseDiagonal&, Columns<float>&,
+                                   Columns<float>&);
+template void cuda_chebyshev_next(double, double, const Columns<float>&, const Columns<float>&, const InverseDiagonal&,
+                                  Columns<float>&, Columns<float>&);
 template std::unique_ptr<ColumnOperations<double>> make_cuda_column_operations(std::int64_t, const cuda::ProcessSums*);
 template std::unique_ptr<ColumnOperations<float>> make_cuda_column_operations(std::int64_t, const cuda::ProcessSums*);
 

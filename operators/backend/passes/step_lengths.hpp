@@ -1,21 +1,24 @@
 #pragma once
 
-#include "operators/backend/passes/vector_operations.hpp"
-
 namespace femcg::operators {
 
-/// Of an iteration whose direction's energy is not summed up.
+// constexpr, so that kernels call these functions too (nvcc --expt-relaxed-constexpr).
+
+/// a / b, or 0 where b is not positive: alpha and beta of CG. An iteration that is made before it is known that the
+/// loop is over then changes nothing.
+constexpr double step_length(double a, double b) { return b > 0 ? a / b : 0.0; }
+
+/// Step lengths of an iteration, and p'Ap.
 struct StepLengths {
-  double alpha, beta;
+  double alpha, beta, energy;
 };
 
-/// beta = rz / old_rz, energy = uw - beta^2 old_energy, which `now` gets, alpha = rz / energy (Chronopoulos & Gear
-/// 1989). On the host.
-inline StepLengths step_lengths(const CgScalars& before, CgScalars& now) {
-  const double beta = step_length(now.rz.value(), before.rz.value());
-  const double energy = now.uw.value() - beta * beta * before.energy.value();
-  *now.energy.data() = energy;
-  return {step_length(now.rz.value(), energy), beta};
+/// The step lengths where p'Ap is not summed up (Chronopoulos & Gear 1989), from r'u and u'Au of this iteration, u =
+/// M^-1 r, and r'u and p'Ap of the one before:
+///   beta = r'u / (r'u)_before,  p'Ap = u'Au - beta^2 (p'Ap)_before,  alpha = r'u / p'Ap.
+constexpr StepLengths step_lengths(double rz_before, double energy_before, double rz, double uw) {
+  const double beta = step_length(rz, rz_before), energy = uw - beta * beta * energy_before;
+  return {step_length(rz, energy), beta, energy};
 }
 
 }  // namespace femcg::operators

@@ -8,7 +8,6 @@
 #include <cassert>
 
 #include "operators/backend/passes/diagonal_solve.hpp"
-#include "operators/backend/passes/step_lengths.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 
 namespace femcg::operators {
@@ -175,7 +174,7 @@ void chebyshev_next_rows(T a, T b, const T* r, const T* q, const float* inverse_
 }
 
 template <std::floating_point T>
-class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
+class HostKernels final : public VectorOperations<T>, public DeferredUpdate<Vector<T>> {
  public:
   void start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
              CgScalars& first) const override {
@@ -214,7 +213,7 @@ class HostKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
     });
   }
 
-  const DeferredUpdate<T>* deferred() const override { return this; }
+  const DeferredUpdate<Vector<T>>* deferred() const override { return this; }
 
   void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const InverseDiagonal* inverse_diagonal,
              const Vector<T>& p, Vector<T>& second) const override {

@@ -16,7 +16,6 @@
 
 #include "operators/backend/cuda/process_sums.cuh"
 #include "operators/backend/cuda/reductions.cuh"
-#include "operators/backend/cuda/step_length.cuh"
 #include "operators/backend/passes/counted_operations.hpp"
 #include "operators/backend/passes/vector_operations.hpp"
 
@@ -153,7 +152,7 @@ __global__ void __launch_bounds__(block_threads)
                   const double* energy, const T* q, const float* inverse_diagonal, T* r, double* new_rz, double* rr,
                   cuda::Parts<2> parts) {
   cuda::await_previous();
-  const T alpha = static_cast<T>(cuda::step_length(*rz, *energy));
+  const T alpha = static_cast<T>(step_length(*rz, *energy));
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_q[count], of_r[count];
@@ -181,8 +180,7 @@ __global__ void __launch_bounds__(block_threads)
     direction_kernel(std::int64_t rows, const double* rz, const double* energy, const double* new_rz, const T* r,
                      const float* inverse_diagonal, T* p, T* x) {
   cuda::await_previous();
-  const T alpha = static_cast<T>(cuda::step_length(*rz, *energy)),
-          beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
+  const T alpha = static_cast<T>(step_length(*rz, *energy)), beta = static_cast<T>(step_length(*new_rz, *rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count], of_x[count];
     float of_inverse[count];
@@ -204,7 +202,7 @@ __global__ void __launch_bounds__(block_threads)
     defer_kernel(std::int64_t rows, const double* rz, const double* new_rz, const T* r, const float* inverse_diagonal,
                  const T* p, T* second) {
   cuda::await_previous();
-  const T beta = static_cast<T>(cuda::step_length(*new_rz, *rz));
+  const T beta = static_cast<T>(step_length(*new_rz, *rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count];
     float of_inverse[count];
@@ -226,9 +224,9 @@ __global__ void __launch_bounds__(block_threads)
     catch_up_kernel(std::int64_t rows, TwoIterations of, const T* r, const float* inverse_diagonal, const T* second,
                     T* p, T* x) {
   cuda::await_previous();
-  const T alpha_before = static_cast<T>(cuda::step_length(*of.rz_before, *of.energy_before)),
-          alpha = static_cast<T>(cuda::step_length(*of.rz, *of.energy)),
-          beta = static_cast<T>(cuda::step_length(*of.new_rz, *of.rz));
+  const T alpha_before = static_cast<T>(step_length(*of.rz_before, *of.energy_before)),
+          alpha = static_cast<T>(step_length(*of.rz, *of.energy)),
+          beta = static_cast<T>(step_length(*of.new_rz, *of.rz));
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_r[count], of_p[count], of_second[count], of_x[count];
     float of_inverse[count];
@@ -260,8 +258,8 @@ __global__ void __launch_bounds__(block_threads)
                    const double* old_energy, const double* rz, const double* uw, double* energy, Advanced<T> v,
                    double* new_rz, double* rr, cuda::Parts<2> parts) {
   cuda::await_previous();
-  const double factor = cuda::step_length(*rz, *old_rz), of_direction = *uw - factor * factor * *old_energy;
-  const T alpha = static_cast<T>(cuda::step_length(*rz, of_direction)), beta = static_cast<T>(factor);
+  const StepLengths lengths = step_lengths(*old_rz, *old_energy, *rz, *uw);
+  const T alpha = static_cast<T>(lengths.alpha), beta = static_cast<T>(lengths.beta);
   double sums[2] = {0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_u[count], of_w[count], of_p[count], of_s[count], of_x[count], of_r[count];
@@ -290,7 +288,7 @@ __global__ void __launch_bounds__(block_threads)
     if (v.inverse_diagonal != nullptr) store(of_u, v.u + i);
   });
   sum_over(over, sums, parts, [&](const double(&results)[2]) {
-    *energy = of_direction;
+    *energy = lengths.energy;
     *new_rz = results[0];
     *rr = results[1];
   });
@@ -324,9 +322,8 @@ __global__ void __launch_bounds__(block_threads)
     of_now[1] = *now.rr;
     of_now[2] = *now.uw;
   }
-  const double factor = cuda::step_length(of_now[0], *before.rz),
-               of_direction = of_now[2] - factor * factor * *before.energy;
-  const T alpha = static_cast<T>(cuda::step_length(of_now[0], of_direction)), beta = static_cast<T>(factor);
+  const StepLengths lengths = step_lengths(*before.rz, *before.energy, of_now[0], of_now[2]);
+  const T alpha = static_cast<T>(lengths.alpha), beta = static_cast<T>(lengths.beta);
   double sums[3] = {0, 0, 0};
   for_packs<T>(rows, [&]<int count>(std::int64_t i, Count<count>) {
     T of_n[count], of_z[count], of_w[count], of_p[count], of_s[count], of_x[count], of_r[count], of_m[count];
@@ -371,7 +368,7 @@ __global__ void __launch_bounds__(block_threads)
     *now.rr = of_now[1];
     *now.uw = of_now[2];
   }
-  *now.energy = of_direction;
+  *now.energy = lengths.energy;
   if constexpr (!Over::waits) {
     *next.rz = results[0];
     *next.rr = results[1];
@@ -450,7 +447,7 @@ std::int64_t blocks(std::int64_t rows, std::int64_t resident) {
 
 /// `Over` makes of sums over this process those over all.
 template <std::floating_point T, class Over = cuda::OverThisProcess>
-class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
+class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<Vector<T>> {
  public:
   explicit CudaKernels(Over over = {}, std::int64_t counted = std::numeric_limits<std::int64_t>::max())
       : over_(over),
@@ -491,7 +488,7 @@ class CudaKernels final : public VectorOperations<T>, public DeferredUpdate<T> {
                        x.data());
   }
 
-  const DeferredUpdate<T>* deferred() const override { return this; }
+  const DeferredUpdate<Vector<T>>* deferred() const override { return this; }
 
   void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r, const InverseDiagonal* inverse_diagonal,
              const Vector<T>& p, Vector<T>& second) const override {

@@ -3,13 +3,11 @@
 #include <concepts>
 
 #include "operators/backend/passes/inverse_diagonal.hpp"
+#include "operators/backend/passes/step_lengths.hpp"
 #include "operators/backend/passes/vector_share.hpp"
 #include "operators/backend/vector.hpp"
 
 namespace femcg::operators {
-
-/// a / b, or 0 where b is not positive: alpha and beta of CG.
-inline double step_length(double a, double b) { return b > 0 ? a / b : 0.0; }
 
 /// The numbers of one iteration of CG, on the device of the loop.
 struct CgScalars {
@@ -21,6 +19,21 @@ struct CgScalars {
   Scalar rr;      ///< r'r
   Scalar energy;  ///< p'Ap
   Scalar uw;      ///< u'Au with u = M^-1 r, of the single-reduction method
+};
+
+/// The same step_lengths from scalars on the host; `now` gets p'Ap.
+inline StepLengths step_lengths(const CgScalars& before, CgScalars& now) {
+  const StepLengths of = step_lengths(before.rz.value(), before.energy.value(), now.rz.value(), now.uw.value());
+  *now.energy.data() = of.energy;
+  return of;
+}
+
+/// The scalars of an iteration on `Vectors`: CgScalars for a Vector, CgColumnScalars for a multi-vector.
+template <class Vectors>
+struct CgScalarsOf;
+template <class T>
+struct CgScalarsOf<Vector<T>> {
+  using Type = CgScalars;
 };
 
 /// What the single-reduction method keeps beside x and r.
@@ -39,50 +52,57 @@ struct Pipelined {
   Vector<T> z;  ///< A M^-1 s
 };
 
-/// The passes in the place of `direction` where two iterations share one of x: it moves along both directions at once
-/// in the second, so that the two have 9 words per unknown instead of 10. A second vector holds every other direction.
-template <std::floating_point T>
+/// The vector kernels in the place of `direction` where two iterations share one pass over x: the second moves it along
+/// both directions, so that the two have 9 words per unknown instead of 10. A second vector holds every other
+/// direction.
+template <class Vectors>
 class DeferredUpdate {
  public:
+  using Scalars = CgScalarsOf<Vectors>::Type;
   virtual ~DeferredUpdate() = default;
 
   /// beta = next.rz / now.rz; second = M^-1 r + beta p.
-  virtual void defer(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
-                     const InverseDiagonal* inverse_diagonal, const Vector<T>& p, Vector<T>& second) const = 0;
+  virtual void defer(const Scalars& now, const Scalars& next, const Vectors& r, const InverseDiagonal* inverse_diagonal,
+                     const Vectors& p, Vectors& second) const = 0;
   /// The iteration after it, `before` having been `now`: alpha of both; beta = next.rz / now.rz;
   /// x += alpha_before p + alpha_now second; p = M^-1 r + beta second.
-  virtual void catch_up(const CgScalars& before, const CgScalars& now, const CgScalars& next, const Vector<T>& r,
-                        const InverseDiagonal* inverse_diagonal, const Vector<T>& second, Vector<T>& p,
-                        Vector<T>& x) const = 0;
+  virtual void catch_up(const Scalars& before, const Scalars& now, const Scalars& next, const Vectors& r,
+                        const InverseDiagonal* inverse_diagonal, const Vectors& second, Vectors& p,
+                        Vectors& x) const = 0;
 };
 
-/// The vector passes of preconditioned CG, with scalars that stay on the device. M is diagonal: `inverse_diagonal` is
-/// M^-1, or null for M = I.
+/// The vector kernels of classic preconditioned CG on a vector or, column by column, a multi-vector, with scalars that
+/// stay on the device. M is diagonal: `inverse_diagonal` is M^-1, or null for M = I.
 ///
 /// One iteration is apply, update, direction: three passes, 10 words per unknown, and M^-1 twice. x waits for
-/// direction, which reads p anyway, or for every second iteration (DeferredUpdate). The single-reduction method has
-/// two passes, apply and advance, of 11 words (13 with a diagonal), the pipelined one 15 (16), and M^-1 once.
-///
-/// A step along a direction without energy, or after a residual of zero, has length zero: an iteration that is made
-/// before it is known that the loop is over changes nothing.
+/// direction, which reads p anyway, or for every second iteration (DeferredUpdate).
 ///
 /// Sums run over fixed blocks in a fixed order, so that they do not depend on the number of threads.
-template <std::floating_point T>
-class VectorOperations {
+template <class Vectors>
+class CgKernels {
  public:
-  virtual ~VectorOperations() = default;
+  using Scalars = CgScalarsOf<Vectors>::Type;
+  virtual ~CgKernels() = default;
 
   /// p = M^-1 r, rz = r'p, rr = r'r.
-  virtual void start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
-                     CgScalars& first) const = 0;
+  virtual void start(const Vectors& r, const InverseDiagonal* inverse_diagonal, Vectors& p, Scalars& first) const = 0;
   /// alpha = rz / energy; r -= alpha q; new_rz = r'M^-1 r; rr = r'r.
-  virtual void update(const CgScalars& now, const Vector<T>& q, const InverseDiagonal* inverse_diagonal, Vector<T>& r,
-                      CgScalars& next) const = 0;
+  virtual void update(const Scalars& now, const Vectors& q, const InverseDiagonal* inverse_diagonal, Vectors& r,
+                      Scalars& next) const = 0;
   /// alpha = rz / energy, beta = new_rz / rz; x += alpha p; p = M^-1 r + beta p.
-  virtual void direction(const CgScalars& now, const CgScalars& next, const Vector<T>& r,
-                         const InverseDiagonal* inverse_diagonal, Vector<T>& p, Vector<T>& x) const = 0;
+  virtual void direction(const Scalars& now, const Scalars& next, const Vectors& r,
+                         const InverseDiagonal* inverse_diagonal, Vectors& p, Vectors& x) const = 0;
   /// Null where two iterations share nothing.
-  virtual const DeferredUpdate<T>* deferred() const { return nullptr; }
+  virtual const DeferredUpdate<Vectors>* deferred() const { return nullptr; }
+  /// result = a'b.
+  virtual void dot(const Vectors& a, const Vectors& b, decltype(Scalars::rz)& result) const = 0;
+};
+
+/// The kernels of all recurrences on one vector. The single-reduction method has two passes, apply and advance, of 11
+/// words (13 with a diagonal), the pipelined one 15 (16), and M^-1 once.
+template <std::floating_point T>
+class VectorOperations : public CgKernels<Vector<T>> {
+ public:
   /// The vectors after w = A u and uw = u'w: beta = rz / old_rz, energy = uw - beta^2 old_energy, alpha = rz / energy;
   /// p = u + beta p; s = w + beta s; x += alpha p; r -= alpha s; u = M^-1 r; new_rz = r'u; rr = r'r. With M = I, u is
   /// r. Chronopoulos & Gear 1989.
@@ -98,9 +118,7 @@ class VectorOperations {
                                  Pipelined<T>& ahead, const InverseDiagonal* inverse_diagonal, Vector<T>& x,
                                  Vector<T>& r, CgScalars& next) const = 0;
   virtual void complete_sums(CgScalars&) const {}
-  /// result = a'b.
-  virtual void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const = 0;
-  /// What the vectors are of those of a whole system.
+  /// Ownership of the local entries in the global vector, and global sums.
   virtual const VectorShare& share() const {
     static const VectorShare all;
     return all;

@@ -1,0 +1,341 @@
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "operators/ordering.hpp"
+#include "solver/krylov/batch_queue.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/krylov/merged_passes.hpp"
+#include "solver/krylov/one_sum_cg.hpp"
+#include "solver/krylov/recurrence.hpp"
+#include "solver/krylov/refined_solution.hpp"
+#include "solver/krylov/restarts.hpp"
+#include "solver/messages/error.hpp"
+
+namespace femcg::solver {
+
+/// Throws InputError where the options contradict each other. `fused`: M is I or diagonal.
+template <std::floating_point T>
+void check_choice(const CgOptions<T>& options, bool fused) {
+  const bool classic = !has_one_sum(options.method) && options.loop != CgLoop::resident;
+  if (options.reliable_update > 0 && !classic)
+    throw InputError(
+        "reliable updates keep the direction of the classic method in launched passes: use solver.cg: classic and "
+        "solver.loop: launched, or solver.precision: single");
+  if (!fused && !classic)
+    throw InputError(
+        "methods with one sum and the loop inside one kernel need a diagonal preconditioner: use solver.cg: classic, "
+        "or solver.preconditioner: jacobi");
+}
+
+/// The recurrence, the way in which a device is given it, and the length of a batch: what was asked for, or what fits
+/// the operator.
+template <std::floating_point T>
+struct CgPlan {
+  /// Throws InputError where what was asked for does not go together.
+  CgPlan(const operators::Operator<T>& a, const CgOptions<T>& options) : method(options.method) {
+    const bool fused = options.preconditioner == nullptr || options.preconditioner->is_fused();
+    check_choice(options, fused);
+    if (fused && options.reliable_update == 0 && may_reside(options.loop) && takes_one_kernel(method))
+      persistent_ = operators::persistent_cg(a, persistent_for(options.loop));
+    if (options.loop == CgLoop::resident && persistent_ == nullptr)
+      throw InputError(
+          !takes_one_kernel(method)
+              ? "the loop inside one kernel is of the single-reduction method: use solver.cg: "
+                "single-reduction"
+              : "this operator has no loop inside one kernel on this device for a system of this size: use "
+                "solver.loop: launched");
+    if (persistent_ != nullptr) loop = CgLoop::resident;
+    if (fused && !has_one_sum(method) && !takes_several(method) &&
+        (options.loop == CgLoop::merged ||
+         (options.loop == CgLoop::automatic && operators::merging_pays(a.size(), sizeof(T)))))
+      merged_ = dynamic_cast<const operators::WithMergedCg<T>*>(&a);
+    if (options.loop == CgLoop::merged && merged_ == nullptr)
+      throw InputError(!fused || has_one_sum(method)
+                           ? "passes inside the product are of the classic method with a diagonal preconditioner: use "
+                             "solver.cg: classic and solver.preconditioner: jacobi, or solver.loop: launched"
+                           : "this operator makes no passes of CG inside its product on this device: use solver.loop: "
+                             "launched");
+    if (merged_ != nullptr) loop = CgLoop::merged;
+    if (method == CgMethod::automatic) method = persistent_ != nullptr ? CgMethod::single_reduction : CgMethod::classic;
+    batch = batch_of(options, a.device());
+    if (options.check_every > 0) return;
+    if (a.device() == operators::Device::host && method == CgMethod::pipelined)
+      batch = 8;  // which waits for its sums there
+    if (a.device() == operators::Device::cuda && persistent_ != nullptr) batch = 64;
+  }
+  /// Once.
+  std::unique_ptr<Recurrence<T>> make_recurrence(const operators::Operator<T>& a, const Inverse<T>& m) {
+    if (method == CgMethod::single_reduction)
+      return std::make_unique<SingleReductionCg<T>>(a, m, std::move(persistent_));
+    if (method == CgMethod::pipelined) return std::make_unique<PipelinedCg<T>>(a, m);
+    if (merged_ != nullptr) return std::make_unique<MergedCg<T>>(a, m, *merged_);
+    return std::make_unique<ClassicCg<T>>(a, m, batch > 1);
+  }
+
+  CgMethod method;
+  CgLoop loop = CgLoop::launched;
+  std::int64_t batch;
+
+ private:
+  std::unique_ptr<operators::PersistentCg<T>> persistent_;
+  const operators::WithMergedCg<T>* merged_ = nullptr;
+};
+
+/// One run of CG on one system, but for the recurrence's formulas and the stopping rule (cg.cpp): batches on their way
+/// through the device, the solution and its true residuals, restarts and reliable updates, what is resumed and left.
+template <std::floating_point T>
+class CgRun {
+ public:
+  CgRun(const operators::Operator<T>& a, const operators::Vector<T>& b, std::vector<double>& x,
+        const CgOptions<T>& options)
+      : a_(a),
+        b_(b),
+        options_(options),
+        plan_(a, options),
+        m_(options.preconditioner),
+        recurrence_(plan_.make_recurrence(a, m_)),
+        scalars_(plan_.batch, 1, 1, a.device(),
+                 [](operators::Vector<double>& numbers, std::int64_t place) {
+                   return operators::CgScalars(numbers, place);
+                 }),
+        queue_(scalars_.numbers(), plan_.batch,
+               [this](std::int64_t iterations) {
+                 scalars_.go_on();
+                 recurrence_->iterate(iterations, scalars_);
+               }),
+        x_(a, b, x, options, options.reliable_update > 0),
+        reliable_update_(options.reliable_update) {
+    result_.method = plan_.method;
+    result_.loop = plan_.loop;
+    result_.deferred = recurrence_->defers_x();
+  }
+
+  /// Begins with r = b - A x. False where there is nothing to iterate; the result says why.
+  bool begin() {
+    queue_.warm_up();
+    if (plan_.loop == CgLoop::launched && options_.recorded) queue_.record();
+    operators::copy(operators::to_ordering(a_, b_), recurrence_->r());
+    x_.begin(options_.before != nullptr || options_.from_x);  // once the copies in between are gone
+    scalars_.clear();
+    recurrence_->start(scalars_.last());
+    const double bb = scalars_.last().rr.value();
+    clock_.start();
+    norm_b_ = std::sqrt(bb);
+    if (!std::isfinite(norm_b_)) return stop(StopReason::not_finite);
+    if (norm_b_ == 0) {
+      x_.set_zero();
+      const bool zero = std::ranges::all_of(operators::copied(b_, operators::Device::host).span(),
+                                            [](T entry) { return entry == 0; });
+      return stop(zero ? StopReason::converged : StopReason::not_finite);
+    }
+    if (options_.before == nullptr) return begin_from_x(bb);
+    resume(*options_.before);
+    return true;
+  }
+  /// Ends a run that has begun: its time, and x as far as it has come.
+  void end() {
+    operators::synchronize(a_.device());
+    result_.seconds = seconds();
+    const bool is_collected = result_.reason == StopReason::converged || result_.reason == StopReason::stagnated;
+    const bool is_left = options_.after != nullptr && leave(*options_.after);
+    if (!is_collected && !is_left) {
+      x_.add(*recurrence_);
+      if (x_.is_checked()) true_residual();
+    }
+    assert(result_.reason != StopReason::converged || result_.true_relative_residual <= options_.tolerance);
+  }
+  /// The result; x is then where it was asked for.
+  CgResult result() {
+    x_.finish();
+    if (options_.after != nullptr) options_.after->result = result_;
+    return result_;
+  }
+
+  /// Gives the device as many batches as it takes.
+  void send_batches() {
+    constexpr std::int64_t refresh_every = 64;  // iterations: 5% more products (Recurrence::refresh)
+    while (!update_due_ && !queue_.is_full() && sent_ < options_.max_iterations &&
+           !(options_.enough && options_.enough())) {
+      const std::int64_t iterations = std::min(plan_.batch, options_.max_iterations - sent_);
+      if (since_refresh_ >= refresh_every) {
+        recurrence_->refresh(scalars_.last());
+        since_refresh_ = 0;
+      }
+      since_refresh_ += iterations;
+      queue_.send(iterations);
+      sent_ += iterations;
+    }
+  }
+  bool has_batches() const { return !queue_.is_empty(); }
+  /// The oldest batch, and its iteration i.
+  BatchQueue::Batch receive() { return queue_.receive(); }
+  IterationNumbers read(const BatchQueue::Batch& batch, std::int64_t i) const {
+    return scalars_.read(batch.numbers, i);
+  }
+
+  void count() { ++result_.iterations; }
+  /// Enters r'r of the iteration in the history; false where the monitor wants to end.
+  bool record(double rr) {
+    result_.relative_residual = std::sqrt(rr) / norm_b_;
+    result_.history.push_back({result_.iterations, result_.relative_residual, seconds()});
+    update_due_ = update_due_ || result_.relative_residual <= reliable_update_ * last_update_;
+    return !options_.monitor || options_.monitor(result_.history.back());
+  }
+  double relative_residual() const { return result_.relative_residual; }
+  /// The relative residual, by the recurrence, of the x behind the last batch that was sent.
+  double newest_residual() const {
+    const BatchQueue::Batch newest = queue_.newest();
+    return std::sqrt(scalars_.read(newest.numbers, newest.iterations - 1).rr) / norm_b_;
+  }
+  /// Whether p'Ap <= 0 may be rounding: what the pipelined recurrence adds up may have lost it, if it has not just
+  /// begun.
+  bool may_have_lost_energy() const {
+    return plan_.method == CgMethod::pipelined && result_.iterations > restarted_at_;
+  }
+
+  /// Ends the loop: false.
+  bool stop(StopReason reason) {
+    result_.reason = reason;
+    return false;
+  }
+  /// Compares the true residual with the tolerance, and restarts from it where it does not meet it. Whether the loop
+  /// goes on.
+  bool check() { return refine(true); }
+  /// Whether a reliable update is due, once no batch is in flight.
+  bool update_is_due() const { return update_due_ && sent_ < options_.max_iterations; }
+  /// A reliable update. Whether the loop goes on: two in a row that gain nothing are rounding.
+  bool update() { return refine(false); }
+
+ private:
+  double seconds() const { return clock_.seconds() - (options_.aside != nullptr ? *options_.aside : 0.0); }
+  /// From x = 0, whose residual is at hand, or from x as it was given.
+  bool begin_from_x(double bb) {
+    double rr = bb;
+    if (options_.from_x) {
+      restart_from(true_residual());
+      last_update_ = result_.true_relative_residual;
+      rr = std::pow(last_update_ * norm_b_, 2);
+      clock_.start();
+    }
+    const bool goes_on = record(rr);
+    update_due_ = false;
+    if (goes_on && !(options_.from_x && last_update_ <= options_.tolerance)) return true;
+    if (!options_.from_x) result_.true_relative_residual = 1;  // of x = 0
+    return stop(goes_on ? StopReason::converged : StopReason::interrupted);
+  }
+  /// The true residual of the solution so far.
+  TrueResidualVector true_residual() {
+    TrueResidualVector residual = x_.residual(*recurrence_);
+    result_.true_relative_residual = x_.norm_of(residual) / norm_b_;
+    return residual;
+  }
+  /// Adds the correction to x, and goes on from the true residual. False where that ends the loop.
+  bool refine(bool may_converge) {
+    operators::synchronize(a_.device());  // a batch in flight is the loop's
+    return clock_.without([&] {
+      x_.add(*recurrence_);
+      const TrueResidualVector residual = true_residual();
+      if (may_converge && result_.true_relative_residual <= options_.tolerance) return stop(StopReason::converged);
+      if (stagnates()) return stop(StopReason::stagnated);
+      go_on_from(residual);
+      return true;
+    });
+  }
+  /// The recurrence begins anew from this residual.
+  void restart_from(const TrueResidualVector& residual) {
+    x_.to_recurrence(residual, recurrence_->r());
+    queue_.drop();
+    sent_ = restarted_at_ = result_.iterations;
+    since_refresh_ = 0;
+    scalars_.clear();
+    recurrence_->start(scalars_.last());
+    operators::synchronize(a_.device());
+  }
+  /// Goes on from the true residual: with the direction at hand, where the recurrence's own residual is still near it,
+  /// else anew.
+  void go_on_from(const TrueResidualVector& residual) {
+    constexpr double near = 2;
+    const bool keeps =
+        reliable_update_ > 0 && queue_.is_empty() && result_.true_relative_residual <= near * result_.relative_residual;
+    last_update_ = result_.true_relative_residual;
+    update_due_ = false;
+    if (!keeps) return restart_from(residual);
+    x_.to_recurrence(residual, recurrence_->w());
+    scalars_.clear();
+    dynamic_cast<ClassicCg<T>&>(*recurrence_).replace_residual(recurrence_->w(), scalars_.last());
+    operators::synchronize(a_.device());
+  }
+  /// Whether nothing is gained any more. Where reliable updates kept the direction, which carries the rounding of all
+  /// before it, restarts without it may still gain.
+  bool stagnates() {
+    if (!restarts_.stagnate(result_.true_relative_residual)) return false;
+    if (reliable_update_ == 0) return true;
+    reliable_update_ = 0;
+    restarts_ = Restarts();
+    return false;
+  }
+  /// Goes on from the state of an earlier run.
+  void resume(const CgState<T>& before) {
+    result_.iterations = before.result.iterations;
+    result_.history = before.result.history;
+    if (hands_over() && before.p.size() == a_.size()) {
+      operators::copy(operators::to_ordering(a_, before.r), recurrence_->r());
+      scalars_.clear();
+      recurrence_->start(scalars_.last());
+      operators::copy(operators::to_ordering(a_, before.p), recurrence_->p());
+      operators::copy(operators::to_ordering(a_, before.x), recurrence_->x());
+      operators::copy_bytes(before.scalars.data(), operators::Device::host, scalars_.last().rz.data(), a_.device(),
+                            scalars_.bytes_of_iteration());
+      sent_ = result_.iterations;
+      result_.relative_residual = before.result.relative_residual;
+      operators::synchronize(a_.device());
+    } else {
+      if (before.x.size() == a_.size()) x_.add_natural(before.x);
+      restart_from(true_residual());
+      result_.relative_residual = result_.true_relative_residual;
+    }
+    clock_.start(before.result.seconds);
+  }
+  /// Leaves the recurrence to another run, where that can take it up.
+  bool leave(CgState<T>& after) {
+    if (result_.reason != StopReason::max_iterations || !hands_over()) return false;
+    after.r = operators::from_ordering(a_, recurrence_->r());
+    after.p = operators::from_ordering(a_, recurrence_->p());
+    after.x = operators::from_ordering(a_, recurrence_->x());
+    after.scalars.resize(operators::CgScalars::count);
+    operators::copy_bytes(scalars_.of(queue_.last_iterations()).rz.data(), a_.device(), after.scalars.data(),
+                          operators::Device::host, scalars_.bytes_of_iteration());
+    return true;
+  }
+  /// Whether another run can take up the recurrence where this one ends.
+  bool hands_over() const {
+    return plan_.method == CgMethod::classic && plan_.loop != CgLoop::resident && m_.applied == nullptr;
+  }
+
+  const operators::Operator<T>& a_;
+  const operators::Vector<T>& b_;
+  const CgOptions<T>& options_;
+  CgPlan<T> plan_;
+  Inverse<T> m_;
+  std::unique_ptr<Recurrence<T>> recurrence_;
+  BatchScalars<operators::CgScalars> scalars_;
+  BatchQueue queue_;
+  RefinedSolution<T> x_;
+  LoopClock clock_;
+  Restarts restarts_;
+  double norm_b_ = 0;
+  std::int64_t sent_ = 0;                              ///< iterations
+  std::int64_t restarted_at_ = 0, since_refresh_ = 0;  ///< iterations
+  double last_update_ = 1;  ///< the relative residual at the last reliable update, or at the start
+  bool update_due_ = false;
+  double reliable_update_;  ///< 0 once they gain nothing
+  CgResult result_;
+};
+
+}  // namespace femcg::solver
