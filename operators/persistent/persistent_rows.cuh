@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -66,7 +67,7 @@ inline std::int64_t most_resident_rows() {
 }
 
 /// Whether so many rows and entries have the loop: where the GPU has threads for them and, unless it is asked for
-/// wherever possible, where it is expected to be faster.
+/// wherever possible, where it is expected to be faster, as far as their number tells.
 inline bool takes_resident_cg(std::int64_t rows, std::int64_t entries, std::int64_t value_bytes,
                               PersistentFor systems) {
   return rows > 0 && rows <= most_resident_rows() &&
@@ -335,33 +336,38 @@ struct RowsOfBlocks {
   Vector<std::int32_t> order;
   bool windowed;  ///< whether the windows of all blocks leave room for much of the matrix
 };
+/// `by_number`: the rows in the order of the mesh, in which neighbours are near each other; empty where that is i. A
+/// format may sort its rows by length over the whole matrix (pjds): blocks of these would touch all of u.
 template <class T, class Rows>
-RowsOfBlocks lay_out(const Rows& a) {
+RowsOfBlocks lay_out(const Rows& a, std::span<const std::int32_t> by_number) {
   Vector<std::int32_t> lengths(a.rows, Device::cuda);
   constexpr int threads = 256;
   launch(count_entries_kernel<Rows>, (a.rows + threads - 1) / threads, threads, 0, a, lengths.data());
-  const Vector<std::int32_t> on_host = copied(lengths, Device::host);
-  RowsOfBlocks rows{lay_out_rows(on_host.span(), most_resident_blocks()), {}, false};
+  RowsOfBlocks rows{lay_out_rows(copied(lengths, Device::host).span(), by_number, most_resident_blocks()), {}, false};
   RowLayout& layout = rows.layout;
   rows.order = sent(layout.order);
   Vector<PersistentBlock> blocks = sent(layout.blocks);
   launch_with_bits(measure_windows_kernel<Rows>, blocks.size(), entries_of(a), 2, a, rows.order.data(), blocks.data());
   copy_bytes(blocks.data(), Device::cuda, layout.blocks.data(), Device::host, blocks.bytes());
-  // A window that takes more than half of the room is rather not filled in every iteration.
   std::int64_t widest = 0;
   for (const PersistentBlock& block : layout.blocks) widest = std::max<std::int64_t>(widest, block.window);
-  rows.windowed = widest <= 65536 && window_bytes<T>(widest) <= resident_room_bytes() / 2;
+  rows.windowed = persistent_window_fits(widest, sizeof(T), resident_room_bytes());
   return rows;
 }
 
-/// The loop for a matrix by rows, at least one and at most most_resident_rows(). `Rows` is plain data with `rows`,
-/// their number, a type `Value` and
+/// The loop for a matrix by rows with so many entries; null where there is none, or where launches are expected to be
+/// faster and that matters (takes_resident_cg): also where windows do not fit, since every entry then gathers u from
+/// the L2 cache, and blocks wait for each other twice an iteration. by_number() is what lay_out takes, on the host.
+/// `Rows` is plain data with `rows`, their number, a type `Value` and
 ///   __device__ Row find(std::int32_t i) const;  // of the i-th row its `number`, its entry of the vectors, and `count`
 ///   __device__ std::int32_t column(const Row&, std::int32_t k) const;  // of its k-th entry
 ///   __device__ Value value(const Row&, std::int32_t k) const;
-template <class T, class Rows>
-std::unique_ptr<PersistentCg<T>> make_resident_cg(const Rows& a) {
-  RowsOfBlocks rows = lay_out<T>(a);
+template <class T, class Rows, class ByNumber>
+std::unique_ptr<PersistentCg<T>> make_resident_cg(const Rows& a, std::int64_t entries, PersistentFor systems,
+                                                  const ByNumber& by_number) {
+  if (!takes_resident_cg(a.rows, entries, sizeof(typename Rows::Value), systems)) return nullptr;
+  RowsOfBlocks rows = lay_out<T>(a, Vector<std::int32_t>(by_number()).span());
+  if (systems == PersistentFor::faster && !rows.windowed) return nullptr;
   std::unique_ptr<PersistentCg<T>> loop =
       rows.windowed ? make_resident_loop<T>(pack_rows<std::uint16_t, T>(a, rows.layout, rows.order))
                     : make_resident_loop<T>(pack_rows<std::int32_t, T>(a, rows.layout, rows.order));

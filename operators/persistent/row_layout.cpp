@@ -1,6 +1,7 @@
 #include "operators/persistent/row_layout.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <stdexcept>
 
@@ -112,7 +113,15 @@ std::int64_t persistent_bytes(std::int64_t rows, std::int64_t entries, std::int6
   return entries * (value_bytes + 4) + rows * (bytes_of_row + bytes_of_stamped);
 }
 
-RowLayout lay_out_rows(std::span<const std::int32_t> lengths, std::int64_t most_blocks) {
+RowLayout lay_out_rows(std::span<const std::int32_t> lengths, std::span<const std::int32_t> by_number,
+                       std::int64_t most_blocks) {
+  if (!by_number.empty()) {
+    std::vector<std::int32_t> sequence(lengths.size());
+    std::ranges::transform(by_number, sequence.begin(), [&](std::int32_t i) { return lengths[i]; });
+    RowLayout layout = lay_out_rows(sequence, {}, most_blocks);
+    for (std::int32_t& i : layout.order) i = by_number[i];
+    return layout;
+  }
   const auto rows = static_cast<std::int64_t>(lengths.size());
   if (rows > most_blocks * most_rows_a_block)
     throw std::invalid_argument("more rows than a loop inside one kernel has");
@@ -135,6 +144,25 @@ RowLayout lay_out_rows(std::span<const std::int32_t> lengths, std::int64_t most_
     cut_slices(layout, b, lengths);
   }
   return layout;
+}
+
+WindowCount::WindowCount(const RowLayout& layout, std::int64_t rows)
+    : words_(static_cast<std::size_t>((rows + 63) / 64)),
+      block_of_(static_cast<std::size_t>(rows)),
+      touched_(layout.blocks.size() * words_) {
+  for (std::size_t b = 0; b < layout.blocks.size(); ++b)
+    for (std::int32_t k = 0; k < layout.blocks[b].rows; ++k)
+      block_of_[static_cast<std::size_t>(layout.order[layout.blocks[b].first_row + k])] = static_cast<std::int32_t>(b);
+}
+
+std::int64_t WindowCount::widest() const {
+  std::int64_t widest = 0;
+  for (std::size_t first = 0; first < touched_.size(); first += words_) {
+    std::int64_t window = 0;
+    for (std::size_t word = first; word < first + words_; ++word) window += std::popcount(touched_[word]);
+    widest = std::max(widest, window);
+  }
+  return widest;
 }
 
 }  // namespace femcg::operators

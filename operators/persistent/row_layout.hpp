@@ -50,8 +50,34 @@ struct RowLayout {
 };
 
 /// The layout of rows with so many entries each, at least one row, on a GPU that holds `most_blocks` blocks at once.
-/// Throws std::invalid_argument where these have no threads for all rows.
-RowLayout lay_out_rows(std::span<const std::int32_t> lengths, std::int64_t most_blocks);
+/// Blocks have neighbours of the sequence `by_number`, or of the rows as they are where it is empty. Throws
+/// std::invalid_argument where these have no threads for all rows.
+RowLayout lay_out_rows(std::span<const std::int32_t> lengths, std::span<const std::int32_t> by_number,
+                       std::int64_t most_blocks);
+
+/// Whether a window of so many entries of u has room in a block's shared memory: one that takes more than half of it is
+/// rather not filled in every iteration.
+constexpr bool persistent_window_fits(std::int64_t entries, std::int64_t word_bytes, std::int64_t room_bytes) {
+  constexpr std::int64_t most_places = 65536;
+  return entries <= most_places && entries * word_bytes <= room_bytes / 2;
+}
+
+/// The windows of a layout, counted on the host: the distinct entries of u that the rows of each block touch.
+class WindowCount {
+ public:
+  WindowCount(const RowLayout& layout, std::int64_t rows);
+  /// Row i has an entry in this column.
+  void add(std::int32_t i, std::int32_t column) {
+    touched_[static_cast<std::size_t>(block_of_[static_cast<std::size_t>(i)]) * words_ + column / 64] |=
+        std::uint64_t{1} << column % 64;
+  }
+  std::int64_t widest() const;
+
+ private:
+  std::size_t words_;  ///< a bit for every entry of u
+  std::vector<std::int32_t> block_of_;
+  std::vector<std::uint64_t> touched_;
+};
 
 /// Whether a loop inside one kernel is expected to be faster than launches with so many entries. Threads that wait for
 /// each other read tails at half the rate of a product of its own, once these do not stay in the L2 cache: on an H100

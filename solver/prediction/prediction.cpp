@@ -9,6 +9,7 @@
 #include "mesh/element/quadrature.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/cellwise/cell_loops/merged_cg.hpp"
+#include "operators/persistent/row_layout.hpp"
 #include "operators/stored/common/padding.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/units.hpp"
@@ -112,6 +113,32 @@ double seconds_of_resident_iteration(const MemoryUser& user, const operators::Fo
   return of_rows + std::min(bytes, near_entries) * near_rate + std::max(0.0, bytes - near_entries) * far_rate;
 }
 
+/// Whether the windows of a persistent kernel's blocks fit into shared memory, on H100s and H200s: they do not where
+/// neighbouring rows are far from each other, as in files whose rows come in any order. Formats that sort their rows
+/// lay out the kernel's in the order of the mesh too.
+template <std::floating_point T>
+bool persistent_windows_fit(const Situation& of, const CsrMatrix<T>& offsets, const CsrMatrix<T>* matrix) {
+  constexpr std::int64_t multiprocessors = 132, room_bytes = 223 << 10;
+  if (offsets.rows == 0 ||
+      offsets.rows > multiprocessors * operators::persistent_threads * operators::persistent_rows_per_group)
+    return false;
+  std::vector<std::int32_t> lengths(static_cast<std::size_t>(offsets.rows));
+  for (std::int32_t i = 0; i < offsets.rows; ++i)
+    lengths[i] = static_cast<std::int32_t>(offsets.row_offsets[i + 1] - offsets.row_offsets[i]);
+  operators::WindowCount windows(operators::lay_out_rows(lengths, {}, multiprocessors), offsets.rows);
+  if (of.form != nullptr) {
+    for (std::int32_t cell = 0; cell < of.form->cells(); ++cell)
+      of.form->for_unknowns(cell, [&](std::int32_t i) {
+        of.form->for_unknowns(cell, [&](std::int32_t column) { windows.add(i, column); });
+      });
+  } else {
+    for (std::int32_t i = 0; i < offsets.rows; ++i)
+      for (std::int64_t k = offsets.row_offsets[i]; k < offsets.row_offsets[i + 1]; ++k)
+        windows.add(i, matrix->columns[k]);
+  }
+  return operators::persistent_window_fits(windows.widest(), sizeof(T), room_bytes);
+}
+
 /// Iterations of all systems that are solved in turn, or together. Block CG puts the least eigenvalue but s - 1 in the
 /// place of the least (O'Leary 1980), and the s-th is some s^(2/d) times the least (Weyl): CG takes the root of that.
 /// Of few systems less is seen, of sources far apart more; the exponent is of 3D, which is the cautious one.
@@ -160,6 +187,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
   const CsrMatrix<T>* offsets = rows != nullptr ? &rows->offsets() : matrix;
   const std::int64_t longest = offsets != nullptr ? operators::longest_row(*offsets) : 0;
   std::optional<Locality> of_rows, of_cells;
+  std::optional<bool> windows_fit;
   std::vector<Prediction> all;
   for (const OperatorChoice& op : operators) {
     const OperatorDescription& row = *operators::find_operator(op.name);
@@ -219,7 +247,13 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
     made.passes_start = start_of_passes(of, together, rates);
     made.iteration =
         *seconds + made.passes_start + seconds_of_passes(of, user, together, product.unknowns(), sizeof(T), rates);
-    if (need.loop_bytes > 0) {
+    const bool by_rows = row.needs == Needs::matrix;
+    if (need.loop_bytes > 0 && by_rows && of.loop != CgLoop::resident && !windows_fit)
+      windows_fit = persistent_windows_fit(of, *offsets, matrix);
+    const bool takes_loop =
+        of.loop == CgLoop::resident || !by_rows ||
+        (windows_fit.value_or(false) && operators::persistent_is_faster(estimate.product.nonzeros, sizeof(T)));
+    if (need.loop_bytes > 0 && takes_loop) {
       const double resident = seconds_of_resident_iteration(user, estimate.product, *seconds, sizeof(T));
       made.resident = resident < made.iteration || of.loop == CgLoop::resident;
       if (made.resident) made.iteration = resident;

@@ -98,7 +98,7 @@ std::vector<std::vector<std::int32_t>> cases() {
 TEST_CASE("rows are shared out over the blocks of a loop inside one kernel") {
   for (const std::vector<std::int32_t>& lengths : cases()) {
     CAPTURE(lengths.size());
-    RowLayout layout = lay_out_rows(lengths, 5);
+    RowLayout layout = lay_out_rows(lengths, {}, 5);
     CHECK(layout.blocks.size() <= 5);
     check_rows(layout, lengths);
     const std::int64_t padded = [&] {
@@ -119,10 +119,10 @@ TEST_CASE("rows are shared out over the blocks of a loop inside one kernel") {
 }
 
 TEST_CASE("a small system has one block, and work is about equal else") {
-  CHECK(lay_out_rows(std::vector<std::int32_t>(1000, 9), 132).blocks.size() == 1);
+  CHECK(lay_out_rows(std::vector<std::int32_t>(1000, 9), {}, 132).blocks.size() == 1);
   std::vector<std::int32_t> lengths(20000, 81);  // as sorted rows of degree 4
   std::fill(lengths.begin() + 8000, lengths.end(), 25);
-  const RowLayout layout = lay_out_rows(lengths, 132);
+  const RowLayout layout = lay_out_rows(lengths, {}, 132);
   CHECK(layout.blocks.size() == 132);
   const std::int64_t all = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   for (const PersistentBlock& block : layout.blocks) {
@@ -133,14 +133,14 @@ TEST_CASE("a small system has one block, and work is about equal else") {
 }
 
 TEST_CASE("more rows than threads are refused") {
-  CHECK_NOTHROW(lay_out_rows(std::vector<std::int32_t>(3 * 2048, 1), 3));
-  CHECK_THROWS_AS(lay_out_rows(std::vector<std::int32_t>(3 * 2048 + 1, 1), 3), std::invalid_argument);
+  CHECK_NOTHROW(lay_out_rows(std::vector<std::int32_t>(3 * 2048, 1), {}, 3));
+  CHECK_THROWS_AS(lay_out_rows(std::vector<std::int32_t>(3 * 2048 + 1, 1), {}, 3), std::invalid_argument);
 }
 
 TEST_CASE("a block of few long rows has more threads for each") {
   std::vector<std::int32_t> lengths(3000, 10);
   std::fill(lengths.begin(), lengths.begin() + 60, 500);
-  const RowLayout layout = lay_out_rows(lengths, 4);
+  const RowLayout layout = lay_out_rows(lengths, {}, 4);
   REQUIRE(layout.blocks.size() == 4);
   CHECK(layout.blocks.front().rows < 64);
   CHECK(layout.blocks.front().group == 16);
@@ -148,3 +148,35 @@ TEST_CASE("a block of few long rows has more threads for each") {
   CHECK(layout.rows_per_group() == 2);
   check_rows(layout, lengths);
 }
+
+TEST_CASE("blocks have neighbours of the mesh, however a format sorts its rows") {
+  // Row i of a ring reaches 1 or 40 rows on both sides; a format has the long ones first.
+  constexpr std::int32_t rows = 6000;
+  const auto reach = [](std::int32_t i) { return i % 3 == 0 ? 40 : 1; };
+  std::vector<std::int32_t> natural(rows), sorted(rows), row_at(rows), by_number(rows);
+  for (std::int32_t i = 0; i < rows; ++i) natural[i] = 2 * reach(i) + 1;
+  std::iota(row_at.begin(), row_at.end(), 0);
+  std::ranges::stable_sort(row_at, [&](std::int32_t i, std::int32_t j) { return natural[i] > natural[j]; });
+  for (std::int32_t position = 0; position < rows; ++position) {
+    sorted[position] = natural[row_at[position]];
+    by_number[row_at[position]] = position;
+  }
+  const RowLayout expected = lay_out_rows(natural, {}, 132), layout = lay_out_rows(sorted, by_number, 132);
+  REQUIRE(layout.blocks.size() == expected.blocks.size());
+  for (std::int32_t k = 0; k < rows; ++k) CHECK(row_at[layout.order[k]] == expected.order[k]);
+  const auto widest = [&](const RowLayout& of) {
+    WindowCount windows(of, rows);
+    for (std::int32_t position = 0; position < rows; ++position)
+      for (std::int32_t distance = -reach(row_at[position]); distance <= reach(row_at[position]); ++distance)
+        windows.add(position, by_number[(row_at[position] + distance + rows) % rows]);
+    return windows.widest();
+  };
+  std::int32_t most = 0;
+  for (const PersistentBlock& block : layout.blocks) most = std::max(most, block.rows);
+  CHECK(widest(layout) >= most + 40);
+  CHECK(widest(layout) <= most + 80);
+  CHECK(widest(lay_out_rows(sorted, {}, 132)) > 2 * widest(layout));
+}
+
+static_assert(persistent_window_fits(13'000, 8, 220'000) && !persistent_window_fits(14'000, 8, 220'000));
+static_assert(!persistent_window_fits(70'000, 1, 220'000));

@@ -119,7 +119,7 @@ class GpuLoop final : public PersistentCg<T> {
     const Vector<T> values = copied(ordered.values, Device::cuda);
     const DividedRows<T> on_gpu{map.owned, map.owned + static_cast<std::int32_t>(rows.ghosts.size()), offsets.data(),
                                 columns.data(), values.data()};
-    cuda::RowsOfBlocks of_blocks = cuda::lay_out<T>(on_gpu);
+    cuda::RowsOfBlocks of_blocks = cuda::lay_out<T>(on_gpu, places);
     if (communicator.sum(of_blocks.windowed ? 0.0 : 1.0) > 0) return;
     auto packed = cuda::pack_rows<std::uint16_t, T>(on_gpu, of_blocks.layout, of_blocks.order);
     share_memory(packed.blocks, std::ssize(rows.ghosts));

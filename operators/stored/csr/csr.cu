@@ -142,8 +142,8 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   }
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
-    if (!cuda::takes_resident_cg(this->size(), nonzeros_, sizeof(Value), systems)) return nullptr;
-    return narrow_columns_.size() > 0 ? persistent_with(narrow_columns_.data()) : persistent_with(columns_.data());
+    return narrow_columns_.size() > 0 ? persistent_with(narrow_columns_.data(), systems)
+                                      : persistent_with(columns_.data(), systems);
   }
 
  private:
@@ -186,9 +186,10 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   }
   Rows<Value> rows() const { return {values_.data(), ends_.data()}; }
   template <class Column>
-  std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns) const {
+  std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns, PersistentFor systems) const {
     return cuda::make_resident_cg<T>(
-        CsrByRows<T, Value, Column>{this->size(), rows(), columns, tiles_.size() - 1, tiles_.data()});
+        CsrByRows<T, Value, Column>{this->size(), rows(), columns, tiles_.size() - 1, tiles_.data()}, nonzeros_,
+        systems, [] { return Vector<std::int32_t>(); });
   }
   void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
     narrow_columns_.size() > 0 ? multiply_with(narrow_columns_.data(), x, y, energies)

@@ -247,9 +247,8 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
             {"index", bases_.size() > 0 ? "16" : "32"}};
   }
   std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
-    if (!cuda::takes_resident_cg(this->size(), a_.nonzeros, sizeof(Value), systems)) return nullptr;
-    return bases_.size() > 0 ? persistent_with(narrow_columns_.data(), bases_.data())
-                             : persistent_with(a_.columns.data(), static_cast<const std::int32_t*>(nullptr));
+    return bases_.size() > 0 ? persistent_with(narrow_columns_.data(), bases_.data(), systems)
+                             : persistent_with(a_.columns.data(), static_cast<const std::int32_t*>(nullptr), systems);
   }
 
   const Vector<std::int32_t>& ordering() const override { return a_.ordering; }
@@ -297,8 +296,11 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
                       : multiply_with(a_.columns.data(), nullptr);
   }
   template <class Column>
-  std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns, const std::int32_t* bases) const {
-    return cuda::make_resident_cg<T>(sell_by_rows(a_, columns, bases));
+  std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns, const std::int32_t* bases,
+                                                   PersistentFor systems) const {
+    return cuda::make_resident_cg<T>(sell_by_rows(a_, columns, bases), a_.nonzeros, systems, [&] {
+      return positions_of(copied(a_.ordering.size() > 0 ? a_.ordering : a_.places, Device::host));
+    });
   }
 
   SellMatrix<Value> a_;  ///< on the GPU
