@@ -31,7 +31,6 @@
 #include "solver/predict/predict_scaling.hpp"
 #include "solver/report/stored_report.hpp"
 #include "solver/run/run.hpp"
-#include "solver/run/run_distributed.hpp"
 #include "solver/run/study.hpp"
 #include "solver/tuning/kept_tuning.hpp"
 #include "tools/command_reference.hpp"
@@ -274,20 +273,19 @@ void require_case(const CommandLine& line, std::string_view command) {
     throw InputError(fmt::format("a case file is missing, such as femcg {} CASE.yaml", command));
 }
 
+const Communicator& or_alone(const Communicator* processes) {
+  return processes != nullptr ? *processes : Communicator::alone();
+}
+
 /// `processes` is null where this one is alone.
 ExitStatus run_or_check(bool solve, const CommandLine& line, const Communicator* processes) {
   require_case(line, solve ? "run" : "check");
   const femcg::solver::Case resolved = femcg::solver::read_case(line.case_file, case_overrides(line, false));
   if (!resolved.sweep.empty()) {
     const auto points = femcg::solver::expand_study(resolved, case_overrides(line, false));
-    if (solve && processes != nullptr)
-      throw InputError(
-          "sweep is for one process: start femcg run without mpirun, or leave the key out with --set sweep=");
-    if (solve) return femcg::solver::run_study(resolved, points, console_of(line), stop_requested);
+    if (solve) return femcg::solver::run_study(resolved, points, console_of(line), stop_requested, or_alone(processes));
   }
-  if (solve && processes != nullptr)
-    return femcg::solver::run_distributed(resolved, console_of(line), stop_requested, *processes);
-  if (solve) return femcg::solver::run(resolved, console_of(line), stop_requested);
+  if (solve) return femcg::solver::run(resolved, console_of(line), stop_requested, or_alone(processes));
   const std::string memory = femcg::solver::check(resolved, console_of(line));
   if (!line.quiet) print(femcg::solver::to_yaml(resolved) + memory);
   return ExitStatus::done;

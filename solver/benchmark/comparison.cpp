@@ -12,15 +12,17 @@
 
 #include "operators/stored/io/number_range.hpp"
 #include "solver/benchmark/agreement.hpp"
+#include "solver/benchmark/copy_bandwidth.hpp"
 #include "solver/benchmark/iteration_bytes.hpp"
 #include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/messages/stopwatch.hpp"
 #include "solver/problem/number_range.hpp"
+#include "solver/problem/refusal.hpp"
 #include "solver/problem/scaled_load.hpp"
-#include "solver/problem/setup.hpp"
 
 namespace femcg::solver {
 

@@ -6,7 +6,7 @@
 
 #include "operators/catalogue.hpp"
 #include "solver/messages/error.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/choose_device.hpp"
 
 namespace femcg::solver {
 

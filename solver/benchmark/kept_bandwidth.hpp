@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "solver/problem/setup.hpp"
+#include "solver/benchmark/copy_bandwidth.hpp"
 #include "solver/records/record.hpp"
 
 namespace femcg::solver {

@@ -10,9 +10,10 @@
 #include "solver/compare/compare_points.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
+#include "solver/messages/stopwatch.hpp"
 #include "solver/prediction/iterations.hpp"
+#include "solver/problem/make_mesh.hpp"
 #include "solver/problem/problem.hpp"
-#include "solver/problem/setup.hpp"
 #include "solver/report/comparison_files.hpp"
 
 namespace femcg::solver {
@@ -39,10 +40,10 @@ std::unique_ptr<Discretisation> discretise(const Case& resolved, Progress& progr
   made->key = key_of(resolved);
   made->resolved = with_first_load(resolved);
   progress.step("meshing");
-  made->mesh = timed(made->seconds.mesh, [&] { return make_mesh(resolved); });
+  made->mesh = timed(made->seconds.mesh, [&] { return make_mesh(resolved.mesh); });
   progress.step("numbering the unknowns and assembling the load");
   timed(made->seconds.space, [&] {
-    made->space.emplace(make_space(resolved, made->mesh));
+    made->space.emplace(make_space(made->mesh, resolved.degree, resolved.mesh.place));
     made->problem.emplace(made->resolved.problem, *made->space);
   });
   return made;

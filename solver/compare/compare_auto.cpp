@@ -85,7 +85,7 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const Predict& predicti
 template <std::floating_point T>
 std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const SharedRun& of, Device device,
                                        double iterations) {
-  Situation situation = situation_of(of.resolved, of.problem, device, iterations);
+  Situation situation = situation_of(of.resolved.solver, of.problem, device, iterations);
   if (takes_several(situation.method)) situation.method = CgMethod::automatic;
   Rates rates = rates_of(device);
   if (!rates.known()) return {};

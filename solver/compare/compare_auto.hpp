@@ -2,8 +2,10 @@
 
 #include <vector>
 
+#include "operators/distributed/maps/index_map.hpp"
 #include "solver/benchmark/comparison.hpp"
-#include "solver/run/distributed_setup.hpp"
+#include "solver/case/case.hpp"
+#include "solver/problem/problem.hpp"
 
 namespace femcg::solver {
 
@@ -11,6 +13,14 @@ namespace femcg::solver {
 /// `operator: auto` would take of the operators that were timed with their defaults, on each device, its regret. For
 /// one right-hand side.
 void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double iterations);
+
+/// What several processes compare operators on.
+struct SharedRun {
+  const Case& resolved;
+  const Problem& problem;
+  const operators::FormShare& share;
+  const operators::Communicator& communicator;
+};
 
 /// The same of what several processes have compared on one device, on the first of them: what it expects of its own
 /// cells, with its part of what all copy at the same time, as the rows have it. Exchange and sums come on top.

@@ -9,11 +9,13 @@
 #include "solver/compare/compare_points.hpp"
 #include "solver/compare/distributed_comparison.hpp"
 #include "solver/messages/progress.hpp"
+#include "solver/messages/stopwatch.hpp"
+#include "solver/problem/make_mesh.hpp"
 #include "solver/problem/number_range.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/scaled_load.hpp"
 #include "solver/report/comparison_files.hpp"
 #include "solver/run/distributed_setup.hpp"
-#include "solver/run/mapped_load.hpp"
+#include "solver/run/operator_maker.hpp"
 
 namespace femcg::solver {
 
@@ -27,10 +29,10 @@ struct Discretisation {
   Discretisation(const Case& of, const Communicator& communicator, Progress& progress)
       : key(key_of(of)), resolved(with_first_load(of)) {
     progress.step("meshing");
-    timed(seconds.mesh, [&] { part = make_mesh_part(resolved, communicator); });
+    timed(seconds.mesh, [&] { part = make_mesh_part(resolved.mesh, resolved.distribution, communicator); });
     progress.step("numbering the unknowns and assembling the load");
     timed(seconds.space, [&] {
-      space.emplace(make_space(resolved, part.mesh));
+      space.emplace(make_space(part.mesh, resolved.degree, resolved.mesh.place));
       shared = operators::SharedDofs(communicator, *space, part);
       problem.emplace(resolved.problem, *space, shared);
       share = operators::share_of(problem->form(), shared);
@@ -56,7 +58,7 @@ struct Discretisation {
 
 void require_comparable(const Case& resolved) {
   check_point(resolved);
-  require_supported(resolved);
+  require_supported(resolved.output);
   require_one_device(resolved);
 }
 
@@ -67,8 +69,8 @@ std::vector<BenchmarkResult> compare_point(const Discretisation& made, const Swe
                                            Device device, const Communicator& communicator, const StopRequested& stop,
                                            Progress& progress) {
   const Case resolved = with_first_load(point.resolved);
-  const SharedRun run{resolved, *made.problem, made.share, communicator, cores_to_spare};
-  DistributedSystem system{.division = division_of(run),
+  const SharedRun run{resolved, *made.problem, made.share, communicator};
+  DistributedSystem system{.division = division_of(made.share, resolved.mesh, resolved.distribution, communicator),
                            .resolved = resolved,
                            .reference = reference_product(communicator, made.share),
                            .has_load = made.has_load,
@@ -78,16 +80,21 @@ std::vector<BenchmarkResult> compare_point(const Discretisation& made, const Swe
   system.common.device = device;
   system.common.machine.device = device_name(device);
   if (made.has_load) {
-    system.load = MappedLoad(run, made.problem->loads().front()).values();
-    system.expected_iterations = expected_iterations(run);
+    system.load = operators::to_map(scaled_load(made.problem->load(), made.shared).values(), made.share.map);
+    system.expected_iterations = expected_iterations(*made.problem, resolved.solver, communicator);
   }
   const MakeDistributed<T> make = [&](const OperatorChoice& op, Record& record) {
-    Case named = resolved;
-    named.solver.op = op;
-    auto a =
-        make_operator<T>({named, *made.problem, made.share, communicator, cores_to_spare}, stop, progress, record).a;
+    const RunContext context{communicator, progress, stop};
+    OperatorMaker<T> maker(*made.problem, &made.share, resolved.solver, resolved.distribution, cores_to_spare, context,
+                           record);
+    record.op = op;
+    record.memory = maker.need_of(op);
+    maker.require(record.memory, op);
+    maker.assemble({op}, record.memory.reserved_bytes);
+    auto a = maker.make(op);
     do_on_all(communicator, [&] { diagonal_in_range(*a); });
-    return a;
+    return std::unique_ptr<operators::DistributedOperator<T>>(
+        &dynamic_cast<operators::DistributedOperator<T>&>(*a.release()));
   };
   std::vector<BenchmarkResult> rows = compare_operators<T>(system, entries, make, stop, progress);
   if (communicator.is_first()) add_predictions(rows, run, system.expected_iterations);

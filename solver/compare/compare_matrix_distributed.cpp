@@ -16,9 +16,9 @@
 #include "solver/compare/matrix_input.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/messages/stopwatch.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/problem/scaled_load.hpp"
-#include "solver/problem/setup.hpp"
 #include "solver/report/comparison_files.hpp"
 #include "solver/run/distributed_setup.hpp"
 

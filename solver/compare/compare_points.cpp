@@ -6,7 +6,7 @@
 
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/problem_size.hpp"
 
 namespace femcg::solver {
 

@@ -14,7 +14,6 @@
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
-#include "solver/problem/setup.hpp"
 #include "solver/run/distributed_setup.hpp"
 
 namespace femcg::solver {
@@ -218,7 +217,7 @@ Device choose_compared_device(const Case& resolved, const Communicator& communic
     return operators::find_operator(swept.op.name)->cuda;
   });
   if (!any_on_gpu && asked.solver.device == "auto") asked.solver.device = "cpu";
-  return choose_shared_device(asked, communicator, why);
+  return choose_shared_device(asked.solver, asked.distribution, communicator, why);
 }
 
 std::vector<BenchmarkEntry> entries_on(Device device, const Case& resolved, bool matrix_only) {

@@ -9,7 +9,7 @@
 #include "operators/stored/io/matrix_statistics.hpp"
 #include "operators/stored/io/reorder.hpp"
 #include "solver/messages/error.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/messages/stopwatch.hpp"
 
 namespace femcg::solver {
 

@@ -66,8 +66,11 @@ struct BoundaryFile::Nodes {
   std::vector<Eigen::MatrixXd> basis;  ///< VTK nodes x nodes of the facet
 };
 
-BoundaryFile::BoundaryFile(const Case& resolved, const Problem& problem)
-    : case_(&resolved), problem_(&problem), cells_(resolved, problem.form().space->mesh(), problem.shared()) {
+BoundaryFile::BoundaryFile(const OutputChoice& output, const SolutionLabel& label, const Problem& problem)
+    : output_(&output),
+      label_(&label),
+      problem_(&problem),
+      cells_(output, problem.form().space->degree(), problem.form().space->mesh(), problem.shared()) {
   const auto& boundary = problem.boundary();
   const auto is_written = [&](const ConditionedFacet& at) {
     return !cells_.numbers || std::ranges::binary_search(*cells_.numbers, at.facet.cell);
@@ -141,7 +144,7 @@ void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<doubl
             -nodes.basis[at.facet] * mass.llt().solve(moments);
       };
     };
-    fields.push_back({name_in_file(OutputField::u, false, case_->solution, load.name()), u, 1, case_->solution.unit});
+    fields.push_back({name_in_file(OutputField::u, false, *label_, load.name()), u, 1, label_->unit});
     fields.push_back({normal_flux_name(load.name()), outflow, 1});
   }
   const std::vector<std::int32_t> group_of = group_of_facets();

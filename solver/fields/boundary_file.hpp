@@ -27,8 +27,8 @@ std::string normal_flux_name(const std::string& load);
 /// -1 of none) and of its region.
 class BoundaryFile {
  public:
-  /// Case and problem must outlive it. Throws as FileCells.
-  BoundaryFile(const Case& resolved, const Problem& problem);
+  /// All must outlive it. Throws as FileCells.
+  BoundaryFile(const OutputChoice& output, const SolutionLabel& label, const Problem& problem);
 
   bool empty() const { return facets_.empty(); }
   /// Of the solutions of the first loads.
@@ -42,7 +42,8 @@ class BoundaryFile {
 
   std::vector<std::int32_t> group_of_facets() const;
 
-  const Case* case_;
+  const OutputChoice* output_;
+  const SolutionLabel* label_;
   const Problem* problem_;
   FileCells cells_;
   std::vector<std::int64_t> facets_;  ///< those that are written, ascending in the problem's boundary

@@ -41,9 +41,10 @@ bool is_within(const OutputSubset& subset, const mesh::Mesh& mesh, std::int32_t 
 
 }  // namespace
 
-FileCells::FileCells(const Case& resolved, const mesh::Mesh& mesh, const operators::SharedDofs& shared)
-    : degree(resolved.output.degree.value_or(resolved.degree)), linear(resolved.output.degree == 1) {
-  const OutputSubset& subset = resolved.output.subset;
+FileCells::FileCells(const OutputChoice& output, int degree_of_solution, const mesh::Mesh& mesh,
+                     const operators::SharedDofs& shared)
+    : degree(output.degree.value_or(degree_of_solution)), linear(output.degree == 1) {
+  const OutputSubset& subset = output.subset;
   if (subset.has_all()) return;
   const std::vector<char> chosen = chosen_regions(subset, mesh);
   const std::vector<int> vertices = mesh::Lattice(mesh.shape, mesh.order).vertex_nodes();

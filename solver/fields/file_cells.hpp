@@ -16,7 +16,8 @@ namespace femcg::solver {
 struct FileCells {
   /// Throws InputError where a region is none of the mesh's, or no cell lies inside, of any process: together, where
   /// several have parts of the mesh.
-  FileCells(const Case& resolved, const mesh::Mesh& mesh, const operators::SharedDofs& shared = {});
+  FileCells(const OutputChoice& output, int degree_of_solution, const mesh::Mesh& mesh,
+            const operators::SharedDofs& shared = {});
   /// All cells, at a degree that was asked for.
   explicit FileCells(int asked) : degree(asked), linear(asked == 1) {}
 

@@ -14,12 +14,13 @@
 
 namespace femcg::solver {
 
-InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem, std::span<const std::int32_t> cells) {
-  const std::filesystem::path& folder = resolved.solver.initial;
+InitialUnknowns initial_unknowns(const SolverChoice& solver, const SolutionLabel& label, const Problem& problem,
+                                 std::span<const std::int32_t> cells) {
+  const std::filesystem::path& folder = solver.initial;
   if (folder.empty()) return {};
   const auto refuse = [&](const std::filesystem::path& what, const std::string& why) {
     throw InputError(
-        at_place(resolved.solver.initial_place, fmt::format("solver.initial: {}: {}", in_quotes(what.string()), why)));
+        at_place(solver.initial_place, fmt::format("solver.initial: {}: {}", in_quotes(what.string()), why)));
   };
   const std::filesystem::path file = folder / "solution.vtu";
   std::error_code error;
@@ -33,8 +34,7 @@ InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem, s
   const auto count = static_cast<std::int64_t>(problem.shared().sum(problem.form().cells()));
   try {
     std::vector<std::string> fields;
-    for (const Load& load : problem.loads())
-      fields.push_back(name_in_file(OutputField::u, false, resolved.solution, load.name()));
+    for (const Load& load : problem.loads()) fields.push_back(name_in_file(OutputField::u, false, label, load.name()));
     for (const std::vector<double>& dofs :
          mesh::VtuFile(file).coefficients(fields, *problem.form().space, {cells, count}))
       unknowns.push_back(problem.to_unknowns(dofs));
@@ -46,8 +46,8 @@ InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem, s
   return unknowns;
 }
 
-std::string begun_from(const Case& resolved) {
-  return fmt::format("CG began from the solution in {}", resolved.solver.initial.string());
+std::string begun_from(const SolverChoice& solver) {
+  return fmt::format("CG began from the solution in {}", solver.initial.string());
 }
 
 }  // namespace femcg::solver

@@ -16,10 +16,10 @@ using InitialUnknowns = std::vector<std::vector<double>>;
 /// Those of the solution that an earlier run on the same mesh, at any degree, left in the folder solver.initial. Throws
 /// InputError where there is none, or it is not of this mesh.
 /// Where the problem's mesh is a part, `cells` are the numbers of its cells in the whole one; together then.
-InitialUnknowns initial_unknowns(const Case& resolved, const Problem& problem,
+InitialUnknowns initial_unknowns(const SolverChoice& solver, const SolutionLabel& label, const Problem& problem,
                                  std::span<const std::int32_t> cells = {});
 
 /// The sentence on it.
-std::string begun_from(const Case& resolved);
+std::string begun_from(const SolverChoice& solver);
 
 }  // namespace femcg::solver

@@ -25,11 +25,14 @@ constexpr bool is_recovered(OutputField field) {
 
 }  // namespace
 
-SolutionFile::SolutionFile(const Case& resolved, const Problem& problem)
-    : case_(&resolved), problem_(&problem), cells_(resolved, problem.form().space->mesh(), problem.shared()) {
-  if (!resolved.output.vtu) return;
+SolutionFile::SolutionFile(const OutputChoice& output, const SolutionLabel& label, const Problem& problem)
+    : output_(&output),
+      label_(&label),
+      problem_(&problem),
+      cells_(output, problem.form().space->degree(), problem.form().space->mesh(), problem.shared()) {
+  if (!output.vtu) return;
   if (wants(OutputField::flux)) check_diffusion_at_nodes();
-  const auto fields = static_cast<int>(std::ranges::count_if(resolved.output.fields, is_recovered));
+  const auto fields = static_cast<int>(std::ranges::count_if(output.fields, is_recovered));
   if (fields == 0) return;
   recovery_ = std::make_unique<Recovery>(problem.form());
   require_memory(recovery_->need(fields * problem.form().space->mesh().dimension()),
@@ -37,7 +40,7 @@ SolutionFile::SolutionFile(const Case& resolved, const Problem& problem)
 }
 
 bool SolutionFile::wants(OutputField field) const {
-  return std::ranges::find(case_->output.fields, field) != case_->output.fields.end();
+  return std::ranges::find(output_->fields, field) != output_->fields.end();
 }
 
 bool SolutionFile::jumps() const { return wants(OutputField::gradient) || wants(OutputField::flux); }
@@ -45,7 +48,7 @@ bool SolutionFile::jumps() const { return wants(OutputField::gradient) || wants(
 /// The form has it at quadrature points alone, which lie inside the cells.
 void SolutionFile::check_diffusion_at_nodes() const {
   const mesh::Mesh& mesh = problem_->form().space->mesh();
-  const FieldOnRegions diffusion(case_->problem.diffusion, "equation.diffusion", mesh, std::nullopt);
+  const FieldOnRegions diffusion(problem_->data().diffusion, "equation.diffusion", mesh, std::nullopt);
   if (diffusion.constant()) return;
   const mesh::SeparateCells cells = CellFields(*problem_->form().space, cells_).cells();
   mesh::FirstFailure failure;
@@ -86,7 +89,7 @@ std::vector<SolutionFile::Recovered> SolutionFile::recover(std::span<const doubl
                                  {CellGradient(tables), std::vector<double>(3 * points), std::vector<double>(points)});
   std::vector<Recovered> recovered;
   std::vector<Recovery::Values> components;
-  for (const OutputField field : case_->output.fields) {
+  for (const OutputField field : output_->fields) {
     if (!is_recovered(field)) continue;
     recovered.push_back({field, {}});
     for (int i = 0; i < d; ++i)
@@ -107,11 +110,11 @@ std::vector<SolutionFile::Recovered> SolutionFile::recover(std::span<const doubl
 }
 
 void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
-  if (case_->output.vtu && recovery_)
+  if (output_->vtu && recovery_)
     for (const std::vector<double>& solution : solutions) recovered_.push_back(recover(solution));
   if (has_exact()) {
     const mesh::FunctionSpace& space = *problem_->form().space;
-    exact_ = interpolate(FieldOnRegions(*case_->problem.exact, "exact", space.mesh(), std::nullopt), space);
+    exact_ = interpolate(FieldOnRegions(*problem_->data().exact, "exact", space.mesh(), std::nullopt), space);
     error_ = mesh::filled<double>(exact_.size());
 #pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < exact_.size(); ++i) error_[i] = solutions.front()[i] - exact_[i];
@@ -119,11 +122,11 @@ void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
   solutions_.come(solutions);
 }
 
-bool SolutionFile::has_exact() const { return case_->output.vtu && case_->problem.exact && wants(OutputField::u); }
+bool SolutionFile::has_exact() const { return output_->vtu && problem_->data().exact && wants(OutputField::u); }
 
 /// Where boundary.vtu has them too.
 std::vector<mesh::TextField> SolutionFile::names() const {
-  if (!case_->output.boundary) return {};
+  if (!output_->boundary) return {};
   return names_of_parts(problem_->form().space->mesh());
 }
 
@@ -134,10 +137,10 @@ std::vector<mesh::PointField> SolutionFile::fields_at_dofs(std::size_t solutions
       solutions_.all();  // waits
       return values();
     };
-    fields.push_back({name, when_prepared, case_->solution.unit});
+    fields.push_back({name, when_prepared, label_->unit});
   };
   for (std::size_t i = 0; i < solutions; ++i)
-    add_field(name_in_file(OutputField::u, false, case_->solution, problem_->loads()[i].name()),
+    add_field(name_in_file(OutputField::u, false, *label_, problem_->loads()[i].name()),
               [this, i] { return std::span(solutions_.at(i)); });
   if (has_exact()) {
     add_field("exact", [this] { return std::span(exact_); });
@@ -158,7 +161,7 @@ std::function<mesh::NodeValues()> SolutionFile::values_of(OutputField field, std
       return make.gradient(solution);
     case OutputField::flux:
       return make.flux(solution,
-                       FieldOnRegions(case_->problem.diffusion, "equation.diffusion", space.mesh(), std::nullopt));
+                       FieldOnRegions(problem_->data().diffusion, "equation.diffusion", space.mesh(), std::nullopt));
     case OutputField::recovered_gradient:
     case OutputField::recovered_flux: {
       const auto recovered = std::ranges::find(recovered_[load], field, &Recovered::field);
@@ -179,14 +182,14 @@ std::vector<mesh::CellwiseField> SolutionFile::all_fields(std::size_t solutions)
     };
   };
   for (std::size_t load = 0; load < solutions; ++load)
-    for (const OutputField field : case_->output.fields) {
+    for (const OutputField field : output_->fields) {
       const auto called = [&](bool magnitude) {
-        return name_in_file(field, magnitude, case_->solution, problem_->loads()[load].name());
+        return name_in_file(field, magnitude, *label_, problem_->loads()[load].name());
       };
       const std::function<mesh::NodeValues()> values =
           when_prepared([this, field, load, make] { return values_of(field, load, make); });
       if (field == OutputField::u) {
-        fields.push_back({called(false), values, 1, case_->solution.unit});
+        fields.push_back({called(false), values, 1, label_->unit});
       } else {
         fields.push_back({called(false), values, 3});
         fields.push_back({called(true), make.magnitude(values), 1});
@@ -194,8 +197,8 @@ std::vector<mesh::CellwiseField> SolutionFile::all_fields(std::size_t solutions)
     }
   if (has_exact())
     for (const auto& [name, values] : {std::pair{"exact", &exact_}, std::pair{"error", &error_}})
-      fields.push_back({name, when_prepared([&space, make, of = values] { return make.function(space, {*of}); }), 1,
-                        case_->solution.unit});
+      fields.push_back(
+          {name, when_prepared([&space, make, of = values] { return make.function(space, {*of}); }), 1, label_->unit});
   return fields;
 }
 
@@ -226,9 +229,9 @@ void SolutionFile::write(std::ostream& stream, std::size_t solutions) const {
 }
 
 std::int64_t SolutionFile::expected_bytes() const {
-  if (!case_->output.vtu) return 0;
+  if (!output_->vtu) return 0;
   int vectors = 0;
-  for (const OutputField field : case_->output.fields) vectors += field != OutputField::u;
+  for (const OutputField field : output_->fields) vectors += field != OutputField::u;
   const auto loads = static_cast<int>(problem_->loads().size());
   const int numbers = loads * (wants(OutputField::u) + 4 * vectors) + (has_exact() ? 2 : 0);
   return bytes_by_sample(problem_->form().space->mesh(), cells_, numbers,
@@ -237,9 +240,9 @@ std::int64_t SolutionFile::expected_bytes() const {
                          });
 }
 
-std::int64_t bytes_of_files(const Case& resolved, const Problem& problem, const SolutionFile& solution) {
-  const std::int64_t here =
-      solution.expected_bytes() + (resolved.output.boundary ? BoundaryFile(resolved, problem).expected_bytes() : 0);
+std::int64_t bytes_of_files(const OutputChoice& output, const Problem& problem, const SolutionFile& solution) {
+  const std::int64_t here = solution.expected_bytes() +
+                            (output.boundary ? BoundaryFile(output, SolutionLabel(), problem).expected_bytes() : 0);
   return static_cast<std::int64_t>(problem.shared().sum(static_cast<double>(here)));
 }
 

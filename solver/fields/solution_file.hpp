@@ -25,9 +25,9 @@ namespace femcg::solver {
 /// what they are at the nodes of these cells.
 class SolutionFile {
  public:
-  /// Case and problem must outlive it. Throws InputError where the diffusion is not finite at a node at which the flux
+  /// All must outlive it. Throws InputError where the diffusion is not finite at a node at which the flux
   /// is to be written, the fields can surely not be recovered in the memory that is free, or no cell is to be written.
-  SolutionFile(const Case& resolved, const Problem& problem);
+  SolutionFile(const OutputChoice& output, const SolutionLabel& label, const Problem& problem);
 
   /// Computes what the solutions (of the first loads, one after the other) must have before they are written; they must
   /// be there as long as this. Throws MachineError.
@@ -60,7 +60,8 @@ class SolutionFile {
   const mesh::FunctionSpace& space_of_points() const;
   void write_cells(std::ostream& stream, const FileCells& cells, std::span<const mesh::CellwiseField> fields) const;
 
-  const Case* case_;
+  const OutputChoice* output_;
+  const SolutionLabel* label_;
   const Problem* problem_;
   FileCells cells_;
   std::unique_ptr<Recovery> recovery_;
@@ -70,6 +71,6 @@ class SolutionFile {
 };
 
 /// The bytes that solution.vtu and boundary.vtu, as far as the case wants them, are expected to have.
-std::int64_t bytes_of_files(const Case& resolved, const Problem& problem, const SolutionFile& solution);
+std::int64_t bytes_of_files(const OutputChoice& output, const Problem& problem, const SolutionFile& solution);
 
 }  // namespace femcg::solver

@@ -40,14 +40,14 @@ std::optional<int> rank_of_piece(Pieces of, const std::string& name) {
   return error == std::errc() && last == end && name == piece_name(of, rank) ? std::optional(rank) : std::nullopt;
 }
 
-std::string name_of_load(const Case& resolved, std::size_t load) {
-  const std::vector<LoadData>& loads = resolved.problem.loads;
+std::string name_of_load(const ProblemData& problem, std::size_t load) {
+  const std::vector<LoadData>& loads = problem.loads;
   return loads.empty() ? "" : loads[load].name;
 }
 
 /// The name of u of a load.
-std::string solution_name(const Case& resolved, std::size_t load) {
-  return name_in_file(OutputField::u, false, resolved.solution, name_of_load(resolved, load));
+std::string solution_name(const SolutionLabel& label, const ProblemData& problem, std::size_t load) {
+  return name_in_file(OutputField::u, false, label, name_of_load(problem, load));
 }
 
 /// The numbers of a piece's dofs, of those of all dofs there.
@@ -68,12 +68,14 @@ std::vector<double> of_piece(std::span<const double> all, const mesh::FunctionSp
 std::string pieces_file(Pieces of) { return start_of(of) + ".pvtu"; }
 std::string piece_name(Pieces of, int rank) { return fmt::format("{}_{}{}", start_of(of), rank, piece_end); }
 
-SolutionPiece::SolutionPiece(const Case& resolved, const Problem& problem, int rank, mesh::FileGroup* files)
-    : case_(&resolved),
+SolutionPiece::SolutionPiece(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, int rank,
+                             mesh::FileGroup* files)
+    : output_(&output),
+      label_(&label),
       problem_(&problem),
       rank_(rank),
       files_(files),
-      cells_(resolved, problem.form().space->mesh(), problem.shared()) {}
+      cells_(output, problem.form().space->degree(), problem.form().space->mesh(), problem.shared()) {}
 
 SolutionPiece::~SolutionPiece() {
   if (!writing_.valid()) return;
@@ -110,7 +112,7 @@ std::string SolutionPiece::made(std::size_t solutions) const {
 }
 
 void SolutionPiece::write(std::ostream& stream, std::size_t solutions) const {
-  const Case& resolved = *case_;
+  const ProblemData& problem = problem_->data();
   const mesh::FunctionSpace& whole = *problem_->form().space;
   const bool some = cells_.numbers != nullptr;  // else the piece is the part as it is
   const mesh::Mesh mesh_of_some = some ? mesh::mesh_of_cells(whole.mesh(), *cells_.numbers) : mesh::Mesh();
@@ -127,8 +129,8 @@ void SolutionPiece::write(std::ostream& stream, std::size_t solutions) const {
       if (some) of_some[i] = of_piece(solution, whole, *cells_.numbers, space);
       values[i] = some ? of_some[i] : solution;
     }
-    if (!resolved.problem.exact) return;
-    exact = interpolate(FieldOnRegions(*resolved.problem.exact, "exact", space.mesh(), std::nullopt), space);
+    if (!problem.exact) return;
+    exact = interpolate(FieldOnRegions(*problem.exact, "exact", space.mesh(), std::nullopt), space);
     for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(values.front()[i] - exact[i]);
     values[solutions] = exact;
     values[solutions + 1] = error;
@@ -139,21 +141,21 @@ void SolutionPiece::write(std::ostream& stream, std::size_t solutions) const {
       std::call_once(once, make_values);
       return values[number];
     };
-    fields.push_back({name, made, resolved.solution.unit});
+    fields.push_back({name, made, label_->unit});
   };
-  for (std::size_t i = 0; i < solutions; ++i) add_field(solution_name(resolved, i), i);
-  if (resolved.problem.exact) {
+  for (std::size_t i = 0; i < solutions; ++i) add_field(solution_name(*label_, problem, i), i);
+  if (problem.exact) {
     add_field("exact", solutions);
     add_field("error", solutions + 1);
   }
   const std::vector<std::int32_t> process(static_cast<std::size_t>(space.mesh().cell_count()), rank_);
   const std::vector<mesh::CellField> of_cells{{"region", space.mesh().cell_regions}, {"process", process}};
   const std::vector<mesh::TextField> texts =
-      resolved.output.boundary ? names_of_parts(whole.mesh()) : std::vector<mesh::TextField>();
-  if (!resolved.output.degree) {
+      output_->boundary ? names_of_parts(whole.mesh()) : std::vector<mesh::TextField>();
+  if (!output_->degree) {
     mesh::write_vtu(stream, space, fields, of_cells, texts);
   } else {
-    const FileCells all(*resolved.output.degree);
+    const FileCells all(*output_->degree);
     const CellFields make(space, all);
     std::vector<mesh::CellwiseField> at_nodes;
     for (const mesh::PointField& field : fields)
@@ -162,25 +164,26 @@ void SolutionPiece::write(std::ostream& stream, std::size_t solutions) const {
   }
 }
 
-std::string boundary_piece(const Case& resolved, const Problem& problem,
+std::string boundary_piece(const OutputChoice& output, const SolutionLabel& label, const Problem& problem,
                            std::span<const std::vector<double>> solutions) {
-  const BoundaryFile file(resolved, problem);
+  const BoundaryFile file(output, label, problem);
   std::ostringstream stream;
   file.write(stream, solutions);
   return file.empty() ? "" : std::move(stream).str();
 }
 
-std::string pieces_text(Pieces of, const Case& resolved, const std::vector<int>& ranks, std::size_t solutions) {
+std::string pieces_text(Pieces of, const SolutionLabel& label, const ProblemData& problem,
+                        const std::vector<int>& ranks, std::size_t solutions) {
   std::vector<mesh::PieceArray> of_points, of_cells;
   for (std::size_t i = 0; i < solutions; ++i) {
-    of_points.push_back({"Float64", solution_name(resolved, i), 1, resolved.solution.unit});
-    if (of == Pieces::boundary) of_points.push_back({"Float64", normal_flux_name(name_of_load(resolved, i)), 1});
+    of_points.push_back({"Float64", solution_name(label, problem, i), 1, label.unit});
+    if (of == Pieces::boundary) of_points.push_back({"Float64", normal_flux_name(name_of_load(problem, i)), 1});
   }
   if (of == Pieces::boundary) {
     of_cells = {{"Int32", "group"}, {"Int32", "region"}};
   } else {
-    if (resolved.problem.exact)
-      for (const char* name : {"exact", "error"}) of_points.push_back({"Float64", name, 1, resolved.solution.unit});
+    if (problem.exact)
+      for (const char* name : {"exact", "error"}) of_points.push_back({"Float64", name, 1, label.unit});
     of_cells = {{"Int32", "region"}, {"Int32", "process"}};
   }
   std::vector<std::string> pieces;

@@ -27,7 +27,8 @@ class SolutionPiece {
  public:
   /// Finds which cells it has; together. Where there are `files`, which nobody else adds to before text(), the piece
   /// becomes one of them. All must outlive it.
-  SolutionPiece(const Case& resolved, const Problem& problem, int rank, mesh::FileGroup* files = nullptr);
+  SolutionPiece(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, int rank,
+                mesh::FileGroup* files = nullptr);
   SolutionPiece(const SolutionPiece&) = delete;
   SolutionPiece& operator=(const SolutionPiece&) = delete;
   ~SolutionPiece();
@@ -42,7 +43,8 @@ class SolutionPiece {
   std::string made(std::size_t solutions) const;
   void write(std::ostream& stream, std::size_t solutions) const;
 
-  const Case* case_;
+  const OutputChoice* output_;
+  const SolutionLabel* label_;
   const Problem* problem_;
   int rank_;
   mesh::FileGroup* files_;
@@ -54,11 +56,12 @@ class SolutionPiece {
 
 /// The piece of a process of boundary.pvtu, a BoundaryFile, as .vtu; empty where it has no facet that is written.
 /// Together.
-std::string boundary_piece(const Case& resolved, const Problem& problem,
+std::string boundary_piece(const OutputChoice& output, const SolutionLabel& label, const Problem& problem,
                            std::span<const std::vector<double>> solutions);
 
 /// The file that names the pieces of these ranks, with the first so many loads' solutions.
-std::string pieces_text(Pieces of, const Case& resolved, const std::vector<int>& ranks, std::size_t solutions);
+std::string pieces_text(Pieces of, const SolutionLabel& label, const ProblemData& problem,
+                        const std::vector<int>& ranks, std::size_t solutions);
 
 /// Has the pieces of an earlier run go with its other files, but for those of ranks that are written now.
 void leave_out_pieces(Pieces of, const std::filesystem::path& directory, const std::vector<int>& written,

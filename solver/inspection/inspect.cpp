@@ -15,7 +15,8 @@
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/units.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/make_mesh.hpp"
+#include "solver/problem/results_folder.hpp"
 
 namespace femcg::solver {
 
@@ -23,7 +24,7 @@ namespace {
 
 mesh::EntityMesh read_entities(const Case& resolved) {
   const auto* file = std::get_if<mesh::GmshOptions>(&resolved.mesh.source);
-  if (file == nullptr) return entities_of_groups(make_mesh(resolved));
+  if (file == nullptr) return entities_of_groups(make_mesh(resolved.mesh));
   try {
     return mesh::read_gmsh_entities(*file);
   } catch (const std::runtime_error& error) {

@@ -21,7 +21,8 @@
 #include "solver/prediction/training/benchmark_boxes.hpp"
 #include "solver/prediction/training/benchmark_matrices.hpp"
 #include "solver/prediction/training/training.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/choose_device.hpp"
+#include "solver/problem/make_mesh.hpp"
 
 namespace femcg::solver {
 
@@ -100,7 +101,8 @@ class Evaluation {
       if (stop_()) return;
       const Case resolved = box.resolved();
       add_space(fmt::format("box, {} of degree {}", plural(box.shape), box.degree),
-                fmt::format("mesh.box: {}, degree: {}", box.mesh_text(), box.degree), resolved, make_mesh(resolved));
+                fmt::format("mesh.box: {}, degree: {}", box.mesh_text(), box.degree), resolved,
+                make_mesh(resolved.mesh));
     }
     for (const std::filesystem::path& file : choice_.more) {
       if (stop_()) return;
@@ -111,7 +113,7 @@ class Evaluation {
         continue;
       }
       Case resolved = read_case(file);
-      const mesh::Mesh mesh = make_mesh(resolved);
+      const mesh::Mesh mesh = make_mesh(resolved.mesh);
       for (resolved.degree = 1; resolved.degree <= 4 && !stop_(); ++resolved.degree)
         add_space(fmt::format("{}, degree {}", name, resolved.degree), "case at this degree", resolved, mesh);
     }
@@ -169,7 +171,7 @@ class Evaluation {
  private:
   void add_space(const std::string& name, const std::string& how, const Case& resolved, const mesh::Mesh& mesh) {
     progress_.step(name);
-    const mesh::FunctionSpace space = make_space(resolved, mesh);
+    const mesh::FunctionSpace space = make_space(mesh, resolved.degree, resolved.mesh.place);
     const BilinearForm form = laplacian(space, false);
     add(name, how, shared<T>(matrix_of_ones(form)), &form);
   }

@@ -18,8 +18,10 @@
 #include "solver/prediction/models/kept_model.hpp"
 #include "solver/prediction/training/calibrate.hpp"
 #include "solver/prediction/training/training.hpp"
+#include "solver/problem/choose_device.hpp"
+#include "solver/problem/make_mesh.hpp"
 #include "solver/problem/problem.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/problem_size.hpp"
 #include "solver/run/run_operator.hpp"
 
 namespace femcg::solver {
@@ -210,7 +212,7 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
 /// Of a case as femcg run solves it; but of as many right-hand sides as were asked for, or can be measured, which a
 /// comparison solves by batched CG.
 Situation situation_of(const Case& resolved, const Problem& problem, Device device, const PredictChoice& choice) {
-  Situation of = situation_of(resolved, problem, device, expected_iterations(problem, resolved.solver));
+  Situation of = situation_of(resolved.solver, problem, device, expected_iterations(problem, resolved.solver));
   if (choice.right_hand_sides)
     of.systems = *choice.right_hand_sides;
   else if (choice.measure)
@@ -228,8 +230,8 @@ ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Cons
   Progress progress(console.progress);
   const Device device = device_of(choice.device);
   progress.step("meshing");
-  const mesh::Mesh mesh = make_mesh(resolved);
-  const mesh::FunctionSpace space = make_space(resolved, mesh);
+  const mesh::Mesh mesh = make_mesh(resolved.mesh);
+  const mesh::FunctionSpace space = make_space(mesh, resolved.degree, resolved.mesh.place);
   const Problem problem(resolved.problem, space);
   progress.step("predicting");
   const Situation of = situation_of(resolved, problem, device, choice);

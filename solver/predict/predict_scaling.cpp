@@ -11,8 +11,9 @@
 #include "solver/prediction/iterations.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/prediction/scaling.hpp"
+#include "solver/problem/make_mesh.hpp"
 #include "solver/problem/problem.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/problem_size.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/distributed_setup.hpp"
 #include "solver/run/run_operator.hpp"
@@ -50,8 +51,8 @@ Prediction of_one_process(const Case& resolved, const Problem& problem, Device d
 std::string table(const Case& resolved, const std::vector<int>& processes, const MessageRates& messages,
                   Progress& progress) {
   progress.step("meshing");
-  const mesh::Mesh mesh = make_mesh(resolved);
-  const mesh::FunctionSpace space = make_space(resolved, mesh);
+  const mesh::Mesh mesh = make_mesh(resolved.mesh);
+  const mesh::FunctionSpace space = make_space(mesh, resolved.degree, resolved.mesh.place);
   const Problem problem(resolved.problem, space);
   progress.step("predicting");
   const bool in_double = resolved.solver.precision == Precision::double_;
@@ -62,7 +63,8 @@ std::string table(const Case& resolved, const std::vector<int>& processes, const
   const operators::Surface whole{.cells = problem.form().cells(), .unknowns = problem.form().unknowns};
   std::vector<ScalingPrediction> predictions;
   for (const int count : processes) {
-    const auto surfaces = operators::surfaces_of(problem.form(), partition(resolved, mesh, count), count);
+    const auto surfaces =
+        operators::surfaces_of(problem.form(), partition(resolved.mesh, resolved.distribution, mesh, count), count);
     predictions.push_back(predict_scaling(alone, whole, surfaces, in_double ? 8 : 4, messages));
   }
   const ProblemSize size = size_of(problem);
@@ -81,7 +83,7 @@ ExitStatus predict_scaling(const Case& resolved, const std::vector<int>& process
                            const operators::Communicator& communicator) {
   Progress progress(console.progress && communicator.is_first());
   std::string why_on_host;
-  const Device device = choose_shared_device(resolved, communicator, why_on_host);
+  const Device device = choose_shared_device(resolved.solver, resolved.distribution, communicator, why_on_host);
   const MessageRates messages = measure_messages(device, communicator);
   if (!communicator.is_first()) return ExitStatus::done;
   const std::string text = table(resolved, processes, messages, progress);

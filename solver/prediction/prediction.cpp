@@ -15,7 +15,7 @@
 #include "solver/messages/units.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/prediction/models/input_bytes.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/refusal.hpp"
 
 namespace femcg::solver {
 

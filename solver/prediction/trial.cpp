@@ -72,12 +72,15 @@ void TrialOperator<T>::multiply_columns(const Columns<T>&, Columns<T>&, double*)
 
 template <std::floating_point T>
 Trial<T> try_both(const Operator<T>& first, const std::string& first_name, const Operator<T>& rival,
-                  const std::string& rival_name, const Vector<T>& b, std::vector<double>& x, CgOptions<T> options) {
+                  const std::string& rival_name, const Vector<T>& b, std::vector<double>& x, CgOptions<T> options,
+                  const std::function<double(double)>& agreed) {
   const TrialOperator<T> both(first, rival);
   Trial<T> trial;
   trial.state = iterate_with_trials<T>(both, TrialOperator<T>::products, b, x, std::move(options));
-  if (both.first_seconds() > 0 && both.rival_seconds() > 0)
-    trial.verdict = judge(first_name, both.first_seconds(), rival_name, both.rival_seconds());
+  const double of_first = agreed ? agreed(both.first_seconds()) : both.first_seconds();
+  const double of_rival = agreed ? agreed(both.rival_seconds()) : both.rival_seconds();
+  if (of_first > 0 && of_rival > 0)
+    trial.verdict = judge(first_name, of_first, rival_name, of_rival);
   else
     trial.verdict.why = first_name + " is expected to be the fastest, and CG was over before that could be tried";
   return trial;
@@ -94,8 +97,10 @@ template CgState<float> iterate_with_trials(const Operator<float>&, std::int64_t
 template class TrialOperator<double>;
 template class TrialOperator<float>;
 template Trial<double> try_both(const Operator<double>&, const std::string&, const Operator<double>&,
-                                const std::string&, const Vector<double>&, std::vector<double>&, CgOptions<double>);
+                                const std::string&, const Vector<double>&, std::vector<double>&, CgOptions<double>,
+                                const std::function<double(double)>&);
 template Trial<float> try_both(const Operator<float>&, const std::string&, const Operator<float>&, const std::string&,
-                               const Vector<float>&, std::vector<double>&, CgOptions<float>);
+                               const Vector<float>&, std::vector<double>&, CgOptions<float>,
+                               const std::function<double(double)>&);
 
 }  // namespace femcg::solver

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "operators/operator.hpp"
 #include "solver/krylov/cg.hpp"
+#include "solver/krylov/recurrence.hpp"
 #include "solver/prediction/choice.hpp"
 
 namespace femcg::solver {
@@ -26,7 +28,7 @@ CgState<T> iterate_with_trials(const operators::Operator<T>& trials, std::int64_
 /// not counted; after that the first makes them all. x and y are in the first's ordering. On a GPU every product is
 /// waited for: its work cannot be recorded (CgOptions::recorded).
 template <std::floating_point T>
-class TrialOperator final : public operators::Operator<T> {
+class TrialOperator final : public operators::Operator<T>, public operators::WithVectorOperations<T> {
  public:
   /// Both must outlive it. Throws std::invalid_argument where they are not of one size and device.
   TrialOperator(const operators::Operator<T>& first, const operators::Operator<T>& rival);
@@ -34,6 +36,7 @@ class TrialOperator final : public operators::Operator<T> {
   void diagonal(operators::Vector<T>& d) const override { first_.diagonal(d); }
   operators::Footprint footprint() const override { return first_.footprint(); }
   const operators::Vector<std::int32_t>& ordering() const override { return first_.ordering(); }
+  const operators::VectorOperations<T>& vector_operations() const override { return operations_for(first_); }
 
   /// The least seconds of the products of each; 0 where it has made none that counts.
   double first_seconds() const { return least_[0]; }
@@ -52,7 +55,8 @@ class TrialOperator final : public operators::Operator<T> {
 
 /// The first iterations of CG, with the products of both in turn: CG goes on with the operator that won from x and the
 /// state (CgOptions::before), as if it had been that operator throughout but for rounding. The options' preconditioner
-/// is the first's; neither `loop` nor `recorded` are taken.
+/// is the first's; neither `loop` nor `recorded` are taken. `agreed` turns the seconds of this process into those by
+/// which all processes decide; null on one.
 template <std::floating_point T>
 struct Trial {
   CgState<T> state;
@@ -61,6 +65,6 @@ struct Trial {
 template <std::floating_point T>
 Trial<T> try_both(const operators::Operator<T>& first, const std::string& first_name,
                   const operators::Operator<T>& rival, const std::string& rival_name, const operators::Vector<T>& b,
-                  std::vector<double>& x, CgOptions<T> options);
+                  std::vector<double>& x, CgOptions<T> options, const std::function<double(double)>& agreed = {});
 
 }  // namespace femcg::solver

@@ -10,7 +10,7 @@
 #include "mesh/base/atomic_file.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/results_folder.hpp"
 #include "solver/report/report_page.hpp"
 
 namespace femcg::solver {

@@ -140,9 +140,9 @@ void leave_out_page(mesh::FileGroup& files) {
   files.leave_out(std::string(picture_file));
 }
 
-void write_result_page(const Case& resolved, const Record& record) {
-  const std::string png = resolved.output.picture ? draw_picture(resolved.output) : "";
-  write_page(resolved.output.directory, result_page_json(record, png));
+void write_result_page(const OutputChoice& output, const Record& record) {
+  const std::string png = output.picture ? draw_picture(output) : "";
+  write_page(output.directory, result_page_json(record, png));
 }
 
 void write_study_page(const StudyRecord& study) {

@@ -23,7 +23,7 @@ void leave_out_page(mesh::FileGroup& files);
 /// Once the files of a run are in place: draws the picture (output.picture) with femcg-plot, from beside the program or
 /// from the PATH, and writes result.html. Where there is no femcg-plot or it fails, and where this build has no page, a
 /// note on standard error says so. Throws std::system_error where the page cannot be written.
-void write_result_page(const Case& resolved, const Record& record);
+void write_result_page(const OutputChoice& output, const Record& record);
 
 /// result.html of a study, likewise.
 void write_study_page(const StudyRecord& study);

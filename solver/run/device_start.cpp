@@ -2,7 +2,8 @@
 
 #include <filesystem>
 
-#include "solver/problem/setup.hpp"
+#include "solver/problem/choose_device.hpp"
+#include "solver/run/distributed_setup.hpp"
 
 namespace femcg::solver {
 
@@ -14,23 +15,26 @@ bool may_have_gpu() {
          (std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg"));  // the latter on Windows
 }
 
-operators::Device start_device(const Case& resolved) {
-  const operators::Device device = choose_device(resolved, resolved.solver.op);
-  if (device == operators::Device::cuda) require_gpu(resolved.solver.device);
+operators::Device start_device(const SolverChoice& solver) {
+  const operators::Device device = choose_device(solver.device, solver.op);
+  if (device == operators::Device::cuda) require_gpu(solver.device);
   return device;
 }
 
 }  // namespace
 
-DeviceStart::DeviceStart(const Case& resolved) : resolved_(resolved) {
-  if (resolved.solver.device != "cpu" && may_have_gpu()) return;
+DeviceStart::DeviceStart(const SolverChoice& solver, const DistributionChoice& distribution,
+                         const operators::Communicator& processes)
+    : solver_(solver) {
+  const bool alone = processes.size() == 1;
+  if (alone && solver.device != "cpu" && may_have_gpu()) return;
   std::promise<operators::Device> decided;
-  decided.set_value(start_device(resolved));
+  decided.set_value(alone ? start_device(solver) : choose_shared_device(solver, distribution, processes, why_on_host_));
   started_ = decided.get_future();
 }
 
 void DeviceStart::begin() {
-  if (!started_.valid()) started_ = std::async(std::launch::async, [this] { return start_device(resolved_); });
+  if (!started_.valid()) started_ = std::async(std::launch::async, [this] { return start_device(solver_); });
 }
 
 operators::Device DeviceStart::device() {

@@ -1,30 +1,35 @@
 #pragma once
 
 #include <future>
+#include <string>
 
 #include "operators/backend/device.hpp"
+#include "operators/distributed/messages/communicator.hpp"
 #include "solver/case/case.hpp"
 
 namespace femcg::solver {
 
-/// The device of a run, as a case asks for it. A GPU takes half a second to start, which a thread of its own does
-/// beside what the processor has to do first: mesh, space and load. That works with no GPU until device() has returned.
+/// The device of a run, as a case asks for it. A GPU takes half a second to start, which a thread does concurrently
+/// with the processor's first steps: mesh, space and load. No GPU may be used until device() has returned.
 class DeviceStart {
  public:
-  /// The case must outlive it. Where no GPU can be there the device is decided at once, so that what is wrong is said
-  /// before anything is done. Throws as device().
-  explicit DeviceStart(const Case& resolved);
+  /// All must outlive it. Several processes choose at once (choose_shared_device), as one does where no GPU can be
+  /// there, so that what is wrong is said before anything is done. Throws as device(). Collective.
+  DeviceStart(const SolverChoice& solver, const DistributionChoice& distribution,
+              const operators::Communicator& processes);
 
-  /// Lets the thread begin. Not before a process is forked, to which locks of the driver's libraries would be left as
-  /// they are.
+  /// Lets the thread begin. Not before a process is forked, which would inherit locks of the driver's libraries.
   void begin();
   /// Throws InputError where the operator has no version for the device, and MachineError where a GPU that is asked for
   /// is not there.
   operators::Device device();
+  /// Why there are GPUs that several processes do not use; else empty.
+  const std::string& why_on_host() const { return why_on_host_; }
 
  private:
-  const Case& resolved_;
+  const SolverChoice& solver_;
   std::future<operators::Device> started_;
+  std::string why_on_host_;
 };
 
 }  // namespace femcg::solver

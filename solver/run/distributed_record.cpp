@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "solver/problem/setup.hpp"
+#include "solver/benchmark/copy_bandwidth.hpp"
+#include "solver/messages/stopwatch.hpp"
+#include "solver/run/distributed_setup.hpp"
 
 namespace femcg::solver {
 
@@ -15,23 +17,25 @@ using operators::IndexMap;
 namespace {
 
 template <std::floating_point T>
-ProcessRecord record_of(const Division& of, const DistributedOperator<T>& a, const Record& record) {
+ProcessRecord record_of(const Division& of, const DistributedOperator<T>& a, const operators::ExchangeRecord& before,
+                        const Record& record) {
   const IndexMap& map = of.share.map;
+  const operators::ExchangeRecord now = a.record();
   return {.cells = of.cells,
           .interface_cells = of.interface_cells,
           .unknowns = map.owned,
           .ghosts = map.ghosts(),
           .neighbours = std::ssize(map.neighbours),
-          .products = a.record().products,
-          .messages = a.record().messages,
-          .sent_bytes = a.record().sent_bytes,
+          .products = now.products - before.products,
+          .messages = now.messages - before.messages,
+          .sent_bytes = now.sent_bytes - before.sent_bytes,
           .stored_bytes = a.footprint().stored_bytes,
           .peak_memory_bytes = peak_memory(),
           .assembly = record.seconds.assembly,
           .conversion = record.seconds.conversion,
           .solve = record.seconds.solve,
-          .multiplying = a.record().multiplying,
-          .waiting = a.record().waiting};
+          .multiplying = now.multiplying - before.multiplying,
+          .waiting = now.waiting - before.waiting};
 }
 
 }  // namespace
@@ -49,24 +53,47 @@ void measure_copies(const Communicator& communicator, Record& record) {
   if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
 }
 
-Division division_of(const SharedRun& of) {
-  return {of.communicator,
-          of.share,
-          std::string(name(chosen_partition(of.resolved))),
-          of.resolved.distribution.mode == operators::ExchangeMode::automatic,
-          of.share.cells(),
-          std::ssize(of.share.interface.cells)};
+Division division_of(const operators::FormShare& share, const MeshChoice& mesh, const DistributionChoice& distribution,
+                     const Communicator& communicator) {
+  return {communicator,
+          share,
+          std::string(name(chosen_partition(mesh, distribution))),
+          distribution.mode == operators::ExchangeMode::automatic,
+          share.cells(),
+          std::ssize(share.interface.cells)};
 }
 
 template <std::floating_point T>
-void complete_record(const Division& of, const DistributedOperator<T>& a, int right_hand_sides, Record& record) {
+Samples time_products(const operators::Operator<T>& a, const Communicator& communicator) {
+  constexpr int count = 11;
+  Samples samples;
+  operators::Vector<T> x(a.size(), a.device()), y(a.size(), a.device());
+  operators::fill(x, T(1));
+  operators::fill(y, T(0));
+  operators::Scalar energy(a.device());
+  for (int i = 0; i <= count; ++i) {
+    communicator.sum(0.0);  // all begin together
+    double seconds = 0;
+    timed(seconds, [&] {
+      a.apply(x, y, &energy);
+      operators::synchronize(a.device());
+    });
+    seconds = slowest(communicator, seconds);
+    if (i > 0) samples.add(seconds);
+  }
+  return samples;
+}
+
+template <std::floating_point T>
+void complete_record(const Division& of, const DistributedOperator<T>& a, int right_hand_sides, Record& record,
+                     const operators::ExchangeRecord& before) {
   DistributionRecord& all = record.distribution.emplace();
   all.partition = of.partition;
   all.mode = operators::name(a.mode());
   all.automatic_mode = of.automatic_mode;
   if (a.device() == Device::cuda)
     all.transport = a.gpus_run_alone() ? "between GPUs, which tell each other (CUDA IPC)" : "through the hosts' memory";
-  for (const auto& process : of.communicator.gathered(std::vector{record_of(of, a, record)}))
+  for (const auto& process : of.communicator.gathered(std::vector{record_of(of, a, before, record)}))
     all.processes.push_back(process.front());
   record.footprint = {};
   const operators::Footprint mine = a.footprint().of_columns(right_hand_sides, std::int64_t{sizeof(T)} * a.size());
@@ -85,7 +112,11 @@ void complete_record(const Division& of, const DistributedOperator<T>& a, int ri
   for (const ProcessRecord& process : all.processes) record.peak_memory_bytes += process.peak_memory_bytes;
 }
 
-template void complete_record(const Division&, const DistributedOperator<double>&, int, Record&);
-template void complete_record(const Division&, const DistributedOperator<float>&, int, Record&);
+template Samples time_products(const operators::Operator<double>&, const Communicator&);
+template Samples time_products(const operators::Operator<float>&, const Communicator&);
+template void complete_record(const Division&, const DistributedOperator<double>&, int, Record&,
+                              const operators::ExchangeRecord&);
+template void complete_record(const Division&, const DistributedOperator<float>&, int, Record&,
+                              const operators::ExchangeRecord&);
 
 }  // namespace femcg::solver

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "operators/distributed/distributed_operator.hpp"
+#include "solver/case/case.hpp"
 #include "solver/records/record.hpp"
-#include "solver/run/distributed_setup.hpp"
 
 namespace femcg::solver {
 
@@ -26,11 +26,17 @@ struct Division {
   bool automatic_mode = false;
   std::int64_t cells = 0, interface_cells = 0;  ///< of this process; of a matrix rows
 };
-Division division_of(const SharedRun& of);
+Division division_of(const operators::FormShare& share, const MeshChoice& mesh, const DistributionChoice& distribution,
+                     const operators::Communicator& communicator);
 
-/// The record of all processes, on the first; the operator's numbers are of so many right-hand sides at once. Together.
+/// Seconds of products, of the slowest process each. Collective.
+template <std::floating_point T>
+Samples time_products(const operators::Operator<T>& a, const operators::Communicator& communicator);
+
+/// The record of all processes, on the first; the operator's numbers are of so many right-hand sides at once, its
+/// exchanges those since `before`. Collective.
 template <std::floating_point T>
 void complete_record(const Division& of, const operators::DistributedOperator<T>& a, int right_hand_sides,
-                     Record& record);
+                     Record& record, const operators::ExchangeRecord& before = {});
 
 }  // namespace femcg::solver

@@ -4,34 +4,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <exception>
 #include <fstream>
 #include <map>
-#include <optional>
-#include <sstream>
 
 #include "mesh/box/box_part.hpp"
 #include "mesh/dofs/ordering.hpp"
 #include "mesh/parts/partition.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/distributed/gpu/gpu_interface.hpp"
-#include "operators/stored/assembled/csr_matrix.hpp"
-#include "operators/stored/assembled/single_values.hpp"
-#include "solver/krylov/cg.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/prediction/iterations.hpp"
-#include "solver/run/run_operator.hpp"
+#include "solver/problem/choose_device.hpp"
+#include "solver/problem/make_mesh.hpp"
+#include "solver/problem/refusal.hpp"
 
 namespace femcg::solver {
 
-using operators::BilinearForm;
 using operators::Communicator;
 using operators::Device;
-using operators::DistributedOperator;
-using operators::FormPart;
 
 namespace {
 
@@ -56,34 +49,6 @@ std::uint64_t hash_of_program() {
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
     hash = hash_of(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())), hash);
   return hash;
-}
-
-/// What `operator: auto` stands for: the first process predicts, of its own part, and none is tried.
-template <std::floating_point T>
-OperatorChoice choose_operator(const SharedRun& of, Record& record) {
-  const Case& resolved = of.resolved;
-  const Problem& problem = of.problem;
-  const Communicator& communicator = of.communicator;
-  const Device device = record.device;
-  if (!is_automatic(resolved.solver.op)) return resolved.solver.op;
-  std::string chosen;
-  const double iterations = timed(record.seconds.prediction, [&] { return expected_iterations(of); });
-  if (communicator.is_first()) {
-    std::optional<operators::MatrixRows<T>> rows;
-    const Expectation expected =
-        timed(record.seconds.prediction, [&] { return expect<T>(resolved, problem, device, rows, iterations); });
-    const OperatorDecision decision = decide_for(resolved, problem, device, expected);
-    record.why = decision.rival ? decision.expected + ", and several processes try no products" : decision.why;
-    chosen = decision.named.name;
-    for (const auto& [option, value] : decision.named.options) chosen += fmt::format("\n{}\n{}", option, value);
-  }
-  communicator.broadcast_all(chosen, 0);
-  std::istringstream lines(chosen);
-  OperatorChoice choice{"", {}, resolved.solver.op.place};
-  std::getline(lines, choice.name);
-  for (std::string option, value; std::getline(lines, option) && std::getline(lines, value);)
-    choice.options[option] = value;
-  return choice;
 }
 
 /// The one in use, as no other is called; empty where there is none.
@@ -129,51 +94,19 @@ SharedGpus shared_gpus(const Communicator& communicator) {
   return gpus;
 }
 
-/// The operator of some cells, from their element matrices on, and the matrix that it was made from; null where they
-/// have no unknown, or it is made from something else.
-template <std::floating_point T>
-struct MadePart {
-  std::unique_ptr<operators::Operator<T>> a;
-  std::shared_ptr<const operators::CsrMatrix<T>> matrix;
-};
-template <std::floating_point T>
-MadePart<T> make_part(const OperatorChoice& choice, const BilinearForm& form,
-                      std::optional<operators::MatrixRows<T>> rows, std::int64_t reserved_bytes, Record& record) {
-  if (form.unknowns == 0) return {};
-  const operators::OperatorDescription& row = *operators::find_operator(choice.name);
-  operators::ElementMatrices element_matrices;
-  operators::Ingredients<T> ingredients;
-  ingredients.device = record.device;
-  ingredients.form = &form;
-  ingredients.reserved_bytes = reserved_bytes;
-  const operators::Needs needs = row.needs_on(record.device);
-  if (needs != operators::Needs::form) {
-    element_matrices = timed(record.seconds.assembly, [&] { return operators::assemble_element_matrices(form); });
-    ingredients.element_matrices = &element_matrices;
-  }
-  if (needs == operators::Needs::matrix) {
-    ingredients.matrix = timed(record.seconds.assembly, [&] {
-      return std::make_shared<operators::CsrMatrix<T>>(operators::assemble(std::move(*rows), element_matrices));
-    });
-    element_matrices = {};
-    ingredients.element_matrices = nullptr;
-  }
-  auto a = timed(record.seconds.conversion, [&] { return row.make(ingredients, choice.options); });
-  return {std::move(a), std::move(ingredients.matrix)};
-}
-
 }  // namespace
 
 std::string is_for_one_process(const std::string& what, const std::string& instead) {
   return fmt::format("{} is for one process; {}, or start femcg without mpirun", what, instead);
 }
 
-void require_supported(const Case& resolved) {
-  if (resolved.output.vtu && resolved.output.fields != OutputChoice().fields)
+void require_supported(const OutputChoice& output) {
+  if (output.vtu && output.fields != OutputChoice().fields)
     throw InputError(is_for_one_process("output.fields with more than u", "use output.fields: [u]"));
 }
 
 void require_same(const std::string& what, const std::string& text, const Communicator& communicator) {
+  if (communicator.size() == 1) return;
   const auto all = communicator.gathered(std::vector{hash_of_program(), hash_of(text)});
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank][0] != all[0][0])
@@ -183,8 +116,8 @@ void require_same(const std::string& what, const std::string& text, const Commun
   }
 }
 
-Device choose_shared_device(const Case& resolved, const Communicator& communicator, std::string& why) {
-  const SolverChoice& solver = resolved.solver;
+Device choose_shared_device(const SolverChoice& solver, const DistributionChoice& distribution,
+                            const Communicator& communicator, std::string& why) {
   const auto refuse = [](const Place& place, const std::string& sentence) {
     throw InputError(at_place(place, sentence));
   };
@@ -208,11 +141,11 @@ Device choose_shared_device(const Case& resolved, const Communicator& communicat
     operators::cuda_device_in_use(&reason);
     throw MachineError(fmt::format("device cuda was asked for, but there is none: {}", reason));
   }
-  if (const int allowed = resolved.distribution.processes_per_gpu; gpus.most > allowed) {
+  if (const int allowed = distribution.processes_per_gpu; gpus.most > allowed) {
     const std::string counts =
         fmt::format("{} processes have {} GPU{}", communicator.size(), gpus.count, gpus.count == 1 ? "" : "s");
     if (asked)
-      refuse(resolved.distribution.gpus_place,
+      refuse(distribution.gpus_place,
              fmt::format("{}, and {} would share one: start fewer, or use distribution.processes_per_gpu: {}", counts,
                          gpus.most, gpus.most));
     why = counts + " (see distribution.processes_per_gpu)";
@@ -226,26 +159,25 @@ Device choose_shared_device(const Case& resolved, const Communicator& communicat
   return Device::cuda;
 }
 
-Partition chosen_partition(const Case& resolved) {
-  const bool has_blocks =
-      std::holds_alternative<mesh::BoxOptions>(resolved.mesh.source) && resolved.mesh.cell_order != CellOrder::curve;
-  const DistributionChoice& choice = resolved.distribution;
-  if (choice.partition == Partition::automatic) return has_blocks ? Partition::blocks : Partition::curve;
-  if (choice.partition == Partition::blocks && !has_blocks)
-    throw InputError(at_place(choice.partition_place,
+Partition chosen_partition(const MeshChoice& mesh, const DistributionChoice& distribution) {
+  const bool has_blocks = std::holds_alternative<mesh::BoxOptions>(mesh.source) && mesh.cell_order != CellOrder::curve;
+  if (distribution.partition == Partition::automatic) return has_blocks ? Partition::blocks : Partition::curve;
+  if (distribution.partition == Partition::blocks && !has_blocks)
+    throw InputError(at_place(distribution.partition_place,
                               "distribution.partition: blocks is for a box whose cells keep their order; use auto, "
                               "curve or metis"));
-  return choice.partition;
+  return distribution.partition;
 }
 
-std::vector<std::int32_t> partition(const Case& resolved, const mesh::Mesh& mesh, int processes) {
-  switch (chosen_partition(resolved)) {
+std::vector<std::int32_t> partition(const MeshChoice& choice, const DistributionChoice& distribution,
+                                    const mesh::Mesh& mesh, int processes) {
+  switch (chosen_partition(choice, distribution)) {
     case Partition::blocks: {
-      const auto [box, refinements] = unrefined_box(resolved);
+      const auto [box, refinements] = unrefined_box(choice);
       return mesh::partition_in_blocks(box, refinements, processes);
     }
     case Partition::metis:
-      return placed(resolved.distribution.partition_place, [&] { return mesh::partition_by_metis(mesh, processes); });
+      return placed(distribution.partition_place, [&] { return mesh::partition_by_metis(mesh, processes); });
     default:
       return mesh::partition_along_curve(mesh, processes);
   }
@@ -255,15 +187,16 @@ namespace {
 
 /// The part of a mesh that the first process has made, and that all refine from where it has so many cells that their
 /// shares are even.
-mesh::MeshPart divided_mesh(const Case& resolved, const Communicator& communicator) {
+mesh::MeshPart divided_mesh(const MeshChoice& choice, const DistributionChoice& distribution,
+                            const Communicator& communicator) {
   constexpr std::int64_t cells_of_process = 1000;
-  std::vector<int> left(1, refinements_left(resolved));
+  std::vector<int> left(1, refinements_left(choice));
   mesh::MeshPart part;
   if (communicator.is_first()) {
-    mesh::Mesh whole = make_unrefined_mesh(resolved);
+    mesh::Mesh whole = make_unrefined_mesh(choice);
     for (; left.front() > 0 && whole.cell_count() < cells_of_process * communicator.size(); --left.front())
       whole = mesh::refine(whole);
-    const std::vector<std::int32_t> process_of = partition(resolved, whole, communicator.size());
+    const std::vector<std::int32_t> process_of = partition(choice, distribution, whole, communicator.size());
     const mesh::DividedMesh divided(whole, process_of);
     for (int rank = 1; rank < communicator.size(); ++rank) communicator.send_text(to_bytes(divided.part(rank)), rank);
     part = divided.part(0);
@@ -274,20 +207,19 @@ mesh::MeshPart divided_mesh(const Case& resolved, const Communicator& communicat
   communicator.broadcast(std::span(left), 0);
   for (; left.front() > 0; --left.front()) part = operators::refined(communicator, part);
   const std::vector<std::string> remarks = part.mesh.remarks;  // those of a part alone say nothing of the whole
-  do_on_all(communicator, [&] { validate_box(resolved, part.mesh); });
+  do_on_all(communicator, [&] { validate_box(choice, part.mesh); });
   part.mesh.remarks = remarks;
   return part;
 }
 
 }  // namespace
 
-mesh::MeshPart make_mesh_part(const Case& resolved, const Communicator& communicator) {
-  mesh::MeshPart part;
-  if (chosen_partition(resolved) == Partition::blocks) {
-    part = make_box_part(resolved, communicator.rank(), communicator.size());
-  } else {
-    part = divided_mesh(resolved, communicator);
-  }
+mesh::MeshPart make_mesh_part(const MeshChoice& choice, const DistributionChoice& distribution,
+                              const Communicator& communicator) {
+  if (communicator.size() == 1) return {.mesh = make_mesh(choice), .neighbours = {}, .cell_numbers = {}};
+  mesh::MeshPart part = chosen_partition(choice, distribution) == Partition::blocks
+                            ? make_box_part(choice, communicator.rank(), communicator.size())
+                            : divided_mesh(choice, distribution, communicator);
   operators::find_cuts(communicator, part);
   return part;
 }
@@ -315,6 +247,7 @@ bool check_threads(const Communicator& communicator, bool needs_companions, Reco
 }
 
 void do_on_all(const Communicator& communicator, const std::function<void()>& work) {
+  if (communicator.size() == 1) return work();
   enum class Failure : std::int64_t { none, memory, input, other };
   Failure failure = Failure::none;
   std::string sentence;
@@ -351,11 +284,13 @@ void add(const MemoryEstimate& need, MemoryEstimate& all) {
   all.slack_host_bytes += need.slack_host_bytes;
   all.device_bytes += need.device_bytes;
   all.slack_device_bytes += need.slack_device_bytes;
+  all.reserved_bytes = std::max(all.reserved_bytes, need.reserved_bytes);
   all.parts.insert(all.parts.end(), need.parts.begin(), need.parts.end());
 }
 
 void require_memory_of_all(MemoryEstimate need, const std::string& op, Device device,
                            const Communicator& communicator) {
+  if (communicator.size() == 1) return require_memory(need, fmt::format("operator '{}'", op));
   const std::string host = host_name(), gpu = gpu_in_use(device);
   const auto hosts = communicator.gathered(host);
   const auto gpus = communicator.gathered(gpu);
@@ -376,60 +311,13 @@ void require_memory_of_all(MemoryEstimate need, const std::string& op, Device de
             [&] { require_memory(need, fmt::format("operator '{}' of {} processes on one machine", op, here)); });
 }
 
-double expected_iterations(const SharedRun& of) {
+double expected_iterations(const Problem& problem, const SolverChoice& solver, const Communicator& communicator) {
+  if (communicator.size() == 1) return expected_iterations(problem, solver);
   // By the rule for a part, CG takes fewer iterations than for the whole, which is so much longer.
-  const auto cells = static_cast<double>(of.problem.form().cells());
-  const double parts = of.communicator.sum(cells) / std::max(1.0, cells);
-  if (!of.communicator.is_first()) return 0;
-  return std::pow(parts, 1.0 / of.problem.form().space->mesh().dimension()) *
-         expected_iterations(of.problem, of.resolved.solver);
+  const auto cells = static_cast<double>(problem.form().cells());
+  const double parts = communicator.sum(cells) / std::max(1.0, cells);
+  if (!communicator.is_first()) return 0;
+  return std::pow(parts, 1.0 / problem.form().space->mesh().dimension()) * expected_iterations(problem, solver);
 }
-
-template <std::floating_point T>
-MadeTogether<T> make_operator(const SharedRun& of, const StopRequested& stop, Progress& progress, Record& record) {
-  record.op = choose_operator<T>(of, record);
-  progress.step("estimating the memory");
-  MemoryUser user = user_of(of.resolved, of.problem, record.device, record.op);
-  const bool of_matrix = user.row->needs == operators::Needs::matrix;
-  std::vector<std::optional<operators::MatrixRows<T>>> rows(2);
-  const std::array<const FormPart*, 2> parts{&of.share.interior, &of.share.interface};
-  std::int64_t reserved_bytes = 0;
-  const auto estimate = [&](std::size_t i) {
-    if (parts[i]->empty()) return;
-    if (of_matrix) rows[i].emplace(parts[i]->form);
-    const MemoryEstimate need =
-        placed(record.op.place, [&] { return need_of_run<T>(user, parts[i]->form, of_matrix ? &*rows[i] : nullptr); });
-    add(need, record.memory);
-    user.also_on_device = need.device_bytes;
-    reserved_bytes = std::max(reserved_bytes, need.reserved_bytes);
-  };
-  do_on_all(of.communicator, [&] {
-    for (const std::size_t i : {1, 0}) estimate(i);  // the interior one is made beside the other, which is smaller
-  });
-  require_memory_of_all(record.memory, record.op.name, record.device, of.communicator);
-  progress.step(fmt::format("making {}", record.op.name));
-  const auto make = [&](std::size_t i) {
-    return placed(record.op.place,
-                  [&] { return make_part<T>(record.op, parts[i]->form, std::move(rows[i]), reserved_bytes, record); });
-  };
-  MadePart<T> interior, interface;
-  do_on_all(of.communicator, [&] {
-    interior = make(0);
-    interface = make(1);
-  });
-  auto a = placed(of.resolved.distribution.mode_place, [&] {
-    return std::make_unique<DistributedOperator<T>>(of.communicator, of.share, record.device, std::move(interior.a),
-                                                    std::move(interface.a), of.resolved.distribution.mode, stop,
-                                                    of.cores_to_spare);
-  });
-  if (of_matrix && of.resolved.solver.loop != CgLoop::launched && !operators::has_single_values<T>(record.op.options))
-    timed(record.seconds.conversion, [&] {
-      a->keep_rows(interior.matrix.get(), interface.matrix.get(), persistent_for(of.resolved.solver.loop));
-    });
-  return {std::move(a), {std::move(interior.matrix), std::move(interface.matrix)}, reserved_bytes};
-}
-
-template MadeTogether<double> make_operator(const SharedRun&, const StopRequested&, Progress&, Record&);
-template MadeTogether<float> make_operator(const SharedRun&, const StopRequested&, Progress&, Record&);
 
 }  // namespace femcg::solver

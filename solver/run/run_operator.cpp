@@ -5,14 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/forms/element_matrices.hpp"
 #include "solver/case/case_keys.hpp"
+#include "solver/messages/stopwatch.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/problem/number_range.hpp"
+#include "solver/problem/refusal.hpp"
+#include "solver/run/distributed_setup.hpp"
 #include "solver/tuning/tunable.hpp"
 
 namespace femcg::solver {
@@ -20,77 +24,8 @@ namespace femcg::solver {
 using operators::Device;
 using operators::MatrixRows;
 using operators::Needs;
-using operators::OperatorDescription;
 
-namespace {
-
-const OperatorDescription& row_of(const OperatorChoice& op) { return *operators::find_operator(op.name); }
-
-/// What the operators are made from, from the rows that were counted on.
-template <std::floating_point T>
-operators::Ingredients<T> assemble_for(const std::vector<const OperatorDescription*>& makers, const Problem& problem,
-                                       std::optional<MatrixRows<T>>& rows, operators::ElementMatrices& element_matrices,
-                                       Progress& progress, Record& record) {
-  const auto needed = [&](Needs needs) {
-    return std::ranges::any_of(makers, [&](const auto* row) { return row->needs_on(record.device) == needs; });
-  };
-  operators::Ingredients<T> ingredients;
-  ingredients.device = record.device;
-  ingredients.form = &problem.form();
-  if (needed(Needs::matrix) || needed(Needs::element_matrices)) {
-    progress.step("assembling element matrices");
-    element_matrices =
-        timed(record.seconds.assembly, [&] { return operators::assemble_element_matrices(problem.form()); });
-    ingredients.element_matrices = &element_matrices;
-  }
-  if (needed(Needs::matrix)) {
-    progress.step("assembling the matrix");
-    ingredients.matrix = timed(record.seconds.assembly, [&] {
-      return std::make_shared<operators::CsrMatrix<T>>(operators::assemble(std::move(*rows), element_matrices));
-    });
-  }
-  rows.reset();
-  if (!needed(Needs::element_matrices)) {
-    element_matrices = {};
-    ingredients.element_matrices = nullptr;
-  }
-  return ingredients;
-}
-
-/// Whether what two operators need goes into the memory that there is together.
-bool both_fit(const MemoryEstimate& first, const MemoryEstimate& rival) {
-  const auto fits = [](Device device, std::int64_t bytes) {
-    return bytes == 0 || bytes <= operators::available_bytes(device);
-  };
-  return fits(Device::host, first.host_bytes + rival.host_bytes) &&
-         fits(Device::cuda, first.device_bytes + rival.device_bytes);
-}
-
-/// An operator with the options that tuning has kept for it, where it can be had with them.
-template <std::floating_point T>
-OperatorChoice with_kept_tuning(const Case& resolved, const Problem& problem, const OperatorChoice& op,
-                                std::optional<MatrixRows<T>>& rows, std::optional<KeptTuning>& kept, Record& record) {
-  if (resolved.solver.tune == Tune::off || !is_tunable(op.name, record.device)) return op;
-  FoundTuning found = kept_tuning(tuning_key(resolved, op, problem.form().space->mesh().shape, record.device));
-  if (!found.remark.empty()) record.remarks.push_back(std::move(found.remark));
-  if (!found.kept) return op;
-  OperatorChoice with = op;
-  with.options.insert(found.kept->options.begin(), found.kept->options.end());  // what is given stays
-  try {
-    timed(record.seconds.assembly, [&] { return need_of<T>(resolved, problem, record.device, with, rows); });
-  } catch (const InputError& error) {
-    record.remarks.push_back(
-        fmt::format("tuning that was kept of {} is ignored, since it does not fit: {}", op.name, error.what()));
-    return op;
-  }
-  kept = std::move(found.kept);
-  return with;
-}
-
-}  // namespace
-
-Situation situation_of(const Case& resolved, const Problem& problem, Device device, double iterations) {
-  const SolverChoice& solver = resolved.solver;
+Situation situation_of(const SolverChoice& solver, const Problem& problem, Device device, double iterations) {
   return {.device = device,
           .form = &problem.form(),
           .preconditioner = find_preconditioner(solver.preconditioner.name),
@@ -101,61 +36,25 @@ Situation situation_of(const Case& resolved, const Problem& problem, Device devi
           .available = operators::available_bytes};
 }
 
-std::int64_t bytes_of_loads(std::size_t loads, const mesh::FunctionSpace& space) {
-  const std::int64_t vectors = 2 * static_cast<std::int64_t>(loads) + 1;  // values and solution; one being assembled
-  return vectors * space.dof_count() * std::int64_t{sizeof(double)};
-}
-
-MemoryUser user_of(const Case& resolved, const Problem& problem, Device device, const OperatorChoice& op) {
-  const SolverChoice& solver = resolved.solver;
-  return {&row_of(op),
-          &op.options,
-          device,
-          find_preconditioner(solver.preconditioner.name),
-          solver.method,
-          solver.loop,
-          static_cast<std::int64_t>(problem.loads().size())};
-}
-
 template <std::floating_point T>
-MemoryEstimate need_of(const Case& resolved, const Problem& problem, Device device, const OperatorChoice& op,
-                       std::optional<MatrixRows<T>>& rows) {
-  const SolverChoice& solver = resolved.solver;
-  const MemoryUser user = user_of(resolved, problem, device, op);
-  const bool of_matrix = user.row->needs == Needs::matrix;
-  if (of_matrix && !rows) rows.emplace(problem.form());
-  MemoryEstimate need =
-      placed(op.place, [&] { return need_of_run<T>(user, problem.form(), of_matrix ? &*rows : nullptr); });
-  placed(solver.loop_place, [&] { require_loop(need, user); });
-  if (const std::size_t loads = resolved.problem.loads.size(); loads > 0) {
-    const std::int64_t solutions =
-        static_cast<std::int64_t>(loads) * problem.form().space->dof_count() * std::int64_t{sizeof(double)};
-    need.parts.push_back(
-        {fmt::format("solutions of {} load{}", loads, loads == 1 ? "" : "s"), operators::Device::host, solutions});
-    need.host_bytes += solutions;
-  }
-  return need;
-}
-
-template <std::floating_point T>
-Expectation expect(const Case& resolved, const Problem& problem, Device device, std::optional<MatrixRows<T>>& rows,
-                   double iterations) {
+Expectation expect(const SolverChoice& solver, const Problem& problem, Device device,
+                   std::optional<MatrixRows<T>>& rows, double iterations) {
   Expectation expected{rates_of(device), {}};
   if (!expected.rates.known()) return expected;
   const BandwidthModel model(expected.rates);
-  expected.predictions =
-      predict_all<T>(situation_of(resolved, problem, device, iterations), model, expected.rates, rows);
+  expected.predictions = predict_all<T>(situation_of(solver, problem, device, iterations), model, expected.rates, rows);
   return expected;
 }
 
-OperatorDecision decide_for(const Case& resolved, const Problem& problem, Device device, const Expectation& expected) {
-  const Place& place = resolved.solver.op.place;
+OperatorDecision decide_for(const SolverChoice& solver, const Problem& problem, Device device,
+                            const Expectation& expected) {
+  const Place& place = solver.op.place;
   return placed(place, [&] {
     if (!expected.rates.known())
       return OperatorDecision{.named = {std::string(operator_of_options), {}, place},
                               .why = "csr stands for any, since the machine's speeds could not be measured"};
     OperatorDecision decision = decide(expected.predictions);
-    const MemoryUser user = user_of(resolved, problem, device, decision.named);
+    const MemoryUser user = user_of(solver, problem, device, decision.named);
     if (decision.rival && user.takes_all(problem.form().unknowns)) {
       decision.rival.reset();
       decision.why = decision.expected + ", and products of several loads at once are not tried";
@@ -168,19 +67,17 @@ OperatorDecision decide_for(const Case& resolved, const Problem& problem, Device
   });
 }
 
+namespace {
+
 template <std::floating_point T>
-DeviceDecision decide_device(const Case& resolved, const Problem& problem) {
-  constexpr std::int32_t most_unknowns = 1 << 19;  // more keep a processor busy for longer than a GPU takes to start
-  const SolverChoice& solver = resolved.solver;
-  if (solver.device != "auto" || solver.loop == CgLoop::resident || problem.form().unknowns > most_unknowns) return {};
-  if (!is_automatic(solver.op) && !row_of(solver.op).host()) return {};
+DeviceDecision decide_device_in(const SolverChoice& solver, const Problem& problem) {
   std::optional<MatrixRows<T>> rows;
   const double iterations = expected_iterations(problem, solver);
   const auto expectation = [&](Device device) {
-    if (is_automatic(solver.op)) return expect<T>(resolved, problem, device, rows, iterations);
+    if (is_automatic(solver.op)) return expect<T>(solver, problem, device, rows, iterations);
     Expectation expected{rates_of(device), {}};
     if (expected.rates.known())
-      expected.predictions = predict<T>(situation_of(resolved, problem, device, iterations), {solver.op},
+      expected.predictions = predict<T>(situation_of(solver, problem, device, iterations), {solver.op},
                                         BandwidthModel(expected.rates), expected.rates, rows);
     return expected;
   };
@@ -197,108 +94,149 @@ DeviceDecision decide_device(const Case& resolved, const Problem& problem) {
   return decision;
 }
 
+}  // namespace
+
+DeviceDecision decide_device(const SolverChoice& solver, const Problem& problem) {
+  constexpr std::int32_t most_unknowns = 1 << 19;  // more keep a processor busy for longer than a GPU takes to start
+  if (solver.device != "auto" || solver.loop == CgLoop::resident || problem.form().unknowns > most_unknowns) return {};
+  if (!is_automatic(solver.op) && !operators::find_operator(solver.op.name)->host()) return {};
+  return solver.precision == Precision::double_ ? decide_device_in<double>(solver, problem)
+                                                : decide_device_in<float>(solver, problem);
+}
+
 namespace {
 
-/// Auto has csr take the place of operators that multiply cells where these lose what CG adds up of them.
+/// The operators that a run is to make.
+struct Candidates {
+  OperatorChoice op;
+  std::optional<OperatorChoice> rival;  ///< where timed products are to decide
+  std::string expected, why;            ///< OperatorDecision
+};
+
+nlohmann::json to_json(const OperatorChoice& op) { return nlohmann::json::array({op.name, op.options}); }
+
+OperatorChoice choice_from(const nlohmann::json& json, const Place& place) {
+  return {json.at(0), json.at(1).get<operators::Options>(), place};
+}
+
+/// What `operator: auto` stands for, as the first process expects it of its own part. Collective.
 template <std::floating_point T>
-void leave_cells_where_they_lose_energies(const Case& resolved, const Problem& problem, MadeOperators<T>& made,
-                                          Progress& progress, Record& record) {
-  const auto loses = [&](const OperatorChoice& op, const std::unique_ptr<operators::Operator<T>>& a) {
-    return a && std::is_same_v<T, float> && row_of(op).needs != Needs::matrix &&
-           loses_energies(*a, resolved.solver.tolerance);
-  };
-  constexpr std::string_view why =
-      "since operators that multiply cell by cell add up numbers of this problem that single precision cannot tell "
-      "from 0; take double, or scale the units of equation and boundary";
-  if (loses(made.op, made.a)) {
-    Case of_matrix = resolved;
-    of_matrix.solver.op = {std::string(operator_of_options), {}, resolved.solver.op.place};
-    made = {};
-    made = make_operators<T>(of_matrix, problem, std::nullopt, progress, record);
-    record.why = fmt::format("{}, {}", made.op.name, why);
-  } else if (loses(made.rival_op, made.rival)) {
-    made.rival.reset();
-    record.why = fmt::format("{}, {}", made.op.name, why);
+Candidates candidates_of(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
+                         std::optional<Expectation> known, const RunContext& context, Record& record) {
+  context.progress.step("predicting what operators take");
+  const double iterations = timed(record.seconds.prediction,
+                                  [&] { return known ? 0 : expected_iterations(problem, solver, context.processes); });
+  std::string text;
+  do_on_all(context.processes, [&] {
+    if (!context.processes.is_first()) return;
+    const Expectation expected = timed(record.seconds.prediction, [&] {
+      return known ? std::move(*known) : expect<T>(solver, problem, record.device, maker.rows(), iterations);
+    });
+    record.machine.copy_bandwidth = expected.rates.copy_bandwidth;
+    record.remarks.insert(record.remarks.end(), expected.rates.remarks.begin(), expected.rates.remarks.end());
+    const OperatorDecision decision = decide_for(solver, problem, record.device, expected);
+    nlohmann::json json = nlohmann::json::array({to_json(decision.named), nullptr, decision.expected, decision.why});
+    if (decision.rival) json[1] = to_json(expected.predictions[*decision.rival].op);
+    text = json.dump();
+  });
+  context.processes.broadcast_all(text, 0);
+  const nlohmann::json json = nlohmann::json::parse(text);
+  Candidates candidates{choice_from(json[0], solver.op.place), std::nullopt, json[2], json[3]};
+  if (!json[1].is_null()) candidates.rival = choice_from(json[1], solver.op.place);
+  return candidates;
+}
+
+/// An operator with the options that tuning has cached for it, where it can be had with them. From run to run several
+/// processes come to the same bits unless they are asked to tune: they take nothing.
+template <std::floating_point T>
+OperatorChoice with_kept_tuning(const SolverChoice& solver, const Problem& problem, const OperatorChoice& op,
+                                OperatorMaker<T>& maker, std::optional<KeptTuning>& kept, const RunContext& context,
+                                Record& record) {
+  if (!context.alone() || solver.tune == Tune::off || !is_tunable(op.name, record.device)) return op;
+  FoundTuning found = kept_tuning(tuning_key(op, *problem.form().space, solver.precision, record.device));
+  if (!found.remark.empty()) record.remarks.push_back(std::move(found.remark));
+  if (!found.kept) return op;
+  OperatorChoice with = op;
+  with.options.insert(found.kept->options.begin(), found.kept->options.end());  // what is given stays
+  try {
+    timed(record.seconds.assembly, [&] { return maker.need_of(with); });
+  } catch (const InputError& error) {
+    record.remarks.push_back(
+        fmt::format("tuning that was kept of {} is ignored, since it does not fit: {}", op.name, error.what()));
+    return op;
   }
+  kept = std::move(found.kept);
+  return with;
+}
+
+template <std::floating_point T>
+MadeOperators<T> make_candidates(const SolverChoice& solver, const Problem& problem, const Candidates& candidates,
+                                 OperatorMaker<T>& maker, const RunContext& context, Record& record) {
+  MadeOperators<T> made;
+  record.op = made.op = candidates.op;
+  context.progress.step("estimating the memory");
+  const OperatorChoice tuned = with_kept_tuning(solver, problem, made.op, maker, made.kept, context, record);
+  record.memory = timed(record.seconds.assembly, [&] { return maker.need_of(tuned); });
+  maker.require(record.memory, made.op);
+  std::vector<OperatorChoice> ops{tuned};
+  if (candidates.rival) {
+    made.rival_op = *candidates.rival;
+    ops.push_back(with_kept_tuning(solver, problem, made.rival_op, maker, made.rival_kept, context, record));
+  }
+  maker.assemble(ops, record.memory.reserved_bytes);
+  made.a = maker.make(ops[0]);
+  if (candidates.rival) made.rival = maker.make(ops[1]);
+  constexpr std::int64_t vectors = 16;  // of CG, while the matrix is there
+  const bool tunable = std::ranges::any_of(ops, [&](const auto& op) { return is_tunable(op.name, record.device); });
+  const bool has_memory =
+      operators::available_bytes(Device::host) > vectors * std::int64_t{sizeof(double)} * problem.form().unknowns;
+  maker.release(solver.tune != Tune::off && tunable && has_memory);
+  return made;
+}
+
+/// Whether an operator multiplies cells and loses what CG adds up of them (loses_energies). Collective.
+template <std::floating_point T>
+bool loses(const OperatorChoice& op, const operators::Operator<T>* a, double tolerance, const RunContext& context) {
+  if (a == nullptr || !std::is_same_v<T, float>) return false;
+  if (operators::find_operator(op.name)->needs == Needs::matrix) return false;
+  return context.processes.sum(loses_energies(*a, tolerance) ? 1.0 : 0.0) > 0;
 }
 
 }  // namespace
 
 template <std::floating_point T>
-MadeOperators<T> make_operators(const Case& resolved, const Problem& problem, std::optional<Expectation> known,
-                                Progress& progress, Record& record) {
-  MadeOperators<T> made;
-  made.op = resolved.solver.op;
-  std::optional<MatrixRows<T>> rows;
-  bool with_rival = false;
-  if (is_automatic(made.op)) {
-    progress.step("predicting what operators take");
-    const Expectation expected = timed(record.seconds.prediction, [&] {
-      return known ? std::move(*known)
-                   : expect<T>(resolved, problem, record.device, rows, expected_iterations(problem, resolved.solver));
-    });
-    record.machine.copy_bandwidth = expected.rates.copy_bandwidth;
-    record.remarks.insert(record.remarks.end(), expected.rates.remarks.begin(), expected.rates.remarks.end());
-    const OperatorDecision decision = decide_for(resolved, problem, record.device, expected);
-    made.op = decision.named;
-    made.op.place = resolved.solver.op.place;
-    record.why = decision.why;
-    if (decision.rival) {
-      made.rival_op = expected.predictions[*decision.rival].op;
-      made.rival_op.place = made.op.place;
-      with_rival = true;
-      const MemoryEstimate first = need_of<T>(resolved, problem, record.device, made.op, rows),
-                           rival = need_of<T>(resolved, problem, record.device, made.rival_op, rows);
-      if (!both_fit(first, rival)) {
-        with_rival = false;
-        record.why = decision.expected + ", and there is no memory to try both";
-      }
-    }
+MadeOperators<T> make_operators(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
+                                std::optional<Expectation> expected, const RunContext& context, Record& record) {
+  if (!is_automatic(solver.op))
+    return make_candidates(solver, problem, {solver.op, std::nullopt, "", ""}, maker, context, record);
+  Candidates candidates = candidates_of(solver, problem, maker, std::move(expected), context, record);
+  record.why = candidates.why;
+  if (candidates.rival && !maker.both_fit(maker.need_of(candidates.op), maker.need_of(*candidates.rival))) {
+    candidates.rival.reset();
+    record.why = candidates.expected + ", and there is no memory to try both";
   }
-  record.op = made.op;
-  progress.step("estimating the memory");
-  const OperatorChoice tuned = with_kept_tuning<T>(resolved, problem, made.op, rows, made.kept, record);
-  record.memory =
-      timed(record.seconds.assembly, [&] { return need_of<T>(resolved, problem, record.device, tuned, rows); });
-  require_memory(record.memory, fmt::format("operator '{}'", made.op.name));
-  OperatorChoice tuned_rival;
-  if (with_rival) tuned_rival = with_kept_tuning<T>(resolved, problem, made.rival_op, rows, made.rival_kept, record);
-  std::vector<const OperatorDescription*> makers{&row_of(made.op)};
-  if (with_rival) makers.push_back(&row_of(made.rival_op));
-  operators::ElementMatrices element_matrices;
-  operators::Ingredients<T> ingredients = assemble_for<T>(makers, problem, rows, element_matrices, progress, record);
-  ingredients.reserved_bytes = record.memory.reserved_bytes;
-  const auto make = [&](const OperatorChoice& op) {
-    progress.step(fmt::format("making {}", op.name), name(record.device));
-    return placed(op.place, [&] {
-      return timed(record.seconds.conversion, [&] { return row_of(op).make(ingredients, op.options); });
-    });
-  };
-  made.a = make(tuned);
-  if (with_rival) made.rival = make(tuned_rival);
-  constexpr std::int64_t vectors = 16;  // of CG, while the matrix is there
-  const bool may_be_tuned =
-      resolved.solver.tune != Tune::off &&
-      (is_tunable(made.op.name, record.device) || (with_rival && is_tunable(made.rival_op.name, record.device)));
-  if (may_be_tuned &&
-      operators::available_bytes(Device::host) > vectors * std::int64_t{sizeof(double)} * problem.form().unknowns)
-    made.matrix = std::move(ingredients.matrix);
-  made.reserved_bytes = ingredients.reserved_bytes;
-  if (is_automatic(resolved.solver.op)) leave_cells_where_they_lose_energies(resolved, problem, made, progress, record);
+  MadeOperators<T> made = make_candidates(solver, problem, candidates, maker, context, record);
+  constexpr std::string_view why =
+      "since operators that multiply cell by cell add up numbers of this problem that single precision cannot tell "
+      "from 0; take double, or scale the units of equation and boundary";
+  if (loses(made.op, made.a.get(), solver.tolerance, context)) {
+    made = {};
+    maker.release(false);
+    const OperatorChoice of_matrix{std::string(operator_of_options), {}, solver.op.place};
+    made = make_candidates(solver, problem, {of_matrix, std::nullopt, "", ""}, maker, context, record);
+    record.why = fmt::format("{}, {}", made.op.name, why);
+  } else if (loses(made.rival_op, made.rival.get(), solver.tolerance, context)) {
+    made.rival.reset();
+    record.why = fmt::format("{}, {}", made.op.name, why);
+  }
   return made;
 }
 
-template MemoryEstimate need_of(const Case&, const Problem&, Device, const OperatorChoice&,
-                                std::optional<MatrixRows<double>>&);
-template MemoryEstimate need_of(const Case&, const Problem&, Device, const OperatorChoice&,
-                                std::optional<MatrixRows<float>>&);
-template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<double>>&, double);
-template Expectation expect(const Case&, const Problem&, Device, std::optional<MatrixRows<float>>&, double);
-template DeviceDecision decide_device<double>(const Case&, const Problem&);
-template DeviceDecision decide_device<float>(const Case&, const Problem&);
-template MadeOperators<double> make_operators(const Case&, const Problem&, std::optional<Expectation>, Progress&,
-                                              Record&);
-template MadeOperators<float> make_operators(const Case&, const Problem&, std::optional<Expectation>, Progress&,
-                                             Record&);
+template Expectation expect(const SolverChoice&, const Problem&, Device, std::optional<MatrixRows<double>>&, double);
+template Expectation expect(const SolverChoice&, const Problem&, Device, std::optional<MatrixRows<float>>&, double);
+template MadeOperators<double> make_operators(const SolverChoice&, const Problem&, OperatorMaker<double>&,
+                                              std::optional<Expectation>, const RunContext&, Record&);
+template MadeOperators<float> make_operators(const SolverChoice&, const Problem&, OperatorMaker<float>&,
+                                             std::optional<Expectation>, const RunContext&, Record&);
 
 }  // namespace femcg::solver

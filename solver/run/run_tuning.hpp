@@ -1,29 +1,24 @@
 #pragma once
 
-// The first iterations of a run's CG, with products that try something.
+// The first iterations of a run's CG, on its first load, with products that try something.
 
-#include <algorithm>
+#include <concepts>
 #include <memory>
 #include <optional>
-#include <string_view>
+#include <vector>
 
 #include "solver/case/case.hpp"
-#include "solver/fields/initial_solution.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/messages/console.hpp"
-#include "solver/messages/progress.hpp"
 #include "solver/problem/problem.hpp"
-#include "solver/problem/scaled_load.hpp"
 #include "solver/records/record.hpp"
+#include "solver/run/linear_system.hpp"
+#include "solver/run/operator_maker.hpp"
+#include "solver/run/run_context.hpp"
 #include "solver/run/run_operator.hpp"
-#include "solver/tuning/search.hpp"
 
 namespace femcg::solver {
 
-/// What CG begins from on this load, scaled as it is; empty where that is 0.
-std::vector<double> scaled_start(const InitialUnknowns& initial, std::size_t load, const ScaledLoad& scaled);
-
-/// What CG came to on the first load while something was tried.
+/// Where CG on the first load came to while something was tried.
 template <std::floating_point T>
 struct Begun {
   CgState<T> state;
@@ -34,57 +29,22 @@ struct Begun {
   bool goes_on() const { return state.result.reason == StopReason::max_iterations; }
 };
 
-/// The system of the first load, and how CG is to solve it.
-template <std::floating_point T>
-class FirstLoad {
- public:
-  /// All of these must outlive it.
-  FirstLoad(const Case& resolved, const Problem& problem, const InitialUnknowns& initial,
-            const Preconditioner<T>& preconditioner, operators::Device device, Progress& progress,
-            const StopRequested& stop);
-  FirstLoad(const FirstLoad&) = delete;
-  FirstLoad& operator=(const FirstLoad&) = delete;
-
-  const operators::Vector<T>& b() const { return b_; }
-  const CgOptions<T>& options() const { return options_; }
-  /// What CG begins from; empty where that is 0.
-  std::vector<double> start() const { return start_; }
-
- private:
-  ScaledLoad scaled_;
-  operators::Vector<T> b_;
-  std::vector<double> start_;
-  CgOptions<T> options_;
-};
-
-constexpr std::int64_t most_products_tried = 200;  // of a search to its end, and more
-constexpr std::int64_t vectors_handed_over = 12;   // of CG, and of the state that one loop leaves the next
-
-/// The bytes of another conversion, while it is made. Throws std::invalid_argument as making does, and where rows would
-/// come from the host.
-template <std::floating_point T>
-std::int64_t bytes_of_conversion(const OperatorChoice& op, const operators::Ingredients<T>& from);
-
-/// Whether a loop inside one kernel may be what the case has CG be.
+/// Whether the case allows CG in one persistent kernel.
 bool may_reside(const SolverChoice& solver);
 
-/// Why CG cannot begin with trials.
-constexpr std::string_view nothing_is_open =
-    "nothing is open: the case states the options, the operator has none here, or there is no memory to try others";
-struct TrialsOf {
-  bool resident, at_once, has_memory;
-};
-/// Empty where it can, as far as these say.
-std::string why_not_tried(const TrialsOf& cg);
-
-/// What a search came to.
-TuningRecord record_of(Tune requested, const Search& search);
+/// Has both operators that were made multiply within the first iterations of CG on the first load, and keeps the
+/// faster.
+template <std::floating_point T>
+Begun<T> choose_by_products(const SolverChoice& solver, LinearSystem<T>& system, MadeOperators<T>& made,
+                            const RunContext& context, Record& record);
 
 /// Run-time tuning of the operator's open options (Search), where the case asks for it and the solve allows it: the
-/// first products of CG on the first load, or the next ones where it was begun, each with a setting. What is found
-/// takes the place of the operator, and is kept for later runs; the record says what was tried.
+/// first products of CG on the first load, or the next ones where it was begun, are each made with another setting.
+/// The best takes the place of the operator; the record says what was tried. One process keeps it for later runs.
+/// Several tune only where the case insists on it (solver.tune: on), all with the same setting and by the slowest of
+/// them, and keep nothing: from run to run they come to the same bits unless they are asked to tune.
 template <std::floating_point T>
-void tune(const Case& resolved, const Problem& problem, const InitialUnknowns& initial, MadeOperators<T>& made,
-          std::optional<Begun<T>>& begun, Progress& progress, const StopRequested& stop, Record& record);
+void tune(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system, const OperatorMaker<T>& maker,
+          MadeOperators<T>& made, std::optional<Begun<T>>& begun, const RunContext& context, Record& record);
 
 }  // namespace femcg::solver

@@ -11,9 +11,11 @@
 #include "operators/backend/columns.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/terminal.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/refusal.hpp"
+#include "solver/problem/results_folder.hpp"
 #include "solver/records/study_record.hpp"
 #include "solver/report/run_page.hpp"
+#include "solver/run/distributed_setup.hpp"
 #include "solver/run/run.hpp"
 
 namespace femcg::solver {
@@ -62,8 +64,11 @@ Case joined(const std::vector<SweepPoint>& points, std::size_t first, std::size_
 
 class Study {
  public:
-  Study(const Case& base, const std::vector<SweepPoint>& points, const Console& console, const StopRequested& stop)
-      : base_(base), points_(points), console_(console), stop_(stop) {
+  Study(const Case& base, const std::vector<SweepPoint>& points, const Console& console, const StopRequested& stop,
+        const operators::Communicator& processes)
+      : base_(base), points_(points), console_(console), stop_(stop), processes_(processes) {
+    require_same("case", to_yaml(base), processes);
+    console_.progress = console.progress && processes.is_first();
     kept_.operators = true;
     record_.common = begun_run(base);
     record_.keys = study_keys(base);
@@ -72,11 +77,12 @@ class Study {
   }
 
   ExitStatus run() {
-    prepare_directory(base_.output.directory, {"case.yaml", "study.csv", "result.html", "run.log", "result.json"});
-    for (std::size_t first = 0; first < points_.size() && !stop_();) {
+    if (processes_.is_first())
+      prepare_directory(base_.output.directory, {"case.yaml", "study.csv", "result.html", "run.log", "result.json"});
+    for (std::size_t first = 0; first < points_.size() && !is_stopped();) {
       const std::size_t end = end_of_group(points_, first);
       if (end - first == 1 || !solve_together(first, end))
-        for (std::size_t i = first; i < end && !stop_(); ++i) solve_alone(i);
+        for (std::size_t i = first; i < end && !is_stopped(); ++i) solve_alone(i);
       first = end;
     }
     record_.seconds = since(begin_);
@@ -85,6 +91,13 @@ class Study {
 
  private:
   static double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+  /// The same on all processes.
+  bool is_stopped() const { return processes_.sum(stop_() ? 1.0 : 0.0) > 0; }
+  /// Where a point fails on one process alone, the others cannot go on: the study ends.
+  void require_failure_of_all() const {
+    if (!processes_.all_fail()) throw;
+  }
 
   std::string before(std::size_t i) const { return fmt::format("point {} of {}: ", i + 1, points_.size()); }
 
@@ -96,8 +109,9 @@ class Study {
     try {
       Progress progress(console_.progress, begin,
                         fmt::format("points {} to {} of {}: ", first + 1, end, points_.size()));
-      all = run_case(joined(points_, first, end), kept_, false, progress, stop_);
+      all = run_case(joined(points_, first, end), kept_, false, {processes_, progress, stop_});
     } catch (const std::exception&) {
+      require_failure_of_all();
       give_back();
       return false;
     }
@@ -128,9 +142,10 @@ class Study {
     }
     try {
       Progress progress(console_.progress, begin, before(i));
-      point.record = run_case(resolved, kept_, resolved.output.points, progress, stop_);
+      point.record = run_case(resolved, kept_, resolved.output.points, {processes_, progress, stop_});
       note_machine(*point.record);
     } catch (const std::exception& error) {
+      require_failure_of_all();
       point.failure = reason_of(error);
       std::ranges::replace(point.failure, '\n', ' ');
       give_back();
@@ -140,10 +155,11 @@ class Study {
 
   /// What a point that failed leaves may be what it had no memory for.
   void give_back() {
+    const bool operators = kept_.operators;
     kept_.made.reset();
-    kept_.problem.reset();
-    kept_.space.reset();
-    kept_.mesh.reset();
+    kept_.discrete.reset();
+    kept_ = {};
+    kept_.operators = operators;
   }
 
   void note_machine(const Record& of) {
@@ -154,6 +170,12 @@ class Study {
   }
 
   ExitStatus finish() {
+    if (processes_.is_first()) write();
+    processes_.sum(0.0);  // until all is written
+    return std::ranges::all_of(record_.points, &StudyPoint::converged) ? ExitStatus::done : ExitStatus::not_converged;
+  }
+
+  void write() {
     const std::string text =
         fmt::format("{}\n{}", base_.title.empty() ? base_.name : base_.title, summary(record_, terminal_width()));
     mesh::FileGroup files(base_.output.directory);
@@ -166,13 +188,13 @@ class Study {
     files.put_in_place();
     write_study_page(record_);
     if (!console_.quiet) fmt::print("{}", text);
-    return std::ranges::all_of(record_.points, &StudyPoint::converged) ? ExitStatus::done : ExitStatus::not_converged;
   }
 
   const Case& base_;
   const std::vector<SweepPoint>& points_;
-  const Console& console_;
+  Console console_;
   const StopRequested& stop_;
+  const operators::Communicator& processes_;
   KeptParts kept_;
   StudyRecord record_;
   Clock::time_point begin_ = Clock::now();
@@ -181,8 +203,8 @@ class Study {
 }  // namespace
 
 ExitStatus run_study(const Case& base, const std::vector<SweepPoint>& points, const Console& console,
-                     const StopRequested& stop) {
-  return Study(base, points, console, stop).run();
+                     const StopRequested& stop, const operators::Communicator& processes) {
+  return Study(base, points, console, stop, processes).run();
 }
 
 }  // namespace femcg::solver

@@ -87,13 +87,14 @@ std::string device_text(const TuningKey& key) {
 
 }  // namespace
 
-TuningKey tuning_key(const Case& resolved, const OperatorChoice& op, mesh::CellShape cell, operators::Device device) {
+TuningKey tuning_key(const OperatorChoice& op, const mesh::FunctionSpace& space, Precision precision,
+                     operators::Device device) {
   return {.device = device_name(device),
           .threads = device == operators::Device::host ? this_machine().threads : 0,
           .op = op.name,
-          .degree = resolved.degree,
-          .cell = cell,
-          .precision = of_products(resolved.solver.precision),
+          .degree = space.degree(),
+          .cell = space.mesh().shape,
+          .precision = of_products(precision),
           .given = op.options};
 }
 

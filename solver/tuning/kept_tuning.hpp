@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mesh/dofs/function_space.hpp"
 #include "mesh/element/cell_shape.hpp"
 #include "operators/options.hpp"
 #include "solver/case/case.hpp"
@@ -23,8 +24,9 @@ struct TuningKey {
 
   bool operator==(const TuningKey&) const = default;
 };
-/// That of a case's operator on a device, which is used now.
-TuningKey tuning_key(const Case& resolved, const OperatorChoice& op, mesh::CellShape cell, operators::Device device);
+/// The key of an operator, with the options that the case states, on cells of a space, on a device that is in use.
+TuningKey tuning_key(const OperatorChoice& op, const mesh::FunctionSpace& space, Precision precision,
+                     operators::Device device);
 
 /// What was found: the options to take beside those that are given; none where the defaults were the fastest.
 struct KeptTuning {

@@ -286,6 +286,55 @@ TEST_CASE("settings that several processes try, mixed precision and one sum an i
   CHECK(record_of(result, "mixed")["operator"]["precision"] == "mixed");
 }
 
+TEST_CASE("several processes solve the points of a study, and one that fails on all is left out" * needs_mpi()) {
+  const std::string study = square.substr(0, square.find("output")) +
+                            "output: {vtu: false}\nsweep: {degree: [1, 2], solver.operator: [csr, matrix-free], "
+                            "boundary.left.value: [y, 2*y]}\n";
+  const std::string failing =
+      "--set solver.precision=single --set solver.tolerance=1e-5 --set 'sweep={equation.diffusion: [1, "
+      "1e-42, 2]}' --output failing";
+  const Result result = shell(prepare + tests::file("study.yaml", study) +
+                              "$femcg run study.yaml --device cpu --quiet --output one || exit 8\n" +
+                              "$mpirun 3 $femcg run study.yaml --device cpu --quiet --output three || exit 8\n" +
+                              "$mpirun 2 $femcg run study.yaml --device cpu --quiet " + failing +
+                              "; echo status $?\nls three\n" + show("one") + show("three") + show("failing"));
+  INFO(result.out.substr(0, 3000), result.err);
+  REQUIRE(result.status == 0);
+  CHECK(contains(result.out, "status 1\ncase.yaml\nresult."));
+  const nlohmann::json one = record_of(result, "one")["points"], three = record_of(result, "three")["points"];
+  REQUIRE(one.size() == 8);
+  REQUIRE(three.size() == 8);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    INFO(three[i].dump());
+    CHECK(three[i].at("values") == one[i].at("values"));
+    CHECK(std::abs(number(one[i], "/solve/iterations") - number(three[i], "/solve/iterations")) <= 1);
+    CHECK(number(three[i], "/quantities/integral") ==
+          doctest::Approx(number(one[i], "/quantities/integral")).epsilon(1e-8));
+  }
+  const nlohmann::json failed = record_of(result, "failing")["points"];
+  REQUIRE(failed.size() == 3);
+  CHECK(failed[0].contains("solve"));
+  CHECK(contains(failed[1]["failure"].get<std::string>(), "the diagonal of the matrix leaves them"));
+  CHECK(failed[2].contains("solve"));
+}
+
+TEST_CASE("several processes try two operators within CG where one may be as fast as the other" * needs_mpi()) {
+  const Result result = shell(prepare + tests::file("square.yaml", square) +
+                              "run='$femcg run square.yaml --device cpu --quiet --set degree=3 --set mesh.refine=2 "
+                              "--set output.vtu=false --operator'\n"
+                              "eval $mpirun 2 $run auto --output auto || exit 8\n"
+                              "eval $run csr --output one || exit 8\n" +
+                              show("auto") + show("one"));
+  INFO(result.out.substr(0, 3000), result.err);
+  REQUIRE(result.status == 0);
+  const nlohmann::json automatic = record_of(result, "auto"), one = record_of(result, "one");
+  CHECK(automatic["operator"]["requested"] == "auto");
+  CHECK(!contains(automatic["operator"]["why"].get<std::string>(), "try no products"));
+  CHECK(number(automatic, "/solve/true_relative_residual") <= 1e-10);
+  CHECK(std::abs(number(one, "/solve/iterations") - number(automatic, "/solve/iterations")) <= 1);
+  CHECK(number(automatic, "/error/l2") == doctest::Approx(number(one, "/error/l2")).epsilon(1e-8));
+}
+
 TEST_CASE("VTK reads the pieces as one grid" * needs_mpi()) {
   if (std::string(FEMCG_VTK_PYTHON).empty()) FAIL("no Python can import vtk; on Debian: apt install python3-vtk9");
   const std::string light =

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "solver/benchmark/agreement.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/make_mesh.hpp"
 #include "tests/device.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/locations.hpp"
@@ -115,7 +115,7 @@ TEST_CASE("straight cells on a disk are only second order, whatever the degree" 
 TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes away" * needs_gmsh()) {
   const std::filesystem::path file = source_directory() / "cases/heat_sink.yaml";
   const solver::Case resolved = solver::read_case(file, {{"mesh.size", "0.006"}, {"degree", "2"}});
-  const mesh::Mesh mesh = solver::make_mesh(resolved);
+  const mesh::Mesh mesh = solver::make_mesh(resolved.mesh);
   const Solved solved = solve(resolved, mesh, "csr", tolerance);
   const solver::Quantities quantities =
       solver::measure(*solved.problem, solved.problem->loads().front(), {}, solved.dofs);
@@ -141,7 +141,7 @@ TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes
 TEST_CASE("the loads of the heat sink add up: seven give the eighth" * needs_gmsh()) {
   const std::filesystem::path file = source_directory() / "cases/heat_sink_loads.yaml";
   const solver::Case resolved = solver::read_case(file, {{"mesh.size", "0.006"}, {"degree", "1"}});
-  const mesh::Mesh mesh = solver::make_mesh(resolved);
+  const mesh::Mesh mesh = solver::make_mesh(resolved.mesh);
   const mesh::FunctionSpace space(mesh, resolved.degree);
   const solver::Problem problem(resolved.problem, space);
   REQUIRE(problem.loads().size() == 8);
@@ -164,7 +164,7 @@ TEST_CASE("the loads of the heat sink add up: seven give the eighth" * needs_gms
 TEST_CASE("a keyway weakens a shaft by a little" * needs_gmsh()) {
   const std::filesystem::path file = source_directory() / "cases/shaft_keyway.yaml";
   const solver::Case resolved = solver::read_case(file);
-  const mesh::Mesh mesh = solver::make_mesh(resolved);
+  const mesh::Mesh mesh = solver::make_mesh(resolved.mesh);
   CHECK(mesh.order == 2);
   const Solved solved = solve(resolved, mesh, "csr", tolerance);
   check_on_device(solved, resolved, mesh);

@@ -17,7 +17,7 @@
 #include "solver/benchmark/comparison.hpp"
 #include "solver/case/sweep.hpp"
 #include "solver/messages/error.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/make_mesh.hpp"
 #include "solver/report/comparison_report.hpp"
 #include "tests/forms.hpp"
 #include "tests/problems.hpp"
@@ -427,7 +427,7 @@ TEST_CASE("a space with too many dofs is told with the place of the mesh") {
   solver::Case resolved;
   resolved.degree = 4;
   resolved.mesh.place = "cube.yaml:2:1";
-  CHECK_THROWS_WITH_AS(solver::make_space(resolved, mesh),
+  CHECK_THROWS_WITH_AS(solver::make_space(mesh, resolved.degree, resolved.mesh.place),
                        doctest::Contains("cube.yaml:2:1: 40000000 cells of degree 4 have 2"), solver::InputError);
 }
 

@@ -51,7 +51,7 @@ struct TwoLoads {
   }
   /// The file that is written afterwards.
   std::string expected(std::size_t count) const {
-    solver::SolutionFile file(made, *problem);
+    solver::SolutionFile file(made.output, made.solution, *problem);
     file.prepare(std::span(solutions).first(count));
     std::stringstream stream;
     file.write(stream, count);
@@ -84,7 +84,7 @@ TEST_CASE("a file that was begun before there was a solution is the one that is 
       const Folder folder;
       {
         mesh::FileGroup files(folder.path);
-        solver::SolutionFile file(of.made, *of.problem);
+        solver::SolutionFile file(of.made.output, of.made.solution, *of.problem);
         solver::FileAhead ahead(files, file);
         ahead.begin(2);
         file.prepare(std::span(of.solutions).first(count));
@@ -104,12 +104,13 @@ TEST_CASE("so is a piece of a process, at the solution's degree or another, with
       of.made.output.degree = degree;
       of.made.problem.exact = solver::Field{solver::Expression("x+y*z", "test"), {}, {}};
       const auto solutions = std::span<const std::vector<double>>(of.solutions).first(count);
-      const std::string expected = solver::SolutionPiece(of.made, *of.problem, 3).text(solutions);
+      const std::string expected =
+          solver::SolutionPiece(of.made.output, of.made.solution, *of.problem, 3).text(solutions);
       CHECK(expected.size() > 1000);
-      solver::SolutionPiece piece(of.made, *of.problem, 3);
+      solver::SolutionPiece piece(of.made.output, of.made.solution, *of.problem, 3);
       piece.begin(2);
       CHECK(piece.text(solutions) == expected);
-      solver::SolutionPiece(of.made, *of.problem, 3).begin(2);  // and nobody waits
+      solver::SolutionPiece(of.made.output, of.made.solution, *of.problem, 3).begin(2);  // and nobody waits
     }
 }
 
@@ -118,13 +119,13 @@ TEST_CASE("what prevents the file is said when it is to be finished") {
   const TwoLoads of({OutputField::u});
   const fs::path nowhere = fs::temp_directory_path() / fmt::format("femcg_test_file_ahead_{}_nowhere", ::getpid());
   mesh::FileGroup files(nowhere);
-  solver::SolutionFile file(of.made, *of.problem);
+  solver::SolutionFile file(of.made.output, of.made.solution, *of.problem);
   solver::FileAhead ahead(files, file);
   ahead.begin(2);
   file.prepare(of.solutions);
   CHECK_THROWS_AS(ahead.finish(2), std::system_error);
   {
-    solver::SolutionFile unprepared(of.made, *of.problem);
+    solver::SolutionFile unprepared(of.made.output, of.made.solution, *of.problem);
     solver::FileAhead again(files, unprepared);
     again.begin(2);  // and nobody is told where nobody asks
   }
@@ -137,7 +138,7 @@ TEST_CASE("a file that no solution comes for is gone, and nobody waits for it") 
   const Folder folder;
   {
     mesh::FileGroup files(folder.path);
-    solver::SolutionFile file(of.made, *of.problem);
+    solver::SolutionFile file(of.made.output, of.made.solution, *of.problem);
     solver::FileAhead ahead(files, file);
     ahead.begin(2);
   }

@@ -14,7 +14,7 @@
 #include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/prediction/prediction.hpp"
 #include "solver/prediction/training/benchmark_boxes.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/make_mesh.hpp"
 
 namespace femcg::solver {
 
@@ -129,8 +129,8 @@ Calibrated calibrate(const TrainingSettings& settings, Rates rates) {
   for (const BenchmarkBox& box : boxes) {
     if (seconds_now() - begin > most_seconds) break;
     const Case resolved = box.resolved();
-    const mesh::Mesh mesh = make_mesh(resolved);
-    const mesh::FunctionSpace space = make_space(resolved, mesh);
+    const mesh::Mesh mesh = make_mesh(resolved.mesh);
+    const mesh::FunctionSpace space = make_space(mesh, resolved.degree, resolved.mesh.place);
     const operators::BilinearForm form = laplacian(space, true);
     for (const Precision precision : settings.precisions) {
       if (!settings.go_on(fmt::format("calibrating: box {} of {}, {} of degree {}, {:.0f} of at most {:.0f} s",

@@ -14,7 +14,7 @@
 #include "solver/messages/error.hpp"
 #include "solver/prediction/training/benchmark_boxes.hpp"
 #include "solver/prediction/training/benchmark_matrices.hpp"
-#include "solver/problem/setup.hpp"
+#include "solver/problem/make_mesh.hpp"
 #include "solver/records/record.hpp"
 
 namespace femcg::solver {
@@ -57,8 +57,8 @@ std::vector<BenchmarkBox> training_boxes(double most_bytes) {
 
 CsrMatrix<double> matrix_of(const BenchmarkBox& box) {
   const Case resolved = box.resolved();
-  const mesh::Mesh mesh = make_mesh(resolved);
-  const mesh::FunctionSpace space = make_space(resolved, mesh);
+  const mesh::Mesh mesh = make_mesh(resolved.mesh);
+  const mesh::FunctionSpace space = make_space(mesh, resolved.degree, resolved.mesh.place);
   return matrix_of_ones(laplacian(space, false));
 }
 

@@ -1,0 +1,137 @@
+#include "solver/problem/make_mesh.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "mesh/box/box_part.hpp"
+#include "mesh/dofs/ordering.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
+#include "mesh/refinement_limit.hpp"
+#include "solver/messages/error.hpp"
+#include "solver/messages/sentence.hpp"
+#include "solver/problem/cache_folder.hpp"
+#include "solver/problem/kept_mesh.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+/// Without the refinements that are left then.
+mesh::Mesh generate(const MeshChoice& choice) {
+  if (std::holds_alternative<mesh::BoxOptions>(choice.source)) return mesh::describe_box(unrefined_box(choice).box);
+  mesh::GmshOptions file = std::get<mesh::GmshOptions>(choice.source);
+  file.refine -= refinements_left(choice);
+  return mesh::read_gmsh(file);
+}
+
+/// Throws where the refinements that are left make too many cells.
+void check_refinements_left(const MeshChoice& choice, const mesh::Mesh& mesh) {
+  try {
+    mesh::check_refinement(mesh.cell_count(), mesh.dimension(), refinements_left(choice));
+  } catch (const std::runtime_error& error) {
+    const auto* file = std::get_if<mesh::GmshOptions>(&choice.source);
+    throw std::runtime_error((file != nullptr ? file->file.string() + ": " : "") + error.what());
+  }
+}
+
+/// With its cells in the order that the case asks for.
+mesh::Mesh generate_in_order(const MeshChoice& choice) {
+  mesh::Mesh mesh = generate(choice);
+  const bool from_file = std::holds_alternative<mesh::GmshOptions>(choice.source);
+  const bool curve = choice.cell_order == CellOrder::curve || (choice.cell_order == CellOrder::automatic && from_file);
+  if (curve) mesh::order_cells_along_curve(mesh);
+  return mesh;
+}
+
+/// The mesh of a geometry file, which is made once.
+mesh::Mesh keep(const MeshChoice& choice, const mesh::GmshOptions& options) {
+  const std::filesystem::path folder = cache_folder();
+  std::ifstream stream(options.file, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(stream), {}};
+  if (folder.empty() || !stream) return generate_in_order(choice);  // Gmsh says what is wrong with the file
+  if (std::string why = why_not_kept(options.file, content); !why.empty()) {
+    mesh::Mesh mesh = generate_in_order(choice);
+    mesh.remarks.push_back(std::move(why));
+    return mesh;
+  }
+  const std::string made_by = fmt::format("femcg {}, Gmsh {}, order of cells {}\n", FEMCG_VERSION,
+                                          mesh::gmsh_interface_version(), static_cast<int>(choice.cell_order));
+  return kept_or_made(folder / "meshes", {made_by + mesh_options_text(choice), content},
+                      [&] { return generate_in_order(choice); });
+}
+
+/// What makes a mesh; the case's place is said of what is wrong with it.
+template <class Make>
+auto placed_mesh(const MeshChoice& choice, const Make& make) {
+  try {
+    return make();
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw InputError(at_place(choice.place, error.what()));
+  }
+}
+
+}  // namespace
+
+UnrefinedBox unrefined_box(const MeshChoice& choice) {
+  const auto& box = std::get<mesh::BoxOptions>(choice.source);
+  if (const auto fine = mesh::refined_box(box, choice.refine)) return {*fine, 0};
+  return {box, choice.refine};
+}
+
+int refinements_left(const MeshChoice& choice) {
+  if (std::holds_alternative<mesh::BoxOptions>(choice.source)) return unrefined_box(choice).refinements;
+  const auto* file = std::get_if<mesh::GmshOptions>(&choice.source);
+  return mesh::has_mesh_ending(file->file) ? choice.refine : 0;
+}
+
+void validate_box(const MeshChoice& choice, mesh::Mesh& mesh) {
+  const auto* box = std::get_if<mesh::BoxOptions>(&choice.source);
+  if (box != nullptr && mesh.cell_count() > 0 && !mesh::is_valid_box(*box, choice.refine))
+    placed_mesh(choice, [&] { mesh::validate(mesh); });
+}
+
+mesh::Mesh make_mesh(const MeshChoice& choice) {
+  mesh::Mesh mesh = make_unrefined_mesh(choice);
+  const int refinements = refinements_left(choice);
+  for (int r = 0; r < refinements; ++r) mesh = mesh::refine(mesh);
+  validate_box(choice, mesh);
+  return mesh;
+}
+
+mesh::Mesh make_unrefined_mesh(const MeshChoice& choice) {
+  return placed_mesh(choice, [&] {
+    const auto* file = std::get_if<mesh::GmshOptions>(&choice.source);
+    const bool kept = file != nullptr && choice.cache && !mesh::has_mesh_ending(file->file) &&
+                      std::ranges::all_of(file->groups, [&](const auto& group) {  // its condition is known as text
+                        return !group.second.where || choice.conditions.contains(group.first);
+                      });
+    mesh::Mesh mesh = kept ? keep(choice, *file) : generate_in_order(choice);
+    check_refinements_left(choice, mesh);
+    return mesh;
+  });
+}
+
+mesh::MeshPart make_box_part(const MeshChoice& choice, int rank, int processes) {
+  return placed_mesh(choice, [&] {
+    const auto [box, refinements] = unrefined_box(choice);
+    return mesh::part_of_box(box, refinements, rank, processes);
+  });
+}
+
+mesh::FunctionSpace make_space(const mesh::Mesh& mesh, int degree, const Place& place) {
+  try {
+    return mesh::FunctionSpace(mesh, degree);
+  } catch (const std::length_error& error) {
+    throw InputError(at_place(place, error.what()));
+  }
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <concepts>
+
+#include "operators/distributed/distributed_operator.hpp"
+#include "solver/case/case.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/krylov/several_systems.hpp"
+#include "solver/messages/console.hpp"
+
+namespace femcg::solver {
+
+/// The operator as that of several processes; null where there is one process.
+template <std::floating_point T>
+const operators::DistributedOperator<T>* distributed(const operators::Operator<T>& a) {
+  return dynamic_cast<const operators::DistributedOperator<T>*>(&a);
+}
+
+/// Whether the user wants an end; the same on all processes, as of the last sum.
+template <std::floating_point T>
+bool is_asked_to_stop(const operators::Operator<T>& a, const StopRequested& stop) {
+  const auto* of_several = distributed(a);
+  return of_several != nullptr ? of_several->vector_operations().asked_to_stop() : stop();
+}
+
+/// How CG is to solve a case with an operator; the caller adds where it begins, how solutions are checked and who is
+/// told of iterations.
+template <std::floating_point T>
+CgOptions<T> cg_options(const SolverChoice& solver, const operators::Operator<T>& a,
+                        const Preconditioner<T>& preconditioner) {
+  CgOptions<T> options;
+  options.tolerance = solver.tolerance;
+  options.max_iterations = solver.max_iterations;
+  options.method = solver.method;
+  options.loop = solver.loop;
+  options.preconditioner = &preconditioner;
+  if (solver.precision == Precision::mixed) options.reliable_update = update_factor;
+  if (const auto* of_several = distributed(a); of_several != nullptr && !of_several->gpus_run_alone()) {
+    options.recorded = false;  // the host sends and adds up within an iteration
+    if (options.method != CgMethod::pipelined) options.check_every = 1;
+  }
+  return options;
+}
+
+/// The same for all loads at once.
+template <std::floating_point T>
+SystemsCgOptions<T> systems_cg_options(const SolverChoice& solver, const operators::Operator<T>& a,
+                                       const Preconditioner<T>& preconditioner) {
+  SystemsCgOptions<T> options;
+  options.tolerance = solver.tolerance;
+  options.max_iterations = solver.max_iterations;
+  options.preconditioner = &preconditioner;
+  if (const auto* of_several = distributed(a); of_several != nullptr && !of_several->gpus_run_alone()) {
+    options.recorded = false;
+    options.check_every = 1;
+  }
+  return options;
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "solver/coefficients/field.hpp"
+#include "solver/fields/file_size.hpp"
+#include "solver/fields/initial_solution.hpp"
+#include "solver/fields/solution_file.hpp"
+#include "solver/messages/units.hpp"
+#include "solver/prediction/iterations.hpp"
+#include "solver/problem/choose_device.hpp"
+#include "solver/problem/make_mesh.hpp"
+#include "solver/problem/measure.hpp"
+#include "solver/run/run.hpp"
+#include "solver/run/run_operator.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+/// What a run will write, as a comment.
+std::string expected_files(const OutputChoice& output, const SolutionLabel& label, const Problem& problem) {
+  const std::int64_t bytes = bytes_of_files(output, problem, SolutionFile(output, label, problem));
+  require_disk(output.directory, bytes);
+  if (bytes == 0) return "";
+  const std::optional<std::int64_t> there = free_disk(output.directory);
+  return fmt::format("# Files that femcg run writes: about {}{}\n", scaled(static_cast<double>(bytes), "B"),
+                     there ? fmt::format(", {} are free", scaled(static_cast<double>(*there), "B")) : "");
+}
+
+/// What memory a run needs, and what operators are expected to take, as comments.
+template <std::floating_point T>
+std::string expectation(const SolverChoice& solver, const Problem& problem, operators::Device device,
+                        std::optional<Expectation> expected_there, const RunContext& context) {
+  OperatorChoice op = solver.op;
+  const bool known = device == operators::Device::host || has_gpu();  // a GPU that is insisted on may be elsewhere
+  if (!known && is_automatic(op)) return "# operator auto: decided where the GPU is\n";
+  Record record;
+  record.device = device;
+  const DistributionChoice whole;
+  OperatorMaker<T> maker(problem, nullptr, solver, whole, false, context, record);
+  std::string expected;
+  if (known) {
+    const Expectation all =
+        expected_there ? std::move(*expected_there)
+                       : expect<T>(solver, problem, device, maker.rows(), expected_iterations(problem, solver));
+    expected = "# What operators are expected to take, by the bandwidth model:\n" + to_text(all.predictions, "#   ");
+    if (is_automatic(op)) {
+      const OperatorDecision decision = decide_for(solver, problem, device, all);
+      op = decision.named;
+      op.place = solver.op.place;
+      expected +=
+          fmt::format("# operator auto: {}\n",
+                      !decision.rival ? decision.why
+                                      : fmt::format("{}; products of {} and {} within CG decide", decision.expected,
+                                                    op.name, all.predictions[*decision.rival].op.name));
+    }
+  }
+  const MemoryEstimate need = maker.need_of(op);
+  const std::string with = is_automatic(solver.op) ? ", with " + op.name : "";
+  return fmt::format("# Memory that femcg run needs beside the mesh{}:\n", with) + to_text(need, "#   ") + expected;
+}
+
+}  // namespace
+
+std::string check(const Case& resolved, const Console& console) {
+  const SolverChoice& solver = resolved.solver;
+  Progress progress(console.progress);
+  operators::Device device = choose_device(solver.device, solver.op);
+  progress.step("meshing");
+  const mesh::Mesh mesh = make_mesh(resolved.mesh);
+  const mesh::FunctionSpace space = make_space(mesh, resolved.degree, resolved.mesh.place);
+  locate_probes(resolved.output.probes, mesh);
+  require_memory_of_loads(resolved.problem, space);
+  progress.step("checking the problem");
+  const Problem problem(resolved.problem, space);
+  initial_unknowns(solver, resolved.solution, problem);
+  if (resolved.problem.exact) interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
+  const std::string files = expected_files(resolved.output, resolved.solution, problem);
+  progress.step("estimating the memory");
+  DeviceDecision on_device;
+  if (device == operators::Device::cuda && has_gpu()) on_device = decide_device(solver, problem);
+  if (!on_device.why_on_host.empty()) device = operators::Device::host;
+  const StopRequested goes_on = [] { return false; };
+  const RunContext context{operators::Communicator::alone(), progress, goes_on};
+  const std::string expected =
+      solver.precision == Precision::double_
+          ? expectation<double>(solver, problem, device, std::move(on_device.expected), context)
+          : expectation<float>(solver, problem, device, std::move(on_device.expected), context);
+  progress.clear();
+  for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
+    for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);
+  return expected + files + (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mesh/parts/mesh_part.hpp"
+#include "operators/distributed/maps/index_map.hpp"
+#include "solver/case/case.hpp"
+#include "solver/problem/problem.hpp"
+#include "solver/records/record.hpp"
+#include "solver/run/device_start.hpp"
+#include "solver/run/run_context.hpp"
+
+namespace femcg::solver {
+
+/// The discrete problem of a case on the part of the mesh that this process has: all of it where it is alone.
+struct DiscreteProblem {
+  DiscreteProblem(const ProblemData& of_case, const mesh::FunctionSpace& space, const operators::SharedDofs& shared)
+      : data(of_case), problem(data, space, shared) {}
+
+  ProblemData data;  ///< which the problem points to
+  Problem problem;
+  std::optional<operators::FormShare> share;  ///< of several processes
+
+  const operators::FormShare* share_or_null() const { return share ? &*share : nullptr; }
+};
+
+/// What one run leaves for the next one of a study. Each part is made anew where its key, what it is made from as text,
+/// is another.
+struct KeptParts {
+  bool operators = false;  ///< whether operators are kept too
+  std::string mesh_key, space_key, problem_key;
+  std::unique_ptr<const mesh::MeshPart> part;
+  std::unique_ptr<const mesh::FunctionSpace> space;
+  std::unique_ptr<const operators::SharedDofs> shared;  ///< dofs of the space that other processes have as well
+  std::shared_ptr<const DiscreteProblem> discrete;
+  std::string operator_key;
+  operators::Device device = operators::Device::host;
+  std::string why_device;
+  double copy_bandwidth = 0;         ///< of that device, once it was measured
+  std::shared_ptr<const void> made;  ///< the operator, with its preconditioner and the problem that it is made of
+};
+
+/// Makes mesh, space and problem of a case, as far as they are not kept already; what takes memory goes before what
+/// replaces it. The device starts meanwhile, once no process is forked to make a mesh. Collective.
+void discretise(const Case& resolved, KeptParts& kept, DeviceStart& start, const RunContext& context, Record& record);
+
+/// Bytes of the loads of a case: values and solution of each, and sums over all dofs while one is assembled. Throws
+/// operators::OutOfMemory where there are more loads than memory for them.
+void require_memory_of_loads(const ProblemData& data, const mesh::FunctionSpace& space);
+
+/// The case as text, without what the operator does not depend on: loads, tolerances, output. Cases with the same text
+/// may share one operator.
+std::string operator_key(const Case& resolved);
+
+}  // namespace femcg::solver

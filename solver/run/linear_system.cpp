@@ -1,0 +1,185 @@
+#include "solver/run/linear_system.hpp"
+
+#include <span>
+#include <utility>
+
+#include "operators/backend/copied_numbers.hpp"
+#include "operators/backend/memory.hpp"
+#include "operators/distributed/distributed_form_product.hpp"
+
+namespace femcg::solver {
+
+using operators::Device;
+using operators::FormProductOnGpu;
+using operators::Vector;
+
+namespace {
+
+/// In single precision CG asks for many residuals.
+template <std::floating_point T>
+constexpr auto unknowns_for =
+    std::is_same_v<T, double> ? FormProductOnGpu::Unknowns::sent : FormProductOnGpu::Unknowns::kept;
+
+/// Loads that are scaled when they are first asked for.
+class ScaledLoads {
+ public:
+  explicit ScaledLoads(const Problem& problem) : problem_(&problem), loads_(problem.loads().size()) {}
+
+  const ScaledLoad& at(std::size_t load) const {
+    if (!loads_[load]) loads_[load] = scaled_load(problem_->loads()[load].values(), problem_->shared());
+    return *loads_[load];
+  }
+
+ private:
+  const Problem* problem_;
+  mutable std::vector<std::optional<ScaledLoad>> loads_;
+};
+
+/// The system of one process, in the order of its form. Residuals are computed on the GPU where that pays, CG is there
+/// and there is room.
+template <std::floating_point T>
+class WholeSystem final : public LinearSystem<T> {
+ public:
+  WholeSystem(const Problem& problem, const InitialUnknowns& initial, Device device, StepTimes& times)
+      : problem_(problem),
+        initial_(initial),
+        times_(times),
+        pays_on_gpu_(device == Device::cuda && FormProductOnGpu::pays(problem.form())),
+        loads_(problem) {}
+
+  Vector<T> b(std::size_t load, Device device) const override { return loads_.at(load).template rounded<T>(device); }
+
+  std::vector<double> start(std::size_t load) const override {
+    if (initial_.empty()) return {};
+    std::vector<double> u = initial_[load];
+    scale(u, loads_.at(load).exponent);
+    return u;
+  }
+
+  std::vector<double> dofs(std::size_t load, std::vector<double> u, std::vector<double> room) const override {
+    scale(u, -loads_.at(load).exponent);
+    return problem_.to_dofs(u, problem_.loads()[load], std::move(room));
+  }
+
+  std::vector<double> residual(std::size_t load, const std::vector<double>& u) override {
+    const StepTimes::Within step(times_, residual_step, "cpu");
+    return problem_.residual(u, loads_.at(load).values());
+  }
+
+  void check(std::size_t load, const Vector<T>& b, CgOptions<T>& options) override {
+    constexpr std::int64_t vectors_of_cg = 9;  // which are yet to come
+    constexpr std::int64_t of_unknown =
+        vectors_of_cg * std::int64_t{sizeof(T)} + (std::is_same_v<T, double> ? 1 : 4) * std::int64_t{sizeof(double)};
+    options.residual_on_gpu = nullptr;
+    if (!has_room(of_unknown)) return LinearSystem<T>::check(load, b, options);
+    const Vector<double>* in_double = &b_;
+    if constexpr (std::is_same_v<T, double>)
+      in_double = &b;
+    else
+      b_ = loads_.at(load).template rounded<double>(Device::cuda);
+    options.residual_on_gpu = [this, in_double](const Vector<double>& u, Vector<double>& r, Vector<double>& scratch) {
+      compute_on_gpu(*in_double, u, r, scratch);
+    };
+  }
+
+  void check(SystemsCgOptions<T>& options) override {
+    options.true_residual = [this](std::size_t load, const std::vector<double>& u) {
+      constexpr std::int64_t vectors = 4;  // u, b, r and scratch
+      if (!has_room(vectors * std::int64_t{sizeof(double)})) return residual(load, u);
+      Vector<double> r(std::ssize(u), Device::cuda), scratch(std::ssize(u), Device::cuda);
+      compute_on_gpu(loads_.at(load).template rounded<double>(Device::cuda),
+                     operators::copied(std::span<const double>(u), Device::cuda), r, scratch);
+      std::vector<double> found(u.size());
+      operators::copy_bytes(r.data(), Device::cuda, found.data(), Device::host, r.bytes());
+      return found;
+    };
+  }
+
+ private:
+  /// Whether the GPU is to compute residuals, and has room for so many bytes an unknown beside what the product takes.
+  bool has_room(std::int64_t bytes_of_unknown) const {
+    const operators::BilinearForm& form = problem_.form();
+    return pays_on_gpu_ && FormProductOnGpu::bytes(form, unknowns_for<T>) + bytes_of_unknown * form.unknowns <=
+                               operators::available_bytes(Device::cuda);
+  }
+
+  void compute_on_gpu(const Vector<double>& b, const Vector<double>& u, Vector<double>& r, Vector<double>& scratch) {
+    const StepTimes::Within step(times_, residual_step, "cuda");
+    if (!product_) product_.emplace(problem_.form(), unknowns_for<T>);
+    product_->residual(u, b, r, scratch);
+    operators::synchronize(Device::cuda);
+  }
+
+  const Problem& problem_;
+  const InitialUnknowns& initial_;
+  StepTimes& times_;
+  bool pays_on_gpu_;
+  ScaledLoads loads_;
+  std::optional<FormProductOnGpu> product_;  ///< from the first check on
+  Vector<double> b_;                         ///< of the load, where CG's own is in single precision
+};
+
+/// The part of one of several processes, in the order of their map.
+template <std::floating_point T>
+class SharedSystem final : public LinearSystem<T> {
+ public:
+  SharedSystem(const Problem& problem, const operators::IndexMap& map, const InitialUnknowns& initial, bool on_gpu,
+               const RunContext& context)
+      : problem_(problem),
+        map_(map),
+        initial_(initial),
+        times_(context.progress.times()),
+        loads_(problem),
+        product_(context.processes, problem.form(), map,
+                 on_gpu && FormProductOnGpu::pays(problem.form()) ? std::optional(unknowns_for<T>) : std::nullopt) {}
+
+  Vector<T> b(std::size_t load, Device device) const override {
+    return operators::copied(rounded<T>(values(load)), device);
+  }
+
+  std::vector<double> start(std::size_t load) const override {
+    if (initial_.empty()) return {};
+    std::vector<double> u = operators::to_map(initial_[load], map_);
+    scale(u, loads_.at(load).exponent);
+    return u;
+  }
+
+  std::vector<double> dofs(std::size_t load, std::vector<double> u, std::vector<double> room) const override {
+    scale(u, -loads_.at(load).exponent);
+    return problem_.to_dofs(operators::from_map(u, map_), problem_.loads()[load], std::move(room));
+  }
+
+  std::vector<double> residual(std::size_t load, const std::vector<double>& u) override {
+    const StepTimes::Within step(times_, residual_step, product_.device() == Device::cuda ? "cuda" : "cpu");
+    return product_.residual(u, values(load));
+  }
+
+ private:
+  std::vector<double> values(std::size_t load) const { return operators::to_map(loads_.at(load).values(), map_); }
+
+  const Problem& problem_;
+  const operators::IndexMap& map_;
+  const InitialUnknowns& initial_;
+  StepTimes& times_;
+  ScaledLoads loads_;
+  operators::DistributedFormProduct product_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<LinearSystem<T>> make_linear_system(const Problem& problem, const operators::FormShare* share,
+                                                    const InitialUnknowns& initial, Device device, bool has_gpu,
+                                                    const RunContext& context) {
+  if (share == nullptr) return std::make_unique<WholeSystem<T>>(problem, initial, device, context.progress.times());
+  return std::make_unique<SharedSystem<T>>(problem, share->map, initial, device == Device::cuda && has_gpu, context);
+}
+
+template std::unique_ptr<LinearSystem<double>> make_linear_system(const Problem&, const operators::FormShare*,
+                                                                  const InitialUnknowns&, Device, bool,
+                                                                  const RunContext&);
+template std::unique_ptr<LinearSystem<float>> make_linear_system(const Problem&, const operators::FormShare*,
+                                                                 const InitialUnknowns&, Device, bool,
+                                                                 const RunContext&);
+
+}  // namespace femcg::solver

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mesh/base/atomic_file.hpp"
+#include "solver/case/case.hpp"
+#include "solver/problem/problem.hpp"
+#include "solver/run/run_context.hpp"
+
+namespace femcg::solver {
+
+/// The files of a run that have its solutions: solution.vtu and boundary.vtu of one process; of several their pieces,
+/// which travel to the first, since the others need not see its disk. Everything here is collective.
+class RunFiles {
+ public:
+  RunFiles() = default;
+  virtual ~RunFiles() = default;
+  RunFiles(const RunFiles&) = delete;
+  RunFiles& operator=(const RunFiles&) = delete;
+
+  virtual std::vector<std::string> names() const = 0;
+  /// Bytes of all of them, before anything is solved.
+  virtual std::int64_t expected_bytes() const = 0;
+  /// Lets a thread begin to write points and cells while CG is on a GPU, of files that are to have so many solutions.
+  virtual void begin(std::size_t solutions) = 0;
+  /// Computes what these solutions, coefficients of all dofs of this process, must have before they are written.
+  virtual void prepare(const std::vector<std::vector<double>>& solutions) = 0;
+  /// Adds the files to the group, on the first process, and has those of an earlier run that are not written now go.
+  virtual void add(const std::vector<std::vector<double>>& solutions) = 0;
+};
+
+/// The files that a case asks for. Nobody else adds to the group before RunFiles::add; all must outlive the result.
+std::unique_ptr<RunFiles> make_run_files(const OutputChoice& output, const SolutionLabel& label, const Problem& problem,
+                                         mesh::FileGroup& group, const RunContext& context);
+
+}  // namespace femcg::solver

@@ -1,0 +1,335 @@
+#include "solver/run/run_solve.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "mesh/base/pages.hpp"
+#include "operators/persistent/persistent_cg.hpp"
+#include "solver/benchmark/processor_time.hpp"
+#include "solver/benchmark/timing.hpp"
+#include "solver/krylov/batched_cg.hpp"
+#include "solver/krylov/block_cg.hpp"
+#include "solver/krylov/cg.hpp"
+#include "solver/krylov/iterations_left.hpp"
+#include "solver/krylov/preconditioner.hpp"
+#include "solver/messages/sentence.hpp"
+#include "solver/messages/stopwatch.hpp"
+#include "solver/prediction/iterations.hpp"
+#include "solver/problem/number_range.hpp"
+#include "solver/problem/refusal.hpp"
+#include "solver/run/cg_options.hpp"
+#include "solver/run/distributed_record.hpp"
+#include "solver/run/distributed_setup.hpp"
+#include "solver/run/run_tuning.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+/// How far CG is; `which` ends with a comma and a space where it is not empty.
+template <class Iteration>
+std::string reached(const std::string& which, const Iteration& iteration, double tolerance) {
+  return fmt::format("{}CG iteration {}, relative residual {:.2e} (to {:.0e}), {:.0f} iterations/s", which,
+                     iteration.number, iteration.relative_residual, tolerance,
+                     static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9));
+}
+
+/// What is left at the speed so far.
+Share share_of(const IterationsLeft& iterations, std::int64_t number, double seconds) {
+  return {iterations.done(), seconds / std::max<double>(1, static_cast<double>(number)) * iterations.left()};
+}
+
+/// Runs CG; its loop time, less that of the run it resumes, is booked as "iterating", set-up and tear-down as steps of
+/// their own.
+template <class Work>
+auto iterating(Progress& progress, Record& record, double seconds_before, const Work& work) {
+  const std::string device = name(record.device);
+  progress.step("preparing CG, copying its vectors", device);
+  auto found = timed(record.seconds.solve, work);
+  double seconds = -seconds_before;
+  if constexpr (std::is_same_v<decltype(found), CgResult>)
+    seconds += found.seconds;
+  else
+    for (const CgResult& result : found) seconds += result.seconds;
+  progress.times().divert("iterating", device, seconds);
+  return found;
+}
+
+/// An operator that may serve several runs, with what the record of the run that made it says of it.
+template <std::floating_point T>
+struct KeptOperator {
+  std::shared_ptr<const DiscreteProblem> discrete;  ///< whose form it is made of
+  MadeOperators<T> made;
+  std::unique_ptr<Preconditioner<T>> preconditioner;
+  Record record;
+};
+
+/// What the record says of an operator that an earlier run made.
+void take_over(const Record& of, Record& record) {
+  record.op = of.op;
+  record.why = of.why;
+  record.footprint = of.footprint;
+  record.chosen = of.chosen;
+  record.tuning = of.tuning;
+  record.memory = of.memory;
+  record.preconditioner_chosen = of.preconditioner_chosen;
+  record.machine.copy_bandwidth = of.machine.copy_bandwidth;
+}
+
+/// The unknowns of each load, and how CG ended; of the loads that were begun.
+struct Solutions {
+  std::vector<std::vector<double>> unknowns;
+  std::vector<CgResult> results;
+};
+
+/// One solve of a case, in one precision.
+template <std::floating_point T>
+class Solve {
+ public:
+  Solve(SolveInput input, KeptParts& kept, const RunContext& context, Record& record)
+      : input_(std::move(input)),
+        solver_(input_.solver),
+        kept_(kept),
+        discrete_(*kept.discrete),
+        problem_(discrete_.problem),
+        context_(context),
+        progress_(context.progress),
+        record_(record),
+        system_(make_linear_system<T>(problem_, discrete_.share_or_null(), input_.initial, record.device,
+                                      input_.distribution.processes_per_gpu == 1, context)) {}
+
+  Solved run() {
+    std::optional<Begun<T>> begun;
+    operators::ExchangeRecord of_earlier;  // runs with this operator
+    auto parts = std::static_pointer_cast<const KeptOperator<T>>(kept_.made);
+    if (parts) {
+      take_over(parts->record, record_);
+      if (const auto* of_several = distributed(*parts->made.a)) of_earlier = of_several->record();
+    } else {
+      const auto fresh = std::make_shared<KeptOperator<T>>();
+      make(*fresh, begun);
+      if (kept_.operators) {
+        fresh->discrete = kept_.discrete;
+        fresh->record = record_;
+        kept_.made = fresh;
+      }
+      parts = fresh;
+    }
+    const operators::Operator<T>& a = *parts->made.a;
+    Solved solved;
+    solved.solutions = solve_loads(a, *parts->preconditioner, std::move(begun));
+    solved.fluxes = fluxes_of(solved.solutions);
+    progress_.step("timing the product", name(record_.device));
+    constexpr double share_of_loop = 0.02;
+    if (!is_interrupted())
+      record_.apply = context_.alone() ? time_products(a, share_of_loop * record_.solve.seconds)
+                                       : time_products(a, context_.processes);
+    if (record_.device == operators::Device::cuda) note_gpu(record_.machine);
+    if (const auto* of_several = distributed(a))
+      complete_record(division_of(*discrete_.share, input_.mesh, input_.distribution, context_.processes), *of_several,
+                      1, record_, of_earlier);
+    progress_.step("giving back memory");  // of operator and preconditioner, at the end of this function
+    return solved;
+  }
+
+ private:
+  void make(KeptOperator<T>& to, std::optional<Begun<T>>& begun);
+  std::vector<std::vector<double>> solve_loads(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
+                                               std::optional<Begun<T>> begun);
+  CgMethod method_at_once(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) const;
+  Solutions solve_in_turn(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
+                          std::optional<Begun<T>> begun);
+  Solutions solve_at_once(CgMethod method, const operators::Operator<T>& a, const Preconditioner<T>& preconditioner);
+  std::future<std::vector<BoundaryFlux>> fluxes_of(const std::vector<std::vector<double>>& solutions) const;
+  bool is_interrupted() const {
+    const auto interrupted = [](const CgResult& result) { return result.reason == StopReason::interrupted; };
+    return interrupted(record_.solve) || std::ranges::any_of(record_.loads, interrupted, &LoadRecord::solve);
+  }
+  IterationsLeft iterations_left() const {
+    return {solver_.tolerance, expected_iterations(problem_.form(), solver_.tolerance, solver_.max_iterations)};
+  }
+
+  SolveInput input_;
+  const SolverChoice& solver_;
+  KeptParts& kept_;
+  const DiscreteProblem& discrete_;
+  const Problem& problem_;
+  const RunContext& context_;
+  Progress& progress_;
+  Record& record_;
+  std::unique_ptr<LinearSystem<T>> system_;
+};
+
+/// Makes operator and preconditioner; `begun` is where CG on the first load came to meanwhile.
+template <std::floating_point T>
+void Solve<T>::make(KeptOperator<T>& to, std::optional<Begun<T>>& begun) {
+  const DistributionChoice& distribution = input_.distribution;
+  const bool seeks_mode =
+      record_.device == operators::Device::host && distribution.mode == operators::ExchangeMode::automatic;
+  const bool cores_to_spare = !context_.alone() && check_threads(context_.processes, seeks_mode, record_);
+  {
+    OperatorMaker<T> maker(problem_, discrete_.share_or_null(), solver_, distribution, cores_to_spare, context_,
+                           record_);
+    to.made = make_operators(solver_, problem_, maker, std::move(input_.expected), context_, record_);
+    if (to.made.rival) begun = choose_by_products(solver_, *system_, to.made, context_, record_);
+    tune(solver_, problem_, *system_, maker, to.made, begun, context_, record_);
+  }
+  const operators::Operator<T>& a = *to.made.a;
+  progress_.step("making the preconditioner", name(record_.device));
+  record_.footprint = a.footprint();
+  record_.chosen = a.chosen();
+  const operators::Vector<T> diagonal = placed(solver_.precision_place, [&] { return diagonal_in_range(a); });
+  const PreconditionerChoice& choice = solver_.preconditioner;
+  to.preconditioner =
+      begun && begun->preconditioner ? std::move(begun->preconditioner) : timed(record_.seconds.conversion, [&] {
+        return make_preconditioner(choice.name, a, choice.options, &diagonal);
+      });
+  record_.preconditioner_chosen = to.preconditioner->chosen();
+}
+
+/// The coefficients of all dofs for each load, one after the other; of those that were begun before the user wanted an
+/// end.
+template <std::floating_point T>
+std::vector<std::vector<double>> Solve<T>::solve_loads(const operators::Operator<T>& a,
+                                                       const Preconditioner<T>& preconditioner,
+                                                       std::optional<Begun<T>> begun) {
+  const ProcessorTime before = processor_time();
+  const CgMethod method =
+      solver_.precision == Precision::mixed ? CgMethod::automatic : method_at_once(a, preconditioner);
+  std::future<std::vector<double>> room;  // of the first solution: one thread clears it, while a GPU iterates
+  if (record_.device == operators::Device::cuda) {
+    input_.beside();
+    room = std::async(std::launch::async, [&] {
+      return mesh::filled<double>(static_cast<std::size_t>(problem_.form().space->dof_count()));
+    });
+  }
+  progress_.step("scaling the load");
+  Solutions found = method != CgMethod::automatic ? solve_at_once(method, a, preconditioner)
+                                                  : solve_in_turn(a, preconditioner, std::move(begun));
+  progress_.step("ending CG");
+  std::vector<std::vector<double>> solutions;
+  for (std::size_t i = 0; i < problem_.loads().size(); ++i) {
+    const std::string& load = problem_.loads()[i].name();
+    const bool started = i < found.results.size();
+    CgResult result;
+    result.reason = StopReason::interrupted;
+    if (started) {
+      result = std::move(found.results[i]);
+      solutions.push_back(
+          system_->dofs(i, std::move(found.unknowns[i]), room.valid() ? room.get() : std::vector<double>()));
+    }
+    if (load.empty())
+      record_.solve = std::move(result);
+    else
+      record_.loads.push_back({load, std::move(result), started, {}});
+  }
+  if (!record_.loads.empty()) record_.solve = all_of(record_.loads);
+  const bool refused =
+      record_.device == operators::Device::host && was_refused(processor_time() - before, record_.machine.threads);
+  if (context_.processes.sum(refused ? 1.0 : 0.0) > 0) record_.remarks.emplace_back(refused_time);
+  return solutions;
+}
+
+/// The CG that solves all loads at once; automatic where they are solved in turn, which a persistent kernel does for
+/// small systems.
+template <std::floating_point T>
+CgMethod Solve<T>::method_at_once(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) const {
+  const CgMethod method =
+      user_of(solver_, problem_, record_.device, record_.op).method_at_once(record_.problem.unknowns);
+  if (takes_several(solver_.method) || method == CgMethod::block) return method;
+  const bool resident = may_reside(solver_.loop) && preconditioner.is_fused() &&
+                        operators::persistent_cg(a, persistent_for(solver_.loop));
+  return resident ? CgMethod::automatic : method;
+}
+
+/// Solves A x = b for one load after the other; the first from where it was begun, if it was.
+template <std::floating_point T>
+Solutions Solve<T>::solve_in_turn(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
+                                  std::optional<Begun<T>> begun) {
+  CgOptions<T> options = cg_options(solver_, a, preconditioner);
+  options.from_x = !input_.initial.empty();
+  Solutions solutions;
+  for (std::size_t i = 0; i < problem_.loads().size(); ++i) {
+    const std::string& load = problem_.loads()[i].name();
+    const std::string which = load.empty() ? "" : fmt::format("load {}, ", in_quotes(load));
+    IterationsLeft left = iterations_left();
+    options.monitor = [&](const Iteration& iteration) {
+      left.add(iteration.relative_residual);
+      if (progress_.due())
+        progress_.update(reached(which, iteration, options.tolerance),
+                         share_of(left, iteration.number, iteration.seconds));
+      return !is_asked_to_stop(a, context_.stop);
+    };
+    progress_.step("copying the load", name(record_.device));
+    const operators::Vector<T> b = timed(record_.seconds.transfer, [&] { return system_->b(i, record_.device); });
+    system_->check(i, b, options);
+    std::vector<double> x = begun ? std::move(begun->x) : system_->start(i);
+    const bool over = begun && !begun->goes_on();
+    options.before = begun ? &begun->state : nullptr;
+    const double tried = begun ? begun->state.result.seconds : 0;  // counted within the trial
+    try {
+      solutions.results.push_back(over ? begun->state.result : iterating(progress_, record_, tried, [&] {
+        return conjugate_gradients(a, b, x, options);
+      }));
+    } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
+      throw InputError(at_place(solver_.loop_place, error.what()));
+    }
+    if (begun) begun.reset();
+    solutions.unknowns.push_back(std::move(x));
+    if (solutions.results.back().reason == StopReason::interrupted) break;
+  }
+  return solutions;
+}
+
+/// Solves A x = b for all loads at once.
+template <std::floating_point T>
+Solutions Solve<T>::solve_at_once(CgMethod method, const operators::Operator<T>& a,
+                                  const Preconditioner<T>& preconditioner) {
+  std::vector<operators::Vector<T>> b;
+  for (std::size_t i = 0; i < problem_.loads().size(); ++i) b.push_back(system_->b(i, operators::Device::host));
+  SystemsCgOptions<T> options = systems_cg_options(solver_, a, preconditioner);
+  system_->check(options);
+  IterationsLeft left = iterations_left();
+  options.monitor = [&](const SystemsIteration& iteration) {
+    left.add(iteration.relative_residual);
+    if (progress_.due())
+      progress_.update(
+          reached(fmt::format("{} of {} loads, ", iteration.running, b.size()), iteration, options.tolerance),
+          share_of(left, iteration.number, iteration.seconds));
+    return !is_asked_to_stop(a, context_.stop);
+  };
+  Solutions solutions;
+  options.from_x = !input_.initial.empty();
+  for (std::size_t i = 0; i < input_.initial.size(); ++i) solutions.unknowns.push_back(system_->start(i));
+  solutions.results = iterating(progress_, record_, 0, [&] {
+    return method == CgMethod::block ? block_conjugate_gradients<T>(a, b, solutions.unknowns, options)
+                                     : batched_conjugate_gradients<T>(a, b, solutions.unknowns, options);
+  });
+  solutions.unknowns.resize(solutions.results.size());
+  return solutions;
+}
+
+/// Found on the processor while a GPU times its product, where one process is alone; otherwise when they are asked for.
+template <std::floating_point T>
+std::future<std::vector<BoundaryFlux>> Solve<T>::fluxes_of(const std::vector<std::vector<double>>& solutions) const {
+  const std::vector<std::span<const double>> dofs(solutions.begin(), solutions.end());  // the vector itself may move
+  const bool beside = record_.device == operators::Device::cuda && context_.alone();
+  return std::async(beside ? std::launch::async : std::launch::deferred, [&problem = problem_, dofs] {
+    std::vector<BoundaryFlux> fluxes;
+    for (std::size_t i = 0; i < dofs.size(); ++i) fluxes.emplace_back(problem, problem.loads()[i], dofs[i]);
+    return fluxes;
+  });
+}
+
+}  // namespace
+
+Solved solve(SolveInput input, KeptParts& kept, const RunContext& context, Record& record) {
+  return input.solver.precision == Precision::double_ ? Solve<double>(std::move(input), kept, context, record).run()
+                                                      : Solve<float>(std::move(input), kept, context, record).run();
+}
+
+}  // namespace femcg::solver

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "solver/case/case.hpp"
+#include "solver/fields/initial_solution.hpp"
+#include "solver/problem/boundary_flux.hpp"
+#include "solver/records/record.hpp"
+#include "solver/run/discretisation.hpp"
+#include "solver/run/run_context.hpp"
+#include "solver/run/run_operator.hpp"
+
+namespace femcg::solver {
+
+/// Coefficients of all dofs of this process for each load, one after the other; of loads that were begun before the
+/// user wanted an end.
+struct Solved {
+  std::vector<std::vector<double>> solutions;
+  std::future<std::vector<BoundaryFlux>> fluxes;  ///< of each load; waited for before the solutions go
+};
+
+/// What solve() begins with.
+struct SolveInput {
+  const SolverChoice& solver;
+  const MeshChoice& mesh;  ///< and how it is divided
+  const DistributionChoice& distribution;
+  const InitialUnknowns& initial;
+  std::optional<Expectation> expected;  ///< where what operators take on this device is known already
+  std::function<void()> beside;         ///< begins what the processor may do while CG is on a GPU
+};
+
+/// Makes operator and preconditioner, or takes those of an earlier run (KeptParts::made); solves all loads by CG; times
+/// the product. The record gets everything that is known then. In the precision of the case. Collective.
+Solved solve(SolveInput input, KeptParts& kept, const RunContext& context, Record& record);
+
+}  // namespace femcg::solver
