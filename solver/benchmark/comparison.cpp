@@ -19,9 +19,9 @@
 #include "solver/benchmark/timing.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/messages/refusal.hpp"
 #include "solver/messages/stopwatch.hpp"
 #include "solver/problem/number_range.hpp"
-#include "solver/problem/refusal.hpp"
 #include "solver/problem/scaled_load.hpp"
 
 namespace femcg::solver {

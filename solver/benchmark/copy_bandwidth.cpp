@@ -6,7 +6,7 @@
 #include <exception>
 
 #include "operators/backend/copy_bandwidth.hpp"
-#include "solver/problem/refusal.hpp"
+#include "solver/messages/refusal.hpp"
 
 namespace femcg::solver {
 

@@ -12,10 +12,10 @@
 #include "operators/persistent/row_layout.hpp"
 #include "operators/stored/common/padding.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/messages/refusal.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/prediction/models/input_bytes.hpp"
-#include "solver/problem/refusal.hpp"
 
 namespace femcg::solver {
 

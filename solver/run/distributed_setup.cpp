@@ -15,11 +15,11 @@
 #include "mesh/parts/partition.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/distributed/gpu/gpu_interface.hpp"
+#include "solver/messages/refusal.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/problem/choose_device.hpp"
 #include "solver/problem/make_mesh.hpp"
-#include "solver/problem/refusal.hpp"
 
 namespace femcg::solver {
 

@@ -10,8 +10,8 @@
 #include "operators/catalogue.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/stored/assembled/single_values.hpp"
+#include "solver/messages/refusal.hpp"
 #include "solver/messages/stopwatch.hpp"
-#include "solver/problem/refusal.hpp"
 #include "solver/run/distributed_setup.hpp"
 
 namespace femcg::solver {

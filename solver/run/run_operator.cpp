@@ -11,11 +11,11 @@
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/case/case_keys.hpp"
+#include "solver/messages/refusal.hpp"
 #include "solver/messages/stopwatch.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/problem/number_range.hpp"
-#include "solver/problem/refusal.hpp"
 #include "solver/run/distributed_setup.hpp"
 #include "solver/tuning/tunable.hpp"
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "operators/capabilities.hpp"
+#include "solver/messages/refusal.hpp"
 #include "solver/messages/stopwatch.hpp"
 #include "solver/prediction/trial.hpp"
-#include "solver/problem/refusal.hpp"
 
 namespace femcg::solver {
 

@@ -3,7 +3,6 @@
 #include <exception>
 #include <string>
 
-#include "solver/case/case.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 

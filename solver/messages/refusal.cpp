@@ -1,4 +1,4 @@
-#include "solver/problem/refusal.hpp"
+#include "solver/messages/refusal.hpp"
 
 #include <new>
 #include <stdexcept>
