@@ -22,11 +22,10 @@
 #include "solver/case/case.hpp"
 #include "solver/case/case_schema.hpp"
 #include "solver/compare/compare.hpp"
-#include "solver/compare/compare_distributed.hpp"
-#include "solver/predict/evaluate.hpp"
 #include "solver/inspection/inspect.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/predict/evaluate.hpp"
 #include "solver/predict/predict.hpp"
 #include "solver/predict/predict_scaling.hpp"
 #include "solver/report/stored_report.hpp"
@@ -305,13 +304,10 @@ std::optional<femcg::solver::Baseline> baseline_of(const CommandLine& line) {
   return line.baseline ? std::optional<femcg::solver::Baseline>(std::in_place, *line.baseline) : std::nullopt;
 }
 
-/// `processes` is null where this one is alone.
-ExitStatus compare(const CommandLine& line, const Communicator* processes) {
+ExitStatus compare(const CommandLine& line, const Communicator& processes) {
   require_case(line, "compare");
   const auto points = femcg::solver::expand_sweep(line.case_file, case_overrides(line, true));
-  if (processes != nullptr)
-    return femcg::solver::compare_distributed(points, baseline_of(line), console_of(line), stop_requested, *processes);
-  return femcg::solver::compare(points, baseline_of(line), console_of(line), stop_requested);
+  return femcg::solver::compare(points, baseline_of(line), console_of(line), stop_requested, processes);
 }
 
 std::vector<femcg::solver::Precision> precisions_of(const std::string& text) {
@@ -322,8 +318,7 @@ std::vector<femcg::solver::Precision> precisions_of(const std::string& text) {
   throw InputError("--precision must be double, single or single,double, not " + femcg::solver::in_quotes(text));
 }
 
-/// `processes` is null where this one is alone.
-ExitStatus compare_matrix(const CommandLine& line, const Communicator* processes) {
+ExitStatus compare_matrix(const CommandLine& line, const Communicator& processes) {
   if (line.matrix_file.empty()) throw InputError("a matrix is missing, such as femcg matrix FILE.mtx");
   femcg::solver::MatrixChoice choice;
   choice.file = line.matrix_file;
@@ -333,10 +328,7 @@ ExitStatus compare_matrix(const CommandLine& line, const Communicator* processes
     throw InputError("--order must be given or reverse-cuthill-mckee, not " + femcg::solver::in_quotes(line.order));
   choice.reorder = line.order != "given";
   choice.directory = line.output ? fs::path(*line.output) : fs::path("results") / choice.file.stem();
-  if (processes != nullptr)
-    return femcg::solver::compare_matrix_distributed(choice, baseline_of(line), console_of(line), stop_requested,
-                                                     *processes);
-  return femcg::solver::compare_matrix(choice, baseline_of(line), console_of(line), stop_requested);
+  return femcg::solver::compare_matrix(choice, baseline_of(line), console_of(line), stop_requested, processes);
 }
 
 /// What predict shares for cases and matrices, read as the options of a comparison.
@@ -534,8 +526,9 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   join_processes(run || compare_case || matrix || line.processes, processes);
   load_plugins(line);
   const Communicator* joined = processes ? &*processes : nullptr;
-  if (compare_case) return compare(line, joined);
-  if (matrix) return compare_matrix(line, joined);
+  const Communicator& all = processes ? *processes : Communicator::alone();
+  if (compare_case) return compare(line, all);
+  if (matrix) return compare_matrix(line, all);
   if (predict_times) return predict(line, joined);
   if (report_page) return report(line);
   if (mesh) return inspect_mesh(line);

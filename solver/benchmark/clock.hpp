@@ -1,12 +1,21 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <vector>
+
+#include "operators/distributed/messages/communicator.hpp"
 
 namespace femcg::solver {
 
 /// Of a clock that never goes back; two of them tell what something took.
 inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The longest that one of the processes took, together.
+inline double slowest(const operators::Communicator& communicator, double seconds) {
+  return std::ranges::max(communicator.gathered(std::vector{seconds})).front();
 }
 
 }  // namespace femcg::solver

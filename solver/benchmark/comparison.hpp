@@ -1,31 +1,30 @@
 #pragma once
 
-#include <exception>
+#include <concepts>
 #include <functional>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "operators/catalogue.hpp"
+#include "operators/distributed/messages/communicator.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
-#include "solver/benchmark/agreement.hpp"
 #include "solver/benchmark/timing.hpp"
 #include "solver/records/result.hpp"
 
 namespace femcg::solver {
 
-/// One linear system that every operator is tried on: a finite-element problem, or a matrix from a file.
+/// The linear system that every operator is tried on, and how CG solves it: a finite-element problem, or a matrix from
+/// a file. Where several processes share it, the part of this process.
 struct System {
-  const operators::BilinearForm* form = nullptr;               ///< null for a matrix
-  std::shared_ptr<const operators::CsrMatrix<double>> matrix;  ///< null for a form
-  std::span<const double> load;                                ///< right-hand side of CG; empty: products only
+  const operators::BilinearForm* form = nullptr;                    ///< null for a matrix
+  std::shared_ptr<const operators::CsrMatrix<double>> matrix = {};  ///< null for a form, and on several processes
+  std::optional<std::span<const double>> load = {};                 ///< right-hand side of CG; none: products only
   PreconditionerChoice preconditioner{"none", {}, {}};
-  std::shared_ptr<const MatrixSource> source;  ///< of a matrix
+  std::shared_ptr<const MatrixSource> source = {};  ///< of a matrix
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
 
@@ -38,6 +37,8 @@ struct BenchmarkEntry {
   operators::Device device = operators::Device::host;
   std::map<std::string, std::string> sweep;  ///< the swept keys and their values here
   std::string not_applicable;                ///< why it cannot take part; empty where it can
+
+  const operators::OperatorDescription& description() const { return *operators::find_operator(op.name); }
 };
 
 struct ComparisonSettings {
@@ -51,47 +52,8 @@ struct ComparisonSettings {
   std::function<bool()> stop = {};
 };
 
-/// How CG goes with so many right-hand sides, where this was asked for.
-CgMethod method_for(CgMethod asked, int right_hand_sides);
-
-/// Whether nothing speaks against timing a row so far.
-inline bool is_open(const BenchmarkResult& row) { return row.outcome == Outcome::interrupted; }
-/// The row says why it was not timed.
-void fail(BenchmarkResult& row, const std::exception& error);
-/// Makes an operator; where it does not fit beside others, `time_group` times those first, and gives them back. Where
-/// it fails the rows say why.
-template <class Make, class TimeGroup>
-void make_or_time_first(std::span<BenchmarkResult> rows, bool beside_others, const Make& make,
-                        const TimeGroup& time_group) try {
-  if (beside_others) try {
-      return make();
-    } catch (const std::bad_alloc&) {
-      time_group();
-    }
-  make();
-} catch (const std::exception& error) {
-  for (BenchmarkResult& row : rows) fail(row, error);
-}
-/// What came out of the check against the reference.
-void note(const Agreement& found, BenchmarkResult& row);
-/// What came out of its turns, of so many iterations each.
 template <std::floating_point T>
-void note(const TimedEntry<T>& timed, int iterations, BenchmarkResult& row) {
-  row.outcome = Outcome::timed;
-  row.reason.clear();
-  row.record.apply = timed.product;
-  row.iteration = timed.iteration;
-  CgResult& solve = row.record.solve;
-  solve.method = timed.method;
-  solve.loop = timed.loop;
-  solve.deferred = timed.deferred;
-  solve.iterations = row.iteration.empty() ? 0 : iterations * row.right_hand_sides;
-  solve.seconds = row.iteration.median() * static_cast<double>(solve.iterations);
-  row.record.seconds.solve = solve.seconds;
-}
-/// What rows say of each other: break-even with the fastest csr of the same device, reduction against ellpack, and the
-/// gain from several right-hand sides.
-void relate(std::vector<BenchmarkResult>& rows);
+class Testbed;
 
 /// Makes every entry's operator, checks that it agrees with the reference, and times those that do, in turn. Those
 /// that do not agree are not timed. Operators that do not fit in memory together are timed in groups. An entry that
@@ -99,6 +61,16 @@ void relate(std::vector<BenchmarkResult>& rows);
 ///
 /// With several right-hand sides CG is batched (solver/krylov/batched_cg.hpp); the first is the system's, the others
 /// are made of it.
+///
+/// The processes of the communicator call this together, each with its testbed; times are those of the slowest. The
+/// rows are complete on the first process.
+template <std::floating_point T>
+std::vector<BenchmarkResult> compare_operators(const System& system, Testbed<T>& testbed,
+                                               const std::vector<BenchmarkEntry>& entries,
+                                               const ComparisonSettings& settings, const Record& common,
+                                               const operators::Communicator& communicator);
+
+/// The same on one process.
 std::vector<BenchmarkResult> compare_operators(const System& system, const std::vector<BenchmarkEntry>& entries,
                                                const ComparisonSettings& settings, const Record& common);
 

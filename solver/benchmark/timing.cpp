@@ -138,19 +138,19 @@ std::optional<double> seconds_of_iteration(TimedEntry<T>& of, std::int64_t itera
 template <std::floating_point T>
 class Turn {
  public:
-  Turn(TimedEntry<T>& of, const TimingSettings& settings) : of_(&of), of_slowest_(settings.of_slowest) {
+  Turn(TimedEntry<T>& of, const TimingSettings& settings) : of_(&of) {
     Product<T> product(*of.a, of.right_hand_sides);
     product.seconds(1);  // the first use of memory is not the operator's cost
-    const double once = std::max(slowest(product.seconds(2)), 1e-9);
+    const double once = std::max(slowest(settings.communicator, product.seconds(2)), 1e-9);
     products_ = std::clamp(static_cast<int>(seconds_per_batch / once), 1, most_products_a_batch);
   }
   void take(const TimingSettings& settings) {
     const ProcessorTime before = processor_time();
-    const double product = slowest(seconds_of_product());
+    const double product = slowest(settings.communicator, seconds_of_product());
     if (!of_->b.empty()) {
       const auto iteration = seconds_of_iteration(*of_, settings.iterations, of_->stop ? of_->stop : settings.stop);
       if (!iteration) return;
-      of_->iteration.add(slowest(*iteration));
+      of_->iteration.add(slowest(settings.communicator, *iteration));
     }
     of_->product.add(product);
     of_->processor += processor_time() - before;
@@ -164,10 +164,7 @@ class Turn {
     return product.seconds(products_);
   }
 
-  double slowest(double seconds) const { return of_slowest_ ? of_slowest_(seconds) : seconds; }
-
   TimedEntry<T>* of_;
-  std::function<double(double)> of_slowest_;
   int products_ = 1;
 };
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "operators/distributed/messages/communicator.hpp"
 #include "operators/operator.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/krylov/cg_choice.hpp"
@@ -43,8 +44,8 @@ struct TimingSettings {
   std::function<bool()> go_on;
   /// Asked at every iteration whether to end the settings at once; the repetition at hand is then dropped.
   std::function<bool()> stop;
-  /// The seconds of the slowest of several processes, which all call it with theirs. Empty where there is one.
-  std::function<double(double seconds)> of_slowest = {};
+  /// Processes that time the same entries together: seconds are those of the slowest.
+  const operators::Communicator& communicator = operators::Communicator::alone();
 };
 
 /// Times products and CG iterations of several operators in turn, repetition by repetition, so that a drift of the

@@ -4,49 +4,134 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
+#include <span>
 
-#include "solver/benchmark/entries.hpp"
 #include "solver/compare/compare_auto.hpp"
-#include "solver/compare/compare_points.hpp"
+#include "solver/compare/compare_entries.hpp"
+#include "solver/compare/distributed_testbed.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/progress.hpp"
+#include "solver/messages/sentence.hpp"
 #include "solver/messages/stopwatch.hpp"
-#include "solver/prediction/iterations.hpp"
 #include "solver/problem/make_mesh.hpp"
 #include "solver/problem/problem.hpp"
+#include "solver/problem/problem_size.hpp"
+#include "solver/problem/scaled_load.hpp"
 #include "solver/report/comparison_files.hpp"
+#include "solver/run/distributed_setup.hpp"
 
 namespace femcg::solver {
 
+using operators::Communicator;
+
 namespace {
 
-/// What depends on the mesh and the coefficients alone, kept from one point of a sweep to the next.
-struct Discretisation {
-  std::string key;  ///< the case without what only solver and output look at
-  Case resolved;
-  mesh::Mesh mesh;
-  std::optional<mesh::FunctionSpace> space;
-  std::optional<Problem> problem;
-  Seconds seconds;
+/// Throws InputError where a comparison cannot have what a case asks of CG.
+void check_choices(const SolverChoice& solver, const CompareChoice& choice) {
+  if (solver.precision == Precision::mixed)
+    throw InputError(at_place(solver.precision_place,
+                              "femcg compare times products and iterations, which in mixed precision are those of "
+                              "single precision: use solver.precision: single or double"));
+  const bool several = choice.right_hand_sides.back() > 1;
+  if (!several && takes_several(solver.method))
+    throw InputError(
+        at_place(solver.method_place, fmt::format("solver.cg: {} is for several right-hand sides; say how many in "
+                                                  "compare.right_hand_sides, such as [1, 8]",
+                                                  name(solver.method))));
+  const CgLoop loop = solver.loop;
+  if (several && (is_for_one_system(loop) || has_one_sum(solver.method)))
+    throw InputError(
+        at_place(choice.right_hand_sides_place,
+                 fmt::format("CG for several right-hand sides has no {}; leave out one of the two",
+                             loop == CgLoop::resident ? "loop inside one kernel (solver.loop: resident)"
+                             : loop == CgLoop::merged ? "passes inside the product (solver.loop: merged)"
+                                                      : fmt::format("solver.cg: {}", name(solver.method)))));
+}
 
-  bool has_load() const {
-    return std::ranges::any_of(problem->load(), [](double value) { return value != 0; });
+void check(const std::vector<SweepPoint>& points, const Communicator& communicator) {
+  const bool several = communicator.size() > 1;
+  for (const SweepPoint& point : points) {
+    if (several) require_same("case", to_yaml(point.resolved), communicator);
+    check_choices(point.resolved.solver, point.resolved.compare);
+    if (several) require_supported(point.resolved.output);
   }
-  std::vector<std::string> remarks(const Case& of) const { return remarks_of(of, mesh, *problem, has_load()); }
+}
+
+/// Points of the same key have the same mesh and coefficients.
+std::string key_of(Case resolved) {
+  resolved.solver = {};
+  resolved.output = {};
+  resolved.compare = {};
+  return to_yaml(resolved);
+}
+
+/// The values of a point, to stand before a step of it.
+std::string text_of(const SweepPoint& point) {
+  std::string text;
+  for (const auto& [key, value] : point.values) text += fmt::format("{} {}, ", key, value);
+  return text;
+}
+
+ProblemData with_first_load(ProblemData data) {
+  if (data.loads.size() > 1) data.loads.erase(data.loads.begin() + 1, data.loads.end());
+  return data;
+}
+
+/// Sentences on a comparison of a problem whose case has so many loads.
+std::vector<std::string> remarks_of(std::size_t loads, const mesh::Mesh& mesh, const Problem& problem, bool has_load) {
+  std::vector<std::string> all = mesh.remarks;
+  all.insert(all.end(), problem.remarks().begin(), problem.remarks().end());
+  if (loads > 1)
+    all.push_back(fmt::format("of {} loads the first, {}, is taken", loads, in_quotes(problem.loads().front().name())));
+  if (!has_load) all.emplace_back("products only, no CG: the right-hand side is zero");
+  return all;
+}
+
+/// Mesh, space and problem of the points with one key, in this process; of the loads the first.
+struct Discretisation {
+  /// Together. The communicator must outlive it.
+  Discretisation(const Case& of, const Communicator& communicator, Progress& progress);
+  Discretisation(const Discretisation&) = delete;
+  Discretisation& operator=(const Discretisation&) = delete;
+
+  /// The right-hand side that System has; none where it is zero.
+  std::optional<std::span<const double>> load() const;
+
+  std::string key;
+  ProblemData data;
+  mesh::MeshPart part;  ///< of one process the whole mesh
+  std::optional<mesh::FunctionSpace> space;
+  operators::SharedDofs shared;
+  std::optional<Problem> problem;
+  bool has_load = false, divided = false;  ///< divided: between several processes
+  operators::FormShare share;              ///< where it is divided
+  std::vector<double> scaled_load;         ///< where it is divided, in the order of the share's map
+  Seconds seconds;
+  std::vector<std::string> remarks;
 };
 
-std::unique_ptr<Discretisation> discretise(const Case& resolved, Progress& progress) {
-  auto made = std::make_unique<Discretisation>();
-  made->key = key_of(resolved);
-  made->resolved = with_first_load(resolved);
+Discretisation::Discretisation(const Case& of, const Communicator& communicator, Progress& progress)
+    : key(key_of(of)), data(with_first_load(of.problem)), divided(communicator.size() > 1) {
   progress.step("meshing");
-  made->mesh = timed(made->seconds.mesh, [&] { return make_mesh(resolved.mesh); });
+  timed(seconds.mesh, [&] { part = make_mesh_part(of.mesh, of.distribution, communicator); });
   progress.step("numbering the unknowns and assembling the load");
-  timed(made->seconds.space, [&] {
-    made->space.emplace(make_space(made->mesh, resolved.degree, resolved.mesh.place));
-    made->problem.emplace(made->resolved.problem, *made->space);
+  timed(seconds.space, [&] {
+    space.emplace(make_space(part.mesh, of.degree, of.mesh.place));
+    if (divided) shared = operators::SharedDofs(communicator, *space, part);
+    problem.emplace(data, *space, shared);
+    if (divided) share = operators::share_of(problem->form(), shared);
   });
-  return made;
+  has_load = shared.any(std::ranges::any_of(problem->load(), [](double value) { return value != 0; }));
+  if (has_load && divided)
+    scaled_load = operators::to_map(solver::scaled_load(problem->load(), shared).values(), share.map);
+  remarks = remarks_of(of.problem.loads.size(), part.mesh, *problem, has_load);
+}
+
+std::optional<std::span<const double>> Discretisation::load() const {
+  if (!has_load) return std::nullopt;
+  return divided ? std::span<const double>(scaled_load) : std::span<const double>(problem->load());
 }
 
 /// How much work a point is, up to a factor: about that of the entries of its rows.
@@ -59,39 +144,79 @@ double weight(const Case& resolved) {
   return weight;
 }
 
+TimeLeft time_left_of(const std::vector<SweepPoint>& points) {
+  std::vector<double> weights;
+  for (const SweepPoint& point : points) weights.push_back(weight(point.resolved));
+  return TimeLeft(std::move(weights));
+}
+
+/// What the records of all operators of a point share.
+Record common_record(const Case& resolved, const Discretisation& made) {
+  Record common;
+  common.command = "compare";
+  common.case_file = resolved.file.string();
+  common.title = resolved.title;
+  common.set = resolved.set;
+  common.started = timestamp();
+  common.machine = this_machine();
+  common.problem = size_of(*made.problem);
+  common.seconds = made.seconds;
+  common.remarks = made.remarks;
+  return common;
+}
+
+std::vector<BenchmarkResult> compare_point(const SweepPoint& point, const Discretisation& made, bool cores_to_spare,
+                                           const std::vector<BenchmarkEntry>& entries,
+                                           const ComparisonSettings& settings, const Communicator& communicator) {
+  const SolverChoice& solver = point.resolved.solver;
+  const System system{.form = &made.problem->form(),
+                      .load = made.load(),
+                      .preconditioner = solver.preconditioner,
+                      .method = solver.method,
+                      .loop = solver.loop};
+  const Record common = common_record(point.resolved, made);
+  std::vector<BenchmarkResult> rows;
+  if (communicator.size() == 1) {
+    rows = compare_operators(system, entries, settings, common);
+  } else {
+    const Subdomain subdomain{
+        .division = division_of(made.share, point.resolved.mesh, point.resolved.distribution, communicator),
+        .form = &made.share,
+        .distribution = point.resolved.distribution,
+        .cores_to_spare = cores_to_spare};
+    rows = compare_operators(system, subdomain, entries, settings, common);
+  }
+  const double iterations = expected_iterations(*made.problem, solver, communicator);
+  if (communicator.is_first()) add_predictions(rows, system, settings.precision, iterations, communicator.size());
+  for (BenchmarkResult& row : rows) row.sweep.insert(point.values.begin(), point.values.end());
+  return rows;
+}
+
 }  // namespace
 
 ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Baseline>& baseline,
-                   const Console& console, const StopRequested& stop) {
+                   const Console& console, const StopRequested& stop, const Communicator& communicator) {
+  check(points, communicator);
+  const Case& first = points.front().resolved;
+  const ComparedDevices devices = compared_devices(first.compare, first.distribution, communicator);
   std::vector<std::vector<BenchmarkEntry>> entries;  // of every point, so that what is wrong is told before any work
-  for (const auto& [resolved, values] : points) {
-    check_point(resolved);
-    entries.push_back(
-        choose_entries({expand_operators(resolved.compare), resolved.compare.all_operators, resolved.compare.devices}));
-  }
-  Progress progress(console.progress);
-  std::vector<double> weights;
-  for (const SweepPoint& point : points) weights.push_back(weight(point.resolved));
-  const TimeLeft time_left(weights);
-  ComparisonFiles files(points.front().resolved.output.directory, baseline, console);
+  for (const SweepPoint& point : points) entries.push_back(choose_entries(point.resolved.compare, devices, false));
+  Progress progress(console.progress && communicator.is_first());
+  const TimeLeft time_left = time_left_of(points);
+  ComparisonFiles files(first.output.directory, baseline, console, communicator.is_first());
+  const auto stopped = [&] { return communicator.sum(stop() ? 1.0 : 0.0) > 0; };
   std::unique_ptr<Discretisation> made;
-  for (std::size_t i = 0; i < points.size() && !stop(); ++i) {
+  bool cores_to_spare = false;
+  for (std::size_t i = 0; i < points.size() && !stopped(); ++i) {
     const SweepPoint& point = points[i];
     const Case& resolved = point.resolved;
     if (!made || made->key != key_of(resolved)) {
       made.reset();
-      made = discretise(resolved, progress);
+      made = std::make_unique<Discretisation>(resolved, communicator, progress);
+      cores_to_spare = note_processes(devices, resolved.distribution, communicator, made->remarks);
       progress.clear();
-      files.note(made->remarks(resolved));
+      files.note(made->remarks);
     }
-    const Problem& problem = *made->problem;
-    const System system{&problem.form(),
-                        nullptr,
-                        made->has_load() ? std::span<const double>(problem.load()) : std::span<const double>(),
-                        resolved.solver.preconditioner,
-                        nullptr,
-                        resolved.solver.method,
-                        resolved.solver.loop};
     const ComparisonSettings settings{resolved.solver.precision,
                                       resolved.compare.iterations,
                                       resolved.compare.repetitions,
@@ -101,15 +226,12 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
                                         return !stop();
                                       },
                                       stop};
-    std::vector<BenchmarkResult> rows = compare_operators(
-        system, entries[i], settings, common_record(resolved, problem, made->seconds, made->remarks(resolved)));
-    add_predictions(rows, system, resolved.solver.precision, expected_iterations(problem, resolved.solver));
-    for (BenchmarkResult& row : rows) row.sweep.insert(point.values.begin(), point.values.end());
+    std::vector<BenchmarkResult> rows = compare_point(point, *made, cores_to_spare, entries[i], settings, communicator);
     progress.clear();
     files.add(std::move(rows));
   }
   progress.clear();
-  return files.finish(stop());
+  return files.finish(stopped());
 }
 
 }  // namespace femcg::solver

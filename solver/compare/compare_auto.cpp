@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/stored/assembled/single_values.hpp"
 #include "solver/prediction/choice.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
-#include "solver/run/run_operator.hpp"
 
 namespace femcg::solver {
 
@@ -26,7 +24,7 @@ std::vector<OperatorChoice> operators_of(const std::vector<BenchmarkResult*>& ro
 
 template <std::floating_point T>
 std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const System& system, Device device,
-                                       double iterations) {
+                                       double iterations, int processes) {
   Situation of;
   of.device = device;
   of.form = system.form;
@@ -36,8 +34,10 @@ std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows
   of.iterations = iterations;
   of.available = operators::available_bytes;
   const std::vector<OperatorChoice> chosen = operators_of(rows);
-  const Rates rates = rates_of(device);
+  Rates rates = rates_of(device);
   if (!rates.known()) return {};
+  if (const double all = rows.front()->record.machine.copy_bandwidth; processes > 1 && all > 0)
+    rates.copy_bandwidth = std::min(rates.copy_bandwidth, all / processes);
   const BandwidthModel model(rates);
   if (system.form != nullptr) {
     std::optional<operators::MatrixRows<T>> counted;
@@ -51,10 +51,13 @@ std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows
   }
 }
 
-/// What rows of one device are expected to take, in their order; none where nothing is known of the device.
-using Predict = std::function<std::vector<Prediction>(const std::vector<BenchmarkResult*>&, Device)>;
+}  // namespace
 
-void add_predictions(std::vector<BenchmarkResult>& rows, const Predict& predictions_for) {
+void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double iterations,
+                     int processes) {
+  for (BenchmarkResult& row : rows)
+    if (!row.iteration.empty()) row.expected_iterations = iterations;
+  if (system.form == nullptr && system.matrix == nullptr) return;
   for (const Device device : {Device::host, Device::cuda}) {
     std::vector<BenchmarkResult*> timed;
     for (BenchmarkResult& row : rows)
@@ -62,7 +65,9 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const Predict& predicti
           row.record.op.options.empty())
         timed.push_back(&row);
     if (timed.empty()) continue;
-    const std::vector<Prediction> predictions = predictions_for(timed, device);
+    const std::vector<Prediction> predictions =
+        precision == Precision::double_ ? predictions_of<double>(timed, system, device, iterations, processes)
+                                        : predictions_of<float>(timed, system, device, iterations, processes);
     if (predictions.empty()) continue;
     std::vector<Measured> measured;
     for (std::size_t i = 0; i < timed.size(); ++i) {
@@ -79,38 +84,6 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const Predict& predicti
     timed[regret->chosen]->automatic = AutomaticChoice{regret->why, measured[regret->best].name, regret->regret,
                                                        regret->of_solution, predictions[regret->chosen].loops};
   }
-}
-
-/// Of the first process's share.
-template <std::floating_point T>
-std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const SharedRun& of, Device device,
-                                       double iterations) {
-  Situation situation = situation_of(of.resolved.solver, of.problem, device, iterations);
-  if (takes_several(situation.method)) situation.method = CgMethod::automatic;
-  Rates rates = rates_of(device);
-  if (!rates.known()) return {};
-  if (const double all = rows.front()->record.machine.copy_bandwidth; all > 0)
-    rates.copy_bandwidth = std::min(rates.copy_bandwidth, all / of.communicator.size());
-  std::optional<operators::MatrixRows<T>> counted;
-  return predict<T>(situation, operators_of(rows), BandwidthModel(rates), rates, counted);
-}
-
-}  // namespace
-
-void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double iterations) {
-  for (BenchmarkResult& row : rows)
-    if (!row.iteration.empty()) row.expected_iterations = iterations;
-  add_predictions(rows, [&](const std::vector<BenchmarkResult*>& timed, Device device) {
-    return precision == Precision::double_ ? predictions_of<double>(timed, system, device, iterations)
-                                           : predictions_of<float>(timed, system, device, iterations);
-  });
-}
-
-void add_predictions(std::vector<BenchmarkResult>& rows, const SharedRun& of, double iterations) {
-  add_predictions(rows, [&](const std::vector<BenchmarkResult*>& timed, Device device) {
-    return of.resolved.solver.precision == Precision::double_ ? predictions_of<double>(timed, of, device, iterations)
-                                                              : predictions_of<float>(timed, of, device, iterations);
-  });
 }
 
 }  // namespace femcg::solver

@@ -1,38 +1,144 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
-#include "solver/benchmark/entries.hpp"
+#include "operators/distributed/maps/matrix_share.hpp"
+#include "operators/stored/io/number_range.hpp"
+#include "solver/benchmark/comparison.hpp"
 #include "solver/compare/compare.hpp"
 #include "solver/compare/compare_auto.hpp"
+#include "solver/compare/compare_entries.hpp"
+#include "solver/compare/distributed_testbed.hpp"
 #include "solver/compare/matrix_input.hpp"
 #include "solver/messages/progress.hpp"
-#include "solver/messages/sentence.hpp"
 #include "solver/prediction/iterations.hpp"
+#include "solver/problem/scaled_load.hpp"
 #include "solver/report/comparison_files.hpp"
+#include "solver/run/distributed_setup.hpp"
 
 namespace femcg::solver {
 
-ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseline>& baseline, const Console& console,
-                          const StopRequested& stop) {
-  Progress progress(console.progress);
-  const std::vector<BenchmarkEntry> entries =
-      choose_entries({expand_operators(choice.compare), choice.compare.all_operators, choice.compare.devices, true});
-  MatrixInput input = read_matrix_input(choice, progress);
-  const std::string& no_cg = input.why_no_cg;
+using operators::Communicator;
 
-  System system;
-  system.matrix = std::make_shared<const operators::CsrMatrix<double>>(std::move(input.matrix));
-  if (no_cg.empty()) system.load = input.load;
-  system.source = input.source;
-  ComparisonFiles files(choice.directory, baseline, console);
-  if (!no_cg.empty()) {
-    progress.clear();
-    fmt::print(stderr, "{}", products_only(no_cg));
-  }
+namespace {
+
+/// The matrix of a comparison: all of it, or the rows of this process.
+class ComparedMatrix {
+ public:
+  /// Together. The communicator must outlive it.
+  ComparedMatrix(const MatrixChoice& choice, const ComparedDevices& devices, const Communicator& communicator,
+                 Progress& progress);
+  ComparedMatrix(const ComparedMatrix&) = delete;
+  ComparedMatrix& operator=(const ComparedMatrix&) = delete;
+
+  const Record& common() const { return common_; }
+  const std::string& why_no_cg() const { return why_no_cg_; }
+  std::vector<BenchmarkResult> compare(const std::vector<BenchmarkEntry>& entries,
+                                       const ComparisonSettings& settings) const;
+
+ private:
+  void take(MatrixInput input);
+  void divide(const MatrixChoice& choice, const ComparedDevices& devices, Progress& progress);
+
+  const Communicator& communicator_;
+  System system_;
+  std::vector<double> load_;  ///< empty without CG
+  std::string why_no_cg_;
+  Record common_;
+  operators::MatrixShare share_;        ///< of several processes
+  std::optional<Subdomain> subdomain_;  ///< of several processes
+};
+
+ComparedMatrix::ComparedMatrix(const MatrixChoice& choice, const ComparedDevices& devices,
+                               const Communicator& communicator, Progress& progress)
+    : communicator_(communicator) {
+  if (communicator.size() == 1)
+    take(read_matrix_input(choice, progress));
+  else
+    divide(choice, devices, progress);
+  if (why_no_cg_.empty()) system_.load = load_;
+}
+
+void ComparedMatrix::take(MatrixInput input) {
+  system_.matrix = std::make_shared<const operators::CsrMatrix<double>>(std::move(input.matrix));
+  system_.source = std::move(input.source);
+  load_ = std::move(input.load);
+  why_no_cg_ = std::move(input.why_no_cg);
+  common_ = std::move(input.common);
+}
+
+/// Gives each process some rows of the matrix that the first has read.
+void ComparedMatrix::divide(const MatrixChoice& choice, const ComparedDevices& devices, Progress& progress) {
+  MatrixInput input;
+  mesh::Array<double> whole_load;
+  std::string why_not_single;
+  do_on_all(communicator_, [&] {
+    if (!communicator_.is_first()) return;
+    input = read_matrix_input(choice, progress);
+    if (input.why_no_cg.empty()) whole_load = scaled_load(input.load).values();
+    if (std::ranges::find(choice.precisions, Precision::single) != choice.precisions.end())
+      why_not_single = operators::why_not_single(input.matrix);
+  });
+  progress.step("dividing the rows");
+  common_ = std::move(input.common);
+  if (!communicator_.is_first()) common_.machine = this_machine();
+  system_.source = input.source;
+  why_no_cg_ = input.why_no_cg;
+  communicator_.broadcast_all(why_no_cg_, 0);
+  communicator_.broadcast_all(why_not_single, 0);
+  communicator_.broadcast_all(whole_load, 0);
+  const operators::RowBlock block = operators::divide_rows(communicator_, input.matrix);
+  common_.problem.unknowns = block.firsts.back();
+  share_ = share_of(communicator_, block);
+  if (why_no_cg_.empty())
+    for (const std::int64_t number : share_.map.numbers) load_.push_back(whole_load[static_cast<std::size_t>(number)]);
+  subdomain_.emplace(Subdomain{
+      .division = {communicator_, share_, std::string(partition_of_rows), true, block.rows.rows, share_.interface_rows},
+      .matrix = &share_,
+      .cores_to_spare = note_processes(devices, {}, communicator_, common_.remarks),
+      .statistics = input.statistics,
+      .why_not_single = why_not_single});
+}
+
+std::vector<BenchmarkResult> ComparedMatrix::compare(const std::vector<BenchmarkEntry>& entries,
+                                                     const ComparisonSettings& settings) const {
+  std::vector<BenchmarkResult> rows = subdomain_ ? compare_operators(system_, *subdomain_, entries, settings, common_)
+                                                 : compare_operators(system_, entries, settings, common_);
+  add_predictions(rows, system_, settings.precision,
+                  expected_iterations(common_.problem.unknowns, SolverChoice().max_iterations));
+  return rows;
+}
+
+/// All that decides what is compared.
+std::string text_of(const MatrixChoice& choice) {
+  Case asked;
+  asked.compare = choice.compare;
+  std::string text = fmt::format("{} {}\n{}", choice.file.string(), choice.reorder, to_yaml(asked));
+  for (const Precision precision : choice.precisions) text += name(precision);
+  return text;
+}
+
+}  // namespace
+
+ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseline>& baseline, const Console& console,
+                          const StopRequested& stop, const Communicator& communicator) {
+  const bool first = communicator.is_first();
+  Progress progress(console.progress && first);
+  if (communicator.size() > 1) require_same("matrix, or other options,", text_of(choice), communicator);
+  const ComparedDevices devices = compared_devices(choice.compare, {}, communicator);
+  const std::vector<BenchmarkEntry> entries = choose_entries(choice.compare, devices, true);
+  const ComparedMatrix matrix(choice, devices, communicator, progress);
+  ComparisonFiles files(choice.directory, baseline, console, first);
+  progress.clear();
+  files.note(matrix.common().remarks);
+  if (first && !matrix.why_no_cg().empty()) fmt::print(stderr, "{}", products_only(matrix.why_no_cg()));
   const TimeLeft time_left(std::vector(choice.precisions.size(), 1.0));
-  for (std::size_t i = 0; i < choice.precisions.size() && !stop(); ++i) {
+  const auto stopped = [&] { return communicator.sum(stop() ? 1.0 : 0.0) > 0; };
+  for (std::size_t i = 0; i < choice.precisions.size() && !stopped(); ++i) {
     const Precision precision = choice.precisions[i];
     const ComparisonSettings settings{
         precision,
@@ -44,13 +150,12 @@ ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseli
           return !stop();
         },
         stop};
-    std::vector<BenchmarkResult> rows = compare_operators(system, entries, settings, input.common);
-    add_predictions(rows, system, precision, expected_iterations(system.unknowns(), SolverChoice().max_iterations));
+    std::vector<BenchmarkResult> rows = matrix.compare(entries, settings);
     progress.clear();
     files.add(std::move(rows));
   }
   progress.clear();
-  return files.finish(stop());
+  return files.finish(stopped());
 }
 
 }  // namespace femcg::solver

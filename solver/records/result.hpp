@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "operators/stored/io/matrix_statistics.hpp"
 #include "solver/records/record.hpp"
@@ -64,5 +65,9 @@ struct BenchmarkResult {
   /// CG iterations, or products, per second, of all right-hand sides added up.
   double rate() const { return (iteration.empty() ? right_hand_sides : 1) / ranked().median(); }
 };
+
+/// Enters what the rows of a comparison say of each other: break-even with the fastest csr of the same device,
+/// reduction against ellpack, and the gain from several right-hand sides.
+void relate(std::vector<BenchmarkResult>& rows);
 
 }  // namespace femcg::solver

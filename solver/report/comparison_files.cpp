@@ -16,17 +16,21 @@
 namespace femcg::solver {
 
 ComparisonFiles::ComparisonFiles(std::filesystem::path directory, const std::optional<Baseline>& baseline,
-                                 const Console& console)
-    : directory_(std::move(directory)), baseline_(&baseline), console_(console) {
-  prepare_directory(directory_, {"compare.csv", "report.html", "compare.json"});
+                                 const Console& console, bool reports)
+    : directory_(std::move(directory)), baseline_(&baseline), console_(console), reports_(reports) {
+  if (reports_) prepare_directory(directory_, {"compare.csv", "report.html", "compare.json"});
 }
 
 void ComparisonFiles::note(const std::vector<std::string>& remarks) {
   for (const std::string& remark : remarks)
-    if (noted_.insert(remark).second) fmt::print(stderr, "note: {}\n", remark);
+    if (reports_ && noted_.insert(remark).second) fmt::print(stderr, "note: {}\n", remark);
 }
 
 void ComparisonFiles::add(std::vector<BenchmarkResult> rows) {
+  if (!reports_) {
+    std::ranges::move(rows, std::back_inserter(rows_));
+    return;
+  }
   const bool first = rows_.empty() && !rows.empty();
   const auto show = [&, opening = first ? opening(rows.front().record) : "\n", table = table(rows)] {
     if (!console_.quiet) fmt::print("{}{}", opening, table);
@@ -75,10 +79,7 @@ std::vector<std::string> refusals(const std::vector<BenchmarkResult>& rows) {
 
 }  // namespace
 
-ExitStatus ComparisonFiles::finish(bool interrupted) const {
-  const auto any = [&](Outcome outcome) {
-    return std::ranges::any_of(rows_, [&](const BenchmarkResult& row) { return row.outcome == outcome; });
-  };
+void ComparisonFiles::say_where(bool interrupted) const {
   if (!console_.quiet) {
     if (*baseline_) fmt::print("\n{}", changes(rows_, **baseline_));
     if (!rows_.empty())
@@ -87,6 +88,13 @@ ExitStatus ComparisonFiles::finish(bool interrupted) const {
   }
   if (!has_report_page()) fmt::print(stderr, "note: no report.html was written: {}\n", report_page_absent());
   if (interrupted) fmt::print(stderr, "note: interrupted; the results hold what was measured until then\n");
+}
+
+ExitStatus ComparisonFiles::finish(bool interrupted) const {
+  const auto any = [&](Outcome outcome) {
+    return std::ranges::any_of(rows_, [&](const BenchmarkResult& row) { return row.outcome == outcome; });
+  };
+  if (reports_) say_where(interrupted);
   if (interrupted || any(Outcome::disagrees)) return ExitStatus::not_converged;
   if (any(Outcome::timed)) return ExitStatus::done;
   if (auto sentences = refusals(rows_); !sentences.empty()) throw InputError(std::move(sentences));

@@ -15,8 +15,10 @@ namespace femcg::solver {
 /// which hold at any time everything that was measured.
 class ComparisonFiles {
  public:
-  /// Throws MachineError where the folder cannot be made or written.
-  ComparisonFiles(std::filesystem::path directory, const std::optional<Baseline>& baseline, const Console& console);
+  /// Throws MachineError where the folder cannot be made or written. Of several processes, all of which add their rows,
+  /// one reports: the others print and write nothing.
+  ComparisonFiles(std::filesystem::path directory, const std::optional<Baseline>& baseline, const Console& console,
+                  bool reports);
 
   /// Says on standard error those that it has not said yet.
   void note(const std::vector<std::string>& remarks);
@@ -28,10 +30,12 @@ class ComparisonFiles {
 
  private:
   void write() const;
+  void say_where(bool interrupted) const;
 
   std::filesystem::path directory_;
   const std::optional<Baseline>* baseline_;
   Console console_;
+  bool reports_;
   std::vector<BenchmarkResult> rows_;
   std::set<std::string> noted_;
 };

@@ -40,10 +40,6 @@ ProcessRecord record_of(const Division& of, const DistributedOperator<T>& a, con
 
 }  // namespace
 
-double slowest(const Communicator& communicator, double seconds) {
-  return std::ranges::max(communicator.gathered(std::vector{seconds})).front();
-}
-
 void measure_copies(const Communicator& communicator, Record& record) {
   communicator.sum(0.0);  // all begin together
   const CopyBandwidth copies = measure_copy_bandwidth(record.device);

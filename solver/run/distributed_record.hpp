@@ -7,13 +7,11 @@
 #include <string>
 
 #include "operators/distributed/distributed_operator.hpp"
+#include "solver/benchmark/clock.hpp"
 #include "solver/case/case.hpp"
 #include "solver/records/record.hpp"
 
 namespace femcg::solver {
-
-/// The longest that a process took, together.
-double slowest(const operators::Communicator& communicator, double seconds);
 
 /// What all processes copy a second while all of them do: nothing is kept of it for other runs. Together.
 void measure_copies(const operators::Communicator& communicator, Record& record);

@@ -480,6 +480,7 @@ TEST_CASE("several processes compare operators, each made from its cells and hel
     const nlohmann::json several = rows_of("$mpirun 2 " + compare + "csr,matrix-free --right-hand-sides 1,8" + method);
     REQUIRE(several.size() == 4);
     for (const nlohmann::json& row : several) CHECK(row.at("comparison").at("status") == "timed");
+    CHECK(number(several[1], "/memory/estimated_host_bytes") > number(several[0], "/memory/estimated_host_bytes"));
   }
   const nlohmann::json swept =
       rows_of("$mpirun 2 " + compare + "csr --set 'compare.sweep={degree: [1, 3], precision: [single, double]}'");

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "operators/catalogue.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
+#include "solver/benchmark/comparison.hpp"
+#include "solver/messages/stopwatch.hpp"
+#include "solver/problem/memory_estimate.hpp"
+
+namespace femcg::solver {
+
+/// Seconds of a set-up step: where it is short, the least of seven times, as the first use of a kernel or of memory, or
+/// a thread that gets no processor, takes longer than the step, and would count against whichever operator is the
+/// first. The time of prepare(), called before each, does not count.
+template <class Prepare, class Step>
+double least_seconds(const Prepare& prepare, const Step& step) {
+  constexpr double is_short = 0.1;
+  double least = std::numeric_limits<double>::infinity(), all = 0;
+  for (int time = 0; time < 7 && all < is_short; ++time) {
+    prepare();
+    double seconds = 0;
+    timed(seconds, step);
+    least = std::min(least, seconds);
+    all += seconds;
+  }
+  return least;
+}
+
+/// What the operators of a comparison are made from beside the form.
+struct WantedAssembly {
+  bool element_matrices = false, matrix = false;
+};
+WantedAssembly wanted_by(std::span<const BenchmarkEntry> entries);
+
+/// Element matrices and assembled matrix of a form, or the matrix of a file in the precision of the comparison; made
+/// once for all operators.
+template <std::floating_point T>
+class Assembly {
+ public:
+  /// One of the two is null. The form must outlive the assembly.
+  Assembly(const operators::BilinearForm* form, std::shared_ptr<const operators::CsrMatrix<double>> source)
+      : form_(form), source_(std::move(source)) {}
+
+  /// Counts the entries of rows where a matrix is wanted. The estimate is that of assemble().
+  MemoryEstimate prepare(WantedAssembly wanted);
+  /// Throws std::overflow_error where single precision cannot hold the matrix of a file.
+  void assemble();
+
+  /// An operator of a device that leaves so many bytes there for others.
+  std::unique_ptr<operators::Operator<T>> make(const BenchmarkEntry& entry, std::int64_t reserved_bytes) const;
+  MemoryEstimate need_of(const MemoryUser& user) const { return need_of_operator<T>(user, form_, matrix_.get()); }
+  /// Seconds of the part of the assembly that an operator is made from.
+  double seconds(const BenchmarkEntry& entry) const;
+  /// Null where none was wanted.
+  const operators::CsrMatrix<T>* matrix() const { return matrix_.get(); }
+
+ private:
+  const operators::BilinearForm* form_;
+  std::shared_ptr<const operators::CsrMatrix<double>> source_;
+  WantedAssembly wanted_;
+  std::optional<operators::MatrixRows<T>> rows_;
+  operators::ElementMatrices element_matrices_;
+  std::shared_ptr<const operators::CsrMatrix<T>> matrix_;
+  double element_seconds_ = 0, matrix_seconds_ = 0;
+};
+
+extern template class Assembly<double>;
+extern template class Assembly<float>;
+
+}  // namespace femcg::solver
