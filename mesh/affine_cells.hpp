@@ -7,7 +7,7 @@
 
 namespace femcg::mesh {
 
-/// Which cells have an affine map from the reference cell, to rounding of their nodes: of a mesh of order 2 and more,
+/// The cells with an affine map from the reference cell, to rounding of their nodes: in a mesh of order 2 or more,
 /// those that follow no curved surface.
 class AffineCells {
  public:
@@ -16,7 +16,7 @@ class AffineCells {
   bool operator()(std::int32_t cell) const;
   std::int64_t count() const;
   bool all() const;
-  /// Whether an affine cell has orthogonal edges, to rounding of its nodes.
+  /// True if an affine cell has orthogonal edges, to rounding of its nodes.
   bool is_box(std::int32_t cell) const;
 
   /// Nodes of the lattice at the vertex 0 and its neighbours along the axes, which say where the others are on an

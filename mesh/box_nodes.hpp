@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "mesh/element/cell_shape.hpp"
-#include "mesh/grid_places.hpp"
+#include "mesh/grid_indexing.hpp"
 
 namespace femcg::mesh {
 
@@ -19,7 +19,7 @@ class BoxNodes {
  public:
   constexpr BoxNodes() = default;
   /// A block of so many cells from `begin` on, of a box of a size with cells `of_box`; along z in 2D of 1 cell.
-  constexpr BoxNodes(CellShape shape, const GridPlace& begin, const GridPlace& cells, const GridPlace& of_box,
+  constexpr BoxNodes(CellShape shape, const GridIndex& begin, const GridIndex& cells, const GridIndex& of_box,
                      const std::array<double, 3>& size)
       : shape_(shape),
         begin_(begin),
@@ -32,14 +32,14 @@ class BoxNodes {
         nodes_(cells[0] + 1, cells[1] + 1) {}
 
   constexpr CellShape shape() const { return shape_; }
-  constexpr const GridPlace& begin() const { return begin_; }
-  constexpr const GridPlace& cells() const { return cells_; }
-  constexpr const GridPlace& of_box() const { return of_box_; }
+  constexpr const GridIndex& begin() const { return begin_; }
+  constexpr const GridIndex& cells() const { return cells_; }
+  constexpr const GridIndex& of_box() const { return of_box_; }
   constexpr bool empty() const { return cells_[0] == 0 || cells_[1] == 0 || cells_[2] == 0; }
   constexpr std::int32_t node_count() const {
     return empty() ? 0 : (cells_[0] + 1) * (cells_[1] + 1) * (dimension(shape_) == 3 ? cells_[2] + 1 : 1);
   }
-  constexpr std::int32_t node(const GridPlace& at) const {
+  constexpr std::int32_t node(const GridIndex& at) const {
     return at[0] + (cells_[0] + 1) * (at[1] + (cells_[1] + 1) * at[2]);
   }
   /// The corner of a rectangle or cuboid, a bit for each axis, that is a vertex of one of its cells.
@@ -51,38 +51,39 @@ class BoxNodes {
     return dimension(shape_) == 2 ? triangles[part][vertex] : tetrahedra[part][vertex];
   }
   /// The place in the block of a cell's vertex, and all of them: work(place).
-  constexpr GridPlace vertex(std::int32_t cell, int vertex) const {
+  constexpr GridIndex vertex(std::int32_t cell, int vertex) const {
     return vertex_at(cuboids_(parts_(cell)), corner(parts_.rest(cell), vertex));
   }
   template <class Work>
   constexpr void for_vertices(std::int32_t cell, const Work& work) const {
     if (is_tensor(shape_)) {
-      const GridPlace at = cuboids_(cell);
+      const GridIndex at = cuboids_(cell);
       const int count = dimension(shape_) == 2 ? 4 : 8;
       for (int v = 0; v < count; ++v) work(vertex_at(at, v));
     } else {
-      const GridPlace at = cuboids_(parts_(cell));
+      const GridIndex at = cuboids_(parts_(cell));
       const int part = parts_.rest(cell), count = dimension(shape_) + 1;
       for (int v = 0; v < count; ++v) work(vertex_at(at, corner(part, v)));
     }
   }
-  constexpr GridPlace place_of_node(std::int32_t node) const { return nodes_(node); }
-  /// Of a place in the block, moved by so much of a cell; the far side lies exactly at the size.
-  constexpr double coordinate(const GridPlace& at, int axis, double moved = 0) const {
+  constexpr GridIndex place_of_node(std::int32_t node) const { return nodes_(node); }
+  /// Coordinate of a grid index of the block, moved by a fraction of a cell; the far side lies exactly at the box's
+  /// size.
+  constexpr double coordinate(const GridIndex& at, int axis, double moved = 0) const {
     const std::int32_t index = begin_[axis] + at[axis];
     return index == of_box_[axis] ? size_[axis] : (index + moved) * step_[axis];
   }
 
  private:
-  static constexpr GridPlace vertex_at(const GridPlace& cuboid, int corner) {
+  static constexpr GridIndex vertex_at(const GridIndex& cuboid, int corner) {
     return {cuboid[0] + (corner & 1), cuboid[1] + (corner >> 1 & 1), cuboid[2] + (corner >> 2)};
   }
 
   CellShape shape_ = CellShape::quadrilateral;
-  GridPlace begin_{}, cells_{1, 1, 1}, of_box_{1, 1, 1};
+  GridIndex begin_{}, cells_{1, 1, 1}, of_box_{1, 1, 1};
   std::array<double, 3> size_{1, 1, 1}, step_{1, 1, 1};
   Quotient parts_;
-  GridPlaces cuboids_, nodes_;
+  GridIndexing cuboids_, nodes_;
 };
 
 }  // namespace femcg::mesh

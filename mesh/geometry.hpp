@@ -60,7 +60,7 @@ struct Extent {
   }
 };
 
-/// Of all nodes, and of those of a cell.
+/// Extent of all nodes of a mesh, or of the nodes of one cell.
 Extent extent_of(const Mesh& mesh);
 Extent extent_of(const Mesh& mesh, std::int32_t cell);
 

@@ -260,8 +260,8 @@ void check_determinants(Mesh& mesh) {
   if (const std::vector<std::int32_t> mirrored = cells_of_sense(senses, Sense::mirrored); !mirrored.empty()) {
     check_folds(mesh, senses, mirrored.size());
     turn_round(mesh, mirrored, senses);
-    mesh.remarks.push_back(fmt::format("{} of {} cells were numbered clockwise and have been turned round",
-                                       mirrored.size(), mesh.cell_count()));
+    mesh.warnings.push_back(fmt::format("{} of {} cells were numbered clockwise and have been turned round",
+                                        mirrored.size(), mesh.cell_count()));
   }
 }
 
@@ -300,14 +300,14 @@ std::vector<std::int32_t> nodes_with_common_hash(const Mesh& mesh) {
 }
 
 /// Counts nodes that lie where another one does.
-void remark_duplicate_nodes(Mesh& mesh) {
+void warning_duplicate_nodes(Mesh& mesh) {
   std::vector<std::int32_t> order = nodes_with_common_hash(mesh);
   std::ranges::sort(order, {}, [&](std::int32_t node) { return mesh.point(node); });
   std::int64_t duplicates = 0;
   for (std::size_t i = 1; i < order.size(); ++i)
     if (mesh.point(order[i]) == mesh.point(order[i - 1])) ++duplicates;
   if (duplicates > 0)
-    mesh.remarks.push_back(
+    mesh.warnings.push_back(
         fmt::format("{} nodes lie exactly where another node does: cells that meet there are not joined "
                     "(a crack, or a mesh whose parts were not merged)",
                     duplicates));
@@ -402,10 +402,10 @@ void validate(Mesh& mesh) {
   mesh.list_nodes();
   check_indices(mesh);
   check_determinants(mesh);
-  remark_duplicate_nodes(mesh);
+  warning_duplicate_nodes(mesh);
   const std::vector<std::int32_t> components = cell_components(mesh);
   const std::int32_t count = *std::max_element(components.begin(), components.end()) + 1;
-  if (count > 1) mesh.remarks.push_back(fmt::format("the mesh has {} parts that share no vertex", count));
+  if (count > 1) mesh.warnings.push_back(fmt::format("the mesh has {} parts that share no vertex", count));
 }
 
 }  // namespace femcg::mesh

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mesh/box_nodes.hpp"
+#include "mesh/cell_indices.hpp"
 #include "mesh/element/cell_shape.hpp"
-#include "mesh/numbers_of_cell.hpp"
 
 namespace femcg::mesh {
 
@@ -27,7 +27,7 @@ struct BoundaryGroup {
 };
 
 /// The nodes of one cell in lattice order.
-using CellNodes = NumbersOfCell<8>;
+using CellNodes = CellIndices<8>;
 
 /// Room for their points, nodes x dimension, row by row.
 using CellPoints = std::array<double, 3 * (max_degree + 1) * (max_degree + 1) * (max_degree + 1)>;
@@ -48,7 +48,7 @@ struct Mesh {
   std::vector<std::string> region_names;   ///< at least one
   std::vector<BoundaryGroup> boundaries;   ///< disjoint or not; facets in no group are the unnamed boundary
   std::vector<BoundaryFacet> cuts;         ///< where cells of other processes go on: no boundary; sorted
-  std::vector<std::string> remarks;        ///< what a reader noticed and repaired or let pass, one sentence each
+  std::vector<std::string> warnings;       ///< what a reader noticed and repaired or let pass, one sentence each
 
   int dimension() const { return mesh::dimension(shape); }
   int nodes_per_cell() const { return lattice_size(shape, order); }
@@ -72,7 +72,7 @@ struct Mesh {
   void write_points(std::int32_t cell, double* to) const {
     const int d = dimension();
     if (is_uniform_box())
-      box->for_vertices(cell, [&](const GridPlace& at) {
+      box->for_vertices(cell, [&](const GridIndex& at) {
         for (int axis = 0; axis < d; ++axis) *to++ = box->coordinate(at, axis);
       });
     else
@@ -85,7 +85,7 @@ struct Mesh {
   bool is_uniform_box() const { return box && coordinates.empty(); }
   /// Lists what a box says, for whoever changes it.
   void list_nodes();
-  /// Of the lists of nodes.
+  /// Bytes of the lists of nodes.
   std::int64_t bytes_of_nodes() const {
     return std::ssize(coordinates) * std::int64_t{sizeof(double)} +
            std::ssize(cell_nodes) * std::int64_t{sizeof(std::int32_t)};
@@ -95,7 +95,7 @@ struct Mesh {
   void write_point(std::int32_t node, double* to) const {
     const int d = dimension();
     if (is_uniform_box()) {
-      const GridPlace at = box->place_of_node(node);
+      const GridIndex at = box->place_of_node(node);
       for (int axis = 0; axis < d; ++axis) to[axis] = box->coordinate(at, axis);
     } else {
       for (int axis = 0; axis < d; ++axis) to[axis] = coordinates[std::int64_t{node} * d + axis];
@@ -112,7 +112,7 @@ std::vector<std::int32_t> cell_components(const Mesh& mesh);
 
 /// Makes a mesh fit for computing, or says why it is not. Cells that are merely mirrored (Jacobian determinant negative
 /// everywhere) are turned round. Two nodes at one place that only happen to be distinct, and several components, are
-/// counted in `remarks`. Throws std::runtime_error where the determinant vanishes or changes sign within a cell, with
+/// counted in `warnings`. Throws std::runtime_error where the determinant vanishes or changes sign within a cell, with
 /// the number of such cells and the centres and least determinants of the first ten; where two cells lie on one side of
 /// a facet that they share, so that one is inside out rather than mirrored (only looked for where there are such
 /// cells), likewise with centres; where a coordinate is not finite; where an index is out of range; and where there are

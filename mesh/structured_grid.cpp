@@ -158,7 +158,7 @@ std::int64_t GridDofs::first_of(std::int32_t i, std::int32_t j, std::int32_t k) 
 
 void GridDofs::write(std::int32_t cell, std::int32_t* dofs) const {
   const GridDofTables of = tables(numbers_.data());
-  const GridPlace at = places_(cell);
+  const GridIndex at = places_(cell);
   const int state = of.state(at);
   const std::uint32_t *const numbers = of.of_owners + state * GridDofTables::numbers * owners,
                              *const owner_of = of.owner_of + state * dofs_,

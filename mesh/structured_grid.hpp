@@ -7,19 +7,19 @@
 #include <vector>
 
 #include "mesh/element/reference_cell.hpp"
-#include "mesh/grid_places.hpp"
+#include "mesh/grid_indexing.hpp"
 #include "mesh/mesh.hpp"
 
 namespace femcg::mesh {
 
 /// The cells of a structured grid along each axis, 1 along z in the plane.
-using GridCells = GridPlace;
+using GridCells = GridIndex;
 
-/// Of a mesh of quadrilaterals or hexahedra whose cells and nodes are numbered row by row of such a grid, wherever the
-/// nodes lie; nothing of any other mesh. What such a mesh has in common between its cells is known without a search.
+/// The grid of a mesh of quadrilaterals or hexahedra whose cells and nodes are numbered row by row, wherever the nodes
+/// lie; nothing for any other mesh. Shared edges and faces of such a mesh are known without a search.
 std::optional<GridCells> structured_grid(const Mesh& mesh);
 
-/// What unshared_facets finds on a grid.
+/// The facets that unshared_facets finds, computed from the grid.
 std::vector<BoundaryFacet> facets_around(const GridCells& grid, int dimension);
 
 /// The dofs of all cells of a grid by a few tables, of which a GPU may have a copy. What a cell has depends on its
@@ -30,20 +30,20 @@ struct GridDofTables {
   static constexpr int states = 3, owners = 8;  ///< of a cell along an axis; of its dofs
   static constexpr int numbers = 4;             ///< of an owner: the first one, and the steps along the axes
 
-  GridPlaces places;
+  GridIndexing places;
   int dimension = 0, dofs = 0;               ///< dofs of a cell
   const std::uint32_t* of_owners = nullptr;  ///< states (along z x along y x along x) x numbers x owners
   const std::uint32_t* owner_of = nullptr;   ///< states x dofs: whose a lattice node is
   const std::uint32_t* offset_of = nullptr;  ///< states x dofs: how many its owner has before it
 
-  constexpr int state(const GridPlace& at) const {
+  constexpr int state(const GridIndex& at) const {
     int state = 0;
     for (int axis = dimension - 1; axis >= 0; --axis)
       state = states * state + (at[axis] < states ? at[axis] : states - 1);
     return state;
   }
   constexpr std::int32_t operator()(std::int32_t cell, int a) const {
-    const GridPlace at = places(cell);
+    const GridIndex at = places(cell);
     const int here = state(at);
     const std::uint32_t* of_owner = of_owners + here * numbers * owners + owner_of[here * dofs + a];
     std::uint32_t dof = of_owner[0] + offset_of[here * dofs + a];
@@ -60,9 +60,9 @@ class GridDofs {
   GridDofs(const GridCells& grid, CellShape shape, int degree);
 
   std::int64_t count() const { return first_of(grid_[0], grid_[1] - 1, grid_[2] - 1); }
-  /// Those that the cells before have: the numbers below it.
+  /// Number of dofs that the cells before this one have.
   std::int64_t before(std::int32_t cell) const {
-    const GridPlace at = places_(cell);
+    const GridIndex at = places_(cell);
     return first_of(at[0], at[1], at[2]);
   }
   /// Where there are no more than 2^31 - 1.
@@ -76,8 +76,8 @@ class GridDofs {
   static constexpr int states = GridDofTables::states, all_states = states * states * states,
                        owners = GridDofTables::owners;
 
-  /// What a cell is the first to have, where others come before it along some axes (a bit each): for each lattice node
-  /// its number among the new dofs, -1 where it has been given out.
+  /// The dofs that a cell numbers first, where neighbours come before it along some axes (a bit each): for each lattice
+  /// node its number among the new dofs, -1 where a neighbour has numbered it.
   std::vector<std::int32_t> new_dofs(const Lattice& lattice, int before) const;
   /// Writes what the cells in one state have in common to the tables.
   void describe_state(const Lattice& lattice, int state, const std::array<std::vector<std::int32_t>, 8>& new_dofs);
@@ -85,7 +85,7 @@ class GridDofs {
   std::int64_t first_of(std::int32_t i, std::int32_t j, std::int32_t k) const;
 
   GridCells grid_;
-  GridPlaces places_;
+  GridIndexing places_;
   int d_, degree_, dofs_;
   std::array<std::int64_t, 8> given_out_{};  ///< dofs of a cell, by the axes along which others come before it
   std::array<std::int64_t, 8> of_row_{}, of_plane_{};  ///< likewise, of all cells along x, and along x and y

@@ -26,49 +26,49 @@
 namespace femcg::operators {
 
 template <std::floating_point T>
-class VectorOperations;
+class VectorKernels;
 template <class T>
-class Columns;
+class MultiVector;
 template <class Vectors>
 class CgKernels;
 template <std::floating_point T>
-class BlockOperations;
+class BlockCgKernels;
 template <std::floating_point T>
 class PersistentCg;
 enum class PersistentFor;
 template <std::floating_point T>
-struct MergedStep;
-struct MergedSums;
+struct FusedStep;
+struct FusedSums;
 
-/// Interface of operators that bring their own vector kernels (operators/backend/passes/vector_operations.hpp): those
-/// of a library, or those of distributed vectors.
+/// Interface of operators that bring their own vector kernels (operators/backend/passes/vector_kernels.hpp): those of a
+/// library, or those of distributed vectors.
 template <std::floating_point T>
-class WithVectorOperations {
+class WithVectorKernels {
  public:
-  virtual const VectorOperations<T>& vector_operations() const = 0;
+  virtual const VectorKernels<T>& vector_kernels() const = 0;
 
  protected:
-  ~WithVectorOperations() = default;
+  ~WithVectorKernels() = default;
 };
 
-/// The same for multi-vectors (operators/backend/passes/column_operations.hpp).
+/// The same for multi-vectors (operators/backend/passes/multi_vector_kernels.hpp).
 template <std::floating_point T>
-class WithColumnOperations {
+class WithMultiVectorKernels {
  public:
-  virtual const CgKernels<Columns<T>>& column_operations() const = 0;
+  virtual const CgKernels<MultiVector<T>>& multi_vector_kernels() const = 0;
 
  protected:
-  ~WithColumnOperations() = default;
+  ~WithMultiVectorKernels() = default;
 };
 
-/// The same for block CG (operators/backend/passes/block_operations.hpp).
+/// The same for block CG (operators/backend/passes/block_cg_kernels.hpp).
 template <std::floating_point T>
-class WithBlockOperations {
+class WithBlockCgKernels {
  public:
-  virtual std::unique_ptr<BlockOperations<T>> make_block_operations() const = 0;
+  virtual std::unique_ptr<BlockCgKernels<T>> make_block_cg_kernels() const = 0;
 
  protected:
-  ~WithBlockOperations() = default;
+  ~WithBlockCgKernels() = default;
 };
 
 /// Interface of operators that offer CG in one persistent kernel (operators/persistent/persistent_cg.hpp).
@@ -83,14 +83,14 @@ class WithPersistentCg {
 };
 
 /// Interface of operators whose product on the host can make CG's vector updates, too
-/// (operators/cellwise/cell_loops/merged_cg.hpp).
+/// (operators/cellwise/cell_loops/fused_cg.hpp).
 template <std::floating_point T>
-class WithMergedCg {
+class WithFusedCg {
  public:
-  virtual MergedSums merged_product(const MergedStep<T>& of) const = 0;
+  virtual FusedSums fused_product(const FusedStep<T>& of) const = 0;
 
  protected:
-  ~WithMergedCg() = default;
+  ~WithFusedCg() = default;
 };
 
 /// Interface of operators some of whose options change only how products are launched on a GPU.

@@ -18,7 +18,7 @@ struct ElementMatrices;
 template <std::floating_point T>
 struct CsrMatrix;
 
-/// What an operator is made from; only the parts that it needs are there.
+/// The input of an operator; only the parts that it needs are there.
 enum class Needs {
   matrix,            ///< the assembled CSR matrix: works for Matrix Market files too
   element_matrices,  ///< K_e of every cell on the host; a GPU makes do with the form
@@ -67,7 +67,7 @@ using Makers = InEachPrecision<Maker>;
 template <typename T>
 using Estimator = StorageEstimate (*)(const Extent<T>&, const Options&);
 
-/// What makes an operator that was added while the program runs, where functions of femcg's own make the others.
+/// Factory of an operator that was added while the program runs (a plug-in's).
 class AddedOperator {
  public:
   virtual ~AddedOperator() = default;
@@ -96,14 +96,14 @@ struct OperatorDescription {
   std::span<const OptionDescription> options = {};
   Makers on_host = {};  ///< empty: it has none
   InEachPrecision<Estimator> estimates = {};
-  /// Whether a product with several vectors takes less time than as many with one, as far as that was measured.
-  bool host_gains_from_columns = true, cuda_gains_from_columns = true;
-  /// Whether its product on the host can make the passes of CG (WithMergedCg).
-  bool host_merges_passes = false;
+  /// True if a product with several vectors takes less time than as many with one, as far as that was measured.
+  bool host_gains_from_multi_vectors = true, cuda_gains_from_multi_vectors = true;
+  /// True if its product on the host can make the passes of CG (WithFusedCg).
+  bool host_fuses_cg = false;
   std::shared_ptr<const AddedOperator> added = nullptr;  ///< null for femcg's own
 
-  bool gains_from_columns(Device device) const {
-    return device == Device::host ? host_gains_from_columns : cuda_gains_from_columns;
+  bool gains_from_multi_vectors(Device device) const {
+    return device == Device::host ? host_gains_from_multi_vectors : cuda_gains_from_multi_vectors;
   }
   bool host() const { return added ? added->on_host() : on_host.in_double != nullptr; }
   /// A GPU assembles its element matrices itself.
@@ -125,7 +125,7 @@ struct CudaRow {
   std::string_view name;
   Makers makers;
 };
-/// Those of this build: none without CUDA.
+/// The GPU operators of this build: none without CUDA.
 std::span<const CudaRow> cuda_rows();
 
 /// Femcg's own operators, in the order in which a comparison shows them.

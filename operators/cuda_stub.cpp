@@ -3,16 +3,16 @@
 #include <stdexcept>
 #include <string>
 
+#include "operators/backend/cuda_graph.hpp"
 #include "operators/backend/device.hpp"
 #include "operators/backend/host_copies.hpp"
-#include "operators/backend/passes/block_operations.hpp"
-#include "operators/backend/passes/counted_operations.hpp"
+#include "operators/backend/passes/block_cg_kernels.hpp"
+#include "operators/backend/passes/counted_kernels.hpp"
 #include "operators/backend/permutation.hpp"
-#include "operators/backend/recorded_work.hpp"
-#include "operators/backend/side_work.hpp"
+#include "operators/backend/side_stream.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/distributed/gpu/gpu_interface.hpp"
-#include "operators/distributed/gpu/gpu_loop.hpp"
+#include "operators/distributed/gpu/gpu_persistent_cg.hpp"
 #include "operators/forms/check/cell_integrals.hpp"
 #include "operators/forms/check/form_product_on_gpu.hpp"
 
@@ -53,34 +53,34 @@ void synchronize(Device) {}
 void copy_bytes(const void* from, Device, void* to, Device, std::int64_t bytes) { copy_on_host(from, to, bytes); }
 
 // On the host a CUDA graph is the function that it was made of, and an asynchronous read-back a copy.
-struct RecordedWork::Graph {};
-RecordedWork::RecordedWork(Device, std::function<void()> work) : work_(std::move(work)) {}
-RecordedWork::~RecordedWork() = default;
-RecordedWork::RecordedWork(RecordedWork&&) noexcept = default;
-RecordedWork& RecordedWork::operator=(RecordedWork&&) noexcept = default;
-void RecordedWork::run() const { work_(); }
-bool cuda_is_recording() { return false; }
+struct CudaGraph::Graph {};
+CudaGraph::CudaGraph(Device, std::function<void()> work) : work_(std::move(work)) {}
+CudaGraph::~CudaGraph() = default;
+CudaGraph::CudaGraph(CudaGraph&&) noexcept = default;
+CudaGraph& CudaGraph::operator=(CudaGraph&&) noexcept = default;
+void CudaGraph::run() const { work_(); }
+bool cuda_is_capturing() { return false; }
 void* cuda_work_stream() { refuse(); }
 
-struct Mailbox::Slot {
+struct AsyncReadback::Slot {
   std::vector<double> numbers;
 };
-Mailbox::Mailbox(std::int64_t size, Device)
+AsyncReadback::AsyncReadback(std::int64_t size, Device)
     : slot_(std::make_unique<Slot>(Slot{std::vector<double>(static_cast<std::size_t>(size))})) {}
-Mailbox::~Mailbox() = default;
-Mailbox::Mailbox(Mailbox&&) noexcept = default;
-Mailbox& Mailbox::operator=(Mailbox&&) noexcept = default;
-void Mailbox::post(const Vector<double>& from) {
+AsyncReadback::~AsyncReadback() = default;
+AsyncReadback::AsyncReadback(AsyncReadback&&) noexcept = default;
+AsyncReadback& AsyncReadback::operator=(AsyncReadback&&) noexcept = default;
+void AsyncReadback::post(const Vector<double>& from) {
   copy_bytes(from.data(), Device::host, slot_->numbers.data(), Device::host, from.bytes());
 }
-std::span<const double> Mailbox::receive() const { return slot_->numbers; }
+std::span<const double> AsyncReadback::receive() const { return slot_->numbers; }
 
 // Objects of a GPU that no one makes.
-struct SideWork::Stream {};
-SideWork::SideWork() { refuse(); }
-SideWork::~SideWork() = default;
-void SideWork::begin(const std::function<void()>&) {}
-void SideWork::join() {}
+struct SideStream::Stream {};
+SideStream::SideStream() { refuse(); }
+SideStream::~SideStream() = default;
+void SideStream::begin(const std::function<void()>&) {}
+void SideStream::join() {}
 
 struct GpuStopwatch::Events {};
 GpuStopwatch::GpuStopwatch() { refuse(); }
@@ -101,8 +101,8 @@ std::unique_ptr<GpuExchange<T>> make_gpu_exchange(const Communicator&, const Ind
   return nullptr;
 }
 template <std::floating_point T>
-std::unique_ptr<PersistentCg<T>> make_gpu_loop(const Communicator&, const IndexMap&, const CompleteRows<T>&,
-                                               std::span<const std::int32_t>, GpuExchange<T>&, PersistentFor) {
+std::unique_ptr<PersistentCg<T>> make_gpu_persistent_cg(const Communicator&, const IndexMap&, const CompleteRows<T>&,
+                                                        std::span<const std::int32_t>, GpuExchange<T>&, PersistentFor) {
   return nullptr;
 }
 
@@ -115,26 +115,26 @@ std::vector<double> cuda_error_squares(const FunctionOnGpu&, const ErrorTables&,
   refuse();
 }
 void cuda_add_energies(const double*, const double*, int, double*) { refuse(); }
-void cuda_give_numbers(std::span<const double>, double*) { refuse(); }
+void cuda_send_values(std::span<const double>, double*) { refuse(); }
 
 template <std::floating_point T>
-const VectorOperations<T>& cuda_vector_operations() {
+const VectorKernels<T>& cuda_vector_kernels() {
   refuse();
 }
 template <std::floating_point T>
-const ColumnOperations<T>& cuda_column_operations() {
+const MultiVectorKernels<T>& cuda_multi_vector_kernels() {
   refuse();
 }
 template <std::floating_point T>
-std::unique_ptr<BlockOperations<T>> make_cuda_block_operations() {
+std::unique_ptr<BlockCgKernels<T>> make_cuda_block_cg_kernels() {
   refuse();
 }
 template <std::floating_point T>
-std::unique_ptr<VectorOperations<T>> make_cuda_vector_operations(std::int64_t, const cuda::ProcessSums*) {
+std::unique_ptr<VectorKernels<T>> make_cuda_vector_kernels(std::int64_t, const cuda::ProcessSums*) {
   refuse();
 }
 template <std::floating_point T>
-std::unique_ptr<ColumnOperations<T>> make_cuda_column_operations(std::int64_t, const cuda::ProcessSums*) {
+std::unique_ptr<MultiVectorKernels<T>> make_cuda_multi_vector_kernels(std::int64_t, const cuda::ProcessSums*) {
   refuse();
 }
 template <std::floating_point T>
@@ -147,12 +147,12 @@ void cuda_chebyshev_next(double, double, const Vector<T>&, const Vector<T>&, con
   refuse();
 }
 template <std::floating_point T>
-void cuda_chebyshev_first(double, const Columns<T>&, const InverseDiagonal&, Columns<T>&, Columns<T>&) {
+void cuda_chebyshev_first(double, const MultiVector<T>&, const InverseDiagonal&, MultiVector<T>&, MultiVector<T>&) {
   refuse();
 }
 template <std::floating_point T>
-void cuda_chebyshev_next(double, double, const Columns<T>&, const Columns<T>&, const InverseDiagonal&, Columns<T>&,
-                         Columns<T>&) {
+void cuda_chebyshev_next(double, double, const MultiVector<T>&, const MultiVector<T>&, const InverseDiagonal&,
+                         MultiVector<T>&, MultiVector<T>&) {
   refuse();
 }
 template <std::floating_point T>
@@ -164,19 +164,19 @@ void cuda_invert_diagonal(const Vector<T>&, double, InverseDiagonal&) {
   refuse();
 }
 template <std::floating_point T>
-void cuda_set_column(const Vector<T>&, const Vector<std::int32_t>&, int, Columns<T>&) {
+void cuda_set_column(const Vector<T>&, const Vector<std::int32_t>&, int, MultiVector<T>&) {
   refuse();
 }
 template <std::floating_point T>
-void cuda_set_columns(std::span<const Vector<T>>, int, Columns<T>&) {
+void cuda_set_columns(std::span<const Vector<T>>, int, MultiVector<T>&) {
   refuse();
 }
 template <std::floating_point T>
-void cuda_get_columns(const Columns<T>&, int, std::span<Vector<T>>) {
+void cuda_get_columns(const MultiVector<T>&, int, std::span<Vector<T>>) {
   refuse();
 }
 template <std::floating_point T>
-void cuda_get_column(const Columns<T>&, int, const Vector<std::int32_t>&, Vector<T>&) {
+void cuda_get_column(const MultiVector<T>&, int, const Vector<std::int32_t>&, Vector<T>&) {
   refuse();
 }
 template <std::floating_point T>
@@ -196,7 +196,7 @@ void cuda_scatter_added(const Vector<T>&, const Vector<std::int32_t>&, Vector<do
   refuse();
 }
 template <std::floating_point T>
-Vector<T> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, PlaceLayout) {
+Vector<T> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, CellLayout) {
   refuse();
 }
 template <std::floating_point T>
@@ -218,18 +218,18 @@ void cuda_scatter_rows(const T*, const Vector<std::int32_t>&, int, T*) {
 
 template decltype(make_gpu_exchange<double>) make_gpu_exchange<double>;
 template decltype(make_gpu_exchange<float>) make_gpu_exchange<float>;
-template decltype(make_gpu_loop<double>) make_gpu_loop<double>;
-template decltype(make_gpu_loop<float>) make_gpu_loop<float>;
-template decltype(cuda_vector_operations<double>) cuda_vector_operations<double>;
-template decltype(cuda_vector_operations<float>) cuda_vector_operations<float>;
-template decltype(cuda_column_operations<double>) cuda_column_operations<double>;
-template decltype(cuda_column_operations<float>) cuda_column_operations<float>;
-template decltype(make_cuda_block_operations<double>) make_cuda_block_operations<double>;
-template decltype(make_cuda_block_operations<float>) make_cuda_block_operations<float>;
-template decltype(make_cuda_vector_operations<double>) make_cuda_vector_operations<double>;
-template decltype(make_cuda_vector_operations<float>) make_cuda_vector_operations<float>;
-template decltype(make_cuda_column_operations<double>) make_cuda_column_operations<double>;
-template decltype(make_cuda_column_operations<float>) make_cuda_column_operations<float>;
+template decltype(make_gpu_persistent_cg<double>) make_gpu_persistent_cg<double>;
+template decltype(make_gpu_persistent_cg<float>) make_gpu_persistent_cg<float>;
+template decltype(cuda_vector_kernels<double>) cuda_vector_kernels<double>;
+template decltype(cuda_vector_kernels<float>) cuda_vector_kernels<float>;
+template decltype(cuda_multi_vector_kernels<double>) cuda_multi_vector_kernels<double>;
+template decltype(cuda_multi_vector_kernels<float>) cuda_multi_vector_kernels<float>;
+template decltype(make_cuda_block_cg_kernels<double>) make_cuda_block_cg_kernels<double>;
+template decltype(make_cuda_block_cg_kernels<float>) make_cuda_block_cg_kernels<float>;
+template decltype(make_cuda_vector_kernels<double>) make_cuda_vector_kernels<double>;
+template decltype(make_cuda_vector_kernels<float>) make_cuda_vector_kernels<float>;
+template decltype(make_cuda_multi_vector_kernels<double>) make_cuda_multi_vector_kernels<double>;
+template decltype(make_cuda_multi_vector_kernels<float>) make_cuda_multi_vector_kernels<float>;
 template void cuda_chebyshev_first(double, const Vector<double>&, const InverseDiagonal&, Vector<double>&,
                                    Vector<double>&);
 template void cuda_chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const InverseDiagonal&,
@@ -238,14 +238,14 @@ template void cuda_chebyshev_first(double, const Vector<float>&, const InverseDi
                                    Vector<float>&);
 template void cuda_chebyshev_next(double, double, const Vector<float>&, const Vector<float>&, const InverseDiagonal&,
                                   Vector<float>&, Vector<float>&);
-template void cuda_chebyshev_first(double, const Columns<double>&, const InverseDiagonal&, Columns<double>&,
-                                   Columns<double>&);
-template void cuda_chebyshev_next(double, double, const Columns<double>&, const Columns<double>&,
-                                  const InverseDiagonal&, Columns<double>&, Columns<double>&);
-template void cuda_chebyshev_first(double, const Columns<float>&, const InverseDiagonal&, Columns<float>&,
-                                   Columns<float>&);
-template void cuda_chebyshev_next(double, double, const Columns<float>&, const Columns<float>&, const InverseDiagonal&,
-                                  Columns<float>&, Columns<float>&);
+template void cuda_chebyshev_first(double, const MultiVector<double>&, const InverseDiagonal&, MultiVector<double>&,
+                                   MultiVector<double>&);
+template void cuda_chebyshev_next(double, double, const MultiVector<double>&, const MultiVector<double>&,
+                                  const InverseDiagonal&, MultiVector<double>&, MultiVector<double>&);
+template void cuda_chebyshev_first(double, const MultiVector<float>&, const InverseDiagonal&, MultiVector<float>&,
+                                   MultiVector<float>&);
+template void cuda_chebyshev_next(double, double, const MultiVector<float>&, const MultiVector<float>&,
+                                  const InverseDiagonal&, MultiVector<float>&, MultiVector<float>&);
 template decltype(cuda_range_of_diagonal<double>) cuda_range_of_diagonal<double>;
 template decltype(cuda_range_of_diagonal<float>) cuda_range_of_diagonal<float>;
 template decltype(cuda_invert_diagonal<double>) cuda_invert_diagonal<double>;

@@ -8,7 +8,7 @@
 
 namespace femcg::operators {
 
-/// What one product costs.
+/// Cost of one product.
 struct Footprint {
   std::int64_t stored_bytes = 0;  ///< held by the operator
   std::int64_t moved_bytes = 0;   ///< the least a product moves: stored data, x and y once (Reguly & Giles 2012, eq. 4)
@@ -19,8 +19,8 @@ struct Footprint {
   std::int64_t link_bytes = 0;  ///< that come from the host with each product
   double padding_ratio = 1;     ///< stored entries over nonzeros, 1 where nothing is padded
 
-  /// Of a product with so many vectors at once, where one takes `vector_bytes`: what is stored moves once for all.
-  Footprint of_columns(int count, std::int64_t vector_bytes) const {
+  /// Cost of a product with `count` vectors of `vector_bytes` each: stored data moves once for all of them.
+  Footprint of_multi_vector(int count, std::int64_t vector_bytes) const {
     const std::int64_t once = moved_bytes - 2 * vector_bytes;
     Footprint all = *this;
     all.moved_bytes = once + count * 2 * vector_bytes;
@@ -50,10 +50,11 @@ struct StorageEstimate {
   std::int64_t slack = 0;           ///< how much less than the arrays it may be: that depends on columns or on geometry
   std::int64_t on_host = 0;         ///< of the host for as long as the operator is there, where its device is another
   std::int64_t slack_on_host = 0;   ///< how much less that may be
-  std::int64_t persistent = 0;      ///< of its device, while CG has a loop inside one kernel with it
+  std::int64_t persistent = 0;      ///< of its device, while CG has a persistent kernel with it
   bool keeps_matrix = false;        ///< what it stores is the assembled matrix itself
   bool in_chunks = false;           ///< it fits itself into the memory that its device has left
-  /// What a product will cost, with columns of 32 bits: exact for stored formats, for cells as near as the form tells.
+  /// Cost of a product, with 32-bit column indices: exact for stored formats, an estimate from the form for cell-wise
+  /// operators.
   Footprint product = {};
   std::int64_t narrow_saves = 0;  ///< bytes that a product moves less where columns of 16 bits fit
 

@@ -28,7 +28,7 @@ void Operator<T>::apply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const 
 }
 
 template <std::floating_point T>
-void Operator<T>::apply(const Columns<T>& x, Columns<T>& y, ColumnScalars* energies) const {
+void Operator<T>::apply(const MultiVector<T>& x, MultiVector<T>& y, MultiScalar* energies) const {
   check_operands("an operator", size_, device_, x, y);
   if (x.stride() != y.stride() || (energies != nullptr && energies->stride() != x.stride()))
     throw std::invalid_argument(
@@ -36,7 +36,7 @@ void Operator<T>::apply(const Columns<T>& x, Columns<T>& y, ColumnScalars* energ
   if (energies != nullptr && energies->device() != device_)
     throw std::invalid_argument("an operator and the scalars for its energies must live on one device");
   if (x.stride() > 1) {
-    multiply_columns(x, y, energies != nullptr ? energies->data() : nullptr);
+    multiply_multi_vector(x, y, energies != nullptr ? energies->data() : nullptr);
   } else if (energies == nullptr) {
     multiply(x.entries(), y.entries(), nullptr);
   } else {
@@ -46,7 +46,7 @@ void Operator<T>::apply(const Columns<T>& x, Columns<T>& y, ColumnScalars* energ
 }
 
 template <std::floating_point T>
-void Operator<T>::multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const {
+void Operator<T>::multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const {
   while (turn_x_.size() < columns_in_a_pass) {
     turn_x_.emplace_back(size_, device_);
     turn_y_.emplace_back(size_, device_);

@@ -7,18 +7,18 @@
 #include <string_view>
 #include <vector>
 
-#include "operators/backend/columns.hpp"
+#include "operators/backend/multi_vector.hpp"
 #include "operators/backend/vector.hpp"
 #include "operators/footprint.hpp"
 
 namespace femcg::operators {
 
-/// What a map on vectors is applied to, or where its result goes.
+/// Size, device and address of a vector that a map is applied to, or of its result.
 struct Operand {
   template <class T>
   Operand(const Vector<T>& of) : rows(of.size()), device(of.device()), data(of.data()) {}
   template <class T>
-  Operand(const Columns<T>& of) : rows(of.rows()), device(of.device()), data(of.data()) {}
+  Operand(const MultiVector<T>& of) : rows(of.rows()), device(of.device()), data(of.data()) {}
   std::int64_t rows;
   Device device;
   const void* data;
@@ -46,24 +46,24 @@ class Operator {
 
   /// Y = A X, column by column of vectors that are interleaved: what is stored is read once for all of them. With
   /// `energies`, also x_c'A x_c of each. Throws as apply does.
-  void apply(const Columns<T>& x, Columns<T>& y, ColumnScalars* energies = nullptr) const;
+  void apply(const MultiVector<T>& x, MultiVector<T>& y, MultiScalar* energies = nullptr) const;
 
   /// d_i = A_ii.
   virtual void diagonal(Vector<T>& d) const = 0;
   virtual Footprint footprint() const = 0;
-  /// What was chosen where options left it open: by their names, and by others that say more of it.
+  /// Resolved values of options left on auto, by option name, and further facts by names of their own.
   virtual std::map<std::string, std::string> chosen() const { return {}; }
   /// The ordering of x, y and d: entry i is the unknown ordering()[i]. On the operator's device; empty where that is i
   /// itself. See to_ordering and from_ordering (operators/ordering.hpp).
   virtual const Vector<std::int32_t>& ordering() const;
-  /// Whether a GPU may work on a product beside one of another operator: what it writes beside y is its own, and all
-  /// its work is given to the stream of the moment.
-  virtual bool runs_beside_others() const { return true; }
+  /// True if products of two operators may run concurrently: apply writes only y and its own scratch memory, and gives
+  /// all work to the current stream.
+  virtual bool runs_concurrently() const { return true; }
 
  protected:
   /// Y = A X for a stride of 2, 4, 8, 16 or 32, and the energies where they are not null. By default one vector after
   /// the other, through copies that are made with the first such product, which must not be a recorded one.
-  virtual void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const;
+  virtual void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const;
 
   Operator(std::int32_t size, Device device) : size_(size), device_(device) {}
 
@@ -73,7 +73,7 @@ class Operator {
 
   std::int32_t size_;
   Device device_;
-  mutable std::vector<Vector<T>> turn_x_, turn_y_;  ///< of multiply_columns below
+  mutable std::vector<Vector<T>> turn_x_, turn_y_;  ///< of multiply_multi_vector below
 };
 
 }  // namespace femcg::operators

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "operators/backend/columns.hpp"
+#include "operators/backend/multi_vector.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/ordering.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
@@ -99,7 +99,7 @@ template <class T>
 std::vector<Written<T>> apply_to_columns(const operators::Operator<T>& a, const operators::Vector<T>& first,
                                          const operators::Vector<T>& second, int count, bool with_energy) {
   using namespace operators;
-  Columns<T> x(a.size(), count, a.device()), y(a.size(), count, a.device());
+  MultiVector<T> x(a.size(), count, a.device()), y(a.size(), count, a.device());
   copy(poisoned<T>(x.entries().size()), x.entries());
   copy(poisoned<T>(y.entries().size()), y.entries());
   for (int c = 0; c < count; ++c) {
@@ -108,7 +108,7 @@ std::vector<Written<T>> apply_to_columns(const operators::Operator<T>& a, const 
     set_column(copied(scaled, a.device()), a.ordering(), c, x);
   }
   Vector<double> numbers = copied(poisoned<double>(x.stride()), a.device());
-  ColumnScalars energies(numbers, 0, x.stride());
+  MultiScalar energies(numbers, 0, x.stride());
   a.apply(x, y, with_energy ? &energies : nullptr);
   const Vector<double> found = copied(numbers, Device::host);
   std::vector<Written<T>> all;

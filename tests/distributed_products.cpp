@@ -21,16 +21,16 @@
 #include <utility>
 #include <vector>
 
-#include "mesh/parts/mesh_part.hpp"
 #include "mesh/dofs/ordering.hpp"
+#include "mesh/parts/mesh_part.hpp"
 #include "mesh/parts/partition.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/distributed/maps/complete_rows.hpp"
 #include "operators/distributed/distributed_form_product.hpp"
 #include "operators/distributed/distributed_operator.hpp"
-#include "operators/distributed/maps/matrix_share.hpp"
+#include "operators/distributed/maps/complete_rows.hpp"
+#include "operators/distributed/maps/matrix_subdomain.hpp"
 #include "operators/distributed/maps/shared_dofs.hpp"
-#include "operators/distributed/maps/surfaces.hpp"
+#include "operators/distributed/maps/subdomain_sizes.hpp"
 #include "operators/ordering.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "operators/stored/assembled/single_values.hpp"
@@ -114,8 +114,8 @@ struct Local {
       if (const auto at = std::ranges::lower_bound(part.cell_numbers, facet.cell);
           at != part.cell_numbers.end() && *at == facet.cell)
         form.robin.push_back({static_cast<std::int32_t>(at - part.cell_numbers.begin()), facet.facet, facet.transfer});
-    share = share_of(form, shared);
-    for (const std::int32_t unknown : share.map.unknowns) unknowns.push_back(in_whole[unknown]);
+    subdomain = subdomain_of(form, shared);
+    for (const std::int32_t unknown : subdomain.map.unknowns) unknowns.push_back(in_whole[unknown]);
   }
   Local(const Local&) = delete;
   Local& operator=(const Local&) = delete;
@@ -124,16 +124,16 @@ struct Local {
   std::unique_ptr<mesh::FunctionSpace> space;
   SharedDofs shared;
   BilinearForm form;
-  FormShare share;
+  FormSubdomain subdomain;
   std::vector<std::int32_t> unknowns;  ///< those of the map, by their number in the whole
 };
 
 /// What this process has of a matrix.
 struct LocalRows {
   LocalRows(const Communicator& communicator, const CsrMatrix<double>& matrix)
-      : share(share_of(communicator, divide_rows(communicator, matrix))),
-        unknowns(share.map.numbers.begin(), share.map.numbers.end()) {}
-  MatrixShare share;
+      : subdomain(subdomain_of(communicator, divide_rows(communicator, matrix))),
+        unknowns(subdomain.map.numbers.begin(), subdomain.map.numbers.end()) {}
+  MatrixSubdomain subdomain;
   std::vector<std::int32_t> unknowns;
 };
 
@@ -168,8 +168,8 @@ std::unique_ptr<const CsrMatrix<T>> matrix_of(const CsrMatrix<double>& part) {
 }
 /// Of both parts.
 template <class T>
-auto matrices_of(const auto& share) {
-  return std::pair(matrix_of<T>(share.interior), matrix_of<T>(share.interface));
+auto matrices_of(const auto& subdomain) {
+  return std::pair(matrix_of<T>(subdomain.interior), matrix_of<T>(subdomain.interface));
 }
 
 template <class T>
@@ -187,7 +187,7 @@ std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const FormPart
 /// Whether all copies of each unknown have the same bits on all processes.
 template <class T>
 bool copies_agree(const Communicator& communicator, const auto& local, const Vector<T>& y, std::int32_t unknowns) {
-  const IndexMap& map = local.share.map;
+  const IndexMap& map = local.subdomain.map;
   std::vector<T> of_owners(unknowns, T(0));
   const auto numbers = communicator.gathered(std::vector(local.unknowns.begin(), local.unknowns.begin() + map.owned));
   const auto values = communicator.gathered(std::vector<T>(y.data(), y.data() + map.owned));
@@ -203,19 +203,19 @@ bool copies_agree(const Communicator& communicator, const auto& local, const Vec
 template <class T>
 void check_rows(const Communicator& communicator, const CsrMatrix<double>& whole, const auto& local,
                 const CsrMatrix<T>* interior, const CsrMatrix<T>* interface, const std::string& of) {
-  const CompleteRows<T> rows = complete_rows<T>(communicator, local.share, interior, interface);
+  const CompleteRows<T> rows = complete_rows<T>(communicator, local.subdomain, interior, interface);
   const auto all_unknowns = communicator.gathered(local.unknowns);
-  const auto all_numbers = communicator.gathered(local.share.map.numbers);
+  const auto all_numbers = communicator.gathered(local.subdomain.map.numbers);
   std::vector<std::int32_t> unknowns(whole.rows);  // by their numbers in the whole system
   for (std::size_t rank = 0; rank < all_numbers.size(); ++rank)
     for (std::size_t i = 0; i < all_numbers[rank].size(); ++i) unknowns[all_numbers[rank][i]] = all_unknowns[rank][i];
-  bool right = rows.matrix.rows == local.share.map.owned;
+  bool right = rows.matrix.rows == local.subdomain.map.owned;
   for (std::int32_t i = 0; right && i < rows.matrix.rows; ++i) {
     std::map<std::int32_t, double> entries;
     for (std::int64_t k = rows.matrix.row_offsets[i]; k < rows.matrix.row_offsets[i + 1]; ++k) {
       const std::int32_t column = rows.matrix.columns[k];
       const std::int64_t number =
-          column < rows.matrix.rows ? local.share.map.numbers[column] : rows.ghosts[column - rows.matrix.rows];
+          column < rows.matrix.rows ? local.subdomain.map.numbers[column] : rows.ghosts[column - rows.matrix.rows];
       entries[unknowns[number]] += rows.matrix.values[k];
     }
     const std::int32_t row = local.unknowns[i];
@@ -234,10 +234,10 @@ void check_rows(const Communicator& communicator, const CsrMatrix<double>& whole
 template <class T>
 std::vector<T> check_product(const Communicator& communicator, const OperatorDescription& row, const Product& whole,
                              const auto& local, ExchangeMode mode, const std::string& of) {
-  const auto& share = local.share;
-  const IndexMap& map = share.map;
-  const DistributedOperator<T> a(communicator, share, device, make<T>(row, share.interior),
-                                 make<T>(row, share.interface), mode);
+  const auto& subdomain = local.subdomain;
+  const IndexMap& map = subdomain.map;
+  const DistributedOperator<T> a(communicator, subdomain, device, make<T>(row, subdomain.interior),
+                                 make<T>(row, subdomain.interface), mode);
   const std::string what = fmt::format("{} {} {} {}", of, row.name, sizeof(T) == 4 ? "single" : "double", name(mode));
   // Sums of a few hundred terms, at most: K_e, the matrix and its parts each round once a term.
   const double bound = 500 * std::numeric_limits<T>::epsilon();
@@ -266,11 +266,11 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
           what + fmt::format(": x'Ax is {}, not {}", energy.value(), whole.energy));
   require(copies_agree(communicator, local, y, whole.unknowns()), communicator, what + ": copies differ");
   constexpr int count = 3;
-  Columns<T> many(map.size(), count), products(map.size(), count);
+  MultiVector<T> many(map.size(), count), products(map.size(), count);
   for (std::int32_t i = 0; i < map.size(); ++i)
     for (int c = 0; c < many.stride(); ++c)
       many.data()[i * many.stride() + c] = static_cast<T>(c < count ? (c + 1) * x[unknown_at(i)] : 0);
-  Columns<T> many_there(map.size(), count, device), products_there(map.size(), count, device);
+  MultiVector<T> many_there(map.size(), count, device), products_there(map.size(), count, device);
   copy(many.entries(), many_there.entries());
   a.apply(many_there, products_there);
   copy(products_there.entries(), products.entries());
@@ -302,7 +302,7 @@ void check_operator(const Communicator& communicator, const OperatorDescription&
 /// |b - A x| / |b| of the whole system, from what each process owns of x.
 double relative_residual(const Communicator& communicator, const Product& whole, const auto& local,
                          const std::vector<double>& x) {
-  const std::int32_t owned = local.share.map.owned;
+  const std::int32_t owned = local.subdomain.map.owned;
   const auto numbers = communicator.gathered(std::vector(local.unknowns.begin(), local.unknowns.begin() + owned));
   const auto values = communicator.gathered(std::vector(x.begin(), x.begin() + owned));
   std::vector<double> all(static_cast<std::size_t>(whole.unknowns()));
@@ -321,27 +321,27 @@ double relative_residual(const Communicator& communicator, const Product& whole,
 
 /// CG comes to the solution of the whole, with every recurrence, and copies agree in the end.
 void check_cg(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
-  const auto& share = local.share;
-  const IndexMap& map = share.map;
+  const auto& subdomain = local.subdomain;
+  const IndexMap& map = subdomain.map;
   const OperatorDescription& row = *find_operator("csr");
-  DistributedOperator<double> a(communicator, share, device, make<double>(row, share.interior),
-                                make<double>(row, share.interface), ExchangeMode::automatic);
-  const auto [interior, interface] = matrices_of<double>(share);
+  DistributedOperator<double> a(communicator, subdomain, device, make<double>(row, subdomain.interior),
+                                make<double>(row, subdomain.interface), ExchangeMode::automatic);
+  const auto [interior, interface] = matrices_of<double>(subdomain);
   check_rows<double>(communicator, whole.matrix, local, interior.get(), interface.get(), of);
   a.keep_rows(interior.get(), interface.get(), PersistentFor::possible);
   const bool resident = persistent_cg<double>(a, PersistentFor::possible) != nullptr;
   const bool all_have_rows = communicator.sum(map.owned > 0 ? 0.0 : 1.0) == 0;
-  require(resident == (a.gpus_run_alone() && all_have_rows), communicator, of + ": the loop inside one kernel");
+  require(resident == (a.gpus_run_alone() && all_have_rows), communicator, of + ": the persistent kernel");
   struct Way {
     solver::CgMethod method;
     solver::CgLoop loop;
   };
   for (const auto& [method, loop] : {Way{solver::CgMethod::classic, solver::CgLoop::launched},
                                      Way{solver::CgMethod::single_reduction, solver::CgLoop::launched},
-                                     Way{solver::CgMethod::single_reduction, solver::CgLoop::resident},
+                                     Way{solver::CgMethod::single_reduction, solver::CgLoop::persistent},
                                      Way{solver::CgMethod::pipelined, solver::CgLoop::launched}})
     for (const char* preconditioner_name : {"none", "jacobi", "chebyshev"}) {
-      if (loop == solver::CgLoop::resident && !resident) continue;
+      if (loop == solver::CgLoop::persistent && !resident) continue;
       const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a);
       if (solver::has_one_sum(method) && !preconditioner->is_fused()) continue;
       Vector<double> b_here(map.size());
@@ -352,18 +352,18 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
       options.method = method;
       options.loop = loop;
       options.preconditioner = preconditioner.get();
-      options.recorded = a.gpus_run_alone();
-      if (!options.recorded) options.check_every = method == solver::CgMethod::pipelined ? 3 : 1;
+      options.captured = a.gpus_run_alone();
+      if (!options.captured) options.check_every = method == solver::CgMethod::pipelined ? 3 : 1;
       std::vector<double> x;
-      const std::int64_t sums_before = a.vector_operations().sums();
+      const std::int64_t sums_before = a.vector_kernels().sums();
       const solver::CgResult result = solver::conjugate_gradients<double>(a, b, x, options);
       const std::string what =
           fmt::format("{} CG {} {} {}", of, solver::name(method), solver::name(loop), preconditioner_name);
       // A GPU has made one iteration before the first, and one more when the host looks at the last; each start has
       // one.
-      const std::int64_t sums = a.vector_operations().sums() - sums_before, each = preconditioner->is_fused() ? 2 : 3;
+      const std::int64_t sums = a.vector_kernels().sums() - sums_before, each = preconditioner->is_fused() ? 2 : 3;
       const std::int64_t least = method == solver::CgMethod::classic ? each * result.iterations : result.iterations;
-      require(options.recorded || (sums >= least && sums <= least + least / 50 + 10), communicator,
+      require(options.captured || (sums >= least && sums <= least + least / 50 + 10), communicator,
               what + fmt::format(": {} sums in {} iterations", sums, result.iterations));
       require(result.reason == solver::StopReason::converged, communicator,
               what + fmt::format(" does not converge: {} after {} iterations, {:.1e} and {:.1e}",
@@ -380,11 +380,11 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
 
 /// Several systems at once: the first has the solution of the whole, and the residuals of all are small.
 void check_systems(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
-  const auto& share = local.share;
-  const IndexMap& map = share.map;
+  const auto& subdomain = local.subdomain;
+  const IndexMap& map = subdomain.map;
   const OperatorDescription& row = *find_operator("csr");
-  const DistributedOperator<double> a(communicator, share, device, make<double>(row, share.interior),
-                                      make<double>(row, share.interface), ExchangeMode::overlap);
+  const DistributedOperator<double> a(communicator, subdomain, device, make<double>(row, subdomain.interior),
+                                      make<double>(row, subdomain.interface), ExchangeMode::overlap);
   std::vector<Vector<double>> b;
   for (int c = 0; c < 3; ++c) {
     Vector<double> here(map.size());
@@ -397,8 +397,8 @@ void check_systems(const Communicator& communicator, const Product& whole, const
     solver::SystemsCgOptions<double> options;
     options.tolerance = 1e-12;
     options.preconditioner = preconditioner.get();
-    options.recorded = a.gpus_run_alone();
-    if (!options.recorded) options.check_every = 1;
+    options.captured = a.gpus_run_alone();
+    if (!options.captured) options.check_every = 1;
     for (const bool block : {false, true}) {
       std::vector<std::vector<double>> x;
       const auto results = block ? solver::block_conjugate_gradients<double>(a, b, x, options)
@@ -424,13 +424,13 @@ void check_systems(const Communicator& communicator, const Product& whole, const
 
 /// The model sees the surface that there is.
 void check_surface(const Communicator& communicator, const Whole& whole, std::span<const std::int32_t> process_of,
-                   const FormShare& share, const std::string& of) {
-  const Surface surface = surfaces_of(whole.small.form, process_of, communicator.size())[communicator.rank()];
+                   const FormSubdomain& subdomain, const std::string& of) {
+  const SubdomainSize surface = subdomain_sizes(whole.small.form, process_of, communicator.size())[communicator.rank()];
   std::int64_t sent = 0;
-  for (const IndexMap::Neighbour& neighbour : share.map.neighbours) sent += std::ssize(neighbour.shared);
-  require(surface.cells == share.cells() && surface.interface_cells == std::ssize(share.interface.cells) &&
-              surface.unknowns == share.map.size() && surface.sent == sent &&
-              surface.neighbours == std::ssize(share.map.neighbours),
+  for (const IndexMap::Neighbour& neighbour : subdomain.map.neighbours) sent += std::ssize(neighbour.shared);
+  require(surface.cells == subdomain.cells() && surface.interface_cells == std::ssize(subdomain.interface.cells) &&
+              surface.unknowns == subdomain.map.size() && surface.sent == sent &&
+              surface.neighbours == std::ssize(subdomain.map.neighbours),
           communicator, of + ": the surface is wrong");
 }
 
@@ -443,7 +443,7 @@ void check_form_product(const Communicator& communicator, const Whole& whole, co
   if (device == Device::cuda)
     kept.insert(kept.end(), {FormProductOnGpu::Unknowns::sent, FormProductOnGpu::Unknowns::kept});
   for (const auto& keeps : kept) {
-    DistributedFormProduct product(communicator, local.form, local.share.map, keeps);
+    DistributedFormProduct product(communicator, local.form, local.subdomain.map, keeps);
     require((product.device() == Device::cuda) == (keeps && local.form.cells() > 0), communicator,
             of + ": a GPU has no room for a form");
     for (int repetition = 0; repetition < 2; ++repetition) {
@@ -458,7 +458,7 @@ void check_form_product(const Communicator& communicator, const Whole& whole, co
 
 /// Every unknown is owned once, has one number that all processes know it by, and neighbours agree on what they share.
 void check_map(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
-  const IndexMap& map = local.share.map;
+  const IndexMap& map = local.subdomain.map;
   std::vector<int> owners(whole.unknowns(), 0), used(whole.unknowns(), 0);
   std::vector<std::int64_t> numbers(whole.unknowns(), -1);
   const auto all_unknowns = communicator.gathered(local.unknowns);
@@ -492,7 +492,7 @@ void check_map(const Communicator& communicator, const Product& whole, const aut
 void check_everything_of(const Communicator& communicator, const Whole& whole, std::span<const std::int32_t> process_of,
                          mesh::MeshPart part, const std::string& of, bool all_operators) {
   const Local local(communicator, whole.small.form, std::move(part));
-  check_surface(communicator, whole, process_of, local.share, of);
+  check_surface(communicator, whole, process_of, local.subdomain, of);
   check_map(communicator, whole, local, of);
   check_form_product(communicator, whole, local, of);
   check_cg(communicator, whole, local, of);

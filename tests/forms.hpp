@@ -82,7 +82,7 @@ inline void turn(mesh::Mesh& mesh) {
 inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3> cells,
                            const FormOptions& options = {}) {
   SmallForm small;
-  small.mesh = std::make_unique<mesh::Mesh>(mesh::describe_box({shape, cells, {1.0, 1.2, 0.9}, options.distort}));
+  small.mesh = std::make_unique<mesh::Mesh>(mesh::implicit_box({shape, cells, {1.0, 1.2, 0.9}, options.distort}));
   if (options.quadratic || options.curved || options.partly_curved || options.sheared || options.turned)
     small.mesh->list_nodes();
   if (options.quadratic || options.curved || options.partly_curved) make_quadratic(*small.mesh);

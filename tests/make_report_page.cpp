@@ -6,7 +6,7 @@
 
 int main() {
   if (!femcg::solver::has_report_page()) {
-    std::cerr << femcg::solver::report_page_absent() << '\n';
+    std::cerr << femcg::solver::report_page_stub() << '\n';
     return 1;
   }
   const std::string json{std::istreambuf_iterator<char>(std::cin), {}};

@@ -40,7 +40,7 @@ inline const std::string result_page = solver::has_report_page() ? "result.html\
 inline std::string without_note_of_others(std::string text) {
   for (const std::string& note :
        {"note: " + std::string(solver::refused_time) + "\n",
-        "note: no result.html was written: " + std::string(solver::report_page_absent()) + "\n"})
+        "note: no result.html was written: " + std::string(solver::report_page_stub()) + "\n"})
     for (std::size_t at = text.find(note); at != std::string::npos; at = text.find(note)) text.erase(at, note.size());
   return text;
 }

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "operators/backend/columns.hpp"
+#include "operators/backend/multi_vector.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
@@ -23,10 +23,10 @@
 
 namespace femcg::tests {
 
-using operators::Columns;
 using operators::CsrMatrix;
 using operators::Device;
 using operators::Ingredients;
+using operators::MultiVector;
 using operators::Operator;
 using operators::Vector;
 
@@ -46,15 +46,15 @@ Vector<T> on_device(const Vector<T>& vector) {
 
 /// Columns that are copies of vectors, in storage that is NaN else.
 template <class T>
-Columns<T> columns_of(const std::vector<Vector<T>>& vectors) {
-  Columns<T> columns(vectors.front().size(), static_cast<int>(vectors.size()), device());
+MultiVector<T> columns_of(const std::vector<Vector<T>>& vectors) {
+  MultiVector<T> columns(vectors.front().size(), static_cast<int>(vectors.size()), device());
   copy(poisoned<T>(columns.entries().size()), columns.entries());
   for (int c = 0; c < columns.count(); ++c) set_column(on_device(vectors[static_cast<std::size_t>(c)]), {}, c, columns);
   return columns;
 }
 
 template <class T>
-Vector<T> column(const Columns<T>& columns, int c) {
+Vector<T> column(const MultiVector<T>& columns, int c) {
   Vector<T> vector(columns.rows(), columns.device());
   get_column(columns, c, {}, vector);
   return copied(vector, Device::host);

@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "operators/catalogue.hpp"
-#include "operators/stored/csr/csr.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
+#include "operators/stored/csr/csr.hpp"
 #include "operators/vendor/eigen.hpp"
 
 namespace femcg::operators {
@@ -37,8 +37,8 @@ class Wrong final : public Operator<T> {
     if (defect == Defect::energy && energy != nullptr) *energy->data() *= 1.001;
   }
 
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    ColumnScalars of(energies, x.stride(), Device::host);
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
+    MultiScalar of(energies, x.stride(), Device::host);
     right_->apply(x, y, energies != nullptr ? &of : nullptr);
   }
 

@@ -6,8 +6,8 @@
 #include "mesh/gmsh/gmsh_reader.hpp"
 #include "operators/backend/device.hpp"
 #include "operators/distributed/messages/communicator.hpp"
-#include "solver/benchmark/kept_bandwidth.hpp"
-#include "solver/prediction/models/kept_model.hpp"
+#include "solver/benchmark/cached_bandwidth.hpp"
+#include "solver/prediction/models/cached_model.hpp"
 #include "solver/records/build_info.hpp"
 #include "tools/commands.hpp"
 
@@ -21,16 +21,16 @@ std::string bandwidth_text(operators::Device device, bool measure) {
   };
   if (measure) {
     const solver::CopyBandwidth measured = solver::renewed_copy_bandwidth(device, true);
-    return measured.bytes_per_second > 0 ? text(measured.bytes_per_second) : measured.remark;
+    return measured.bytes_per_second > 0 ? text(measured.bytes_per_second) : measured.warning;
   }
-  const auto kept = solver::kept_copy_bandwidth(device);
+  const auto kept = solver::cached_copy_bandwidth(device);
   return kept ? text(*kept) + ", as measured before" : "not measured yet: femcg info --measure, or the first run";
 }
 
 std::string model_text(operators::Device device) {
-  const solver::KeptCalibration kept = solver::kept_calibration(device);
+  const solver::CachedCalibration kept = solver::cached_calibration(device);
   if (!kept.calibration.empty()) return "calibrated with every operator";
-  return "not calibrated: femcg predict --train" + (kept.remark.empty() ? "" : "; " + kept.remark);
+  return "not calibrated: femcg predict --train" + (kept.warning.empty() ? "" : "; " + kept.warning);
 }
 
 std::string gmsh_text() {

@@ -15,7 +15,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "mesh/base/kept_pages.hpp"
+#include "mesh/base/retained_pages.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/distributed/messages/communicator.hpp"
 #include "operators/plugins/plugins.hpp"
@@ -31,7 +31,7 @@
 #include "solver/report/stored_report.hpp"
 #include "solver/run/run.hpp"
 #include "solver/run/study.hpp"
-#include "solver/tuning/kept_tuning.hpp"
+#include "solver/tuning/cached_tuning.hpp"
 #include "tools/command_reference.hpp"
 #include "tools/commands.hpp"
 #include "tools/threads.hpp"
@@ -532,7 +532,7 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   if (predict_times) return predict(line, joined);
   if (report_page) return report(line);
   if (mesh) return inspect_mesh(line);
-  if (info) print(line.tuning ? femcg::solver::kept_tuning_text() : femcg::tools::info(line.measure));
+  if (info) print(line.tuning ? femcg::solver::cached_tuning_text() : femcg::tools::info(line.measure));
   if (init) print(femcg::tools::init(line.case_name));
   if (completion) print(femcg::tools::completion(femcg::tools::command_reference(app), line.shell));
   if (manual) print(femcg::tools::manual_page(femcg::tools::command_reference(app)));
@@ -625,7 +625,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a write that nobody reads fails, and is answered there
   std::signal(SIGXFSZ, SIG_IGN);  // as is one beyond the size that a file may have
   stop_on_request();
-  femcg::mesh::keep_pages();
+  femcg::mesh::retain_pages();
   std::optional<Communicator> processes;
   Complaints complaints;
   const ExitStatus status = flushed(guarded(argc, argv, processes, complaints), complaints);

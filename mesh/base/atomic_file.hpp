@@ -41,7 +41,7 @@ class FileGroup {
   void take_back();
   /// An earlier group may have this file, and this one does not.
   void leave_out(const std::string& name);
-  /// What was added so far has.
+  /// Total bytes of the files added so far.
   std::int64_t bytes() const;
   /// Once, after everything was added.
   void put_in_place();

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "mesh/base/kept_pages.hpp"
+#include "mesh/base/retained_pages.hpp"
 
 namespace femcg::mesh {
 

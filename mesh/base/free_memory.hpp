@@ -5,7 +5,7 @@
 
 namespace femcg::mesh {
 
-/// What free_memory() answers, or nearly, where nothing limits it.
+/// About what free_memory() returns where nothing limits the memory.
 inline constexpr std::int64_t unlimited_memory = std::numeric_limits<std::int64_t>::max() / 1024 * 1024;
 
 /// Bytes that are free on the machine, in the control group and of the process, which may keep some itself

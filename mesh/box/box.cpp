@@ -60,7 +60,7 @@ void check_counts(const BoxOptions& options) {
 }
 
 BoxNodes nodes_of(const BoxOptions& options, const BoxBlock& block) {
-  GridPlace begin{}, cells{1, 1, 1}, of_box{1, 1, 1};
+  GridIndex begin{}, cells{1, 1, 1}, of_box{1, 1, 1};
   for (int axis = 0; axis < dimension(options.shape); ++axis) {
     begin[axis] = block.begin[axis];
     cells[axis] = block.end[axis] - block.begin[axis];
@@ -72,11 +72,11 @@ BoxNodes nodes_of(const BoxOptions& options, const BoxBlock& block) {
 /// Coordinates of the nodes of a distorted box.
 std::vector<double> distorted(const BoxNodes& nodes, double distort) {
   const int d = dimension(nodes.shape());
-  const GridPlace& of_box = nodes.of_box();
+  const GridIndex& of_box = nodes.of_box();
   std::vector<double> coordinates = filled<double>(std::size_t(nodes.node_count()) * d);
 #pragma omp parallel for schedule(static)
   for (std::int32_t node = 0; node < nodes.node_count(); ++node) {
-    const GridPlace at = nodes.place_of_node(node);
+    const GridIndex at = nodes.place_of_node(node);
     bool inner = true;
     std::int64_t in_box = 0;  // its number there
     for (int axis = d - 1; axis >= 0; --axis) {
@@ -157,21 +157,21 @@ bool is_valid_box(const BoxOptions& options, int refinements) {
   try {
     Mesh mesh = make_box(one);
     validate(mesh);
-    return mesh.remarks.empty();
+    return mesh.warnings.empty();
   } catch (const std::exception&) {
     return false;
   }
 }
 
 Mesh make_box(const BoxOptions& options) {
-  Mesh mesh = describe_box(options, {{}, options.cells});
+  Mesh mesh = implicit_box(options, {{}, options.cells});
   mesh.list_nodes();
   return mesh;
 }
 
-Mesh describe_box(const BoxOptions& options) { return describe_box(options, {{}, options.cells}); }
+Mesh implicit_box(const BoxOptions& options) { return implicit_box(options, {{}, options.cells}); }
 
-Mesh describe_box(const BoxOptions& options, const BoxBlock& block) {
+Mesh implicit_box(const BoxOptions& options, const BoxBlock& block) {
   check_box(options);
   Mesh mesh;
   mesh.shape = options.shape;

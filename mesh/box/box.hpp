@@ -31,14 +31,14 @@ void check_box(const BoxOptions& options);
 Mesh make_box(const BoxOptions& options);
 
 /// The same mesh, whose nodes are not listed where they follow from their numbers (Mesh::box).
-Mesh describe_box(const BoxOptions& options);
+Mesh implicit_box(const BoxOptions& options);
 
 /// A box refined so often as a box again, whose nodes need not be listed: of equally spaced quadrilaterals or
 /// hexahedra, as many as can be numbered. Nothing of any other.
 std::optional<BoxOptions> refined_box(const BoxOptions& options, int refinements);
 
-/// Whether validate has nothing to say of that mesh, refined so many times. Since no cell turns inside out, however it
-/// is distorted, one of the cells tells: what may happen is that determinants are too small or large for their numbers.
+/// True if validate accepts the box's mesh after so many refinements. No cell of a box turns inside out, however it is
+/// distorted, so one cell decides: determinants may only underflow or overflow.
 bool is_valid_box(const BoxOptions& options, int refinements);
 
 /// Some of the cells of a box: from begin to before end along each axis, of which the third is ignored in 2D.
@@ -47,6 +47,6 @@ struct BoxBlock {
 };
 
 /// The same cells as make_box makes there, as a mesh of their own. All sides are there, if without facets.
-Mesh describe_box(const BoxOptions& options, const BoxBlock& block);
+Mesh implicit_box(const BoxOptions& options, const BoxBlock& block);
 
 }  // namespace femcg::mesh

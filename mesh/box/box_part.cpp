@@ -109,7 +109,7 @@ MeshPart part_of_box(const BoxOptions& options, int refinements, int rank, int p
   const int d = dimension(options.shape);
   const BlockNodes nodes(block, d);
   MeshPart part;
-  part.mesh = describe_box(options, block);
+  part.mesh = implicit_box(options, block);
   if (!nodes.empty) part.cell_numbers = cell_numbers_of(options, block);
   for (int other = 0; other < processes; ++other) {
     if (other == rank) continue;

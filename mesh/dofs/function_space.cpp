@@ -393,7 +393,7 @@ std::int32_t FunctionSpace::greatest_dof(std::int32_t first, std::int32_t last) 
   if (grid_) return static_cast<std::int32_t>(grid_->before(last)) - 1;
   std::int32_t greatest = -1;
   for (std::int32_t cell = first; cell < last; ++cell)
-    for (const std::int32_t dof : listed(cell)) greatest = std::max(greatest, dof);
+    for (const std::int32_t dof : explicit_indices(cell)) greatest = std::max(greatest, dof);
   return greatest;
 }
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "mesh/base/pages.hpp"
+#include "mesh/cell_indices.hpp"
 #include "mesh/element/reference_cell.hpp"
 #include "mesh/mesh.hpp"
-#include "mesh/numbers_of_cell.hpp"
 #include "mesh/structured_grid.hpp"
 
 namespace femcg::mesh {
@@ -17,7 +17,7 @@ namespace femcg::mesh {
 class LagrangeBasis;
 
 /// The dofs of one cell in lattice order.
-using CellDofs = NumbersOfCell<(2 * max_degree + 1) * (2 * max_degree + 1) * (2 * max_degree + 1)>;
+using CellDofs = CellIndices<(2 * max_degree + 1) * (2 * max_degree + 1) * (2 * max_degree + 1)>;
 
 /// Continuous Lagrange space of one degree on a mesh: which degree of freedom (dof) sits at each lattice node of each
 /// cell.
@@ -30,7 +30,8 @@ class FunctionSpace {
   /// degree 1 to 8 (above 4 only for refinement and output). The mesh must outlive the space. Throws
   /// std::length_error, before it takes memory for them, where there are more than 2^31 - 1 dofs.
   FunctionSpace(const Mesh& mesh, int degree, NodeFamily family = NodeFamily::gauss_lobatto);
-  /// Of some cells of another space, which are the mesh `part` (mesh_of_cells), with dofs in the other's order.
+  /// The space on some cells of another one, whose mesh is `part` (mesh_of_cells), with dofs in the order of the other
+  /// space.
   FunctionSpace(const Mesh& part, const FunctionSpace& whole, std::span<const std::int32_t> cells);
 
   const Mesh& mesh() const { return *mesh_; }
@@ -39,16 +40,16 @@ class FunctionSpace {
   int dofs_per_cell() const { return dofs_per_cell_; }
   std::int32_t dof_count() const { return dof_count_; }
   CellDofs dofs(std::int32_t cell) const {
-    if (!grid_) return CellDofs(listed(cell));
+    if (!grid_) return CellDofs(explicit_indices(cell));
     return {static_cast<std::size_t>(dofs_per_cell_), [&](std::int32_t* dofs) { grid_->write(cell, dofs); }};
   }
   /// The greatest dof of the cells [first, last), or of these and those before; -1 of none.
   std::int32_t greatest_dof(std::int32_t first, std::int32_t last) const;
   /// Writes the dofs of `count` cells from `first` on, cells x dofs_per_cell, by all threads.
   void list_dofs(std::int32_t first, std::int32_t count, std::int32_t* to) const;
-  /// Of all cells.
+  /// The dofs of all cells, [cells][lattice nodes].
   Array<std::int32_t> list_dofs() const;
-  /// Of a structured grid, by which its dofs follow from the cell's place; null of any other mesh.
+  /// The structured grid, from which a cell's dofs are computed; null for any other mesh.
   const GridDofs* grid() const { return grid_.get(); }
   /// Lattice nodes on the closure of a facet.
   const std::vector<int>& facet_nodes(int facet) const { return facet_nodes_[facet]; }
@@ -58,7 +59,7 @@ class FunctionSpace {
   std::vector<double> dof_points() const;
 
  private:
-  std::span<const std::int32_t> listed(std::int32_t cell) const {
+  std::span<const std::int32_t> explicit_indices(std::int32_t cell) const {
     return {cell_dofs_.data() + std::int64_t{cell} * dofs_per_cell_, static_cast<std::size_t>(dofs_per_cell_)};
   }
 

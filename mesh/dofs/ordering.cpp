@@ -264,7 +264,7 @@ Mesh refine(const FunctionSpace& lattice) {
   refined.order = mesh.order;
   refined.coordinates = lattice.dof_points();
   refined.region_names = mesh.region_names;
-  refined.remarks = mesh.remarks;
+  refined.warnings = mesh.warnings;
   refined.cell_nodes.resize(count * n);
   refined.cell_regions.resize(count);
   const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();

@@ -17,7 +17,7 @@ constexpr int dimension(CellShape shape) {
   return shape == CellShape::quadrilateral || shape == CellShape::triangle ? 2 : 3;
 }
 
-/// Whether the cell is a product of intervals.
+/// True if the cell is a product of intervals.
 constexpr bool is_tensor(CellShape shape) {
   return shape == CellShape::quadrilateral || shape == CellShape::hexahedron;
 }

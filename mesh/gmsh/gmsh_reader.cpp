@@ -81,7 +81,7 @@ std::string measures(const Mesh& mesh) {
 }
 
 /// What was assumed, unless the user said it.
-void remark_lengths(const GmshOptions& options, const Lengths& lengths, Mesh& mesh) {
+void warning_lengths(const GmshOptions& options, const Lengths& lengths, Mesh& mesh) {
   const bool given = options.unit != "auto", stated = states_its_unit(options.file);
   if (given && lengths.factor == 1 && !stated) return;
   std::string how;
@@ -93,17 +93,17 @@ void remark_lengths(const GmshOptions& options, const Lengths& lengths, Mesh& me
   else
     how = "taken as metres, since the file states no unit (mesh.unit)";
   if (options.scale != 1) how += fmt::format(" and multiplied by {}", options.scale);
-  mesh.remarks.push_back(fmt::format("lengths were {}: the mesh measures {}", how, measures(mesh)));
+  mesh.warnings.push_back(fmt::format("lengths were {}: the mesh measures {}", how, measures(mesh)));
 }
 
 /// What was asked of a mesh file that only a geometry can give.
-void remark_ignored_options(const GmshOptions& options, Mesh& mesh) {
-  if (options.size) mesh.remarks.push_back("a cell size has no effect on a file that is meshed");
+void warning_ignored_options(const GmshOptions& options, Mesh& mesh) {
+  if (options.size) mesh.warnings.push_back("a cell size has no effect on a file that is meshed");
   if (options.order != 1 && options.order != mesh.order)
-    mesh.remarks.push_back(
+    mesh.warnings.push_back(
         fmt::format("order {} was asked for, but the cells in the file have order {}", options.order, mesh.order));
   if (options.tensor_cells && !is_tensor(mesh.shape))
-    mesh.remarks.push_back(fmt::format("tensor cells were asked for, but the file has {} cells", name(mesh.shape)));
+    mesh.warnings.push_back(fmt::format("tensor cells were asked for, but the file has {} cells", name(mesh.shape)));
 }
 
 /// Cells whose Jacobian determinant changes sign.
@@ -153,7 +153,7 @@ void straighten_tangled_cells(Mesh& mesh) {
     straightened += tangled.size();
   }
   if (straightened > 0)
-    mesh.remarks.push_back(
+    mesh.warnings.push_back(
         fmt::format("straightened {} turned inside out by the curved geometry: a smaller mesh.size avoids that",
                     counted(straightened, "cell")));
 }
@@ -217,15 +217,15 @@ Mesh read_as(const GmshOptions& options, const Convert& convert) {
     Mesh mesh = convert(gmsh_raw_mesh(options, {lengths.factor, sizes_of_rules(options, lengths.factor), false}), 0);
     check_shape(options, mesh);
     validate_geometry_mesh(mesh);
-    remark_lengths(options, lengths, mesh);
+    warning_lengths(options, lengths, mesh);
     return mesh;
   }
   const MshContents contents = check_mesh_file(options.file);
   Mesh mesh = convert(raw_mesh_of(options, lengths.factor, contents.partitions), contents.nodes);
-  mesh.remarks.insert(mesh.remarks.begin(), contents.remarks.begin(), contents.remarks.end());
+  mesh.warnings.insert(mesh.warnings.begin(), contents.warnings.begin(), contents.warnings.end());
   validate(mesh);
-  remark_ignored_options(options, mesh);
-  remark_lengths(options, lengths, mesh);
+  warning_ignored_options(options, mesh);
+  warning_lengths(options, lengths, mesh);
   check_refinement(mesh.cell_count(), mesh.dimension(), options.refine);
   for (int level = 0; level < options.refine; ++level) mesh = refine(mesh);
   return mesh;

@@ -11,7 +11,7 @@ namespace femcg::mesh {
 /// the file.
 ///
 /// Coordinates come out in metres, times options.scale. STEP and IGES files state their unit of length, others are
-/// taken to be in metres, which a remark says, unless options.unit names another. Solids that touch are joined. Throws
+/// taken to be in metres, which a warning says, unless options.unit names another. Solids that touch are joined. Throws
 /// std::runtime_error with one sentence naming the file, what is wrong and what would be right.
 ///
 /// Gmsh works in a process of its own, with the memory that is free and no more, and without means to run programs: a

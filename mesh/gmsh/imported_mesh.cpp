@@ -50,17 +50,17 @@ void drop_repeated_cells(Mesh& mesh) {
   }
   mesh.cell_nodes.resize(std::size_t(kept) * mesh.nodes_per_cell());
   mesh.cell_regions.resize(kept);
-  mesh.remarks.push_back(fmt::format("left out {} repeating another one", counted(count, "cell")));
+  mesh.warnings.push_back(fmt::format("left out {} repeating another one", counted(count, "cell")));
 }
 
 /// Nodes and cells without regions; answers with the mesh's number of each of the raw nodes.
 std::vector<std::int32_t> begin_mesh(const RawMesh& raw, std::size_t declared_nodes, Mesh& mesh) {
-  mesh.remarks = raw.remarks;
+  mesh.warnings = raw.warnings;
   check_cells(raw);
   std::vector<std::int32_t> node_numbers = copy_cells(raw, mesh);
   const std::size_t orphans = std::max(declared_nodes, raw.node_count()) - mesh.node_count();
   if (declared_nodes > 0 && orphans > 0)
-    mesh.remarks.push_back(fmt::format("left out {} used by no cell", counted(orphans, "node")));
+    mesh.warnings.push_back(fmt::format("left out {} used by no cell", counted(orphans, "node")));
   return node_numbers;
 }
 

@@ -31,7 +31,7 @@ struct MeshPart {
 class DividedMesh {
  public:
   DividedMesh(const Mesh& whole, std::span<const std::int32_t> process_of);
-  /// Of a process; its cells are in the order of the whole mesh.
+  /// The part of one process; its cells are in the order of the whole mesh.
   MeshPart part(int rank) const;
 
  private:

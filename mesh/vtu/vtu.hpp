@@ -54,12 +54,12 @@ struct SeparateCells {
 enum class CellKind { lagrange, linear };
 /// VTK's number of a Lagrange cell of this shape, 69 to 72, or of a linear one: 5, 9, 10 or 12.
 std::uint8_t vtk_cell_type(CellShape shape, CellKind kind = CellKind::lagrange);
-/// Of a Lagrange curve, and of a line.
+/// VTK cell types of a Lagrange curve and of a line.
 inline constexpr std::uint8_t vtk_lagrange_curve = 68, vtk_line = 3;
 
 /// Reference coordinates (dimension x size) of VTK's Lagrange cell of this shape and degree, in VTK's own node order.
 DenseMatrix vtk_lagrange_points(CellShape shape, int degree);
-/// Those of a Lagrange curve on [0, 1]: its ends, then what lies between.
+/// Points of a Lagrange curve on [0, 1]: its ends, then the inner points.
 DenseMatrix vtk_lagrange_points_of_curve(int degree);
 
 /// The lattice node at each of these places of the reference cell (dimension x count).

@@ -16,7 +16,7 @@ class VtuFile {
   /// Reads what comes before the arrays. Throws std::runtime_error where the file cannot be read or is another one.
   explicit VtuFile(std::filesystem::path file);
 
-  /// Of one number a point.
+  /// Names of the point fields with one number a point.
   std::vector<std::string> point_fields() const;
 
   /// Coefficients in the basis of the space of each of these fields of point data, on the same mesh: the same cells in

@@ -86,7 +86,7 @@ Staging* staging() {
   return made;
 }
 
-/// Whether it was worth it, and is done.
+/// Copies through pinned staging buffers where that pays; returns whether it did.
 bool copy_staged(const void* from, Device from_device, void* to, std::int64_t bytes) {
   static std::mutex one_copy;
   if (bytes < worth_staging || is_page_locked(from_device == Device::host ? from : to)) return false;

@@ -6,7 +6,7 @@
 
 namespace femcg::operators {
 
-/// What copying one large array to another moves a second, read plus written.
+/// Bandwidth of copying one large array to another, bytes read plus written per second.
 struct Bandwidth {
   double bytes_per_second = 0;
   std::int64_t array_bytes = 0;

@@ -18,7 +18,7 @@ struct DeviceProperties {
   int major = 0, minor = 0;  ///< compute capability
 };
 
-/// Whether this build has CUDA kernels.
+/// True if this build has CUDA kernels.
 bool built_with_cuda();
 
 /// The GPUs of this machine, by number; empty where there is none, no driver, or a build without CUDA. Only the one in
@@ -37,7 +37,7 @@ std::optional<int> cuda_device_in_use(std::string* reason = nullptr);
 struct GpuClocks {
   int multiprocessors = 0, memory = 0, most_multiprocessors = 0, most_memory = 0;
 };
-/// Those of the GPU in use, as the driver's management library (NVML) tells them; nothing where it does not.
+/// Clocks of the GPU in use, from the driver's management library (NVML); nothing where it has none.
 std::optional<GpuClocks> cuda_clocks();
 /// The version of the driver, such as "580.65.06, CUDA 13.0"; empty where there is none.
 std::string cuda_driver();

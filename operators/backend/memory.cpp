@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "mesh/base/free_memory.hpp"
-#include "mesh/base/kept_pages.hpp"
+#include "mesh/base/retained_pages.hpp"
 
 namespace femcg::operators {
 
@@ -22,7 +22,7 @@ constexpr std::int64_t worth_asking = 64 << 20;  // reading what is available ta
 void require_on_host(std::int64_t bytes) {
   const std::int64_t available = mesh::free_memory();
   if (bytes > available) throw OutOfMemory(bytes, available, Device::host);
-  if (bytes > available - mesh::kept_bytes()) mesh::give_back_pages();
+  if (bytes > available - mesh::kept_bytes()) mesh::return_pages();
 }
 
 void* allocate_on_host(std::int64_t bytes) {

@@ -1,7 +1,7 @@
 #include "operators/distributed/distributed_form_product.hpp"
 
 #include "mesh/base/pages.hpp"
-#include "operators/backend/copied_numbers.hpp"
+#include "operators/backend/copied_values.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/forms/check/form_product.hpp"

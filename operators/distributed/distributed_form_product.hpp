@@ -12,8 +12,9 @@ namespace femcg::operators {
 /// FormProduct of a form over its processes: each computes with its own cells. Vectors are as IndexMap says.
 class DistributedFormProduct {
  public:
-  /// Of this process's form, of which the map is; all must outlive it. A process that has a GPU for itself may say what
-  /// that keeps, and takes it if it has cells, and there is room when it is first asked for. Together, as residual.
+  /// Collective, as residual. Form and map are this process's; all must outlive the object. A process with a GPU of its
+  /// own may say which unknowns that holds; the GPU is used if the process has cells and there is room when it is first
+  /// needed.
   DistributedFormProduct(const Communicator& communicator, const BilinearForm& form, const IndexMap& map,
                          std::optional<FormProductOnGpu::Unknowns> gpu_keeps = std::nullopt)
       : form_(&form), map_(&map), sum_(communicator, map), gpu_keeps_(gpu_keeps) {}

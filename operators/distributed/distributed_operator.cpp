@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "operators/backend/threads/parallel_rows.hpp"
-#include "operators/distributed/gpu/gpu_loop.hpp"
+#include "operators/distributed/gpu/gpu_persistent_cg.hpp"
 #include "operators/ordering.hpp"
 #include "operators/persistent/row_layout.hpp"
 
@@ -65,9 +65,9 @@ struct DistributedOperator<T>::Part {
   }
   void multiply(const Vector<T>& x, Vector<T>& y, int count, int stride, double* energies) const {
     if (stride > 1) {
-      ColumnScalars sums(energies, stride, a->device());
-      Columns<T> to(part_of(y, 0, y.size()), count);
-      a->apply(Columns<T>(part_of(const_cast<Vector<T>&>(x), 0, x.size()), count), to,
+      MultiScalar sums(energies, stride, a->device());
+      MultiVector<T> to(part_of(y, 0, y.size()), count);
+      a->apply(MultiVector<T>(part_of(const_cast<Vector<T>&>(x), 0, x.size()), count), to,
                energies != nullptr ? &sums : nullptr);
     } else {
       Scalar energy(energies, a->device());
@@ -112,31 +112,31 @@ class DistributedOperator<T>::Trial {
     double& best = best_[products_ % candidates_];
     if (products_++ >= candidates_) best = std::min(best, seconds);
   }
-  bool is_over() const { return products_ == candidates_ * rounds; }
+  bool is_over() const { return products_ == candidates_ * epochs; }
   ExchangeMode verdict(const Communicator& communicator) {
     communicator.sum(best_);
     return modes[std::min_element(best_.begin(), best_.begin() + candidates_) - best_.begin()];
   }
 
  private:
-  static constexpr int rounds = 6;
+  static constexpr int epochs = 6;
   int candidates_, products_ = 0;
   std::array<double, modes.size()> best_{};
 };
 
 template <std::floating_point T>
-DistributedOperator<T>::DistributedOperator(const Communicator& communicator, const Share& share, Device device,
+DistributedOperator<T>::DistributedOperator(const Communicator& communicator, const Subdomain& subdomain, Device device,
                                             std::unique_ptr<Operator<T>> interior,
                                             std::unique_ptr<Operator<T>> interface, ExchangeMode mode,
                                             std::function<bool()> stop, bool tries_task)
-    : Operator<T>(share.map.size(), device),
+    : Operator<T>(subdomain.map.size(), device),
       communicator_(communicator),
-      share_(share),
-      vectors_(communicator, share.map, device, std::move(stop)),
-      columns_(vectors_, share.map, device),
+      subdomain_(subdomain),
+      vectors_(communicator, subdomain.map, device, std::move(stop)),
+      columns_(vectors_, subdomain.map, device),
       mode_(mode),
-      energies_of_parts_(2 * Columns<T>::most, device),
-      energies_(Columns<T>::most, device) {
+      energies_of_parts_(2 * MultiVector<T>::most, device),
+      energies_(MultiVector<T>::most, device) {
   const bool with_task = communicator.takes_threads() && device == Device::host;
   if (mode == ExchangeMode::task && !with_task)
     throw std::invalid_argument(device == Device::cuda
@@ -148,9 +148,9 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
   if (device == Device::cuda) stopwatch_ = std::make_unique<GpuStopwatch>();
   take_ordering_of_interior();
   clear(energies_of_parts_);
-  if (gpus_run_alone() && interior_ && interface_ && interior_->a->runs_beside_others() &&
-      interface_->a->runs_beside_others())
-    side_ = std::make_unique<SideWork>();
+  if (gpus_run_alone() && interior_ && interface_ && interior_->a->runs_concurrently() &&
+      interface_->a->runs_concurrently())
+    side_ = std::make_unique<SideStream>();
   if (gpus_run_alone())
     exchange_of(1);
   else
@@ -175,29 +175,29 @@ void DistributedOperator<T>::keep_rows(const CsrMatrix<T>* interior, const CsrMa
   const auto has_loop = [](const std::unique_ptr<Part>& part) {
     return !part || dynamic_cast<const WithPersistentCg<T>*>(part->a.get()) != nullptr;
   };
-  const bool wanted = gpus_run_alone() && has_loop(interior_) && has_loop(interface_) && share_.map.owned > 0 &&
-                      share_.map.owned <= most_rows &&
+  const bool wanted = gpus_run_alone() && has_loop(interior_) && has_loop(interface_) && subdomain_.map.owned > 0 &&
+                      subdomain_.map.owned <= most_rows &&
                       (systems == PersistentFor::possible || persistent_is_faster(entries, sizeof(T)));
   if (communicator_.sum(wanted ? 0.0 : 1.0) > 0) return;
-  rows_ = complete_rows(communicator_, share_, interior, interface);
+  rows_ = complete_rows(communicator_, subdomain_, interior, interface);
 }
 
 template <std::floating_point T>
 std::unique_ptr<PersistentCg<T>> DistributedOperator<T>::persistent_cg(PersistentFor systems) const {
   if (!rows_) return nullptr;
   const Vector<std::int32_t> ordering = copied(ordering_, Device::host);
-  return make_gpu_loop<T>(communicator_, share_.map, *rows_, ordering.span(), exchange_of(1), systems);
+  return make_gpu_persistent_cg<T>(communicator_, subdomain_.map, *rows_, ordering.span(), exchange_of(1), systems);
 }
 
 /// Most of the cells are interior ones: vectors are in the ordering of their form's unknowns, or of their operator
 /// where that has one, and only what interface cells need is moved.
 template <std::floating_point T>
 void DistributedOperator<T>::take_ordering_of_interior() {
-  const std::vector<std::int32_t>& unknowns = share_.interior_unknowns;
+  const std::vector<std::int32_t>& unknowns = subdomain_.interior_unknowns;
   if (!interior_ || (interior_->a->ordering().size() == 0 && std::ranges::is_sorted(unknowns))) return;
   interior_->takes_its_ordering = true;
   const Vector<std::int32_t> of_interior = copied(interior_->a->ordering(), Device::host);
-  const std::int32_t size = share_.map.size(), first = share_.first_interface;
+  const std::int32_t size = subdomain_.map.size(), first = subdomain_.first_interface;
   Vector<std::int32_t> ordering(size), places(size);
 #pragma omp parallel for schedule(static)
   for (std::int32_t i = 0; i < size; ++i)
@@ -220,14 +220,14 @@ void DistributedOperator<T>::take_ordering_of_interior() {
 template <std::floating_point T>
 GpuExchange<T>& DistributedOperator<T>::exchange_of(int stride) const {
   auto& exchange = exchanges_[stride];
-  if (!exchange) exchange = make_gpu_exchange<T>(communicator_, share_.map, stride, vectors_.gpu_sums());
+  if (!exchange) exchange = make_gpu_exchange<T>(communicator_, subdomain_.map, stride, vectors_.gpu_sums());
   return *exchange;
 }
 
 template <std::floating_point T>
 InterfaceSum<T>& DistributedOperator<T>::interface_sum(int stride) const {
   auto& sum = sums_[stride];
-  if (!sum) sum = std::make_unique<InterfaceSum<T>>(communicator_, share_.map, stride, this->device());
+  if (!sum) sum = std::make_unique<InterfaceSum<T>>(communicator_, subdomain_.map, stride, this->device());
   return *sum;
 }
 
@@ -236,8 +236,8 @@ template <std::floating_point T>
 template <class Work>
 void DistributedOperator<T>::exchange(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const {
   if (mode == ExchangeMode::task) {
-    if (!companion_) companion_ = std::make_unique<CompanionThread>();
-    companion_->begin([&sum] {
+    if (!progress_thread_) progress_thread_ = std::make_unique<ProgressThread>();
+    progress_thread_->begin([&sum] {
       sum.start();
       sum.finish();
     });
@@ -247,7 +247,7 @@ void DistributedOperator<T>::exchange(InterfaceSum<T>& sum, ExchangeMode mode, c
   meanwhile();
   const double multiplied = seconds_now();
   if (mode == ExchangeMode::vector) sum.start();
-  mode == ExchangeMode::task ? companion_->wait() : sum.finish();
+  mode == ExchangeMode::task ? progress_thread_->wait() : sum.finish();
   record_.multiplying += multiplied - begin;
   record_.waiting += seconds_now() - multiplied;
   record_.messages += sum.messages();
@@ -271,7 +271,7 @@ void DistributedOperator<T>::exchange_of_gpu(InterfaceSum<T>& sum, ExchangeMode 
 /// The times of a GPU's last product, which it may not have ended when that returned.
 template <std::floating_point T>
 void DistributedOperator<T>::take_times() const {
-  if (!has_times_ || cuda_is_recording()) return;
+  if (!has_times_ || cuda_is_capturing()) return;
   has_times_ = false;
   // Where GPUs run alone, the first products wait for others to be as far, and those that count are recorded.
   constexpr int cold = 4;
@@ -284,7 +284,7 @@ void DistributedOperator<T>::take_times() const {
 /// A moment of a product that is not recorded: what is, has no times, and is run often.
 template <std::floating_point T>
 void DistributedOperator<T>::mark(int moment) const {
-  if (cuda_is_recording()) return;
+  if (cuda_is_capturing()) return;
   stopwatch_->mark(moment);
   has_times_ = moment == 2;
 }
@@ -295,12 +295,12 @@ ExchangeRecord DistributedOperator<T>::record() const {
   if (!gpus_run_alone()) return record_;
   ExchangeRecord all;
   std::int64_t sent = 0;
-  for (const IndexMap::Neighbour& neighbour : share_.map.neighbours) sent += std::ssize(neighbour.shared);
+  for (const IndexMap::Neighbour& neighbour : subdomain_.map.neighbours) sent += std::ssize(neighbour.shared);
   for (const auto& [stride, exchange] : exchanges_) {
-    const std::int64_t rounds = exchange->rounds();
-    all.products += rounds;
-    all.messages += rounds * std::ssize(share_.map.neighbours);
-    all.sent_bytes += rounds * sent * stride * std::int64_t{sizeof(T)};
+    const std::int64_t epochs = exchange->epochs();
+    all.products += epochs;
+    all.messages += epochs * std::ssize(subdomain_.map.neighbours);
+    all.sent_bytes += epochs * sent * stride * std::int64_t{sizeof(T)};
   }
   const double each =
       timed_products_ > 0 ? static_cast<double>(all.products) / static_cast<double>(timed_products_) : 0;
@@ -327,12 +327,12 @@ void DistributedOperator<T>::sum_energies(const double* of_parts, int stride, do
 /// there are interior ones.
 template <std::floating_point T>
 InterfaceRows<T> DistributedOperator<T>::interface_rows(T* y, int stride) const {
-  const std::int64_t first = share_.first_interface, count = share_.map.size() - first;
+  const std::int64_t first = subdomain_.first_interface, count = subdomain_.map.size() - first;
   if (interior_ && at_interface_.size() < count * stride) at_interface_ = Vector<T>(count * stride, this->device());
   return {.contributions = interior_ ? at_interface_.data() : y + first * stride,
           .count = count * stride,
-          .both = interior_ ? (std::ssize(share_.interior_unknowns) - first) * stride : 0,
-          .shared = (share_.map.first_shared - first) * stride,
+          .both = interior_ ? (std::ssize(subdomain_.interior_unknowns) - first) * stride : 0,
+          .shared = (subdomain_.map.first_shared - first) * stride,
           .places = ordering_.size() > 0 ? places_of_both_.data() : nullptr,
           .y = y,
           .of_first = y + first * stride};
@@ -369,7 +369,7 @@ void DistributedOperator<T>::multiply_interleaved(const T* x, T* y, int count, i
   double* of_interior = energies != nullptr ? energies_of_parts_.data() + stride : nullptr;
   const auto multiply_interface = [&] {
     if (interface_)
-      interface_->apply(ordering_.size() > 0 ? x : x + std::int64_t{share_.first_interface} * stride,
+      interface_->apply(ordering_.size() > 0 ? x : x + std::int64_t{subdomain_.first_interface} * stride,
                         rows.contributions, count, stride, of_interface);
   };
   const auto multiply_interior = [&] {
@@ -426,7 +426,7 @@ void DistributedOperator<T>::multiply(const Vector<T>& x, Vector<T>& y, Scalar* 
 }
 
 template <std::floating_point T>
-void DistributedOperator<T>::multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const {
+void DistributedOperator<T>::multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const {
   multiply_interleaved(x.data(), y.data(), x.count(), x.stride(), energies);
 }
 
@@ -438,9 +438,9 @@ void DistributedOperator<T>::diagonal(Vector<T>& d) const {
     const Vector<T> of_part = part.diagonal();
     for (std::int64_t i = 0; i < of_part.size(); ++i) sums[unknowns[i]] += of_part[i];
   };
-  if (interior_) add(*interior_, share_.interior_unknowns);
-  if (interface_) add(*interface_, share_.interface_unknowns);
-  InterfaceSum<T>(communicator_, share_.map).add_up(sums.data() + share_.map.first_shared);
+  if (interior_) add(*interior_, subdomain_.interior_unknowns);
+  if (interface_) add(*interface_, subdomain_.interface_unknowns);
+  InterfaceSum<T>(communicator_, subdomain_.map).add_up(sums.data() + subdomain_.map.first_shared);
   copy(to_ordering(*this, sums), d);
 }
 

@@ -9,23 +9,23 @@
 #include <optional>
 #include <string>
 
-#include "operators/backend/side_work.hpp"
+#include "operators/backend/side_stream.hpp"
 #include "operators/capabilities.hpp"
-#include "operators/distributed/distributed_columns.hpp"
+#include "operators/distributed/distributed_multi_vectors.hpp"
 #include "operators/distributed/distributed_vectors.hpp"
 #include "operators/distributed/gpu/gpu_exchange.hpp"
 #include "operators/distributed/gpu/gpu_interface.hpp"
 #include "operators/distributed/interface_sum.hpp"
 #include "operators/distributed/maps/complete_rows.hpp"
 #include "operators/distributed/maps/index_map.hpp"
-#include "operators/distributed/messages/companion_thread.hpp"
 #include "operators/distributed/messages/exchange_mode.hpp"
+#include "operators/distributed/messages/progress_thread.hpp"
 #include "operators/operator.hpp"
 #include "operators/persistent/persistent_cg.hpp"
 
 namespace femcg::operators {
 
-/// What a process did in products. A GPU's times are by its own clock.
+/// Exchange statistics of one process. A GPU's times are by its own clock.
 struct ExchangeRecord {
   std::int64_t products = 0, messages = 0, sent_bytes = 0;
   double multiplying = 0, waiting = 0;  ///< seconds: with its own cells; for the others
@@ -38,48 +38,48 @@ struct ExchangeRecord {
 /// the results have the same bits.
 template <std::floating_point T>
 class DistributedOperator final : public Operator<T>,
-                                  public WithVectorOperations<T>,
-                                  public WithColumnOperations<T>,
-                                  public WithBlockOperations<T>,
+                                  public WithVectorKernels<T>,
+                                  public WithMultiVectorKernels<T>,
+                                  public WithBlockCgKernels<T>,
                                   public WithPersistentCg<T>,
                                   public WithLaunch {
  public:
   /// The operators of the share's two parts, which are on this device, null where a part has no unknown. Communicator
   /// and share must outlive it. `stop`: see DistributedVectors. `tries_task`: whether automatic may take task mode.
-  /// Together, and so is its end (GpuExchange). Throws std::invalid_argument where `mode` is task and the library of
+  /// Collective, and so is its end (GpuExchange). Throws std::invalid_argument where `mode` is task and the library of
   /// messages takes no threads, or the device is a GPU.
-  DistributedOperator(const Communicator& communicator, const Share& share, Device device,
+  DistributedOperator(const Communicator& communicator, const Subdomain& subdomain, Device device,
                       std::unique_ptr<Operator<T>> interior, std::unique_ptr<Operator<T>> interface, ExchangeMode mode,
                       std::function<bool()> stop = {}, bool tries_task = true);
   ~DistributedOperator() override;
 
-  /// Keeps what the loop inside one kernel over all processes needs, where their GPUs may have it and it is wanted for
-  /// a system of this size: the matrices that the operators of the two parts were made from, as they are in these; null
-  /// where a part has no unknown. Together.
+  /// Keeps what the persistent kernel over all processes needs, where their GPUs may have it and it is wanted for a
+  /// system of this size: the matrices that the operators of the two parts were made from, as they are in these; null
+  /// where a part has no unknown. Collective.
   void keep_rows(const CsrMatrix<T>* interior, const CsrMatrix<T>* interface, PersistentFor systems);
 
-  const DistributedVectors<T>& vector_operations() const override { return vectors_; }
-  const DistributedColumns<T>& column_operations() const override { return columns_; }
-  std::unique_ptr<BlockOperations<T>> make_block_operations() const override {
-    return std::make_unique<DistributedBlocks<T>>(vectors_, share_.map, this->device());
+  const DistributedVectors<T>& vector_kernels() const override { return vectors_; }
+  const DistributedMultiVectors<T>& multi_vector_kernels() const override { return columns_; }
+  std::unique_ptr<BlockCgKernels<T>> make_block_cg_kernels() const override {
+    return std::make_unique<DistributedBlocks<T>>(vectors_, subdomain_.map, this->device());
   }
-  /// Of the operators of both parts, which must have it.
+  /// Launch options for the operators of both parts, which must offer WithLaunch.
   void launch_as(const Options& given) override;
   /// The operator of the larger part of this process; null where there is none.
   const Operator<T>* largest_part() const;
-  /// Together.
+  /// Collective.
   std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override;
   void diagonal(Vector<T>& d) const override;
   const Vector<std::int32_t>& ordering() const override { return ordering_; }
-  /// Of this process.
+  /// Footprint of this process's operators.
   Footprint footprint() const override;
   std::map<std::string, std::string> chosen() const override;
   /// The mode that is used, or was found.
   ExchangeMode mode() const { return mode_; }
-  /// Whether products still try modes.
+  /// True if products still try modes.
   bool seeks_mode() const { return trial_ != nullptr; }
   ExchangeRecord record() const;
-  /// Whether products and sums are the GPUs' alone, so that iterations can be recorded.
+  /// True if products and sums are the GPUs' alone, so that iterations can be recorded.
   bool gpus_run_alone() const { return vectors_.gpus_sum(); }
 
  private:
@@ -88,7 +88,7 @@ class DistributedOperator final : public Operator<T>,
 
   void take_ordering_of_interior();
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override;
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override;
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override;
   void multiply_interleaved(const T* x, T* y, int count, int stride, double* energies) const;
   InterfaceRows<T> interface_rows(T* y, int stride) const;
   void add_contributions(const InterfaceRows<T>& rows, int stride) const;
@@ -103,23 +103,23 @@ class DistributedOperator final : public Operator<T>,
   GpuExchange<T>& exchange_of(int stride) const;
 
   const Communicator& communicator_;
-  const Share& share_;
+  const Subdomain& subdomain_;
   std::unique_ptr<Part> interior_, interface_;
-  std::optional<CompleteRows<T>> rows_;  ///< for the loop inside one kernel
+  std::optional<CompleteRows<T>> rows_;  ///< for the persistent kernel
   Vector<std::int32_t> ordering_;        ///< empty where it is the natural one
   Vector<std::int32_t> places_of_both_;  ///< in this ordering, of the unknowns that both kinds of cells have
   DistributedVectors<T> vectors_;
-  DistributedColumns<T> columns_;
+  DistributedMultiVectors<T> columns_;
   mutable ExchangeMode mode_;
   mutable std::unique_ptr<Trial> trial_;  ///< while the mode is sought
-  mutable std::unique_ptr<CompanionThread> companion_;
+  mutable std::unique_ptr<ProgressThread> progress_thread_;
   mutable std::map<int, std::unique_ptr<InterfaceSum<T>>> sums_;      ///< by stride
   mutable std::map<int, std::unique_ptr<GpuExchange<T>>> exchanges_;  ///< the same between GPUs
   mutable Vector<T> at_interface_;            ///< what interface cells contribute, while they are not the only ones
   mutable Vector<double> energies_of_parts_;  ///< interface, interior; zero of a part that is not there
   mutable int stride_of_energies_ = 1;        ///< what they stand at
   mutable HostNumbers energies_;              ///< of both, of a GPU
-  mutable std::unique_ptr<SideWork> side_;    ///< with interface cells, of a GPU that runs alone
+  mutable std::unique_ptr<SideStream> side_;  ///< with interface cells, of a GPU that runs alone
   mutable std::unique_ptr<GpuStopwatch> stopwatch_;
   mutable bool has_times_ = false;  ///< of a product, not yet in the record
   mutable std::int64_t products_seen_ = 0, timed_products_ = 0;

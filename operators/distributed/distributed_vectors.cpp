@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "operators/backend/passes/counted_operations.hpp"
+#include "operators/backend/passes/counted_kernels.hpp"
 #include "operators/distributed/gpu/gpu_interface.hpp"
 
 namespace femcg::operators {
@@ -19,9 +19,9 @@ struct Unused {
 
 /// The passes on the host, whose sums run over the first entries of a map, which are owned.
 template <std::floating_point T>
-class OwnedSums final : public VectorOperations<T> {
+class OwnedSums final : public VectorKernels<T> {
  public:
-  explicit OwnedSums(const IndexMap& map) : map_(map), all_(vector_operations<T>(Device::host)) {}
+  explicit OwnedSums(const IndexMap& map) : map_(map), all_(vector_kernels<T>(Device::host)) {}
 
   void start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
              CgScalars& first) const override {
@@ -77,7 +77,7 @@ class OwnedSums final : public VectorOperations<T> {
   }
 
   const IndexMap& map_;
-  const VectorOperations<T>& all_;
+  const VectorKernels<T>& all_;
 };
 
 }  // namespace
@@ -91,7 +91,7 @@ HostNumbers::HostNumbers(std::int64_t count, Device device)
 
 void give(std::span<const double> numbers, double* to, Device device) {
   if (device == Device::cuda)
-    cuda_give_numbers(numbers, to);
+    cuda_send_values(numbers, to);
   else
     std::ranges::copy(numbers, to);
 }
@@ -103,8 +103,8 @@ DistributedVectors<T>::DistributedVectors(const Communicator& communicator, cons
       map_(&map),
       device_(device),
       gpu_sums_(device == Device::cuda ? make_gpu_sums(communicator) : nullptr),
-      mine_(device == Device::cuda ? make_cuda_vector_operations<T>(map.owned) : std::make_unique<OwnedSums<T>>(map)),
-      all_(gpus_sum() ? make_cuda_vector_operations<T>(map.owned, &gpu_sums_->memories()) : nullptr),
+      mine_(device == Device::cuda ? make_cuda_vector_kernels<T>(map.owned) : std::make_unique<OwnedSums<T>>(map)),
+      all_(gpus_sum() ? make_cuda_vector_kernels<T>(map.owned, &gpu_sums_->memories()) : nullptr),
       numbers_(CgScalars::count, device),
       sums_(numbers_.on_device(), 0),
       stop_(std::move(stop)) {}

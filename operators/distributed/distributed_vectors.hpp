@@ -7,7 +7,7 @@
 #include <span>
 
 #include "operators/backend/memory.hpp"
-#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/backend/passes/vector_kernels.hpp"
 #include "operators/capabilities.hpp"
 #include "operators/distributed/gpu/gpu_sums.hpp"
 #include "operators/distributed/maps/index_map.hpp"
@@ -56,18 +56,18 @@ void give(std::span<const double> numbers, double* to, Device device);
 ///
 /// With every sum goes whether a process is asked to end, so that all of them learn it at the same time.
 template <std::floating_point T>
-class DistributedVectors final : public VectorOperations<T>, public VectorShare, public WithDelayedSums {
+class DistributedVectors final : public VectorKernels<T>, public VectorOwnership, public WithDelayedSums {
  public:
   /// Both must outlive it. `stop` may be empty.
   DistributedVectors(const Communicator& communicator, const IndexMap& map, Device device, std::function<bool()> stop);
 
-  /// Whether any process was asked to end when the last sum was made; the same for all. Where GPUs make the sums, which
+  /// True if any process was asked to end when the last sum was made; the same for all. Where GPUs make the sums, which
   /// say nothing of that, the processes ask each other in every 16th call: together then.
   bool asked_to_stop() const;
-  /// Whether GPUs make the sums (GpuSums), and the host waits for none.
+  /// True if GPUs make the sums (GpuSums), and the host waits for none.
   bool gpus_sum() const { return gpu_sums_ != nullptr; }
   const GpuSums& gpu_sums() const { return *gpu_sums_; }
-  /// What a GPU is to add up next: energies, which are the sums of two, a_c + b_c, c < count, and what was delayed.
+  /// The next values that a GPU adds up: energies a_c + b_c, c < count, and delayed sums.
   Summands summands(const double* a, const double* b, int count, double* energies) const;
   /// Replaces what the processes have of energies by their sums, together with what was delayed. A GPU is done with its
   /// work.
@@ -80,8 +80,10 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   double sum(double mine) const override { return communicator_->sum(mine); }
   std::int64_t counted(std::int64_t) const override { return map_->owned; }
   std::span<const std::int64_t> numbers() const override { return map_->numbers; }
-  const VectorShare& share() const override { return *this; }
-  const DeferredUpdate<Vector<T>>* deferred() const override { return gpus_sum() ? all_->deferred() : nullptr; }
+  const VectorOwnership& ownership() const override { return *this; }
+  const DelayedUpdate<Vector<T>>* delayed_update() const override {
+    return gpus_sum() ? all_->delayed_update() : nullptr;
+  }
   void delay_sums(bool delayed) const override {
     delayed_ = delayed;
     waiting_ = nullptr;
@@ -103,7 +105,7 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
 
  private:
   /// The passes whose sums are asked for now.
-  const VectorOperations<T>& passes() const { return gpus_sum() && !delayed_ ? *all_ : *mine_; }
+  const VectorKernels<T>& passes() const { return gpus_sum() && !delayed_ ? *all_ : *mine_; }
   /// Where a pass leaves its norms, which sum_norms then adds up where the pass has not.
   CgScalars& norms_for(CgScalars& next) const { return gpus_sum() ? next : sums_; }
   void sum_norms(CgScalars& next) const;
@@ -112,9 +114,9 @@ class DistributedVectors final : public VectorOperations<T>, public VectorShare,
   const IndexMap* map_;
   Device device_;
   std::unique_ptr<GpuSums> gpu_sums_;
-  std::unique_ptr<VectorOperations<T>> mine_;  ///< with sums of the entries that are owned
-  std::unique_ptr<VectorOperations<T>> all_;   ///< with those of all processes, where GPUs make them
-  mutable HostNumbers numbers_;                ///< their sums
+  std::unique_ptr<VectorKernels<T>> mine_;  ///< with sums of the entries that are owned
+  std::unique_ptr<VectorKernels<T>> all_;   ///< with those of all processes, where GPUs make them
+  mutable HostNumbers numbers_;             ///< their sums
   mutable CgScalars sums_;
   mutable bool delayed_ = false, under_way_ = false;  ///< sums that wait for a product, or are made beside it
   mutable CgScalars* waiting_ = nullptr;              ///< for sums that were delayed

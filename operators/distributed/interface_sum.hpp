@@ -21,7 +21,7 @@ namespace femcg::operators {
 template <std::floating_point T>
 class InterfaceSum {
  public:
-  /// Of vectors on a device. The communicator must outlive it.
+  /// Sums of vectors on a device. The communicator must outlive it.
   InterfaceSum(const Communicator& communicator, const IndexMap& map, int stride = 1, Device device = Device::host);
 
   int stride() const { return stride_; }

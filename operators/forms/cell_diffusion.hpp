@@ -16,9 +16,9 @@ struct CellDiffusion {
 
 /// Evaluated at the quadrature points of all cells unless the form knows where it is constant.
 CellDiffusion diffusion_of_cells(const BilinearForm& form);
-/// Whether all values are the first one.
+/// True if all values are the first one.
 bool all_equal(std::span<const double> values);
-/// Whether it is constant in each cell; without the values, it is soon known that it is not.
+/// True if it is constant in each cell; without the values, it is soon known that it is not.
 bool is_constant_in_cells(const BilinearForm& form);
 
 /// Calls work(cell, values) with the diffusion at the quadrature points of every cell, in parallel. What fails for the

@@ -34,18 +34,18 @@ __global__ void factors_kernel(FactorSource from, const std::int32_t* cell_of_sl
 }  // namespace
 
 template <std::floating_point T>
-Vector<T> cuda_cell_factors(const FactorInputs& inputs, const Vector<std::int32_t>& cell_of_slot, PlaceLayout layout) {
+Vector<T> cuda_cell_factors(const FactorInputs& inputs, const Vector<std::int32_t>& cell_of_slot, CellLayout layout) {
   constexpr int threads = 128;
   const std::int64_t slots = cell_of_slot.size();
   Vector<T> factors(slots * inputs.points * inputs.entries(), Device::cuda);
   const auto kernel = inputs.dimension == 2 ? factors_kernel<T, 2> : factors_kernel<T, 3>;
   const std::int64_t blocks = (slots * inputs.points + threads - 1) / threads;
   cuda::launch(kernel, std::min(blocks, resident_blocks(kernel, threads)), threads, 0, cuda::pointers(inputs),
-               cell_of_slot.data(), slots, layout == PlaceLayout::interleaved, factors.data());
+               cell_of_slot.data(), slots, layout == CellLayout::interleaved, factors.data());
   return factors;
 }
 
-template Vector<double> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, PlaceLayout);
-template Vector<float> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, PlaceLayout);
+template Vector<double> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, CellLayout);
+template Vector<float> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, CellLayout);
 
 }  // namespace femcg::operators

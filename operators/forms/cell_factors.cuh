@@ -18,7 +18,7 @@ struct NodesOfCells {
   template <int d>
   __device__ void operator()(std::int64_t cell, int a, double (&point)[d]) const {
     if (coordinates == nullptr) {
-      const mesh::GridPlace at = box.vertex(static_cast<std::int32_t>(cell), a);
+      const mesh::GridIndex at = box.vertex(static_cast<std::int32_t>(cell), a);
 #pragma unroll
       for (int axis = 0; axis < d; ++axis) point[axis] = box.coordinate(at, axis);
       return;

@@ -9,8 +9,8 @@
 
 namespace femcg::operators {
 
-/// What the factors D_q = w_q |J| kappa J^-1 J^-T of all cells are computed from: the geometry's tables at the form's
-/// quadrature points, the mesh's nodes, and the diffusion, in as many numbers as it takes.
+/// Input for the factors D_q = w_q |J| kappa J^-1 J^-T of all cells: the geometry's tables at the form's quadrature
+/// points, the mesh's nodes, and the diffusion, in as many numbers as it takes.
 struct FactorInputs {
   int dimension = 0, points = 0, nodes = 0;  ///< quadrature points and geometry nodes of a cell
   Vector<double> gradients;                  ///< of the geometric basis: points x reference axes x nodes
@@ -24,7 +24,7 @@ struct FactorInputs {
   std::int64_t diffusion_per_point = 0;  ///< and from point to point: 0 or 1
 
   int entries() const { return dimension * (dimension + 1) / 2; }
-  /// Of the first quadrature point alone, with weight 1: D / w of affine cells with a constant diffusion.
+  /// The first quadrature point alone, with weight 1: D / w of affine cells with a constant diffusion.
   FactorInputs at_first_point() const;
 };
 
@@ -46,6 +46,6 @@ Vector<double> basis_gradients(const BilinearForm& form, Device device);
 /// of a pair. Empty slots (cell -1) have zeros. Inputs and slots are on the GPU; of the interleaved layout, slots are a
 /// multiple of 32.
 template <std::floating_point T>
-Vector<T> cuda_cell_factors(const FactorInputs& inputs, const Vector<std::int32_t>& cell_of_slot, PlaceLayout layout);
+Vector<T> cuda_cell_factors(const FactorInputs& inputs, const Vector<std::int32_t>& cell_of_slot, CellLayout layout);
 
 }  // namespace femcg::operators

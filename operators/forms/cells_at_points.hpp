@@ -23,7 +23,7 @@ class CellsAtPoints {
   /// The cell of a lane.
   std::int32_t cell(int lane) const { return first_ + (lane < count_ ? lane : count_ - 1); }
   int count() const { return count_; }
-  /// Whether the cells are affine, all of them, to the last digits of their nodes: J is then the same at all points.
+  /// True if the cells are affine, all of them, to the last digits of their nodes: J is then the same at all points.
   bool affine() const { return affine_; }
 
   /// C = |J| J^-1 and |J| at point q.
@@ -85,7 +85,7 @@ class DiffusionAtPoints {
   DiffusionAtPoints(const BilinearForm& form, int points)
       : form_(&form), values_(points), of_cell_(static_cast<std::size_t>(points)) {}
 
-  /// Whether each of `count` cells from `first` on is known to have one diffusion, so that their points are not needed.
+  /// True if each of `count` cells from `first` on is known to have one diffusion, so that their points are not needed.
   bool constant(std::int32_t first, int count) const;
   void move_to(CellsAtPoints& cells, bool constant);
   CellLanes operator[](int q) const { return values_[static_cast<std::size_t>(q)]; }

@@ -31,7 +31,7 @@ class CellEvaluator {
 
   /// Symmetric D_q, the upper triangle row by row (2D: 00 01 11; 3D: 00 01 02 11 12 22), quadrature points x entries.
   std::span<const double> factors() const;
-  /// Whether D_q / w_q is one matrix for all points (affine cell, constant kappa) to rounding.
+  /// True if D_q / w_q is one matrix for all points (affine cell, constant kappa) to rounding.
   bool constant() const;
   /// Points in space (count x 3) and w_q |J|.
   std::span<const double> points_in_space() const;

@@ -31,8 +31,8 @@ struct PatchLoop {
   int room, scratch;                        ///< numbers of shared memory for a vector, and for the cells' work
   Stamped<T>* contributions;
   Stamped<double>*
-      parts;            ///< of two rounds: some blocks still look at the last one's while others write the next one's
-  std::uint64_t round;  ///< before this launch
+      parts;            ///< of two epochs: some blocks still look at the last one's while others write the next one's
+  std::uint64_t epoch;  ///< before this launch
 };
 
 enum PatchSum { patch_uw, patch_ru, patch_rr, patch_sums };
@@ -87,7 +87,7 @@ class PatchThread {
   }
 
   /// Publishes the block's part of r'u and r'r. Ends with a barrier.
-  __device__ void give_residual(std::uint64_t round) const {
+  __device__ void give_residual(std::uint64_t epoch) const {
     double sums[2] = {};
     for (int i = first(); i < patch_.own_count; i += threads) {
       const auto r = static_cast<double>(r_[i]);
@@ -96,48 +96,48 @@ class PatchThread {
     }
     sum_over_block<threads>(sums, of_warp_);
     if (threadIdx.x == 0) {
-      publish(part(patch_ru, round), sums[0], round);
-      publish(part(patch_rr, round), sums[1], round);
+      publish(part(patch_ru, epoch), sums[0], epoch);
+      publish(part(patch_rr, epoch), sums[1], epoch);
     }
   }
 
   /// w = A u, and the block's part of u'w.
   template <class Multiply>
-  __device__ void multiply(const Multiply& multiply, std::uint64_t round) {
+  __device__ void multiply(const Multiply& multiply, std::uint64_t epoch) {
     multiply(patch_, u_, w_, scratch_);
     __syncthreads();
     const int mine = patch_.private_count;
     for (int i = mine + first(); i < patch_.unknown_count; i += threads)
-      publish(loop_.contributions + contribution(i), w_[i], round);
+      publish(loop_.contributions + contribution(i), w_[i], epoch);
     double sums[1] = {};
     for (int i = first(); i < mine; i += threads) sums[0] += energy_of_row(u_[i], w_[i]);
     for (int i = mine + first(); i < patch_.unknown_count; i += threads) {
-      w_[i] = gathered(contribution(i), w_[i], round);
+      w_[i] = gathered(contribution(i), w_[i], epoch);
       if (i < patch_.own_count) sums[0] += energy_of_row(u_[i], w_[i]);
     }
     sum_over_block<threads>(sums, of_warp_);
-    if (threadIdx.x == 0) publish(part(patch_uw, round), sums[0], round);
+    if (threadIdx.x == 0) publish(part(patch_uw, epoch), sums[0], epoch);
   }
 
   /// The sums of all blocks from `from` on, known to all threads.
   template <int N>
-  __device__ void meet(int from, double (&sums)[N], std::uint64_t round) const {
+  __device__ void meet(int from, double (&sums)[N], std::uint64_t epoch) const {
     constexpr int together = 2;  // blocks whose sums are under way at once
 #pragma unroll
     for (int n = 0; n < N; ++n) sums[n] = 0;
     for (unsigned first = threadIdx.x; first < gridDim.x; first += together * threads) {
-      const auto at = [&](int k, int n) { return part(from + n, round) - blockIdx.x + first + k * threads; };
+      const auto at = [&](int k, int n) { return part(from + n, epoch) - blockIdx.x + first + k * threads; };
       Stamped<double> seen[together][N];
 #pragma unroll
       for (int k = 0; k < together; ++k)
 #pragma unroll
         for (int n = 0; n < N; ++n)
-          if (first + k * threads < gridDim.x) seen[k][n] = look_at(at(k, n));
+          if (first + k * threads < gridDim.x) seen[k][n] = poll(at(k, n));
 #pragma unroll
       for (int k = 0; k < together; ++k)
 #pragma unroll
         for (int n = 0; n < N; ++n)
-          if (first + k * threads < gridDim.x) sums[n] += awaited(seen[k][n], at(k, n), round);
+          if (first + k * threads < gridDim.x) sums[n] += awaited(seen[k][n], at(k, n), epoch);
     }
     sum_over_block<threads>(sums, of_warp_);
   }
@@ -175,33 +175,33 @@ class PatchThread {
   __device__ std::int32_t position(int place) const {
     return place < patch_.own_count ? patch_.first_own + place : __ldg(loop_.all.shared + contribution(place));
   }
-  __device__ Stamped<double>* part(int sum, std::uint64_t round) const {
-    return loop_.parts + (round % 2 * patch_sums + sum) * gridDim.x + blockIdx.x;
+  __device__ Stamped<double>* part(int sum, std::uint64_t epoch) const {
+    return loop_.parts + (epoch % 2 * patch_sums + sum) * gridDim.x + blockIdx.x;
   }
-  /// What is there for the round, looked at again until it is; `seen` was there before.
+  /// What is there for the epoch, looked at again until it is; `seen` was there before.
   template <class Number>
-  static __device__ Number awaited(Stamped<Number> seen, const Stamped<Number>* at, std::uint64_t round) {
-    while (!is_of(seen, round)) seen = look_at(at);
+  static __device__ Number awaited(Stamped<Number> seen, const Stamped<Number>* at, std::uint64_t epoch) {
+    while (!has_epoch(seen, epoch)) seen = poll(at);
     return seen.value;
   }
   /// What all patches have for the unknown of one contribution, which is this patch's own `value`.
-  __device__ T gathered(std::int64_t mine, T value, std::uint64_t round) const {
+  __device__ T gathered(std::int64_t mine, T value, std::uint64_t epoch) const {
     const std::int32_t r = __ldg(loop_.interface_of_shared + mine);
-    const std::uint32_t end = __ldg(loop_.all.rim_offsets + r + 1);
+    const std::uint32_t end = __ldg(loop_.all.interface_offsets + r + 1);
     constexpr int together = 4;  // as many as corners of quadrilaterals have
     T sum = 0;
-    for (std::uint32_t first = __ldg(loop_.all.rim_offsets + r); first < end; first += together) {
+    for (std::uint32_t first = __ldg(loop_.all.interface_offsets + r); first < end; first += together) {
       std::uint32_t of[together];
       Stamped<T> seen[together];
 #pragma unroll
       for (int k = 0; k < together; ++k) {
         if (first + k >= end) continue;
         of[k] = __ldg(loop_.all.contributions + first + k);
-        if (of[k] != mine) seen[k] = look_at(loop_.contributions + of[k]);
+        if (of[k] != mine) seen[k] = poll(loop_.contributions + of[k]);
       }
 #pragma unroll
       for (int k = 0; k < together; ++k)
-        if (first + k < end) sum += of[k] == mine ? value : awaited(seen[k], loop_.contributions + of[k], round);
+        if (first + k < end) sum += of[k] == mine ? value : awaited(seen[k], loop_.contributions + of[k], epoch);
     }
     return sum;
   }
@@ -214,24 +214,24 @@ class PatchThread {
 };
 
 /// The most patches per multiprocessor: blocks of more would wait for each other longer than launches take.
-constexpr int most_resident_patches = 4;
+constexpr int most_persistent_patches = 4;
 
 /// Iterations 1 to `iterations`; scalars as PersistentCg has them.
 template <class T, class Cells>
-__global__ void __launch_bounds__(Cells::threads, std::min(Cells::blocks_per_multiprocessor, most_resident_patches))
-    resident_patches_kernel(PatchLoop<T> loop, Cells cells, PersistentVectors<T> v, int iterations, double* scalars) {
+__global__ void __launch_bounds__(Cells::threads, std::min(Cells::blocks_per_multiprocessor, most_persistent_patches))
+    persistent_patches_kernel(PatchLoop<T> loop, Cells cells, PersistentVectors<T> v, int iterations, double* scalars) {
   extern __shared__ __align__(16) double shared_memory[];
   __shared__ double of_warp[patch_sums * Cells::threads / threads_per_warp];
   PatchThread<T, Cells> thread(loop, v, reinterpret_cast<T*>(shared_memory), of_warp);
   const auto iterate = [&](const auto& multiply) {
     double old_rz = scalars[0], old_energy = scalars[2];
     const bool writes = blockIdx.x == 0 && threadIdx.x == 0;
-    std::uint64_t round = loop.round + 1;
-    for (int iteration = 1; iteration <= iterations; ++iteration, ++round) {
-      thread.give_residual(round);
-      thread.multiply(multiply, round);
+    std::uint64_t epoch = loop.epoch + 1;
+    for (int iteration = 1; iteration <= iterations; ++iteration, ++epoch) {
+      thread.give_residual(epoch);
+      thread.multiply(multiply, epoch);
       double sums[patch_sums];
-      thread.meet(patch_uw, sums, round);
+      thread.meet(patch_uw, sums, epoch);
       const StepLengths lengths = step_lengths(old_rz, old_energy, sums[patch_ru], sums[patch_uw]);
       old_rz = sums[patch_ru];
       old_energy = lengths.energy;
@@ -246,9 +246,9 @@ __global__ void __launch_bounds__(Cells::threads, std::min(Cells::blocks_per_mul
       }
       thread.update(static_cast<T>(lengths.alpha), static_cast<T>(lengths.beta));
     }
-    thread.give_residual(round);
+    thread.give_residual(epoch);
     double sums[2];
-    thread.meet(patch_ru, sums, round);
+    thread.meet(patch_ru, sums, epoch);
     if (!writes) return;
     double* last = scalars + std::int64_t{CgScalars::count} * (iterations + 1);
     last[0] = sums[0];
@@ -267,41 +267,41 @@ class PersistentPatches final : public PersistentCg<T> {
   PersistentPatches(const PatchProduct<T, Cells>& product, Cells cells)
       : product_(product),
         cells_(std::move(cells)),
-        rim_of_shared_(product.patches().interface_of_shared()),
+        interface_of_shared_(product.patches().interface_of_shared()),
         contributions_(zeros_on_gpu<Stamped<T>>(product.patches().contributions())),
         parts_(zeros_on_gpu<Stamped<double>>(2 * patch_sums * product.patches().patches())) {}
 
   /// Whether all blocks are on the GPU at once, and not too many; asked before one is made.
   static bool fits(const PatchProduct<T, Cells>& product) {
     const std::int64_t patches = product.patches().patches(), bytes = shared_bytes(product);
-    return patches > 0 && patches <= most_resident_patches * multiprocessors() &&
+    return patches > 0 && patches <= most_persistent_patches * multiprocessors() &&
            bytes <= most_shared_bytes(kernel()) && patches <= prepare_patch_kernel(kernel(), Cells::threads, bytes);
   }
 
   void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const InverseDiagonal* inverse_diagonal,
                Vector<T>& x, Vector<T>& r, Vector<double>& scalars) const override {
     const PatchLoop<T> loop{product_.patches().pointers(),
-                            rim_of_shared_.data(),
+                            interface_of_shared_.data(),
                             static_cast<int>(product_.room()),
                             static_cast<int>(product_.scratch()),
                             contributions_.data(),
                             parts_.data(),
                             rounds_};
-    launch_cooperative(kernel(), product_.patches().patches(), Cells::threads,
-                       static_cast<std::size_t>(shared_bytes(product_)), loop, cells_,
-                       resident_vectors(vectors, inverse_diagonal, x, r), static_cast<int>(iterations), scalars.data());
+    launch_cooperative(
+        kernel(), product_.patches().patches(), Cells::threads, static_cast<std::size_t>(shared_bytes(product_)), loop,
+        cells_, persistent_vectors(vectors, inverse_diagonal, x, r), static_cast<int>(iterations), scalars.data());
     rounds_ += static_cast<std::uint64_t>(iterations) + 1;
   }
 
  private:
-  static auto kernel() { return resident_patches_kernel<T, Cells>; }
+  static auto kernel() { return persistent_patches_kernel<T, Cells>; }
   static std::int64_t shared_bytes(const PatchProduct<T, Cells>& product) {
     return (6 * product.room() + product.scratch()) * static_cast<std::int64_t>(sizeof(T));
   }
 
   const PatchProduct<T, Cells>& product_;
   Cells cells_;
-  Vector<std::int32_t> rim_of_shared_;
+  Vector<std::int32_t> interface_of_shared_;
   mutable Vector<Stamped<T>> contributions_;
   mutable Vector<Stamped<double>> parts_;
   mutable std::uint64_t rounds_ = 0;  ///< of all launches

@@ -30,39 +30,39 @@ struct Seen {
   bool there;
 };
 
-/// What blocks tell each other, and the round before this launch.
+/// What blocks tell each other, and the epoch before this launch.
 template <class T>
 struct Exchange {
-  MeetingOfBlocks meeting;
+  GridReduction reduction;
   Stamped<T>* u;
-  std::uint64_t round;
+  std::uint64_t epoch;
 
   __device__ Seen<T> look(std::int32_t entry, std::uint64_t now) const {
-    const Stamped<T> seen = look_at(u + entry);
-    return {seen.value, is_of(seen, now)};
+    const Stamped<T> seen = poll(u + entry);
+    return {seen.value, has_epoch(seen, now)};
   }
   __device__ void send(const T*, std::uint64_t) const {}
 };
 
-/// And what those of other processes are told.
+/// Halo exchange with thread blocks of other GPUs.
 template <class T>
 struct ExchangeWithPeers {
-  MeetingOfProcesses meeting;
+  MultiGpuReduction reduction;
   Stamped<T>* u;
-  std::uint64_t round;
+  std::uint64_t epoch;
   std::int32_t owned;
-  GivenNumber* of[most_processes];
+  TaggedValue* of[most_processes];
   const SentRange* ranges;
   const SentEntry* sent;
 
   __device__ Seen<T> look(std::int32_t entry, std::uint64_t now) const {
     if (entry >= owned) {
       double value = 0;
-      const bool there = is_given(of[meeting.rank] + (entry - owned), static_cast<unsigned>(now), value);
+      const bool there = poll(of[reduction.rank] + (entry - owned), static_cast<unsigned>(now), value);
       return {static_cast<T>(value), there};
     }
-    const Stamped<T> seen = look_at(u + entry);
-    return {seen.value, is_of(seen, now)};
+    const Stamped<T> seen = poll(u + entry);
+    return {seen.value, has_epoch(seen, now)};
   }
   /// Every thread of a block calls it once its own u is in the window.
   __device__ void send(const T* window, std::uint64_t now) const {
@@ -71,7 +71,7 @@ struct ExchangeWithPeers {
     __syncthreads();
     for (int i = static_cast<int>(threadIdx.x); i < range.count; i += persistent_threads) {
       const SentEntry entry = sent[range.first + i];
-      give(of[entry.process] + entry.to, static_cast<double>(window[entry.place]), static_cast<unsigned>(now));
+      post(of[entry.process] + entry.to, static_cast<double>(window[entry.place]), static_cast<unsigned>(now));
     }
   }
 };
@@ -137,9 +137,9 @@ __device__ T sum_far(const Value* values, const Place* places, int length, const
   return sum;
 }
 
-/// Looks at the halo until it is of this round, several entries at once, and puts it into the window.
+/// Looks at the halo until it is of this epoch, several entries at once, and puts it into the window.
 template <class T, class Exchange>
-__device__ void take_halo(const HaloEntry* halo, int count, const Exchange& exchange, std::uint64_t round, T* window) {
+__device__ void take_halo(const HaloEntry* halo, int count, const Exchange& exchange, std::uint64_t epoch, T* window) {
   constexpr int together = 2;
   for (int first = static_cast<int>(threadIdx.x); first < count; first += together * persistent_threads) {
     HaloEntry entry[together];
@@ -148,12 +148,12 @@ __device__ void take_halo(const HaloEntry* halo, int count, const Exchange& exch
     for (int j = 0; j < together; ++j) {
       const int i = first + j * persistent_threads;
       if (i < count) entry[j] = halo[i];
-      if (i < count) seen[j] = exchange.look(entry[j].column, round);
+      if (i < count) seen[j] = exchange.look(entry[j].column, epoch);
     }
 #pragma unroll
     for (int j = 0; j < together; ++j) {
       if (first + j * persistent_threads >= count) continue;
-      while (!seen[j].there) seen[j] = exchange.look(entry[j].column, round);
+      while (!seen[j].there) seen[j] = exchange.look(entry[j].column, epoch);
       window[entry[j].place] = seen[j].value;
     }
   }
@@ -194,22 +194,22 @@ class PersistentThread {
   }
 
   /// Makes this thread's u known in its block, and to others.
-  __device__ void give_u(std::uint64_t round) {
+  __device__ void give_u(std::uint64_t epoch) {
 #pragma unroll
     for (int k = 0; k < rows; ++k) {
       const RowOfGroup<T>& mine = mine_[k];
       if (mine.row.number < 0 || !first_of_group_) continue;
       if constexpr (windowed) {
-        if (exchange_.meeting.blocks() > 1) publish(exchange_.u + mine.row.number, mine.u, round);
+        if (exchange_.reduction.blocks() > 1) publish(exchange_.u + mine.row.number, mine.u, epoch);
         near_.window[mine.row.place] = mine.u;
       } else {
         __stcg(v_.u + mine.row.number, mine.u);
       }
     }
-    exchange_.send(near_.window, round);
+    exchange_.send(near_.window, epoch);
   }
-  __device__ void take_u(std::uint64_t round) {
-    if constexpr (windowed) take_halo(a_.halo + block_.first_halo, block_.halo, exchange_, round, near_.window);
+  __device__ void take_u(std::uint64_t epoch) {
+    if constexpr (windowed) take_halo(a_.halo + block_.first_halo, block_.halo, exchange_, epoch, near_.window);
   }
 
   /// This thread's part of r'u and r'r.
@@ -309,8 +309,8 @@ __device__ inline void take_step(const PersistentSums& sums, unsigned blocks, St
 
 template <class T, class Value, class Place, int rows, class Exchange>
 __global__ void __launch_bounds__(persistent_threads, 1)
-    resident_cg_kernel(PersistentPointers<Value, Place> a, PersistentVectors<T> v, int iterations, double* scalars,
-                       const __grid_constant__ Exchange exchange) {
+    persistent_cg_kernel(PersistentPointers<Value, Place> a, PersistentVectors<T> v, int iterations, double* scalars,
+                         const __grid_constant__ Exchange exchange) {
   constexpr bool ordered = !std::is_same_v<Place, std::uint16_t>;
   extern __shared__ int4 shared[];
   __shared__ PersistentSlice slices[persistent_slices_per_block];
@@ -328,44 +328,44 @@ __global__ void __launch_bounds__(persistent_threads, 1)
   copy_near(near.places, a.head_places + block.head, block.head_entries);
   copy_near(slices, a.slices + std::int64_t{blockIdx.x} * persistent_slices_per_block, persistent_slices_per_block);
   if (threadIdx.x < persistent_warps)
-    for (int sum = 0; sum < resident_sums; ++sum) sums.of_warp[sum][threadIdx.x] = 0;
+    for (int sum = 0; sum < persistent_sums; ++sum) sums.of_warp[sum][threadIdx.x] = 0;
   if (threadIdx.x == 0) step = {{0, 0, scalars[2]}, scalars[0]};
-  std::uint64_t round = exchange.round + 1;
+  std::uint64_t epoch = exchange.epoch + 1;
   PersistentThread<T, Value, Place, rows, Exchange> thread(a, v, exchange, near, slices, block);
-  thread.give_u(round);
+  thread.give_u(epoch);
   __syncthreads();
   const bool has_rows = thread.warp_has_rows();
-  for (int iteration = 1;; ++iteration, ++round) {
+  for (int iteration = 1;; ++iteration, ++epoch) {
     double ru = 0, rr = 0;
     thread.add_residual(ru, rr);
     if (has_rows) leave_two(ru, rr, sums);
-    if (iteration <= iterations) thread.take_u(round);
+    if (iteration <= iterations) thread.take_u(epoch);
     __syncthreads();
-    if (warp == persistent_warps - 1) publish_part<ordered>(sum_of_ru, sums, exchange.meeting, round);
-    if (warp == persistent_warps - 2) publish_part<ordered>(sum_of_rr, sums, exchange.meeting, round);
+    if (warp == persistent_warps - 1) publish_part<ordered>(sum_of_ru, sums, exchange.reduction, epoch);
+    if (warp == persistent_warps - 2) publish_part<ordered>(sum_of_rr, sums, exchange.reduction, epoch);
     if (iteration > iterations) break;
     if constexpr (ordered) {
-      wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.meeting, round);
+      wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.reduction, epoch);
       __syncthreads();
     }
     if (has_rows) leave_one(thread.multiply(), sums);
     __syncthreads();
-    if (warp == 0) publish_part<ordered>(sum_of_uw, sums, exchange.meeting, round);
-    wait_for_parts<ordered>(sum_of_uw, ordered ? sum_of_uw : sum_of_rr, sums, exchange.meeting, round);
+    if (warp == 0) publish_part<ordered>(sum_of_uw, sums, exchange.reduction, epoch);
+    wait_for_parts<ordered>(sum_of_uw, ordered ? sum_of_uw : sum_of_rr, sums, exchange.reduction, epoch);
     __syncthreads();
     if (threadIdx.x == 0)
-      take_step(sums, exchange.meeting.blocks(), step, scalars + std::int64_t{CgScalars::count} * iteration,
+      take_step(sums, exchange.reduction.blocks(), step, scalars + std::int64_t{CgScalars::count} * iteration,
                 iteration == 1);
     __syncthreads();
     thread.update(static_cast<T>(step.lengths.alpha), static_cast<T>(step.lengths.beta));
-    thread.give_u(round + 1);
+    thread.give_u(epoch + 1);
   }
-  wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.meeting, round);
+  wait_for_parts<ordered>(sum_of_ru, sum_of_rr, sums, exchange.reduction, epoch);
   __syncthreads();
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     double* last = scalars + std::int64_t{CgScalars::count} * (iterations + 1);
-    last[0] = total_of(sum_of_ru, sums, exchange.meeting.blocks());
-    last[1] = total_of(sum_of_rr, sums, exchange.meeting.blocks());
+    last[0] = total_of(sum_of_ru, sums, exchange.reduction.blocks());
+    last[1] = total_of(sum_of_rr, sums, exchange.reduction.blocks());
   }
   thread.write_back();
 }
@@ -376,22 +376,23 @@ class PersistentLoop final : public PersistentCg<T> {
  public:
   explicit PersistentLoop(PersistentMatrix<Value, Place> matrix, const Exchange& exchange = {})
       : matrix_(std::move(matrix)),
-        kernel_(matrix_.rows_per_group == 1 ? resident_cg_kernel<T, Value, Place, 1, Exchange>
-                                            : resident_cg_kernel<T, Value, Place, persistent_rows_per_group, Exchange>),
+        kernel_(matrix_.rows_per_group == 1
+                    ? persistent_cg_kernel<T, Value, Place, 1, Exchange>
+                    : persistent_cg_kernel<T, Value, Place, persistent_rows_per_group, Exchange>),
         parts_(zeros_on_gpu<Stamped<double>>(PartsOfBlocks::count(matrix_.blocks))),
         u_(zeros_on_gpu<Stamped<T>>(windowed && (matrix_.blocks > 1 || of_processes) ? matrix_.rows : 0)),
         exchange_(exchange) {
-    exchange_.meeting.here = {parts_.data()};
+    exchange_.reduction.here = {parts_.data()};
     exchange_.u = u_.data();
     // Of the kernel, which other matrices share: all that there is, whatever this one needs.
     check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(resident_room_bytes())),
+                               static_cast<int>(persistent_room_bytes())),
           "asking for shared memory");
   }
 
   /// Whether the GPU holds all blocks at once: one with less shared memory or fewer registers may not.
   bool fits() const {
-    return matrix_.shared_bytes <= resident_room_bytes() &&
+    return matrix_.shared_bytes <= persistent_room_bytes() &&
            matrix_.blocks <=
                resident_blocks(kernel_, persistent_threads, static_cast<std::size_t>(matrix_.shared_bytes));
   }
@@ -399,21 +400,21 @@ class PersistentLoop final : public PersistentCg<T> {
   void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const InverseDiagonal* inverse_diagonal,
                Vector<T>& x, Vector<T>& r, Vector<double>& scalars) const override {
     launch_cooperative(kernel_, matrix_.blocks, persistent_threads, static_cast<std::size_t>(matrix_.shared_bytes),
-                       matrix_.pointers(), resident_vectors(vectors, inverse_diagonal, x, r),
+                       matrix_.pointers(), persistent_vectors(vectors, inverse_diagonal, x, r),
                        static_cast<int>(iterations), scalars.data(), exchange_);
-    exchange_.round += static_cast<std::uint64_t>(iterations) + 1;
+    exchange_.epoch += static_cast<std::uint64_t>(iterations) + 1;
   }
 
  private:
   static constexpr bool windowed = std::is_same_v<Place, std::uint16_t>,
-                        of_processes = decltype(Exchange::meeting)::of_processes;
+                        of_processes = decltype(Exchange::reduction)::of_processes;
   using Kernel = void (*)(PersistentPointers<Value, Place>, PersistentVectors<T>, int, double*, Exchange);
 
   PersistentMatrix<Value, Place> matrix_;
   Kernel kernel_;
   mutable Vector<Stamped<double>> parts_;
   mutable Vector<Stamped<T>> u_;
-  mutable Exchange exchange_;  ///< with the round of all launches
+  mutable Exchange exchange_;  ///< with the epoch of all launches
 };
 
 /// What the kernel keeps in shared memory by itself, and more.
@@ -421,41 +422,41 @@ constexpr std::int64_t reserved_bytes = 4096;
 
 }  // namespace
 
-std::int64_t most_resident_blocks() {
+std::int64_t most_persistent_blocks() {
   static const std::int64_t blocks = multiprocessors();
   return blocks;
 }
 
-std::int64_t resident_room_bytes() {
+std::int64_t persistent_room_bytes() {
   static const std::int64_t bytes = shared_bytes_of_block() - reserved_bytes;
   return bytes;
 }
 
 template <class T, class Value, class Place>
-std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<Value, Place> matrix) {
+std::unique_ptr<PersistentCg<T>> make_persistent_loop(PersistentMatrix<Value, Place> matrix) {
   auto loop = std::make_unique<PersistentLoop<T, Value, Place, Exchange<T>>>(std::move(matrix));
   return loop->fits() ? std::move(loop) : nullptr;
 }
 
 template <class T>
-std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<T, std::uint16_t> matrix,
-                                                    const PersistentPeers& peers) {
-  ExchangeWithPeers<T> exchange{peers.meeting, nullptr, 0, peers.owned, {}, peers.ranges, peers.sent};
+std::unique_ptr<PersistentCg<T>> make_persistent_loop(PersistentMatrix<T, std::uint16_t> matrix,
+                                                      const PersistentPeers& peers) {
+  ExchangeWithPeers<T> exchange{peers.reduction, nullptr, 0, peers.owned, {}, peers.ranges, peers.sent};
   std::copy(std::begin(peers.u), std::end(peers.u), exchange.of);
   auto loop = std::make_unique<PersistentLoop<T, T, std::uint16_t, ExchangeWithPeers<T>>>(std::move(matrix), exchange);
   return loop->fits() ? std::move(loop) : nullptr;
 }
 
-template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<double, std::uint16_t>,
-                                                                  const PersistentPeers&);
-template std::unique_ptr<PersistentCg<float>> make_resident_loop(PersistentMatrix<float, std::uint16_t>,
-                                                                 const PersistentPeers&);
+template std::unique_ptr<PersistentCg<double>> make_persistent_loop(PersistentMatrix<double, std::uint16_t>,
+                                                                    const PersistentPeers&);
+template std::unique_ptr<PersistentCg<float>> make_persistent_loop(PersistentMatrix<float, std::uint16_t>,
+                                                                   const PersistentPeers&);
 
-template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<double, std::uint16_t>);
-template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<double, std::int32_t>);
-template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<float, std::uint16_t>);
-template std::unique_ptr<PersistentCg<double>> make_resident_loop(PersistentMatrix<float, std::int32_t>);
-template std::unique_ptr<PersistentCg<float>> make_resident_loop(PersistentMatrix<float, std::uint16_t>);
-template std::unique_ptr<PersistentCg<float>> make_resident_loop(PersistentMatrix<float, std::int32_t>);
+template std::unique_ptr<PersistentCg<double>> make_persistent_loop(PersistentMatrix<double, std::uint16_t>);
+template std::unique_ptr<PersistentCg<double>> make_persistent_loop(PersistentMatrix<double, std::int32_t>);
+template std::unique_ptr<PersistentCg<double>> make_persistent_loop(PersistentMatrix<float, std::uint16_t>);
+template std::unique_ptr<PersistentCg<double>> make_persistent_loop(PersistentMatrix<float, std::int32_t>);
+template std::unique_ptr<PersistentCg<float>> make_persistent_loop(PersistentMatrix<float, std::uint16_t>);
+template std::unique_ptr<PersistentCg<float>> make_persistent_loop(PersistentMatrix<float, std::int32_t>);
 
 }  // namespace femcg::operators::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-// The matrix of the loop inside one kernel (PersistentCg) as its blocks of threads keep it. Each block of threads has
+// The matrix of the persistent kernel (PersistentCg) as its blocks of threads keep it. Each block of threads has
 // neighbouring rows. Its window of u is the sorted columns that these rows touch, in shared memory, and columns are
 // 16-bit places in it; the rows' entries are in shared memory as far as there is room, and come from the second-level
 // cache else. Where the window of some block takes too much of that room, as without any locality, columns stay whole,
@@ -59,41 +59,41 @@ struct PersistentMatrix {
 };
 
 /// Blocks of the loop that the GPU holds at once, one a multiprocessor, and the shared memory that one may ask for.
-std::int64_t most_resident_blocks();
-std::int64_t resident_room_bytes();
+std::int64_t most_persistent_blocks();
+std::int64_t persistent_room_bytes();
 
-inline std::int64_t most_resident_rows() {
-  return most_resident_blocks() * persistent_threads * persistent_rows_per_group;
+inline std::int64_t most_persistent_rows() {
+  return most_persistent_blocks() * persistent_threads * persistent_rows_per_group;
 }
 
 /// Whether so many rows and entries have the loop: where the GPU has threads for them and, unless it is asked for
 /// wherever possible, where it is expected to be faster, as far as their number tells.
-inline bool takes_resident_cg(std::int64_t rows, std::int64_t entries, std::int64_t value_bytes,
-                              PersistentFor systems) {
-  return rows > 0 && rows <= most_resident_rows() &&
+inline bool takes_persistent_cg(std::int64_t rows, std::int64_t entries, std::int64_t value_bytes,
+                                PersistentFor systems) {
+  return rows > 0 && rows <= most_persistent_rows() &&
          (systems == PersistentFor::possible || persistent_is_faster(entries, value_bytes));
 }
 
 /// The loop for such a matrix; null where the GPU cannot hold its blocks at once.
 template <class T, class Value, class Place>
-std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<Value, Place> matrix);
+std::unique_ptr<PersistentCg<T>> make_persistent_loop(PersistentMatrix<Value, Place> matrix);
 
 /// An entry of u that another process needs: from its place in the window of the block that computes it to the process
 /// and its place there.
 struct SentEntry {
   std::int32_t place, process, to;
 };
-/// Those of a block.
+/// Range of SentEntry of one thread block.
 struct SentRange {
   std::int32_t first, count;
 };
 
-/// What the loops of several processes, each with rows of its own, have of each other. Entries of u from `owned` on are
-/// computed by others.
+/// Peer buffers for halo exchange between the persistent kernels of several GPUs. Entries of u from `owned` on are
+/// computed by other processes.
 struct PersistentPeers {
-  MeetingOfProcesses meeting;  ///< but for the parts of this process's blocks, which the loop has
+  MultiGpuReduction reduction;  ///< but for the parts of this process's blocks, which the loop has
   std::int32_t owned;
-  GivenNumber* u[most_processes];  ///< in the memory of each: the entries that others compute for it
+  TaggedValue* u[most_processes];  ///< in the memory of each: the entries that others compute for it
   const SentRange* ranges;         ///< of this process's blocks
   const SentEntry* sent;
 };
@@ -101,8 +101,8 @@ struct PersistentPeers {
 /// One loop over all processes, each of which has some rows: windows are of u as a whole. The peers' memory must
 /// outlive it. Null where the GPU cannot hold its blocks at once. All processes then iterate together.
 template <class T>
-std::unique_ptr<PersistentCg<T>> make_resident_loop(PersistentMatrix<T, std::uint16_t> matrix,
-                                                    const PersistentPeers& peers);
+std::unique_ptr<PersistentCg<T>> make_persistent_loop(PersistentMatrix<T, std::uint16_t> matrix,
+                                                      const PersistentPeers& peers);
 
 /// Shared memory begins with the window; values and places of the head follow, each from a multiple of 16 bytes on.
 template <class T>
@@ -249,7 +249,7 @@ __device__ void pack_row(const Rows& a, const typename Rows::Row& row, int first
   }
 }
 
-/// A block of threads per block of the loop writes all that this one has. `Rows` is as make_resident_cg says.
+/// A block of threads per block of the loop writes all that this one has. `Rows` is as make_persistent_cg says.
 template <class Rows, class Value, class Place>
 __global__ void __launch_bounds__(persistent_threads)
     pack_kernel(Rows a, const std::int32_t* order, const PersistentBlock* blocks, const PersistentSlice* slices,
@@ -304,7 +304,7 @@ auto pack_rows(const Rows& a, RowLayout& layout, const Vector<std::int32_t>& ord
     if (!windowed) block.window = block.halo = 0;
     block.first_halo = halo;
     halo += block.halo;
-    room.push_back(resident_room_bytes() - window_bytes<T>(block.window));
+    room.push_back(persistent_room_bytes() - window_bytes<T>(block.window));
   }
   layout.fill_heads(room, entry_bytes);
   for (const PersistentBlock& block : layout.blocks)
@@ -343,7 +343,7 @@ RowsOfBlocks lay_out(const Rows& a, std::span<const std::int32_t> by_number) {
   Vector<std::int32_t> lengths(a.rows, Device::cuda);
   constexpr int threads = 256;
   launch(count_entries_kernel<Rows>, (a.rows + threads - 1) / threads, threads, 0, a, lengths.data());
-  RowsOfBlocks rows{lay_out_rows(copied(lengths, Device::host).span(), by_number, most_resident_blocks()), {}, false};
+  RowsOfBlocks rows{lay_out_rows(copied(lengths, Device::host).span(), by_number, most_persistent_blocks()), {}, false};
   RowLayout& layout = rows.layout;
   rows.order = sent(layout.order);
   Vector<PersistentBlock> blocks = sent(layout.blocks);
@@ -351,26 +351,26 @@ RowsOfBlocks lay_out(const Rows& a, std::span<const std::int32_t> by_number) {
   copy_bytes(blocks.data(), Device::cuda, layout.blocks.data(), Device::host, blocks.bytes());
   std::int64_t widest = 0;
   for (const PersistentBlock& block : layout.blocks) widest = std::max<std::int64_t>(widest, block.window);
-  rows.windowed = persistent_window_fits(widest, sizeof(T), resident_room_bytes());
+  rows.windowed = persistent_window_fits(widest, sizeof(T), persistent_room_bytes());
   return rows;
 }
 
 /// The loop for a matrix by rows with so many entries; null where there is none, or where launches are expected to be
-/// faster and that matters (takes_resident_cg): also where windows do not fit, since every entry then gathers u from
+/// faster and that matters (takes_persistent_cg): also where windows do not fit, since every entry then gathers u from
 /// the L2 cache, and blocks wait for each other twice an iteration. by_number() is what lay_out takes, on the host.
 /// `Rows` is plain data with `rows`, their number, a type `Value` and
 ///   __device__ Row find(std::int32_t i) const;  // of the i-th row its `number`, its entry of the vectors, and `count`
 ///   __device__ std::int32_t column(const Row&, std::int32_t k) const;  // of its k-th entry
 ///   __device__ Value value(const Row&, std::int32_t k) const;
 template <class T, class Rows, class ByNumber>
-std::unique_ptr<PersistentCg<T>> make_resident_cg(const Rows& a, std::int64_t entries, PersistentFor systems,
-                                                  const ByNumber& by_number) {
-  if (!takes_resident_cg(a.rows, entries, sizeof(typename Rows::Value), systems)) return nullptr;
+std::unique_ptr<PersistentCg<T>> make_persistent_cg(const Rows& a, std::int64_t entries, PersistentFor systems,
+                                                    const ByNumber& by_number) {
+  if (!takes_persistent_cg(a.rows, entries, sizeof(typename Rows::Value), systems)) return nullptr;
   RowsOfBlocks rows = lay_out<T>(a, Vector<std::int32_t>(by_number()).span());
   if (systems == PersistentFor::faster && !rows.windowed) return nullptr;
   std::unique_ptr<PersistentCg<T>> loop =
-      rows.windowed ? make_resident_loop<T>(pack_rows<std::uint16_t, T>(a, rows.layout, rows.order))
-                    : make_resident_loop<T>(pack_rows<std::int32_t, T>(a, rows.layout, rows.order));
+      rows.windowed ? make_persistent_loop<T>(pack_rows<std::uint16_t, T>(a, rows.layout, rows.order))
+                    : make_persistent_loop<T>(pack_rows<std::int32_t, T>(a, rows.layout, rows.order));
   synchronize(Device::cuda);  // the order goes
   return loop;
 }

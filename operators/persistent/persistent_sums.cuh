@@ -1,7 +1,7 @@
 #pragma once
 
 // The sums of one iteration over all threads of a resident grid, or of those of several GPUs. Each block publishes its
-// part of each sum, and its warps look at the parts of all blocks until they are of this round. Sums are in fixed
+// part of each sum, and its warps look at the parts of all blocks until they are of this epoch. Sums are in fixed
 // order: two runs give the same bits.
 
 #include "operators/backend/cuda/block_exchange.cuh"
@@ -14,15 +14,15 @@ namespace femcg::operators::cuda {
 constexpr int persistent_warps = persistent_threads / threads_per_warp;
 
 /// What is summed in an iteration.
-enum PersistentSum { sum_of_uw, sum_of_ru, sum_of_rr, resident_sums };
+enum PersistentSum { sum_of_uw, sum_of_ru, sum_of_rr, persistent_sums };
 
 /// Warps that look at the parts of one sum, a lane a block.
-constexpr int warps_per_persistent_sum = persistent_warps / resident_sums;
+constexpr int warps_per_persistent_sum = persistent_warps / persistent_sums;
 
 /// In shared memory.
 struct PersistentSums {
-  double of_warp[resident_sums][persistent_warps];  ///< parts of this block's warps; zero where a warp has no rows
-  double of_blocks[resident_sums][warps_per_persistent_sum];  ///< parts of all blocks, added up by that many warps
+  double of_warp[persistent_sums][persistent_warps];  ///< parts of this block's warps; zero where a warp has no rows
+  double of_blocks[persistent_sums][warps_per_persistent_sum];  ///< parts of all blocks, added up by that many warps
 };
 
 /// Adds up two sums over a warp in the shuffles of one: half of the lanes go on with each.
@@ -39,97 +39,98 @@ __device__ inline void leave_one(double of_uw, PersistentSums& sums) {
   if (threadIdx.x % threads_per_warp == 0) sums.of_warp[sum_of_uw][threadIdx.x / threads_per_warp] = sum;
 }
 
-/// Where the blocks of a process leave their parts for each other: those of two rounds, as some blocks still look at
+/// Where the blocks of a process leave their parts for each other: those of two epochs, as some blocks still look at
 /// the last one's while others write the next one's.
 struct PartsOfBlocks {
   Stamped<double>* parts;
 
-  static constexpr std::int64_t count(std::int64_t blocks) { return 2 * resident_sums * blocks; }
-  __device__ Stamped<double>* of(int sum, std::uint64_t round) const {
-    return parts + (round % 2 * resident_sums + sum) * gridDim.x;
+  static constexpr std::int64_t count(std::int64_t blocks) { return 2 * persistent_sums * blocks; }
+  __device__ Stamped<double>* of(int sum, std::uint64_t epoch) const {
+    return parts + (epoch % 2 * persistent_sums + sum) * gridDim.x;
   }
-  __device__ void publish(int sum, double part, std::uint64_t round) const {
-    cuda::publish(of(sum, round) + blockIdx.x, part, round);
+  __device__ void publish(int sum, double part, std::uint64_t epoch) const {
+    cuda::publish(of(sum, epoch) + blockIdx.x, part, epoch);
   }
-  __device__ double wait_for(int sum, unsigned block, std::uint64_t round) const {
-    const Stamped<double>* part = of(sum, round) + block;
-    Stamped<double> seen = look_at(part);
-    while (!is_of(seen, round)) seen = look_at(part);
+  __device__ double wait_for(int sum, unsigned block, std::uint64_t epoch) const {
+    const Stamped<double>* part = of(sum, epoch) + block;
+    Stamped<double> seen = poll(part);
+    while (!has_epoch(seen, epoch)) seen = poll(part);
     return seen.value;
   }
 };
 
 /// The blocks of one process meet.
-struct MeetingOfBlocks {
+struct GridReduction {
   static constexpr bool of_processes = false;
   PartsOfBlocks here;
 
   __device__ unsigned blocks() const { return gridDim.x; }
   __device__ bool has(unsigned) const { return true; }
   /// Every lane of a warp calls it.
-  __device__ void publish(int sum, double part, std::uint64_t round) const {
-    if (threadIdx.x % threads_per_warp == 0) here.publish(sum, part, round);
+  __device__ void publish(int sum, double part, std::uint64_t epoch) const {
+    if (threadIdx.x % threads_per_warp == 0) here.publish(sum, part, epoch);
   }
-  __device__ double wait_for(int sum, unsigned block, std::uint64_t round) const {
-    return here.wait_for(sum, block, round);
+  __device__ double wait_for(int sum, unsigned block, std::uint64_t epoch) const {
+    return here.wait_for(sum, block, epoch);
   }
 };
 
 /// The blocks of all processes meet: each writes its parts into the memory of all GPUs. Blocks are numbered process by
 /// process, as if each had `most` of them.
-struct MeetingOfProcesses {
+struct MultiGpuReduction {
   static constexpr bool of_processes = true;
   PartsOfBlocks here;
   int processes, rank, most;
   int blocks_of[most_processes];
-  GivenNumber* given[most_processes];  ///< in the memory of each: count() of them
+  TaggedValue* given[most_processes];  ///< in the memory of each: count() of them
 
-  static std::int64_t count(int processes, int most) { return std::int64_t{2} * resident_sums * processes * most; }
-  __device__ std::int64_t place(int sum, int block, std::uint64_t round) const {
-    return (static_cast<std::int64_t>(round % 2) * resident_sums + sum) * processes * most + block;
+  static std::int64_t count(int processes, int most) { return std::int64_t{2} * persistent_sums * processes * most; }
+  __device__ std::int64_t place(int sum, int block, std::uint64_t epoch) const {
+    return (static_cast<std::int64_t>(epoch % 2) * persistent_sums + sum) * processes * most + block;
   }
   __device__ unsigned blocks() const { return static_cast<unsigned>(processes * most); }
   __device__ bool has(unsigned block) const { return static_cast<int>(block) % most < blocks_of[block / most]; }
-  __device__ void publish(int sum, double part, std::uint64_t round) const {
+  __device__ void publish(int sum, double part, std::uint64_t epoch) const {
     part = __shfl_sync(all_lanes, part, 0);
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
-    if (lane == 0) here.publish(sum, part, round);
-    const std::int64_t to = place(sum, rank * most + static_cast<int>(blockIdx.x), round);
+    if (lane == 0) here.publish(sum, part, epoch);
+    const std::int64_t to = place(sum, rank * most + static_cast<int>(blockIdx.x), epoch);
     for (int process = lane; process < processes; process += threads_per_warp)
-      if (process != rank) give(given[process] + to, part, static_cast<unsigned>(round));
+      if (process != rank) post(given[process] + to, part, static_cast<unsigned>(epoch));
   }
-  __device__ double wait_for(int sum, unsigned block, std::uint64_t round) const {
-    if (static_cast<int>(block) / most == rank) return here.wait_for(sum, block % most, round);
-    return taken(given[rank] + place(sum, static_cast<int>(block), round), static_cast<unsigned>(round));
+  __device__ double wait_for(int sum, unsigned block, std::uint64_t epoch) const {
+    if (static_cast<int>(block) / most == rank) return here.wait_for(sum, block % most, epoch);
+    return receive(given[rank] + place(sum, static_cast<int>(block), epoch), static_cast<unsigned>(epoch));
   }
 };
 
 /// One warp publishes the block's part, after a barrier. `ordered` is whether others may rely on it for what the block
 /// did before.
-template <bool ordered, class Meeting>
-__device__ void publish_part(int sum, PersistentSums& sums, const Meeting& meeting, std::uint64_t round) {
+template <bool ordered, class Reduction>
+__device__ void publish_part(int sum, PersistentSums& sums, const Reduction& reduction, std::uint64_t epoch) {
   const unsigned lane = threadIdx.x % threads_per_warp;
   const double part = sum_of_lanes<threads_per_warp>(sums.of_warp[sum][lane]);
-  if (meeting.blocks() == 1) {
+  if (reduction.blocks() == 1) {
     if (lane == 0) sums.of_blocks[sum][0] = part;
     return;
   }
-  if (ordered && lane == 0) fence_of_device();
-  meeting.publish(sum, part, round);
+  if (ordered && lane == 0) device_fence();
+  reduction.publish(sum, part, epoch);
 }
 
 /// All warps wait for the parts of sums first to last. A barrier must follow.
-template <bool ordered, class Meeting>
-__device__ void wait_for_parts(int first, int last, PersistentSums& sums, const Meeting& meeting, std::uint64_t round) {
+template <bool ordered, class Reduction>
+__device__ void wait_for_parts(int first, int last, PersistentSums& sums, const Reduction& reduction,
+                               std::uint64_t epoch) {
   const int lane = static_cast<int>(threadIdx.x) % threads_per_warp,
             warp = static_cast<int>(threadIdx.x) / threads_per_warp;
   const int sum = warp / warps_per_persistent_sum, share = warp % warps_per_persistent_sum;
-  const unsigned begin = share * threads_per_warp, blocks = meeting.blocks();
+  const unsigned begin = share * threads_per_warp, blocks = reduction.blocks();
   if (blocks == 1 || sum < first || sum > last || begin >= blocks) return;
   double total = 0;
   for (unsigned block = begin + lane; block < blocks; block += warps_per_persistent_sum * threads_per_warp)
-    if (meeting.has(block)) total += meeting.wait_for(sum, block, round);
-  if constexpr (ordered) fence_of_device();
+    if (reduction.has(block)) total += reduction.wait_for(sum, block, epoch);
+  if constexpr (ordered) device_fence();
   __syncwarp();
   total = sum_of_lanes<threads_per_warp>(total);
   if (lane == 0) sums.of_blocks[sum][share] = total;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/backend/passes/vector_kernels.hpp"
 
 namespace femcg::operators::cuda {
 
-/// The vectors of the single-reduction method, as the loops inside one kernel take them.
+/// The vectors of the single-reduction method, as the persistent kernels take them.
 template <class T>
 struct PersistentVectors {
   const float* inverse_diagonal;  ///< null for M = I, where u is r
@@ -12,8 +12,8 @@ struct PersistentVectors {
 };
 
 template <class T>
-PersistentVectors<T> resident_vectors(SingleReduction<T>& vectors, const InverseDiagonal* inverse_diagonal,
-                                      Vector<T>& x, Vector<T>& r) {
+PersistentVectors<T> persistent_vectors(SingleReduction<T>& vectors, const InverseDiagonal* inverse_diagonal,
+                                        Vector<T>& x, Vector<T>& r) {
   return {inverse_diagonal != nullptr ? inverse_diagonal->data() : nullptr,
           inverse_diagonal != nullptr ? vectors.u.data() : r.data(),
           vectors.p.data(),

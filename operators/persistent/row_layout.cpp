@@ -123,8 +123,7 @@ RowLayout lay_out_rows(std::span<const std::int32_t> lengths, std::span<const st
     return layout;
   }
   const auto rows = static_cast<std::int64_t>(lengths.size());
-  if (rows > most_blocks * most_rows_a_block)
-    throw std::invalid_argument("more rows than a loop inside one kernel has");
+  if (rows > most_blocks * most_rows_a_block) throw std::invalid_argument("more rows than a persistent kernel has");
   const std::int64_t entries = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   const std::int64_t blocks = choose_blocks(rows, entries, most_blocks);
   RowLayout layout;

@@ -6,7 +6,7 @@
 
 namespace femcg::operators {
 
-/// Threads of a block of the loop inside one kernel, and the rows that a group of them has at most.
+/// Threads of a block of the persistent kernel, and the rows that a group of them has at most.
 constexpr int persistent_threads = 1024;
 constexpr int persistent_rows_per_group = 2;
 
@@ -32,7 +32,7 @@ struct PersistentBlock {
   std::int32_t head_entries;     ///< of all its slices
 };
 
-/// Which block of the loop inside one kernel (PersistentCg) has which rows, and how their entries lie. A block has
+/// Which block of the persistent kernel (PersistentCg) has which rows, and how their entries lie. A block has
 /// neighbouring rows, sorted by length, as in SELL-C-sigma (Kreutzer et al. 2014) with C = 32 / group and a sorting
 /// scope of the block. Where a block has few rows, for they are long, each has the more threads.
 struct RowLayout {
@@ -79,17 +79,17 @@ class WindowCount {
   std::vector<std::uint64_t> touched_;
 };
 
-/// Whether a loop inside one kernel is expected to be faster than launches with so many entries. Threads that wait for
-/// each other read tails at half the rate of a product of its own, once these do not stay in the L2 cache: on an H100
-/// it takes 54 us an iteration for 61 with 119 MB, 74 for 73 with 128, and 108 for 92 with 210.
+/// Whether a persistent kernel is expected to be faster than launches with so many entries. Threads that wait for each
+/// other read tails at half the rate of a product of its own, once these do not stay in the L2 cache: on an H100 it
+/// takes 54 us an iteration for 61 with 119 MB, 74 for 73 with 128, and 108 for 92 with 210.
 constexpr bool persistent_is_faster(std::int64_t entries, std::int64_t value_bytes) {
   constexpr std::int64_t place_bytes = 2, most_bytes = 125'000'000;
   return entries * (value_bytes + place_bytes) <= most_bytes;
 }
 
-/// Bytes of a GPU that a loop inside one kernel takes for `entries` of so many bytes a value and 32-bit columns, with
-/// their rows, and for what its blocks tell each other. Padding and halos, which depend on the order of rows, are not
-/// in it, nor that columns may take 16 bits.
+/// Bytes of a GPU that a persistent kernel takes for `entries` of so many bytes a value and 32-bit columns, with their
+/// rows, and for what its blocks tell each other. Padding and halos, which depend on the order of rows, are not in it,
+/// nor that columns may take 16 bits.
 std::int64_t persistent_bytes(std::int64_t rows, std::int64_t entries, std::int64_t value_bytes);
 
 }  // namespace femcg::operators

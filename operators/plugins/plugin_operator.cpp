@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "operators/backend/passes/column_operations.hpp"
-#include "operators/backend/passes/vector_operations.hpp"
-#include "operators/backend/recorded_work.hpp"
+#include "operators/backend/cuda_graph.hpp"
+#include "operators/backend/passes/multi_vector_kernels.hpp"
+#include "operators/backend/passes/vector_kernels.hpp"
 #include "operators/plugins/plugins.hpp"
 #include "operators/stored/common/stored_diagonal.hpp"
 #include "operators/stored/common/stored_footprint.hpp"
@@ -106,7 +106,7 @@ class PluginOperator final : public Operator<T> {
     copy(on_host, d);
   }
 
-  bool runs_beside_others() const override { return false; }
+  bool runs_concurrently() const override { return false; }
   Footprint footprint() const override {
     femcg_footprint told{};
     row_->functions.footprint(op_.get(), &told);
@@ -130,11 +130,11 @@ class PluginOperator final : public Operator<T> {
     require(
         [&](femcg_message* why_not) { return row_->functions.apply(op_.get(), x.data(), y.data(), asked, why_not); },
         "product");
-    if (!computes && energy != nullptr) vector_operations<T>(this->device()).dot(x, y, *energy);
+    if (!computes && energy != nullptr) vector_kernels<T>(this->device()).dot(x, y, *energy);
   }
 
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    if (row_->functions.apply_columns == nullptr) return Operator<T>::multiply_columns(x, y, energies);
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
+    if (row_->functions.apply_columns == nullptr) return Operator<T>::multiply_multi_vector(x, y, energies);
     const bool computes = row_->functions.computes_energy != 0;
     require(
         [&](femcg_message* why_not) {
@@ -143,8 +143,8 @@ class PluginOperator final : public Operator<T> {
         },
         "product with several vectors");
     if (computes || energies == nullptr) return;
-    ColumnScalars of(energies, x.stride(), this->device());
-    column_operations<T>(this->device()).dot(x, y, of);
+    MultiScalar of(energies, x.stride(), this->device());
+    multi_vector_kernels<T>(this->device()).dot(x, y, of);
   }
 
   std::shared_ptr<const PluginRow> row_;
@@ -247,8 +247,8 @@ OperatorDescription describe_plugin_operator(const femcg_operator& from, const s
           .needs = Needs::matrix,
           .cuda = from.create_on_cuda != nullptr,
           .options = row->options,
-          .host_gains_from_columns = gains,
-          .cuda_gains_from_columns = gains,
+          .host_gains_from_multi_vectors = gains,
+          .cuda_gains_from_multi_vectors = gains,
           .added = std::make_shared<PluginMaker>(row)};
 }
 

@@ -162,7 +162,7 @@ __global__ void widen_all(std::int64_t rows, const float* from, T* to) {
 }
 
 template <std::floating_point T>
-class CublasVectors final : public VectorOperations<T> {
+class CublasVectors final : public VectorKernels<T> {
  public:
   CublasVectors() : numbers_(1, Device::cuda) {
     const Numbers<T> start{.one = 1};
@@ -270,10 +270,10 @@ class CublasVectors final : public VectorOperations<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<VectorOperations<T>> make_cublas_vectors() {
+std::unique_ptr<VectorKernels<T>> make_cublas_vectors() {
   return std::make_unique<CublasVectors<T>>();
 }
-template std::unique_ptr<VectorOperations<double>> make_cublas_vectors();
-template std::unique_ptr<VectorOperations<float>> make_cublas_vectors();
+template std::unique_ptr<VectorKernels<double>> make_cublas_vectors();
+template std::unique_ptr<VectorKernels<float>> make_cublas_vectors();
 
 }  // namespace femcg::operators

@@ -124,7 +124,7 @@ OperatorDescription cusparse_sell() {
           .cuda = true,
           .options = sell_options,
           .estimates = {estimate_sell<double>, estimate_sell<float>},
-          .cuda_gains_from_columns = false};
+          .cuda_gains_from_multi_vectors = false};
 }
 
 }  // namespace femcg::operators

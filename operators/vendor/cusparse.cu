@@ -8,8 +8,8 @@
 #include <chrono>
 #include <limits>
 
-#include "operators/backend/passes/column_operations.hpp"
-#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/backend/passes/multi_vector_kernels.hpp"
+#include "operators/backend/passes/vector_kernels.hpp"
 #include "operators/backend/permutation.hpp"
 #include "operators/capabilities.hpp"
 #include "operators/stored/common/conversion.cuh"
@@ -131,7 +131,7 @@ Vector<char> indices_on_gpu(const Vector<From>& numbers, int bits) {
 
 /// A matrix as cuSPARSE is told of it, and what its product needs beside that.
 template <std::floating_point T>
-class CusparseOperator : public Operator<T>, public WithVectorOperations<T> {
+class CusparseOperator : public Operator<T>, public WithVectorKernels<T> {
  public:
   CusparseOperator(const CsrMatrix<T>& matrix, VectorPasses passes)
       : Operator<T>(matrix.rows, Device::cuda),
@@ -144,9 +144,9 @@ class CusparseOperator : public Operator<T>, public WithVectorOperations<T> {
     check(cusparseSetStream(made, cuda::stream()), "starting cuSPARSE");
   }
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  bool runs_beside_others() const override { return false; }
-  const VectorOperations<T>& vector_operations() const override {
-    return cublas_ ? *cublas_ : operators::vector_operations<T>(Device::cuda);
+  bool runs_concurrently() const override { return false; }
+  const VectorKernels<T>& vector_kernels() const override {
+    return cublas_ ? *cublas_ : operators::vector_kernels<T>(Device::cuda);
   }
 
  protected:
@@ -183,14 +183,14 @@ class CusparseOperator : public Operator<T>, public WithVectorOperations<T> {
       check(cusparseSpMV(handle_.get(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(), described(x).get(),
                          &zero_, described(y).get(), value_type<T>, algorithm_, const_cast<char*>(buffer_.data())),
             "a product in cuSPARSE");
-    if (energy != nullptr) vector_operations().dot(x, y, *energy);
+    if (energy != nullptr) vector_kernels().dot(x, y, *energy);
   }
 
   Handle handle_;
   MatrixDescription matrix_;
   cusparseSpMVAlg_t algorithm_ = CUSPARSE_SPMV_ALG_DEFAULT;
   Vector<char> buffer_;
-  std::unique_ptr<VectorOperations<T>> cublas_;  ///< null: femcg's own passes
+  std::unique_ptr<VectorKernels<T>> cublas_;  ///< null: femcg's own passes
 };
 
 template <std::floating_point T>
@@ -226,16 +226,16 @@ class CusparseCsr final : public CusparseOperator<T> {
 
   /// By the fastest of cuSPARSE's algorithms, with the vectors as they lie or turned to lie one after the other and
   /// back; the first product of each number of vectors finds out which.
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     if (this->size() > 0) {
       if (x.stride() != stride_) choose_way(x, y);
       multiply_by(way_, x, y);
     }
     if (energies == nullptr) return;
-    ColumnScalars of(energies, x.stride(), Device::cuda);
-    column_operations<T>(Device::cuda).dot(x, y, of);
+    MultiScalar of(energies, x.stride(), Device::cuda);
+    multi_vector_kernels<T>(Device::cuda).dot(x, y, of);
   }
-  void choose_way(const Columns<T>& x, Columns<T>& y) const {
+  void choose_way(const MultiVector<T>& x, MultiVector<T>& y) const {
     double least = std::numeric_limits<double>::infinity();
     for (const cusparseOrder_t order : {CUSPARSE_ORDER_ROW, CUSPARSE_ORDER_COL})
       for (const cusparseSpMMAlg_t algorithm :
@@ -251,7 +251,7 @@ class CusparseCsr final : public CusparseOperator<T> {
     stride_ = x.stride();
   }
   /// Whether cuSPARSE has it for such indices, and there is memory for it.
-  bool prepare(const Way& way, const Columns<T>& x, const Columns<T>& y) const {
+  bool prepare(const Way& way, const MultiVector<T>& x, const MultiVector<T>& y) const {
     const std::int64_t turned = way.order == CUSPARSE_ORDER_COL ? x.rows() * x.stride() : 0;
     turned_x_ = {};
     turned_y_ = {};
@@ -273,13 +273,13 @@ class CusparseCsr final : public CusparseOperator<T> {
       return false;
     }
   }
-  std::pair<DenseDescription, DenseDescription> descriptions(const Way& way, const Columns<T>& x,
-                                                             const Columns<T>& y) const {
+  std::pair<DenseDescription, DenseDescription> descriptions(const Way& way, const MultiVector<T>& x,
+                                                             const MultiVector<T>& y) const {
     const bool turned = way.order == CUSPARSE_ORDER_COL;
     return {described(turned ? turned_x_.data() : x.data(), x.rows(), x.stride(), way.order),
             described(turned ? turned_y_.data() : y.data(), y.rows(), y.stride(), way.order)};
   }
-  void multiply_by(const Way& way, const Columns<T>& x, Columns<T>& y) const {
+  void multiply_by(const Way& way, const MultiVector<T>& x, MultiVector<T>& y) const {
     const bool turned = way.order == CUSPARSE_ORDER_COL;
     if (turned) launch_strided(turn_kernel<T, false>, x.rows(), x.rows(), x.stride(), x.data(), turned_x_.data());
     const auto [from, to] = descriptions(way, x, y);

@@ -23,7 +23,7 @@ struct CusparseSellChoice {
   VectorPasses passes;
 };
 
-/// What the options ask for. Throws std::invalid_argument where option `index` is too narrow.
+/// The choice that the options ask for. Throws std::invalid_argument where option `index` is too narrow.
 template <std::floating_point T>
 CusparseCsrChoice chosen_cusparse_csr(const CsrMatrix<T>& matrix, const Options& given);
 template <std::floating_point T>

@@ -8,7 +8,7 @@
 #include <Eigen/SparseCore>
 #include <cassert>
 
-#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/backend/passes/vector_kernels.hpp"
 #include "operators/capabilities.hpp"
 #include "operators/options.hpp"
 #include "operators/vendor/index.hpp"
@@ -34,7 +34,7 @@ Eigen::Map<const Column<T>> as_eigen(const Vector<T>& vector) {
 }
 
 template <std::floating_point T>
-class EigenVectorOperations final : public VectorOperations<T> {
+class EigenVectorKernels final : public VectorKernels<T> {
  public:
   void start(const Vector<T>& r, const InverseDiagonal* inverse_diagonal, Vector<T>& p,
              CgScalars& first) const override {
@@ -138,7 +138,7 @@ class As {
 };
 
 template <std::floating_point T, class Index>
-class EigenOperator final : public Operator<T>, public WithVectorOperations<T> {
+class EigenOperator final : public Operator<T>, public WithVectorKernels<T> {
  public:
   explicit EigenOperator(std::shared_ptr<const CsrMatrix<T>> matrix)
       : Operator<T>(matrix->rows, Device::host),
@@ -159,8 +159,8 @@ class EigenOperator final : public Operator<T>, public WithVectorOperations<T> {
   }
   std::map<std::string, std::string> chosen() const override { return {{"index", std::to_string(bits)}}; }
 
-  const VectorOperations<T>& vector_operations() const override {
-    static const EigenVectorOperations<T> kernels;
+  const VectorKernels<T>& vector_kernels() const override {
+    static const EigenVectorKernels<T> kernels;
     return kernels;
   }
 
@@ -173,7 +173,7 @@ class EigenOperator final : public Operator<T>, public WithVectorOperations<T> {
     if (energy != nullptr) *energy->data() = as_eigen(x).dot(to);
   }
   /// Eigen multiplies with a dense matrix of rows, which is what interleaved vectors are.
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     using Rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     const Eigen::Map<const Rows> from(x.data(), x.rows(), x.stride());
     Eigen::Map<Rows> to(y.data(), y.rows(), y.stride());

@@ -69,15 +69,15 @@ class ProductOfColumns {
       : a_(&a), y_(a.size(), count, a.device()), numbers_(y_.stride(), a.device()) {
     operators::Vector<T> nothing(y_.entries().size()), on_host(a.size());
     operators::fill(nothing, std::numeric_limits<T>::quiet_NaN());
-    operators::Columns<T> x(a.size(), count, a.device());
-    for (operators::Columns<T>* columns : {&x, &y_}) operators::copy(nothing, columns->entries());
+    operators::MultiVector<T> x(a.size(), count, a.device());
+    for (operators::MultiVector<T>* columns : {&x, &y_}) operators::copy(nothing, columns->entries());
     for (int c = 0; c < count; ++c) {
       const double weight = weight_of_column(c);
       operators::for_each_row(
           a.size(), [&](std::int64_t i) { on_host[i] = static_cast<T>(from[static_cast<std::size_t>(i)] * weight); });
       operators::set_column(operators::copied(on_host, a.device()), a.ordering(), c, x);
     }
-    operators::ColumnScalars energies(numbers_, 0, y_.stride());
+    operators::MultiScalar energies(numbers_, 0, y_.stride());
     a.apply(x, y_, &energies);
   }
   /// Of column c, as of x itself.
@@ -93,7 +93,7 @@ class ProductOfColumns {
 
  private:
   const operators::Operator<T>* a_;
-  operators::Columns<T> y_;
+  operators::MultiVector<T> y_;
   operators::Vector<double> numbers_;
 };
 
@@ -119,13 +119,13 @@ Sums compare_rows(const operators::Vector<T>& found, std::int64_t n, const Refer
 
 /// The rows of one product, and its energy.
 template <std::floating_point T>
-Agreement compare_product(const operators::Vector<T>& y, double energy, const operators::VectorShare& share,
+Agreement compare_product(const operators::Vector<T>& y, double energy, const operators::VectorOwnership& ownership,
                           const ReferenceProduct& reference, double unit_roundoff) {
-  const std::int64_t counted = share.counted(y.size());
+  const std::int64_t counted = ownership.counted(y.size());
   Sums rows = compare_rows(y, counted, reference, unit_roundoff);
-  for (double* sum : {&rows.energy, &rows.terms, &rows.rounding}) *sum = share.sum(*sum);
+  for (double* sum : {&rows.energy, &rows.terms, &rows.rounding}) *sum = ownership.sum(*sum);
   constexpr double of_reference = std::numeric_limits<double>::epsilon() / 2;
-  const double nu = share.sum(static_cast<double>(counted)) * (unit_roundoff + of_reference);
+  const double nu = ownership.sum(static_cast<double>(counted)) * (unit_roundoff + of_reference);
   const double of_sum = nu < 1 ? nu / (1 - nu) : infinity;
   const Agreement of_energy =
       compare(energy, rows.energy, rows.rounding + (rows.terms > 0 ? of_sum * rows.terms : 0), rows.terms);
@@ -143,9 +143,9 @@ double pseudo_random_at(std::int64_t i) {
 /// Of several processes, from the products of their parts. Rounding of a row is what it is in each part, and adding
 /// these up is one more operation each.
 template <class AnyShare, class ProductOfPart>
-ReferenceProduct sum_of_parts(const operators::Communicator& communicator, const AnyShare& share,
+ReferenceProduct sum_of_parts(const operators::Communicator& communicator, const AnyShare& subdomain,
                               const ProductOfPart& product_of_part) {
-  const operators::IndexMap& map = share.map;
+  const operators::IndexMap& map = subdomain.map;
   ReferenceProduct product;
   for (const std::int64_t number : map.numbers) product.x.push_back(pseudo_random_at(number));
   ProductRounding& all = product.rounding;
@@ -164,8 +164,8 @@ ReferenceProduct sum_of_parts(const operators::Communicator& communicator, const
       all.data[unknowns[i]] += of_part.rounding.data[i] + 1;
     }
   };
-  add(share.interior, share.interior_unknowns);
-  add(share.interface, share.interface_unknowns);
+  add(subdomain.interior, subdomain.interior_unknowns);
+  add(subdomain.interface, subdomain.interface_unknowns);
   operators::InterfaceSum<double> sum(communicator, map);
   for (std::vector<double>* numbers : sums) sum.add_up(numbers->data() + map.first_shared);
   return product;
@@ -203,14 +203,16 @@ ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix, s
   return {std::move(x), std::move(y), std::move(rounding)};
 }
 
-ReferenceProduct reference_product(const operators::Communicator& communicator, const operators::FormShare& share) {
-  return sum_of_parts(communicator, share, [](const operators::FormPart& part, std::vector<double> x) {
+ReferenceProduct reference_product(const operators::Communicator& communicator,
+                                   const operators::FormSubdomain& subdomain) {
+  return sum_of_parts(communicator, subdomain, [](const operators::FormPart& part, std::vector<double> x) {
     return reference_product(part.form, std::move(x));
   });
 }
 
-ReferenceProduct reference_product(const operators::Communicator& communicator, const operators::MatrixShare& share) {
-  return sum_of_parts(communicator, share, [](const operators::CsrMatrix<double>& part, std::vector<double> x) {
+ReferenceProduct reference_product(const operators::Communicator& communicator,
+                                   const operators::MatrixSubdomain& subdomain) {
+  return sum_of_parts(communicator, subdomain, [](const operators::CsrMatrix<double>& part, std::vector<double> x) {
     return reference_product(part, std::move(x));
   });
 }
@@ -228,7 +230,7 @@ Agreement agreement(const operators::Operator<T>& a, const ReferenceProduct& ref
   Agreement worst;
   const auto check = [&](const std::pair<operators::Vector<T>, double>& product) {
     const Agreement found =
-        compare_product(product.first, product.second, operations_for(a).share(), reference, unit_roundoff);
+        compare_product(product.first, product.second, vector_kernels_for(a).ownership(), reference, unit_roundoff);
     if (part(found) > part(worst) || worst.bound == 0) worst = found;
   };
   if (right_hand_sides == 1) {

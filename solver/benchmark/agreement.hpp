@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "operators/distributed/maps/index_map.hpp"
-#include "operators/distributed/maps/matrix_share.hpp"
+#include "operators/distributed/maps/matrix_subdomain.hpp"
 #include "operators/distributed/messages/communicator.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/operator.hpp"
@@ -26,9 +26,11 @@ struct ReferenceProduct {
   ProductRounding rounding;
 };
 
-/// Of several processes, with their vectors as IndexMap says. Together.
-ReferenceProduct reference_product(const operators::Communicator& communicator, const operators::FormShare& share);
-ReferenceProduct reference_product(const operators::Communicator& communicator, const operators::MatrixShare& share);
+/// Of several processes, with their vectors as IndexMap says. Collective.
+ReferenceProduct reference_product(const operators::Communicator& communicator,
+                                   const operators::FormSubdomain& subdomain);
+ReferenceProduct reference_product(const operators::Communicator& communicator,
+                                   const operators::MatrixSubdomain& subdomain);
 /// Straight from the quadrature (operators::ReferenceOperator).
 ReferenceProduct reference_product(const operators::BilinearForm& form, std::vector<double> x);
 /// Row by row in long double.
@@ -43,7 +45,7 @@ struct Agreement {
   bool holds() const { return std::isfinite(difference) && difference <= bound; }
 };
 
-/// The one that is furthest off of those that several processes found. Together.
+/// The one that is furthest off of those that several processes found. Collective.
 Agreement worst_of(const operators::Communicator& communicator, const Agreement& mine);
 
 /// Of the numbers of an operator with these options: its working precision's, or that of what it stores.

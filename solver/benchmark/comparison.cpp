@@ -53,14 +53,14 @@ void note(const Agreement& found, BenchmarkResult& row) {
                          found.difference, found.bound);
 }
 
-/// Enters bandwidths of copies and of the link, with their remarks behind those of all records.
-void note(const std::array<CopyBandwidth, 2>& bandwidths, const std::vector<std::string>& remarks, Record& record) {
+/// Enters bandwidths of copies and of the link, with their warnings behind those of all records.
+void note(const std::array<CopyBandwidth, 2>& bandwidths, const std::vector<std::string>& warnings, Record& record) {
   record.machine.copy_bandwidth = bandwidths[0].bytes_per_second;
   record.machine.link_bandwidth = bandwidths[1].bytes_per_second;
   if (record.device == Device::cuda) note_gpu(record.machine);
-  record.remarks = remarks;
+  record.warnings = warnings;
   for (const CopyBandwidth& each : bandwidths)
-    if (!each.remark.empty()) record.remarks.push_back(each.remark);
+    if (!each.warning.empty()) record.warnings.push_back(each.warning);
 }
 
 /// Enters times, of so many iterations a repetition.
@@ -73,7 +73,7 @@ void note(const TimedEntry<T>& timed, int iterations, BenchmarkResult& row) {
   CgResult& solve = row.record.solve;
   solve.method = timed.method;
   solve.loop = timed.loop;
-  solve.deferred = timed.deferred;
+  solve.delayed_update = timed.delayed_update;
   solve.iterations = row.iteration.empty() ? 0 : iterations * row.right_hand_sides;
   solve.seconds = row.iteration.median() * static_cast<double>(solve.iterations);
   row.record.seconds.solve = solve.seconds;
@@ -279,7 +279,7 @@ void Comparison<T>::make(const BenchmarkEntry& entry, Rows rows) {
         make_preconditioner(choice.name, *made.a, choice.options, made.diagonal ? &*made.diagonal : nullptr);
   made.diagonal.reset();
   for (BenchmarkResult& row : rows | std::views::filter(is_open)) try {
-      note(measured, common_.remarks, row.record);
+      note(measured, common_.warnings, row.record);
       check(entry, contestant, row);
     } catch (const std::bad_alloc& error) {
       if (!group_.empty()) throw;
@@ -313,7 +313,7 @@ TimedEntry<T> Comparison<T>::timed_entry(const Turn& turn) const {
                       .preconditioner = turn.of->preconditioner.get(),
                       .method = method_for(system_.method, count),
                       .loop = system_.loop,
-                      .recorded = made.recorded,
+                      .captured = made.captured,
                       .stop = made.stop};
   if (system_.load) entry.b = std::span(loads_.at(made.a->device())).first(static_cast<std::size_t>(count));
   return entry;
@@ -347,7 +347,7 @@ void Comparison<T>::time_group() {
                                     },
                                 .stop = settings_.stop,
                                 .communicator = communicator_};
-  time_in_turn<T>(entries, settings, [&](std::size_t i, const std::exception& error) {
+  time_interleaved<T>(entries, settings, [&](std::size_t i, const std::exception& error) {
     if (communicator_.size() > 1) throw;  // the others wait for this process: it ends all
     fail(*turns[i].row, error);
   });
@@ -361,7 +361,7 @@ void Comparison<T>::note_times(const Turn& turn, const TimedEntry<T>& timed) con
   Record& record = row.record;
   note(timed, settings_.iterations, row);
   const bool refused = record.device == Device::host && was_refused(timed.processor, record.machine.threads);
-  if (communicator_.sum(refused ? 1.0 : 0.0) > 0) record.remarks.emplace_back(refused_time);
+  if (communicator_.sum(refused ? 1.0 : 0.0) > 0) record.warnings.emplace_back(refused_time);
   testbed_.note_timed(*turn.of->made.a, row);
   if (turn.of->preconditioner == nullptr) return;
   const Preconditioner<T>& preconditioner = *turn.of->preconditioner;

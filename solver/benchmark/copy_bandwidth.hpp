@@ -9,7 +9,7 @@ namespace femcg::solver {
 /// Bytes per second, read plus written, of copies of one large array to another on a device.
 struct CopyBandwidth {
   double bytes_per_second = 0;  ///< 0: it could not be measured
-  std::string remark;           ///< why it could not, or why it cannot be kept
+  std::string warning;          ///< why it could not, or why it cannot be kept
 };
 /// Never fails, since nobody would give up a solution for it.
 CopyBandwidth measure_copy_bandwidth(operators::Device device);

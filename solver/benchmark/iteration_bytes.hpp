@@ -24,22 +24,26 @@ struct PassBytes {
   }
 };
 
-/// What two iterations move beside their products (operators::VectorOperations). A loop inside one kernel keeps its
-/// vectors in registers. A preconditioner that is not fused has its own, and r'z; a diagonal is read once for all
-/// right-hand sides.
+/// What two iterations move beside their products (operators::VectorKernels). A persistent kernel keeps its vectors in
+/// registers. A preconditioner that is not fused has its own, and r'z; a diagonal is read once for all right-hand
+/// sides.
 template <std::floating_point T>
 PassBytes passes_of_two_iterations(const CgResult& result, const Preconditioner<T>& preconditioner,
                                    int right_hand_sides) {
   const bool diagonal = preconditioner.inverse_diagonal() != nullptr;
   const std::int64_t twice = diagonal ? 2 : 0;
-  if (result.loop == CgLoop::resident) return {};
-  if (result.loop == CgLoop::merged) return {10, twice};  // beside x and y of the product
+  if (result.loop == CgLoop::persistent) return {};
+  if (result.loop == CgLoop::fused) return {10, twice};  // beside x and y of the product
   if (result.method == CgMethod::single_reduction) return {18 + 2 * twice, twice};
   if (result.method == CgMethod::pipelined) return {26 + twice, twice};
   const bool block = result.method == CgMethod::block;
   const PreconditionerCost applied = preconditioner.is_fused() ? PreconditionerCost() : preconditioner.cost();
   const std::int64_t more = preconditioner.is_fused() ? 0 : 2 * (applied.words + (block ? 3 : 2));
-  return {right_hand_sides * ((block ? 22 : result.deferred ? 15 : 16) + more), 2 * twice + 2 * applied.diagonals};
+  return {right_hand_sides * ((block                   ? 22
+                               : result.delayed_update ? 15
+                                                       : 16) +
+                              more),
+          2 * twice + 2 * applied.diagonals};
 }
 
 /// The least that the passes of one iteration move, of all right-hand sides.

@@ -41,10 +41,10 @@
 //                              off since the sine between columns is 1 / k at least; |J|, a column times such a row, k
 //                              (4 k + 3); then two rows, |J|, and ten multiplications and additions.
 // J = sum_a X_a (d psi_a)' has one operation for each of its nodes, and operators may take nodes for equal that differ
-// by 32 u of the largest coordinate X of the mesh (identical_cells.cpp): eta = d (nodes + 32) X sum_a |d psi_a| |J^-1|.
-// Where a GPU computes J of straight-sided tensor cells in the working precision, it does so from the coefficients C of
-// the multilinear map, each a rounded difference of vertices, with at most 8 operations: eta = 8 d sum |C| |J^-1|.
-// Such errors of data are there twice, in the operator and in the reference.
+// by 32 u of the largest coordinate X of the mesh (congruence_classes.cpp): eta = d (nodes + 32) X sum_a |d psi_a|
+// |J^-1|. Where a GPU computes J of straight-sided tensor cells in the working precision, it does so from the
+// coefficients C of the multilinear map, each a rounded difference of vertices, with at most 8 operations: eta = 8 d
+// sum |C| |J^-1|. Such errors of data are there twice, in the operator and in the reference.
 #include "solver/benchmark/product_rounding.hpp"
 
 #include <omp.h>

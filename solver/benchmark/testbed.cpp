@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "operators/stored/io/matrix_statistics.hpp"
-#include "solver/benchmark/kept_bandwidth.hpp"
+#include "solver/benchmark/cached_bandwidth.hpp"
 #include "solver/problem/number_range.hpp"
 #include "solver/problem/scaled_load.hpp"
 
@@ -71,7 +71,7 @@ template <std::floating_point T>
 void Testbed<T>::note_made(const BenchmarkEntry& entry, const operators::Operator<T>& a, BenchmarkResult& row) const {
   Record& record = row.record;
   const std::int64_t vector_bytes = std::int64_t{sizeof(T)} * a.size();
-  record.footprint = a.footprint().of_columns(row.right_hand_sides, vector_bytes);
+  record.footprint = a.footprint().of_multi_vector(row.right_hand_sides, vector_bytes);
   record.seconds.assembly = assembly_.seconds(entry);
   if (entry.description().needs != operators::Needs::matrix) return;
   row.matrix = statistics_;

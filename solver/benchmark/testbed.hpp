@@ -23,7 +23,7 @@ struct MadeOperator {
   std::unique_ptr<operators::Operator<T>> a = {};
   std::optional<operators::Vector<T>> diagonal = {};  ///< where its range was checked
   double conversion = 0;                              ///< seconds
-  bool recorded = true;                               ///< TimedEntry::recorded
+  bool captured = true;                               ///< TimedEntry::captured
   std::function<bool()> stop = {};                    ///< TimedEntry::stop
 };
 

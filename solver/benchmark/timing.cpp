@@ -12,7 +12,7 @@
 
 namespace femcg::solver {
 
-using operators::Columns;
+using operators::MultiVector;
 using operators::Operator;
 using operators::Vector;
 
@@ -62,7 +62,7 @@ class Product {
 
  private:
   const Operator<T>* a_;
-  Columns<T> x_, y_;
+  MultiVector<T> x_, y_;
 };
 
 /// What some iterations of CG took.
@@ -83,8 +83,8 @@ std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std:
     options.preconditioner = of.preconditioner;
     options.method = of.method;
     options.loop = of.loop;
-    options.recorded = of.recorded;
-    if (!of.recorded) options.check_every = 1;
+    options.captured = of.captured;
+    if (!of.captured) options.check_every = 1;
     if (stop) options.monitor = [&](const Iteration&) { return !stop(); };
     std::vector<double> x;
     results.push_back(conjugate_gradients(*of.a, of.b.front(), x, options));
@@ -93,8 +93,8 @@ std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std:
     options.tolerance = vanished;
     options.max_iterations = most;
     options.preconditioner = of.preconditioner;
-    options.recorded = of.recorded;
-    if (!of.recorded) options.check_every = 1;
+    options.captured = of.captured;
+    if (!of.captured) options.check_every = 1;
     if (stop) options.monitor = [&](const SystemsIteration&) { return !stop(); };
     std::vector<std::vector<double>> x;
     results = of.method == CgMethod::block ? block_conjugate_gradients<T>(*of.a, of.b, x, options)
@@ -114,7 +114,7 @@ std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std:
                                  : "CG makes no step: a number overflows");
   of.method = first.method;
   of.loop = first.loop;
-  of.deferred = first.deferred;
+  of.delayed_update = first.delayed_update;
   return done;
 }
 
@@ -157,7 +157,7 @@ class Turn {
   }
 
  private:
-  /// Its vectors are given back to CG, which has more of them.
+  /// Frees x and y before CG allocates its vectors.
   double seconds_of_product() const {
     Product<T> product(*of_->a, of_->right_hand_sides);
     product.seconds(1);
@@ -185,8 +185,8 @@ Samples time_products(const Operator<T>& a, double seconds) {
 }
 
 template <std::floating_point T>
-void time_in_turn(std::vector<TimedEntry<T>>& entries, const TimingSettings& settings,
-                  const std::function<void(std::size_t, const std::exception&)>& failed) {
+void time_interleaved(std::vector<TimedEntry<T>>& entries, const TimingSettings& settings,
+                      const std::function<void(std::size_t, const std::exception&)>& failed) {
   std::vector<std::optional<Turn<T>>> turns(entries.size());
   for (int repetition = 0; repetition < settings.repetitions; ++repetition)
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -204,9 +204,9 @@ void time_in_turn(std::vector<TimedEntry<T>>& entries, const TimingSettings& set
 
 template Samples time_products(const Operator<double>&, double);
 template Samples time_products(const Operator<float>&, double);
-template void time_in_turn(std::vector<TimedEntry<double>>&, const TimingSettings&,
-                           const std::function<void(std::size_t, const std::exception&)>&);
-template void time_in_turn(std::vector<TimedEntry<float>>&, const TimingSettings&,
-                           const std::function<void(std::size_t, const std::exception&)>&);
+template void time_interleaved(std::vector<TimedEntry<double>>&, const TimingSettings&,
+                               const std::function<void(std::size_t, const std::exception&)>&);
+template void time_interleaved(std::vector<TimedEntry<float>>&, const TimingSettings&,
+                               const std::function<void(std::size_t, const std::exception&)>&);
 
 }  // namespace femcg::solver

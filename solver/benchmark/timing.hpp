@@ -29,9 +29,9 @@ struct TimedEntry {
   const Preconditioner<T>* preconditioner = nullptr;  ///< of CG, may be null
   CgMethod method = CgMethod::automatic;              ///< as asked for; afterwards as chosen
   CgLoop loop = CgLoop::automatic;
-  bool recorded = true;             ///< CgOptions::recorded
+  bool captured = true;             ///< CgOptions::captured
   std::function<bool()> stop = {};  ///< asked at every iteration whether to end, as TimingSettings::stop
-  bool deferred = false;            ///< CgResult::deferred
+  bool delayed_update = false;      ///< CgResult::delayed_update
   Samples product = {};             ///< seconds of one product, with all vectors
   Samples iteration = {};           ///< seconds of one CG iteration, for each right-hand side
   ProcessorTime processor = {};     ///< received meanwhile
@@ -53,7 +53,7 @@ struct TimingSettings {
 /// iterations of CG from x = 0 without a test of convergence; where the residual vanishes before, CG begins again.
 /// Whatever one entry throws is told to `failed`, and the others go on.
 template <std::floating_point T>
-void time_in_turn(std::vector<TimedEntry<T>>& entries, const TimingSettings& settings,
-                  const std::function<void(std::size_t entry, const std::exception&)>& failed);
+void time_interleaved(std::vector<TimedEntry<T>>& entries, const TimingSettings& settings,
+                      const std::function<void(std::size_t entry, const std::exception&)>& failed);
 
 }  // namespace femcg::solver

@@ -242,10 +242,10 @@ void check_device(const SolverChoice& solver, Problems& problems) {
                                               in_quotes(solver.op.name)));
 }
 
-/// A loop inside one kernel, or passes inside the product, where there can be none. (Whether the operator has them is
-/// for the run to find out.)
+/// A persistent kernel, or passes inside the product, where there can be none. (Whether the operator has them is for
+/// the run to find out.)
 void check_loop(const SolverChoice& choice, Problems& problems) {
-  if (choice.loop == CgLoop::merged) {
+  if (choice.loop == CgLoop::fused) {
     if (has_one_sum(choice.method) || takes_several(choice.method))
       problems.add(
           choice.loop_place,
@@ -253,14 +253,17 @@ void check_loop(const SolverChoice& choice, Problems& problems) {
     if (choice.device == "cuda")
       problems.add(choice.loop_place, "solver.loop: merged is for CPUs; leave it out, or use solver.device: cpu");
   }
-  if (choice.loop != CgLoop::resident) return;
+  if (choice.loop != CgLoop::persistent) return;
   if (!takes_one_kernel(choice.method))
-    problems.add(choice.loop_place, fmt::format("solver.loop: resident is of the single-reduction method; leave out "
+    problems.add(choice.loop_place, fmt::format("solver.loop: persistent is of the single-reduction method; leave out "
                                                 "solver.cg: {}",
                                                 name(choice.method)));
   if (choice.device == "cpu")
-    problems.add(choice.loop_place, "solver.loop: resident is for GPUs; leave it out, or use solver.device: cuda");
+    problems.add(choice.loop_place, "solver.loop: persistent is for GPUs; leave it out, or use solver.device: cuda");
 }
+
+/// The value of solver.loop. Records call a persistent kernel resident, which is still read.
+std::string_view key_value(CgLoop loop) { return loop == CgLoop::persistent ? "persistent" : name(loop); }
 
 /// A preconditioner that is not diagonal with a recurrence or a loop that needs one.
 void check_recurrence(const SolverChoice& choice, Problems& problems) {
@@ -274,7 +277,7 @@ void check_recurrence(const SolverChoice& choice, Problems& problems) {
   if (has_one_sum(choice.method))
     refuse(choice.method_place, fmt::format("solver.cg: {}", name(choice.method)), "solver.cg: classic");
   if (is_for_one_system(choice.loop))
-    refuse(choice.loop_place, fmt::format("solver.loop: {}", name(choice.loop)), "solver.loop: launched");
+    refuse(choice.loop_place, fmt::format("solver.loop: {}", key_value(choice.loop)), "solver.loop: launched");
 }
 
 /// Reliable updates are of the classic recurrence, one load after the other.
@@ -285,10 +288,10 @@ void check_mixed(const SolverChoice& choice, Problems& problems) {
                  fmt::format("solver.precision: mixed goes with solver.cg: classic, not {}; or use "
                              "solver.precision: single",
                              name(choice.method)));
-  if (choice.loop == CgLoop::resident)
+  if (choice.loop == CgLoop::persistent)
     problems.add(
         choice.loop_place,
-        "solver.precision: mixed goes with solver.loop: launched, not resident; or use solver.precision: single");
+        "solver.precision: mixed goes with solver.loop: launched, not persistent; or use solver.precision: single");
 }
 
 void read_solver(const MapReader& top, Case& to) {
@@ -315,8 +318,8 @@ void read_solver(const MapReader& top, Case& to) {
   for (const CgMethod known :
        {CgMethod::classic, CgMethod::single_reduction, CgMethod::pipelined, CgMethod::batched, CgMethod::block})
     if (method == name(known)) to.solver.method = known;
-  for (const CgLoop known : {CgLoop::launched, CgLoop::resident, CgLoop::merged})
-    if (loop == name(known)) to.solver.loop = known;
+  for (const CgLoop known : {CgLoop::launched, CgLoop::persistent, CgLoop::fused})
+    if (loop == key_value(known) || loop == name(known)) to.solver.loop = known;
   const std::string tune = solver.choice("tune");
   to.solver.tune = tune == "on" ? Tune::on : tune == "off" ? Tune::off : Tune::automatic;
   const auto place_of = [&](const char* key) { return solver.find(key) ? solver.find(key)->place() : solver.place(); };

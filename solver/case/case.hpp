@@ -40,7 +40,7 @@ constexpr Precision of_products(Precision precision) {
   return precision == Precision::mixed ? Precision::single : precision;
 }
 enum class CellOrder { automatic, natural, curve };
-/// Whether the first products of a run try other options of its operator.
+/// Timing trials of other options of the operator in a run's first products.
 enum class Tune { automatic, on, off };
 std::string_view name(Tune tune);
 
@@ -80,14 +80,14 @@ struct DistributionChoice {
   Place partition_place, mode_place, gpus_place;
 };
 
-/// What the solution is called where people read it.
+/// Name and unit of the solution in what people read.
 struct SolutionLabel {
   std::string name = "u";
   std::string unit;  ///< as it is printed; may be empty
 };
 
-/// What solution.vtu can have. Gradient and flux -diffusion grad u are what each cell has, and jump from one to the
-/// next; recovered they are continuous within a region.
+/// Fields of solution.vtu. Gradient and flux -diffusion grad u are computed in each cell and jump between cells;
+/// recovered ones are continuous within a region.
 enum class OutputField { u, gradient, flux, recovered_gradient, recovered_flux };
 inline constexpr std::array all_output_fields{OutputField::u, OutputField::gradient, OutputField::flux,
                                               OutputField::recovered_gradient, OutputField::recovered_flux};
@@ -154,7 +154,7 @@ struct Case {
   std::vector<SweepAxis> sweep;  ///< of femcg run: every combination is solved
 };
 
-/// What the command line, or a sweep, says over the file.
+/// A value from the command line or a sweep that overrides the file's.
 struct Override {
   std::string key;       ///< dotted path, e.g. mesh.box.cells
   std::string value;     ///< YAML

@@ -8,7 +8,7 @@
 #include "mesh/box/box.hpp"
 #include "mesh/element/cell_shape.hpp"
 #include "mesh/gmsh/length_unit.hpp"
-#include "operators/backend/columns.hpp"
+#include "operators/backend/multi_vector.hpp"
 #include "solver/case/case.hpp"
 
 namespace femcg::solver {
@@ -336,11 +336,11 @@ KeyDescription solver_keys() {
                .words = {"auto", "classic", "single-reduction", "pipelined", "batched", "block"}},
               {.name = "loop",
                .kind = word,
-               .meaning =
-                   "Products and passes launched one after the other, the whole loop inside one kernel (resident, on "
-                   "a GPU), or passes inside the product (merged, on a CPU, for operators that have it)",
+               .meaning = "Products and passes launched one after the other, the whole loop in one persistent kernel "
+                          "(persistent, also read as resident, on "
+                          "a GPU), or passes inside the product (merged, on a CPU, for operators that have it)",
                .default_value = "auto",
-               .words = {"auto", "launched", "resident", "merged"}},
+               .words = {"auto", "launched", "persistent", "resident", "merged"}},
               {.name = "tune",
                .kind = word,
                .meaning =
@@ -450,7 +450,8 @@ KeyDescription output() {
 KeyDescription compare() {
   const KeyDescription chosen{"", operator_, "An operator, or one with options"};
   const KeyDescription where{"", device, "auto, cpu, cuda, or cuda:1"};
-  const KeyDescription columns{"", whole, "Vectors at once", {}, {}, whole_from(1, operators::Columns<double>::most)};
+  const KeyDescription columns{"", whole, "Vectors at once",
+                               {}, {},    whole_from(1, operators::MultiVector<double>::most)};
   return {
       .name = "compare",
       .kind = map,

@@ -10,7 +10,7 @@
 
 namespace femcg::solver {
 
-/// What a number must be: the words for it, and its interval, whose ends may be left out of it.
+/// Admissible numbers: a description, and an interval whose ends may be excluded.
 struct NumberRule {
   std::string_view words;
   double least = -std::numeric_limits<double>::infinity(), largest = std::numeric_limits<double>::infinity();
@@ -66,7 +66,7 @@ struct KeyDescription {
   const KeyDescription& at(std::string_view key) const;
   /// The same; null where there is none.
   const KeyDescription* find(std::string_view key) const;
-  /// What describes the items of a list, or what stands at names of the user's; null where there is none.
+  /// Description of the items of a list, or of the values at names of the user's; null where there is none.
   const KeyDescription* each() const { return inside.empty() ? nullptr : &inside.front(); }
   std::vector<std::string> key_names() const;
 };

@@ -10,8 +10,8 @@ SolutionLabel read_solution_label(const MapReader& top);
 /// The section `output` of a case of which name, mesh and solution are known.
 OutputChoice read_output_choice(const MapReader& top, const Case& from);
 
-/// What a field of solution.vtu is called: u by the name of the solution, others by their own, `_magnitude` of a vector
-/// field's, and `_NAME` of a load's that has a name.
+/// Name of a field in solution.vtu: u has the name of the solution, others their own; `_magnitude` is added for the
+/// magnitude of a vector field, `_NAME` for a load with a name.
 std::string name_in_file(OutputField field, bool magnitude, const SolutionLabel& solution, const std::string& load);
 
 }  // namespace femcg::solver

@@ -13,7 +13,7 @@
 
 namespace femcg::solver {
 
-/// Whether files of all kinds can hold a text as a name, XML among them, and the case can be read again: UTF-8 without
+/// True if files of all kinds can hold a text as a name, XML among them, and the case can be read again: UTF-8 without
 /// control characters, and not empty.
 bool is_name(std::string_view text);
 
@@ -40,7 +40,7 @@ class ValueReader {
   const CaseNode& node() const { return *node_; }
   /// The row of the table of keys. Throws std::logic_error where there is none.
   const KeyDescription& described() const;
-  /// Of the items of this list, or of what stands at names of the user's; null where the table has nothing on them.
+  /// Description of the items of this list, or of the values at names of the user's; null where the table has none.
   const KeyDescription* described_each() const { return described_ ? described_->each() : nullptr; }
   const std::string& path() const { return path_; }
   const Place& place() const { return node_->place; }
@@ -82,13 +82,13 @@ class ValueReader {
 /// for a key that the table does not have, each function throws std::logic_error.
 class MapReader {
  public:
-  /// Of a value that is to be a map.
+  /// Reads a value that must be a map.
   explicit MapReader(const ValueReader& value);
   /// The map at a key of another one; empty where the key is absent.
   MapReader(const MapReader& parent, const std::string& key);
 
   bool has(const std::string& key) const;
-  /// Which of the sets of keys, of which exactly one must be there, is there and no key of another one.
+  /// Index of the set of keys that is present, of which exactly one must be, with no key of another set.
   std::optional<std::size_t> alternative() const;
   /// The value at a key; nothing where it is absent or empty.
   std::optional<ValueReader> find(const std::string& key) const;
@@ -96,14 +96,14 @@ class MapReader {
   Problems& problems() const { return *problems_; }
   std::string path_of(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
-  /// What `read` makes of the value at a key, or else `fallback`.
+  /// Result of `read` on the value at a key, else `fallback`.
   template <typename T, typename Read>
   T read(const std::string& key, T fallback, Read&& read) const {
     if (const auto value = find(key))
       if (auto answer = read(*value)) return static_cast<T>(*std::move(answer));
     return fallback;
   }
-  /// What the value at a key says, or the default of the table.
+  /// The value at a key, or the default of the table.
   std::int64_t whole(const std::string& key) const;
   double number(const std::string& key) const;
   double number_by_default(const std::string& key) const;

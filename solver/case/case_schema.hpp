@@ -9,8 +9,8 @@
 
 namespace femcg::solver {
 
-/// What an option takes, as its own check says: the words and numbers of its description are put to it, and numbers
-/// beside them.
+/// Accepted values of an option, found by trying the words and numbers of its description, and neighbouring numbers,
+/// with its own check.
 struct AcceptedValues {
   std::vector<std::string> words;
   std::vector<std::int64_t> numbers;           ///< where these are all

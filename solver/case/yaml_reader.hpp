@@ -7,7 +7,7 @@
 
 namespace femcg::solver {
 
-/// What to call a place of the text in messages; line and column count from 1, and line 0 is no place within it.
+/// Name of a place in the text for messages; line and column count from 1, line 0 is the text as a whole.
 using PlaceOf = std::function<Place(int line, int column)>;
 
 /// A text in YAML as a tree; null where nothing stands in it. Throws InputError where it is no YAML, ends its lines in

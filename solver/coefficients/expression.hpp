@@ -32,7 +32,7 @@ class Expression {
   /// Values at points (count x 3, row by row). Safe to call from several threads at once. Throws InputError, with the
   /// place and the first such point, where a value is not finite.
   void evaluate(std::span<const double> points, std::span<double> values) const;
-  /// What evaluates it, values that are not finite too.
+  /// Program that evaluates the expression, including values that are not finite.
   operators::PointProgram program() const { return constant_ ? operators::PointProgram(*constant_) : *program_; }
   /// The same of it and its derivatives along x, y and z.
   operators::PointProgram program_with_gradient() const;

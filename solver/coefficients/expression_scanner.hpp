@@ -35,7 +35,7 @@ struct ScannedExpression {
   bool constant = true;  ///< names none of x, y, z
 };
 
-/// What YAML means by .nan, .inf and the like, and other languages by nan and inf: "not a number" or "infinity"; empty
+/// Words for .nan, .inf and the like of YAML, and nan and inf of other languages: "not a number" or "infinity"; empty
 /// for any other text.
 std::string_view not_finite_words(std::string_view text);
 

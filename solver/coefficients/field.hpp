@@ -26,9 +26,9 @@ class FieldOnRegions {
                  std::optional<double> where_absent);
   const Expression& of_cell(std::int32_t cell) const { return by_region_[mesh_->cell_regions[cell]]; }
   const std::vector<Expression>& by_region() const { return by_region_; }
-  /// Whether it is constant on each of them.
+  /// True if it is constant on each of them.
   bool constant() const;
-  /// What evaluates it on each of them.
+  /// Programs that evaluate the field, one a region.
   std::vector<operators::PointProgram> programs() const;
 
  private:

@@ -26,7 +26,7 @@ struct BoundaryCondition {
 
 enum class UnknownOrder { first_touch, reverse_cuthill_mckee };
 
-/// What differs from one right-hand side to another.
+/// Data of one right-hand side.
 struct LoadData {
   std::string name;
   Field source;

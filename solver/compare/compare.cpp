@@ -45,9 +45,9 @@ void check_choices(const SolverChoice& solver, const CompareChoice& choice) {
     throw InputError(
         at_place(choice.right_hand_sides_place,
                  fmt::format("CG for several right-hand sides has no {}; leave out one of the two",
-                             loop == CgLoop::resident ? "loop inside one kernel (solver.loop: resident)"
-                             : loop == CgLoop::merged ? "passes inside the product (solver.loop: merged)"
-                                                      : fmt::format("solver.cg: {}", name(solver.method)))));
+                             loop == CgLoop::persistent ? "persistent kernel (solver.loop: persistent)"
+                             : loop == CgLoop::fused    ? "passes inside the product (solver.loop: merged)"
+                                                        : fmt::format("solver.cg: {}", name(solver.method)))));
 }
 
 void check(const std::vector<SweepPoint>& points, const Communicator& communicator) {
@@ -80,9 +80,9 @@ ProblemData with_first_load(ProblemData data) {
 }
 
 /// Sentences on a comparison of a problem whose case has so many loads.
-std::vector<std::string> remarks_of(std::size_t loads, const mesh::Mesh& mesh, const Problem& problem, bool has_load) {
-  std::vector<std::string> all = mesh.remarks;
-  all.insert(all.end(), problem.remarks().begin(), problem.remarks().end());
+std::vector<std::string> warnings_of(std::size_t loads, const mesh::Mesh& mesh, const Problem& problem, bool has_load) {
+  std::vector<std::string> all = mesh.warnings;
+  all.insert(all.end(), problem.warnings().begin(), problem.warnings().end());
   if (loads > 1)
     all.push_back(fmt::format("of {} loads the first, {}, is taken", loads, in_quotes(problem.loads().front().name())));
   if (!has_load) all.emplace_back("products only, no CG: the right-hand side is zero");
@@ -91,7 +91,7 @@ std::vector<std::string> remarks_of(std::size_t loads, const mesh::Mesh& mesh, c
 
 /// Mesh, space and problem of the points with one key, in this process; of the loads the first.
 struct Discretisation {
-  /// Together. The communicator must outlive it.
+  /// Collective. The communicator must outlive it.
   Discretisation(const Case& of, const Communicator& communicator, Progress& progress);
   Discretisation(const Discretisation&) = delete;
   Discretisation& operator=(const Discretisation&) = delete;
@@ -106,10 +106,10 @@ struct Discretisation {
   operators::SharedDofs shared;
   std::optional<Problem> problem;
   bool has_load = false, divided = false;  ///< divided: between several processes
-  operators::FormShare share;              ///< where it is divided
+  operators::FormSubdomain subdomain;      ///< where it is divided
   std::vector<double> scaled_load;         ///< where it is divided, in the order of the share's map
   Seconds seconds;
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
 };
 
 Discretisation::Discretisation(const Case& of, const Communicator& communicator, Progress& progress)
@@ -121,12 +121,12 @@ Discretisation::Discretisation(const Case& of, const Communicator& communicator,
     space.emplace(make_space(part.mesh, of.degree, of.mesh.place));
     if (divided) shared = operators::SharedDofs(communicator, *space, part);
     problem.emplace(data, *space, shared);
-    if (divided) share = operators::share_of(problem->form(), shared);
+    if (divided) subdomain = operators::subdomain_of(problem->form(), shared);
   });
   has_load = shared.any(std::ranges::any_of(problem->load(), [](double value) { return value != 0; }));
   if (has_load && divided)
-    scaled_load = operators::to_map(solver::scaled_load(problem->load(), shared).values(), share.map);
-  remarks = remarks_of(of.problem.loads.size(), part.mesh, *problem, has_load);
+    scaled_load = operators::to_map(solver::scaled_load(problem->load(), shared).values(), subdomain.map);
+  warnings = warnings_of(of.problem.loads.size(), part.mesh, *problem, has_load);
 }
 
 std::optional<std::span<const double>> Discretisation::load() const {
@@ -161,7 +161,7 @@ Record common_record(const Case& resolved, const Discretisation& made) {
   common.machine = this_machine();
   common.problem = size_of(*made.problem);
   common.seconds = made.seconds;
-  common.remarks = made.remarks;
+  common.warnings = made.warnings;
   return common;
 }
 
@@ -180,8 +180,8 @@ std::vector<BenchmarkResult> compare_point(const SweepPoint& point, const Discre
     rows = compare_operators(system, entries, settings, common);
   } else {
     const Subdomain subdomain{
-        .division = division_of(made.share, point.resolved.mesh, point.resolved.distribution, communicator),
-        .form = &made.share,
+        .division = division_of(made.subdomain, point.resolved.mesh, point.resolved.distribution, communicator),
+        .form = &made.subdomain,
         .distribution = point.resolved.distribution,
         .cores_to_spare = cores_to_spare};
     rows = compare_operators(system, subdomain, entries, settings, common);
@@ -213,9 +213,9 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
     if (!made || made->key != key_of(resolved)) {
       made.reset();
       made = std::make_unique<Discretisation>(resolved, communicator, progress);
-      cores_to_spare = note_processes(devices, resolved.distribution, communicator, made->remarks);
+      cores_to_spare = note_processes(devices, resolved.distribution, communicator, made->warnings);
       progress.clear();
-      files.note(made->remarks);
+      files.note(made->warnings);
     }
     const ComparisonSettings settings{resolved.solver.precision,
                                       resolved.compare.iterations,

@@ -25,7 +25,7 @@ std::vector<OperatorChoice> operators_of(const std::vector<BenchmarkResult*>& ro
 template <std::floating_point T>
 std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const System& system, Device device,
                                        double iterations, int processes) {
-  Situation of;
+  PredictionInput of;
   of.device = device;
   of.form = system.form;
   of.preconditioner = find_preconditioner(system.preconditioner.name);

@@ -80,14 +80,14 @@ std::vector<BenchmarkEntry> choose_entries(const CompareChoice& choice, const Co
 }
 
 bool note_processes(const ComparedDevices& devices, const DistributionChoice& distribution,
-                    const Communicator& communicator, std::vector<std::string>& remarks) {
+                    const Communicator& communicator, std::vector<std::string>& warnings) {
   if (communicator.size() == 1) return false;
   Record record;
   record.machine = this_machine();
   const bool tries_task = devices.names.front() == "cpu" && distribution.mode == operators::ExchangeMode::automatic;
   const bool spare = check_threads(communicator, tries_task, record);
-  std::ranges::move(record.remarks, std::back_inserter(remarks));
-  if (!devices.why_on_host.empty()) remarks.push_back(devices.why_on_host);
+  std::ranges::move(record.warnings, std::back_inserter(warnings));
+  if (!devices.why_on_host.empty()) warnings.push_back(devices.why_on_host);
   return spare;
 }
 

@@ -25,8 +25,8 @@ std::vector<BenchmarkEntry> choose_entries(const CompareChoice& choice, const Co
                                            bool matrix_only);
 
 /// Adds sentences on the threads of several processes, and on GPUs that they do not use. True where each process has a
-/// core for one more thread (check_threads). Together.
+/// core for one more thread (check_threads). Collective.
 bool note_processes(const ComparedDevices& devices, const DistributionChoice& distribution,
-                    const operators::Communicator& communicator, std::vector<std::string>& remarks);
+                    const operators::Communicator& communicator, std::vector<std::string>& warnings);
 
 }  // namespace femcg::solver

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "operators/distributed/maps/matrix_share.hpp"
+#include "operators/distributed/maps/matrix_subdomain.hpp"
 #include "operators/stored/io/number_range.hpp"
 #include "solver/benchmark/comparison.hpp"
 #include "solver/compare/compare.hpp"
@@ -29,7 +29,7 @@ namespace {
 /// The matrix of a comparison: all of it, or the rows of this process.
 class ComparedMatrix {
  public:
-  /// Together. The communicator must outlive it.
+  /// Collective. The communicator must outlive it.
   ComparedMatrix(const MatrixChoice& choice, const ComparedDevices& devices, const Communicator& communicator,
                  Progress& progress);
   ComparedMatrix(const ComparedMatrix&) = delete;
@@ -49,7 +49,7 @@ class ComparedMatrix {
   std::vector<double> load_;  ///< empty without CG
   std::string why_no_cg_;
   Record common_;
-  operators::MatrixShare share_;        ///< of several processes
+  operators::MatrixSubdomain share_;    ///< of several processes
   std::optional<Subdomain> subdomain_;  ///< of several processes
 };
 
@@ -93,13 +93,13 @@ void ComparedMatrix::divide(const MatrixChoice& choice, const ComparedDevices& d
   communicator_.broadcast_all(whole_load, 0);
   const operators::RowBlock block = operators::divide_rows(communicator_, input.matrix);
   common_.problem.unknowns = block.firsts.back();
-  share_ = share_of(communicator_, block);
+  share_ = subdomain_of(communicator_, block);
   if (why_no_cg_.empty())
     for (const std::int64_t number : share_.map.numbers) load_.push_back(whole_load[static_cast<std::size_t>(number)]);
   subdomain_.emplace(Subdomain{
       .division = {communicator_, share_, std::string(partition_of_rows), true, block.rows.rows, share_.interface_rows},
       .matrix = &share_,
-      .cores_to_spare = note_processes(devices, {}, communicator_, common_.remarks),
+      .cores_to_spare = note_processes(devices, {}, communicator_, common_.warnings),
       .statistics = input.statistics,
       .why_not_single = why_not_single});
 }
@@ -134,7 +134,7 @@ ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseli
   const ComparedMatrix matrix(choice, devices, communicator, progress);
   ComparisonFiles files(choice.directory, baseline, console, first);
   progress.clear();
-  files.note(matrix.common().remarks);
+  files.note(matrix.common().warnings);
   if (first && !matrix.why_no_cg().empty()) fmt::print(stderr, "{}", products_only(matrix.why_no_cg()));
   const TimeLeft time_left(std::vector(choice.precisions.size(), 1.0));
   const auto stopped = [&] { return communicator.sum(stop() ? 1.0 : 0.0) > 0; };

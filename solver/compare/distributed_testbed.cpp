@@ -21,15 +21,15 @@ using operators::Vector;
 template <std::floating_point T>
 DistributedTestbed<T>::DistributedTestbed(const System& system, const Subdomain& subdomain, const StopRequested& stop)
     : Testbed<T>(system), subdomain_(subdomain), stop_(stop), communicator_(subdomain.division.communicator) {
-  if (const operators::FormShare* share = subdomain.form) {
-    if (!share->interior.empty()) interior_.emplace(&share->interior.form, nullptr);
-    if (!share->interface.empty()) interface_.emplace(&share->interface.form, nullptr);
+  if (const operators::FormSubdomain* part = subdomain.form) {
+    if (!part->interior.empty()) interior_.emplace(&part->interior.form, nullptr);
+    if (!part->interface.empty()) interface_.emplace(&part->interface.form, nullptr);
     return;
   }
   using Borrowed = std::shared_ptr<const CsrMatrix<double>>;  // kept by the caller
-  const operators::MatrixShare& share = *subdomain.matrix;
-  if (share.interior.rows > 0) interior_.emplace(nullptr, Borrowed(Borrowed(), &share.interior));
-  if (share.interface.rows > 0) interface_.emplace(nullptr, Borrowed(Borrowed(), &share.interface));
+  const operators::MatrixSubdomain& part = *subdomain.matrix;
+  if (part.interior.rows > 0) interior_.emplace(nullptr, Borrowed(Borrowed(), &part.interior));
+  if (part.interface.rows > 0) interface_.emplace(nullptr, Borrowed(Borrowed(), &part.interface));
 }
 
 template <std::floating_point T>
@@ -96,7 +96,7 @@ MadeOperator<T> DistributedTestbed<T>::make(const BenchmarkEntry& entry, std::in
     });
   });
   auto a = placed(subdomain_.distribution.mode_place, [&] {
-    return std::make_unique<DistributedOperator<T>>(communicator_, subdomain_.division.share, entry.device,
+    return std::make_unique<DistributedOperator<T>>(communicator_, subdomain_.division.subdomain, entry.device,
                                                     std::move(interior), std::move(interface),
                                                     subdomain_.distribution.mode, stop_, subdomain_.cores_to_spare);
   });
@@ -109,15 +109,15 @@ MadeOperator<T> DistributedTestbed<T>::make(const BenchmarkEntry& entry, std::in
   Vector<T> x(a->size(), entry.device), y(a->size(), entry.device);
   for (operators::fill(x, T(1)); a->seeks_mode();) a->apply(x, y);
   if (system_.form != nullptr) do_on_all(communicator_, [&] { made.diagonal = diagonal_in_range(*a); });
-  made.recorded = a->gpus_run_alone();
-  made.stop = [a = a.get()] { return a->vector_operations().asked_to_stop(); };
+  made.captured = a->gpus_run_alone();
+  made.stop = [a = a.get()] { return a->vector_kernels().asked_to_stop(); };
   made.a = std::move(a);
   return made;
 }
 
 template <std::floating_point T>
 std::vector<Vector<T>> DistributedTestbed<T>::loads(int count, Device device) const {
-  const std::vector<std::int64_t>& numbers = subdomain_.division.share.map.numbers;
+  const std::vector<std::int64_t>& numbers = subdomain_.division.subdomain.map.numbers;
   return this->right_hand_sides(*system_.load, count, device,
                                 [&](std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; });
 }
@@ -134,7 +134,7 @@ CopyBandwidth DistributedTestbed<T>::copy_bandwidth(Device device) const {
   Record record;
   record.device = device;
   measure_copies(communicator_, record);
-  return {record.machine.copy_bandwidth, record.remarks.empty() ? "" : record.remarks.front()};
+  return {record.machine.copy_bandwidth, record.warnings.empty() ? "" : record.warnings.front()};
 }
 
 /// The footprint is that of all processes, known with the rest of the record.

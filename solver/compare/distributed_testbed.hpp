@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/distributed/maps/matrix_share.hpp"
+#include "operators/distributed/maps/matrix_subdomain.hpp"
 #include "solver/benchmark/testbed.hpp"
 #include "solver/case/case.hpp"
 #include "solver/messages/console.hpp"
@@ -17,8 +17,8 @@ namespace femcg::solver {
 /// The subdomain of this process of a system that several processes share. Vectors are in the order of its map.
 struct Subdomain {
   Division division;
-  const operators::FormShare* form = nullptr;      ///< null for a matrix
-  const operators::MatrixShare* matrix = nullptr;  ///< null for a form
+  const operators::FormSubdomain* form = nullptr;      ///< null for a matrix
+  const operators::MatrixSubdomain* matrix = nullptr;  ///< null for a form
   DistributionChoice distribution = {};
   bool cores_to_spare = false;                                         ///< check_threads
   std::shared_ptr<const operators::MatrixStatistics> statistics = {};  ///< of a whole matrix, on the first process
@@ -33,7 +33,7 @@ class DistributedTestbed final : public Testbed<T> {
   /// processes.
   DistributedTestbed(const System& system, const Subdomain& subdomain, const StopRequested& stop);
 
-  std::int64_t size() const override { return subdomain_.division.share.map.size(); }
+  std::int64_t size() const override { return subdomain_.division.subdomain.map.size(); }
   void assemble(std::span<const BenchmarkEntry> entries) override;
   MemoryEstimate need_of(MemoryUser user) const override;
   void require(const MemoryEstimate& need, const MemoryUser& user) const override;

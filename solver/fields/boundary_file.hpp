@@ -31,7 +31,7 @@ class BoundaryFile {
   BoundaryFile(const OutputChoice& output, const SolutionLabel& label, const Problem& problem);
 
   bool empty() const { return facets_.empty(); }
-  /// Of the solutions of the first loads.
+  /// Writes the file for the solutions of the first loads.
   void write(std::ostream& stream, std::span<const std::vector<double>> solutions) const;
 
   /// Before it is compressed.

@@ -20,13 +20,13 @@ using WriteSample =
 /// with numbers whose digits have no pattern, times how many more cells there are.
 std::int64_t bytes_by_sample(const mesh::Mesh& mesh, const FileCells& cells, int numbers, const WriteSample& write);
 
-/// Of boundary.vtu before it is compressed: so many facets with so many nodes, and two fields for each load.
+/// Uncompressed bytes of boundary.vtu: so many facets with so many nodes, and two fields for each load.
 std::int64_t bytes_of_boundary(std::int64_t facets, int nodes, std::size_t loads);
 
 /// Throws InputError where files of so many bytes do not fit on the disk of a folder, or of the nearest above it that
 /// is there.
 void require_disk(const std::filesystem::path& directory, std::int64_t bytes);
-/// What is free there; nothing where that is not known.
+/// Free bytes of a directory's file system; nothing where that is unknown.
 std::optional<std::int64_t> free_disk(const std::filesystem::path& directory);
 
 }  // namespace femcg::solver

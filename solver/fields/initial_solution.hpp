@@ -13,9 +13,9 @@ namespace femcg::solver {
 /// The unknowns that CG begins from, for each load in turn; none where it begins from 0.
 using InitialUnknowns = std::vector<std::vector<double>>;
 
-/// Those of the solution that an earlier run on the same mesh, at any degree, left in the folder solver.initial. Throws
-/// InputError where there is none, or it is not of this mesh.
-/// Where the problem's mesh is a part, `cells` are the numbers of its cells in the whole one; together then.
+/// Unknowns of the solution that an earlier run on the same mesh, at any degree, left in the folder solver.initial.
+/// Throws InputError where there is none, or it is not of this mesh. Where the problem's mesh is a part, `cells` are
+/// its cells' numbers in the whole mesh, and the call is collective.
 InitialUnknowns initial_unknowns(const SolverChoice& solver, const SolutionLabel& label, const Problem& problem,
                                  std::span<const std::int32_t> cells = {});
 

@@ -22,15 +22,15 @@ namespace femcg::solver {
 /// assembled and solved by CG; regions are blocks of one matrix.
 class Recovery {
  public:
-  /// Of the form of a problem: its mesh, degree and quadrature, which is exact for the mass matrix where the cells are
-  /// affine. The form must outlive it.
+  /// Recovery for the form of a problem: its mesh, degree and quadrature, which is exact for the mass matrix where the
+  /// cells are affine. The form must outlive it.
   explicit Recovery(const operators::BilinearForm& form);
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
   /// The functions that it projects onto. The mesh is cut along the faces between regions; cells are as they were.
   const mesh::FunctionSpace& space() const { return *form_.space; }
-  /// Of project() for so many fields at once.
+  /// Memory of project() for so many fields.
   MemoryEstimate need(int fields) const;
 
   /// Writes a field's values at the quadrature points of one cell (CellEvaluator's); called from several threads.

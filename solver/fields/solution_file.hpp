@@ -10,8 +10,8 @@
 #include "mesh/vtu/vtu.hpp"
 #include "solver/case/case.hpp"
 #include "solver/fields/cell_fields.hpp"
-#include "solver/fields/coming_solutions.hpp"
 #include "solver/fields/file_cells.hpp"
+#include "solver/fields/future_solutions.hpp"
 #include "solver/fields/recovery.hpp"
 #include "solver/problem/problem.hpp"
 
@@ -65,7 +65,7 @@ class SolutionFile {
   const Problem* problem_;
   FileCells cells_;
   std::unique_ptr<Recovery> recovery_;
-  ComingSolutions solutions_;                      ///< which come when what follows is there
+  FutureSolutions solutions_;                      ///< which come when what follows is there
   std::vector<std::vector<Recovered>> recovered_;  ///< by load
   std::vector<double> exact_, error_;              ///< coefficients, where there is an exact solution
 };

@@ -17,7 +17,7 @@
 #include "mesh/vtu/vtu_grid.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/coefficients/field.hpp"
-#include "solver/fields/beside_gpu.hpp"
+#include "solver/fields/background_work.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/cell_fields.hpp"
 #include "solver/problem/load.hpp"
@@ -86,7 +86,7 @@ SolutionPiece::~SolutionPiece() {
 void SolutionPiece::begin(std::size_t solutions) {
   if (!has_cells()) return;
   expected_ = solutions;
-  writing_ = begin_beside_gpu([this, solutions] { return made(solutions); });
+  writing_ = begin_in_background([this, solutions] { return made(solutions); });
 }
 
 bool SolutionPiece::has_cells() const { return cells_.count(problem_->form().space->mesh()) > 0; }

@@ -9,8 +9,8 @@
 
 #include "mesh/base/atomic_file.hpp"
 #include "solver/case/case.hpp"
-#include "solver/fields/coming_solutions.hpp"
 #include "solver/fields/file_cells.hpp"
+#include "solver/fields/future_solutions.hpp"
 #include "solver/problem/problem.hpp"
 
 namespace femcg::solver {
@@ -18,7 +18,7 @@ namespace femcg::solver {
 /// A file in pieces, one of each process: solution.pvtu and boundary.pvtu, which name them.
 enum class Pieces { solution, boundary };
 std::string pieces_file(Pieces of);
-/// Of the piece of a process.
+/// File name of a process's piece.
 std::string piece_name(Pieces of, int rank);
 
 /// The piece of a process of solution.pvtu: u of each load, and of the exact solution, where there is one, that and the
@@ -49,13 +49,13 @@ class SolutionPiece {
   int rank_;
   mesh::FileGroup* files_;
   FileCells cells_;
-  ComingSolutions solutions_;
+  FutureSolutions solutions_;
   std::future<std::string> writing_;
   std::size_t expected_ = 0;  ///< solutions, of the piece that is being written
 };
 
 /// The piece of a process of boundary.pvtu, a BoundaryFile, as .vtu; empty where it has no facet that is written.
-/// Together.
+/// Collective.
 std::string boundary_piece(const OutputChoice& output, const SolutionLabel& label, const Problem& problem,
                            std::span<const std::vector<double>> solutions);
 

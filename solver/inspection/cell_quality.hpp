@@ -18,7 +18,7 @@ struct CellQuality {
   double aspect = 1;
 };
 
-/// Of every cell.
+/// Qualities of all cells.
 std::vector<CellQuality> cell_qualities(const mesh::Mesh& mesh);
 
 }  // namespace femcg::solver

@@ -61,7 +61,7 @@ ExitStatus inspect_mesh(const Case& resolved, const Console& console) {
   files.add("faces.vtu", [&](std::ostream& stream) { write_faces(stream, by_entity); });
   files.put_in_place();
   progress.clear();
-  for (const std::string& remark : by_entity.mesh.remarks) fmt::print(stderr, "note: {}\n", remark);
+  for (const std::string& warning : by_entity.mesh.warnings) fmt::print(stderr, "note: {}\n", warning);
   if (console.quiet) return ExitStatus::done;
   std::string text = headline(resolved, by_entity.mesh) + to_text(inspection);
   text += fmt::format("\nto look at: {} and faces.vtu\n", (resolved.output.directory / "cells.vtu").string());

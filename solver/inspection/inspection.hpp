@@ -27,7 +27,7 @@ struct Extreme {
   std::array<double, 3> at{};
 };
 
-/// What is in a mesh, for a person who is to name its parts.
+/// Contents of a mesh, for a user who names its parts.
 struct Inspection {
   int dimension = 0;
   std::vector<MeasuredEntity> regions, faces;

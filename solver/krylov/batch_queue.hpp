@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "operators/backend/recorded_work.hpp"
+#include "operators/backend/cuda_graph.hpp"
 #include "operators/backend/vector.hpp"
 #include "solver/krylov/cg.hpp"
 
@@ -27,7 +27,7 @@ struct IterationNumbers {
   double energy, rz, rr;
 };
 
-/// The scalars (operators::CgScalars, operators::CgColumnScalars) of a batch of iterations on the device, and of those
+/// The scalars (operators::CgScalars, operators::CgMultiScalars) of a batch of iterations on the device, and of those
 /// before it that the recurrence looks back at.
 template <class Scalars>
 class BatchScalars {
@@ -84,7 +84,7 @@ class BatchQueue {
   /// `iterate(n)` gives the device n iterations, whose numbers are then in `scalars`; a batch has `batch` of them.
   BatchQueue(const operators::Vector<double>& scalars, std::int64_t batch, std::function<void(std::int64_t)> iterate)
       : scalars_(scalars), device_(scalars.device()), batch_(batch), iterate_(std::move(iterate)) {
-    for (int i = 0; i < 2; ++i) mailboxes_.emplace_back(scalars.size(), device_);
+    for (int i = 0; i < 2; ++i) readbacks_.emplace_back(scalars.size(), device_);
   }
   BatchQueue(const BatchQueue&) = delete;
   BatchQueue& operator=(const BatchQueue&) = delete;
@@ -106,20 +106,20 @@ class BatchQueue {
   std::int64_t last_iterations() const { return last_; }
   /// Sends a batch of so many iterations, less than `batch` at the very end only.
   void send(std::int64_t iterations) {
-    graph_ && iterations == batch_ ? graph_->run() : iterate_(iterations);
-    mailboxes_[sent_++ % 2].post(scalars_);
+    graph_&& iterations == batch_ ? graph_->run() : iterate_(iterations);
+    readbacks_[sent_++ % 2].post(scalars_);
     in_flight_.push_back(iterations);
     last_ = iterations;
   }
   /// Waits for the oldest batch in flight.
   Batch receive() {
     const std::int64_t iterations = in_flight_.front();
-    const auto numbers = mailboxes_[(sent_ - std::ssize(in_flight_)) % 2].receive();
+    const auto numbers = readbacks_[(sent_ - std::ssize(in_flight_)) % 2].receive();
     in_flight_.pop_front();
     return {iterations, numbers};
   }
   /// Waits for the batch that was sent last, which stays in flight.
-  Batch newest() const { return {last_, mailboxes_[(sent_ - 1) % 2].receive()}; }
+  Batch newest() const { return {last_, readbacks_[(sent_ - 1) % 2].receive()}; }
   /// Forgets what is in flight.
   void drop() { in_flight_.clear(); }
 
@@ -128,8 +128,8 @@ class BatchQueue {
   operators::Device device_;
   std::int64_t batch_, last_ = batch_, sent_ = 0;
   std::function<void(std::int64_t)> iterate_;
-  std::vector<operators::Mailbox> mailboxes_;
-  std::optional<operators::RecordedWork> graph_;
+  std::vector<operators::AsyncReadback> readbacks_;
+  std::optional<operators::CudaGraph> graph_;
   std::deque<std::int64_t> in_flight_;  ///< iterations of each batch
 };
 

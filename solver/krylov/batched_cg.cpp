@@ -10,10 +10,10 @@
 
 namespace femcg::solver {
 
-using operators::CgColumnScalars;
-using operators::Columns;
-using operators::ColumnScalars;
+using operators::CgMultiScalars;
 using operators::Device;
+using operators::MultiScalar;
+using operators::MultiVector;
 using operators::Operator;
 using operators::Vector;
 
@@ -27,14 +27,14 @@ struct ColumnRecurrences {
         running(cg.x().stride(), a.device()),
         scalars(batch, 0, cg.x().stride(), a.device(),
                 [this](Vector<double>& numbers, std::int64_t place) {
-                  return CgColumnScalars(numbers, place, ColumnScalars(running, 0, cg.x().stride()));
+                  return CgMultiScalars(numbers, place, MultiScalar(running, 0, cg.x().stride()));
                 }),
         queue(scalars.numbers(), batch, [this](std::int64_t iterations) {
           scalars.go_on();
           cg.iterate(iterations, scalars);
         }) {
     operators::clear(running);
-    if (!options.recorded) return;
+    if (!options.captured) return;
     queue.warm_up();
     queue.record();
   }
@@ -50,13 +50,13 @@ struct ColumnRecurrences {
     operators::copy_bytes(numbers.data(), Device::host, scalars.last().rz.data(), running.device(), numbers.bytes());
   }
 
-  ClassicCg<T, Columns> cg;
+  ClassicCg<T, MultiVector> cg;
   Vector<double> running;  ///< 1 for every column that iterates; the others are frozen
-  BatchScalars<CgColumnScalars> scalars;
+  BatchScalars<CgMultiScalars> scalars;
   BatchQueue queue;
 };
 
-/// The loop of as many systems as Columns takes.
+/// The loop of as many systems as MultiVector takes.
 template <std::floating_point T>
 class BatchedLoop final : public SeveralSystems<T> {
  public:
@@ -98,7 +98,7 @@ class BatchedLoop final : public SeveralSystems<T> {
     this->set_members(members);
     recurrences_ = std::make_unique<ColumnRecurrences<T>>(this->a(), this->options(), this->columns(), batch_);
     for (int column = 0; column < this->columns(); ++column) {
-      this->at(column).result.deferred = recurrences_->cg.defers_x();
+      this->at(column).result.delayed_update = recurrences_->cg.defers_x();
       this->move_residual(column, 1, recurrences_->cg.r());
     }
     recurrences_->cg.start(recurrences_->scalars.last());
@@ -151,7 +151,7 @@ class BatchedLoop final : public SeveralSystems<T> {
     for (int column = 0; column < this->columns(); ++column) {
       const int from = kept[static_cast<std::size_t>(column)];
       kept_rz[column] = rz[from];
-      const auto move = [&](Columns<T>& source, Columns<T>& target) {
+      const auto move = [&](MultiVector<T>& source, MultiVector<T>& target) {
         operators::get_column(source, from, {}, one);
         operators::set_column(one, {}, column, target);
       };

@@ -8,13 +8,13 @@
 namespace femcg::solver {
 
 /// Preconditioned conjugate gradients for A x_c = b_c from x_c = 0, for several right-hand sides: independent
-/// recurrences, whose products are made together (operators::Columns), and of which each ends as it would alone, for
-/// reasons of its own; see conjugate_gradients. All in the natural order of the unknowns.
+/// recurrences, whose products are made together (operators::MultiVector), and of which each ends as it would alone,
+/// for reasons of its own; see conjugate_gradients. All in the natural order of the unknowns.
 ///
-/// More systems than Columns::most are solved in turns. A system that is done is frozen: its steps have length zero.
-/// Once all that are left fit into half of the columns, the others are dropped, and cost nothing any more. What does
-/// not meet the tolerance when its residual is recomputed restarts, with the others of which that is true, when all
-/// have ended.
+/// More systems than MultiVector::most are solved in turns. A system that is done is frozen: its steps have length
+/// zero. Once all that are left fit into half of the columns, the others are dropped, and cost nothing any more. What
+/// does not meet the tolerance when its residual is recomputed restarts, with the others of which that is true, when
+/// all have ended.
 ///
 /// Of each result `seconds` is the system's share: the time of an iteration is divided among those that run.
 template <std::floating_point T>

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "operators/backend/passes/block_operations.hpp"
+#include "operators/backend/passes/block_cg_kernels.hpp"
 #include "operators/capabilities.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/krylov/several_systems.hpp"
@@ -15,7 +15,7 @@ namespace femcg::solver {
 
 using operators::BlockNorms;
 using operators::BlockStep;
-using operators::Columns;
+using operators::MultiVector;
 using operators::Operator;
 using operators::SmallMatrix;
 using operators::Vector;
@@ -84,9 +84,9 @@ constexpr double dependent_part = 1e-13;
 
 /// The passes that the operator brings with it, else femcg's own.
 template <std::floating_point T>
-std::unique_ptr<operators::BlockOperations<T>> block_operations_for(const Operator<T>& a) {
-  const auto* with = dynamic_cast<const operators::WithBlockOperations<T>*>(&a);
-  return with != nullptr ? with->make_block_operations() : operators::make_block_operations<T>(a.device());
+std::unique_ptr<operators::BlockCgKernels<T>> block_cg_kernels_for(const Operator<T>& a) {
+  const auto* with = dynamic_cast<const operators::WithBlockCgKernels<T>*>(&a);
+  return with != nullptr ? with->make_block_cg_kernels() : operators::make_block_cg_kernels<T>(a.device());
 }
 
 template <std::floating_point T>
@@ -95,20 +95,21 @@ class BlockLoop final : public SeveralSystems<T> {
   BlockLoop(const Operator<T>& a, std::span<const Vector<T>> b, std::span<std::vector<double>> x, std::size_t first,
             const SystemsCgOptions<T>& options)
       : SeveralSystems<T>(a, b, x, first, options, CgMethod::block),
-        operations_(block_operations_for(a)),
+        operations_(block_cg_kernels_for(a)),
         m_(options.preconditioner) {}
 
  private:
   void iterate(const std::vector<std::size_t>& members) override {
     const Operator<T>& a = this->a();
     this->set_members(members);
-    for (Columns<T>* columns : {&x_, &w_, &s_, &q_}) *columns = Columns<T>(a.size(), this->columns(), a.device());
-    if (m_.applied != nullptr) z_ = Columns<T>(a.size(), this->columns(), a.device());
-    for (Columns<T>* columns : {&x_, &w_, &s_, &q_}) operators::clear(columns->entries());
+    for (MultiVector<T>* columns : {&x_, &w_, &s_, &q_})
+      *columns = MultiVector<T>(a.size(), this->columns(), a.device());
+    if (m_.applied != nullptr) z_ = MultiVector<T>(a.size(), this->columns(), a.device());
+    for (MultiVector<T>* columns : {&x_, &w_, &s_, &q_}) operators::clear(columns->entries());
     const int stride = x_.stride();
     std::vector<double> lengths;
     for (int column = 0; column < this->columns(); ++column) {
-      lengths.push_back(norm(this->at(column).residual, this->share()));
+      lengths.push_back(norm(this->at(column).residual, this->ownership()));
       this->move_residual(column, 1 / lengths.back(), w_);
     }
     const Matrix none = Matrix::Zero(stride, stride);
@@ -172,10 +173,10 @@ class BlockLoop final : public SeveralSystems<T> {
       if (this->is_running(column)) this->stop(column, reason, at_tolerance);
   }
 
-  std::unique_ptr<operators::BlockOperations<T>> operations_;
+  std::unique_ptr<operators::BlockCgKernels<T>> operations_;
   Inverse<T> m_;
   // Between two restarts:
-  Columns<T> x_, w_, s_, q_, z_;
+  MultiVector<T> x_, w_, s_, q_, z_;
   Matrix sigma_;  ///< the residuals are W sigma
 };
 

@@ -9,7 +9,7 @@
 //     beta = r'z / (r'z before),  p = z + beta p
 //
 // ClassicCg gives this to the device kernel by kernel; the other recurrences are in one_sum_cg.hpp and
-// merged_passes.hpp. examine() is the stopping rule. CgRun has the machinery: batches, restarts, reliable updates,
+// fused_recurrence.hpp. examine() is the stopping rule. CgRun has the machinery: batches, restarts, reliable updates,
 // resumption.
 
 #include "solver/krylov/cg.hpp"
@@ -29,11 +29,11 @@ template <std::floating_point T, template <class> class Vectors>
 ClassicCg<T, Vectors>::ClassicCg(const Operator<T>& a, const Inverse<T>& m, bool pairs, int count)
     : Recurrence<T, Vectors>(a, m, count),
       kernels_(kernels_for<T, Vectors>(a)),
-      deferred_(pairs ? kernels_.deferred() : nullptr),
+      delayed_update_(pairs ? kernels_.delayed_update() : nullptr),
       p_(this->zeros()),
       w_(this->zeros()),
       z_(this->zeros(m.applied != nullptr)),
-      second_p_(this->zeros(deferred_ != nullptr)) {
+      second_p_(this->zeros(delayed_update_ != nullptr)) {
   delay_sums(kernels_, false);
 }
 
@@ -72,15 +72,15 @@ void ClassicCg<T, Vectors>::step(Scalars& now, Scalars& next) {
 template <std::floating_point T, template <class> class Vectors>
 void ClassicCg<T, Vectors>::two_steps(Scalars& now, Scalars& next, Scalars& after) {
   move_residual(p_, now, next);
-  deferred_->defer(now, next, residual(), this->m_.diagonal, p_, second_p_);
+  delayed_update_->delay_update(now, next, residual(), this->m_.diagonal, p_, second_p_);
   move_residual(second_p_, next, after);
-  deferred_->catch_up(now, next, after, residual(), this->m_.diagonal, second_p_, p_, this->x_);
+  delayed_update_->catch_up(now, next, after, residual(), this->m_.diagonal, second_p_, p_, this->x_);
 }
 
 template <std::floating_point T, template <class> class Vectors>
 void ClassicCg<T, Vectors>::iterate(std::int64_t iterations, BatchScalars<Scalars>& scalars) {
   std::int64_t i = 0;
-  if (deferred_ != nullptr)
+  if (delayed_update_ != nullptr)
     for (; i + 1 < iterations; i += 2) two_steps(scalars.of(i), scalars.of(i + 1), scalars.of(i + 2));
   for (; i < iterations; ++i) step(scalars.of(i), scalars.of(i + 1));
 }
@@ -108,8 +108,8 @@ void ClassicCg<T, Vectors>::replace_residual(V& residual, Scalars& first) {
 
 template class ClassicCg<double>;
 template class ClassicCg<float>;
-template class ClassicCg<double, operators::Columns>;
-template class ClassicCg<float, operators::Columns>;
+template class ClassicCg<double, operators::MultiVector>;
+template class ClassicCg<float, operators::MultiVector>;
 
 namespace {
 

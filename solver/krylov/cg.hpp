@@ -25,7 +25,7 @@ struct Iteration {
 struct CgResult {
   CgMethod method = CgMethod::classic;  ///< what was chosen
   CgLoop loop = CgLoop::launched;
-  bool deferred = false;  ///< whether x moved in every second iteration (operators::DeferredUpdate)
+  bool delayed_update = false;  ///< whether x moved in every second iteration (operators::DelayedUpdate)
   StopReason reason = StopReason::max_iterations;
   std::int64_t iterations = 0;
   double relative_residual = 0;       ///< of the recurrence, |r| / |b|
@@ -38,15 +38,15 @@ struct CgResult {
 /// natural order of the unknowns on the operator's device, and the scalars of the last iteration. Empty where only x
 /// can be resumed, which is then complete.
 template <std::floating_point T>
-struct CgState {
+struct CgCheckpoint {
   CgResult result;
   operators::Vector<T> r, p, x;
   std::vector<double> scalars;  ///< operators::CgScalars
 };
 
-/// A loop inside one kernel that was asked for is had wherever there is one.
+/// A persistent kernel that was asked for is had wherever there is one.
 constexpr operators::PersistentFor persistent_for(CgLoop loop) {
-  return loop == CgLoop::resident ? operators::PersistentFor::possible : operators::PersistentFor::faster;
+  return loop == CgLoop::persistent ? operators::PersistentFor::possible : operators::PersistentFor::faster;
 }
 
 /// Of CG in mixed precision: |r| at a reliable update over that at the one before.
@@ -78,7 +78,7 @@ struct Batching {
   /// Iterations of a batch; 0: one on the host, where reading costs nothing (8 of the pipelined recurrence, which waits
   /// for its sums there), 16 on a GPU (64 in a persistent kernel).
   std::int64_t check_every = 0;
-  bool recorded = true;  ///< a GPU is given a batch as one CUDA graph; not where the operator waits for the GPU
+  bool captured = true;  ///< a GPU is given a batch as one CUDA graph; not where the operator waits for the GPU
 };
 
 /// The true residual b - A x in double precision, which decides of convergence: rounding lets the recurrence's r drift
@@ -105,9 +105,9 @@ struct Observation {
 /// diagonal, the recurrence itself, on the host to the bit; else it restarts from the true residual.
 template <std::floating_point T>
 struct Resumption {
-  const CgState<T>* before = nullptr;  ///< the state of a run on the same system; null: none
-  bool from_x = false;                 ///< without such a run: begins from x as it is given
-  CgState<T>* after = nullptr;         ///< filled where the loop ends for its number of iterations
+  const CgCheckpoint<T>* before = nullptr;  ///< the state of a run on the same system; null: none
+  bool from_x = false;                      ///< without such a run: begins from x as it is given
+  CgCheckpoint<T>* after = nullptr;         ///< filled where the loop ends for its number of iterations
 };
 
 template <std::floating_point T>
@@ -145,8 +145,8 @@ struct SystemsCgOptions : StoppingRule, Batching {
 /// indefinite.
 ///
 /// On a GPU scalars stay there and the host only looks at residuals that are past: x may be some iterations further
-/// than the one that is reported. Throws InputError where a loop inside one kernel is asked for and there is none, or
-/// a recurrence that the preconditioner does not allow.
+/// than the one that is reported. Throws InputError where a persistent kernel is asked for and there is none, or a
+/// recurrence that the preconditioner does not allow.
 template <std::floating_point T>
 CgResult conjugate_gradients(const operators::Operator<T>& a, const operators::Vector<T>& b, std::vector<double>& x,
                              const CgOptions<T>& options);

@@ -19,18 +19,18 @@ inline bool has_one_sum(CgMethod method) {
   return method == CgMethod::single_reduction || method == CgMethod::pipelined;
 }
 
-/// Whether its loop may be inside one kernel.
+/// Whether its loop may be in one persistent kernel.
 inline bool takes_one_kernel(CgMethod method) {
   return method == CgMethod::automatic || method == CgMethod::single_reduction;
 }
 
-/// How iterations come to the device: each pass by itself; all inside one kernel (GPU, single-reduction, for the
+/// How iterations come to the device: each pass by itself; all in one persistent kernel (GPU, single-reduction, for the
 /// operators and sizes that have it); or passes inside the product (CPU, classic, for the operators that have it).
-enum class CgLoop { automatic, launched, resident, merged };
+enum class CgLoop { automatic, launched, persistent, fused };
 std::string_view name(CgLoop loop);
 /// Whether it takes one right-hand side.
-inline bool is_for_one_system(CgLoop loop) { return loop == CgLoop::resident || loop == CgLoop::merged; }
-/// Whether it may be inside one kernel.
-inline bool may_reside(CgLoop loop) { return loop == CgLoop::automatic || loop == CgLoop::resident; }
+inline bool is_for_one_system(CgLoop loop) { return loop == CgLoop::persistent || loop == CgLoop::fused; }
+/// Whether it may be in one persistent kernel.
+inline bool may_be_persistent(CgLoop loop) { return loop == CgLoop::automatic || loop == CgLoop::persistent; }
 
 }  // namespace femcg::solver

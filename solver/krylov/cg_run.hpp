@@ -10,7 +10,7 @@
 #include "operators/ordering.hpp"
 #include "solver/krylov/batch_queue.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/merged_passes.hpp"
+#include "solver/krylov/fused_recurrence.hpp"
 #include "solver/krylov/one_sum_cg.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/krylov/refined_solution.hpp"
@@ -22,14 +22,14 @@ namespace femcg::solver {
 /// Throws InputError where the options contradict each other. `fused`: M is I or diagonal.
 template <std::floating_point T>
 void check_choice(const CgOptions<T>& options, bool fused) {
-  const bool classic = !has_one_sum(options.method) && options.loop != CgLoop::resident;
+  const bool classic = !has_one_sum(options.method) && options.loop != CgLoop::persistent;
   if (options.reliable_update > 0 && !classic)
     throw InputError(
         "reliable updates keep the direction of the classic method in launched passes: use solver.cg: classic and "
         "solver.loop: launched, or solver.precision: single");
   if (!fused && !classic)
     throw InputError(
-        "methods with one sum and the loop inside one kernel need a diagonal preconditioner: use solver.cg: classic, "
+        "methods with one sum and the persistent kernel need a diagonal preconditioner: use solver.cg: classic, "
         "or solver.preconditioner: jacobi");
 }
 
@@ -41,27 +41,26 @@ struct CgPlan {
   CgPlan(const operators::Operator<T>& a, const CgOptions<T>& options) : method(options.method) {
     const bool fused = options.preconditioner == nullptr || options.preconditioner->is_fused();
     check_choice(options, fused);
-    if (fused && options.reliable_update == 0 && may_reside(options.loop) && takes_one_kernel(method))
+    if (fused && options.reliable_update == 0 && may_be_persistent(options.loop) && takes_one_kernel(method))
       persistent_ = operators::persistent_cg(a, persistent_for(options.loop));
-    if (options.loop == CgLoop::resident && persistent_ == nullptr)
-      throw InputError(
-          !takes_one_kernel(method)
-              ? "the loop inside one kernel is of the single-reduction method: use solver.cg: "
-                "single-reduction"
-              : "this operator has no loop inside one kernel on this device for a system of this size: use "
-                "solver.loop: launched");
-    if (persistent_ != nullptr) loop = CgLoop::resident;
+    if (options.loop == CgLoop::persistent && persistent_ == nullptr)
+      throw InputError(!takes_one_kernel(method)
+                           ? "the persistent kernel is of the single-reduction method: use solver.cg: "
+                             "single-reduction"
+                           : "this operator has no persistent kernel on this device for a system of this size: use "
+                             "solver.loop: launched");
+    if (persistent_ != nullptr) loop = CgLoop::persistent;
     if (fused && !has_one_sum(method) && !takes_several(method) &&
-        (options.loop == CgLoop::merged ||
-         (options.loop == CgLoop::automatic && operators::merging_pays(a.size(), sizeof(T)))))
-      merged_ = dynamic_cast<const operators::WithMergedCg<T>*>(&a);
-    if (options.loop == CgLoop::merged && merged_ == nullptr)
+        (options.loop == CgLoop::fused ||
+         (options.loop == CgLoop::automatic && operators::fusing_pays(a.size(), sizeof(T)))))
+      fused_ = dynamic_cast<const operators::WithFusedCg<T>*>(&a);
+    if (options.loop == CgLoop::fused && fused_ == nullptr)
       throw InputError(!fused || has_one_sum(method)
                            ? "passes inside the product are of the classic method with a diagonal preconditioner: use "
                              "solver.cg: classic and solver.preconditioner: jacobi, or solver.loop: launched"
                            : "this operator makes no passes of CG inside its product on this device: use solver.loop: "
                              "launched");
-    if (merged_ != nullptr) loop = CgLoop::merged;
+    if (fused_ != nullptr) loop = CgLoop::fused;
     if (method == CgMethod::automatic) method = persistent_ != nullptr ? CgMethod::single_reduction : CgMethod::classic;
     batch = batch_of(options, a.device());
     if (options.check_every > 0) return;
@@ -74,7 +73,7 @@ struct CgPlan {
     if (method == CgMethod::single_reduction)
       return std::make_unique<SingleReductionCg<T>>(a, m, std::move(persistent_));
     if (method == CgMethod::pipelined) return std::make_unique<PipelinedCg<T>>(a, m);
-    if (merged_ != nullptr) return std::make_unique<MergedCg<T>>(a, m, *merged_);
+    if (fused_ != nullptr) return std::make_unique<MergedCg<T>>(a, m, *fused_);
     return std::make_unique<ClassicCg<T>>(a, m, batch > 1);
   }
 
@@ -84,7 +83,7 @@ struct CgPlan {
 
  private:
   std::unique_ptr<operators::PersistentCg<T>> persistent_;
-  const operators::WithMergedCg<T>* merged_ = nullptr;
+  const operators::WithFusedCg<T>* fused_ = nullptr;
 };
 
 /// One run of CG on one system, but for the recurrence's formulas and the stopping rule (cg.cpp): batches on their way
@@ -113,13 +112,13 @@ class CgRun {
         reliable_update_(options.reliable_update) {
     result_.method = plan_.method;
     result_.loop = plan_.loop;
-    result_.deferred = recurrence_->defers_x();
+    result_.delayed_update = recurrence_->defers_x();
   }
 
   /// Begins with r = b - A x. False where there is nothing to iterate; the result says why.
   bool begin() {
     queue_.warm_up();
-    if (plan_.loop == CgLoop::launched && options_.recorded) queue_.record();
+    if (plan_.loop == CgLoop::launched && options_.captured) queue_.record();
     operators::copy(operators::to_ordering(a_, b_), recurrence_->r());
     x_.begin(options_.before != nullptr || options_.from_x);  // once the copies in between are gone
     scalars_.clear();
@@ -281,7 +280,7 @@ class CgRun {
     return false;
   }
   /// Goes on from the state of an earlier run.
-  void resume(const CgState<T>& before) {
+  void resume(const CgCheckpoint<T>& before) {
     result_.iterations = before.result.iterations;
     result_.history = before.result.history;
     if (hands_over() && before.p.size() == a_.size()) {
@@ -303,7 +302,7 @@ class CgRun {
     clock_.start(before.result.seconds);
   }
   /// Leaves the recurrence to another run, where that can take it up.
-  bool leave(CgState<T>& after) {
+  bool leave(CgCheckpoint<T>& after) {
     if (result_.reason != StopReason::max_iterations || !hands_over()) return false;
     after.r = operators::from_ordering(a_, recurrence_->r());
     after.p = operators::from_ordering(a_, recurrence_->p());
@@ -315,7 +314,7 @@ class CgRun {
   }
   /// Whether another run can take up the recurrence where this one ends.
   bool hands_over() const {
-    return plan_.method == CgMethod::classic && plan_.loop != CgLoop::resident && m_.applied == nullptr;
+    return plan_.method == CgMethod::classic && plan_.loop != CgLoop::persistent && m_.applied == nullptr;
   }
 
   const operators::Operator<T>& a_;

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "operators/backend/passes/column_operations.hpp"
-#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/backend/passes/multi_vector_kernels.hpp"
+#include "operators/backend/passes/vector_kernels.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
@@ -21,9 +21,9 @@
 namespace femcg::solver {
 
 using operators::CgScalars;
-using operators::Columns;
 using operators::Device;
 using operators::InverseDiagonal;
+using operators::MultiVector;
 using operators::Operator;
 using operators::OptionDescription;
 using operators::Options;
@@ -72,7 +72,7 @@ double start_number(std::int64_t place) {
 /// r = D^1/2 times the start vector of Lanczos, in the operator's ordering.
 template <std::floating_point T>
 Vector<T> start_residual(const Operator<T>& a, const InverseDiagonal& inverse_diagonal) {
-  const std::span<const std::int64_t> numbers = operations_for(a).share().numbers();
+  const std::span<const std::int64_t> numbers = vector_kernels_for(a).ownership().numbers();
   Vector<T> start(a.size());
   operators::for_each_row(
       start.size(), [&](std::int64_t i) { start[i] = static_cast<T>(start_number(numbers.empty() ? i : numbers[i])); });
@@ -130,10 +130,10 @@ class Chebyshev final : public Preconditioner<T> {
  private:
   void solve(const Vector<T>& r, Vector<T>& z) const override { iterate(r, d_, q_, z); }
   /// Its vectors are made with the first that have so many columns.
-  void solve_columns(const Columns<T>& r, Columns<T>& z) const override {
+  void solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const override {
     if (d_columns_.count() != r.count() || d_columns_.rows() != r.rows()) {
-      d_columns_ = Columns<T>(r.rows(), r.count(), r.device());
-      q_columns_ = Columns<T>(r.rows(), r.count(), r.device());
+      d_columns_ = MultiVector<T>(r.rows(), r.count(), r.device());
+      q_columns_ = MultiVector<T>(r.rows(), r.count(), r.device());
       operators::clear(q_columns_.entries());  // products may leave columns of nobody as they are
     }
     iterate(r, d_columns_, q_columns_, z);
@@ -157,14 +157,14 @@ class Chebyshev final : public Preconditioner<T> {
   InverseDiagonal inverse_diagonal_;
   double largest_, theta_, delta_;
   mutable Vector<T> d_, q_;
-  mutable Columns<T> d_columns_, q_columns_;
+  mutable MultiVector<T> d_columns_, q_columns_;
 };
 
 }  // namespace
 
 template <std::floating_point T>
 double largest_eigenvalue(const Operator<T>& a, const InverseDiagonal& inverse_diagonal, int steps) {
-  if (operations_for(a).share().sum(a.size()) == 0) return 1;
+  if (vector_kernels_for(a).ownership().sum(a.size()) == 0) return 1;
   const CgCoefficients of = coefficients_of_cg(a, inverse_diagonal, steps);
   if (!(of.energy[0] > 0))
     throw InputError(

@@ -27,7 +27,7 @@ class SingleReductionCg final : public Recurrence<T> {
   SingleReductionCg(const operators::Operator<T>& a, const Inverse<T>& m,
                     std::unique_ptr<operators::PersistentCg<T>> kernel)
       : Recurrence<T>(a, m),
-        kernels_(operations_for(a)),
+        kernels_(vector_kernels_for(a)),
         persistent_(std::move(kernel)),
         v_{this->zeros(m.diagonal != nullptr), this->zeros(), this->zeros(), this->zeros()},
         delays_(delay_sums(kernels_, true)) {}
@@ -56,7 +56,7 @@ class SingleReductionCg final : public Recurrence<T> {
   /// w = A u and u'w.
   void multiply(Scalars& now) { this->a_.apply(this->m_.diagonal != nullptr ? v_.u : this->r_, v_.w, &now.uw); }
 
-  const operators::VectorOperations<T>& kernels_;
+  const operators::VectorKernels<T>& kernels_;
   std::unique_ptr<operators::PersistentCg<T>> persistent_;
   operators::SingleReduction<T> v_;
   bool delays_;  ///< sums wait for the next product
@@ -69,7 +69,7 @@ class PipelinedCg final : public Recurrence<T> {
   using typename Recurrence<T>::Scalars;
   PipelinedCg(const operators::Operator<T>& a, const Inverse<T>& m)
       : Recurrence<T>(a, m),
-        kernels_(operations_for(a)),
+        kernels_(vector_kernels_for(a)),
         v_{operators::Vector<T>(0, a.device()), this->zeros(), this->zeros(), this->zeros()},
         ahead_{this->zeros(m.diagonal != nullptr), this->zeros(), this->zeros()} {
     delay_sums(kernels_, false);
@@ -113,7 +113,7 @@ class PipelinedCg final : public Recurrence<T> {
     return ahead_.m;
   }
 
-  const operators::VectorOperations<T>& kernels_;
+  const operators::VectorKernels<T>& kernels_;
   operators::SingleReduction<T> v_;  ///< without u
   operators::Pipelined<T> ahead_;
 };

@@ -8,18 +8,18 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "operators/backend/passes/column_operations.hpp"
 #include "operators/backend/passes/inverse_diagonal.hpp"
-#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/backend/passes/multi_vector_kernels.hpp"
+#include "operators/backend/passes/vector_kernels.hpp"
 #include "solver/krylov/chebyshev.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
 
 namespace femcg::solver {
 
-using operators::Columns;
 using operators::Device;
 using operators::InverseDiagonal;
+using operators::MultiVector;
 using operators::Operator;
 using operators::Options;
 using operators::Vector;
@@ -31,7 +31,7 @@ void Preconditioner<T>::apply(const Vector<T>& r, Vector<T>& z) const {
 }
 
 template <std::floating_point T>
-void Preconditioner<T>::apply(const Columns<T>& r, Columns<T>& z) const {
+void Preconditioner<T>::apply(const MultiVector<T>& r, MultiVector<T>& z) const {
   operators::check_operands("a preconditioner", size_, device_, r, z);
   if (r.stride() != z.stride())
     throw std::invalid_argument("what a preconditioner is applied to and its result must have as many columns");
@@ -46,13 +46,13 @@ InverseDiagonal inverse_diagonal_of(const Operator<T>& a, std::string_view who, 
     a.diagonal(made);
   }
   const Vector<T>& diagonal = at_hand != nullptr ? *at_hand : made;
-  const operators::VectorShare& share = operations_for(a).share();
-  const std::int64_t counted = share.counted(diagonal.size());
+  const operators::VectorOwnership& ownership = vector_kernels_for(a).ownership();
+  const std::int64_t counted = ownership.counted(diagonal.size());
   const operators::DiagonalRange range = operators::range_of_diagonal(diagonal, counted);
   // CG does the same with any multiple of M: where single precision would not hold M^-1, one of about 1 is taken.
   constexpr double far = 40;
   const double mean =
-      share.sum(static_cast<double>(range.exponents)) / std::max(1.0, share.sum(static_cast<double>(counted)));
+      ownership.sum(static_cast<double>(range.exponents)) / std::max(1.0, ownership.sum(static_cast<double>(counted)));
   if (const std::int64_t i = range.not_positive; i >= 0) {
     T entry = 0;
     operators::copy_bytes(diagonal.data() + i, a.device(), &entry, Device::host, sizeof entry);
@@ -73,7 +73,9 @@ class Identity final : public Preconditioner<T> {
 
  private:
   void solve(const Vector<T>& r, Vector<T>& z) const override { operators::copy(r, z); }
-  void solve_columns(const Columns<T>& r, Columns<T>& z) const override { operators::copy(r.entries(), z.entries()); }
+  void solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const override {
+    operators::copy(r.entries(), z.entries());
+  }
 };
 
 template <std::floating_point T>
@@ -82,18 +84,18 @@ class Jacobi final : public Preconditioner<T> {
   Jacobi(const Operator<T>& a, const Vector<T>* diagonal)
       : Preconditioner<T>(a.size(), a.device()),
         inverse_diagonal_(inverse_diagonal_of(a, "jacobi", diagonal)),
-        unused_(operators::CgColumnScalars::count * Columns<T>::most, a.device()) {}
+        unused_(operators::CgMultiScalars::count * MultiVector<T>::most, a.device()) {}
   const InverseDiagonal* inverse_diagonal() const override { return &inverse_diagonal_; }
   PreconditionerCost cost() const override { return {0, 2, 1}; }
 
  private:
   void solve(const Vector<T>& r, Vector<T>& z) const override {
     operators::CgScalars norms(unused_, 0);
-    operators::vector_operations<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
+    operators::vector_kernels<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
   }
-  void solve_columns(const Columns<T>& r, Columns<T>& z) const override {
-    operators::CgColumnScalars norms(unused_, 0, operators::ColumnScalars(unused_, 0, r.stride()));
-    operators::column_operations<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
+  void solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const override {
+    operators::CgMultiScalars norms(unused_, 0, operators::MultiScalar(unused_, 0, r.stride()));
+    operators::multi_vector_kernels<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
   }
 
   InverseDiagonal inverse_diagonal_;

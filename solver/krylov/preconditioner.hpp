@@ -34,18 +34,18 @@ class Preconditioner {
   operators::Device device() const { return device_; }
 
   /// z = M^-1 r; every entry of z is written. On a GPU this neither waits nor allocates, so that CG can record it
-  /// (operators::RecordedWork). It may use vectors of its own: not for two threads at once. Throws
-  /// std::invalid_argument where sizes or devices do not match, or r and z are one vector.
+  /// (operators::CudaGraph). It may use vectors of its own: not for two threads at once. Throws std::invalid_argument
+  /// where sizes or devices do not match, or r and z are one vector.
   void apply(const operators::Vector<T>& r, operators::Vector<T>& z) const;
 
   /// The same for several vectors.
-  void apply(const operators::Columns<T>& r, operators::Columns<T>& z) const;
+  void apply(const operators::MultiVector<T>& r, operators::MultiVector<T>& z) const;
 
   /// Whether M = I.
   virtual bool is_identity() const { return false; }
   /// M^-1 where M is diagonal, else null.
   virtual const operators::InverseDiagonal* inverse_diagonal() const { return nullptr; }
-  /// Whether the passes of CG make M^-1 r by themselves (operators::VectorOperations), instead of apply().
+  /// Whether the passes of CG make M^-1 r by themselves (operators::VectorKernels), instead of apply().
   bool is_fused() const { return is_identity() || inverse_diagonal() != nullptr; }
   /// Of apply().
   virtual PreconditionerCost cost() const = 0;
@@ -57,7 +57,7 @@ class Preconditioner {
 
  private:
   virtual void solve(const operators::Vector<T>& r, operators::Vector<T>& z) const = 0;
-  virtual void solve_columns(const operators::Columns<T>& r, operators::Columns<T>& z) const = 0;
+  virtual void solve_columns(const operators::MultiVector<T>& r, operators::MultiVector<T>& z) const = 0;
 
   std::int32_t size_;
   operators::Device device_;

@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
-#include "operators/backend/passes/column_operations.hpp"
-#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/backend/passes/multi_vector_kernels.hpp"
+#include "operators/backend/passes/vector_kernels.hpp"
 #include "operators/capabilities.hpp"
 #include "solver/krylov/batch_queue.hpp"
 #include "solver/krylov/preconditioner.hpp"
@@ -14,24 +14,24 @@ namespace femcg::solver {
 
 /// The vector kernels that the operator brings with it, else femcg's own.
 template <std::floating_point T>
-const operators::VectorOperations<T>& operations_for(const operators::Operator<T>& a) {
-  const auto* with = dynamic_cast<const operators::WithVectorOperations<T>*>(&a);
-  return with != nullptr ? with->vector_operations() : operators::vector_operations<T>(a.device());
+const operators::VectorKernels<T>& vector_kernels_for(const operators::Operator<T>& a) {
+  const auto* with = dynamic_cast<const operators::WithVectorKernels<T>*>(&a);
+  return with != nullptr ? with->vector_kernels() : operators::vector_kernels<T>(a.device());
 }
 /// The same for multi-vectors.
 template <std::floating_point T>
-const operators::ColumnOperations<T>& column_operations_for(const operators::Operator<T>& a) {
-  const auto* with = dynamic_cast<const operators::WithColumnOperations<T>*>(&a);
-  return with != nullptr ? with->column_operations() : operators::column_operations<T>(a.device());
+const operators::MultiVectorKernels<T>& multi_vector_kernels_for(const operators::Operator<T>& a) {
+  const auto* with = dynamic_cast<const operators::WithMultiVectorKernels<T>*>(&a);
+  return with != nullptr ? with->multi_vector_kernels() : operators::multi_vector_kernels<T>(a.device());
 }
 
-/// The kernels for a vector (operators::Vector) or a multi-vector (operators::Columns).
+/// The kernels for a vector (operators::Vector) or a multi-vector (operators::MultiVector).
 template <std::floating_point T, template <class> class Vectors>
 const operators::CgKernels<Vectors<T>>& kernels_for(const operators::Operator<T>& a) {
   if constexpr (std::is_same_v<Vectors<T>, operators::Vector<T>>)
-    return operations_for(a);
+    return vector_kernels_for(a);
   else
-    return column_operations_for(a);
+    return multi_vector_kernels_for(a);
 }
 /// Has kernels that can leave sums to the next product do so, or not; returns whether they do.
 template <class Kernels>
@@ -55,7 +55,7 @@ struct Inverse {
 };
 
 /// The correction x and the residual r of a recurrence on one system, `Vectors` being operators::Vector, or on several
-/// with one matrix, operators::Columns.
+/// with one matrix, operators::MultiVector.
 template <std::floating_point T, template <class> class Vectors = operators::Vector>
 class Recurrence {
  public:
@@ -129,7 +129,7 @@ class ClassicCg : public Recurrence<T, Vectors> {
 
   void start(Scalars& first) override;
   void iterate(std::int64_t iterations, BatchScalars<Scalars>& scalars) override;
-  bool defers_x() const override { return deferred_ != nullptr; }
+  bool defers_x() const override { return delayed_update_ != nullptr; }
   /// Goes on from x = 0 with this residual, which is near r, and with the direction at hand, which gets the difference
   /// of the two: p = M^-1 r + beta p_before for the new r. `residual` is used up.
   void replace_residual(V& residual, Scalars& first);
@@ -148,7 +148,7 @@ class ClassicCg : public Recurrence<T, Vectors> {
   const V& residual() const { return this->m_.applied != nullptr ? z_ : this->r_; }
 
   const operators::CgKernels<V>& kernels_;
-  const operators::DeferredUpdate<V>* deferred_;
+  const operators::DelayedUpdate<V>* delayed_update_;
   V p_, w_;     ///< w = A p
   V z_;         ///< M^-1 r where M is not diagonal
   V second_p_;  ///< every other direction, where two iterations share a pass over x

@@ -134,9 +134,9 @@ class RefinedSolution {
     return {{}, &residual_};
   }
   double norm_of(const TrueResidualVector& residual) const {
-    if (residual.on_gpu == nullptr) return norm(residual.on_host, operations_for(a_).share());
+    if (residual.on_gpu == nullptr) return norm(residual.on_host, vector_kernels_for(a_).ownership());
     operators::Scalar square(operators::Device::cuda);
-    operators::vector_operations<double>(operators::Device::cuda).dot(*residual.on_gpu, *residual.on_gpu, square);
+    operators::vector_kernels<double>(operators::Device::cuda).dot(*residual.on_gpu, *residual.on_gpu, square);
     return std::sqrt(square.value());
   }
   /// A residual in the operator's ordering, rounded.

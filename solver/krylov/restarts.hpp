@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "operators/backend/passes/vector_share.hpp"
+#include "operators/backend/passes/vector_ownership.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "solver/krylov/cg.hpp"
 
@@ -22,8 +22,8 @@ inline double square(const std::vector<double>& v, std::int64_t rows) {
   });
 }
 /// |v| over all processes that have a part of the vector.
-inline double norm(const std::vector<double>& v, const operators::VectorShare& share) {
-  return std::sqrt(share.sum(square(v, share.counted(std::ssize(v)))));
+inline double norm(const std::vector<double>& v, const operators::VectorOwnership& ownership) {
+  return std::sqrt(ownership.sum(square(v, ownership.counted(std::ssize(v)))));
 }
 
 /// Why CG cannot go on along a direction p with this p'Ap.

@@ -13,8 +13,8 @@
 
 namespace femcg::solver {
 
-/// CG on several systems with one matrix, as many as operators::Columns takes, whatever their recurrences are: which
-/// systems are to be iterated, their residuals recomputed in double precision, what restarts, and why each ends.
+/// CG on several systems with one matrix, as many as operators::MultiVector takes, whatever their recurrences are:
+/// which systems are to be iterated, their residuals recomputed in double precision, what restarts, and why each ends.
 template <std::floating_point T>
 class SeveralSystems {
  public:
@@ -23,7 +23,7 @@ class SeveralSystems {
                  std::span<std::vector<double>> x, std::size_t first, const SystemsCgOptions<T>& options,
                  CgMethod method)
       : a_(a),
-        share_(operations_for(a).share()),
+        ownership_(vector_kernels_for(a).ownership()),
         b_(b),
         first_(first),
         options_(options),
@@ -82,7 +82,7 @@ class SeveralSystems {
 
   const operators::Operator<T>& a() const { return a_; }
   const SystemsCgOptions<T>& options() const { return options_; }
-  const operators::VectorShare& share() const { return share_; }
+  const operators::VectorOwnership& ownership() const { return ownership_; }
 
   // Of a round: the columns in which systems are iterated together.
 
@@ -140,13 +140,13 @@ class SeveralSystems {
   }
 
   /// A column's residual on the operator's device, in its ordering, times a factor; it is then nowhere else.
-  void move_residual(int column, double factor, operators::Columns<T>& to) {
+  void move_residual(int column, double factor, operators::MultiVector<T>& to) {
     const operators::Vector<T> r = rounded<T>(at(column).residual, factor);
     at(column).residual = {};
     operators::set_column(operators::copied(r, a_.device()), a_.ordering(), column, to);
   }
   /// Adds a column of corrections, times a factor, to its system's total.
-  void add_correction(const operators::Columns<T>& from, int column, double factor) {
+  void add_correction(const operators::MultiVector<T>& from, int column, double factor) {
     operators::Vector<T> x(a_.size(), a_.device());
     operators::get_column(from, column, a_.ordering(), x);
     add_to(*at(column).total, factor, x);
@@ -163,15 +163,16 @@ class SeveralSystems {
     System& system = systems_[c];
     const operators::Vector<T>& b = b_[c];
     const operators::Vector<T> on_host = operators::copied(b, operators::Device::host);
-    const double bb = share_.sum(operators::sum_over_row_blocks(
-        share_.counted(b.size()), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    const double bb = ownership_.sum(operators::sum_over_row_blocks(
+        ownership_.counted(b.size()), operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
           double sum = 0;
           for (std::int64_t i = first; i < last; ++i)
             sum += static_cast<double>(on_host[i]) * static_cast<double>(on_host[i]);
           return sum;
         }));
     const bool zero =
-        bb == 0 && share_.sum(std::ranges::all_of(on_host.span(), [](T entry) { return entry == 0; }) ? 0.0 : 1.0) == 0;
+        bb == 0 &&
+        ownership_.sum(std::ranges::all_of(on_host.span(), [](T entry) { return entry == 0; }) ? 0.0 : 1.0) == 0;
     system.norm_b = std::sqrt(bb);
     system.result.method = method_;
     system.result.loop = CgLoop::launched;
@@ -181,7 +182,7 @@ class SeveralSystems {
       double relative = 1;
       if (options_.from_x) {
         system.residual = true_residual(c);
-        relative = system.result.true_relative_residual = norm(system.residual, share_) / system.norm_b;
+        relative = system.result.true_relative_residual = norm(system.residual, ownership_) / system.norm_b;
       } else {
         system.residual = mesh::filled<double>(static_cast<std::size_t>(b.size()));
         operators::for_each_row(b.size(),
@@ -208,7 +209,7 @@ class SeveralSystems {
     system.done = !system.at_tolerance || interrupted_;
     if (!system.at_tolerance && !options_.true_residual) return;
     system.residual = true_residual(c);
-    result.true_relative_residual = norm(system.residual, share_) / system.norm_b;
+    result.true_relative_residual = norm(system.residual, ownership_) / system.norm_b;
     if (!system.at_tolerance) return;
     if (result.true_relative_residual <= options_.tolerance) {
       system.done = true;
@@ -224,7 +225,7 @@ class SeveralSystems {
   }
 
   const operators::Operator<T>& a_;
-  const operators::VectorShare& share_;
+  const operators::VectorOwnership& ownership_;
   std::span<const operators::Vector<T>> b_;
   std::size_t first_;
   const SystemsCgOptions<T>& options_;
@@ -237,13 +238,13 @@ class SeveralSystems {
   double counted_ = 0;  ///< seconds that are in the results
 };
 
-/// More systems than operators::Columns takes are solved in turns, each by a Loop (SeveralSystems).
+/// More systems than operators::MultiVector takes are solved in turns, each by a Loop (SeveralSystems).
 template <class Loop, std::floating_point T>
 std::vector<CgResult> solve_in_turns(const operators::Operator<T>& a, std::span<const operators::Vector<T>> b,
                                      std::vector<std::vector<double>>& x, const SystemsCgOptions<T>& options) {
   x.resize(b.size());
   std::vector<CgResult> results;
-  constexpr auto most = static_cast<std::size_t>(operators::Columns<T>::most);
+  constexpr auto most = static_cast<std::size_t>(operators::MultiVector<T>::most);
   for (std::size_t first = 0; first < b.size(); first += most) {
     const std::size_t count = std::min(most, b.size() - first);
     for (CgResult& result : Loop(a, b.subspan(first, count), std::span(x).subspan(first, count), first, options).run())

@@ -19,12 +19,12 @@ struct Share {
   double seconds_left = 0;
 };
 
-/// What a command is doing, on standard error: one live line on a terminal, a line every ten seconds elsewhere, nothing
-/// where it is off; and how long each step took. A step that does not say how far it is shows for how long it goes on.
+/// Progress of a command on standard error: one live line on a terminal, a line every ten seconds elsewhere, nothing
+/// where it is off; and the time of each step. A step that does not say how far it is shows for how long it goes on.
 class Progress {
  public:
   explicit Progress(bool on) : Progress(on, start_of_process(), "") {}
-  /// Of a part of a command that began then; `before` stands before all that it shows.
+  /// Progress of a part of a command that began at `begin`; `before` precedes all that it shows.
   Progress(bool on, std::chrono::steady_clock::time_point begin, std::string before);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -34,7 +34,7 @@ class Progress {
   void step(const std::string& what, std::string_view device = "cpu");
   /// Shows how far a step is, ten times a second at most.
   void update(const std::string& what, std::optional<Share> share = std::nullopt);
-  /// Whether the next update would be shown: spares making its text.
+  /// True if the next update would be shown; saves making its text otherwise.
   bool due() const { return on_ && Clock::now() >= next_; }
   void clear();
 

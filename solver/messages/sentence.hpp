@@ -19,8 +19,8 @@ std::string at_place(const std::string& place, std::string_view sentence);
 /// "a, b or c".
 std::string alternatives(const std::vector<std::string>& words);
 
-/// What to say after an unknown name: "; did you mean 'degree'?" where a known name is near (Damerau-Levenshtein), else
-/// "; known are a, b or c".
+/// Text after an unknown name: "; did you mean 'degree'?" where a known name is near (Damerau-Levenshtein), else ";
+/// known are a, b or c".
 std::string did_you_mean(std::string_view unknown, const std::vector<std::string>& known);
 
 /// The same for a part of the mesh, with all that there are in either case, and who shows them.

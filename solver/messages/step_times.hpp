@@ -23,7 +23,7 @@ class StepTimes {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What happened since `begin` is part of the first step.
+  /// Starts with the step `first`, which includes the time since `begin`.
   StepTimes(std::string_view first, Clock::time_point begin);
 
   /// Ends the step that is under way, and begins this one, or goes on with it.

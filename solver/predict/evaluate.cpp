@@ -17,7 +17,7 @@
 #include "solver/messages/units.hpp"
 #include "solver/predict/predict.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
-#include "solver/prediction/models/kept_model.hpp"
+#include "solver/prediction/models/cached_model.hpp"
 #include "solver/prediction/training/benchmark_boxes.hpp"
 #include "solver/prediction/training/benchmark_matrices.hpp"
 #include "solver/prediction/training/training.hpp"
@@ -180,7 +180,7 @@ class Evaluation {
   void add(const std::string& name, const std::string& how, const std::shared_ptr<const CsrMatrix<T>>& matrix,
            const BilinearForm* form) {
     constexpr int repetitions = 5;
-    Situation of;
+    PredictionInput of;
     of.device = device_;
     of.form = form;
     of.preconditioner = find_preconditioner("none");
@@ -246,12 +246,12 @@ ExitStatus evaluate(const EvaluationChoice& choice, const Console& console, cons
   if (is_gpu(choice.device)) require_gpu(choice.device);
   const Device device = device_named(choice.device);
   mesh::prepare_for_files(std::filesystem::absolute(choice.file).parent_path(), {choice.file.filename().string()});
-  const KeptModel kept = kept_model(device, choice.precision);
+  const CachedModel kept = cached_model(device, choice.precision);
   if (!kept.model)
-    throw InputError(kept.remark.empty() ? "there is no trained model to evaluate; femcg predict --train makes one"
-                                         : kept.remark);
+    throw InputError(kept.warning.empty() ? "there is no trained model to evaluate; femcg predict --train makes one"
+                                          : kept.warning);
   const Rates rates = rates_of(device);
-  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
+  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.warnings.front());
   return choice.precision == Precision::double_ ? evaluated<double>(choice, device, *kept.model, rates, console, stop)
                                                 : evaluated<float>(choice, device, *kept.model, rates, console, stop);
 }

@@ -15,7 +15,7 @@
 #include "solver/prediction/choice.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
-#include "solver/prediction/models/kept_model.hpp"
+#include "solver/prediction/models/cached_model.hpp"
 #include "solver/prediction/training/calibrate.hpp"
 #include "solver/prediction/training/training.hpp"
 #include "solver/problem/choose_device.hpp"
@@ -87,7 +87,7 @@ std::string side_by_side(const std::vector<Prediction>& predictions, const std::
 
 /// The measured times of the operators, place by place.
 std::vector<BenchmarkResult> measure_all(const System& system, const std::vector<Prediction>& predictions,
-                                         const Situation& of, Precision precision, Progress& progress,
+                                         const PredictionInput& of, Precision precision, Progress& progress,
                                          const StopRequested& stop) {
   std::vector<BenchmarkEntry> entries;
   for (const Prediction& each : predictions) entries.push_back({each.op, of.device, {}, each.not_possible});
@@ -161,11 +161,11 @@ std::vector<OperatorChoice> known_to(const TrainedModel& model, const PredictCho
 
 /// Predicts, measures where asked for, and prints.
 template <std::floating_point T>
-ExitStatus show(const std::string& heading, const Situation& of, const operators::CsrMatrix<T>* matrix,
+ExitStatus show(const std::string& heading, const PredictionInput& of, const operators::CsrMatrix<T>* matrix,
                 const System& system, Precision precision, const PredictChoice& choice, Progress& progress,
                 const StopRequested& stop) {
   const Rates rates = rates_of(of.device);
-  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
+  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.warnings.front());
   const BandwidthModel model(rates);
   const std::vector<OperatorChoice> chosen = operators_of(choice, of.device);
   std::optional<operators::MatrixRows<T>> rows;
@@ -178,7 +178,7 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
     throw InputError("none of the operators is made from a matrix alone; name another, or give a case");
   std::vector<BenchmarkResult> measured;
   if (choice.measure) measured = measure_all(system, predictions, of, precision, progress, stop);
-  const KeptModel kept = of.systems == 1 ? kept_model(of.device, precision) : KeptModel();
+  const CachedModel kept = of.systems == 1 ? cached_model(of.device, precision) : CachedModel();
   std::string by_training;
   if (kept.model)
     if (const std::vector<OperatorChoice> known = known_to(*kept.model, choice); !known.empty()) {
@@ -197,26 +197,29 @@ ExitStatus show(const std::string& heading, const Situation& of, const operators
                     to_text(predictions, "  ");
   if (predictions.size() > 1) {
     const OperatorDecision decision = decide(predictions);
-    text += fmt::format("  auto: {}\n", decision.rival ? decision.expected + "; products of " +
-                                                             predictions[decision.first].op.name + " and " +
-                                                             predictions[*decision.rival].op.name + " within CG decide"
-                                                       : decision.why);
+    text +=
+        fmt::format("  auto: {}\n", decision.runner_up
+                                        ? decision.expected + "; products of " + predictions[decision.first].op.name +
+                                              " and " + predictions[*decision.runner_up].op.name + " within CG decide"
+                                        : decision.why);
   }
   fmt::print("{}{}", text, by_training);
-  if (!kept.remark.empty() && std::ranges::find(rates.remarks, kept.remark) == rates.remarks.end())
-    fmt::print(stderr, "note: {}\n", kept.remark);
-  for (const std::string& remark : rates.remarks) fmt::print(stderr, "note: {}\n", remark);
+  if (!kept.warning.empty() && std::ranges::find(rates.warnings, kept.warning) == rates.warnings.end())
+    fmt::print(stderr, "note: {}\n", kept.warning);
+  for (const std::string& warning : rates.warnings) fmt::print(stderr, "note: {}\n", warning);
   return stop() ? ExitStatus::not_converged : ExitStatus::done;
 }
 
 /// Of a case as femcg run solves it; but of as many right-hand sides as were asked for, or can be measured, which a
 /// comparison solves by batched CG.
-Situation situation_of(const Case& resolved, const Problem& problem, Device device, const PredictChoice& choice) {
-  Situation of = situation_of(resolved.solver, problem, device, expected_iterations(problem, resolved.solver));
+PredictionInput prediction_input_of(const Case& resolved, const Problem& problem, Device device,
+                                    const PredictChoice& choice) {
+  PredictionInput of =
+      prediction_input_of(resolved.solver, problem, device, expected_iterations(problem, resolved.solver));
   if (choice.right_hand_sides)
     of.systems = *choice.right_hand_sides;
   else if (choice.measure)
-    of.systems = std::min<std::int64_t>(of.systems, operators::Columns<double>::most);
+    of.systems = std::min<std::int64_t>(of.systems, operators::MultiVector<double>::most);
   else
     return of;
   if (of.systems > 1) of.method = CgMethod::batched;
@@ -234,7 +237,7 @@ ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Cons
   const mesh::FunctionSpace space = make_space(mesh, resolved.degree, resolved.mesh.place);
   const Problem problem(resolved.problem, space);
   progress.step("predicting");
-  const Situation of = situation_of(resolved, problem, device, choice);
+  const PredictionInput of = prediction_input_of(resolved, problem, device, choice);
   const bool loaded = std::ranges::any_of(problem.load(), [](double value) { return value != 0; });
   System system;
   system.form = &problem.form();
@@ -254,7 +257,7 @@ ExitStatus predict(const Case& resolved, const PredictChoice& choice, const Cons
 ExitStatus predict_matrix(const std::filesystem::path& file, Precision precision, const PredictChoice& choice,
                           const Console& console, const StopRequested& stop) {
   Progress progress(console.progress);
-  Situation of;
+  PredictionInput of;
   of.device = device_of(choice.device);
   of.systems = choice.right_hand_sides.value_or(1);
   of.method = of.systems > 1 ? CgMethod::batched : CgMethod::automatic;
@@ -279,7 +282,7 @@ ExitStatus train(const TrainChoice& choice, const Console& console, const StopRe
   const Device device = device_of(choice.device);
   progress.step("measuring the speeds of the machine");
   const Rates rates = rates_of(device);
-  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
+  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.warnings.front());
   const TrainingSettings settings{.device = device,
                                   .seconds = choice.seconds,
                                   .precisions = choice.precisions,
@@ -298,7 +301,7 @@ ExitStatus train(const TrainChoice& choice, const Console& console, const StopRe
   }
   fmt::print("{}: the bandwidth model was calibrated with every operator on {} boxes\n", device_name(device),
              calibrated.boxes);
-  if (const std::string failure = keep_calibration(calibrated.calibration, device); !failure.empty())
+  if (const std::string failure = cache_calibration(calibrated.calibration, device); !failure.empty())
     fmt::print(stderr, "note: {}\n", failure);
   for (const Trained& each : trained) {
     fmt::print("{}, {} precision: trained on {} matrices; each, predicted by the others, is off by\n",
@@ -308,7 +311,7 @@ ExitStatus train(const TrainChoice& choice, const Console& console, const StopRe
     if (each.refused > 0)
       fmt::print(stderr, "note: {} measurements were left out, since other programs took the processor\n",
                  each.refused);
-    if (const std::string failure = keep_model(each.model, device, each.precision); !failure.empty())
+    if (const std::string failure = cache_model(each.model, device, each.precision); !failure.empty())
       fmt::print(stderr, "note: {}\n", failure);
   }
   return ExitStatus::done;

@@ -30,15 +30,15 @@ template <std::floating_point T>
 Prediction of_one_process(const Case& resolved, const Problem& problem, Device device) {
   const SolverChoice& solver = resolved.solver;
   const Rates rates = rates_of(device);
-  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.remarks.front());
+  if (!rates.known()) throw MachineError("nothing can be predicted: " + rates.warnings.front());
   const BandwidthModel model(rates);
-  const Situation of{.device = device,
-                     .form = &problem.form(),
-                     .preconditioner = find_preconditioner(solver.preconditioner.name),
-                     .method = solver.method,
-                     .loop = CgLoop::launched,
-                     .iterations = expected_iterations(problem, solver),
-                     .available = [](Device) { return std::numeric_limits<std::int64_t>::max(); }};
+  const PredictionInput of{.device = device,
+                           .form = &problem.form(),
+                           .preconditioner = find_preconditioner(solver.preconditioner.name),
+                           .method = solver.method,
+                           .loop = CgLoop::launched,
+                           .iterations = expected_iterations(problem, solver),
+                           .available = [](Device) { return std::numeric_limits<std::int64_t>::max(); }};
   std::optional<operators::MatrixRows<T>> rows;
   const std::vector<OperatorChoice> chosen =
       is_automatic(solver.op) ? all_operators_of(device) : std::vector{solver.op};
@@ -60,11 +60,11 @@ std::string table(const Case& resolved, const std::vector<int>& processes, const
   const Prediction one =
       in_double ? of_one_process<double>(resolved, problem, device) : of_one_process<float>(resolved, problem, device);
   const OneProcess alone{one.product, one.iteration - one.product, one.product_start, one.passes_start};
-  const operators::Surface whole{.cells = problem.form().cells(), .unknowns = problem.form().unknowns};
+  const operators::SubdomainSize whole{.cells = problem.form().cells(), .unknowns = problem.form().unknowns};
   std::vector<ScalingPrediction> predictions;
   for (const int count : processes) {
     const auto surfaces =
-        operators::surfaces_of(problem.form(), partition(resolved.mesh, resolved.distribution, mesh, count), count);
+        operators::subdomain_sizes(problem.form(), partition(resolved.mesh, resolved.distribution, mesh, count), count);
     predictions.push_back(predict_scaling(alone, whole, surfaces, in_double ? 8 : 4, messages));
   }
   const ProblemSize size = size_of(problem);

@@ -14,15 +14,16 @@ namespace {
 
 constexpr double near_the_best = 1.15;  // of the model's own error
 constexpr double tie = 1.05;            // of noise
-constexpr double products_tried = 4;    // of each, with the one that is not counted (trial.hpp)
+constexpr double products_tried = 4;    // of each, with the one that is not counted (timing_trial.hpp)
 
-/// What making the rival beside the first costs, and what it saves if it takes 15% less than expected.
+/// What making the runner-up beside the first costs, and what it saves if it takes 15% less than expected.
 struct Stake {
   double cost, gain;
 };
-Stake stake_of(const Prediction& first, const Prediction& rival) {
-  return {std::max(0.0, rival.assembly - first.assembly) + rival.conversion + products_tried * rival.iteration,
-          first.loops * (first.iteration - rival.iteration / near_the_best)};
+Stake stake_of(const Prediction& first, const Prediction& runner_up) {
+  return {
+      std::max(0.0, runner_up.assembly - first.assembly) + runner_up.conversion + products_tried * runner_up.iteration,
+      first.loops * (first.iteration - runner_up.iteration / near_the_best)};
 }
 
 std::string percent_more(double more, double less) { return fmt::format("{:.0f}% more", 100 * (more / less - 1)); }
@@ -35,8 +36,8 @@ std::string lacking(const std::vector<Prediction>& predictions) {
 }
 
 /// Seconds of the vector passes of an iteration, which are the same with either.
-double passes_of_both(const Measured& first, const Measured& rival) {
-  return std::max(0.0, std::min(first.iteration - first.product, rival.iteration - rival.product));
+double passes_of_both(const Measured& first, const Measured& runner_up) {
+  return std::max(0.0, std::min(first.iteration - first.product, runner_up.iteration - runner_up.product));
 }
 
 }  // namespace
@@ -61,13 +62,13 @@ OperatorDecision decide(const std::vector<Prediction>& predictions) {
   double most = 0;
   std::size_t near = 0;
   for (std::size_t k = 1; k < order.size(); ++k) {
-    const Prediction& rival = predictions[order[k]];
-    if (rival.seconds() > near_the_best * first.seconds()) continue;
+    const Prediction& runner_up = predictions[order[k]];
+    if (runner_up.seconds() > near_the_best * first.seconds()) continue;
     ++near;
-    const Stake stake = stake_of(first, rival);
+    const Stake stake = stake_of(first, runner_up);
     if (stake.gain - stake.cost <= most) continue;
     most = stake.gain - stake.cost;
-    decision.rival = order[k];
+    decision.runner_up = order[k];
   }
   const Prediction& second = predictions[order[1]];
   decision.expected =
@@ -79,13 +80,14 @@ OperatorDecision decide(const std::vector<Prediction>& predictions) {
   return decision;
 }
 
-ProductVerdict judge(const std::string& first, double first_seconds, const std::string& rival, double rival_seconds) {
+ProductSelection judge(const std::string& first, double first_seconds, const std::string& runner_up,
+                       double runner_up_seconds) {
   const std::string measured = fmt::format("three products each within CG took {} with {} and {} with {}",
-                                           duration(first_seconds), first, duration(rival_seconds), rival);
-  if (rival_seconds * tie < first_seconds)
+                                           duration(first_seconds), first, duration(runner_up_seconds), runner_up);
+  if (runner_up_seconds * tie < first_seconds)
     return {true, false,
-            fmt::format("{}, so that {} takes the place of the one that was expected to win", measured, rival)};
-  if (first_seconds * tie < rival_seconds)
+            fmt::format("{}, so that {} takes the place of the one that was expected to win", measured, runner_up)};
+  if (first_seconds * tie < runner_up_seconds)
     return {false, false, fmt::format("{}, so that {}, which was expected to win, stays", measured, first)};
   return {false, true, fmt::format("{}: a tie, and {} stays", measured, first)};
 }
@@ -106,12 +108,13 @@ std::optional<Regret> regret_of_auto(const std::vector<Prediction>& predictions,
   Regret regret;
   regret.chosen = decision.first;
   regret.why = decision.why;
-  if (decision.rival && !predictions[decision.first].resident) {  // such a loop is not begun with trials
-    const Measured &first = measured[decision.first], &rival = measured[*decision.rival];
-    const double passes = passes_of_both(first, rival);
-    const ProductVerdict verdict = judge(first.name, first.within_cg(passes), rival.name, rival.within_cg(passes));
-    if (verdict.rival) regret.chosen = *decision.rival;
-    regret.why = verdict.why;
+  if (decision.runner_up && !predictions[decision.first].persistent) {  // such a loop is not begun with trials
+    const Measured &first = measured[decision.first], &runner_up = measured[*decision.runner_up];
+    const double passes = passes_of_both(first, runner_up);
+    const ProductSelection selection =
+        judge(first.name, first.within_cg(passes), runner_up.name, runner_up.within_cg(passes));
+    if (selection.runner_up) regret.chosen = *decision.runner_up;
+    regret.why = selection.why;
   }
   const double iterations = predictions[decision.first].loops;
   const auto seconds = [&](std::size_t i) { return measured[i].seconds(iterations); };

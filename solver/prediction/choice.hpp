@@ -8,13 +8,13 @@
 
 namespace femcg::solver {
 
-/// What is made for `operator: auto`.
+/// Decision of `operator: auto`.
 struct OperatorDecision {
-  OperatorChoice named = {};              ///< the one that is expected to be there first
-  std::size_t first = 0;                  ///< its place among the predictions
-  std::optional<std::size_t> rival = {};  ///< of another to be made beside it: the products decide
-  std::string expected = {};              ///< what the first is expected to take, and the next
-  std::string why = {};                   ///< one sentence, where there is no rival to wait for
+  OperatorChoice named = {};                  ///< the one that is expected to be there first
+  std::size_t first = 0;                      ///< its place among the predictions
+  std::optional<std::size_t> runner_up = {};  ///< of another to be made beside it: the products decide
+  std::string expected = {};                  ///< what the first is expected to take, and the next
+  std::string why = {};                       ///< one sentence, where there is no runner-up to wait for
 };
 
 /// The operator with the least expected time to solution. Where others are expected to take at most 15% more, the one
@@ -22,16 +22,17 @@ struct OperatorDecision {
 /// taken it for 15% slower than it is. Throws InputError where none can be had.
 OperatorDecision decide(const std::vector<Prediction>& predictions);
 
-/// Whether the rival wins, and one sentence, by the seconds of the products of both.
-struct ProductVerdict {
-  bool rival = false, tie = false;
+/// Selection between an operator and its runner-up by the seconds of their products, with the reason as one sentence.
+struct ProductSelection {
+  bool runner_up = false, tie = false;
   std::string why;
 };
 /// Within 5% of each other they tie, and the first is kept.
-ProductVerdict judge(const std::string& first, double first_seconds, const std::string& rival, double rival_seconds);
+ProductSelection judge(const std::string& first, double first_seconds, const std::string& runner_up,
+                       double runner_up_seconds);
 
-/// Whether a problem is left to the processor (`device: auto`): empty where the GPU is expected to be faster, else one
-/// sentence. Both are the best of their device, set-up included; `start_up` is what a GPU takes before its first work.
+/// Reason to leave a problem to the processor (`device: auto`), one sentence; empty where the GPU is expected to be
+/// faster. Both are the best of their device, set-up included; `start_up` is what a GPU takes before its first work.
 std::string why_on_host(double host_seconds, double gpu_seconds, double start_up);
 /// Seconds until a GPU does its first work: the context and the kernels. A constant of drivers, not measured here.
 constexpr double gpu_start_up = 0.25;
@@ -51,9 +52,10 @@ struct Regret {
   bool of_solution = true;           ///< or of a product
   std::string why;
 };
-/// What auto takes of the measured operators, by the predictions of them and, where it would make two, their measured
-/// products; against the best by time to solution with so many iterations (by product where none were measured).
-/// `predictions` and `measured` are of the same operators, place by place. None where there are fewer than two.
+/// Regret of auto among measured operators: its choice, by their predictions and, where it would make two, their
+/// measured products, against the best by time to solution with so many iterations (by product where none were
+/// measured). `predictions` and `measured` are of the same operators, place by place. None where there are fewer than
+/// two.
 std::optional<Regret> regret_of_auto(const std::vector<Prediction>& predictions, const std::vector<Measured>& measured);
 
 }  // namespace femcg::solver

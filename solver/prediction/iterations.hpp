@@ -18,7 +18,7 @@ namespace femcg::solver {
 /// square and cube, with Jacobi's preconditioner. Parts that are held by little (Robin terms alone), and coefficients
 /// that jump, take several times as many.
 double expected_iterations(const operators::BilinearForm& form, double tolerance, std::int64_t most);
-/// Of a matrix about which nothing is known: twice the square root of its rows.
+/// Expected iterations for a matrix about which nothing is known: twice the square root of its rows.
 double expected_iterations(std::int64_t rows, std::int64_t most);
 
 /// The same of a problem, with its coefficients and conditions: from degree 2 on, and where that takes milliseconds or

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <vector>
 
-#include "operators/backend/passes/counted_operations.hpp"
-#include "operators/backend/recorded_work.hpp"
+#include "operators/backend/cuda_graph.hpp"
+#include "operators/backend/passes/counted_kernels.hpp"
 #include "operators/distributed/gpu/gpu_exchange.hpp"
 #include "operators/distributed/gpu/gpu_sums.hpp"
 #include "operators/distributed/maps/index_map.hpp"
@@ -92,8 +92,8 @@ class GpuMessages {
   }
   /// Beyond what the pass takes that makes it.
   double sum() const {
-    const auto alone = operators::make_cuda_vector_operations<double>(1),
-               of_all = operators::make_cuda_vector_operations<double>(1, &sums_->memories());
+    const auto alone = operators::make_cuda_vector_kernels<double>(1),
+               of_all = operators::make_cuda_vector_kernels<double>(1, &sums_->memories());
     Vector<double> one(1, Device::cuda), result(1, Device::cuda);
     clear(one);
     operators::Scalar scalar(result.data(), Device::cuda);
@@ -117,12 +117,12 @@ class GpuMessages {
   }
   double seconds_of_one(const std::function<void()>& work) const {
     constexpr int in_a_row = 100;
-    const operators::RecordedWork recorded(Device::cuda, [&] {
+    const operators::CudaGraph captured(Device::cuda, [&] {
       for (int i = 0; i < in_a_row; ++i) work();
     });
     return least_seconds(communicator_,
                          [&] {
-                           recorded.run();
+                           captured.run();
                            operators::synchronize(Device::cuda);
                          }) /
            in_a_row;

@@ -8,7 +8,7 @@
 
 #include "mesh/element/quadrature.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/cellwise/cell_loops/merged_cg.hpp"
+#include "operators/cellwise/cell_loops/fused_cg.hpp"
 #include "operators/persistent/row_layout.hpp"
 #include "operators/stored/common/padding.hpp"
 #include "solver/messages/error.hpp"
@@ -56,7 +56,7 @@ double seconds_of_assembly(const Needs needs, const BilinearForm& form, int thre
   return seconds;
 }
 
-double seconds_of_conversion(const OperatorDescription& row, const Situation& of,
+double seconds_of_conversion(const OperatorDescription& row, const PredictionInput& of,
                              const operators::StorageEstimate& estimate, int threads) {
   const auto stored = static_cast<double>(estimate.product.stored_bytes);
   const double patches = row.needs == Needs::matrix
@@ -73,22 +73,22 @@ double seconds_of_conversion(const OperatorDescription& row, const Situation& of
 bool is_library(const OperatorDescription& row) { return row.name.starts_with("cusparse") || row.name == "eigen"; }
 
 /// What passes take of an iteration however short the vectors are. Block CG's small matrices go through the host.
-double start_of_passes(const Situation& of, CgMethod together, const Rates& rates) {
+double start_of_passes(const PredictionInput& of, CgMethod together, const Rates& rates) {
   constexpr double on_gpu_launches = 8e-6, block_on_gpu = 65e-6;
   if (of.device == Device::host) return 3 * together_on_host(rates.threads);
   return together == CgMethod::block ? block_on_gpu : on_gpu_launches;
 }
 
 /// Whether passes are made inside the product.
-bool merges(const Situation& of, const MemoryUser& user, std::int64_t unknowns, int word_bytes) {
-  return of.device == Device::host && user.row->host_merges_passes && user.preconditioner->diagonal &&
+bool merges(const PredictionInput& of, const MemoryUser& user, std::int64_t unknowns, int word_bytes) {
+  return of.device == Device::host && user.row->host_fuses_cg && user.preconditioner->diagonal &&
          !has_one_sum(user.method) &&
-         (of.loop == CgLoop::merged || (of.loop == CgLoop::automatic && operators::merging_pays(unknowns, word_bytes)));
+         (of.loop == CgLoop::fused || (of.loop == CgLoop::automatic && operators::fusing_pays(unknowns, word_bytes)));
 }
 
 /// Of one iteration beside its product and start, of all systems where they are solved at once. Words per unknown as in
-/// operators::VectorOperations: three passes, and M^-1. Block CG has more.
-double seconds_of_passes(const Situation& of, const MemoryUser& user, CgMethod together, std::int64_t unknowns,
+/// operators::VectorKernels: three passes, and M^-1. Block CG has more.
+double seconds_of_passes(const PredictionInput& of, const MemoryUser& user, CgMethod together, std::int64_t unknowns,
                          int word_bytes, const Rates& rates) {
   const double at_once = takes_several(together) ? static_cast<double>(of.systems) : 1;
   const double words = is_library(*user.row)                    ? 16
@@ -102,10 +102,10 @@ double seconds_of_passes(const Situation& of, const MemoryUser& user, CgMethod t
   return bytes / rates.reading(5 * bytes / words);
 }
 
-/// Of one iteration in a loop inside one kernel; the constants are of H100s. Of a matrix by rows, entries are in shared
+/// Of one iteration in a persistent kernel; the constants are of H100s. Of a matrix by rows, entries are in shared
 /// memory as far as they fit, and come from the L2 cache. Patches of cells tell each other their parts.
-double seconds_of_resident_iteration(const MemoryUser& user, const operators::Footprint& cost, double product,
-                                     int word_bytes) {
+double seconds_of_persistent_iteration(const MemoryUser& user, const operators::Footprint& cost, double product,
+                                       int word_bytes) {
   constexpr double of_rows = 3.6e-6, near_entries = 27e6, near_rate = 1 / 4.3e12, far_rate = 1 / 2.1e12;  // bytes
   constexpr double of_patches = 1e-6, of_product = 1.6;
   if (user.row->needs != Needs::matrix) return of_patches + of_product * product;
@@ -117,7 +117,7 @@ double seconds_of_resident_iteration(const MemoryUser& user, const operators::Fo
 /// neighbouring rows are far from each other, as in files whose rows come in any order. Formats that sort their rows
 /// lay out the kernel's in the order of the mesh too.
 template <std::floating_point T>
-bool persistent_windows_fit(const Situation& of, const CsrMatrix<T>& offsets, const CsrMatrix<T>* matrix) {
+bool persistent_windows_fit(const PredictionInput& of, const CsrMatrix<T>& offsets, const CsrMatrix<T>* matrix) {
   constexpr std::int64_t multiprocessors = 132, room_bytes = 223 << 10;
   if (offsets.rows == 0 ||
       offsets.rows > multiprocessors * operators::persistent_threads * operators::persistent_rows_per_group)
@@ -142,13 +142,13 @@ bool persistent_windows_fit(const Situation& of, const CsrMatrix<T>& offsets, co
 /// Iterations of all systems that are solved in turn, or together. Block CG puts the least eigenvalue but s - 1 in the
 /// place of the least (O'Leary 1980), and the s-th is some s^(2/d) times the least (Weyl): CG takes the root of that.
 /// Of few systems less is seen, of sources far apart more; the exponent is of 3D, which is the cautious one.
-double iterations_of_all(const Situation& of, CgMethod together) {
+double iterations_of_all(const PredictionInput& of, CgMethod together) {
   const auto systems = static_cast<double>(of.systems);
   if (together == CgMethod::block) return of.iterations / std::cbrt(systems);
   return takes_several(together) ? of.iterations : of.iterations * systems;
 }
 
-std::string why_no_memory(const Situation& of, const MemoryEstimate& need) {
+std::string why_no_memory(const PredictionInput& of, const MemoryEstimate& need) {
   const auto lacks = [&](Device device, std::int64_t bytes) { return bytes > 0 && bytes > of.available(device); };
   for (const auto& [device, bytes] : {std::pair{Device::host, need.host_bytes - need.slack_host_bytes},
                                       std::pair{Device::cuda, need.device_bytes - need.slack_device_bytes}})
@@ -167,7 +167,8 @@ std::vector<OperatorChoice> all_operators_of(Device device) {
   return all;
 }
 
-bool may_assemble(const Situation& of, int word_bytes, const std::vector<Prediction>& without, const Rates& rates) {
+bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,
+                  const Rates& rates) {
   double best = std::numeric_limits<double>::infinity();
   for (const Prediction& each : without)
     if (each.possible()) best = std::min(best, each.seconds());
@@ -181,7 +182,7 @@ bool may_assemble(const Situation& of, int word_bytes, const std::vector<Predict
 }
 
 template <std::floating_point T>
-std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorChoice>& operators,
+std::vector<Prediction> predict(const PredictionInput& of, const std::vector<OperatorChoice>& operators,
                                 const MatrixRows<T>* rows, const CsrMatrix<T>* matrix, const Model& model,
                                 const Rates& rates) {
   const CsrMatrix<T>* offsets = rows != nullptr ? &rows->offsets() : matrix;
@@ -242,21 +243,21 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
     }
     const CorrectionFactors correction = correction_of(product, rates);
     made.product = *seconds;
-    const CgMethod together = user.method_at_once(product.unknowns());
+    const CgMethod together = user.batched_method(product.unknowns());
     made.product_start = model.start(product);
     made.passes_start = start_of_passes(of, together, rates);
     made.iteration =
         *seconds + made.passes_start + seconds_of_passes(of, user, together, product.unknowns(), sizeof(T), rates);
     const bool by_rows = row.needs == Needs::matrix;
-    if (need.loop_bytes > 0 && by_rows && of.loop != CgLoop::resident && !windows_fit)
+    if (need.loop_bytes > 0 && by_rows && of.loop != CgLoop::persistent && !windows_fit)
       windows_fit = persistent_windows_fit(of, *offsets, matrix);
     const bool takes_loop =
-        of.loop == CgLoop::resident || !by_rows ||
+        of.loop == CgLoop::persistent || !by_rows ||
         (windows_fit.value_or(false) && operators::persistent_is_faster(estimate.product.nonzeros, sizeof(T)));
     if (need.loop_bytes > 0 && takes_loop) {
-      const double resident = seconds_of_resident_iteration(user, estimate.product, *seconds, sizeof(T));
-      made.resident = resident < made.iteration || of.loop == CgLoop::resident;
-      if (made.resident) made.iteration = resident;
+      const double persistent = seconds_of_persistent_iteration(user, estimate.product, *seconds, sizeof(T));
+      made.persistent = persistent < made.iteration || of.loop == CgLoop::persistent;
+      if (made.persistent) made.iteration = persistent;
     }
     made.iteration = correction.iteration * made.iteration;
     made.loops = iterations_of_all(of, together);
@@ -268,8 +269,8 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
 }
 
 template <std::floating_point T>
-std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorChoice>& operators, const Model& model,
-                                const Rates& rates, std::optional<MatrixRows<T>>& rows) {
+std::vector<Prediction> predict(const PredictionInput& of, const std::vector<OperatorChoice>& operators,
+                                const Model& model, const Rates& rates, std::optional<MatrixRows<T>>& rows) {
   const auto needs_rows = [](const OperatorChoice& op) {
     return operators::find_operator(op.name)->needs == Needs::matrix;
   };
@@ -278,7 +279,7 @@ std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorC
 }
 
 template <std::floating_point T>
-std::vector<Prediction> predict_all(const Situation& of, const Model& model, const Rates& rates,
+std::vector<Prediction> predict_all(const PredictionInput& of, const Model& model, const Rates& rates,
                                     std::optional<MatrixRows<T>>& rows) {
   const std::vector<OperatorChoice> all = all_operators_of(of.device);
   const std::vector<Prediction> without = predict<T>(of, all, nullptr, nullptr, model, rates);
@@ -302,18 +303,18 @@ std::string to_text(const std::vector<Prediction>& predictions, const std::strin
   return text;
 }
 
-template std::vector<Prediction> predict(const Situation&, const std::vector<OperatorChoice>&,
+template std::vector<Prediction> predict(const PredictionInput&, const std::vector<OperatorChoice>&,
                                          const MatrixRows<double>*, const CsrMatrix<double>*, const Model&,
                                          const Rates&);
-template std::vector<Prediction> predict(const Situation&, const std::vector<OperatorChoice>&, const MatrixRows<float>*,
-                                         const CsrMatrix<float>*, const Model&, const Rates&);
-template std::vector<Prediction> predict(const Situation&, const std::vector<OperatorChoice>&, const Model&,
+template std::vector<Prediction> predict(const PredictionInput&, const std::vector<OperatorChoice>&,
+                                         const MatrixRows<float>*, const CsrMatrix<float>*, const Model&, const Rates&);
+template std::vector<Prediction> predict(const PredictionInput&, const std::vector<OperatorChoice>&, const Model&,
                                          const Rates&, std::optional<MatrixRows<double>>&);
-template std::vector<Prediction> predict(const Situation&, const std::vector<OperatorChoice>&, const Model&,
+template std::vector<Prediction> predict(const PredictionInput&, const std::vector<OperatorChoice>&, const Model&,
                                          const Rates&, std::optional<MatrixRows<float>>&);
-template std::vector<Prediction> predict_all(const Situation&, const Model&, const Rates&,
+template std::vector<Prediction> predict_all(const PredictionInput&, const Model&, const Rates&,
                                              std::optional<MatrixRows<double>>&);
-template std::vector<Prediction> predict_all(const Situation&, const Model&, const Rates&,
+template std::vector<Prediction> predict_all(const PredictionInput&, const Model&, const Rates&,
                                              std::optional<MatrixRows<float>>&);
 
 }  // namespace femcg::solver

@@ -14,8 +14,8 @@
 
 namespace femcg::solver {
 
-/// What a prediction is of: a system, and the CG that is to solve it.
-struct Situation {
+/// Input of a prediction: a system, and the CG that solves it.
+struct PredictionInput {
   operators::Device device = operators::Device::host;
   const operators::BilinearForm* form = nullptr;  ///< null for a matrix from a file
   const PreconditionerDescription* preconditioner = nullptr;
@@ -30,7 +30,7 @@ struct Situation {
 /// How a sentence begins that says an operator does not fit into memory.
 constexpr std::string_view lacks_memory = "it needs about ";
 
-/// What an operator is expected to take.
+/// Predicted times of an operator.
 struct Prediction {
   OperatorChoice op;
   operators::Needs needs = operators::Needs::form;
@@ -43,7 +43,7 @@ struct Prediction {
   double assembly = 0;       ///< seconds until what it is made from is there
   double conversion = 0;     ///< seconds to make it from that
   std::int64_t stored_bytes = 0;
-  bool resident = false;  ///< CG is a loop inside one kernel, which no trial can be a part of
+  bool persistent = false;  ///< CG is a persistent kernel, which no trial can be a part of
 
   bool possible() const { return not_possible.empty(); }
   double set_up() const { return assembly + conversion; }
@@ -54,25 +54,26 @@ struct Prediction {
 /// Every operator of femcg's own that has a version for the device, with its defaults. No model knows a plug-in's.
 std::vector<OperatorChoice> all_operators_of(operators::Device device);
 
-/// Whether a matrix is worth counting: none is where assembling one, and reading it in every iteration, takes longer
-/// than the best that needs none may.
-bool may_assemble(const Situation& of, int word_bytes, const std::vector<Prediction>& without, const Rates& rates);
+/// True if a matrix may pay: assembling it and reading it in every iteration takes no longer than the best operator
+/// without a matrix may.
+bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,
+                  const Rates& rates);
 
 /// Each of the operators. `rows` are the matrix's where a form's are counted, `matrix` is that of a file; both null:
 /// operators that need a matrix are left out.
 template <std::floating_point T>
-std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorChoice>& operators,
+std::vector<Prediction> predict(const PredictionInput& of, const std::vector<OperatorChoice>& operators,
                                 const operators::MatrixRows<T>* rows, const operators::CsrMatrix<T>* matrix,
                                 const Model& model, const Rates& rates);
 
 /// The same for a form: the rows are counted where an operator needs them and they are not there.
 template <std::floating_point T>
-std::vector<Prediction> predict(const Situation& of, const std::vector<OperatorChoice>& operators, const Model& model,
-                                const Rates& rates, std::optional<operators::MatrixRows<T>>& rows);
+std::vector<Prediction> predict(const PredictionInput& of, const std::vector<OperatorChoice>& operators,
+                                const Model& model, const Rates& rates, std::optional<operators::MatrixRows<T>>& rows);
 
 /// And for all operators of a device: the rows are counted where they may matter.
 template <std::floating_point T>
-std::vector<Prediction> predict_all(const Situation& of, const Model& model, const Rates& rates,
+std::vector<Prediction> predict_all(const PredictionInput& of, const Model& model, const Rates& rates,
                                     std::optional<operators::MatrixRows<T>>& rows);
 
 /// A table for a person: product, iteration, set-up, time to solution, by ascending time. Each line begins with

@@ -20,14 +20,14 @@ double of_part(double seconds, double start, std::int64_t part, std::int64_t who
 
 }  // namespace
 
-ScalingPrediction predict_scaling(const OneProcess& one, const operators::Surface& whole,
-                                  std::span<const operators::Surface> surfaces, int word_bytes,
+ScalingPrediction predict_scaling(const OneProcess& one, const operators::SubdomainSize& whole,
+                                  std::span<const operators::SubdomainSize> surfaces, int word_bytes,
                                   const MessageRates& messages) {
   ScalingPrediction prediction;
   prediction.processes = static_cast<int>(surfaces.size());
   const bool on_gpus = messages.device == operators::Device::cuda;
-  for (const operators::Surface& surface : surfaces) {
-    operators::Surface& largest = prediction.largest;
+  for (const operators::SubdomainSize& surface : surfaces) {
+    operators::SubdomainSize& largest = prediction.largest;
     largest.cells = std::max(largest.cells, surface.cells);
     largest.interface_cells = std::max(largest.interface_cells, surface.interface_cells);
     largest.unknowns = std::max(largest.unknowns, surface.unknowns);

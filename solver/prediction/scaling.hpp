@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/distributed/maps/surfaces.hpp"
+#include "operators/distributed/maps/subdomain_sizes.hpp"
 #include "solver/prediction/message_rates.hpp"
 
 namespace femcg::solver {
@@ -21,9 +21,9 @@ struct OneProcess {
 /// The same by several, of which each has a machine as fast as that one.
 struct ScalingPrediction {
   int processes = 1;
-  operators::Surface largest = {};  ///< the most that any of them has, number by number
-  double exchange = 0;              ///< seconds that contributions travel
-  double sums = 0;                  ///< of the two sums of an iteration
+  operators::SubdomainSize largest = {};  ///< the most that any of them has, number by number
+  double exchange = 0;                    ///< seconds that contributions travel
+  double sums = 0;                        ///< of the two sums of an iteration
   double vector = 0, beside = 0;  ///< seconds of an iteration in vector mode, and with the exchange beside the product
 
   double iteration() const { return vector < beside ? vector : beside; }
@@ -34,8 +34,8 @@ struct ScalingPrediction {
 /// each. The exchange takes the latency, of processors times the neighbours, and what is sent over the bandwidth; each
 /// sum log2(processes) times that of two. In vector mode these add up. Task mode of processors has exchange and
 /// interior cells side by side; overlap of GPUs what travels, but not the latency, which is that of kernels.
-ScalingPrediction predict_scaling(const OneProcess& one, const operators::Surface& whole,
-                                  std::span<const operators::Surface> surfaces, int word_bytes,
+ScalingPrediction predict_scaling(const OneProcess& one, const operators::SubdomainSize& whole,
+                                  std::span<const operators::SubdomainSize> surfaces, int word_bytes,
                                   const MessageRates& messages);
 
 /// A table, and how many processes help. `device` is that of the messages.

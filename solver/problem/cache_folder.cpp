@@ -16,7 +16,7 @@ std::filesystem::path cache_folder() {
   return folder.empty() ? folder : folder / "femcg";
 }
 
-std::filesystem::path kept_file(const char* name) {
+std::filesystem::path cached_file(const char* name) {
   const std::filesystem::path folder = cache_folder();
   return folder.empty() ? folder : folder / name;
 }

@@ -9,6 +9,6 @@ namespace femcg::solver {
 std::filesystem::path cache_folder();
 
 /// A file in it; empty where there is no such folder.
-std::filesystem::path kept_file(const char* name);
+std::filesystem::path cached_file(const char* name);
 
 }  // namespace femcg::solver

@@ -14,7 +14,7 @@ struct Errors {
   double norm_l2 = 0, norm_h1 = 0;
 };
 
-/// Integrated with two more points per direction than the problem; grad u by the rules of calculus. Together, where
+/// Integrated with two more points per direction than the problem; grad u by the rules of calculus. Collective, where
 /// several processes have parts of the mesh; on the GPU, where the solution is there too and there is room; it may be
 /// null. Throws InputError where u or its gradient is not finite.
 Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs,

@@ -143,7 +143,7 @@ Load::Load(const Problem& problem, LoadData data) : data_(std::move(data)) {
   balance(problem);
   move_boundary_values(problem);
   if (!name().empty())
-    for (std::string& remark : remarks_) remark = fmt::format("load {}: {}", in_quotes(name()), remark);
+    for (std::string& warning : warnings_) warning = fmt::format("load {}: {}", in_quotes(name()), warning);
 }
 
 /// Where it is said what flows in and out: at its first flux, or else at the source.
@@ -178,7 +178,7 @@ void Load::constrain(const Problem& problem) {
     if (problem.shared().owns(dofs[i].dof)) ++contradictions;
   }
   if (const double all = problem.shared().sum(contradictions); all > 0)
-    remarks_.push_back(fmt::format(
+    warnings_.push_back(fmt::format(
         "boundary values of different groups disagree at {} shared nodes; the later entry holds there", all));
 }
 
@@ -272,7 +272,7 @@ void Load::balance(const Problem& problem) {
       continue;
     }
     if (std::abs(total) > notable_imbalance * magnitude)
-      remarks_.push_back(
+      warnings_.push_back(
           fmt::format("the load was out of balance by {:.3g} of its size; a constant source of {:.6g} was added",
                       std::abs(total) / magnitude, -total / volume));
     added_source_ -= total;

@@ -38,7 +38,7 @@ class Load {
   /// The conditions of ProblemData::boundary, with the values of this load.
   const std::vector<BoundaryCondition>& boundary() const { return data_.boundary; }
   /// Sentences a user should read: boundary values that disagree, small imbalances removed.
-  const std::vector<std::string>& remarks() const { return remarks_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   const Place& place() const;
@@ -56,7 +56,7 @@ class Load {
   double sources_ = 0, sinks_ = 0, added_source_ = 0;
   bool given_ = false;                ///< whether a source or flux is not 0 somewhere
   bool has_boundary_values_ = false;  ///< whether one is not 0
-  std::vector<std::string> remarks_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace femcg::solver

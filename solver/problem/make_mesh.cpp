@@ -14,7 +14,7 @@
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/problem/cache_folder.hpp"
-#include "solver/problem/kept_mesh.hpp"
+#include "solver/problem/cached_mesh.hpp"
 
 namespace femcg::solver {
 
@@ -22,7 +22,7 @@ namespace {
 
 /// Without the refinements that are left then.
 mesh::Mesh generate(const MeshChoice& choice) {
-  if (std::holds_alternative<mesh::BoxOptions>(choice.source)) return mesh::describe_box(unrefined_box(choice).box);
+  if (std::holds_alternative<mesh::BoxOptions>(choice.source)) return mesh::implicit_box(unrefined_box(choice).box);
   mesh::GmshOptions file = std::get<mesh::GmshOptions>(choice.source);
   file.refine -= refinements_left(choice);
   return mesh::read_gmsh(file);
@@ -53,15 +53,15 @@ mesh::Mesh keep(const MeshChoice& choice, const mesh::GmshOptions& options) {
   std::ifstream stream(options.file, std::ios::binary);
   const std::string content{std::istreambuf_iterator<char>(stream), {}};
   if (folder.empty() || !stream) return generate_in_order(choice);  // Gmsh says what is wrong with the file
-  if (std::string why = why_not_kept(options.file, content); !why.empty()) {
+  if (std::string why = why_not_cached(options.file, content); !why.empty()) {
     mesh::Mesh mesh = generate_in_order(choice);
-    mesh.remarks.push_back(std::move(why));
+    mesh.warnings.push_back(std::move(why));
     return mesh;
   }
   const std::string made_by = fmt::format("femcg {}, Gmsh {}, order of cells {}\n", FEMCG_VERSION,
                                           mesh::gmsh_interface_version(), static_cast<int>(choice.cell_order));
-  return kept_or_made(folder / "meshes", {made_by + mesh_options_text(choice), content},
-                      [&] { return generate_in_order(choice); });
+  return cached_or_made(folder / "meshes", {made_by + mesh_options_text(choice), content},
+                        [&] { return generate_in_order(choice); });
 }
 
 /// What makes a mesh; the case's place is said of what is wrong with it.

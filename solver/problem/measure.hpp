@@ -55,8 +55,8 @@ struct Quantities {
 /// Where each is; nothing on processes that leave it to another.
 using Probes = std::vector<std::pair<std::string, std::optional<mesh::Location>>>;
 
-/// Finds the cells of probes; throws InputError, with their places, for those outside the mesh. Together, as all here,
-/// where several processes have parts of the mesh.
+/// Finds the cells of probes; throws InputError, with their places, for those outside the mesh. Collective, as all
+/// here, where several processes have parts of the mesh.
 Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh,
                      const operators::SharedDofs& shared = {});
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "operators/backend/columns.hpp"
 #include "operators/backend/memory.hpp"
+#include "operators/backend/multi_vector.hpp"
 #include "operators/stored/common/residence.hpp"
 #include "operators/stored/common/stored_footprint.hpp"
 #include "solver/messages/error.hpp"
@@ -24,13 +24,13 @@ std::int64_t bytes_of_element_matrices(const operators::BilinearForm& form) {
   return form.cells() * (n * (n + 1) / 2) * std::int64_t{sizeof(double)};
 }
 
-/// No GPU has threads for more unknowns than this in a loop inside one kernel (operators::PersistentCg).
-constexpr std::int64_t most_resident_unknowns = std::int64_t{1} << 20;
+/// No GPU has threads for more unknowns than this in a persistent kernel (operators::PersistentCg).
+constexpr std::int64_t most_persistent_unknowns = std::int64_t{1} << 20;
 
-/// Whether an operator that has a loop inside one kernel might use it.
-bool may_reside(const MemoryUser& user, std::int64_t unknowns) {
+/// Whether an operator that has a persistent kernel might use it.
+bool may_be_persistent(const MemoryUser& user, std::int64_t unknowns) {
   return user.device == Device::cuda && user.preconditioner->diagonal && takes_one_kernel(user.method) &&
-         !user.takes_all(unknowns) && may_reside(user.loop) && unknowns <= most_resident_unknowns;
+         !user.takes_all(unknowns) && may_be_persistent(user.loop) && unknowns <= most_persistent_unknowns;
 }
 
 /// Vectors of CG on the operator's device and on the host: x, r, p, w, b and the preconditioner's in the working
@@ -59,15 +59,15 @@ template <std::floating_point T>
 VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)},
                      inverse = bytes_of_inverse<T>(user, unknowns);
-  const std::int64_t at_once = std::min<std::int64_t>(user.systems, operators::Columns<T>::most);
+  const std::int64_t at_once = std::min<std::int64_t>(user.systems, operators::MultiVector<T>::most);
   const auto stride = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(at_once)));
-  const bool block = user.method_at_once(unknowns) == CgMethod::block;
+  const bool block = user.batched_method(unknowns) == CgMethod::block;
   const std::int64_t of_column =
       (user.device == Device::cuda && !block ? 5 : 4) + (user.preconditioner->diagonal ? 0 : held);
-  const std::int64_t moved = block ? 0 : of_column * (stride / 2),
-                     shared = user.row->needs == Needs::matrix      ? 0
-                              : user.device == Device::cuda ? 2 * operators::columns_in_a_pass
-                                                            : stride;
+  const std::int64_t moved = block ? 0 : of_column * (stride / 2), shared = user.row->needs == Needs::matrix ? 0
+                                                                            : user.device == Device::cuda
+                                                                                ? 2 * operators::columns_in_a_pass
+                                                                                : stride;
   const std::int64_t of_cells = form != nullptr ? std::int64_t{form->cells()} * form->dofs_per_cell() : 0;
   return {(of_column * stride + moved + shared + held + 2) * a_vector + inverse,
           user.systems * unknowns * std::int64_t{sizeof(T) + sizeof(double)} + of_cells * std::int64_t{sizeof(double)},
@@ -79,8 +79,9 @@ VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, cons
   if (user.takes_all(unknowns)) return bytes_of_columns<T>(user, unknowns, form);
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
   const std::int64_t solved = user.preconditioner->inverts ? 1 : 0;  // u or m, where M is not I
-  const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::resident;
-  const bool pipelined = user.method == CgMethod::pipelined, perhaps = !single_reduction && may_reside(user, unknowns);
+  const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::persistent;
+  const bool pipelined = user.method == CgMethod::pipelined,
+             perhaps = !single_reduction && may_be_persistent(user, unknowns);
   const std::int64_t least = (5 + held) * a_vector + bytes_of_inverse<T>(user, unknowns);
   const std::int64_t more = single_reduction || perhaps   ? (1 + solved) * a_vector
                             : pipelined                   ? (3 + solved) * a_vector
@@ -142,10 +143,10 @@ void add_operator(MemoryEstimate& need, const MemoryUser& user, operators::Exten
   add(need, "its conversion, for a moment", user.device, bytes.making);
   add(need, "its conversion, for a moment", Device::host, bytes.making_on_host);
   add(need, "vectors of CG", user.device, vectors.device, vectors.slack);
-  const std::int64_t resident = may_reside(user, unknowns) ? bytes.persistent : 0;
-  need.loop_bytes = resident;
-  const std::int64_t perhaps = user.loop == CgLoop::resident ? 0 : resident;  // this GPU may have too few threads
-  add(need, "its loop inside one kernel", user.device, resident, perhaps);
+  const std::int64_t persistent = may_be_persistent(user, unknowns) ? bytes.persistent : 0;
+  need.loop_bytes = persistent;
+  const std::int64_t perhaps = user.loop == CgLoop::persistent ? 0 : persistent;  // this GPU may have too few threads
+  add(need, "its persistent kernel", user.device, persistent, perhaps);
   add(need, "load, solution and residual", Device::host, vectors.host);
   const std::int64_t counted = source.stays ? 0 : source.bytes;
   std::int64_t making = counted + bytes.making_on_host + bytes.on_host, solving = vectors.host + bytes.on_host;
@@ -155,7 +156,7 @@ void add_operator(MemoryEstimate& need, const MemoryUser& user, operators::Exten
     need.slack_host_bytes = bytes.slack;
   } else {
     need.slack_host_bytes = bytes.slack_on_host;
-    const std::int64_t loop = vectors.device + resident, sure_loop = loop - vectors.slack - perhaps;
+    const std::int64_t loop = vectors.device + persistent, sure_loop = loop - vectors.slack - perhaps;
     need.device_bytes = stored + std::max(bytes.making, loop);
     need.slack_device_bytes = need.device_bytes - (stored - bytes.slack + std::max(bytes.making, sure_loop));
   }
@@ -199,16 +200,16 @@ MemoryEstimate need_of_operator(const MemoryUser& user, const operators::Bilinea
 }
 
 void require_loop(const MemoryEstimate& need, const MemoryUser& user) {
-  if (user.loop == CgLoop::merged && user.device == Device::cuda)
+  if (user.loop == CgLoop::fused && user.device == Device::cuda)
     throw InputError("solver.loop: merged is for CPUs, and this would run on a GPU; leave it out, or use device: cpu");
-  if (user.loop == CgLoop::merged && !user.row->host_merges_passes)
+  if (user.loop == CgLoop::fused && !user.row->host_fuses_cg)
     throw InputError(fmt::format("operator '{}' makes no passes of CG inside its product; use solver.loop: launched",
                                  user.row->name));
-  if (user.loop != CgLoop::resident || need.loop_bytes > 0) return;
+  if (user.loop != CgLoop::persistent || need.loop_bytes > 0) return;
   if (user.device == Device::host)
-    throw InputError("solver.loop: resident is for GPUs, and this would run on the CPU; leave it out");
+    throw InputError("solver.loop: persistent is for GPUs, and this would run on the CPU; leave it out");
   throw InputError(
-      fmt::format("operator '{}', with these options and so many unknowns, has no loop inside one kernel; use "
+      fmt::format("operator '{}', with these options and so many unknowns, has no persistent kernel; use "
                   "solver.loop: launched",
                   user.row->name));
 }

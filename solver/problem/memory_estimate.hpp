@@ -24,7 +24,7 @@ struct MemoryEstimate {
   std::vector<MemoryPart> parts;
   std::int64_t host_bytes = 0, device_bytes = 0;  ///< the most that is there at one time, of the host and of the GPU
   std::int64_t slack_host_bytes = 0, slack_device_bytes = 0;  ///< how much less may do
-  std::int64_t loop_bytes = 0;                                ///< of a loop inside one kernel; 0: surely there is none
+  std::int64_t loop_bytes = 0;                                ///< of a persistent kernel; 0: surely there is none
   std::int64_t reserved_bytes = 0;  ///< of the GPU, what is needed beside the operator: operators::Ingredients
   std::int64_t streamed_bytes = 0;  ///< of the host, what goes to the GPU with each product
   operators::StorageEstimate of_operator = {};
@@ -46,14 +46,14 @@ struct MemoryUser {
   /// The CG that takes all of them at once; automatic where they are solved one after the other. Block CG takes fewer
   /// iterations the more systems there are. On the host it is faster whatever the operator is; on a GPU its small
   /// matrices go through the host in every iteration, which pays where a system, or their number, is large enough.
-  CgMethod method_at_once(std::int64_t unknowns) const {
+  CgMethod batched_method(std::int64_t unknowns) const {
     constexpr std::int64_t pays_on_gpu = 1'000'000;  // of an H200
     if (takes_several(method)) return method;
     if (method != CgMethod::automatic || is_for_one_system(loop) || systems < 2) return CgMethod::automatic;
     if (device == operators::Device::host || unknowns * systems * systems >= pays_on_gpu) return CgMethod::block;
-    return row->gains_from_columns(device) ? CgMethod::batched : CgMethod::automatic;
+    return row->gains_from_multi_vectors(device) ? CgMethod::batched : CgMethod::automatic;
   }
-  bool takes_all(std::int64_t unknowns) const { return method_at_once(unknowns) != CgMethod::automatic; }
+  bool takes_all(std::int64_t unknowns) const { return batched_method(unknowns) != CgMethod::automatic; }
 };
 
 /// Of `femcg run`, which gives back what the operator was made from. Element matrices, then the matrix assembled from
@@ -72,8 +72,8 @@ MemoryEstimate need_of_operator(const MemoryUser& user, const operators::Bilinea
 template <std::floating_point T>
 MemoryEstimate need_of_assembly(const operators::BilinearForm& form, const operators::MatrixRows<T>* rows);
 
-/// Throws InputError where a loop inside one kernel is insisted on and surely cannot be had. A GPU with few threads may
-/// have none all the same.
+/// Throws InputError where a persistent kernel is insisted on and surely cannot be had. A GPU with few threads may have
+/// none all the same.
 void require_loop(const MemoryEstimate& need, const MemoryUser& user);
 
 /// Throws operators::OutOfMemory, which says what `who` needs and what is free, where that is less than surely needed.

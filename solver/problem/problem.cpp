@@ -33,7 +33,7 @@ constexpr const char* every_group = "all";
 
 /// Every boundary facet with its condition. "all" holds where no other entry does.
 std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mesh::Mesh& mesh,
-                                              const operators::SharedDofs& shared, std::vector<std::string>& remarks) {
+                                              const operators::SharedDofs& shared, std::vector<std::string>& warnings) {
   std::vector<ConditionedFacet> facets;
   for (const mesh::BoundaryFacet facet : mesh::boundary_facets(mesh)) facets.push_back({facet});
   const auto find = [&](mesh::BoundaryFacet wanted) {
@@ -61,7 +61,7 @@ std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mes
       continue;
     }
     if (!shared.any(!group->facets.empty()))
-      remarks.push_back(fmt::format("boundary group '{}' has no facet: its condition has no effect", condition.group));
+      warnings.push_back(fmt::format("boundary group '{}' has no facet: its condition has no effect", condition.group));
     for (const mesh::BoundaryFacet facet : group->facets) {
       const auto entry = find(facet);
       if (!entry->insulated() && entry->condition != number) {
@@ -90,7 +90,7 @@ Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space, cons
     : data_(&data), space_(&space), shared_(&shared) {
   form_.space = &space;
   form_.quadrature = data.quadrature;
-  conditions_ = find_conditions(data, space.mesh(), shared, remarks_);
+  conditions_ = find_conditions(data, space.mesh(), shared, warnings_);
   set_diffusion();
   constrain();
   number_unknowns();
@@ -99,7 +99,7 @@ Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space, cons
   find_floating();
   if (data.loads.empty()) loads_.emplace_back(*this, LoadData{"", data.source, data.boundary});
   for (const LoadData& load : data.loads) loads_.emplace_back(*this, load);
-  for (const Load& load : loads_) remarks_.insert(remarks_.end(), load.remarks().begin(), load.remarks().end());
+  for (const Load& load : loads_) warnings_.insert(warnings_.end(), load.warnings().begin(), load.warnings().end());
 }
 
 void Problem::set_diffusion() {
@@ -329,8 +329,8 @@ void Problem::find_floating() {
     floating.dofs.erase(twice.begin(), twice.end());
     const auto cells = static_cast<std::int64_t>(shared_->sum(static_cast<double>(floating.cells.size())));
     if (all.count() > 1) floating.text = text_of_part(floating.cells, cells);
-    remarks_.push_back(fmt::format("no boundary value or transfer holds the solution{}: its mean is fixed there",
-                                   floating.text.empty() ? fmt::format(" on {} cells", cells) : floating.text));
+    warnings_.push_back(fmt::format("no boundary value or transfer holds the solution{}: its mean is fixed there",
+                                    floating.text.empty() ? fmt::format(" on {} cells", cells) : floating.text));
     floating_.push_back(std::move(floating));
   }
   masses_ =

@@ -72,7 +72,7 @@ class Problem {
   /// The earlier conditions where several meet: the number of a Dirichlet dof and a condition, sorted.
   const std::vector<std::pair<std::int32_t, int>>& earlier_conditions() const { return earlier_conditions_; }
   /// Sentences a user should read: groups of no facet, mean values fixed, and those of the loads.
-  const std::vector<std::string>& remarks() const { return remarks_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
   /// Whether constants are in the kernel on some part of the mesh.
   bool singular() const { return !floating_.empty(); }
   const std::vector<Floating>& floating() const { return floating_; }
@@ -118,7 +118,7 @@ class Problem {
   operators::BilinearForm form_;
   std::vector<Floating> floating_;
   mesh::Array<double> masses_;
-  std::vector<std::string> remarks_;
+  std::vector<std::string> warnings_;
   std::vector<Load> loads_;
 };
 

@@ -13,7 +13,7 @@ namespace femcg::solver {
 /// numbers that are the same for all.
 class SharedComponents {
  public:
-  /// `of_cells` are the components of the cells that are here, from 0 on; some of them are held. Together.
+  /// `of_cells` are the components of the cells that are here, from 0 on; some of them are held. Collective.
   SharedComponents(const operators::SharedDofs& shared, const mesh::FunctionSpace& space,
                    std::span<const std::int32_t> of_cells, const std::vector<char>& held);
 

@@ -4,7 +4,7 @@
 
 namespace femcg::solver {
 
-/// What this program was built from, and how.
+/// Source and build options of this program.
 struct BuildInfo {
   std::string commit;  ///< of git, with "-dirty" where files differ from it; "unknown" outside a repository
   std::string compiler, flags;

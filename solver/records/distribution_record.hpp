@@ -11,7 +11,7 @@ namespace femcg::solver {
 /// The partition of a matrix, of which each process has rows.
 inline constexpr std::string_view partition_of_rows = "rows";
 
-/// What one of several processes had, and what it did in the products of a run.
+/// Sizes of one process's subdomain, and its part in the products of a run.
 struct ProcessRecord {
   std::int64_t cells = 0, interface_cells = 0;  ///< of a matrix that is divided by rows, rows
   std::int64_t unknowns = 0;                    ///< owned

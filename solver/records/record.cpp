@@ -269,7 +269,7 @@ ordered_json to_json(const Record& r) {
   json["memory"] = {{"estimated_host_bytes", r.memory.host_bytes}, {"estimated_device_bytes", r.memory.device_bytes}};
   json["peak_memory_bytes"] = r.peak_memory_bytes;
   if (r.files.written > 0) json["files"] = {{"expected_bytes", r.files.expected}, {"written_bytes", r.files.written}};
-  json["remarks"] = r.remarks;
+  json["remarks"] = r.warnings;
   return json;
 }
 
@@ -306,7 +306,7 @@ CgResult all_of(const std::vector<LoadRecord>& loads) {
   CgResult all;
   all.method = loads.front().solve.method;
   all.loop = loads.front().solve.loop;
-  all.deferred = loads.front().solve.deferred;
+  all.delayed_update = loads.front().solve.delayed_update;
   all.reason = StopReason::converged;
   for (const LoadRecord& load : loads) {
     if (all.reason == StopReason::converged) all.reason = load.solve.reason;

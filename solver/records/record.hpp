@@ -50,7 +50,7 @@ struct Seconds {
   double prediction = 0;  ///< of what operators take, where auto was asked for; speeds that are measured first included
 };
 
-/// What came out for one load of several.
+/// Result of one load of several.
 struct LoadRecord {
   std::string name;
   CgResult solve;
@@ -58,7 +58,7 @@ struct LoadRecord {
   std::optional<Quantities> quantities;
 };
 
-/// Of the files for pictures, solution.vtu or its pieces and boundary.vtu.
+/// Bytes of the files for pictures, solution.vtu or its pieces and boundary.vtu.
 struct FileBytes {
   std::int64_t expected = 0;  ///< before anything was solved
   std::int64_t written = 0;
@@ -89,7 +89,7 @@ struct Record {
   Samples apply;                                             ///< seconds of one product
   std::optional<Quantities> quantities;
   std::optional<Errors> errors;
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
   std::optional<DistributionRecord> distribution;  ///< where several processes ran
   MemoryEstimate memory;                           ///< as it was estimated before anything large was allocated
   std::int64_t peak_memory_bytes = 0;
@@ -102,7 +102,7 @@ struct Record {
   double minimum_bandwidth() const {
     return apply.median() > 0 ? static_cast<double>(footprint.moved_bytes) / apply.median() : 0;
   }
-  /// Of the least time that the copy bandwidth allows; where rows are streamed, that the host's link allows.
+  /// Fraction of the rate that the copy bandwidth allows; where rows are streamed, that the host's link allows.
   double bandwidth_fraction() const {
     return apply.median() > 0 ? machine.least_seconds(footprint.moved_bytes, footprint.link_bytes) / apply.median() : 0;
   }
@@ -112,16 +112,16 @@ struct Record {
   }
 };
 
-/// What a run knows of itself when it begins.
+/// The record of a run at its start.
 Record begun_run(const Case& resolved);
 
-/// Of several loads: iterations and seconds added up, the first reason other than converged, the largest residuals of
-/// those that were begun.
+/// Combined result of several loads: iterations and seconds added up, the first reason other than converged, the
+/// largest residuals of the loads that were begun.
 CgResult all_of(const std::vector<LoadRecord>& loads);
 
 std::string name(Precision precision);
 std::string name(operators::Device device);
-/// Of the cells, as a person says them: quadrilaterals.
+/// Plural of a cell's name: quadrilaterals.
 std::string_view plural(mesh::CellShape shape);
 /// The processor's name, or the first GPU's.
 std::string device_name(operators::Device device);
@@ -135,7 +135,7 @@ nlohmann::ordered_json to_json(const Record& record);
 nlohmann::ordered_json options_json(const std::map<std::string, std::string>& options);
 /// The preconditioner's part of a record's "solve".
 nlohmann::ordered_json preconditioner_json(const Record& record);
-/// What is written to a file. Names that are not UTF-8, which JSON cannot hold, get a replacement character.
+/// Text of a JSON file. Names that are not UTF-8, which JSON cannot hold, get a replacement character.
 std::string to_text(const nlohmann::ordered_json& json);
 /// The same on one line, without its end.
 std::string to_line(const nlohmann::ordered_json& json);
@@ -145,12 +145,12 @@ std::string to_lines(const nlohmann::ordered_json& array);
 std::string csv_field(const std::string& text);
 /// The columns iteration, relative_residual, seconds; before them the load, where there are several.
 std::string residuals_csv(const Record& record);
-/// The remark on times that say little of femcg.
+/// The warning on times that say little of femcg.
 constexpr std::string_view refused_time =
     "other programs took the processor: the threads received less than half of the time that they asked for";
-/// What comes from the host's memory with each product, and how fast, as a person reads it; its product is timed.
+/// Bytes streamed from the host's memory with each product, and their rate, in words; the product must have been timed.
 std::string streaming(const Record& record);
-/// What follows the folder of the results: how large the files are; empty where there are none.
+/// Sizes of the files, to be printed behind the results folder; empty where there are none.
 std::string to_text(const FileBytes& files);
 /// The summary that a person reads.
 std::string summary(const Record& record);

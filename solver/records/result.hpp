@@ -32,7 +32,7 @@ struct AutomaticChoice {
   double iterations = 0;
 };
 
-/// What came out for one entry: one row of the table, one item of compare.json.
+/// Result of one entry: one row of the table, one item of compare.json.
 struct BenchmarkResult {
   Record record;
   Outcome outcome = Outcome::interrupted;
@@ -60,7 +60,8 @@ struct BenchmarkResult {
     const double least = record.machine.least_seconds(iteration_bytes, iteration_link_bytes);
     return iteration.empty() || least == 0 ? 0 : right_hand_sides / least;
   }
-  /// What entries are ranked by: seconds of a CG iteration and right-hand side, of a product where CG was not timed.
+  /// Measure that entries are ranked by: seconds of a CG iteration and right-hand side, of a product where CG was not
+  /// timed.
   const Samples& ranked() const { return iteration.empty() ? record.apply : iteration; }
   /// CG iterations, or products, per second, of all right-hand sides added up.
   double rate() const { return (iteration.empty() ? right_hand_sides : 1) / ranked().median(); }

@@ -10,7 +10,7 @@ class Samples {
   void add(double seconds) { seconds_.push_back(seconds); }
   bool empty() const { return seconds_.empty(); }
   int count() const { return static_cast<int>(seconds_.size()); }
-  /// Of the latest; there is one.
+  /// The latest sample; there must be one.
   double last() const { return seconds_.back(); }
   /// 0 where there are none.
   double median() const;

@@ -7,7 +7,7 @@
 
 namespace femcg::solver {
 
-/// What became of the tunable options of a run's operator (solver.tune).
+/// Result of tuning the options of a run's operator (solver.tune).
 struct TuningRecord {
   /// A setting that was tried.
   struct Setting {

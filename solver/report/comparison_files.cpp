@@ -21,9 +21,9 @@ ComparisonFiles::ComparisonFiles(std::filesystem::path directory, const std::opt
   if (reports_) prepare_directory(directory_, {"compare.csv", "report.html", "compare.json"});
 }
 
-void ComparisonFiles::note(const std::vector<std::string>& remarks) {
-  for (const std::string& remark : remarks)
-    if (reports_ && noted_.insert(remark).second) fmt::print(stderr, "note: {}\n", remark);
+void ComparisonFiles::note(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings)
+    if (reports_ && noted_.insert(warning).second) fmt::print(stderr, "note: {}\n", warning);
 }
 
 void ComparisonFiles::add(std::vector<BenchmarkResult> rows) {
@@ -36,8 +36,8 @@ void ComparisonFiles::add(std::vector<BenchmarkResult> rows) {
     if (!console_.quiet) fmt::print("{}{}", opening, table);
     std::fflush(stdout);
   };
-  std::vector<std::string> remarks;
-  for (const BenchmarkResult& row : rows) std::ranges::copy(row.record.remarks, std::back_inserter(remarks));
+  std::vector<std::string> warnings;
+  for (const BenchmarkResult& row : rows) std::ranges::copy(row.record.warnings, std::back_inserter(warnings));
   std::ranges::move(rows, std::back_inserter(rows_));
   // The files first: the terminal may be closed. Where they cannot be written, the table is all that there is.
   try {
@@ -46,7 +46,7 @@ void ComparisonFiles::add(std::vector<BenchmarkResult> rows) {
     show();
     throw;
   }
-  note(remarks);
+  note(warnings);
   show();
 }
 
@@ -86,7 +86,7 @@ void ComparisonFiles::say_where(bool interrupted) const {
       fmt::print("\nresults in {}: compare.json, compare.csv{}\n", directory_.string(),
                  has_report_page() ? ", report.html" : "");
   }
-  if (!has_report_page()) fmt::print(stderr, "note: no report.html was written: {}\n", report_page_absent());
+  if (!has_report_page()) fmt::print(stderr, "note: no report.html was written: {}\n", report_page_stub());
   if (interrupted) fmt::print(stderr, "note: interrupted; the results hold what was measured until then\n");
 }
 

@@ -21,7 +21,7 @@ class ComparisonFiles {
                   bool reports);
 
   /// Says on standard error those that it has not said yet.
-  void note(const std::vector<std::string>& remarks);
+  void note(const std::vector<std::string>& warnings);
   void add(std::vector<BenchmarkResult> rows);
   /// Says where the files are and what changed against the baseline. The status: not_converged where an operator
   /// disagrees or the comparison was interrupted, machine_failed where nothing could be timed, else done. Throws

@@ -39,14 +39,14 @@ class Baseline {
   std::map<std::string, Times> times_;  ///< by what was measured
 };
 
-/// What is compared, and on which machine.
+/// First lines of a comparison: the system, and the machine.
 std::string opening(const Record& record);
 
 /// The rows of a comparison as a person reads them at 100 columns: a table for each problem, precision and device, the
 /// fastest first, then those that were not timed and why.
 std::string table(const std::vector<BenchmarkResult>& rows);
 
-/// What changed against a baseline, beyond the spread of both.
+/// Changes against a baseline, beyond the spread of both.
 std::string changes(const std::vector<BenchmarkResult>& rows, const Baseline& baseline);
 
 /// The records of compare.json, which has one a line.
@@ -57,7 +57,7 @@ nlohmann::ordered_json to_json(const std::vector<BenchmarkResult>& rows, const B
 nlohmann::ordered_json read_comparison(const std::filesystem::path& file);
 /// The same, or the record of a result.json as the one record of a list.
 nlohmann::ordered_json read_comparison_or_run(const std::filesystem::path& file);
-/// What is said of a file that is something else.
+/// The error for a file that is no comparison.
 InputError not_a_comparison(const std::filesystem::path& file);
 
 /// compare.csv: a line per record of compare.json.

@@ -168,7 +168,7 @@ std::string numbers(const BenchmarkResult& row) {
 std::string refused(const Rows& timed) {
   std::string names;
   for (const BenchmarkResult* row : timed)
-    if (std::ranges::find(row->record.remarks, refused_time) != row->record.remarks.end())
+    if (std::ranges::find(row->record.warnings, refused_time) != row->record.warnings.end())
       names += (names.empty() ? "" : ", ") + label(*row);
   return names.empty() ? "" : wrapped(fmt::format("  (less than half of the processor time asked for: {})", names));
 }

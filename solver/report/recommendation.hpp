@@ -18,8 +18,8 @@ struct Candidate {
   double bandwidth_fraction = 0;                ///< of the least time that the bandwidths allow a product
 };
 
-/// Which operator to use, to solve once (set-up and iterations) and to solve often (iterations alone), and why: two
-/// sentences. Those that are within 3% of the best, or within the spread of both, are said to tie. `iterations` are
+/// Recommends an operator to solve once (set-up and iterations) and to solve often (iterations alone), with reasons, in
+/// two sentences. Those that are within 3% of the best, or within the spread of both, are said to tie. `iterations` are
 /// those that CG is expected to take; where they are not known (0), nothing is said of solving once. Empty where fewer
 /// than two were timed.
 std::string recommendation(const std::vector<Candidate>& candidates, double iterations, bool of_products);
@@ -36,7 +36,7 @@ struct TimeToSolution {
   std::string winner;  ///< the other, then; empty if there is none
 };
 
-/// Of each candidate, in their order.
+/// Times to solution of the candidates, in their order.
 std::vector<TimeToSolution> times_to_solution(const std::vector<Candidate>& candidates, double iterations);
 
 /// The same of rows of one problem as text, those that are there first before others; empty where iterations are not

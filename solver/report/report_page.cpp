@@ -9,7 +9,7 @@ namespace femcg::solver {
 
 bool has_report_page() { return report_page_text().absence.empty(); }
 
-std::string_view report_page_absent() { return report_page_text().absence; }
+std::string_view report_page_stub() { return report_page_text().absence; }
 
 std::string report_page(std::string_view json) {
   const ReportPageText text = report_page_text();

@@ -121,7 +121,7 @@ void write_page(const fs::path& directory, const std::string& records) {
   if (has_report_page())
     mesh::write_atomically(directory / result_page_file, report_page(records));
   else
-    fmt::print(stderr, "note: no {} was written: {}\n", result_page_file, report_page_absent());
+    fmt::print(stderr, "note: no {} was written: {}\n", result_page_file, report_page_stub());
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace femcg::solver {
 constexpr std::string_view result_page_file = "result.html";
 constexpr std::string_view picture_file = "solution.png";
 
-/// What the page of a run shows: its record, with the residuals of each load (`history`: name and points [iteration,
+/// Data of the page of a run: its record, with the residuals of each load (`history`: name and points [iteration,
 /// relative residual, seconds], at most 200 of them) and the PNG file `picture`, where it is not empty.
 std::string result_page_json(const Record& record, const std::string& png);
 

@@ -23,7 +23,7 @@ void report(const std::vector<std::filesystem::path>& files, std::filesystem::pa
       records.push_back(std::move(record));
     }
   if (!records.empty() && !is_run(records.front())) add_recommendations(records);
-  if (!has_report_page()) throw MachineError(std::string(report_page_absent()));
+  if (!has_report_page()) throw MachineError(std::string(report_page_stub()));
   if (page.empty()) page = files.front().parent_path() / "report.html";
   mesh::prepare_for_files(page.parent_path(), {page.filename().string()});
   mesh::write_atomically(page, report_page(to_lines(records)));

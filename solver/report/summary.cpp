@@ -87,9 +87,9 @@ void describe_cost(std::string& text, const Record& r) {
   line(text, "CG",
        fmt::format("{} in {} iterations{}, {}{}, preconditioner {}", explanation(r.solve.reason), r.solve.iterations,
                    r.loads.size() < 2 ? "" : fmt::format(" for {} loads", r.loads.size()), name(r.solve.method),
-                   r.solve.loop == CgLoop::resident ? " inside one kernel"
-                   : r.solve.loop == CgLoop::merged ? " inside the product"
-                                                    : "",
+                   r.solve.loop == CgLoop::persistent ? " in one persistent kernel"
+                   : r.solve.loop == CgLoop::fused    ? " inside the product"
+                                                      : "",
                    r.preconditioner.name));
   std::string chosen;
   for (const auto& [what, value] : r.preconditioner_chosen)
@@ -253,7 +253,7 @@ std::string summary(const Record& record) {
   describe_solution(text, record);
   describe_loads(text, record);
   describe_times(text, record);
-  for (const std::string& remark : record.remarks) line(text, "note", remark);
+  for (const std::string& warning : record.warnings) line(text, "note", warning);
   return text;
 }
 

@@ -20,7 +20,7 @@ const operators::DistributedOperator<T>* distributed(const operators::Operator<T
 template <std::floating_point T>
 bool is_asked_to_stop(const operators::Operator<T>& a, const StopRequested& stop) {
   const auto* of_several = distributed(a);
-  return of_several != nullptr ? of_several->vector_operations().asked_to_stop() : stop();
+  return of_several != nullptr ? of_several->vector_kernels().asked_to_stop() : stop();
 }
 
 /// How CG is to solve a case with an operator; the caller adds where it begins, how solutions are checked and who is
@@ -36,7 +36,7 @@ CgOptions<T> cg_options(const SolverChoice& solver, const operators::Operator<T>
   options.preconditioner = &preconditioner;
   if (solver.precision == Precision::mixed) options.reliable_update = update_factor;
   if (const auto* of_several = distributed(a); of_several != nullptr && !of_several->gpus_run_alone()) {
-    options.recorded = false;  // the host sends and adds up within an iteration
+    options.captured = false;  // the host sends and adds up within an iteration
     if (options.method != CgMethod::pipelined) options.check_every = 1;
   }
   return options;
@@ -51,7 +51,7 @@ SystemsCgOptions<T> systems_cg_options(const SolverChoice& solver, const operato
   options.max_iterations = solver.max_iterations;
   options.preconditioner = &preconditioner;
   if (const auto* of_several = distributed(a); of_several != nullptr && !of_several->gpus_run_alone()) {
-    options.recorded = false;
+    options.captured = false;
     options.check_every = 1;
   }
   return options;

@@ -32,8 +32,8 @@ std::string expected_files(const OutputChoice& output, const SolutionLabel& labe
 
 /// What memory a run needs, and what operators are expected to take, as comments.
 template <std::floating_point T>
-std::string expectation(const SolverChoice& solver, const Problem& problem, operators::Device device,
-                        std::optional<Expectation> expected_there, const RunContext& context) {
+std::string estimates(const SolverChoice& solver, const Problem& problem, operators::Device device,
+                      std::optional<OperatorEstimates> expected_there, const RunContext& context) {
   OperatorChoice op = solver.op;
   const bool known = device == operators::Device::host || has_gpu();  // a GPU that is insisted on may be elsewhere
   if (!known && is_automatic(op)) return "# operator auto: decided where the GPU is\n";
@@ -43,7 +43,7 @@ std::string expectation(const SolverChoice& solver, const Problem& problem, oper
   OperatorMaker<T> maker(problem, nullptr, solver, whole, false, context, record);
   std::string expected;
   if (known) {
-    const Expectation all =
+    const OperatorEstimates all =
         expected_there ? std::move(*expected_there)
                        : expect<T>(solver, problem, device, maker.rows(), expected_iterations(problem, solver));
     expected = "# What operators are expected to take, by the bandwidth model:\n" + to_text(all.predictions, "#   ");
@@ -53,9 +53,9 @@ std::string expectation(const SolverChoice& solver, const Problem& problem, oper
       op.place = solver.op.place;
       expected +=
           fmt::format("# operator auto: {}\n",
-                      !decision.rival ? decision.why
-                                      : fmt::format("{}; products of {} and {} within CG decide", decision.expected,
-                                                    op.name, all.predictions[*decision.rival].op.name));
+                      !decision.runner_up ? decision.why
+                                          : fmt::format("{}; products of {} and {} within CG decide", decision.expected,
+                                                        op.name, all.predictions[*decision.runner_up].op.name));
     }
   }
   const MemoryEstimate need = maker.need_of(op);
@@ -85,13 +85,12 @@ std::string check(const Case& resolved, const Console& console) {
   if (!on_device.why_on_host.empty()) device = operators::Device::host;
   const StopRequested goes_on = [] { return false; };
   const RunContext context{operators::Communicator::alone(), progress, goes_on};
-  const std::string expected =
-      solver.precision == Precision::double_
-          ? expectation<double>(solver, problem, device, std::move(on_device.expected), context)
-          : expectation<float>(solver, problem, device, std::move(on_device.expected), context);
+  const std::string expected = solver.precision == Precision::double_
+                                   ? estimates<double>(solver, problem, device, std::move(on_device.expected), context)
+                                   : estimates<float>(solver, problem, device, std::move(on_device.expected), context);
   progress.clear();
-  for (const auto* remarks : {&mesh.remarks, &problem.remarks()})
-    for (const std::string& remark : *remarks) fmt::print(stderr, "note: {}\n", remark);
+  for (const auto* warnings : {&mesh.warnings, &problem.warnings()})
+    for (const std::string& warning : *warnings) fmt::print(stderr, "note: {}\n", warning);
   return expected + files + (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
 }
 

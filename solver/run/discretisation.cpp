@@ -58,20 +58,21 @@ std::string problem_key(const Case& resolved) {
   return to_yaml(of);
 }
 
-std::shared_ptr<const DiscreteProblem> make_problem(const ProblemData& data, const KeptParts& kept,
+std::shared_ptr<const DiscreteProblem> make_problem(const ProblemData& data, const CachedParts& kept,
                                                     const RunContext& context, Record& record) {
   double& seconds = record.seconds.space;
   context.progress.step("assembling the load");
   auto made = timed(seconds, [&] { return std::make_shared<DiscreteProblem>(data, *kept.space, *kept.shared); });
   if (context.alone()) return made;
   context.progress.step("finding the interface");
-  made->share = timed(seconds, [&] { return operators::share_of(made->problem.form(), *kept.shared); });
+  made->share = timed(seconds, [&] { return operators::subdomain_of(made->problem.form(), *kept.shared); });
   return made;
 }
 
 }  // namespace
 
-void discretise(const Case& resolved, KeptParts& kept, DeviceStart& start, const RunContext& context, Record& record) {
+void discretise(const Case& resolved, CachedParts& kept, DeviceStart& start, const RunContext& context,
+                Record& record) {
   if (std::holds_alternative<mesh::BoxOptions>(resolved.mesh.source)) start.begin();
   std::string of_mesh = mesh_key(resolved), of_problem = problem_key(resolved), of_operator = operator_key(resolved);
   std::string of_space = fmt::format("{}degree {}", of_mesh, resolved.degree);

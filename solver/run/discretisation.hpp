@@ -21,14 +21,14 @@ struct DiscreteProblem {
 
   ProblemData data;  ///< which the problem points to
   Problem problem;
-  std::optional<operators::FormShare> share;  ///< of several processes
+  std::optional<operators::FormSubdomain> share;  ///< of several processes
 
-  const operators::FormShare* share_or_null() const { return share ? &*share : nullptr; }
+  const operators::FormSubdomain* share_or_null() const { return share ? &*share : nullptr; }
 };
 
 /// What one run leaves for the next one of a study. Each part is made anew where its key, what it is made from as text,
 /// is another.
-struct KeptParts {
+struct CachedParts {
   bool operators = false;  ///< whether operators are kept too
   std::string mesh_key, space_key, problem_key;
   std::unique_ptr<const mesh::MeshPart> part;
@@ -44,7 +44,7 @@ struct KeptParts {
 
 /// Makes mesh, space and problem of a case, as far as they are not kept already; what takes memory goes before what
 /// replaces it. The device starts meanwhile, once no process is forked to make a mesh. Collective.
-void discretise(const Case& resolved, KeptParts& kept, DeviceStart& start, const RunContext& context, Record& record);
+void discretise(const Case& resolved, CachedParts& kept, DeviceStart& start, const RunContext& context, Record& record);
 
 /// Bytes of the loads of a case: values and solution of each, and sums over all dofs while one is assembled. Throws
 /// operators::OutOfMemory where there are more loads than memory for them.

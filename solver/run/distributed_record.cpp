@@ -19,7 +19,7 @@ namespace {
 template <std::floating_point T>
 ProcessRecord record_of(const Division& of, const DistributedOperator<T>& a, const operators::ExchangeRecord& before,
                         const Record& record) {
-  const IndexMap& map = of.share.map;
+  const IndexMap& map = of.subdomain.map;
   const operators::ExchangeRecord now = a.record();
   return {.cells = of.cells,
           .interface_cells = of.interface_cells,
@@ -46,17 +46,17 @@ void measure_copies(const Communicator& communicator, Record& record) {
   const bool known = communicator.sum(copies.bytes_per_second > 0 ? 0.0 : 1.0) == 0;
   const double all = communicator.sum(copies.bytes_per_second);
   record.machine.copy_bandwidth = known ? all : 0;
-  if (!copies.remark.empty()) record.remarks.push_back(copies.remark);
+  if (!copies.warning.empty()) record.warnings.push_back(copies.warning);
 }
 
-Division division_of(const operators::FormShare& share, const MeshChoice& mesh, const DistributionChoice& distribution,
-                     const Communicator& communicator) {
+Division division_of(const operators::FormSubdomain& subdomain, const MeshChoice& mesh,
+                     const DistributionChoice& distribution, const Communicator& communicator) {
   return {communicator,
-          share,
+          subdomain,
           std::string(name(chosen_partition(mesh, distribution))),
           distribution.mode == operators::ExchangeMode::automatic,
-          share.cells(),
-          std::ssize(share.interface.cells)};
+          subdomain.cells(),
+          std::ssize(subdomain.interface.cells)};
 }
 
 template <std::floating_point T>
@@ -92,7 +92,7 @@ void complete_record(const Division& of, const DistributedOperator<T>& a, int ri
   for (const auto& process : of.communicator.gathered(std::vector{record_of(of, a, before, record)}))
     all.processes.push_back(process.front());
   record.footprint = {};
-  const operators::Footprint mine = a.footprint().of_columns(right_hand_sides, std::int64_t{sizeof(T)} * a.size());
+  const operators::Footprint mine = a.footprint().of_multi_vector(right_hand_sides, std::int64_t{sizeof(T)} * a.size());
   for (const auto& of_process : of.communicator.gathered(std::vector{mine})) {
     const operators::Footprint& part = of_process.front();
     record.footprint.stored_bytes += part.stored_bytes;

@@ -13,19 +13,19 @@
 
 namespace femcg::solver {
 
-/// What all processes copy a second while all of them do: nothing is kept of it for other runs. Together.
+/// What all processes copy a second while all of them do: nothing is kept of it for other runs. Collective.
 void measure_copies(const operators::Communicator& communicator, Record& record);
 
 /// What is divided between processes, and how.
 struct Division {
   const operators::Communicator& communicator;
-  const operators::Share& share;
+  const operators::Subdomain& subdomain;
   std::string partition;
   bool automatic_mode = false;
   std::int64_t cells = 0, interface_cells = 0;  ///< of this process; of a matrix rows
 };
-Division division_of(const operators::FormShare& share, const MeshChoice& mesh, const DistributionChoice& distribution,
-                     const operators::Communicator& communicator);
+Division division_of(const operators::FormSubdomain& subdomain, const MeshChoice& mesh,
+                     const DistributionChoice& distribution, const operators::Communicator& communicator);
 
 /// Seconds of products, of the slowest process each. Collective.
 template <std::floating_point T>

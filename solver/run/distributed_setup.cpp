@@ -200,15 +200,15 @@ mesh::MeshPart divided_mesh(const MeshChoice& choice, const DistributionChoice& 
     const mesh::DividedMesh divided(whole, process_of);
     for (int rank = 1; rank < communicator.size(); ++rank) communicator.send_text(to_bytes(divided.part(rank)), rank);
     part = divided.part(0);
-    part.mesh.remarks = whole.remarks;
+    part.mesh.warnings = whole.warnings;
   } else {
     part = mesh::part_from_bytes(communicator.text_from(0));
   }
   communicator.broadcast(std::span(left), 0);
   for (; left.front() > 0; --left.front()) part = operators::refined(communicator, part);
-  const std::vector<std::string> remarks = part.mesh.remarks;  // those of a part alone say nothing of the whole
+  const std::vector<std::string> warnings = part.mesh.warnings;  // those of a part alone say nothing of the whole
   do_on_all(communicator, [&] { validate_box(choice, part.mesh); });
-  part.mesh.remarks = remarks;
+  part.mesh.warnings = warnings;
   return part;
 }
 
@@ -224,7 +224,7 @@ mesh::MeshPart make_mesh_part(const MeshChoice& choice, const DistributionChoice
   return part;
 }
 
-bool check_threads(const Communicator& communicator, bool needs_companions, Record& record) {
+bool check_threads(const Communicator& communicator, bool needs_progress_threads, Record& record) {
   const auto hosts = communicator.gathered(host_name());
   const auto threads = communicator.gathered(std::vector{record.machine.threads});
   std::int64_t all = 0, processes = 0;
@@ -236,11 +236,11 @@ bool check_threads(const Communicator& communicator, bool needs_companions, Reco
   const std::int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
   const bool spare = communicator.sum(all + processes > cores ? 1.0 : 0.0) == 0;
   if (all > cores)
-    record.remarks.push_back(fmt::format(
+    record.warnings.push_back(fmt::format(
         "the processes on a machine of {} cores have {} threads together: use --threads, or fewer processes", cores,
         all));
-  else if (needs_companions && !spare)
-    record.remarks.emplace_back(
+  else if (needs_progress_threads && !spare)
+    record.warnings.emplace_back(
         "distribution.mode: auto does not try task, whose threads would take cores from those that multiply: use fewer "
         "--threads, or name it");
   return spare;

@@ -37,7 +37,7 @@ operators::Device choose_shared_device(const SolverChoice& solver, const Distrib
 Partition chosen_partition(const MeshChoice& mesh, const DistributionChoice& distribution);
 
 /// The part of the mesh of this process, all of it where it is alone. Blocks of a box are made by each process;
-/// otherwise the first makes the mesh, divides it, and sends each its part. Remarks stay with the first. Collective.
+/// otherwise the first makes the mesh, divides it, and sends each its part. Warnings stay with the first. Collective.
 mesh::MeshPart make_mesh_part(const MeshChoice& choice, const DistributionChoice& distribution,
                               const operators::Communicator& communicator);
 
@@ -45,18 +45,18 @@ mesh::MeshPart make_mesh_part(const MeshChoice& choice, const DistributionChoice
 std::vector<std::int32_t> partition(const MeshChoice& choice, const DistributionChoice& distribution,
                                     const mesh::Mesh& mesh, int processes);
 
-/// Whether every machine has a core beside the threads of its processes for each of them, together. A remark where
-/// there are more threads than cores, and where companions that would need these cores go without.
-bool check_threads(const operators::Communicator& communicator, bool needs_companions, Record& record);
+/// Whether every machine has a core beside the threads of its processes for each of them, together. A warning where
+/// there are more threads than cores, and where progress threads that would need these cores go without.
+bool check_threads(const operators::Communicator& communicator, bool needs_progress_threads, Record& record);
 
-/// Does work of this process alone, together. Where it fails on one process it fails on all: with what it throws there,
-/// and on the others with the same sentence behind the process's number.
+/// Collective. Runs local work on every process; if it throws on one, all throw: the others the same sentence behind
+/// that process's number.
 void do_on_all(const operators::Communicator& communicator, const std::function<void()>& work);
 
 /// What is needed together with what was needed so far; both are there at one time.
 void add(const MemoryEstimate& need, MemoryEstimate& all);
 /// Throws operators::OutOfMemory, on all processes, where a machine, or its GPU, has too little for all processes that
-/// are on it. Together.
+/// are on it. Collective.
 void require_memory_of_all(MemoryEstimate need, const std::string& op, operators::Device device,
                            const operators::Communicator& communicator);
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <utility>
 
-#include "operators/backend/copied_numbers.hpp"
+#include "operators/backend/copied_values.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/distributed/distributed_form_product.hpp"
 
@@ -168,17 +168,17 @@ class SharedSystem final : public LinearSystem<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<LinearSystem<T>> make_linear_system(const Problem& problem, const operators::FormShare* share,
+std::unique_ptr<LinearSystem<T>> make_linear_system(const Problem& problem, const operators::FormSubdomain* share,
                                                     const InitialUnknowns& initial, Device device, bool has_gpu,
                                                     const RunContext& context) {
   if (share == nullptr) return std::make_unique<WholeSystem<T>>(problem, initial, device, context.progress.times());
   return std::make_unique<SharedSystem<T>>(problem, share->map, initial, device == Device::cuda && has_gpu, context);
 }
 
-template std::unique_ptr<LinearSystem<double>> make_linear_system(const Problem&, const operators::FormShare*,
+template std::unique_ptr<LinearSystem<double>> make_linear_system(const Problem&, const operators::FormSubdomain*,
                                                                   const InitialUnknowns&, Device, bool,
                                                                   const RunContext&);
-template std::unique_ptr<LinearSystem<float>> make_linear_system(const Problem&, const operators::FormShare*,
+template std::unique_ptr<LinearSystem<float>> make_linear_system(const Problem&, const operators::FormSubdomain*,
                                                                  const InitialUnknowns&, Device, bool,
                                                                  const RunContext&);
 

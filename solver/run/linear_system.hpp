@@ -52,7 +52,7 @@ class LinearSystem {
 /// The system of one process, or of each of several: their `share`, null where there is one process. All arguments but
 /// `device`, CG's, must outlive it. `has_gpu` says that no other process computes on this one's GPU.
 template <std::floating_point T>
-std::unique_ptr<LinearSystem<T>> make_linear_system(const Problem& problem, const operators::FormShare* share,
+std::unique_ptr<LinearSystem<T>> make_linear_system(const Problem& problem, const operators::FormSubdomain* share,
                                                     const InitialUnknowns& initial, operators::Device device,
                                                     bool has_gpu, const RunContext& context);
 

@@ -49,9 +49,9 @@ MemoryUser user_of(const SolverChoice& solver, const Problem& problem, Device de
 }
 
 template <std::floating_point T>
-OperatorMaker<T>::OperatorMaker(const Problem& problem, const operators::FormShare* share, const SolverChoice& solver,
-                                const DistributionChoice& distribution, bool cores_to_spare, const RunContext& context,
-                                Record& record)
+OperatorMaker<T>::OperatorMaker(const Problem& problem, const operators::FormSubdomain* share,
+                                const SolverChoice& solver, const DistributionChoice& distribution, bool cores_to_spare,
+                                const RunContext& context, Record& record)
     : problem_(problem),
       share_(share),
       solver_(solver),

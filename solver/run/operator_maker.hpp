@@ -19,14 +19,14 @@ MemoryUser user_of(const SolverChoice& solver, const Problem& problem, operators
                    const OperatorChoice& op);
 
 /// Makes operators of a problem, as often as one is asked for, from the same ingredients. The form has one part on one
-/// process; on several an interior and an interface part (FormShare), whose operators a DistributedOperator joins.
+/// process; on several an interior and an interface part (FormSubdomain), whose operators a DistributedOperator joins.
 /// Collective; what fails on one process fails on all.
 template <std::floating_point T>
 class OperatorMaker {
  public:
   /// All arguments must outlive this. `share` is null on one process; `cores_to_spare` is check_threads. The record has
   /// the device, and gets the seconds.
-  OperatorMaker(const Problem& problem, const operators::FormShare* share, const SolverChoice& solver,
+  OperatorMaker(const Problem& problem, const operators::FormSubdomain* share, const SolverChoice& solver,
                 const DistributionChoice& distribution, bool cores_to_spare, const RunContext& context, Record& record);
 
   OperatorMaker(const OperatorMaker&) = delete;
@@ -67,7 +67,7 @@ class OperatorMaker {
   std::unique_ptr<operators::Operator<T>> joined(Made made, operators::ExchangeMode mode) const;
 
   const Problem& problem_;
-  const operators::FormShare* share_;
+  const operators::FormSubdomain* share_;
   const SolverChoice& solver_;
   const DistributionChoice& distribution_;
   bool cores_to_spare_;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "mesh/base/atomic_file.hpp"
-#include "solver/benchmark/kept_bandwidth.hpp"
+#include "solver/benchmark/cached_bandwidth.hpp"
 #include "solver/fields/file_size.hpp"
 #include "solver/fields/initial_solution.hpp"
 #include "solver/messages/stopwatch.hpp"
@@ -29,12 +29,12 @@ namespace {
 
 /// The device of the run, in the record. One process leaves a problem to the processor that is too small to gain from
 /// the GPU; returned is what operators are expected to take, where that was asked for it.
-std::optional<Expectation> settle_device(const SolverChoice& solver, DeviceStart& start, KeptParts& kept,
-                                         const RunContext& context, Record& record) {
+std::optional<OperatorEstimates> settle_device(const SolverChoice& solver, DeviceStart& start, CachedParts& kept,
+                                               const RunContext& context, Record& record) {
   if (solver.device != "cpu" && operators::built_with_cuda()) context.progress.step("starting devices");
   record.device = start.device();
   record.why_device = start.why_on_host();
-  std::optional<Expectation> expected;
+  std::optional<OperatorEstimates> expected;
   if (kept.made) {
     record.device = kept.device;
     record.why_device = kept.why_device;
@@ -68,14 +68,14 @@ void measure_solutions(const Problem& problem, const Probes& probes, Solved& of,
 
 /// The bandwidths that products are held against: of copies, by all processes at the same time, and of the host's link
 /// where rows are streamed.
-void measure_bandwidths(KeptParts& kept, const RunContext& context, Record& record) {
+void measure_bandwidths(CachedParts& kept, const RunContext& context, Record& record) {
   context.progress.step("measuring the copy bandwidth", name(record.device));
   if (!context.alone()) return measure_copies(context.processes, record);
   record.peak_memory_bytes = peak_memory();
   const auto note = [&](const CopyBandwidth& measured, double& bandwidth) {
     bandwidth = measured.bytes_per_second;
-    if (!measured.remark.empty() && std::ranges::find(record.remarks, measured.remark) == record.remarks.end())
-      record.remarks.push_back(measured.remark);
+    if (!measured.warning.empty() && std::ranges::find(record.warnings, measured.warning) == record.warnings.end())
+      record.warnings.push_back(measured.warning);
   };
   if (record.machine.copy_bandwidth == 0) record.machine.copy_bandwidth = kept.copy_bandwidth;
   if (record.machine.copy_bandwidth == 0)  // else it was needed before
@@ -117,14 +117,14 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   const bool speaks = processes.is_first();
   Progress progress(console.progress && speaks);
   require_same("case", to_yaml(resolved), processes);
-  KeptParts kept;
+  CachedParts kept;
   const Record record = run_case(resolved, kept, true, {processes, progress, stop});
   progress.clear();
   if (!console.quiet && speaks) fmt::print("{}", printed(resolved, record));
   return record.solve.reason == StopReason::converged ? ExitStatus::done : ExitStatus::not_converged;
 }
 
-Record run_case(const Case& resolved, KeptParts& kept, bool writes, const RunContext& context) {
+Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunContext& context) {
   Progress& progress = context.progress;
   if (!context.alone()) require_supported(resolved.output);
   Record record = begun_run(resolved);
@@ -156,11 +156,11 @@ Record run_case(const Case& resolved, KeptParts& kept, bool writes, const RunCon
     }
   }
 
-  std::optional<Expectation> expected = settle_device(resolved.solver, device, kept, context, record);
+  std::optional<OperatorEstimates> expected = settle_device(resolved.solver, device, kept, context, record);
   record.problem = size_of(problem);
-  record.remarks = part.mesh.remarks;
-  record.remarks.insert(record.remarks.end(), problem.remarks().begin(), problem.remarks().end());
-  if (!initial.empty()) record.remarks.push_back(begun_from(resolved.solver));
+  record.warnings = part.mesh.warnings;
+  record.warnings.insert(record.warnings.end(), problem.warnings().begin(), problem.warnings().end());
+  if (!initial.empty()) record.warnings.push_back(begun_from(resolved.solver));
 
   // Operator, preconditioner, conjugate gradients.
   const auto beside = [&] {

@@ -19,7 +19,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
 
 /// A run without what it prints; it writes its results folder where that is wanted. Collective; the record is complete
 /// on the first process.
-Record run_case(const Case& resolved, KeptParts& kept, bool writes, const RunContext& context);
+Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunContext& context);
 
 /// `femcg check`: reads and checks everything that a case names; solves and writes nothing. Warnings go to standard
 /// error. Returns what memory a run would need, as comments of YAML.

@@ -4,9 +4,9 @@
 #include <optional>
 #include <ostream>
 
-#include "solver/fields/beside_gpu.hpp"
+#include "solver/fields/background_file.hpp"
+#include "solver/fields/background_work.hpp"
 #include "solver/fields/boundary_file.hpp"
-#include "solver/fields/file_ahead.hpp"
 #include "solver/fields/solution_file.hpp"
 #include "solver/fields/solution_pieces.hpp"
 
@@ -32,7 +32,7 @@ class WholeFiles final : public RunFiles {
   std::vector<std::string> names() const override { return {"solution.vtu", "boundary.vtu"}; }
   std::int64_t expected_bytes() const override { return bytes_of_files(output_, problem_, file_); }
   void begin(std::size_t solutions) override {
-    if (output_.vtu && pays_beside_gpu(*problem_.form().space)) ahead_.begin(solutions);
+    if (output_.vtu && background_pays(*problem_.form().space)) ahead_.begin(solutions);
   }
   void prepare(const Solutions& solutions) override { file_.prepare(solutions); }
 
@@ -58,7 +58,7 @@ class WholeFiles final : public RunFiles {
   const Problem& problem_;
   mesh::FileGroup& group_;
   SolutionFile file_;
-  FileAhead ahead_;
+  BackgroundFile ahead_;
 };
 
 /// Of several processes.
@@ -78,7 +78,7 @@ class PieceFiles final : public RunFiles {
     return bytes_of_files(output_, problem_, SolutionFile(output_, label_, problem_));
   }
   void begin(std::size_t solutions) override {
-    if (solution_ && pays_beside_gpu(*problem_.form().space)) solution_->begin(solutions);
+    if (solution_ && background_pays(*problem_.form().space)) solution_->begin(solutions);
   }
   void prepare(const Solutions&) override {}
 

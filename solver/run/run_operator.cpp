@@ -25,7 +25,8 @@ using operators::Device;
 using operators::MatrixRows;
 using operators::Needs;
 
-Situation situation_of(const SolverChoice& solver, const Problem& problem, Device device, double iterations) {
+PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& problem, Device device,
+                                    double iterations) {
   return {.device = device,
           .form = &problem.form(),
           .preconditioner = find_preconditioner(solver.preconditioner.name),
@@ -37,17 +38,18 @@ Situation situation_of(const SolverChoice& solver, const Problem& problem, Devic
 }
 
 template <std::floating_point T>
-Expectation expect(const SolverChoice& solver, const Problem& problem, Device device,
-                   std::optional<MatrixRows<T>>& rows, double iterations) {
-  Expectation expected{rates_of(device), {}};
+OperatorEstimates expect(const SolverChoice& solver, const Problem& problem, Device device,
+                         std::optional<MatrixRows<T>>& rows, double iterations) {
+  OperatorEstimates expected{rates_of(device), {}};
   if (!expected.rates.known()) return expected;
   const BandwidthModel model(expected.rates);
-  expected.predictions = predict_all<T>(situation_of(solver, problem, device, iterations), model, expected.rates, rows);
+  expected.predictions =
+      predict_all<T>(prediction_input_of(solver, problem, device, iterations), model, expected.rates, rows);
   return expected;
 }
 
 OperatorDecision decide_for(const SolverChoice& solver, const Problem& problem, Device device,
-                            const Expectation& expected) {
+                            const OperatorEstimates& expected) {
   const Place& place = solver.op.place;
   return placed(place, [&] {
     if (!expected.rates.known())
@@ -55,13 +57,13 @@ OperatorDecision decide_for(const SolverChoice& solver, const Problem& problem, 
                               .why = "csr stands for any, since the machine's speeds could not be measured"};
     OperatorDecision decision = decide(expected.predictions);
     const MemoryUser user = user_of(solver, problem, device, decision.named);
-    if (decision.rival && user.takes_all(problem.form().unknowns)) {
-      decision.rival.reset();
+    if (decision.runner_up && user.takes_all(problem.form().unknowns)) {
+      decision.runner_up.reset();
       decision.why = decision.expected + ", and products of several loads at once are not tried";
     }
-    if (decision.rival && expected.predictions[decision.first].resident) {
-      decision.rival.reset();
-      decision.why = decision.expected + ", and a loop inside one kernel is not begun with trials";
+    if (decision.runner_up && expected.predictions[decision.first].persistent) {
+      decision.runner_up.reset();
+      decision.why = decision.expected + ", and a persistent kernel is not begun with trials";
     }
     return decision;
   });
@@ -73,21 +75,21 @@ template <std::floating_point T>
 DeviceDecision decide_device_in(const SolverChoice& solver, const Problem& problem) {
   std::optional<MatrixRows<T>> rows;
   const double iterations = expected_iterations(problem, solver);
-  const auto expectation = [&](Device device) {
+  const auto estimates = [&](Device device) {
     if (is_automatic(solver.op)) return expect<T>(solver, problem, device, rows, iterations);
-    Expectation expected{rates_of(device), {}};
+    OperatorEstimates expected{rates_of(device), {}};
     if (expected.rates.known())
-      expected.predictions = predict<T>(situation_of(solver, problem, device, iterations), {solver.op},
+      expected.predictions = predict<T>(prediction_input_of(solver, problem, device, iterations), {solver.op},
                                         BandwidthModel(expected.rates), expected.rates, rows);
     return expected;
   };
-  const auto least = [](const Expectation& expected) {
+  const auto least = [](const OperatorEstimates& expected) {
     double seconds = std::numeric_limits<double>::infinity();
     for (const Prediction& each : expected.predictions)
       if (each.possible()) seconds = std::min(seconds, each.seconds());
     return seconds;
   };
-  Expectation host = expectation(Device::host), gpu = expectation(Device::cuda);
+  OperatorEstimates host = estimates(Device::host), gpu = estimates(Device::cuda);
   DeviceDecision decision;
   if (std::isfinite(least(host))) decision.why_on_host = why_on_host(least(host), least(gpu), gpu_start_up);
   if (is_automatic(solver.op)) decision.expected = std::move(decision.why_on_host.empty() ? gpu : host);
@@ -98,7 +100,8 @@ DeviceDecision decide_device_in(const SolverChoice& solver, const Problem& probl
 
 DeviceDecision decide_device(const SolverChoice& solver, const Problem& problem) {
   constexpr std::int32_t most_unknowns = 1 << 19;  // more keep a processor busy for longer than a GPU takes to start
-  if (solver.device != "auto" || solver.loop == CgLoop::resident || problem.form().unknowns > most_unknowns) return {};
+  if (solver.device != "auto" || solver.loop == CgLoop::persistent || problem.form().unknowns > most_unknowns)
+    return {};
   if (!is_automatic(solver.op) && !operators::find_operator(solver.op.name)->host()) return {};
   return solver.precision == Precision::double_ ? decide_device_in<double>(solver, problem)
                                                 : decide_device_in<float>(solver, problem);
@@ -109,8 +112,8 @@ namespace {
 /// The operators that a run is to make.
 struct Candidates {
   OperatorChoice op;
-  std::optional<OperatorChoice> rival;  ///< where timed products are to decide
-  std::string expected, why;            ///< OperatorDecision
+  std::optional<OperatorChoice> runner_up;  ///< where timed products are to decide
+  std::string expected, why;                ///< OperatorDecision
 };
 
 nlohmann::json to_json(const OperatorChoice& op) { return nlohmann::json::array({op.name, op.options}); }
@@ -122,46 +125,46 @@ OperatorChoice choice_from(const nlohmann::json& json, const Place& place) {
 /// What `operator: auto` stands for, as the first process expects it of its own part. Collective.
 template <std::floating_point T>
 Candidates candidates_of(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
-                         std::optional<Expectation> known, const RunContext& context, Record& record) {
+                         std::optional<OperatorEstimates> known, const RunContext& context, Record& record) {
   context.progress.step("predicting what operators take");
   const double iterations = timed(record.seconds.prediction,
                                   [&] { return known ? 0 : expected_iterations(problem, solver, context.processes); });
   std::string text;
   do_on_all(context.processes, [&] {
     if (!context.processes.is_first()) return;
-    const Expectation expected = timed(record.seconds.prediction, [&] {
+    const OperatorEstimates expected = timed(record.seconds.prediction, [&] {
       return known ? std::move(*known) : expect<T>(solver, problem, record.device, maker.rows(), iterations);
     });
     record.machine.copy_bandwidth = expected.rates.copy_bandwidth;
-    record.remarks.insert(record.remarks.end(), expected.rates.remarks.begin(), expected.rates.remarks.end());
+    record.warnings.insert(record.warnings.end(), expected.rates.warnings.begin(), expected.rates.warnings.end());
     const OperatorDecision decision = decide_for(solver, problem, record.device, expected);
     nlohmann::json json = nlohmann::json::array({to_json(decision.named), nullptr, decision.expected, decision.why});
-    if (decision.rival) json[1] = to_json(expected.predictions[*decision.rival].op);
+    if (decision.runner_up) json[1] = to_json(expected.predictions[*decision.runner_up].op);
     text = json.dump();
   });
   context.processes.broadcast_all(text, 0);
   const nlohmann::json json = nlohmann::json::parse(text);
   Candidates candidates{choice_from(json[0], solver.op.place), std::nullopt, json[2], json[3]};
-  if (!json[1].is_null()) candidates.rival = choice_from(json[1], solver.op.place);
+  if (!json[1].is_null()) candidates.runner_up = choice_from(json[1], solver.op.place);
   return candidates;
 }
 
 /// An operator with the options that tuning has cached for it, where it can be had with them. From run to run several
 /// processes come to the same bits unless they are asked to tune: they take nothing.
 template <std::floating_point T>
-OperatorChoice with_kept_tuning(const SolverChoice& solver, const Problem& problem, const OperatorChoice& op,
-                                OperatorMaker<T>& maker, std::optional<KeptTuning>& kept, const RunContext& context,
-                                Record& record) {
+OperatorChoice with_cached_tuning(const SolverChoice& solver, const Problem& problem, const OperatorChoice& op,
+                                  OperatorMaker<T>& maker, std::optional<CachedTuning>& kept, const RunContext& context,
+                                  Record& record) {
   if (!context.alone() || solver.tune == Tune::off || !is_tunable(op.name, record.device)) return op;
-  FoundTuning found = kept_tuning(tuning_key(op, *problem.form().space, solver.precision, record.device));
-  if (!found.remark.empty()) record.remarks.push_back(std::move(found.remark));
+  FoundTuning found = cached_tuning(tuning_key(op, *problem.form().space, solver.precision, record.device));
+  if (!found.warning.empty()) record.warnings.push_back(std::move(found.warning));
   if (!found.kept) return op;
   OperatorChoice with = op;
   with.options.insert(found.kept->options.begin(), found.kept->options.end());  // what is given stays
   try {
     timed(record.seconds.assembly, [&] { return maker.need_of(with); });
   } catch (const InputError& error) {
-    record.remarks.push_back(
+    record.warnings.push_back(
         fmt::format("tuning that was kept of {} is ignored, since it does not fit: {}", op.name, error.what()));
     return op;
   }
@@ -175,17 +178,17 @@ MadeOperators<T> make_candidates(const SolverChoice& solver, const Problem& prob
   MadeOperators<T> made;
   record.op = made.op = candidates.op;
   context.progress.step("estimating the memory");
-  const OperatorChoice tuned = with_kept_tuning(solver, problem, made.op, maker, made.kept, context, record);
+  const OperatorChoice tuned = with_cached_tuning(solver, problem, made.op, maker, made.kept, context, record);
   record.memory = timed(record.seconds.assembly, [&] { return maker.need_of(tuned); });
   maker.require(record.memory, made.op);
   std::vector<OperatorChoice> ops{tuned};
-  if (candidates.rival) {
-    made.rival_op = *candidates.rival;
-    ops.push_back(with_kept_tuning(solver, problem, made.rival_op, maker, made.rival_kept, context, record));
+  if (candidates.runner_up) {
+    made.runner_up_op = *candidates.runner_up;
+    ops.push_back(with_cached_tuning(solver, problem, made.runner_up_op, maker, made.runner_up_kept, context, record));
   }
   maker.assemble(ops, record.memory.reserved_bytes);
   made.a = maker.make(ops[0]);
-  if (candidates.rival) made.rival = maker.make(ops[1]);
+  if (candidates.runner_up) made.runner_up = maker.make(ops[1]);
   constexpr std::int64_t vectors = 16;  // of CG, while the matrix is there
   const bool tunable = std::ranges::any_of(ops, [&](const auto& op) { return is_tunable(op.name, record.device); });
   const bool has_memory =
@@ -206,13 +209,13 @@ bool loses(const OperatorChoice& op, const operators::Operator<T>* a, double tol
 
 template <std::floating_point T>
 MadeOperators<T> make_operators(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
-                                std::optional<Expectation> expected, const RunContext& context, Record& record) {
+                                std::optional<OperatorEstimates> expected, const RunContext& context, Record& record) {
   if (!is_automatic(solver.op))
     return make_candidates(solver, problem, {solver.op, std::nullopt, "", ""}, maker, context, record);
   Candidates candidates = candidates_of(solver, problem, maker, std::move(expected), context, record);
   record.why = candidates.why;
-  if (candidates.rival && !maker.both_fit(maker.need_of(candidates.op), maker.need_of(*candidates.rival))) {
-    candidates.rival.reset();
+  if (candidates.runner_up && !maker.both_fit(maker.need_of(candidates.op), maker.need_of(*candidates.runner_up))) {
+    candidates.runner_up.reset();
     record.why = candidates.expected + ", and there is no memory to try both";
   }
   MadeOperators<T> made = make_candidates(solver, problem, candidates, maker, context, record);
@@ -225,18 +228,20 @@ MadeOperators<T> make_operators(const SolverChoice& solver, const Problem& probl
     const OperatorChoice of_matrix{std::string(operator_of_options), {}, solver.op.place};
     made = make_candidates(solver, problem, {of_matrix, std::nullopt, "", ""}, maker, context, record);
     record.why = fmt::format("{}, {}", made.op.name, why);
-  } else if (loses(made.rival_op, made.rival.get(), solver.tolerance, context)) {
-    made.rival.reset();
+  } else if (loses(made.runner_up_op, made.runner_up.get(), solver.tolerance, context)) {
+    made.runner_up.reset();
     record.why = fmt::format("{}, {}", made.op.name, why);
   }
   return made;
 }
 
-template Expectation expect(const SolverChoice&, const Problem&, Device, std::optional<MatrixRows<double>>&, double);
-template Expectation expect(const SolverChoice&, const Problem&, Device, std::optional<MatrixRows<float>>&, double);
+template OperatorEstimates expect(const SolverChoice&, const Problem&, Device, std::optional<MatrixRows<double>>&,
+                                  double);
+template OperatorEstimates expect(const SolverChoice&, const Problem&, Device, std::optional<MatrixRows<float>>&,
+                                  double);
 template MadeOperators<double> make_operators(const SolverChoice&, const Problem&, OperatorMaker<double>&,
-                                              std::optional<Expectation>, const RunContext&, Record&);
+                                              std::optional<OperatorEstimates>, const RunContext&, Record&);
 template MadeOperators<float> make_operators(const SolverChoice&, const Problem&, OperatorMaker<float>&,
-                                             std::optional<Expectation>, const RunContext&, Record&);
+                                             std::optional<OperatorEstimates>, const RunContext&, Record&);
 
 }  // namespace femcg::solver

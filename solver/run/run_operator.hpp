@@ -14,42 +14,44 @@
 #include "solver/records/record.hpp"
 #include "solver/run/operator_maker.hpp"
 #include "solver/run/run_context.hpp"
-#include "solver/tuning/kept_tuning.hpp"
+#include "solver/tuning/cached_tuning.hpp"
 
 namespace femcg::solver {
 
 /// What predictions for a case are made of, in so many iterations a load.
-Situation situation_of(const SolverChoice& solver, const Problem& problem, operators::Device device, double iterations);
+PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& problem, operators::Device device,
+                                    double iterations);
 
 /// What every operator of a device is expected to take, in so many iterations a load.
-struct Expectation {
+struct OperatorEstimates {
   Rates rates;
   std::vector<Prediction> predictions;
 };
 template <std::floating_point T>
-Expectation expect(const SolverChoice& solver, const Problem& problem, operators::Device device,
-                   std::optional<operators::MatrixRows<T>>& rows, double iterations);
+OperatorEstimates expect(const SolverChoice& solver, const Problem& problem, operators::Device device,
+                         std::optional<operators::MatrixRows<T>>& rows, double iterations);
 
-/// The decision of auto, with a rival only where the loads are solved one after the other.
+/// The decision of auto, with a runner-up only where the loads are solved one after the other.
 OperatorDecision decide_for(const SolverChoice& solver, const Problem& problem, operators::Device device,
-                            const Expectation& expected);
+                            const OperatorEstimates& expected);
 
 /// Whether a case that may run on either device is left to the processor although there is a GPU (`device: auto`). Only
 /// asked for problems that are small enough for that to be in question.
 struct DeviceDecision {
-  std::string why_on_host;              ///< empty where it is not
-  std::optional<Expectation> expected;  ///< of all operators of the device that was decided on, where they were asked
+  std::string why_on_host;  ///< empty where it is not
+  std::optional<OperatorEstimates>
+      expected;  ///< of all operators of the device that was decided on, where they were asked
 };
 DeviceDecision decide_device(const SolverChoice& solver, const Problem& problem);
 
-/// The operator, and beside it a rival where timed products are to decide.
+/// The operator, and beside it a runner-up where timed products are to decide.
 template <std::floating_point T>
 struct MadeOperators {
   OperatorChoice op;
   std::unique_ptr<operators::Operator<T>> a;
-  OperatorChoice rival_op;
-  std::unique_ptr<operators::Operator<T>> rival;
-  std::optional<KeptTuning> kept, rival_kept;  ///< tuning by an earlier run that each has
+  OperatorChoice runner_up_op;
+  std::unique_ptr<operators::Operator<T>> runner_up;
+  std::optional<CachedTuning> kept, runner_up_kept;  ///< tuning by an earlier run that each has
 };
 
 /// Makes them on the record's device, with cached tuning, and frees what they were made from, but a matrix that tuning
@@ -57,6 +59,6 @@ struct MadeOperators {
 /// allocated where the operator would not fit. `expected`: where that of the record's device is known already.
 template <std::floating_point T>
 MadeOperators<T> make_operators(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
-                                std::optional<Expectation> expected, const RunContext& context, Record& record);
+                                std::optional<OperatorEstimates> expected, const RunContext& context, Record& record);
 
 }  // namespace femcg::solver

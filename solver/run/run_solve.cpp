@@ -39,7 +39,7 @@ std::string reached(const std::string& which, const Iteration& iteration, double
 }
 
 /// What is left at the speed so far.
-Share share_of(const IterationsLeft& iterations, std::int64_t number, double seconds) {
+Share subdomain_of(const IterationsLeft& iterations, std::int64_t number, double seconds) {
   return {iterations.done(), seconds / std::max<double>(1, static_cast<double>(number)) * iterations.left()};
 }
 
@@ -61,7 +61,7 @@ auto iterating(Progress& progress, Record& record, double seconds_before, const 
 
 /// An operator that may serve several runs, with what the record of the run that made it says of it.
 template <std::floating_point T>
-struct KeptOperator {
+struct CachedOperator {
   std::shared_ptr<const DiscreteProblem> discrete;  ///< whose form it is made of
   MadeOperators<T> made;
   std::unique_ptr<Preconditioner<T>> preconditioner;
@@ -90,7 +90,7 @@ struct Solutions {
 template <std::floating_point T>
 class Solve {
  public:
-  Solve(SolveInput input, KeptParts& kept, const RunContext& context, Record& record)
+  Solve(SolveInput input, CachedParts& kept, const RunContext& context, Record& record)
       : input_(std::move(input)),
         solver_(input_.solver),
         kept_(kept),
@@ -105,12 +105,12 @@ class Solve {
   Solved run() {
     std::optional<Begun<T>> begun;
     operators::ExchangeRecord of_earlier;  // runs with this operator
-    auto parts = std::static_pointer_cast<const KeptOperator<T>>(kept_.made);
+    auto parts = std::static_pointer_cast<const CachedOperator<T>>(kept_.made);
     if (parts) {
       take_over(parts->record, record_);
       if (const auto* of_several = distributed(*parts->made.a)) of_earlier = of_several->record();
     } else {
-      const auto fresh = std::make_shared<KeptOperator<T>>();
+      const auto fresh = std::make_shared<CachedOperator<T>>();
       make(*fresh, begun);
       if (kept_.operators) {
         fresh->discrete = kept_.discrete;
@@ -137,13 +137,13 @@ class Solve {
   }
 
  private:
-  void make(KeptOperator<T>& to, std::optional<Begun<T>>& begun);
+  void make(CachedOperator<T>& to, std::optional<Begun<T>>& begun);
   std::vector<std::vector<double>> solve_loads(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
                                                std::optional<Begun<T>> begun);
-  CgMethod method_at_once(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) const;
-  Solutions solve_in_turn(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
-                          std::optional<Begun<T>> begun);
-  Solutions solve_at_once(CgMethod method, const operators::Operator<T>& a, const Preconditioner<T>& preconditioner);
+  CgMethod batched_method(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) const;
+  Solutions solve_one_by_one(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
+                             std::optional<Begun<T>> begun);
+  Solutions solve_batched(CgMethod method, const operators::Operator<T>& a, const Preconditioner<T>& preconditioner);
   std::future<std::vector<BoundaryFlux>> fluxes_of(const std::vector<std::vector<double>>& solutions) const;
   bool is_interrupted() const {
     const auto interrupted = [](const CgResult& result) { return result.reason == StopReason::interrupted; };
@@ -155,7 +155,7 @@ class Solve {
 
   SolveInput input_;
   const SolverChoice& solver_;
-  KeptParts& kept_;
+  CachedParts& kept_;
   const DiscreteProblem& discrete_;
   const Problem& problem_;
   const RunContext& context_;
@@ -166,7 +166,7 @@ class Solve {
 
 /// Makes operator and preconditioner; `begun` is where CG on the first load came to meanwhile.
 template <std::floating_point T>
-void Solve<T>::make(KeptOperator<T>& to, std::optional<Begun<T>>& begun) {
+void Solve<T>::make(CachedOperator<T>& to, std::optional<Begun<T>>& begun) {
   const DistributionChoice& distribution = input_.distribution;
   const bool seeks_mode =
       record_.device == operators::Device::host && distribution.mode == operators::ExchangeMode::automatic;
@@ -175,7 +175,7 @@ void Solve<T>::make(KeptOperator<T>& to, std::optional<Begun<T>>& begun) {
     OperatorMaker<T> maker(problem_, discrete_.share_or_null(), solver_, distribution, cores_to_spare, context_,
                            record_);
     to.made = make_operators(solver_, problem_, maker, std::move(input_.expected), context_, record_);
-    if (to.made.rival) begun = choose_by_products(solver_, *system_, to.made, context_, record_);
+    if (to.made.runner_up) begun = choose_by_products(solver_, *system_, to.made, context_, record_);
     tune(solver_, problem_, *system_, maker, to.made, begun, context_, record_);
   }
   const operators::Operator<T>& a = *to.made.a;
@@ -199,7 +199,7 @@ std::vector<std::vector<double>> Solve<T>::solve_loads(const operators::Operator
                                                        std::optional<Begun<T>> begun) {
   const ProcessorTime before = processor_time();
   const CgMethod method =
-      solver_.precision == Precision::mixed ? CgMethod::automatic : method_at_once(a, preconditioner);
+      solver_.precision == Precision::mixed ? CgMethod::automatic : batched_method(a, preconditioner);
   std::future<std::vector<double>> room;  // of the first solution: one thread clears it, while a GPU iterates
   if (record_.device == operators::Device::cuda) {
     input_.beside();
@@ -208,8 +208,8 @@ std::vector<std::vector<double>> Solve<T>::solve_loads(const operators::Operator
     });
   }
   progress_.step("scaling the load");
-  Solutions found = method != CgMethod::automatic ? solve_at_once(method, a, preconditioner)
-                                                  : solve_in_turn(a, preconditioner, std::move(begun));
+  Solutions found = method != CgMethod::automatic ? solve_batched(method, a, preconditioner)
+                                                  : solve_one_by_one(a, preconditioner, std::move(begun));
   progress_.step("ending CG");
   std::vector<std::vector<double>> solutions;
   for (std::size_t i = 0; i < problem_.loads().size(); ++i) {
@@ -230,26 +230,26 @@ std::vector<std::vector<double>> Solve<T>::solve_loads(const operators::Operator
   if (!record_.loads.empty()) record_.solve = all_of(record_.loads);
   const bool refused =
       record_.device == operators::Device::host && was_refused(processor_time() - before, record_.machine.threads);
-  if (context_.processes.sum(refused ? 1.0 : 0.0) > 0) record_.remarks.emplace_back(refused_time);
+  if (context_.processes.sum(refused ? 1.0 : 0.0) > 0) record_.warnings.emplace_back(refused_time);
   return solutions;
 }
 
 /// The CG that solves all loads at once; automatic where they are solved in turn, which a persistent kernel does for
 /// small systems.
 template <std::floating_point T>
-CgMethod Solve<T>::method_at_once(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) const {
+CgMethod Solve<T>::batched_method(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) const {
   const CgMethod method =
-      user_of(solver_, problem_, record_.device, record_.op).method_at_once(record_.problem.unknowns);
+      user_of(solver_, problem_, record_.device, record_.op).batched_method(record_.problem.unknowns);
   if (takes_several(solver_.method) || method == CgMethod::block) return method;
-  const bool resident = may_reside(solver_.loop) && preconditioner.is_fused() &&
-                        operators::persistent_cg(a, persistent_for(solver_.loop));
-  return resident ? CgMethod::automatic : method;
+  const bool persistent = may_be_persistent(solver_.loop) && preconditioner.is_fused() &&
+                          operators::persistent_cg(a, persistent_for(solver_.loop));
+  return persistent ? CgMethod::automatic : method;
 }
 
 /// Solves A x = b for one load after the other; the first from where it was begun, if it was.
 template <std::floating_point T>
-Solutions Solve<T>::solve_in_turn(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
-                                  std::optional<Begun<T>> begun) {
+Solutions Solve<T>::solve_one_by_one(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
+                                     std::optional<Begun<T>> begun) {
   CgOptions<T> options = cg_options(solver_, a, preconditioner);
   options.from_x = !input_.initial.empty();
   Solutions solutions;
@@ -261,7 +261,7 @@ Solutions Solve<T>::solve_in_turn(const operators::Operator<T>& a, const Precond
       left.add(iteration.relative_residual);
       if (progress_.due())
         progress_.update(reached(which, iteration, options.tolerance),
-                         share_of(left, iteration.number, iteration.seconds));
+                         subdomain_of(left, iteration.number, iteration.seconds));
       return !is_asked_to_stop(a, context_.stop);
     };
     progress_.step("copying the load", name(record_.device));
@@ -275,7 +275,7 @@ Solutions Solve<T>::solve_in_turn(const operators::Operator<T>& a, const Precond
       solutions.results.push_back(over ? begun->state.result : iterating(progress_, record_, tried, [&] {
         return conjugate_gradients(a, b, x, options);
       }));
-    } catch (const InputError& error) {  // this GPU has too few threads for a loop inside one kernel
+    } catch (const InputError& error) {  // this GPU has too few threads for a persistent kernel
       throw InputError(at_place(solver_.loop_place, error.what()));
     }
     if (begun) begun.reset();
@@ -287,7 +287,7 @@ Solutions Solve<T>::solve_in_turn(const operators::Operator<T>& a, const Precond
 
 /// Solves A x = b for all loads at once.
 template <std::floating_point T>
-Solutions Solve<T>::solve_at_once(CgMethod method, const operators::Operator<T>& a,
+Solutions Solve<T>::solve_batched(CgMethod method, const operators::Operator<T>& a,
                                   const Preconditioner<T>& preconditioner) {
   std::vector<operators::Vector<T>> b;
   for (std::size_t i = 0; i < problem_.loads().size(); ++i) b.push_back(system_->b(i, operators::Device::host));
@@ -299,7 +299,7 @@ Solutions Solve<T>::solve_at_once(CgMethod method, const operators::Operator<T>&
     if (progress_.due())
       progress_.update(
           reached(fmt::format("{} of {} loads, ", iteration.running, b.size()), iteration, options.tolerance),
-          share_of(left, iteration.number, iteration.seconds));
+          subdomain_of(left, iteration.number, iteration.seconds));
     return !is_asked_to_stop(a, context_.stop);
   };
   Solutions solutions;
@@ -327,7 +327,7 @@ std::future<std::vector<BoundaryFlux>> Solve<T>::fluxes_of(const std::vector<std
 
 }  // namespace
 
-Solved solve(SolveInput input, KeptParts& kept, const RunContext& context, Record& record) {
+Solved solve(SolveInput input, CachedParts& kept, const RunContext& context, Record& record) {
   return input.solver.precision == Precision::double_ ? Solve<double>(std::move(input), kept, context, record).run()
                                                       : Solve<float>(std::move(input), kept, context, record).run();
 }

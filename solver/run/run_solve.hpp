@@ -29,12 +29,12 @@ struct SolveInput {
   const MeshChoice& mesh;  ///< and how it is divided
   const DistributionChoice& distribution;
   const InitialUnknowns& initial;
-  std::optional<Expectation> expected;  ///< where what operators take on this device is known already
-  std::function<void()> beside;         ///< begins what the processor may do while CG is on a GPU
+  std::optional<OperatorEstimates> expected;  ///< where what operators take on this device is known already
+  std::function<void()> beside;               ///< begins what the processor may do while CG is on a GPU
 };
 
-/// Makes operator and preconditioner, or takes those of an earlier run (KeptParts::made); solves all loads by CG; times
-/// the product. The record gets everything that is known then. In the precision of the case. Collective.
-Solved solve(SolveInput input, KeptParts& kept, const RunContext& context, Record& record);
+/// Makes operator and preconditioner, or takes those of an earlier run (CachedParts::made); solves all loads by CG;
+/// times the product. The record gets everything that is known then. In the precision of the case. Collective.
+Solved solve(SolveInput input, CachedParts& kept, const RunContext& context, Record& record);
 
 }  // namespace femcg::solver

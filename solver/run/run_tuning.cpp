@@ -10,17 +10,17 @@
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/persistent/persistent_cg.hpp"
-#include "solver/benchmark/kept_bandwidth.hpp"
+#include "solver/benchmark/cached_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/messages/stopwatch.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/prediction/prediction.hpp"
-#include "solver/prediction/trial.hpp"
+#include "solver/prediction/timing_trial.hpp"
 #include "solver/run/cg_options.hpp"
 #include "solver/run/distributed_record.hpp"
-#include "solver/tuning/kept_tuning.hpp"
+#include "solver/tuning/cached_tuning.hpp"
 #include "solver/tuning/tunable.hpp"
 #include "solver/tuning/tuning_operator.hpp"
 
@@ -29,8 +29,8 @@ namespace femcg::solver {
 using operators::Device;
 using operators::Operator;
 
-bool may_reside(const SolverChoice& solver) {
-  return may_reside(solver.loop) && takes_one_kernel(solver.method) &&
+bool may_be_persistent(const SolverChoice& solver) {
+  return may_be_persistent(solver.loop) && takes_one_kernel(solver.method) &&
          find_preconditioner(solver.preconditioner.name)->diagonal;
 }
 
@@ -48,11 +48,11 @@ constexpr double of_waiting_on_gpu = 20e-6;                      // for one prod
 template <std::floating_point T>
 std::string why_not(const SolverChoice& solver, const Problem& problem, const MadeOperators<T>& made,
                     const RunContext& context, const Record& record) {
-  const bool resident = may_reside(solver) && operators::persistent_cg(*made.a, persistent_for(solver.loop));
+  const bool persistent = may_be_persistent(solver) && operators::persistent_cg(*made.a, persistent_for(solver.loop));
   const std::int64_t handed_over = vectors_handed_over * std::int64_t{sizeof(T)} * made.a->size();
   const bool lacks_memory = operators::available_bytes(record.device) < handed_over;
   const bool any_lacks = context.processes.sum(lacks_memory ? 1.0 : 0.0) > 0;
-  if (resident) return "a loop inside one kernel is not begun with trials";
+  if (persistent) return "a persistent kernel is not begun with trials";
   if (user_of(solver, problem, record.device, made.op).takes_all(record.problem.unknowns))
     return "products of several loads at once are not tried";
   if (any_lacks) return "there is no memory for what trials hand over";
@@ -82,7 +82,7 @@ SearchLimits limits_of(Tune asked, double iterations, double conversion, Device 
 /// kept.
 bool may_convert(double iterations, double conversion, const operators::Footprint& footprint, Device device) {
   constexpr double doubt = 4;  // of the seconds of a product
-  const std::optional<double> bandwidth = kept_copy_bandwidth(device);
+  const std::optional<double> bandwidth = cached_copy_bandwidth(device);
   if (!bandwidth) return true;
   const double product = doubt * static_cast<double>(footprint.moved_bytes) / *bandwidth;
   const SearchLimits limits = limits_of(Tune::automatic, iterations, conversion, device, product);
@@ -90,7 +90,7 @@ bool may_convert(double iterations, double conversion, const operators::Footprin
 }
 
 /// The sentence on what a search came to.
-std::string verdict(const Search& search, const operators::Options& best) {
+std::string selection(const Search& search, const operators::Options& best) {
   const Tried &start = search.tried().front(), &found = search.tried()[search.best_tried()];
   const std::string so_many =
       fmt::format("{} products of CG with {} settings", search.products().size(), search.tried().size());
@@ -115,7 +115,7 @@ TuningRecord record_of(Tune requested, const Search& search) {
   record.products = search.products();
   record.fractions = search.fractions();
   record.lost = search.lost();
-  record.why = verdict(search, record.taken);
+  record.why = selection(search, record.taken);
   return record;
 }
 
@@ -131,7 +131,7 @@ bool same_bits(const Search& search) {
 }
 
 /// What another run kept, and this one goes on with.
-void begin_with_kept(Tune requested, const KeptTuning& kept, Record& record) {
+void begin_with_cached(Tune requested, const CachedTuning& kept, Record& record) {
   TuningRecord& tuning = record.tuning.emplace();
   tuning.requested = name(requested);
   tuning.kept = tuning.taken = kept.options;
@@ -256,7 +256,7 @@ bool iterate_with_settings(const SolverChoice& solver, const Problem& problem, L
 template <std::floating_point T>
 Begun<T> choose_by_products(const SolverChoice& solver, LinearSystem<T>& system, MadeOperators<T>& made,
                             const RunContext& context, Record& record) {
-  context.progress.step(fmt::format("trying {} and {}", made.op.name, made.rival_op.name), name(record.device));
+  context.progress.step(fmt::format("trying {} and {}", made.op.name, made.runner_up_op.name), name(record.device));
   auto preconditioner = preconditioner_of(solver, *made.a, record);
   const operators::Vector<T> b = system.b(0, record.device);
   Begun<T> begun;
@@ -264,27 +264,27 @@ Begun<T> choose_by_products(const SolverChoice& solver, LinearSystem<T>& system,
   const auto options = options_of_trials(solver, system, *made.a, *preconditioner, !begun.x.empty(), context);
   std::function<double(double)> agreed;
   if (!context.alone()) agreed = [&](double seconds) { return slowest(context.processes, seconds); };
-  Trial<T> trial = timed(record.seconds.solve, [&] {
-    return try_both<T>(*made.a, made.op.name, *made.rival, made.rival_op.name, b, begun.x, options, agreed);
+  TimingTrial<T> trial = timed(record.seconds.solve, [&] {
+    return try_both<T>(*made.a, made.op.name, *made.runner_up, made.runner_up_op.name, b, begun.x, options, agreed);
   });
   begun.state = std::move(trial.state);
-  record.why = trial.verdict.why;
-  if (trial.verdict.rival) {
-    std::swap(made.a, made.rival);
-    std::swap(made.op, made.rival_op);
-    std::swap(made.kept, made.rival_kept);
+  record.why = trial.selection.why;
+  if (trial.selection.runner_up) {
+    std::swap(made.a, made.runner_up);
+    std::swap(made.op, made.runner_up_op);
+    std::swap(made.kept, made.runner_up_kept);
     record.op = made.op;
   } else {
     begun.preconditioner = std::move(preconditioner);
   }
-  made.rival.reset();
+  made.runner_up.reset();
   return begun;
 }
 
 template <std::floating_point T>
 void tune(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system, const OperatorMaker<T>& maker,
           MadeOperators<T>& made, std::optional<Begun<T>>& begun, const RunContext& context, Record& record) {
-  if (made.kept) begin_with_kept(solver.tune, *made.kept, record);
+  if (made.kept) begin_with_cached(solver.tune, *made.kept, record);
   const bool insisted = solver.tune == Tune::on;
   const bool wanted = insisted || (solver.tune == Tune::automatic && context.alone() && !made.kept);
   if (!wanted || !is_tunable(made.op.name, record.device) || (begun && !begun->goes_on())) return;
@@ -309,12 +309,12 @@ void tune(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& s
   if (!context.alone() || !search.decided() || (refused && !insisted) || (!changed && !search.complete())) return;
   const double seconds = search.tried()[search.best_tried()].least();
   const std::string failure =
-      keep_tuning({.key = tuning_key(made.op, *problem.form().space, solver.precision, record.device),
-                   .options = tuning.taken,
-                   .seconds = seconds,
-                   .before = made.kept ? made.kept->before : search.tried().front().least(),
-                   .unknowns = problem.form().unknowns});
-  if (!failure.empty()) record.remarks.push_back(failure);
+      cache_tuning({.key = tuning_key(made.op, *problem.form().space, solver.precision, record.device),
+                    .options = tuning.taken,
+                    .seconds = seconds,
+                    .before = made.kept ? made.kept->before : search.tried().front().least(),
+                    .unknowns = problem.form().unknowns});
+  if (!failure.empty()) record.warnings.push_back(failure);
 }
 
 template Begun<double> choose_by_products(const SolverChoice&, LinearSystem<double>&, MadeOperators<double>&,

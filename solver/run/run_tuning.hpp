@@ -21,7 +21,7 @@ namespace femcg::solver {
 /// Where CG on the first load came to while something was tried.
 template <std::floating_point T>
 struct Begun {
-  CgState<T> state;
+  CgCheckpoint<T> state;
   std::vector<double> x;
   std::unique_ptr<Preconditioner<T>> preconditioner;  ///< of the operator that goes on, where there is one already
 
@@ -30,7 +30,7 @@ struct Begun {
 };
 
 /// Whether the case allows CG in one persistent kernel.
-bool may_reside(const SolverChoice& solver);
+bool may_be_persistent(const SolverChoice& solver);
 
 /// Has both operators that were made multiply within the first iterations of CG on the first load, and keeps the
 /// faster.

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "mesh/base/atomic_file.hpp"
-#include "operators/backend/columns.hpp"
+#include "operators/backend/multi_vector.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/terminal.hpp"
@@ -41,7 +41,7 @@ bool may_join(const Case& resolved) {
 
 /// One past the last of the points from `first` on that can be solved at once with it.
 std::size_t end_of_group(const std::vector<SweepPoint>& points, std::size_t first) {
-  constexpr std::size_t most = operators::Columns<double>::most;
+  constexpr std::size_t most = operators::MultiVector<double>::most;
   std::size_t end = first + 1;
   if (!may_join(points[first].resolved)) return end;
   const std::string key = common_key(points[first].resolved);
@@ -195,7 +195,7 @@ class Study {
   Console console_;
   const StopRequested& stop_;
   const operators::Communicator& processes_;
-  KeptParts kept_;
+  CachedParts kept_;
   StudyRecord record_;
   Clock::time_point begin_ = Clock::now();
 };

@@ -32,7 +32,7 @@ Search::Search(std::vector<TunedOption> options) : options_(std::move(options)) 
   Setting start;
   for (const TunedOption& option : options_) start.push_back(option.start);
   tried_.push_back({.setting = std::move(start)});
-  begin_round();
+  begin_epoch();
   if (options_.empty()) phase_ = Phase::over;
 }
 
@@ -86,7 +86,7 @@ void Search::dismiss() {
   propose();
 }
 
-void Search::begin_round() {
+void Search::begin_epoch() {
   ways_.clear();
   for (const TunedOption& option : options_) ways_.push_back({.up = option.up_first});
   option_ = 0;
@@ -133,7 +133,7 @@ void Search::propose() {
     if (std::ranges::all_of(ways_, &Way::done)) {
       if (!changed_ || again_ || options_.size() == 1) break;
       again_ = true;  // what one option is best at may depend on the others
-      begin_round();
+      begin_epoch();
     }
     if (ways_[option_].done)
       option_ = (option_ + 1) % options_.size();

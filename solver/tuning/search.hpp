@@ -95,7 +95,7 @@ class Search {
   void turn_taken();
   void accept();
   void dismiss();
-  void begin_round();
+  void begin_epoch();
   void turn_back();
   bool step();
   void propose();

@@ -6,11 +6,11 @@
 #include "operators/capabilities.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/stopwatch.hpp"
-#include "solver/prediction/trial.hpp"
+#include "solver/prediction/timing_trial.hpp"
 
 namespace femcg::solver {
 
-using operators::Columns;
+using operators::MultiVector;
 using operators::Operator;
 using operators::Scalar;
 using operators::Vector;
@@ -88,7 +88,7 @@ void TuningOperator<T>::multiply(const Vector<T>& x, Vector<T>& y, Scalar* energ
 }
 
 template <std::floating_point T>
-void TuningOperator<T>::multiply_columns(const Columns<T>&, Columns<T>&, double*) const {
+void TuningOperator<T>::multiply_multi_vector(const MultiVector<T>&, MultiVector<T>&, double*) const {
   throw std::logic_error("settings are tried with one vector at a time");
 }
 

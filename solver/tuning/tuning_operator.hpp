@@ -29,9 +29,9 @@ struct TuningMeans {
 /// An operator that tries settings of its options while it multiplies: every product is made with the setting that the
 /// search asks for, and timed, but for the first after a conversion; after the search with the best. x and y are in the
 /// ordering of the operator that it begins with. On a GPU every product is waited for, so that its work cannot be
-/// recorded (CgOptions::recorded).
+/// recorded (CgOptions::captured).
 template <std::floating_point T>
-class TuningOperator final : public operators::Operator<T>, public operators::WithVectorOperations<T> {
+class TuningOperator final : public operators::Operator<T>, public operators::WithVectorKernels<T> {
  public:
   /// `start` multiplies with what the options begin with (open_options), and must outlive it, as must `search`. What
   /// only changes launches changes those of `start`, which has the best of them when finish() is over.
@@ -40,7 +40,7 @@ class TuningOperator final : public operators::Operator<T>, public operators::Wi
   void diagonal(operators::Vector<T>& d) const override { start_.diagonal(d); }
   operators::Footprint footprint() const override { return start_.footprint(); }
   const operators::Vector<std::int32_t>& ordering() const override { return start_.ordering(); }
-  const operators::VectorOperations<T>& vector_operations() const override { return operations_for(start_); }
+  const operators::VectorKernels<T>& vector_kernels() const override { return vector_kernels_for(start_); }
 
   /// Seconds of conversions, up to now: what CG's clock is to leave out (CgOptions::aside).
   const double& conversions() const { return conversions_; }
@@ -52,7 +52,8 @@ class TuningOperator final : public operators::Operator<T>, public operators::Wi
   using Conversion = std::vector<std::size_t>;  ///< the part of a setting that needs one
 
   void multiply(const operators::Vector<T>& x, operators::Vector<T>& y, operators::Scalar* energy) const override;
-  void multiply_columns(const operators::Columns<T>& x, operators::Columns<T>& y, double* energies) const override;
+  void multiply_multi_vector(const operators::MultiVector<T>& x, operators::MultiVector<T>& y,
+                             double* energies) const override;
   Conversion conversion_of(const Setting& setting) const;
   operators::Operator<T>* made_for(const Setting& setting) const;
   operators::Operator<T>* with(const Setting& setting) const;

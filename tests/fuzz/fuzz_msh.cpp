@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const mesh::MshContents contents = mesh::check_msh(text);
     tests::require(contents.nodes <= size, "nodes that the bytes can hold");
-    for (const std::string& remark : contents.remarks) tests::require_sentence(remark);
+    for (const std::string& warning : contents.warnings) tests::require_sentence(warning);
   } catch (const std::runtime_error& error) {
     tests::require_sentence(error.what());
   }

@@ -12,9 +12,9 @@
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "operators/cellwise/cell_loops/cell_patches.hpp"
-#include "operators/forms/check/form_diagonal.hpp"
 #include "operators/cellwise/matrix_free/cells/diagonal_cells.cuh"
 #include "operators/cellwise/matrix_free/cells/hexahedron_cells.cuh"
+#include "operators/forms/check/form_diagonal.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "tests/forms.hpp"
 
@@ -142,8 +142,8 @@ std::vector<T> words_of_slots(const BilinearForm& form, const Vector<std::int32_
 /// y = A x, patch by patch.
 template <class T, class Cells>
 std::vector<T> product(const Cells& cells, const CellPatches& patches, const std::vector<T>& x) {
-  const cuda::Patches all{patches.patches.data(),      patches.shared.data(),    patches.places.data(),
-                          patches.colours.data(),      patches.interface.data(), patches.rim_offsets.data(),
+  const cuda::Patches all{patches.patches.data(),      patches.shared.data(),    patches.local_indices.data(),
+                          patches.colours.data(),      patches.interface.data(), patches.interface_offsets.data(),
                           patches.contributions.data()};
   std::vector<T> y(x.size(), T(0));
   for (const CellPatch& patch : patches.patches.span()) {
@@ -185,7 +185,7 @@ void check_diagonal() {
   const bool interleaved = d == 2 || thread_per_hexahedron(n);
   const tests::SmallForm small = form_of<d, n, kind>(d == 2 ? std::array{4, 3, 1} : std::array{3, 2, 1});
   const CellPatches patches = make_cell_patches(
-      small.form, {.cells = 5, .layout = interleaved ? PlaceLayout::interleaved : PlaceLayout::cell_major});
+      small.form, {.cells = 5, .layout = interleaved ? CellLayout::interleaved : CellLayout::cell_major});
   const std::vector<T> words = words_of_slots<T, d, kind>(small.form, patches.cell_of_slot, interleaved, n);
   const DiagonalTables tables = diagonal_tables(small.form, kind);
   const std::vector<T> squares(tables.squares.begin(), tables.squares.end()),
@@ -212,8 +212,7 @@ void check_cells(std::array<int, 3> count, int cells_per_patch) {
   const bool interleaved = d == 2 || thread_per_hexahedron(n);
   const tests::SmallForm small = form_of<d, n, kind>(count);
   const CellPatches patches = make_cell_patches(
-      small.form,
-      {.cells = cells_per_patch, .layout = interleaved ? PlaceLayout::interleaved : PlaceLayout::cell_major});
+      small.form, {.cells = cells_per_patch, .layout = interleaved ? CellLayout::interleaved : CellLayout::cell_major});
   Cells cells;
   cells.tables = tables<T, n, kind>();
   if constexpr (kind == CellGeometry::affine || kind == CellGeometry::vertices) {
@@ -246,7 +245,7 @@ void check_cells(std::array<int, 3> count, int cells_per_patch) {
 
   const std::vector<T> words = words_of_slots<T, d, kind>(small.form, patches.cell_of_slot, interleaved, n);
   cells.geometry.data = words.data();
-  if constexpr (may_share(kind)) cells.geometry.kinds = nullptr;
+  if constexpr (may_share(kind)) cells.geometry.classes = nullptr;
   check(product(cells, patches, x));
   // All cells alike, their numbers stored once.
   if constexpr (kind == CellGeometry::boxes || kind == CellGeometry::affine) {
@@ -254,9 +253,9 @@ void check_cells(std::array<int, 3> count, int cells_per_patch) {
     fill(representative, -1);
     representative[0] = 0;
     const std::vector<T> once = words_of_slots<T, d, kind>(small.form, representative, interleaved, n);
-    const std::vector<std::uint16_t> kinds(static_cast<std::size_t>(patches.slots()), 0);
+    const std::vector<std::uint16_t> classes(static_cast<std::size_t>(patches.slots()), 0);
     cells.geometry.data = once.data();
-    cells.geometry.kinds = kinds.data();
+    cells.geometry.classes = classes.data();
     check(product(cells, patches, x));
   }
 }

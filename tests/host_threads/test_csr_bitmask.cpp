@@ -30,14 +30,14 @@ tests::Rows<double> mixed_rows(std::int32_t reach) {
 }
 
 template <int stride, class Rows>
-std::vector<double> multiply_columns(const Rows& a, const std::vector<double>& x) {
-  using Share = cuda::FactorShare<stride>;
+std::vector<double> multiply_multi_vector(const Rows& a, const std::vector<double>& x) {
+  using Layout = cuda::FactorFragment<stride>;
   std::vector<double> y(static_cast<std::size_t>(a.rows * stride), -1);
   for (const std::int64_t warp : {0, 1})
     cuda::run_block(cuda::threads_per_warp, [&] {
       for (cuda::TilesOfWarp<Rows> tiles(a, warp, 2); tiles.has_tile(); tiles.go_on()) {
-        const typename Share::Sums sums = cuda::multiply_tile<stride>(tiles, x.data());
-        if (tiles.row() < a.rows) Share::store(sums, y.data() + tiles.row() * stride, static_cast<int>(threadIdx.x));
+        const typename Layout::Sums sums = cuda::multiply_tile<stride>(tiles, x.data());
+        if (tiles.row() < a.rows) Layout::store(sums, y.data() + tiles.row() * stride, static_cast<int>(threadIdx.x));
       }
     });
   return y;
@@ -70,7 +70,7 @@ void check_products(std::int32_t reach) {
     if constexpr (stride == 1)
       return multiply(of, x);
     else
-      return multiply_columns<stride>(of, x);
+      return multiply_multi_vector<stride>(of, x);
   });
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (int c = 0; c < stride; ++c) {

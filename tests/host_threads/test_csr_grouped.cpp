@@ -7,9 +7,9 @@
 #include <array>
 #include <vector>
 
+#include "operators/stored/assembled/narrow_columns.hpp"
 #include "operators/stored/csr_grouped/dense_blocks.cuh"
 #include "operators/stored/csr_grouped/grouped_matrix.hpp"
-#include "operators/stored/assembled/narrow_columns.hpp"
 #include "tests/stored_formats.hpp"
 
 using namespace femcg::operators;
@@ -195,15 +195,15 @@ std::vector<double> multiply_by_tiles(const Rows& a, const std::vector<double>& 
   for (std::int64_t number = 0; number < a.slice_count(); ++number)
     for (int first = 0; first < rows_per_slice; first += cuda::tile_rows)
       cuda::run_block(cuda::threads_per_warp, [&] {
-        typename cuda::FactorShare<stride>::Sums sums{};
+        typename cuda::FactorFragment<stride>::Sums sums{};
         cuda::add_tile<stride>(a, a.slices[number], first, x.data(), sums);
         const auto lane = static_cast<int>(threadIdx.x);
         const std::int64_t position = number * rows_per_slice + first + lane / 4;
         if (position >= a.rows) return;
-        using Share = cuda::FactorShare<stride>;
-        for (int n = 0; n < Share::numbers; ++n)
-          y[static_cast<std::size_t>(a.row_at(position) * stride + Share::column(lane, n))] =
-              sums.of[Share::factor(n)][Share::half(n)];
+        using Layout = cuda::FactorFragment<stride>;
+        for (int n = 0; n < Layout::numbers; ++n)
+          y[static_cast<std::size_t>(a.row_at(position) * stride + Layout::column(lane, n))] =
+              sums.of[Layout::factor(n)][Layout::half(n)];
       });
   return y;
 }

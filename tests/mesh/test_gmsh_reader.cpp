@@ -12,10 +12,10 @@
 #include <numbers>
 #include <sstream>
 
-#include "mesh/geometry.hpp"
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "mesh/element/reference_cell.hpp"
+#include "mesh/geometry.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/locations.hpp"
 
@@ -79,9 +79,9 @@ std::string error_of(const fs::path& file) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-bool has_remark(const Mesh& mesh, const std::string& part) {
-  return std::any_of(mesh.remarks.begin(), mesh.remarks.end(),
-                     [&](const std::string& remark) { return has(remark, part); });
+bool has_warning(const Mesh& mesh, const std::string& part) {
+  return std::any_of(mesh.warnings.begin(), mesh.warnings.end(),
+                     [&](const std::string& warning) { return has(warning, part); });
 }
 
 const BoundaryGroup& group(const Mesh& mesh, const std::string& name) {
@@ -264,9 +264,9 @@ TEST_CASE("Geometry of other makes: unstructured tensor cells, STEP in metres wi
     CHECK(measure(mesh, 0) == doctest::Approx(0.06 * 0.06 * 0.006));
     CHECK(measure(mesh, 1) == doctest::Approx(6 * 0.06 * 0.003 * 0.03));
     CHECK(measure(mesh, group(mesh, "bottom")) == doctest::Approx(0.06 * 0.06));
-    CHECK(has_remark(mesh, "metres"));
-    CHECK(has_remark(mesh, "joined 7 solids at 6 shared faces"));
-    CHECK_FALSE(has_remark(mesh, "share no vertex"));
+    CHECK(has_warning(mesh, "metres"));
+    CHECK(has_warning(mesh, "joined 7 solids at 6 shared faces"));
+    CHECK_FALSE(has_warning(mesh, "share no vertex"));
   }
   options.order = 1;
   options.size = 0.012;
@@ -296,14 +296,14 @@ TEST_CASE("Every geometry of the examples is meshed" * needs_gmsh()) {
 TEST_CASE("What is odd about a mesh is repaired or let pass, counted and said" * needs_gmsh()) {
   const auto odd = [](const char* name) { return read(odd_meshes / name); };
   const Mesh square = odd("square.msh");
-  CHECK(square.remarks.empty());
+  CHECK(square.warnings.empty());
   CHECK(square.cell_count() == 2);
   CHECK(square.region_names == std::vector<std::string>{"plate"});
   CHECK(group(square, "3").facets.size() == 2);
 
   const Mesh orphans = odd("orphan_nodes.msh");
   CHECK(orphans.node_count() == 4);
-  CHECK(has_remark(orphans, "2 nodes used by no cell"));
+  CHECK(has_warning(orphans, "2 nodes used by no cell"));
 
   const Mesh sparse = odd("sparse_tags.msh");
   CHECK(sparse.node_count() == 4);
@@ -311,12 +311,12 @@ TEST_CASE("What is odd about a mesh is repaired or let pass, counted and said" *
   CHECK(group(sparse, "bottom").facets.size() == 1);
 
   const Mesh unjoined = odd("duplicate_nodes.msh");
-  CHECK(has_remark(unjoined, "2 nodes"));
-  CHECK(has_remark(unjoined, "2 parts"));
-  CHECK(has_remark(odd("two_parts.msh"), "2 parts"));
+  CHECK(has_warning(unjoined, "2 nodes"));
+  CHECK(has_warning(unjoined, "2 parts"));
+  CHECK(has_warning(odd("two_parts.msh"), "2 parts"));
 
   const Mesh mirrored = odd("mirrored.msh");
-  CHECK(has_remark(mirrored, "1 of 2"));
+  CHECK(has_warning(mirrored, "1 of 2"));
   CHECK(measure(mirrored) == doctest::Approx(1));
   CHECK(measure(mirrored, group(mirrored, "bottom")) == doctest::Approx(1));
   CHECK(measure(mirrored, group(mirrored, "3")) == doctest::Approx(2));
@@ -324,20 +324,20 @@ TEST_CASE("What is odd about a mesh is repaired or let pass, counted and said" *
   const Mesh nameless = odd("no_groups.msh");
   CHECK(nameless.region_names == std::vector<std::string>{"domain"});
   CHECK(nameless.boundaries.empty());
-  CHECK(has_remark(nameless, "'domain'"));
+  CHECK(has_warning(nameless, "'domain'"));
 
   const Mesh partly = odd("partly_named.msh");
   CHECK(partly.region_names == std::vector<std::string>{"plate", "unnamed"});
-  CHECK(has_remark(partly, "1 cell in no group"));
+  CHECK(has_warning(partly, "1 cell in no group"));
 
   const Mesh inner = odd("inner_group.msh");
   CHECK(inner.boundaries.size() == 1);
-  CHECK(has_remark(inner, "left out 1 facet of the group 'right'"));
+  CHECK(has_warning(inner, "left out 1 facet of the group 'right'"));
 
   const Mesh repeated = odd("repeated_cells.msh");
   CHECK(repeated.cell_count() == 2);
   CHECK(group(repeated, "right").facets.size() == 1);
-  CHECK(has_remark(repeated, "2 cells repeating"));
+  CHECK(has_warning(repeated, "2 cells repeating"));
 }
 
 TEST_CASE("Where the answer would be wrong, one sentence names the file and the reason" * needs_gmsh()) {
@@ -428,12 +428,12 @@ TEST_CASE("Partitions are joined, one of them alone is refused, and periodic sid
           continue;
         }
         const Mesh mesh = read(folder / "plate.msh");
-        CHECK(has_remark(mesh, "joined 2 partitions"));
+        CHECK(has_warning(mesh, "joined 2 partitions"));
         CHECK(mesh.region_names == std::vector<std::string>{"plate"});
         CHECK(measure(mesh) == doctest::Approx(1));
         CHECK(measure(mesh, group(mesh, "bottom")) == doctest::Approx(1));
       }
-  CHECK(has_remark(read(folder.write("sides.geo", square + "Periodic Curve {2} = {-4};\n")), "left out Periodic"));
+  CHECK(has_warning(read(folder.write("sides.geo", square + "Periodic Curve {2} = {-4};\n")), "left out Periodic"));
 }
 
 TEST_CASE("Group rules: tags, conditions at every node, and what matches nothing" * needs_gmsh()) {

@@ -11,11 +11,11 @@
 
 #include "mesh/box/box.hpp"
 #include "mesh/dofs/function_space.hpp"
-#include "mesh/geometry.hpp"
-#include "mesh/element/lagrange_basis.hpp"
 #include "mesh/dofs/ordering.hpp"
-#include "mesh/element/quadrature.hpp"
 #include "mesh/dofs/space_filling_curve.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
+#include "mesh/geometry.hpp"
 #include "tests/threads.hpp"
 
 using namespace femcg::mesh;
@@ -72,7 +72,7 @@ TEST_CASE("a box has its volume, its sides and its cells, distorted or not") {
       CAPTURE(name(shape));
       Mesh mesh = small_box(shape, distort);
       validate(mesh);
-      CHECK(mesh.remarks.empty());
+      CHECK(mesh.warnings.empty());
       const int d = mesh.dimension();
       CHECK(volume(mesh) == doctest::Approx(d == 2 ? 1.5 : 3.0).epsilon(1e-13));
       CHECK(mesh.node_count() == (d == 2 ? 4 * 3 : 4 * 3 * 5));
@@ -113,7 +113,7 @@ TEST_CASE("one cell tells whether the mesh of a box is valid") {
           } catch (const std::runtime_error&) {
             valid = false;
           }
-          CHECK(is_valid_box(options, refinements) == (valid && mesh.remarks.empty()));
+          CHECK(is_valid_box(options, refinements) == (valid && mesh.warnings.empty()));
         }
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("however many cells a distorted box has, none turns inside out") {
     const int n = dimension(shape) == 2 ? 400 : 40, d = dimension(shape);
     Mesh mesh = make_box({shape, {n, n, n}, {double(n), double(n), double(n)}, most_distortion(shape)});
     CHECK_NOTHROW(validate(mesh));
-    CHECK(mesh.remarks.empty());
+    CHECK(mesh.warnings.empty());
     double farthest = 0;
     for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
       double squared = 0;
@@ -236,7 +236,7 @@ TEST_CASE("mirrored cells are turned round, flat and tangled ones refused with t
     const double expected = volume(mesh);
     shuffle_cells(mesh);
     validate(mesh);
-    CHECK(mesh.remarks.size() == 1);
+    CHECK(mesh.warnings.size() == 1);
     CHECK(volume(mesh) == doctest::Approx(expected));
   }
   Mesh flat = make_box({CellShape::quadrilateral, {2, 2, 1}});
@@ -294,7 +294,7 @@ TEST_CASE("a mesh that is mirrored as a whole is turned round, curved cells and 
     mesh.order = 3;
     for (std::size_t i = 0; i < mesh.coordinates.size(); i += mesh.dimension()) mesh.coordinates[i] *= -1;
     validate(mesh);
-    REQUIRE(mesh.remarks.size() == 1);
+    REQUIRE(mesh.warnings.size() == 1);
     CHECK(volume(mesh) == doctest::Approx(expected));
     const std::vector<int> corners = Lattice(shape, 3).vertex_nodes();
     for (const BoundaryFacet& facet : mesh.boundaries[1].facets)
@@ -315,9 +315,9 @@ TEST_CASE("parts that share no vertex are counted, and so are nodes in one place
   }
   validate(mesh);
   CHECK(cell_components(mesh) == std::vector<std::int32_t>{0, 1});
-  REQUIRE(mesh.remarks.size() == 2);
-  CHECK(mesh.remarks[0].find("2 nodes lie exactly where") != std::string::npos);
-  CHECK(mesh.remarks[1].find("2 parts") != std::string::npos);
+  REQUIRE(mesh.warnings.size() == 2);
+  CHECK(mesh.warnings[0].find("2 nodes lie exactly where") != std::string::npos);
+  CHECK(mesh.warnings[1].find("2 parts") != std::string::npos);
 }
 
 TEST_CASE("of many nodes those in one place are counted, whatever the sign of a zero") {
@@ -331,8 +331,8 @@ TEST_CASE("of many nodes those in one place are counted, whatever the sign of a 
     node = mesh.node_count() - 1;
   }
   validate(mesh);
-  REQUIRE(!mesh.remarks.empty());
-  CHECK(mesh.remarks[0].starts_with("300 nodes lie exactly where another node does"));
+  REQUIRE(!mesh.warnings.empty());
+  CHECK(mesh.warnings[0].starts_with("300 nodes lie exactly where another node does"));
 }
 
 TEST_CASE("refinement keeps volume, sides, regions and curved geometry") {
@@ -354,7 +354,7 @@ TEST_CASE("refinement keeps volume, sides, regions and curved geometry") {
       }
       Mesh refined = refine(mesh);
       validate(refined);
-      CHECK(refined.remarks.empty());
+      CHECK(refined.warnings.empty());
       CHECK(refined.cell_count() == mesh.cell_count() * (mesh.dimension() == 2 ? 4 : 8));
       CHECK(volume(refined) == doctest::Approx(volume(mesh)).epsilon(1e-12));
       for (std::size_t g = 0; g < mesh.boundaries.size(); ++g)

@@ -160,8 +160,8 @@ TEST_CASE("what is right passes, in text and binary, of either byte order, with 
   for (const std::string& file : {square_2, square_4}) {
     const femcg::mesh::MshContents contents = check_msh(file);
     CHECK(contents.nodes == 4);
-    REQUIRE(contents.remarks.size() == 1);
-    CHECK(contains(contents.remarks[0], "$Periodic"));
+    REQUIRE(contents.warnings.size() == 1);
+    CHECK(contains(contents.warnings[0], "$Periodic"));
   }
   for (const bool swap : {false, true})
     for (const std::string& file : {binary_2({}, swap), binary_4({}, swap)}) {
@@ -169,8 +169,8 @@ TEST_CASE("what is right passes, in text and binary, of either byte order, with 
       CHECK(check_msh(file).nodes == 4);
     }
   CHECK(error_of("$NOD\n3\n1 0 0 0\n2 1 0 0\n3 0 1 0\n$ENDNOD\n$ELM\n1\n1 2 1 1 3 1 2 3\n$ENDELM\n") == "");
-  CHECK(contains(check_msh(square_2 + "$Elementt\n1\n$EndElementt\n").remarks.at(0), "$Elementt"));
-  CHECK(check_msh(square_2 + "$NodeData\n1\n\"u\"\n$EndNodeData\n").remarks.size() == 1);
+  CHECK(contains(check_msh(square_2 + "$Elementt\n1\n$EndElementt\n").warnings.at(0), "$Elementt"));
+  CHECK(check_msh(square_2 + "$NodeData\n1\n\"u\"\n$EndNodeData\n").warnings.size() == 1);
 }
 
 TEST_CASE("counts of format 2.2 are those of what follows") {

@@ -61,7 +61,7 @@ TEST_CASE("a described box is the listed one") {
       for (const double distort : {0.0, 0.2}) {
         CAPTURE(name(shape));
         const BoxOptions options{shape, cells, {1, 0.7, 1.3}, distort};
-        Mesh described = describe_box(options);
+        Mesh described = implicit_box(options);
         const Mesh listed = make_box(options);
         CHECK(described.cell_nodes.empty());
         CHECK(described.coordinates.empty() == (distort == 0));
@@ -100,7 +100,7 @@ TEST_CASE("quotients by multiplication are those of division") {
 }
 
 TEST_CASE("nodes of a box that is not distorted are those of a lattice, cell by cell") {
-  const Mesh box = describe_box({CellShape::hexahedron, {3, 2, 4}, {1.5, 1, 8}});
+  const Mesh box = implicit_box({CellShape::hexahedron, {3, 2, 4}, {1.5, 1, 8}});
   for (std::int32_t cell = 0; cell < box.cell_count(); ++cell) {
     const std::array<int, 3> at{cell % 3, cell / 3 % 2, cell / 6};
     const auto nodes = box.nodes(cell);
@@ -144,7 +144,7 @@ TEST_CASE("a box that is refined is a box again, unless it is distorted or of si
       for (int r = 0; r < refinements; ++r) expected = refine(expected);
       const auto fine = refined_box(options, refinements);
       REQUIRE(fine);
-      const Mesh found = describe_box(*fine);
+      const Mesh found = implicit_box(*fine);
       CHECK(found.box);
       CHECK(corners(found) == corners(expected));
       for (std::size_t side = 0; side < expected.boundaries.size(); ++side) {

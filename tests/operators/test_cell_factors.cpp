@@ -43,11 +43,11 @@ std::vector<double> factors_on_host(const mesh::Mesh& mesh, const FactorInputs& 
 }
 
 /// Where a layout has number k of a slot, k = point x entries + entry.
-std::int64_t place(const FactorInputs& inputs, PlaceLayout layout, std::int64_t slot, int k) {
+std::int64_t place(const FactorInputs& inputs, CellLayout layout, std::int64_t slot, int k) {
   const int entries = inputs.entries(), count = inputs.points * entries, q = k / entries, e = k % entries;
   const int together = inputs.dimension == 2 ? 1 : 2;
   constexpr int group = CellPatches::group;
-  return layout == PlaceLayout::interleaved
+  return layout == CellLayout::interleaved
              ? (slot / group * count + k) * group + slot % group
              : slot * count + (e / together * inputs.points + q) * together + e % together;
 }
@@ -71,7 +71,7 @@ Vector<T> computed(const BilinearForm& form, const CellPatches& patches) {
 }
 
 template <class T>
-void check_factors(const BilinearForm& form, PlaceLayout layout) {
+void check_factors(const BilinearForm& form, CellLayout layout) {
   const CellPatches patches = make_cell_patches(form, {.cells = 20, .layout = layout});
   const FactorInputs inputs = factor_inputs(form, Device::host);
   const Vector<T> factors = computed<T>(form, patches);
@@ -102,7 +102,7 @@ TEST_CASE("factors are CellEvaluator's: shapes, straight and curved, constant an
   for (const CellShape shape : mesh::all_cell_shapes)
     for (const FormOptions& options :
          {FormOptions{}, FormOptions{.varying = false}, FormOptions{.curved = true}, FormOptions{.quadrature = 5}})
-      for (const PlaceLayout layout : {PlaceLayout::interleaved, PlaceLayout::cell_major}) {
+      for (const CellLayout layout : {CellLayout::interleaved, CellLayout::cell_major}) {
         CAPTURE(mesh::name(shape));
         const SmallForm small = make_form(shape, 2, {5, 4, 3}, options);
         check_factors<double>(small.form, layout);

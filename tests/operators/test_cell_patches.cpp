@@ -39,7 +39,7 @@ bool colours_apart(const CellPatches& patches, const CellPatch& patch) {
     if (patches.colours[patch.first_slot + slot] != colour) return false;
     for (; slot < patch.cells && patches.colours[patch.first_slot + slot] == colour; ++slot)
       for (int a = 0; a < patches.dofs; ++a) {
-        const int place = patches.places[patches.place_index(patch.first_slot + slot, a)];
+        const int place = patches.local_indices[patches.place_index(patch.first_slot + slot, a)];
         if (place < patch.unknown_count && used[place]++) return false;
       }
   }
@@ -56,7 +56,7 @@ void check_slots(const CellPatches& patches, const BilinearForm& form) {
       REQUIRE((s < patch.cells) == (cell >= 0));
       if (cell >= 0) ++visits[cell];
       for (int a = 0; a < patches.places_per_slot(); ++a) {
-        const int place = patches.places[patches.place_index(slot, a)];
+        const int place = patches.local_indices[patches.place_index(slot, a)];
         const std::int32_t unknown = cell >= 0 && a < patches.dofs ? form.unknown(cell, a) : -1;
         mistaken += place > patch.unknown_count;
         mistaken +=
@@ -77,7 +77,7 @@ void check_unknowns(const CellPatches& patches, const PatchOptions& options) {
     CHECK(patch.cells <= options.cells);
     CHECK(patch.unknown_count <= options.unknowns);
     CHECK(patch.unknown_count <= patches.most_unknowns);
-    if (options.layout == PlaceLayout::interleaved) CHECK(patch.slots % CellPatches::group == 0);
+    if (options.layout == CellLayout::interleaved) CHECK(patch.slots % CellPatches::group == 0);
     for (const std::int32_t i : unknowns_of(patches, patch)) ++uses[i];
   }
   std::vector<char> placed(patches.unknown_count, 0);
@@ -101,8 +101,8 @@ void check_unknowns(const CellPatches& patches, const PatchOptions& options) {
   for (std::int32_t i = 0; i < patches.unknown_count; ++i) {
     if (uses[i] == 1) continue;
     REQUIRE(patches.interface[r] == i);
-    const std::vector<std::uint32_t> found(patches.contributions.data() + patches.rim_offsets[r],
-                                           patches.contributions.data() + patches.rim_offsets[r + 1]);
+    const std::vector<std::uint32_t> found(patches.contributions.data() + patches.interface_offsets[r],
+                                           patches.contributions.data() + patches.interface_offsets[r + 1]);
     REQUIRE(found == expected[i]);
     ++r;
   }
@@ -158,9 +158,9 @@ std::vector<double> product(const CellPatches& patches, const ElementMatrices& m
       for (int i = 0; i < patches.dofs; ++i)
         for (int j = 0; j < patches.dofs; ++j) {
           const int low = std::min(i, j), high = std::max(i, j);
-          y_patch[patches.places[patches.place_index(slot, i)]] +=
+          y_patch[patches.local_indices[patches.place_index(slot, i)]] +=
               matrices.cell(patches.cell_of_slot[slot])[high * (high + 1) / 2 + low] *
-              x_patch[patches.places[patches.place_index(slot, j)]];
+              x_patch[patches.local_indices[patches.place_index(slot, j)]];
         }
     for (int i = 0; i < patch.private_count; ++i) y[list[i]] = y_patch[i];
     for (int i = patch.private_count; i < patch.unknown_count; ++i)
@@ -172,7 +172,7 @@ std::vector<double> product(const CellPatches& patches, const ElementMatrices& m
   if (resolution == ConflictResolution::gather)
     for (std::int64_t r = 0; r < patches.interface.size(); ++r) {
       y[patches.interface[r]] = 0;
-      for (std::uint32_t k = patches.rim_offsets[r]; k < patches.rim_offsets[r + 1]; ++k)
+      for (std::uint32_t k = patches.interface_offsets[r]; k < patches.interface_offsets[r + 1]; ++k)
         y[patches.interface[r]] += contributions[patches.contributions[k]];
     }
   std::vector<double> result(y.size());
@@ -218,14 +218,14 @@ CellPatches check_all(const BilinearForm& form, PatchOptions options) {
   return patches;
 }
 
-constexpr PlaceLayout layouts[] = {PlaceLayout::interleaved, PlaceLayout::cell_major};
+constexpr CellLayout layouts[] = {CellLayout::interleaved, CellLayout::cell_major};
 
 }  // namespace
 
 TEST_CASE("patches cover every cell once, number their unknowns and keep colours apart") {
   for (const CellShape shape : mesh::all_cell_shapes)
     for (const int degree : {1, 3})
-      for (const PlaceLayout layout : layouts) {
+      for (const CellLayout layout : layouts) {
         CAPTURE(mesh::name(shape));
         CAPTURE(degree);
         const SmallForm small = make_form(shape, degree, {7, 6, 4});
@@ -236,7 +236,7 @@ TEST_CASE("patches cover every cell once, number their unknowns and keep colours
 
 TEST_CASE("one cell, fewer cells than a patch, one cell a patch, and no unknown") {
   for (const CellShape shape : mesh::all_cell_shapes)
-    for (const PlaceLayout layout : layouts) {
+    for (const CellLayout layout : layouts) {
       check_all(make_form(shape, 2, {1, 1, 1}).form, {.layout = layout});
       check_all(make_form(shape, 2, {3, 2, 1}).form, {.layout = layout});
       const SmallForm small = make_form(shape, 2, {3, 2, 2});
@@ -283,7 +283,7 @@ TEST_CASE("cells that come first do so in whole waves, and colours stay apart in
       std::set<std::pair<int, int>> met;  // colour and place
       for (int slot = begin; slot < end; ++slot)
         for (int a = 0; a < patches.dofs; ++a)
-          if (const int place = patches.places[patches.place_index(patch.first_slot + slot, a)];
+          if (const int place = patches.local_indices[patches.place_index(patch.first_slot + slot, a)];
               place < patch.unknown_count)
             CHECK(met.emplace(patches.colours[patch.first_slot + slot], place).second);
     }
@@ -340,7 +340,7 @@ TEST_CASE("an unknown that no cell has is in the interface, with nothing to add"
   const std::int32_t lonely = small.form.unknowns++;
   const CellPatches patches = make_cell_patches(small.form, {.cells = 4});
   CHECK(patches.interface[patches.interface.size() - 1] == lonely);
-  CHECK(patches.rim_offsets[patches.interface.size() - 1] == patches.rim_offsets[patches.interface.size()]);
+  CHECK(patches.interface_offsets[patches.interface.size() - 1] == patches.interface_offsets[patches.interface.size()]);
 }
 
 TEST_CASE("an unstructured mesh" * femcg::tests::needs_gmsh()) {
@@ -357,7 +357,7 @@ TEST_CASE("an unstructured mesh" * femcg::tests::needs_gmsh()) {
   small.form.unknowns = small.space->dof_count();
   small.form.unknown_of_dof.resize(small.form.unknowns);
   for (std::int32_t i = 0; i < small.form.unknowns; ++i) small.form.unknown_of_dof[i] = i;
-  for (const PlaceLayout layout : layouts) check_all(small.form, {.cells = 50, .layout = layout});
+  for (const CellLayout layout : layouts) check_all(small.form, {.cells = 50, .layout = layout});
 }
 
 TEST_CASE("patches do not depend on the number of threads") {
@@ -371,7 +371,7 @@ TEST_CASE("patches do not depend on the number of threads") {
     return std::equal(a.span().begin(), a.span().end(), b.span().begin(), b.span().end());
   };
   CHECK(same(one.cell_of_slot, three.cell_of_slot));
-  CHECK(same(one.places, three.places));
+  CHECK(same(one.local_indices, three.local_indices));
   CHECK(same(one.shared, three.shared));
   CHECK(same(one.contributions, three.contributions));
 }

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "operators/forms/identical_cells.hpp"
+#include "operators/forms/congruence_classes.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
@@ -178,26 +178,26 @@ TEST_CASE("kinds of identical cells are found where there are few enough, and re
     std::vector<double> diffusion;
     for (std::int32_t cell = 0; cell < cells; ++cell) diffusion.push_back(1 + cell * std::int64_t{7919} % kinds);
     for (const std::int64_t most : {1000, 4096}) {
-      const auto found = find_identical_cells(small.form, diffusion, most);
+      const auto found = find_congruence_classes(small.form, diffusion, most);
       REQUIRE(found.has_value());
       CHECK(std::ssize(found->representatives) == kinds);
       bool right = true;
       for (std::int32_t cell = 0; cell < cells; ++cell)
-        right = right && diffusion[found->representatives[found->kind_of_cell[cell]]] == diffusion[cell];
+        right = right && diffusion[found->representatives[found->class_of_cell[cell]]] == diffusion[cell];
       CHECK(right);
     }
-    CHECK_FALSE(find_identical_cells(small.form, diffusion, kinds - 1).has_value());
-    CHECK_FALSE(find_identical_cells(small.form, diffusion, kinds / 2).has_value());
+    CHECK_FALSE(find_congruence_classes(small.form, diffusion, kinds - 1).has_value());
+    CHECK_FALSE(find_congruence_classes(small.form, diffusion, kinds / 2).has_value());
   }
   // Of which a sample has few equal ones, and yet there are no more than allowed.
   for (const std::int32_t kinds : {4096, 8192, 16384, 30000}) {
     CAPTURE(kinds);
     std::vector<double> diffusion;
     for (std::int32_t cell = 0; cell < cells; ++cell) diffusion.push_back(1 + cell % kinds);
-    const auto found = find_identical_cells(small.form, diffusion, kinds);
+    const auto found = find_congruence_classes(small.form, diffusion, kinds);
     REQUIRE(found.has_value());
     CHECK(std::ssize(found->representatives) == kinds);
-    CHECK_FALSE(find_identical_cells(small.form, diffusion, kinds / 4).has_value());
+    CHECK_FALSE(find_congruence_classes(small.form, diffusion, kinds / 4).has_value());
   }
 }
 
@@ -206,14 +206,14 @@ TEST_CASE("a box has the kinds of cells that comparing them finds") {
   for (const CellShape shape : mesh::all_cell_shapes) {
     SmallForm small = make_form(shape, 1, {5, 4, 3}, {.distort = 0});
     REQUIRE(small.mesh->is_uniform_box());
-    const auto known = find_identical_cells(small.form, one, 8);
-    const bool few = find_identical_cells(small.form, one, 5).has_value();
+    const auto known = find_congruence_classes(small.form, one, 8);
+    const bool few = find_congruence_classes(small.form, one, 5).has_value();
     small.mesh->list_nodes();
-    const auto found = find_identical_cells(small.form, one, 8);
+    const auto found = find_congruence_classes(small.form, one, 8);
     REQUIRE(known.has_value());
     REQUIRE(found.has_value());
     CHECK(known->representatives == found->representatives);
-    CHECK(known->kind_of_cell == found->kind_of_cell);
+    CHECK(known->class_of_cell == found->class_of_cell);
     CHECK(few == (shape != CellShape::tetrahedron));
   }
 }

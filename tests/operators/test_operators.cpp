@@ -416,7 +416,7 @@ TEST_CASE_TEMPLATE("blocks of one colour share no unknown, and every block and c
         for (int a = 0; a < blocks.dofs(); ++a)
           for (int l = 0; l < CellBlocks<T>::lanes; ++l) {
             const std::int32_t cell = batch * CellBlocks<T>::lanes + l;
-            const int place = blocks.places(batch)[a * CellBlocks<T>::lanes + l];
+            const int place = blocks.local_indices(batch)[a * CellBlocks<T>::lanes + l];
             const std::int32_t unknown = cell < small.form.cells() ? small.form.unknown(cell, a) : -1;
             CHECK((place == block.unknown_count ? -1 : blocks.unknowns(block)[place]) == unknown);
           }

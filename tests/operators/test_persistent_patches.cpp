@@ -1,4 +1,4 @@
-// The loop inside one kernel of operators over patches of cells, against the same method with a launch a pass.
+// The persistent kernel of operators over patches of cells, against the same method with a launch a pass.
 
 #include <doctest/doctest.h>
 
@@ -44,8 +44,8 @@ void check_loop(const Operator<T>& a, const char* preconditioner) {
   CAPTURE(preconditioner);
   std::vector<double> expected, x, y;
   some_iterations(a, preconditioner, CgLoop::launched, 0, expected);
-  const CgResult result = some_iterations(a, preconditioner, CgLoop::resident, 0, x);
-  CHECK(result.loop == CgLoop::resident);
+  const CgResult result = some_iterations(a, preconditioner, CgLoop::persistent, 0, x);
+  CHECK(result.loop == CgLoop::persistent);
   CHECK(result.iterations == 7);
   double difference = 0, size = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -55,7 +55,7 @@ void check_loop(const Operator<T>& a, const char* preconditioner) {
   CHECK(difference <= 1e4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * size);
   // The same bits again, in batches of another length too.
   for (const int batch : {0, 3}) {
-    some_iterations(a, preconditioner, CgLoop::resident, batch, y);
+    some_iterations(a, preconditioner, CgLoop::persistent, batch, y);
     CHECK(x == y);
   }
 }
@@ -77,8 +77,8 @@ void check_shape(mesh::CellShape shape, int degree, std::array<int, 3> cells) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("patches inside one kernel make the iterations of launched passes" * tests::needs_gpu(), T, double,
-                   float) {
+TEST_CASE_TEMPLATE("patches in one persistent kernel make the iterations of launched passes" * tests::needs_gpu(), T,
+                   double, float) {
   SUBCASE("one patch") { check_shape<T>(mesh::CellShape::quadrilateral, 1, {3, 2, 0}); }
   SUBCASE("quadrilaterals") { check_shape<T>(mesh::CellShape::quadrilateral, 2, {41, 37, 0}); }
   SUBCASE("quadrilaterals of degree 4") { check_shape<T>(mesh::CellShape::quadrilateral, 4, {17, 13, 0}); }
@@ -98,6 +98,6 @@ TEST_CASE("it is refused where Robin rows reach into several patches, and for ot
   for (const char* name : {"matrix-free", "lma-atomic", "lma-coloured"}) {
     CAPTURE(name);
     const auto a = find_operator(name)->make<double>(from, {});
-    CHECK_THROWS_AS(some_iterations(*a, "none", CgLoop::resident, 0, x), solver::InputError);
+    CHECK_THROWS_AS(some_iterations(*a, "none", CgLoop::persistent, 0, x), solver::InputError);
   }
 }

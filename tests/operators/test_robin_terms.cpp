@@ -84,14 +84,14 @@ TEST_CASE("each unknown of Robin facets has its places, once and in order") {
       if (terms.positions[place] >= 0) expected[terms.positions[place]].push_back(static_cast<std::int32_t>(place));
     REQUIRE(terms.rows.size() == expected.size());
     std::size_t k = 0;
-    for (const auto& [position, places] : expected) {
+    for (const auto& [position, local_indices] : expected) {
       const RobinTerms::Row& row = terms.rows[k++];
       CHECK(row.position == position);
       std::vector<std::int32_t> found{row.first};
       if (row.second >= 0) found.push_back(row.second);
       if (row.rest >= 0)
         found.insert(found.end(), &terms.more[row.rest + 1], &terms.more[row.rest] + 1 + terms.more[row.rest]);
-      CHECK(found == places);
+      CHECK(found == local_indices);
     }
   }
 }

@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "operators/backend/recorded_work.hpp"
+#include "operators/backend/cuda_graph.hpp"
+#include "operators/stored/common/row_chunks.hpp"
 #include "operators/stored/csr/tiled_rows.hpp"
 #include "operators/stored/csr_aligned/csr_aligned.hpp"
 #include "operators/stored/csr_grouped/grouped_chunk.hpp"
@@ -22,7 +23,6 @@
 #include "operators/stored/hyb/hyb.hpp"
 #include "operators/stored/jad/jad.hpp"
 #include "operators/stored/sell/sell_rows.hpp"
-#include "operators/stored/common/row_chunks.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/problem/memory_estimate.hpp"
@@ -458,7 +458,7 @@ std::int64_t differences(const Vector<T>& found, const Vector<T>& expected) {
 }
 
 /// One product after the other with nothing in between, so that buffers are overwritten as soon as they may be; then
-/// several in recorded work, which runs more than once.
+/// several in CUDA graphs, which runs more than once.
 template <class T>
 void check_products_in_a_row(const Operator<T>& a, const CsrMatrix<T>& matrix) {
   constexpr int products = 12;
@@ -475,13 +475,13 @@ void check_products_in_a_row(const Operator<T>& a, const CsrMatrix<T>& matrix) {
 
   Scalar energy(Device::cuda);
   a.apply(x[0], y[0], &energy);  // kernels are loaded before they are recorded
-  const RecordedWork recorded(Device::cuda, [&] {
+  const CudaGraph captured(Device::cuda, [&] {
     for (std::size_t i = 0; i < 4; ++i) a.apply(x[i], y[i], &energy);
   });
   for (int times = 0; times < 3; ++times) {
     for (std::size_t i = 0; i < 4; ++i) copy(tests::poisoned<T>(matrix.rows), y[i]);
-    recorded.run();
-    recorded.run();
+    captured.run();
+    captured.run();
     for (std::size_t i = 0; i < 4; ++i) CHECK(differences(y[i], expected[i]) == 0);
     double sum = 0;
     const Vector<T> last = copied(x[3], Device::host);
@@ -642,7 +642,7 @@ TEST_CASE("a run streams what does not fit, and says so" * tests::needs_gpu()) {
       "$femcg run $cases/minimal.yaml --device cuda --set mesh.box.cells=[300,300] --set degree=2 --set "
       "equation.source=1 --set solver.loop=resident --set 'solver.operator={name: csr, resident: streamed}'");
   CHECK(resident.status == 2);
-  CHECK(tests::contains(resident.err, "has no loop inside one kernel; use solver.loop: launched"));
+  CHECK(tests::contains(resident.err, "has no persistent kernel; use solver.loop: launched"));
 }
 
 TEST_CASE("a comparison times streamed rows beside the whole matrix, against the link" * tests::needs_gpu()) {

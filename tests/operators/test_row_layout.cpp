@@ -1,4 +1,4 @@
-// Which block of the loop inside one kernel has which rows, and how their entries lie: nothing twice, nothing lost, and
+// Which block of the persistent kernel has which rows, and how their entries lie: nothing twice, nothing lost, and
 // within the limits of a block.
 
 #include <doctest/doctest.h>
@@ -95,7 +95,7 @@ std::vector<std::vector<std::int32_t>> cases() {
 
 }  // namespace
 
-TEST_CASE("rows are shared out over the blocks of a loop inside one kernel") {
+TEST_CASE("rows are shared out over the blocks of a persistent kernel") {
   for (const std::vector<std::int32_t>& lengths : cases()) {
     CAPTURE(lengths.size());
     RowLayout layout = lay_out_rows(lengths, {}, 5);

@@ -8,7 +8,7 @@
 
 #include "operators/catalogue.hpp"
 #include "operators/ordering.hpp"
-#include "solver/prediction/trial.hpp"
+#include "solver/prediction/timing_trial.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/program.hpp"
@@ -40,7 +40,8 @@ class Slow final : public Operator<double> {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
     a_->apply(x, y, energy);
   }
-  void multiply_columns(const operators::Columns<double>& x, operators::Columns<double>& y, double*) const override {
+  void multiply_multi_vector(const operators::MultiVector<double>& x, operators::MultiVector<double>& y,
+                             double*) const override {
     a_->apply(x, y);
   }
   std::unique_ptr<Operator<double>> a_;
@@ -90,26 +91,26 @@ const std::string square =
 
 TEST_CASE("each of two operators makes four products in turn, the first of which does not count; then one makes all") {
   const SmallSystem system;
-  const Slow first(system.make("csr"), 0.002), rival(system.make("csr"), 0.0005);
-  const TrialOperator<double> both(first, rival);
+  const Slow first(system.make("csr"), 0.002), runner_up(system.make("csr"), 0.0005);
+  const TrialOperator<double> both(first, runner_up);
   Vector<double> y(both.size(), both.device());
   for (int product = 0; product < 12; ++product) {
     both.apply(system.b, y);
     CHECK(first.products() == (product < 8 ? product / 2 + 1 : product - 3));
-    CHECK(rival.products() == (product < 8 ? (product + 1) / 2 : 4));
+    CHECK(runner_up.products() == (product < 8 ? (product + 1) / 2 : 4));
     CHECK((both.first_seconds() > 0) == (product >= 2));
-    CHECK((both.rival_seconds() > 0) == (product >= 3));
+    CHECK((both.runner_up_seconds() > 0) == (product >= 3));
   }
   CHECK(both.first_seconds() >= 0.002);
-  CHECK(both.rival_seconds() >= 0.0005);
+  CHECK(both.runner_up_seconds() >= 0.0005);
 }
 
 TEST_CASE("a product of either is that of both, whatever their orderings") {
   const SmallSystem system;
   const auto csr = system.make("csr"), pjds = system.make("pjds");
   REQUIRE(pjds->ordering().size() > 0);
-  for (const auto& [first, rival] : {std::pair{&csr, &pjds}, std::pair{&pjds, &csr}}) {
-    const TrialOperator<double> both(**first, **rival);
+  for (const auto& [first, runner_up] : {std::pair{&csr, &pjds}, std::pair{&pjds, &csr}}) {
+    const TrialOperator<double> both(**first, **runner_up);
     const Vector<double> x = operators::to_ordering(both, system.b);
     Vector<double> expected(both.size(), both.device());
     csr->apply(system.b, expected);
@@ -130,20 +131,20 @@ TEST_CASE("CG goes on from a trial, with another operator in another ordering, t
   const SmallSystem system;
   CgOptions<double> options;
   options.tolerance = 1e-10;
-  options.method = CgMethod::classic;  // a loop inside one kernel takes over no direction
+  options.method = CgMethod::classic;  // a persistent kernel takes over no direction
   const auto csr = system.make("csr"), pjds = system.make("pjds");
   std::vector<double> exact;
   const CgResult alone = conjugate_gradients(*csr, system.b, exact, options);
   REQUIRE(alone.reason == StopReason::converged);
-  for (const auto& [first, rival] : {std::pair{&csr, &pjds}, std::pair{&pjds, &csr}}) {
+  for (const auto& [first, runner_up] : {std::pair{&csr, &pjds}, std::pair{&pjds, &csr}}) {
     std::vector<double> x;
-    const Trial<double> trial = try_both<double>(**first, "a", **rival, "b", system.b, x, options);
+    const TimingTrial<double> trial = try_both<double>(**first, "a", **runner_up, "b", system.b, x, options);
     CHECK(trial.state.result.reason == StopReason::max_iterations);
     CHECK(trial.state.result.iterations == 8);
-    CHECK_FALSE(trial.verdict.why.empty());
+    CHECK_FALSE(trial.selection.why.empty());
     CgOptions<double> rest = options;
     rest.before = &trial.state;
-    const CgResult all = conjugate_gradients(**rival, system.b, x, rest);
+    const CgResult all = conjugate_gradients(**runner_up, system.b, x, rest);
     CHECK(all.reason == StopReason::converged);
     CHECK(all.true_relative_residual <= 1e-10);
     CHECK(largest_difference(x, exact) < 1e-8);
@@ -165,20 +166,20 @@ TEST_CASE("a trial that is over is over, and iterations have the limit that was 
   std::vector<double> x;
   CgOptions<double> options;
   options.max_iterations = 3;
-  const Trial<double> short_one = try_both<double>(*csr, "csr", *sell, "sell", system.b, x, options);
+  const TimingTrial<double> short_one = try_both<double>(*csr, "csr", *sell, "sell", system.b, x, options);
   CHECK(short_one.state.result.iterations == 3);
   if (csr->device() == Device::host) {  // a GPU makes some products to load its kernels
-    CHECK_FALSE(short_one.verdict.rival);
-    CHECK(contains(short_one.verdict.why, "over before"));
+    CHECK_FALSE(short_one.selection.runner_up);
+    CHECK(contains(short_one.selection.why, "over before"));
   }
   options.max_iterations = 20;
-  const Trial<double> first = try_both<double>(*csr, "csr", *sell, "sell", system.b, x, options);
+  const TimingTrial<double> first = try_both<double>(*csr, "csr", *sell, "sell", system.b, x, options);
   options.before = &first.state;
   CHECK(conjugate_gradients(*csr, system.b, x, options).iterations == 20);
   options.before = nullptr;
   Vector<double> zero(csr->size(), csr->device());
   operators::clear(zero);
-  const Trial<double> converged = try_both<double>(*csr, "csr", *sell, "sell", zero, x, options);
+  const TimingTrial<double> converged = try_both<double>(*csr, "csr", *sell, "sell", zero, x, options);
   CHECK(converged.state.result.reason == StopReason::converged);
 }
 

@@ -85,7 +85,7 @@ TEST_CASE("numbers of right-hand sides that are none, and what has no CG for sev
   check_refused("compare" + square + "--right-hand-sides 2 --set solver.cg=single-reduction",
                 "CG for several right-hand sides has no solver.cg: single-reduction; leave out one");
   check_refused("compare" + square + "--right-hand-sides 2 --set solver.loop=resident",
-                "CG for several right-hand sides has no loop inside one kernel (solver.loop: resident)");
+                "CG for several right-hand sides has no persistent kernel (solver.loop: persistent)");
   check_refused("compare" + square + "--right-hand-sides 2 --set solver.loop=merged",
                 "CG for several right-hand sides has no passes inside the product (solver.loop: merged)");
 }
@@ -269,7 +269,7 @@ TEST_CASE("a build without the page says so where one is asked for" * doctest::s
   const Result none = shell(make + "$femcg report copy.json");
   CHECK(none.status == 3);
   CHECK(none.err ==
-        fmt::format("{}femcg: {}\n", none.err.substr(0, none.err.find('\n') + 1), femcg::solver::report_page_absent()));
+        fmt::format("{}femcg: {}\n", none.err.substr(0, none.err.find('\n') + 1), femcg::solver::report_page_stub()));
 }
 
 TEST_CASE("a stored comparison becomes the page that it had" * doctest::skip(!femcg::solver::has_report_page())) {

@@ -380,13 +380,13 @@ end of script
 
 TEST_CASE("the model of several processes adds up what cells, messages and sums take") {
   // The second process has 4 of 10 cells, 3 at the interface, and 12 of 20 unknowns, and sends 8 numbers to 2 others.
-  const std::vector<femcg::operators::Surface> surfaces{
+  const std::vector<femcg::operators::SubdomainSize> surfaces{
       {.cells = 3, .interface_cells = 1, .unknowns = 10, .sent = 4, .neighbours = 1},
       {.cells = 4, .interface_cells = 3, .unknowns = 12, .sent = 8, .neighbours = 2},
       {.cells = 3, .interface_cells = 1, .unknowns = 10, .sent = 4, .neighbours = 1},
       {}};
   const femcg::solver::OneProcess one{.product = 10, .passes = 5};
-  const femcg::operators::Surface whole{.cells = 10, .unknowns = 20};
+  const femcg::operators::SubdomainSize whole{.cells = 10, .unknowns = 20};
   femcg::solver::MessageRates messages{.latency = 0.5, .bytes_per_second = 32, .sum = 0.25};
   const auto found = femcg::solver::predict_scaling(one, whole, surfaces, 8, messages);
   CHECK(found.exchange == doctest::Approx(2 * 0.5 + 8 * 8 / 32.0));

@@ -213,7 +213,7 @@ TEST_CASE("cg: batched takes one load too, and is refused where it means nothing
                 "as [1, 8]",
                 alone_file);
   check_refused("run case.yaml --set solver.cg=batched --set solver.loop=resident",
-                "solver.loop: resident is of the single-reduction method; leave out solver.cg: batched", alone_file);
+                "solver.loop: persistent is of the single-reduction method; leave out solver.cg: batched", alone_file);
 }
 
 TEST_CASE("what is wrong with loads") {

@@ -148,7 +148,7 @@ TEST_CASE("a GPU stores the factors of affine cells once a cell, but at all Gaus
       return find_operator("matrix-free")->estimate<double>({device, &small.form, nullptr}, {{"dedup", dedup}});
     };
     const std::int64_t interface =
-        bytes_of_patches(small.form, PlaceLayout::cell_major, ConflictResolution::gather, 8).interface;
+        bytes_of_patches(small.form, CellLayout::cell_major, ConflictResolution::gather, 8).interface;
     const std::int64_t factors = 64 * quadrature * quadrature * quadrature * 6 * 8;
     CHECK(bytes(Device::cuda).stored() > factors);
     CHECK(bytes(Device::host).slack - interface == factors - 64 * 6 * 8);
@@ -197,7 +197,7 @@ TEST_CASE("several systems: block CG, on a GPU where its small matrices are a sm
                           solver::CgMethod method = solver::CgMethod::automatic) {
     return solver::MemoryUser{find_operator(name),       &none,  device, solver::find_preconditioner("none"), method,
                               solver::CgLoop::automatic, systems}
-        .method_at_once(unknowns);
+        .batched_method(unknowns);
   };
   using enum solver::CgMethod;
   CHECK(chosen("csr", Device::host, 2, 10) == block);
@@ -238,7 +238,7 @@ TEST_CASE("on a GPU CG may choose the single-reduction method by itself, for sma
   CHECK(need().loop_bytes == 0);
 }
 
-TEST_CASE("a loop inside one kernel has a copy of the matrix") {
+TEST_CASE("a persistent kernel has a copy of the matrix") {
   const auto small = tests::make_form(CellShape::quadrilateral, 2, {30, 30, 1});
   const MatrixRows<double> rows(small.form);
   const Options none;
@@ -251,7 +251,7 @@ TEST_CASE("a loop inside one kernel has a copy of the matrix") {
   const solver::MemoryEstimate launched = need();
   user.loop = solver::CgLoop::automatic;
   const solver::MemoryEstimate perhaps = need();
-  user.loop = solver::CgLoop::resident;
+  user.loop = solver::CgLoop::persistent;
   const solver::MemoryEstimate surely = need();
   const auto bytes_of_parts = [](const solver::MemoryEstimate& of) {
     std::int64_t bytes = 0;
@@ -345,11 +345,11 @@ TEST_CASE("a solution is not lost where the arrays that measure the copy bandwid
   constexpr double beside_program = 200 * megabyte;  // the two arrays take 270 MB
   const std::string limit = fmt::format("export XDG_CACHE_HOME=$PWD/none\nulimit -v {:.0f}\n",
                                         (addresses_of_program + beside_program) / 1024);
-  const std::string remark = "the copy bandwidth was not measured: out of memory on the host: ";
+  const std::string warning = "the copy bandwidth was not measured: out of memory on the host: ";
   const tests::Result run =
       tests::shell(limit + "$femcg run" + square + "&& ls results/minimal && cat results/minimal/result.json >&2");
   CHECK(run.status == 0);
-  CHECK(tests::contains(run.out, "  note        " + remark));
+  CHECK(tests::contains(run.out, "  note        " + warning));
   CHECK_FALSE(tests::contains(run.out, "of the copy bandwidth"));
   CHECK(tests::contains(run.out,
                         "\ncase.yaml\nresiduals.csv\n" + tests::result_page + "result.json\nrun.log\nsolution.vtu\n"));
@@ -357,11 +357,11 @@ TEST_CASE("a solution is not lost where the arrays that measure the copy bandwid
   CHECK(result["solve"]["reason"] == "converged");
   CHECK(result["machine"]["copy_bandwidth"] == 0);
   REQUIRE(result.contains("remarks"));
-  CHECK(result["remarks"].back().get<std::string>().starts_with(remark));
+  CHECK(result["remarks"].back().get<std::string>().starts_with(warning));
   const tests::Result compare =
       tests::shell(limit + "$femcg compare" + square + "--operators csr,sell --iterations 3 --repetitions 2");
   CHECK(compare.status == 0);
-  CHECK(compare.err.starts_with("note: " + remark));
+  CHECK(compare.err.starts_with("note: " + warning));
   CHECK(tests::lines(compare.err) == 1);
   CHECK_FALSE(tests::contains(compare.out, "failed"));
   CHECK_FALSE(tests::contains(compare.out, "copies "));

@@ -131,8 +131,8 @@ TEST_CASE("sets, sections and surfaces of an Abaqus input file") {
   CHECK(groups.at("both") == std::pair{3, std::vector{1, 2}});
   CHECK(groups.at("Cubes") == groups.at("both"));
   CHECK(groups.at("left").first == 2);
-  CHECK(raw.remarks.size() == 1);
-  CHECK(raw.remarks[0] == "left out 1 element of type SPRINGA, which is no cell or facet");
+  CHECK(raw.warnings.size() == 1);
+  CHECK(raw.warnings[0] == "left out 1 element of type SPRINGA, which is no cell or facet");
 }
 
 TEST_CASE("elements without vertices are near nothing") {

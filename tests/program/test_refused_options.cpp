@@ -103,9 +103,9 @@ TEST_CASE("check refuses what does not fit a GPU, which need not be there") {
   tests::check_refused("run case.yaml", "case.yaml:6:13: operator 'eigen' has no CUDA", case_file("eigen", "cuda"));
 }
 
-TEST_CASE("a loop inside one kernel that is not to be had is refused at its place, by run and by check") {
+TEST_CASE("a persistent kernel that is not to be had is refused at its place, by run and by check") {
   for (const char* op : {"{name: csr, coop: 8}", "ellpack"})
-    tests::check_refused("check case.yaml", "has no loop inside one kernel; use solver.loop: launched",
+    tests::check_refused("check case.yaml", "has no persistent kernel; use solver.loop: launched",
                          case_file(op, "cuda", "resident"));
   tests::check_refused("check case.yaml", "case.yaml:8:9: operator 'ellpack', with these options",
                        case_file("ellpack", "cuda", "resident"));
@@ -121,10 +121,10 @@ TEST_CASE("passes inside the product are refused where the operator makes none" 
   CHECK(tests::contains(result.out, "classic inside the product"));
 }
 
-TEST_CASE("without a GPU, device: auto is the CPU, which has no loop inside one kernel and no cuSPARSE" *
+TEST_CASE("without a GPU, device: auto is the CPU, which has no persistent kernel and no cuSPARSE" *
           tests::needs_no_gpu()) {
   for (const char* command : {"run case.yaml", "check case.yaml"})
-    tests::check_refused(command, "case.yaml:8:9: solver.loop: resident is for GPUs, and this would run on the CPU",
+    tests::check_refused(command, "case.yaml:8:9: solver.loop: persistent is for GPUs, and this would run on the CPU",
                          case_file("csr", "auto", "resident"));
   tests::check_refused("check case.yaml", "case.yaml:6:13: operator 'cusparse-csr' has no CPU version",
                        case_file("cusparse-csr", "auto"));

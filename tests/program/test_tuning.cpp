@@ -10,8 +10,8 @@
 #include "mesh/base/vector_register.hpp"
 #include "operators/capabilities.hpp"
 #include "operators/catalogue.hpp"
-#include "solver/prediction/trial.hpp"
-#include "solver/tuning/kept_tuning.hpp"
+#include "solver/prediction/timing_trial.hpp"
+#include "solver/tuning/cached_tuning.hpp"
 #include "solver/tuning/tunable.hpp"
 #include "solver/tuning/tuning_operator.hpp"
 #include "tests/device.hpp"
@@ -79,7 +79,7 @@ struct TunedSolve {
   }
   std::unique_ptr<Operator<T>> start, found;
   Search search;
-  CgState<T> state;
+  CgCheckpoint<T> state;
   std::vector<double> x;
   CgResult result;
   Options taken;
@@ -164,11 +164,11 @@ TEST_CASE("CG that goes on from where it was left is one CG, on the processor to
   for (const std::int64_t first : {1, 2, 7, 30}) {
     CAPTURE(first);
     std::vector<double> x;
-    const CgState<double> one = iterate_with_trials<double>(*csr, first, system.b, x, options);
+    const CgCheckpoint<double> one = iterate_with_trials<double>(*csr, first, system.b, x, options);
     CHECK(one.result.iterations == first);
     CgOptions<double> rest = options;
     rest.before = &one;
-    const CgState<double> two = iterate_with_trials<double>(*csr, 3, system.b, x, rest);
+    const CgCheckpoint<double> two = iterate_with_trials<double>(*csr, 3, system.b, x, rest);
     rest.before = &two;
     const CgResult all = conjugate_gradients(*csr, system.b, x, rest);
     CHECK(all.iterations == whole.iterations);
@@ -193,7 +193,7 @@ TEST_CASE("a loop that is left with x incomplete is completed by one that makes 
   };
   std::vector<double> expected, x;
   const CgResult whole = conjugate_gradients(*csr, system.b, expected, options);
-  const CgState<double> left = iterate_with_trials<double>(*csr, 12, system.b, x, options);
+  const CgCheckpoint<double> left = iterate_with_trials<double>(*csr, 12, system.b, x, options);
   options.before = &left;
   const CgResult completed = conjugate_gradients(*csr, system.b, x, options);
   CHECK(completed.iterations == 12);
@@ -297,37 +297,37 @@ TEST_CASE("what is kept is found again for the same device, operator, degree, ce
   const Folder folder;
   const CacheFolder cache(folder.path.string());
   const TuningKey key{"a processor", 2, "sell", 3, mesh::CellShape::triangle, Precision::single, {{"C", "16"}}};
-  CHECK_FALSE(kept_tuning(key).kept);
-  CHECK(kept_tuning(key).remark.empty());
-  CHECK(keep_tuning({key, {{"sigma", "512"}}, 1e-3, 2e-3, 1000}).empty());
+  CHECK_FALSE(cached_tuning(key).kept);
+  CHECK(cached_tuning(key).warning.empty());
+  CHECK(cache_tuning({key, {{"sigma", "512"}}, 1e-3, 2e-3, 1000}).empty());
   TuningKey other = key;
   other.op = "ellr-t";
   other.given = {};
-  CHECK(keep_tuning({other, {}, 3e-3, 3e-3, 10}).empty());
-  CHECK(keep_tuning({key, {{"sigma", "128"}}, 0.5e-3, 2e-3, 1000}).empty());  // in the place of the first
-  CHECK(all_kept_tuning().all.size() == 2);
-  const FoundTuning found = kept_tuning(key);
+  CHECK(cache_tuning({other, {}, 3e-3, 3e-3, 10}).empty());
+  CHECK(cache_tuning({key, {{"sigma", "128"}}, 0.5e-3, 2e-3, 1000}).empty());  // in the place of the first
+  CHECK(all_cached_tuning().all.size() == 2);
+  const FoundTuning found = cached_tuning(key);
   REQUIRE(found.kept);
   CHECK(found.kept->options == Options{{"sigma", "128"}});
   CHECK(found.kept->unknowns == 1000);
-  REQUIRE(kept_tuning(other).kept);
-  CHECK(kept_tuning(other).kept->options.empty());
+  REQUIRE(cached_tuning(other).kept);
+  CHECK(cached_tuning(other).kept->options.empty());
   const auto changed = [&](auto change) {
     TuningKey another = key;
     change(another);
-    return kept_tuning(another);
+    return cached_tuning(another);
   };
   for (const FoundTuning& none :
        {changed([](TuningKey& k) { k.degree = 2; }), changed([](TuningKey& k) { k.given = {}; }),
         changed([](TuningKey& k) { k.cell = mesh::CellShape::hexahedron; }),
         changed([](TuningKey& k) { k.precision = Precision::double_; })}) {
     CHECK_FALSE(none.kept);
-    CHECK(none.remark.empty());
+    CHECK(none.warning.empty());
   }
   for (const FoundTuning& elsewhere :
        {changed([](TuningKey& k) { k.device = "another"; }), changed([](TuningKey& k) { k.threads = 8; })}) {
     CHECK_FALSE(elsewhere.kept);
-    CHECK(contains(elsewhere.remark, "is ignored: it is of another device, a processor with 2 threads"));
+    CHECK(contains(elsewhere.warning, "is ignored: it is of another device, a processor with 2 threads"));
   }
 }
 
@@ -335,7 +335,7 @@ TEST_CASE("a damaged file is as good as none, and the next find takes its place"
   const Folder folder;
   const CacheFolder cache(folder.path.string());
   const TuningKey key{"a processor", 2, "sell", 3, mesh::CellShape::triangle, Precision::single, {}};
-  CHECK(keep_tuning({key, {{"sigma", "512"}}, 1e-3, 2e-3, 1000}).empty());
+  CHECK(cache_tuning({key, {{"sigma", "512"}}, 1e-3, 2e-3, 1000}).empty());
   const std::string good = tests::contents(tuning_file());
   const auto with = [&](const std::string& what, const std::string& instead) {
     std::string text = good;
@@ -349,13 +349,13 @@ TEST_CASE("a damaged file is as good as none, and the next find takes its place"
         with("\"sell\"", "\"sold\""), with("\"triangle\"", "\"circle\""), with("\"single\"", "\"half\"")}) {
     CAPTURE(damaged);
     std::ofstream(tuning_file()) << damaged;
-    const FoundTuning found = kept_tuning(key);
+    const FoundTuning found = cached_tuning(key);
     CHECK_FALSE(found.kept);
-    CHECK(contains(found.remark, "tuning that was kept is ignored: "));
-    CHECK(contains(found.remark, "is damaged"));
+    CHECK(contains(found.warning, "tuning that was kept is ignored: "));
+    CHECK(contains(found.warning, "is damaged"));
   }
-  CHECK(keep_tuning({key, {{"sigma", "512"}}, 1e-3, 2e-3, 1000}).empty());
-  CHECK(kept_tuning(key).kept);
+  CHECK(cache_tuning({key, {{"sigma", "512"}}, 1e-3, 2e-3, 1000}).empty());
+  CHECK(cached_tuning(key).kept);
   CHECK(tests::contents(tuning_file()) == good);
 }
 

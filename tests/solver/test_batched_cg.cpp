@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "operators/backend/passes/column_operations.hpp"
+#include "operators/backend/passes/multi_vector_kernels.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/ordering.hpp"
 #include "solver/krylov/batched_cg.hpp"
@@ -46,7 +46,7 @@ double difference(const Vector<T>& a, const Vector<T>& b) {
   return largest > 0 ? most / largest : most;
 }
 
-double number(const ColumnScalars& of, int c) {
+double number(const MultiScalar& of, int c) {
   double value = 0;
   copy_bytes(of.data() + c, of.device(), &value, Device::host, sizeof value);
   return value;
@@ -68,21 +68,21 @@ void check_passes(std::int64_t rows, int count, bool with_diagonal) {
   }
   const InverseDiagonal diagonal = on_device(random_vector<float>(rows, 999, 0.5));
   const InverseDiagonal* inverse_diagonal = with_diagonal ? &diagonal : nullptr;
-  Columns<T> of_r = columns_of(r), of_q = columns_of(q), of_x = columns_of(x), of_p(rows, count, tests::device());
+  MultiVector<T> of_r = columns_of(r), of_q = columns_of(q), of_x = columns_of(x), of_p(rows, count, tests::device());
   const int stride = of_r.stride();
   Vector<double> numbers(6 * stride, tests::device()), ones(stride);
   clear(numbers);
   for (int c = 0; c < stride; ++c) ones[c] = c < count && c % 3 != 2 ? 1 : 0;
   Vector<double> running_numbers = on_device(ones);
-  const ColumnScalars running(running_numbers, 0, stride);
-  CgColumnScalars now(numbers, 0, running), next(numbers, 3 * stride, running);
-  const ColumnOperations<T>& operations = column_operations<T>(tests::device());
+  const MultiScalar running(running_numbers, 0, stride);
+  CgMultiScalars now(numbers, 0, running), next(numbers, 3 * stride, running);
+  const MultiVectorKernels<T>& operations = multi_vector_kernels<T>(tests::device());
   operations.start(of_r, inverse_diagonal, of_p, now);
   operations.dot(of_r, of_r, now.energy);
   operations.update(now, of_q, inverse_diagonal, of_r, next);
   operations.direction(now, next, of_r, inverse_diagonal, of_p, of_x);
 
-  const VectorOperations<T>& alone = vector_operations<T>(tests::device());
+  const VectorKernels<T>& alone = vector_kernels<T>(tests::device());
   for (int c = 0; c < count; ++c) {
     CAPTURE(c);
     const auto at = static_cast<std::size_t>(c);
@@ -118,7 +118,7 @@ std::vector<CgResult> solve(const Operator<T>& a, const std::vector<Vector<T>>& 
 
 /// Two iterations that share a pass over x come to the same as one after the other.
 template <class T>
-void check_deferred(const Operator<T>& a, int count) {
+void check_delayed_update(const Operator<T>& a, int count) {
   CAPTURE(count);
   std::vector<Vector<T>> b;
   for (int c = 0; c < count; ++c) b.push_back(random_vector<T>(a.size(), 700 + c));
@@ -178,7 +178,7 @@ TEST_CASE("every system comes out as alone: operators of every kind, preconditio
 
 TEST_CASE("two iterations with one pass over x are two iterations") {
   const auto a = dense<double>(Spectrum(50, 1000).matrix());
-  for (const int count : {1, 2, 3, 8, 17}) check_deferred(*a, count);
+  for (const int count : {1, 2, 3, 8, 17}) check_delayed_update(*a, count);
 }
 
 TEST_CASE("single precision is refined to a tolerance that it does not have") {

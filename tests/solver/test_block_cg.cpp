@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "operators/backend/passes/block_operations.hpp"
+#include "operators/backend/passes/block_cg_kernels.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/block_cg.hpp"
@@ -32,14 +32,14 @@ namespace {
 
 /// rows x stride numbers, those of every column too that nobody has.
 template <class T>
-Columns<T> random_columns(std::int64_t rows, int count, unsigned seed) {
-  Columns<T> columns(rows, count, tests::device());
+MultiVector<T> random_columns(std::int64_t rows, int count, unsigned seed) {
+  MultiVector<T> columns(rows, count, tests::device());
   copy(random_vector<T>(columns.entries().size(), seed), columns.entries());
   return columns;
 }
 
 template <class T>
-Eigen::MatrixXd to_eigen(const Columns<T>& from) {
+Eigen::MatrixXd to_eigen(const MultiVector<T>& from) {
   const Vector<T> on_host = copied(from.entries(), Device::host);
   Eigen::MatrixXd to(from.rows(), from.stride());
   for (std::int64_t i = 0; i < from.rows(); ++i)
@@ -70,10 +70,10 @@ void check_passes(std::int64_t rows, int count, bool with_diagonal, bool with_z)
   CAPTURE(count);
   CAPTURE(with_diagonal);
   CAPTURE(with_z);
-  const auto operations = make_block_operations<T>(tests::device());
-  const Columns<T> q = random_columns<T>(rows, count, 1), z = random_columns<T>(rows, count, 2);
-  Columns<T> w = random_columns<T>(rows, count, 3), s = random_columns<T>(rows, count, 4),
-             x = random_columns<T>(rows, count, 5);
+  const auto operations = make_block_cg_kernels<T>(tests::device());
+  const MultiVector<T> q = random_columns<T>(rows, count, 1), z = random_columns<T>(rows, count, 2);
+  MultiVector<T> w = random_columns<T>(rows, count, 3), s = random_columns<T>(rows, count, 4),
+                 x = random_columns<T>(rows, count, 5);
   const int stride = w.stride();
   const InverseDiagonal numbers = random_vector<float>(rows, 6, 0.5), diagonal = on_device(numbers);
   const InverseDiagonal* inverse_diagonal = with_diagonal ? &diagonal : nullptr;

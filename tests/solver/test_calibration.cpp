@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "solver/prediction/models/bandwidth_model.hpp"
-#include "solver/prediction/training/calibrate.hpp"
 #include "solver/prediction/prediction.hpp"
+#include "solver/prediction/training/calibrate.hpp"
 #include "tests/forms.hpp"
 
 using namespace femcg;
@@ -79,7 +79,7 @@ TEST_CASE("corrections come back from their file, and what is no such file is to
 
 TEST_CASE("a calibration multiplies what is predicted with an operator's defaults") {
   const auto small = tests::make_form(CellShape::quadrilateral, 2, {20, 20, 1});
-  Situation of;
+  PredictionInput of;
   of.form = &small.form;
   of.preconditioner = find_preconditioner("jacobi");
   of.iterations = 100;
@@ -116,7 +116,7 @@ TEST_CASE("a calibration tells apart what matrix-free stores of its cells") {
   };
   const auto geometry = [](CellShape shape, int degree, const tests::FormOptions& options) {
     const auto small = tests::make_form(shape, degree, {7, 5, 5}, options);
-    Situation of;
+    PredictionInput of;
     of.form = &small.form;
     of.preconditioner = find_preconditioner("jacobi");
     of.iterations = 100;

@@ -338,7 +338,7 @@ TEST_CASE("wrong types and values say what would be right") {
         ":2:41: solver.cg: single-reduction needs a diagonal preconditioner, which 'chebyshev' is not; use solver.cg: "
         "classic, or solver.preconditioner: jacobi");
   CHECK(problem("solver: {preconditioner: chebyshev, loop: resident}\n") ==
-        ":2:43: solver.loop: resident needs a diagonal preconditioner, which 'chebyshev' is not; use solver.loop: "
+        ":2:43: solver.loop: persistent needs a diagonal preconditioner, which 'chebyshev' is not; use solver.loop: "
         "launched, or solver.preconditioner: jacobi");
   CHECK(problem("solver: {preconditioner: chebyshev, loop: merged}\n") ==
         ":2:43: solver.loop: merged needs a diagonal preconditioner, which 'chebyshev' is not; use solver.loop: "

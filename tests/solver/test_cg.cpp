@@ -80,7 +80,7 @@ std::vector<std::pair<solver::CgMethod, solver::CgLoop>> ways() {
                                                                 {classic, solver::CgLoop::launched},
                                                                 {single_reduction, solver::CgLoop::launched},
                                                                 {pipelined, solver::CgLoop::launched}};
-  if (tests::device() == Device::cuda) ways.emplace_back(single_reduction, solver::CgLoop::resident);
+  if (tests::device() == Device::cuda) ways.emplace_back(single_reduction, solver::CgLoop::persistent);
   return ways;
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("CG solves what Eigen's Cholesky solves, with and without Jacobi") {
   }
 }
 
-TEST_CASE_TEMPLATE("a loop inside one kernel makes the iterations of launched passes, wherever entries find room" *
+TEST_CASE_TEMPLATE("a persistent kernel makes the iterations of launched passes, wherever entries find room" *
                        tests::needs_gpu(),
                    T, double, float) {
   struct System {
@@ -151,9 +151,9 @@ TEST_CASE_TEMPLATE("a loop inside one kernel makes the iterations of launched pa
           std::vector<double> expected, x, y;
           const CgResult launched = conjugate_gradients(*a, load, expected, options);
           CHECK(launched.iterations == options.max_iterations);
-          options.loop = solver::CgLoop::resident;
+          options.loop = solver::CgLoop::persistent;
           const CgResult first = conjugate_gradients(*a, load, x, options);
-          CHECK(first.loop == solver::CgLoop::resident);
+          CHECK(first.loop == solver::CgLoop::persistent);
           CHECK(first.iterations == options.max_iterations);
           double difference = 0, size = 0;
           for (std::int64_t i = 0; i < rows; ++i) {
@@ -173,16 +173,16 @@ TEST_CASE_TEMPLATE("a loop inside one kernel makes the iterations of launched pa
   }
 }
 
-TEST_CASE("a loop inside one kernel is refused where there is none") {
+TEST_CASE("a persistent kernel is refused where there is none") {
   const auto a = tests::dense<double>(Eigen::Vector2d(1, 4).asDiagonal());
   const Vector<double> b = tests::device_vector<double>(Eigen::Vector2d(1, 1));
   std::vector<double> x;
   CgOptions<double> options;
-  options.loop = solver::CgLoop::resident;
+  options.loop = solver::CgLoop::persistent;
   if (tests::device() == Device::host) CHECK_THROWS_AS(conjugate_gradients(*a, b, x, options), solver::InputError);
   options.method = solver::CgMethod::classic;
   CHECK_THROWS_WITH_AS(conjugate_gradients(*a, b, x, options),
-                       "the loop inside one kernel is of the single-reduction method: use solver.cg: single-reduction",
+                       "the persistent kernel is of the single-reduction method: use solver.cg: single-reduction",
                        solver::InputError);
 }
 
@@ -307,9 +307,9 @@ TEST_CASE("every reason to stop is told apart") {
         options.preconditioner = inverse.get();
         options.check_every = 1;
         std::vector<double> y;
-        CHECK(!conjugate_gradients(*a, b, x, options).deferred);
+        CHECK(!conjugate_gradients(*a, b, x, options).delayed_update);
         options.check_every = 4;
-        CHECK(conjugate_gradients(*a, b, y, options).deferred);
+        CHECK(conjugate_gradients(*a, b, y, options).delayed_update);
         for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(y[i] - x[i]) <= 1e-13);
       }
   }

@@ -249,9 +249,9 @@ class WrongColumns : public operators::Operator<double> {
                 operators::Scalar* energy) const override {
     right_->apply(x, y, energy);
   }
-  void multiply_columns(const operators::Columns<double>& x, operators::Columns<double>& y,
-                        double* energies) const override {
-    operators::ColumnScalars sums(energies, x.stride(), x.device());
+  void multiply_multi_vector(const operators::MultiVector<double>& x, operators::MultiVector<double>& y,
+                             double* energies) const override {
+    operators::MultiScalar sums(energies, x.stride(), x.device());
     right_->apply(x, y, energies != nullptr ? &sums : nullptr);
     const std::int64_t last = (x.rows() - 1) * x.stride();
     std::swap(y.data()[last], y.data()[last + 1]);

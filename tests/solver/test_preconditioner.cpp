@@ -175,13 +175,13 @@ TEST_CASE("columns that nobody has stay zeros behind chebyshev, with every opera
     const auto a = system.make(name);
     const auto m = make_preconditioner<double>("chebyshev", *a);
     const int count = 3;
-    std::vector<Columns<double>> dirty;  // what comes after them gets their memory
+    std::vector<MultiVector<double>> dirty;  // what comes after them gets their memory
     for (int i = 0; i < 6; ++i) {
       dirty.emplace_back(a->size(), count, a->device());
       fill(dirty.back().entries(), std::numeric_limits<double>::quiet_NaN());
     }
-    Columns<double> r(a->size(), count, a->device()), z(a->size(), count, a->device());
-    Columns<double> wider(a->size(), 4, a->device()), of_wider(a->size(), 4, a->device());
+    MultiVector<double> r(a->size(), count, a->device()), z(a->size(), count, a->device());
+    MultiVector<double> wider(a->size(), 4, a->device()), of_wider(a->size(), 4, a->device());
     clear(r.entries());
     fill(wider.entries(), 1.0);
     const auto check_zeros = [&] {
@@ -346,10 +346,10 @@ TEST_CASE("what cannot be is one sentence") {
   std::vector<double> x;
   options.method = solver::CgMethod::single_reduction;
   CHECK_THROWS_WITH_AS(solve(*a, Eigen::VectorXd::Ones(a->size()), m.get(), options, x),
-                       "methods with one sum and the loop inside one kernel need a diagonal preconditioner: use "
+                       "methods with one sum and the persistent kernel need a diagonal preconditioner: use "
                        "solver.cg: classic, or solver.preconditioner: jacobi",
                        solver::InputError);
   options = {};
-  options.loop = solver::CgLoop::resident;
+  options.loop = solver::CgLoop::persistent;
   CHECK_THROWS_AS(solve(*a, Eigen::VectorXd::Ones(a->size()), m.get(), options, x), solver::InputError);
 }

@@ -8,10 +8,10 @@
 #include "operators/backend/memory.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/messages/error.hpp"
-#include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/prediction/choice.hpp"
-#include "solver/prediction/models/input_bytes.hpp"
 #include "solver/prediction/iterations.hpp"
+#include "solver/prediction/models/bandwidth_model.hpp"
+#include "solver/prediction/models/input_bytes.hpp"
 #include "solver/prediction/prediction.hpp"
 #include "tests/forms.hpp"
 
@@ -40,8 +40,8 @@ Rates round_rates(Device device = Device::host) {
   return rates;
 }
 
-Situation situation(const operators::BilinearForm* form, Device device = Device::host) {
-  Situation of;
+PredictionInput prediction_input(const operators::BilinearForm* form, Device device = Device::host) {
+  PredictionInput of;
   of.device = device;
   of.form = form;
   of.preconditioner = find_preconditioner("jacobi");
@@ -131,7 +131,8 @@ TEST_CASE("twice the bytes over twice the bandwidth take as long") {
   const CsrMatrix<double> matrix = rows_of(std::vector<std::int32_t>(1 << 20, 9));
   const auto seconds = [&](const Rates& rates, const char* name) {
     const BandwidthModel model(rates);
-    return of(name, predict<double>(situation(nullptr, rates.device), {{name, {}, {}}}, nullptr, &matrix, model, rates))
+    return of(name, predict<double>(prediction_input(nullptr, rates.device), {{name, {}, {}}}, nullptr, &matrix, model,
+                                    rates))
         .product;
   };
   Rates gpu = round_rates(Device::cuda), twice = gpu;
@@ -154,17 +155,17 @@ TEST_CASE("a single long row makes ellpack hopeless, and auto never takes it") {
     const Rates rates = round_rates(device);
     const BandwidthModel model(rates);
     const auto all =
-        predict<double>(situation(nullptr, device), {{"ellpack", {}, {}}, {"csr", {}, {}}, {"sell", {}, {}}}, nullptr,
-                        &matrix, model, rates);
+        predict<double>(prediction_input(nullptr, device), {{"ellpack", {}, {}}, {"csr", {}, {}}, {"sell", {}, {}}},
+                        nullptr, &matrix, model, rates);
     if (of("ellpack", all).possible()) CHECK(of("ellpack", all).product > 2 * of("csr", all).product);
     const OperatorDecision decision = decide(all);
     CHECK(all[decision.first].op.name != "ellpack");
-    if (decision.rival) CHECK(all[*decision.rival].op.name != "ellpack");
+    if (decision.runner_up) CHECK(all[*decision.runner_up].op.name != "ellpack");
   }
   lengths[7] = 300000;  // more padding than it takes at all
   const CsrMatrix<double> arrow = rows_of(lengths);
   const Rates rates = round_rates();
-  const auto all = predict<double>(situation(nullptr), {{"ellpack", {}, {}}, {"csr", {}, {}}}, nullptr, &arrow,
+  const auto all = predict<double>(prediction_input(nullptr), {{"ellpack", {}, {}}, {"csr", {}, {}}}, nullptr, &arrow,
                                    BandwidthModel(rates), rates);
   CHECK_FALSE(of("ellpack", all).possible());
   CHECK(of("ellpack", all).not_possible.find("sell") != std::string::npos);
@@ -175,7 +176,7 @@ TEST_CASE("a GPU waits for the thread that goes along the longest row") {
   const auto product_of_sell = [](const CsrMatrix<double>& matrix) {
     const Rates rates = round_rates(Device::cuda);
     const BandwidthModel model(rates);
-    return predict<double>(situation(nullptr, Device::cuda), {{"sell", {}, {}}}, nullptr, &matrix, model, rates)
+    return predict<double>(prediction_input(nullptr, Device::cuda), {{"sell", {}, {}}}, nullptr, &matrix, model, rates)
         .front()
         .product;
   };
@@ -199,7 +200,7 @@ TEST_CASE("where memory is too small for a matrix, auto takes what needs none, a
     return need_of_run<double>(user, small.form, assembled ? &rows : nullptr).host_bytes;
   };
   REQUIRE(need("matrix-free") < need("csr") / 2);
-  Situation of_little = situation(&small.form);
+  PredictionInput of_little = prediction_input(&small.form);
   of_little.available = [bytes = need("matrix-free") + 1000](Device) { return bytes; };
   const auto all = predict<double>(of_little, all_operators_of(Device::host), &rows, nullptr, model, rates);
   CHECK_FALSE(of("csr", all).possible());
@@ -214,7 +215,7 @@ TEST_CASE("where memory is too small for a matrix, auto takes what needs none, a
 
 TEST_CASE("a matrix is not even counted where that alone takes longer than the answer") {
   const auto small = tests::make_form(CellShape::hexahedron, 4, {4, 4, 4});
-  Situation few = situation(&small.form);
+  PredictionInput few = prediction_input(&small.form);
   few.iterations = 1;
   const Rates rates = round_rates();
   const std::vector<Prediction> fast{made_up("matrix-free", 1e-6, 1)}, slow{made_up("matrix-free", 100, 1)};
@@ -226,18 +227,18 @@ TEST_CASE("a matrix is not even counted where that alone takes longer than the a
 TEST_CASE("the rival is whoever may gain more than making it costs") {
   // 1000 iterations of a second, or of 1.1 s: were the model wrong by 15%, 43 s could be gained.
   const double gain = 1000 * (1 - 1.1 / 1.15), tried = 4 * 1.1;
-  const auto rival = [&](double conversion) {
+  const auto runner_up = [&](double conversion) {
     return decide({made_up("a", 1, 1000), made_up("b", 1.1, 1000, conversion), made_up("c", 2, 1000)});
   };
-  CHECK(rival(gain - tried - 1).rival == std::size_t{1});
-  CHECK(rival(0).first == 0);
-  const OperatorDecision alone = rival(gain - tried + 1);
-  CHECK_FALSE(alone.rival);
+  CHECK(runner_up(gain - tried - 1).runner_up == std::size_t{1});
+  CHECK(runner_up(0).first == 0);
+  const OperatorDecision alone = runner_up(gain - tried + 1);
+  CHECK_FALSE(alone.runner_up);
   CHECK(alone.why.find("longer than it can gain") != std::string::npos);
   CHECK(alone.why.starts_with("a is expected to take "));
   // Further than 15% nobody looks.
   const OperatorDecision far = decide({made_up("a", 1, 1000), made_up("b", 1.16, 1000)});
-  CHECK_FALSE(far.rival);
+  CHECK_FALSE(far.runner_up);
   CHECK(far.why.find("(16% more)") != std::string::npos);
   CHECK(far.why.find("gain") == std::string::npos);
   // What is expected first need not be first in the list; set-up counts.
@@ -247,16 +248,16 @@ TEST_CASE("the rival is whoever may gain more than making it costs") {
 }
 
 TEST_CASE("products decide, and a tie is called a tie") {
-  const ProductVerdict won = judge("csr", 1.0, "sell", 0.9);
-  CHECK(won.rival);
+  const ProductSelection won = judge("csr", 1.0, "sell", 0.9);
+  CHECK(won.runner_up);
   CHECK(won.why.find("sell takes the place") != std::string::npos);
-  const ProductVerdict lost = judge("csr", 1.0, "sell", 1.2);
-  CHECK_FALSE(lost.rival);
+  const ProductSelection lost = judge("csr", 1.0, "sell", 1.2);
+  CHECK_FALSE(lost.runner_up);
   CHECK_FALSE(lost.tie);
   for (const double near : {0.97, 1.0, 1.03}) {
-    const ProductVerdict tie = judge("csr", 1.0, "sell", near);
+    const ProductSelection tie = judge("csr", 1.0, "sell", near);
     CHECK(tie.tie);
-    CHECK_FALSE(tie.rival);
+    CHECK_FALSE(tie.runner_up);
     CHECK(tie.why.find("a tie, and csr stays") != std::string::npos);
   }
 }
@@ -277,10 +278,10 @@ TEST_CASE("regret is the time that auto's choice loses against the best that was
   REQUIRE(within);
   CHECK(within->chosen == 1);
   CHECK(within->why.find("1.60 s with p and 600 ms with s") != std::string::npos);
-  // A loop inside one kernel is not begun with trials.
-  std::vector<Prediction> resident{made_up("p", 1, 100), made_up("s", 1.05, 100)};
-  resident[0].resident = true;
-  CHECK(regret_of_auto(resident, {{"p", 0.5, 10, 2.0}, {"s", 0.6, 10, 1.0}})->chosen == 0);
+  // A persistent kernel is not begun with trials.
+  std::vector<Prediction> persistent{made_up("p", 1, 100), made_up("s", 1.05, 100)};
+  persistent[0].persistent = true;
+  CHECK(regret_of_auto(persistent, {{"p", 0.5, 10, 2.0}, {"s", 0.6, 10, 1.0}})->chosen == 0);
   // Of products where CG was not timed.
   const auto of_products = regret_of_auto(expected, {{"a", 1.0, 10, 0}, {"b", 1.0, 20, 0}, {"c", 0.5, 20, 0}});
   REQUIRE(of_products);
@@ -341,13 +342,13 @@ TEST_CASE("every operator of either device is predicted, more with more right-ha
         const auto small = tests::make_form(shape, degree, flat ? std::array{20, 20, 1} : std::array{5, 5, 5});
         const Rates rates = round_rates(device);
         const MatrixRows<double> rows(small.form);
-        Situation situation_of_many = situation(&small.form, device);
-        const auto one =
-            predict<double>(situation_of_many, all_operators_of(device), &rows, nullptr, BandwidthModel(rates), rates);
-        situation_of_many.systems = 8;
-        situation_of_many.method = CgMethod::batched;
-        const auto eight =
-            predict<double>(situation_of_many, all_operators_of(device), &rows, nullptr, BandwidthModel(rates), rates);
+        PredictionInput prediction_input_of_many = prediction_input(&small.form, device);
+        const auto one = predict<double>(prediction_input_of_many, all_operators_of(device), &rows, nullptr,
+                                         BandwidthModel(rates), rates);
+        prediction_input_of_many.systems = 8;
+        prediction_input_of_many.method = CgMethod::batched;
+        const auto eight = predict<double>(prediction_input_of_many, all_operators_of(device), &rows, nullptr,
+                                           BandwidthModel(rates), rates);
         REQUIRE(one.size() == all_operators_of(device).size());
         for (std::size_t i = 0; i < one.size(); ++i) {
           CAPTURE(one[i].op.name);
@@ -359,14 +360,14 @@ TEST_CASE("every operator of either device is predicted, more with more right-ha
           CHECK(eight[i].product >= one[i].product);
           CHECK(eight[i].product <= 8.001 * one[i].product);
         }
-        situation_of_many.method = CgMethod::automatic;
-        const auto automatic =
-            predict<double>(situation_of_many, all_operators_of(device), &rows, nullptr, BandwidthModel(rates), rates);
+        prediction_input_of_many.method = CgMethod::automatic;
+        const auto automatic = predict<double>(prediction_input_of_many, all_operators_of(device), &rows, nullptr,
+                                               BandwidthModel(rates), rates);
         for (std::size_t i = 0; i < automatic.size(); ++i) {
           CAPTURE(automatic[i].op.name);
           if (device == Device::host) CHECK(automatic[i].loops == doctest::Approx(one[i].loops / 2));  // block CG
           if (automatic[i].loops > one[i].loops) continue;  // one after the other
-          CHECK_FALSE(automatic[i].resident);
+          CHECK_FALSE(automatic[i].persistent);
           CHECK(automatic[i].iteration > automatic[i].product);
         }
       }

@@ -168,17 +168,17 @@ TEST_CASE("nodes at which boundary values disagree are counted once, however man
   // the corner once more.
   const mesh::Mesh mesh = mesh::make_box({CellShape::hexahedron, {4, 4, 4}});
   solver::Case made = make_case(1, "1", "0");
-  const auto remark = [&] {
+  const auto warning = [&] {
     const mesh::FunctionSpace space(mesh, 1);
     const solver::Problem problem(made.problem, space);
-    REQUIRE(problem.remarks().size() == 1);
-    return problem.remarks()[0];
+    REQUIRE(problem.warnings().size() == 1);
+    return problem.warnings()[0];
   };
   for (const bool swapped : {false, true}) {
     made.problem.boundary = {value_on(swapped ? "bottom" : "left", "0"), value_on(swapped ? "left" : "bottom", "1")};
-    CHECK(remark().find("disagree at 5 shared nodes;") != std::string::npos);
+    CHECK(warning().find("disagree at 5 shared nodes;") != std::string::npos);
     made.problem.boundary.push_back(value_on("back", "2"));
-    CHECK(remark().find("disagree at 13 shared nodes;") != std::string::npos);
+    CHECK(warning().find("disagree at 13 shared nodes;") != std::string::npos);
   }
 }
 

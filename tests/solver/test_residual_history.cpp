@@ -165,7 +165,7 @@ TEST_CASE_TEMPLATE("residuals are those of conjugate gradients in long double, a
           check<T>(*a, matrix, b, jacobi, method, solver::CgLoop::launched, allowed[row]);
           if (method == solver::CgMethod::single_reduction &&
               operators::persistent_cg(*a, operators::PersistentFor::possible) != nullptr)
-            check<T>(*a, matrix, b, jacobi, method, solver::CgLoop::resident, allowed[row]);
+            check<T>(*a, matrix, b, jacobi, method, solver::CgLoop::persistent, allowed[row]);
         }
       }
   }

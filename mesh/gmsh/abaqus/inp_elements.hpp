@@ -15,7 +15,7 @@ std::optional<ElementType> inp_element_type(std::string_view type);
 /// The element between the first nodes of another one: 2 nodes in a line, 3 or 4 on a face.
 ElementType inp_facet_type(int dimension, int corners);
 
-/// Of each face S1, S2, ... the vertices of an element; empty for those that have no such faces.
+/// Vertices of the faces S1, S2, ... of an element; empty for elements without such faces.
 const std::vector<std::vector<int>>& inp_faces(int dimension, int corners);
 
 }  // namespace femcg::mesh

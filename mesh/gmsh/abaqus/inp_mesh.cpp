@@ -65,7 +65,7 @@ class Converter {
   RawMesh convert() {
     add_elements();
     add_surfaces();
-    remark();
+    warning();
     return std::move(raw_);
   }
 
@@ -145,12 +145,12 @@ class Converter {
     }
   }
 
-  void remark() {
+  void warning() {
     for (const auto& [type, count] : model_->left_out)
-      raw_.remarks.push_back(fmt::format("left out {} of type {}, which {} no cell or facet", counted(count, "element"),
-                                         type, count == 1 ? "is" : "are"));
+      raw_.warnings.push_back(fmt::format("left out {} of type {}, which {} no cell or facet",
+                                          counted(count, "element"), type, count == 1 ? "is" : "are"));
     if (!model_->node_sets.empty())
-      raw_.remarks.push_back(
+      raw_.warnings.push_back(
           fmt::format("left out the node sets, which have no use here: {}", fmt::join(model_->node_sets, ", ")));
   }
 

@@ -13,7 +13,7 @@
 
 namespace femcg::mesh {
 
-/// What is kept of an Abaqus input file, as it is written there.
+/// The parts of an Abaqus input file that a mesh is made from, as they are written there.
 struct InpModel {
   struct Element {
     std::int32_t type;        ///< index into types

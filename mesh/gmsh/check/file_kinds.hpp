@@ -24,7 +24,7 @@ inline std::string ending_of(const std::filesystem::path& file) {
   return ending;
 }
 
-/// Whether the file, by its ending, is meshed already.
+/// True if the file, by its ending, is meshed already.
 inline bool has_mesh_ending(const std::filesystem::path& file) {
   return std::ranges::find(mesh_endings, ending_of(file)) != mesh_endings.end();
 }

@@ -90,7 +90,7 @@ class MshFile {
                       "partitions",
                       file_.partition));
     if (file_.periodic_links > 0)
-      contents_.remarks.push_back(
+      contents_.warnings.push_back(
           "left out $Periodic: there are no periodic conditions here, and the nodes that it pairs stay apart");
     contents_.nodes = file_.node_count;
     return contents_;
@@ -113,7 +113,7 @@ class MshFile {
       file_.cursor.skip_to_mark();
     } else if (!read_counted(file_, name)) {
       if (std::find(passed_over.begin(), passed_over.end(), name) == passed_over.end())
-        contents_.remarks.push_back(fmt::format("left out ${}, which is no section of a mesh", printable(name)));
+        contents_.warnings.push_back(fmt::format("left out ${}, which is no section of a mesh", printable(name)));
       file_.cursor.skip_to_mark();
     }
     expect_end(name);

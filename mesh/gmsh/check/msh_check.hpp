@@ -8,11 +8,11 @@
 
 namespace femcg::mesh {
 
-/// What a .msh file turned out to hold.
+/// Contents of a .msh file.
 struct MshContents {
   std::size_t nodes = 0;
-  std::size_t partitions = 0;        ///< that $PartitionedEntities announces
-  std::vector<std::string> remarks;  ///< on sections that are left out
+  std::size_t partitions = 0;         ///< that $PartitionedEntities announces
+  std::vector<std::string> warnings;  ///< on sections that are left out
 };
 
 /// Walks through a .msh file of format 1, 2, 4.0 or 4.1, as text or binary, before Gmsh sees it, which believes every

@@ -34,11 +34,11 @@ class MshCursor {
   /// "line 3", "byte 1024".
   std::string name_of(std::size_t place) const;
 
-  /// Whether nothing but blanks is left.
+  /// True if nothing but blanks is left.
   bool at_end();
-  /// Whether a line that begins with $ is next; in a binary section, whether its end mark is.
+  /// True if a line that begins with $ is next; in a binary section, whether its end mark is.
   bool at_mark();
-  /// Whether this text is next.
+  /// True if this text is next.
   bool next_is(std::string_view text) { return bytes_.substr(place()).starts_with(text); }
   /// The rest of this line, which may be empty, without blanks at its ends.
   std::string_view rest_of_line();

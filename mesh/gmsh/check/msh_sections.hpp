@@ -99,12 +99,12 @@ void read_nodes_2(MshReading& file, bool parametric);
 void read_elements_1(MshReading& file);
 void read_elements_2(MshReading& file);
 
-/// Those of format 4.
+/// Reader functions of sections in format 4.
 void read_entities_4(MshReading& file);
 void read_nodes_4(MshReading& file);
 void read_elements_4(MshReading& file);
 
-/// Those of both.
+/// Reader functions of sections that formats 2 and 4 share.
 void read_physical_names(MshReading& file);
 void read_periodic(MshReading& file);
 

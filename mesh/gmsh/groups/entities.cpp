@@ -24,7 +24,7 @@ std::set<int> tags_of(const std::vector<ElementBlock>& blocks) {
 
 /// Physical groups and rules; a rule that does not hold here is what a person came to mend, and no reason to stop.
 EntityNames groups_of(const RawMesh& raw, const GmshOptions& options, int dimension,
-                      std::vector<std::string>& remarks) {
+                      std::vector<std::string>& warnings) {
   EntityNames names = physical_names(raw, dimension);
   for (const auto& [name, rule] : options.groups) {
     const bool wrong = rule.dimension != raw.dimension && rule.dimension != raw.dimension - 1;
@@ -32,7 +32,7 @@ EntityNames groups_of(const RawMesh& raw, const GmshOptions& options, int dimens
     try {
       for (const int entity : entities_of(raw, name, rule)) add_name(names, entity, name);
     } catch (const std::runtime_error& error) {
-      remarks.emplace_back(error.what());
+      warnings.emplace_back(error.what());
     }
   }
   return names;
@@ -48,7 +48,7 @@ Entity entity(const RawMesh& raw, int dimension, int tag, const EntityNames& gro
 }  // namespace
 
 std::vector<Entity> assign_region_entities(const RawMesh& raw, const GmshOptions& options, Mesh& mesh) {
-  const EntityNames groups = groups_of(raw, options, raw.dimension, mesh.remarks);
+  const EntityNames groups = groups_of(raw, options, raw.dimension, mesh.warnings);
   std::vector<Entity> regions;
   std::map<int, std::int32_t> numbers;
   for (const int tag : tags_of(raw.cells)) {
@@ -63,7 +63,7 @@ std::vector<Entity> assign_region_entities(const RawMesh& raw, const GmshOptions
 
 std::vector<Entity> assign_face_entities(const RawMesh& raw, const GmshOptions& options,
                                          std::span<const std::int32_t> node_numbers, Mesh& mesh) {
-  const EntityNames groups = groups_of(raw, options, raw.dimension - 1, mesh.remarks);
+  const EntityNames groups = groups_of(raw, options, raw.dimension - 1, mesh.warnings);
   const std::set<int> tags = tags_of(raw.facets);
   const EntityFacets all(raw, tags, node_numbers, mesh);
   std::vector<Entity> faces;
@@ -77,7 +77,7 @@ std::vector<Entity> assign_face_entities(const RawMesh& raw, const GmshOptions& 
     mesh.boundaries.push_back({std::to_string(tag), std::move(found.outer)});
   }
   if (strays > 0)
-    mesh.remarks.push_back(
+    mesh.warnings.push_back(
         fmt::format("left out {} that {} no facet of a cell", counted(strays, "element"), strays == 1 ? "is" : "are"));
   return faces;
 }

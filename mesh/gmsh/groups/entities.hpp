@@ -13,7 +13,7 @@ namespace femcg::mesh {
 std::vector<Entity> assign_region_entities(const RawMesh& raw, const GmshOptions& options, Mesh& mesh);
 
 /// Makes every entity that has facets of cells a boundary group of the mesh, by tag, also where they lie between two
-/// cells; `node_numbers` is what copy_cells returned. Elements that are no facet of a cell are left out with a remark.
+/// cells; `node_numbers` is what copy_cells returned. Elements that are no facet of a cell are left out with a warning.
 std::vector<Entity> assign_face_entities(const RawMesh& raw, const GmshOptions& options,
                                          std::span<const std::int32_t> node_numbers, Mesh& mesh);
 

@@ -22,11 +22,11 @@ struct FacetsOfElements {
 /// Finds the facets of the cells that elements of one dimension less lie on: those with the same vertices.
 class EntityFacets {
  public:
-  /// Of elements on these entities; `node_numbers` is what copy_cells returned.
+  /// Facets of the elements on these entities; `node_numbers` is what copy_cells returned.
   EntityFacets(const RawMesh& raw, const std::set<int>& entities, std::span<const std::int32_t> node_numbers,
                const Mesh& mesh);
 
-  /// Of some of them.
+  /// The facets on some of these entities.
   FacetsOfElements of(const std::set<int>& entities) const;
 
  private:

@@ -56,11 +56,11 @@ bool holds_everywhere(const RawMesh& raw, const ElementBlock& block, const Group
 std::optional<int> entity_near(const RawMesh& raw, const std::string& name, const GroupRule& rule) {
   const Nearest nearest = nearest_entity(raw, rule.dimension, rule.near);
   if (!std::isfinite(nearest.distance)) return std::nullopt;
-  if (nearest.rival != 0)
+  if (nearest.runner_up != 0)
     throw std::runtime_error(fmt::format(
         "group '{}': entities {} and {} of dimension {} are as near to ({:.6g}), at {:.3g}: take a point that "
         "is nearer to one of them, or tags",
-        name, nearest.entity, nearest.rival, rule.dimension, fmt::join(rule.near, ", "), nearest.distance));
+        name, nearest.entity, nearest.runner_up, rule.dimension, fmt::join(rule.near, ", "), nearest.distance));
   return nearest.entity;
 }
 

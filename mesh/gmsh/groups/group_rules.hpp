@@ -13,7 +13,7 @@ namespace femcg::mesh {
 /// Names of each entity of one dimension.
 using EntityNames = std::map<int, std::vector<std::string>>;
 
-/// Those of the physical groups.
+/// Names of entities by the physical groups.
 EntityNames physical_names(const RawMesh& raw, int dimension);
 
 /// The entities of a rule's dimension that it names. Throws std::runtime_error where that dimension is neither that of

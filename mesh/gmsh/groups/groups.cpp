@@ -19,7 +19,7 @@ namespace {
 
 /// The one region of an entity: its rule's, else its first physical group's, else "".
 std::string region_of(int entity, const EntityNames& ruled, const EntityNames& physical,
-                      std::vector<std::string>& remarks) {
+                      std::vector<std::string>& warnings) {
   if (const auto found = ruled.find(entity); found != ruled.end()) {
     if (found->second.size() > 1)
       throw std::runtime_error(fmt::format("groups {} all match entity {}, but a cell has one region",
@@ -29,8 +29,8 @@ std::string region_of(int entity, const EntityNames& ruled, const EntityNames& p
   const auto found = physical.find(entity);
   if (found == physical.end()) return {};
   if (found->second.size() > 1)
-    remarks.push_back(fmt::format("entity {} is in the groups {}: its cells belong to the first, '{}'", entity,
-                                  fmt::join(found->second, ", "), found->second.front()));
+    warnings.push_back(fmt::format("entity {} is in the groups {}: its cells belong to the first, '{}'", entity,
+                                   fmt::join(found->second, ", "), found->second.front()));
   return found->second.front();
 }
 
@@ -41,14 +41,14 @@ std::set<int> entities_with_names(const EntityNames& names) {
 }
 
 /// Groups of points, and of curves in space, name nothing that a scalar equation has conditions on.
-void remark_unused_groups(const RawMesh& raw, std::vector<std::string>& remarks) {
+void warning_unused_groups(const RawMesh& raw, std::vector<std::string>& warnings) {
   const int dimension = raw.dimension;
   std::vector<std::string> unused;
   for (const PhysicalGroup& group : raw.groups)
     if (group.dimension < dimension - 1) unused.push_back(group.name);
   if (!unused.empty())
-    remarks.push_back(fmt::format("left out the groups of {}, which have no use here: {}",
-                                  dimension == 3 ? "points and curves" : "points", fmt::join(unused, ", ")));
+    warnings.push_back(fmt::format("left out the groups of {}, which have no use here: {}",
+                                   dimension == 3 ? "points and curves" : "points", fmt::join(unused, ", ")));
 }
 
 }  // namespace
@@ -56,11 +56,11 @@ void remark_unused_groups(const RawMesh& raw, std::vector<std::string>& remarks)
 void assign_regions(const RawMesh& raw, const GmshOptions& options, Mesh& mesh) {
   const EntityNames ruled = rule_names(raw, options, raw.dimension), physical = physical_names(raw, raw.dimension);
   const bool none = ruled.empty() && physical.empty();
-  if (none) mesh.remarks.push_back("no group names the cells: they form the region 'domain'");
+  if (none) mesh.warnings.push_back("no group names the cells: they form the region 'domain'");
   std::map<std::string, std::int32_t> numbers;
   std::size_t unnamed = 0;
   for (const ElementBlock& block : raw.cells) {
-    std::string name = none ? "domain" : region_of(block.entity, ruled, physical, mesh.remarks);
+    std::string name = none ? "domain" : region_of(block.entity, ruled, physical, mesh.warnings);
     if (name.empty()) {
       name = "unnamed";
       unnamed += block.size();
@@ -70,7 +70,7 @@ void assign_regions(const RawMesh& raw, const GmshOptions& options, Mesh& mesh) 
     mesh.cell_regions.insert(mesh.cell_regions.end(), block.size(), entry->second);
   }
   if (unnamed > 0)
-    mesh.remarks.push_back(fmt::format("put {} in no group into the region 'unnamed'", counted(unnamed, "cell")));
+    mesh.warnings.push_back(fmt::format("put {} in no group into the region 'unnamed'", counted(unnamed, "cell")));
 }
 
 void assign_boundaries(const RawMesh& raw, const GmshOptions& options, std::span<const std::int32_t> node_numbers,
@@ -97,13 +97,13 @@ void assign_boundaries(const RawMesh& raw, const GmshOptions& options, std::span
           fmt::format("group '{}' lies inside the domain, {} between two cells, where no boundary condition can hold",
                       name, counted(inner, "facet")));
     if (inner > 0)
-      mesh.remarks.push_back(fmt::format("left out {} of the group '{}' between two cells{}", counted(inner, "facet"),
-                                         name, empty ? ", and with that the group" : ""));
+      mesh.warnings.push_back(fmt::format("left out {} of the group '{}' between two cells{}", counted(inner, "facet"),
+                                          name, empty ? ", and with that the group" : ""));
     else if (empty)
-      mesh.remarks.push_back(fmt::format("left out the boundary group '{}', which has no elements", name));
+      mesh.warnings.push_back(fmt::format("left out the boundary group '{}', which has no elements", name));
     if (!empty) mesh.boundaries.push_back({name, std::move(facets.outer)});
   }
-  remark_unused_groups(raw, mesh.remarks);
+  warning_unused_groups(raw, mesh.warnings);
 }
 
 }  // namespace femcg::mesh

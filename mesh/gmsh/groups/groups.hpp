@@ -14,7 +14,7 @@ namespace femcg::mesh {
 void assign_regions(const RawMesh& raw, const GmshOptions& options, Mesh& mesh);
 
 /// Finds the facets of the boundary groups among those of the cells; `node_numbers` is what copy_cells returned. Facets
-/// between two cells are left out, with a remark. Throws std::runtime_error where an element of a group is no facet of
+/// between two cells are left out, with a warning. Throws std::runtime_error where an element of a group is no facet of
 /// a cell.
 void assign_boundaries(const RawMesh& raw, const GmshOptions& options, std::span<const std::int32_t> node_numbers,
                        Mesh& mesh);

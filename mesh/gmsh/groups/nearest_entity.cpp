@@ -60,7 +60,7 @@ class Distances {
       if (distance < found.distance) found = {entity, distance, 0};
     const double tie = 1e-6 * (high_ - low_).maxCoeff();
     for (const auto& [entity, distance] : of_entity_)
-      if (entity != found.entity && distance <= found.distance + tie && found.rival == 0) found.rival = entity;
+      if (entity != found.entity && distance <= found.distance + tie && found.runner_up == 0) found.runner_up = entity;
     return found;
   }
 

@@ -7,12 +7,13 @@
 #include "mesh/gmsh/raw/meshing_plan.hpp"
 #include "mesh/gmsh/raw/shared_bytes.hpp"
 
-// The one way into libfemcg_gmsh.so, made from mesh/gmsh/sdk, a library of its own that is loaded when a mesh needs Gmsh:
-// libgmsh comes with a hundred others, from OpenCASCADE to MED, whose start would otherwise come before every command.
+// The one way into libfemcg_gmsh.so, made from mesh/gmsh/sdk, a library of its own that is loaded when a mesh needs
+// Gmsh: libgmsh comes with a hundred others, from OpenCASCADE to MED, whose start would otherwise come before every
+// command.
 
 namespace femcg::mesh {
 
-/// What comes first of an answer: a result follows, or a sentence.
+/// First word of an answer: a result follows, or an error message.
 enum class Answer : std::int64_t { result, refused };
 
 /// To be called in Gmsh's process (child_process.hpp); they throw nothing but std::bad_alloc.

@@ -6,7 +6,7 @@
 
 namespace femcg::mesh {
 
-/// Whether the file, by its extension, is a mesh already; a geometry otherwise. Throws std::runtime_error, without
+/// True if the file, by its extension, is a mesh already; a geometry otherwise. Throws std::runtime_error, without
 /// naming the file, where it is missing, a directory, empty, of an unknown kind or plainly something else than its name
 /// says.
 bool is_mesh_file(const std::filesystem::path& file);

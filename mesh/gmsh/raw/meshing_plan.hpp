@@ -10,7 +10,7 @@ struct EntitySize {
   double size;
 };
 
-/// What Gmsh is to do beside the options.
+/// Instructions for Gmsh beside the options.
 struct MeshingPlan {
   double factor = 1;              ///< of its coordinates; all sizes are those of the result
   std::vector<EntitySize> sizes;  ///< of the groups that are rules

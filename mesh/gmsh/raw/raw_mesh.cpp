@@ -134,8 +134,8 @@ void check_plane(const RawMesh& raw) {
 
 RawMesh read_raw_mesh(SharedReader& reader) {
   RawMesh raw;
-  raw.remarks.resize(reader.count_of(one_number));
-  for (std::string& remark : raw.remarks) remark = reader.text();
+  raw.warnings.resize(reader.count_of(one_number));
+  for (std::string& warning : raw.warnings) warning = reader.text();
   raw.groups.resize(reader.count_of(4 * one_number));
   for (PhysicalGroup& group : raw.groups) {
     group.dimension = small_number(reader, 0, 3);

@@ -15,7 +15,7 @@
 
 namespace femcg::mesh {
 
-/// What Gmsh knows of one of its element types.
+/// Properties of a Gmsh element type.
 struct ElementType {
   std::string name;
   int dimension = 0, order = 0, nodes = 0, corners = 0;
@@ -48,10 +48,10 @@ struct RawMesh {
   std::map<int, ElementType> types;  ///< of the cells and facets
   std::vector<PhysicalGroup> groups;
   std::map<std::pair<int, int>, std::string> names;  ///< that the file gives to entities: by dimension and tag
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
   std::shared_ptr<const void> owner;  ///< of the memory of the points and nodes
 
-  /// Of the dimension of the cells, or of one less.
+  /// The elements of the cells' dimension, or of one less.
   const std::vector<ElementBlock>& elements(int of_dimension) const {
     return of_dimension == dimension ? cells : facets;
   }

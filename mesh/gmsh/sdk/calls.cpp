@@ -38,16 +38,16 @@ void check_support(const std::filesystem::path& file) {
 }
 
 void make(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions, SharedWriter& writer) {
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
   if (is_mesh_file(options.file)) {
     check_support(options.file);
     gmsh::open(options.file.string());
-    join_partitions(declared_partitions, remarks);
+    join_partitions(declared_partitions, warnings);
   } else {
-    mesh_geometry(options, plan, remarks);
+    mesh_geometry(options, plan, warnings);
   }
   writer.number(static_cast<std::int64_t>(Answer::result));
-  write_raw_mesh(remarks, plan, writer);
+  write_raw_mesh(warnings, plan, writer);
 }
 
 /// Answers with what `make` writes, or why that could not be.

@@ -30,7 +30,7 @@ std::int64_t element_count(int dimension, int tag) {
 
 /// Solids of a CAD file each bring faces of their own, even where they touch: without joining them nothing flows
 /// across.
-void join_touching_parts(int dimension, std::vector<std::string>& remarks) {
+void join_touching_parts(int dimension, std::vector<std::string>& warnings) {
   gmsh::vectorpair parts, before, after;
   gmsh::model::getEntities(parts, dimension);
   if (parts.size() < 2) return;
@@ -39,7 +39,7 @@ void join_touching_parts(int dimension, std::vector<std::string>& remarks) {
   gmsh::model::occ::synchronize();
   gmsh::model::getEntities(after, dimension - 1);
   if (after.size() < before.size())
-    remarks.push_back(
+    warnings.push_back(
         fmt::format("joined {} at {}", counted(parts.size(), dimension == 3 ? "solid" : "surface"),
                     counted(before.size() - after.size(), dimension == 3 ? "shared face" : "shared edge")));
 }
@@ -91,17 +91,17 @@ void generate_tensor_cells(int dimension) {
   set("Mesh.SubdivisionAlgorithm", 0);
 }
 
-int open_geometry(const GmshOptions& options, std::vector<std::string>& remarks) {
+int open_geometry(const GmshOptions& options, std::vector<std::string>& warnings) {
   if (states_its_unit(options.file)) gmsh::option::setString("Geometry.OCCTargetUnit", "M");
   gmsh::open(options.file.string());
   const int dimension = gmsh::model::getDimension();
   if (dimension < 2) throw std::runtime_error("the geometry has no surface and no volume to be meshed");
-  if (holds_cad_solids(options.file)) join_touching_parts(dimension, remarks);
+  if (holds_cad_solids(options.file)) join_touching_parts(dimension, warnings);
   return dimension;
 }
 
 /// Nodes of one face or edge that follow those of another (Periodic) are nodes of their own all the same.
-void remark_periodic(int dimension, std::vector<std::string>& remarks) {
+void warning_periodic(int dimension, std::vector<std::string>& warnings) {
   gmsh::vectorpair sides;
   gmsh::model::getEntities(sides, dimension - 1);
   for (const auto& [d, tag] : sides) {
@@ -110,7 +110,7 @@ void remark_periodic(int dimension, std::vector<std::string>& remarks) {
     std::vector<double> map;
     gmsh::model::mesh::getPeriodicNodes(d, tag, master, nodes, master_nodes, map);
     if (master == tag) continue;
-    remarks.push_back(
+    warnings.push_back(
         "left out Periodic: there are no periodic conditions here, and the nodes that it pairs stay apart");
     return;
   }
@@ -118,9 +118,9 @@ void remark_periodic(int dimension, std::vector<std::string>& remarks) {
 
 }  // namespace
 
-void mesh_geometry(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& remarks) {
-  const int dimension = open_geometry(options, remarks);
-  choose_sizes(options, plan, remarks);
+void mesh_geometry(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& warnings) {
+  const int dimension = open_geometry(options, warnings);
+  choose_sizes(options, plan, warnings);
   set("Mesh.ElementOrder", 1);
   set("Mesh.SecondOrderLinear", 0);
   set("Mesh.SecondOrderIncomplete", 0);
@@ -139,7 +139,7 @@ void mesh_geometry(const GmshOptions& options, const MeshingPlan& plan, std::vec
   check_refinement(element_count(dimension, -1), dimension, options.refine);
   for (int level = 0; level < options.refine; ++level) gmsh::model::mesh::refine();
   if (options.order > 1) gmsh::model::mesh::setOrder(options.order);
-  remark_periodic(dimension, remarks);
+  warning_periodic(dimension, warnings);
 }
 
 }  // namespace femcg::mesh

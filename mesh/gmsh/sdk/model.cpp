@@ -128,7 +128,7 @@ ElementType element_type(int type) {
   return t;
 }
 
-void join_partitions(std::size_t declared, std::vector<std::string>& remarks) {
+void join_partitions(std::size_t declared, std::vector<std::string>& warnings) {
   std::set<int> present;
   gmsh::vectorpair entities;
   gmsh::model::getEntities(entities, gmsh::model::getDimension());
@@ -145,12 +145,12 @@ void join_partitions(std::size_t declared, std::vector<std::string>& remarks) {
                     present.size(), declared));
   if (present.empty()) return;
   gmsh::model::mesh::unpartition();
-  remarks.push_back(fmt::format("joined {} of the mesh", counted(present.size(), "partition")));
+  warnings.push_back(fmt::format("joined {} of the mesh", counted(present.size(), "partition")));
 }
 
-void write_raw_mesh(const std::vector<std::string>& remarks, const MeshingPlan& plan, SharedWriter& writer) {
-  writer.number(static_cast<std::int64_t>(remarks.size()));
-  for (const std::string& remark : remarks) writer.text(remark);
+void write_raw_mesh(const std::vector<std::string>& warnings, const MeshingPlan& plan, SharedWriter& writer) {
+  writer.number(static_cast<std::int64_t>(warnings.size()));
+  for (const std::string& warning : warnings) writer.text(warning);
   write_groups(writer);
   write_names(writer);
   int dimension = 3;

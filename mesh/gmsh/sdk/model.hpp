@@ -13,10 +13,10 @@ namespace femcg::mesh {
 ElementType element_type(int type);
 
 /// Joins the partitions of a mesh. Throws std::runtime_error where there are fewer than the file declares.
-void join_partitions(std::size_t declared, std::vector<std::string>& remarks);
+void join_partitions(std::size_t declared, std::vector<std::string>& warnings);
 
 /// Writes the nodes, with their coordinates times the factor of the plan, and the elements of the highest dimension and
 /// of one less, of Gmsh's current model, for read_raw_mesh. Where the plan ends with facets there are no cells.
-void write_raw_mesh(const std::vector<std::string>& remarks, const MeshingPlan& plan, SharedWriter& writer);
+void write_raw_mesh(const std::vector<std::string>& warnings, const MeshingPlan& plan, SharedWriter& writer);
 
 }  // namespace femcg::mesh

@@ -17,7 +17,7 @@ namespace {
 
 void set(const char* option, double value) { gmsh::option::setNumber(option, value); }
 
-void check_size(double size, double factor, std::vector<std::string>& remarks) {
+void check_size(double size, double factor, std::vector<std::string>& warnings) {
   if (!(size > 0) || !std::isfinite(size))
     throw std::runtime_error(fmt::format("the cell size is {}, but must be greater than 0", size));
   double x0 = 0, y0 = 0, z0 = 0, x1 = 0, y1 = 0, z1 = 0;
@@ -28,7 +28,7 @@ void check_size(double size, double factor, std::vector<std::string>& remarks) {
   if (extent > most_cells_along * size)
     throw std::runtime_error(
         fmt::format("cells of size {} are far too small for the geometry, {}: is mesh.unit right?", size, measures));
-  if (size > extent) remarks.push_back(fmt::format("the cell size {} exceeds the geometry, {}", size, measures));
+  if (size > extent) warnings.push_back(fmt::format("the cell size {} exceeds the geometry, {}", size, measures));
 }
 
 /// The sizes at physical groups, by their names. Throws where a name is neither one of them nor a rule.
@@ -80,12 +80,12 @@ void set_sizes_at_points(const std::vector<EntitySize>& sizes, const GmshOptions
 
 }  // namespace
 
-void choose_sizes(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& remarks) {
+void choose_sizes(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& warnings) {
   std::vector<EntitySize> sizes = sizes_of_physical_groups(options);
   sizes.insert(sizes.end(), plan.sizes.begin(), plan.sizes.end());
-  for (const auto& [name, size] : options.sizes) check_size(size, plan.factor, remarks);
+  for (const auto& [name, size] : options.sizes) check_size(size, plan.factor, warnings);
   if (options.size) {
-    check_size(*options.size, plan.factor, remarks);
+    check_size(*options.size, plan.factor, warnings);
     set("Mesh.MeshSizeMin", *options.size / plan.factor);
     set("Mesh.MeshSizeMax", *options.size / plan.factor);
     set("Mesh.MeshSizeFactor", 1);

@@ -11,6 +11,6 @@ namespace femcg::mesh {
 /// Tells Gmsh how large the cells of its current geometry are to be: as options.size says, if it does, and at the
 /// points of groups as options.sizes and the plan say; it interpolates between points. Throws std::runtime_error where
 /// a size is none or far too small, and where a group is neither one of the file nor a rule.
-void choose_sizes(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& remarks);
+void choose_sizes(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& warnings);
 
 }  // namespace femcg::mesh

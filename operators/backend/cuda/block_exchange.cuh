@@ -1,15 +1,15 @@
 #pragma once
 
-// How the blocks of a grid exchange while they all run: numbers that carry the round that they are of. A number and its
+// How the blocks of a grid exchange while they all run: numbers that carry the epoch that they are of. A number and its
 // stamp are one access of 64 or 128 bits, which is single-copy atomic in the PTX memory model: who sees the stamp has
-// the number, one way through the L2 cache after it was written, with no flag, counter or fence in between.
-// Where nothing else passes between blocks, nothing else needs an order. A place is written again for a later round
-// only after a number of each block that reads it has come which that block computed from what it had read: it cannot
-// have come before (PTX: no values out of thin air).
+// the number, one way through the L2 cache after it was written, with no flag, counter or fence in between. Where
+// nothing else passes between blocks, nothing else needs an order. A place is written again for a later epoch only
+// after a number of each block that reads it has come which that block computed from what it had read: it cannot have
+// come before (PTX: no values out of thin air).
 //
-// Where ordinary memory passes too, who publishes and who has looked calls fence_of_device, between barriers of its
-// block: fence, relaxed store, relaxed load that sees it, fence are release and acquire, and causality goes on through
-// the barriers to all threads of both blocks.
+// Where ordinary memory passes too, who publishes and who has looked calls device_fence, between barriers of its block:
+// fence, relaxed store, relaxed load that sees it, fence are release and acquire, and causality goes on through the
+// barriers to all threads of both blocks.
 
 #include <cuda/atomic>
 
@@ -29,23 +29,23 @@ struct alignas(16) Stamped<double> {
 
 template <>
 struct alignas(8) Stamped<float> {
-  using Stamp = std::uint32_t;  ///< rounds modulo 2^32: only that of the round before is ever there instead
+  using Stamp = std::uint32_t;  ///< epochs modulo 2^32: only that of the epoch before is ever there instead
   float value;
   Stamp stamp;
 };
 
-__device__ inline void publish(Stamped<double>* to, double value, std::uint64_t round) {
+__device__ inline void publish(Stamped<double>* to, double value, std::uint64_t epoch) {
   asm volatile("{\n\t.reg .b128 both;\n\tmov.b128 both, {%1, %2};\n\tst.relaxed.gpu.b128 [%0], both;\n\t}" ::"l"(to),
-               "l"(__double_as_longlong(value)), "l"(round)
+               "l"(__double_as_longlong(value)), "l"(epoch)
                : "memory");
 }
-__device__ inline void publish(Stamped<float>* to, float value, std::uint64_t round) {
+__device__ inline void publish(Stamped<float>* to, float value, std::uint64_t epoch) {
   asm volatile("{\n\t.reg .b64 both;\n\tmov.b64 both, {%1, %2};\n\tst.relaxed.gpu.b64 [%0], both;\n\t}" ::"l"(to),
-               "r"(__float_as_int(value)), "r"(static_cast<std::uint32_t>(round))
+               "r"(__float_as_int(value)), "r"(static_cast<std::uint32_t>(epoch))
                : "memory");
 }
 
-__device__ inline Stamped<double> look_at(const Stamped<double>* from) {
+__device__ inline Stamped<double> poll(const Stamped<double>* from) {
   long long value;
   std::uint64_t stamp;
   asm volatile("{\n\t.reg .b128 both;\n\tld.relaxed.gpu.b128 both, [%2];\n\tmov.b128 {%0, %1}, both;\n\t}"
@@ -54,7 +54,7 @@ __device__ inline Stamped<double> look_at(const Stamped<double>* from) {
                : "memory");
   return {__longlong_as_double(value), stamp};
 }
-__device__ inline Stamped<float> look_at(const Stamped<float>* from) {
+__device__ inline Stamped<float> poll(const Stamped<float>* from) {
   int value;
   std::uint32_t stamp;
   asm volatile("{\n\t.reg .b64 both;\n\tld.relaxed.gpu.b64 both, [%2];\n\tmov.b64 {%0, %1}, both;\n\t}"
@@ -64,14 +64,14 @@ __device__ inline Stamped<float> look_at(const Stamped<float>* from) {
   return {__int_as_float(value), stamp};
 }
 
-/// Whether what was seen is of that round.
+/// True if the loaded value carries this epoch.
 template <class T>
-__device__ bool is_of(const Stamped<T>& seen, std::uint64_t round) {
-  return seen.stamp == static_cast<typename Stamped<T>::Stamp>(round);
+__device__ bool has_epoch(const Stamped<T>& seen, std::uint64_t epoch) {
+  return seen.stamp == static_cast<typename Stamped<T>::Stamp>(epoch);
 }
 
-/// What this thread did before is done, for all threads of the GPU, before what it does after.
-__device__ inline void fence_of_device() {
+/// Device-scope acquire-release fence.
+__device__ inline void device_fence() {
   ::cuda::atomic_thread_fence(::cuda::memory_order_acq_rel, ::cuda::thread_scope_device);
 }
 

@@ -16,7 +16,7 @@ using InverseDiagonal = Vector<float>;
 /// Its numbers; null where there is no preconditioner.
 inline const float* data_of(const InverseDiagonal* inverse) { return inverse != nullptr ? inverse->data() : nullptr; }
 
-/// What is to be known of a diagonal d before it is inverted.
+/// Properties of a diagonal d that its inversion depends on.
 struct DiagonalRange {
   std::int64_t not_positive = -1;  ///< the first entry that is not, NaN among them; -1 where all are
   bool has_nan = false;
@@ -32,7 +32,7 @@ DiagonalRange range_of_diagonal(const Vector<T>& d, std::int64_t counted);
 template <std::floating_point T>
 InverseDiagonal inverse_of_diagonal(const Vector<T>& d, int exponent);
 
-/// Those of the GPU; they throw std::runtime_error in a build without CUDA.
+/// Versions for the GPU; they throw std::runtime_error in a build without CUDA.
 template <std::floating_point T>
 DiagonalRange cuda_range_of_diagonal(const Vector<T>& d, std::int64_t counted);
 template <std::floating_point T>

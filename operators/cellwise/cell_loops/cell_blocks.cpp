@@ -82,7 +82,7 @@ void CellBlocks<T>::number_blocks(const BilinearForm& form) {
   std::ranges::copy(shared_unknowns, shared_.data());
 
   unknowns_ = Vector<std::int32_t>(total);
-  places_ = Vector<std::uint16_t>(std::int64_t{batches_} * dofs_ * lanes);
+  local_indices_ = Vector<std::uint16_t>(std::int64_t{batches_} * dofs_ * lanes);
 #pragma omp parallel for schedule(static)
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     Block& block = blocks_[b];
@@ -98,13 +98,13 @@ void CellBlocks<T>::number_blocks(const BilinearForm& form) {
     };
     for (std::int32_t batch = block.first_batch; batch < block.last_batch; ++batch)
       for (int l = 0; l < lanes; ++l) {
-        std::uint16_t* const places = places_.data() + std::int64_t{batch} * dofs_ * lanes + l;
+        std::uint16_t* const local_indices = local_indices_.data() + std::int64_t{batch} * dofs_ * lanes + l;
         if (const std::int32_t cell = batch * lanes + l; cell < form.cells())
           form.for_nodes(cell, [&](int a, std::int32_t unknown) {
-            places[a * lanes] = static_cast<std::uint16_t>(place(unknown));
+            local_indices[a * lanes] = static_cast<std::uint16_t>(place(unknown));
           });
         else
-          for (int a = 0; a < dofs_; ++a) places[a * lanes] = static_cast<std::uint16_t>(block.unknown_count);
+          for (int a = 0; a < dofs_; ++a) local_indices[a * lanes] = static_cast<std::uint16_t>(block.unknown_count);
       }
   }
 }

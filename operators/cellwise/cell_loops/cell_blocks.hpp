@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "operators/backend/columns.hpp"
+#include "operators/backend/multi_vector.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/backend/threads/simd.hpp"
 #include "operators/backend/threads/thread_team.hpp"
@@ -50,7 +50,7 @@ class CellBlocks {
   int colours() const { return colouring_.colours(); }  ///< 0 where none are needed
   const std::vector<Block>& blocks() const { return blocks_; }
   std::int64_t bytes() const {
-    return places_.bytes() + unknowns_.bytes() + static_cast<std::int64_t>(blocks_.size() * sizeof(Block)) +
+    return local_indices_.bytes() + unknowns_.bytes() + static_cast<std::int64_t>(blocks_.size() * sizeof(Block)) +
            shared_.bytes() + gather_offsets_.bytes() + gathered_.bytes() +
            contribution_count_ * static_cast<std::int64_t>(sizeof(T));
   }
@@ -61,7 +61,9 @@ class CellBlocks {
     return {unknowns_.data() + block.first_unknown, static_cast<std::size_t>(block.unknown_count)};
   }
   /// Places in the block's buffer of the dofs of a batch, dofs x lanes.
-  const std::uint16_t* places(std::int32_t batch) const { return places_.data() + std::int64_t{batch} * dofs_ * lanes; }
+  const std::uint16_t* local_indices(std::int32_t batch) const {
+    return local_indices_.data() + std::int64_t{batch} * dofs_ * lanes;
+  }
 
   /// y = sum over cells, and x'y as a sum over blocks. cells(batch, x_e, y_e, scratch) writes y_e = K_e x_e
   /// (dofs x lanes), with a scratch of `scratch_size` that nobody else has meanwhile; after(block, x, y) may add more
@@ -73,7 +75,7 @@ class CellBlocks {
   /// The same for several vectors, a batch after the other for all of them: what is stored of its cells comes from
   /// memory once.
   template <class CellWork, class BlockWork>
-  void product(const Columns<T>& x, Columns<T>& y, double* energies, std::int64_t scratch_size, CellWork cells,
+  void product(const MultiVector<T>& x, MultiVector<T>& y, double* energies, std::int64_t scratch_size, CellWork cells,
                BlockWork after) const {
     product(SeveralVectors{x.data(), y.data(), x.count(), x.stride()}, energies, scratch_size, cells, after);
   }
@@ -83,8 +85,8 @@ class CellBlocks {
   void number_blocks(const BilinearForm& form);
   void link_contributions();
 
-  /// What a product reads and writes; entry i of vector c is at i stride + c. Of one vector that is known to the
-  /// compiler.
+  /// Input and output of a product; entry i of vector c is at i stride + c. The compiler knows that there is one
+  /// vector.
   struct OneVector {
     const T* x;
     T* y;
@@ -114,9 +116,9 @@ class CellBlocks {
   std::int32_t batches_;
   std::int32_t largest_block_ = 0;  ///< unknowns
   std::vector<Block> blocks_;
-  Vector<std::int32_t> unknowns_;  ///< of all blocks, one after the other
-  Vector<std::uint16_t> places_;   ///< batches x dofs x lanes
-  Vector<std::int32_t> shared_;    ///< unknowns of two or more blocks
+  Vector<std::int32_t> unknowns_;        ///< of all blocks, one after the other
+  Vector<std::uint16_t> local_indices_;  ///< batches x dofs x lanes
+  Vector<std::int32_t> shared_;          ///< unknowns of two or more blocks
   Colouring colouring_;
   /// For a gather: of shared_[k] the contributions gathered_[gather_offsets_[k]] to gathered_[gather_offsets_[k + 1] -
   /// 1], and, during a product, what they are.
@@ -148,7 +150,7 @@ void CellBlocks<T>::work_on(const Block& block, const Vectors& v, const Buffers&
   std::fill_n(energies, v.stride, 0.0);
   for (std::int32_t batch = block.first_batch; batch < block.last_batch; ++batch)
     for (int c = 0; c < v.count; ++c) {
-      const std::uint16_t* place = places(batch);
+      const std::uint16_t* place = local_indices(batch);
       T* y_block = buffers.y + c * buffers.room;
       const T* y_values = reinterpret_cast<const T*>(y_cell);
       pick(buffers.x + c * buffers.room, place, dofs_ * lanes, reinterpret_cast<T*>(x_cell));
@@ -167,7 +169,7 @@ void CellBlocks<T>::work_on(const Block& block, const Vectors& v, const Buffers&
   }
 }
 
-/// What a block has of vector c.
+/// Adds a block's part of vector c.
 template <std::floating_point T>
 template <class Vectors>
 void CellBlocks<T>::add(const Block& block, const T* y_block, const Vectors& v, int c) const {

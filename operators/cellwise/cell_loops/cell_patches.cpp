@@ -72,7 +72,7 @@ void lay_out(CellPatches& made, std::span<PatchDraft> drafts, const Owners& owne
     constexpr std::size_t group = CellPatches::group;
     patch.cells = static_cast<std::uint16_t>(cells);
     patch.slots = static_cast<std::uint16_t>(
-        made.layout == PlaceLayout::interleaved ? (cells + group - 1) / group * group : cells);
+        made.layout == CellLayout::interleaved ? (cells + group - 1) / group * group : cells);
     std::transform(draft.unknowns.begin(), draft.unknowns.end(), draft.ties.begin(),
                    [&](std::int32_t unknown) { return owners.tie(unknown, p); });
     const auto alone = std::ranges::count(draft.ties, Tie::alone), others = std::ranges::count(draft.ties, Tie::others);
@@ -95,7 +95,7 @@ void lay_out(CellPatches& made, std::span<PatchDraft> drafts, const Owners& owne
     throw std::length_error("the cells' patches share too many unknowns for 32-bit numbers");
   made.cell_of_slot = Vector<std::int32_t>(slots);
   made.colours = Vector<std::uint8_t>(slots);
-  made.places = Vector<std::uint16_t>(slots * made.places_per_slot());
+  made.local_indices = Vector<std::uint16_t>(slots * made.places_per_slot());
   made.shared = Vector<std::int32_t>(contributions);
   made.contributions = Vector<std::uint32_t>(contributions);
 }
@@ -184,10 +184,10 @@ void write_patch(CellPatches& made, std::size_t number, const PatchDraft& draft,
     const bool filled = s < patch.cells;
     made.cell_of_slot[patch.first_slot + s] = filled ? draft.cells[s] : -1;
     made.colours[patch.first_slot + s] = filled ? draft.colours[s] : draft.colours.back();
-    std::uint16_t* const places = made.places.data() + made.place_index(patch.first_slot + s, 0);
+    std::uint16_t* const local_indices = made.local_indices.data() + made.place_index(patch.first_slot + s, 0);
     const std::uint16_t* const ranks = draft.ranks.data() + s * made.dofs;
     for (int a = 0; a < made.places_per_slot(); ++a)
-      places[a / 2 * apart + a % 2] = filled && a < made.dofs ? place_of_rank[ranks[a]] : patch.unknown_count;
+      local_indices[a / 2 * apart + a % 2] = filled && a < made.dofs ? place_of_rank[ranks[a]] : patch.unknown_count;
   }
 }
 
@@ -195,15 +195,15 @@ void write_patch(CellPatches& made, std::size_t number, const PatchDraft& draft,
 /// then by positions.
 void link_contributions(CellPatches& made) {
   const std::int64_t count = made.interface.size();
-  made.rim_offsets = Vector<std::uint32_t>(count + 1);
+  made.interface_offsets = Vector<std::uint32_t>(count + 1);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t r = 0; r <= count; ++r) made.rim_offsets[r] = 0;
+  for (std::int64_t r = 0; r <= count; ++r) made.interface_offsets[r] = 0;
 #pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < made.shared.size(); ++k) mesh::count_one(made.rim_offsets[made.shared[k]]);
-  mesh::sum_before(made.rim_offsets.span());
+  for (std::int64_t k = 0; k < made.shared.size(); ++k) mesh::count_one(made.interface_offsets[made.shared[k]]);
+  mesh::sum_before(made.interface_offsets.span());
   Vector<std::uint32_t> next(count);  // free place among the contributions of each
 #pragma omp parallel for schedule(static)
-  for (std::int64_t r = 0; r < count; ++r) next[r] = made.rim_offsets[r];
+  for (std::int64_t r = 0; r < count; ++r) next[r] = made.interface_offsets[r];
 #pragma omp parallel for schedule(static)
   for (std::int64_t k = 0; k < made.shared.size(); ++k) {
     std::int32_t& shared = made.shared[k];
@@ -213,7 +213,8 @@ void link_contributions(CellPatches& made) {
   // Threads came in any order.
 #pragma omp parallel for schedule(static)
   for (std::int64_t r = 0; r < count; ++r)
-    std::sort(made.contributions.data() + made.rim_offsets[r], made.contributions.data() + made.rim_offsets[r + 1]);
+    std::sort(made.contributions.data() + made.interface_offsets[r],
+              made.contributions.data() + made.interface_offsets[r + 1]);
 }
 
 /// The patch of every contribution.
@@ -243,7 +244,7 @@ void colour_patches(CellPatches& made) {
     for (const std::int32_t i : made.shared_of(made.patches[patch])) {
       const auto r = std::lower_bound(made.interface.span().begin(), made.interface.span().end(), i) -
                      made.interface.span().begin();
-      for (std::uint32_t k = made.rim_offsets[r]; k < made.rim_offsets[r + 1]; ++k)
+      for (std::uint32_t k = made.interface_offsets[r]; k < made.interface_offsets[r + 1]; ++k)
         if (const std::int32_t other = patch_of[made.contributions[k]]; colour_of[other] < colour_of[patch])
           to.push_back(other);
     }
@@ -271,7 +272,7 @@ int CellPatches::most_cells() const {
   return most;
 }
 
-int cells_per_patch(const BilinearForm& form, int least, int most, bool resident) {
+int cells_per_patch(const BilinearForm& form, int least, int most, bool persistent) {
   constexpr int without_gpu = 132;  // for whoever asks what a GPU would have: an H200
   static const int multiprocessors = cuda_multiprocessors() > 0 ? cuda_multiprocessors() : without_gpu;
   const auto for_patches = [&](int patches) {
@@ -279,7 +280,7 @@ int cells_per_patch(const BilinearForm& form, int least, int most, bool resident
     return std::max<std::int64_t>((enough + least - 1) / least, 1) * least;
   };
   const std::int64_t few = for_patches(multiprocessors);
-  return static_cast<int>(resident && few <= most ? few : std::min<std::int64_t>(for_patches(1024), most));
+  return static_cast<int>(persistent && few <= most ? few : std::min<std::int64_t>(for_patches(1024), most));
 }
 
 CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& options) {

@@ -13,10 +13,10 @@ namespace femcg::operators::cuda {
 struct Patches {
   const CellPatch* patches;
   const std::int32_t* shared;
-  const std::uint16_t* places;
+  const std::uint16_t* local_indices;
   const std::uint8_t* colours;
   const std::int32_t* interface;
-  const std::uint32_t* rim_offsets;
+  const std::uint32_t* interface_offsets;
   const std::uint32_t* contributions;
 };
 
@@ -26,17 +26,17 @@ class CellPatchesOnGpu {
   explicit CellPatchesOnGpu(const CellPatches& from)
       : patches_(copied(from.patches, Device::cuda)),
         shared_(copied(from.shared, Device::cuda)),
-        places_(copied(from.places, Device::cuda)),
+        local_indices_(copied(from.local_indices, Device::cuda)),
         colours_(copied(from.colours, Device::cuda)),
         interface_(copied(from.interface, Device::cuda)),
-        rim_offsets_(copied(from.rim_offsets, Device::cuda)),
+        interface_offsets_(copied(from.interface_offsets, Device::cuda)),
         contributions_(copied(from.contributions, Device::cuda)) {
     for (const CellPatch& patch : from.patches.span()) own_unknowns_ += patch.own_count;
   }
 
   Patches pointers() const {
-    return {patches_.data(),   shared_.data(),      places_.data(),       colours_.data(),
-            interface_.data(), rim_offsets_.data(), contributions_.data()};
+    return {patches_.data(),           shared_.data(),       local_indices_.data(), colours_.data(), interface_.data(),
+            interface_offsets_.data(), contributions_.data()};
   }
   std::int64_t patches() const { return patches_.size(); }
   std::int64_t interface() const { return interface_.size(); }
@@ -54,17 +54,17 @@ class CellPatchesOnGpu {
   }
   /// What every product reads, and what a gather reads besides.
   std::int64_t bytes() const {
-    return patches_.bytes() + shared_.bytes() + places_.bytes() + colours_.bytes() + interface_.bytes();
+    return patches_.bytes() + shared_.bytes() + local_indices_.bytes() + colours_.bytes() + interface_.bytes();
   }
-  std::int64_t gather_bytes() const { return rim_offsets_.bytes() + contributions_.bytes(); }
+  std::int64_t gather_bytes() const { return interface_offsets_.bytes() + contributions_.bytes(); }
 
  private:
   Vector<CellPatch> patches_;
   Vector<std::int32_t> shared_;
-  Vector<std::uint16_t> places_;
+  Vector<std::uint16_t> local_indices_;
   Vector<std::uint8_t> colours_;
   Vector<std::int32_t> interface_;
-  Vector<std::uint32_t> rim_offsets_, contributions_;
+  Vector<std::uint32_t> interface_offsets_, contributions_;
   std::int64_t own_unknowns_ = 0;
 };
 
@@ -92,12 +92,12 @@ __device__ void add_at(const PlaceAt& place, const T (&values)[n], T* y, int end
 
 /// The places of the n dofs of one slot, of the interleaved layout: neighbouring threads read neighbouring words.
 template <int n>
-struct Places {
+struct LocalIndices {
   std::uint32_t pairs[(n + 1) / 2];
 
   __device__ void load(const Patches& all, const CellPatch& patch, int slot) {
     constexpr int group = CellPatches::group, words = (n + 1) / 2;
-    const auto* from = reinterpret_cast<const std::uint32_t*>(all.places) +
+    const auto* from = reinterpret_cast<const std::uint32_t*>(all.local_indices) +
                        (patch.first_slot + slot) / group * (group * words) + slot % group;
 #pragma unroll
     for (int pair = 0; pair < words; ++pair) pairs[pair] = __ldcs(from + pair * group);
@@ -169,15 +169,15 @@ __device__ void wave_of_cells(const Patches& all, const CellPatch& patch, int fi
                               const Multiply& multiply) {
   const int slot = first + static_cast<int>(threadIdx.x);
   const CellColours colours(all, patch, first, first + threads, slot);
-  Places<n> places;
+  LocalIndices<n> local_indices;
   T y_e[n];
   if (slot < patch.cells) {
     T x_e[n];
-    places.load(all, patch, slot);
-    places.take(x, x_e);
+    local_indices.load(all, patch, slot);
+    local_indices.take(x, x_e);
     multiply(slot, x_e, y_e);
   }
-  colours.one_by_one([&] { places.add(y_e, y, static_cast<int>(patch.unknown_count)); });
+  colours.one_by_one([&] { local_indices.add(y_e, y, static_cast<int>(patch.unknown_count)); });
 }
 
 /// All of them, wave by wave; slots are those among all slots.
@@ -199,28 +199,28 @@ __device__ void with_ahead(const Cells& cells, const Patches& all, const CellPat
 }
 
 /// interface[r], and where the numbers of the contributions to it are; none behind the last.
-struct RimOffsets {
+struct InterfaceOffsets {
   std::int32_t position;
   std::uint32_t begin = 0, end = 0;
 
-  __device__ RimOffsets(const Patches& all, std::int64_t r, std::int64_t interface) {
+  __device__ InterfaceOffsets(const Patches& all, std::int64_t r, std::int64_t interface) {
     if (r >= interface) return;
     position = __ldcs(all.interface + r);
-    begin = __ldg(all.rim_offsets + r);
-    end = __ldg(all.rim_offsets + r + 1);
+    begin = __ldg(all.interface_offsets + r);
+    end = __ldg(all.interface_offsets + r + 1);
   }
 };
 
 /// The same, and the numbers of the first two contributions, which are all of nearly all.
-struct InterfaceUnknown : RimOffsets {
+struct InterfaceUnknown : InterfaceOffsets {
   std::uint32_t first, second;
 
-  __device__ InterfaceUnknown(const Patches& all, const RimOffsets& offsets) : RimOffsets(offsets) {
+  __device__ InterfaceUnknown(const Patches& all, const InterfaceOffsets& offsets) : InterfaceOffsets(offsets) {
     if (begin < end) first = __ldcs(all.contributions + begin);
     if (begin + 1 < end) second = __ldcs(all.contributions + begin + 1);
   }
   __device__ InterfaceUnknown(const Patches& all, std::int64_t r, std::int64_t interface)
-      : InterfaceUnknown(all, RimOffsets(all, r, interface)) {}
+      : InterfaceUnknown(all, InterfaceOffsets(all, r, interface)) {}
 
   /// Their values.
   template <class T>

@@ -17,17 +17,18 @@ struct PatchOptions {
 
   int cells = 128;      ///< the most of a patch, 1 to most_cells
   int unknowns = 4096;  ///< the most of a patch, at least the dofs of a cell, at most 65535
-  PlaceLayout layout = PlaceLayout::interleaved;
+  CellLayout layout = CellLayout::interleaved;
   bool coloured = false;  ///< whether patches are coloured
-  /// Of the cells, which come first in their patch, in waves of so many slots as far as they fill them; empty: none.
+  /// Flags of the cells that come first in their patch, in waves of so many slots as far as they fill them; empty:
+  /// none.
   std::span<const char> first = {};
   int wave = 1;
 };
 
 /// Cells a patch for PatchOptions: a multiple of `least` up to `most`, so many that a GPU has work everywhere. With
-/// `resident` there are, if they can be, so few patches that each has a multiprocessor for itself: a loop inside one
+/// `persistent` there are, if they can be, so few patches that each has a multiprocessor for itself: a persistent
 /// kernel then waits for few.
-int cells_per_patch(const BilinearForm& form, int least, int most, bool resident);
+int cells_per_patch(const BilinearForm& form, int least, int most, bool persistent);
 
 /// Some cells that one thread block works on, and the distinct unknowns of these cells. An unknown is the first patch's
 /// own that has it.
@@ -64,17 +65,18 @@ struct CellPatches {
 
   int dofs = 0;  ///< a cell
   std::int32_t unknown_count = 0;
-  PlaceLayout layout = PlaceLayout::interleaved;
+  CellLayout layout = CellLayout::interleaved;
   Vector<CellPatch> patches;
   Vector<std::int32_t> unknown_at;    ///< the form's unknown at each position
   Vector<std::int32_t> cell_of_slot;  ///< -1 where it is empty
   Vector<std::uint8_t> colours;  ///< of the slots, ascending in a patch, or those of its first cells and of the others
-  Vector<std::uint16_t> places;  ///< of the dofs of the slots
-  Vector<std::int32_t> shared;   ///< unknowns that patches share, one patch after the other, as contributions are
+  Vector<std::uint16_t> local_indices;  ///< of the dofs of the slots
+  Vector<std::int32_t> shared;  ///< unknowns that patches share, one patch after the other, as contributions are
   /// Unknowns of several patches, and of none, ascending. What the patches have for interface[r] are the contributions
-  /// numbered contributions[rim_offsets[r]] to contributions[rim_offsets[r + 1] - 1], in the order of the patches.
+  /// numbered contributions[interface_offsets[r]] to contributions[interface_offsets[r + 1] - 1], in the order of the
+  /// patches.
   Vector<std::int32_t> interface;
-  Vector<std::uint32_t> rim_offsets;
+  Vector<std::uint32_t> interface_offsets;
   Vector<std::uint32_t> contributions;
   Colouring colouring;  ///< of the patches; without colours unless it was asked for
   /// With colours, the patches of lower colours that share unknowns with the k-th of colouring.parts, and so come
@@ -84,16 +86,16 @@ struct CellPatches {
   std::int32_t most_unknowns = 0;  ///< of a patch
 
   std::int64_t slots() const { return cell_of_slot.size(); }
-  /// Of a patch.
+  /// The most cells that a patch has.
   int most_cells() const;
   /// Numbers that the layout takes for a slot: the dofs, in the interleaved one to an even number.
-  int places_per_slot() const { return layout == PlaceLayout::interleaved ? (dofs + 1) / 2 * 2 : dofs; }
-  /// Where the place of a dof of a slot is found.
+  int places_per_slot() const { return layout == CellLayout::interleaved ? (dofs + 1) / 2 * 2 : dofs; }
+  /// Position of the local index of a slot's dof.
   std::int64_t place_index(std::int64_t slot, int dof) const {
-    if (layout == PlaceLayout::cell_major) return slot * dofs + dof;
+    if (layout == CellLayout::cell_major) return slot * dofs + dof;
     return slot / group * group * places_per_slot() + std::int64_t{dof / 2} * 2 * group + slot % group * 2 + dof % 2;
   }
-  /// Those of its unknowns that other patches have too.
+  /// The unknowns that the patch shares with other patches.
   std::span<const std::int32_t> shared_of(const CellPatch& patch) const {
     return {shared.data() + patch.first_contribution,
             static_cast<std::size_t>(patch.unknown_count - patch.private_count)};

@@ -7,7 +7,7 @@
 
 namespace femcg::operators {
 
-/// Whether what cells of one shape and diffusion have in common is stored once.
+/// Storage of data of congruent cells: once for a class, or for each cell.
 enum class Dedup {
   automatic,  ///< where at most an eighth of the cells are distinct
   on,
@@ -20,7 +20,7 @@ inline constexpr OptionDescription dedup_option{
     [](std::string_view text) { return text == "auto" || text == "on" || text == "off"; }};
 
 /// The most kinds of cells with which Dedup::automatic stores once.
-constexpr std::int64_t most_kinds(std::int64_t cells) { return cells / 8; }
+constexpr std::int64_t most_classes(std::int64_t cells) { return cells / 8; }
 
 /// Throws std::invalid_argument where it is on for the CPU, which stores every cell's own.
 Dedup asked_dedup(std::string_view operator_name, const Options& given, Device device);

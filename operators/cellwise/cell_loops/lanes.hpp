@@ -17,12 +17,13 @@ using Lanes = typename LanesOf<T>::type;
 
 /// to[i] = from[places[i]], a register at a time and without gather instructions (pick_four).
 template <std::floating_point T>
-[[gnu::always_inline]] inline void gather_lanes(const T* __restrict__ from, const std::uint16_t* __restrict__ places,
-                                                int registers, Lanes<T>* __restrict__ to) {
+[[gnu::always_inline]] inline void gather_lanes(const T* __restrict__ from,
+                                                const std::uint16_t* __restrict__ local_indices, int registers,
+                                                Lanes<T>* __restrict__ to) {
   constexpr int lanes = sizeof(Lanes<T>) / sizeof(T);
-  for (int i = 0; i < registers; ++i, places += lanes) {
+  for (int i = 0; i < registers; ++i, local_indices += lanes) {
     Lanes<T> some;
-    for (int l = 0; l < lanes; ++l) some[l] = from[places[l]];
+    for (int l = 0; l < lanes; ++l) some[l] = from[local_indices[l]];
     to[i] = some;
   }
 }
@@ -30,12 +31,12 @@ template <std::floating_point T>
 /// to[places[i]] += from[i].
 template <std::floating_point T>
 [[gnu::always_inline]] inline void scatter_add_lanes(const Lanes<T>* __restrict__ from,
-                                                     const std::uint16_t* __restrict__ places, int registers,
+                                                     const std::uint16_t* __restrict__ local_indices, int registers,
                                                      T* __restrict__ to) {
   constexpr int lanes = sizeof(Lanes<T>) / sizeof(T);
-  for (int i = 0; i < registers; ++i, places += lanes) {
+  for (int i = 0; i < registers; ++i, local_indices += lanes) {
     const T* some = reinterpret_cast<const T*>(from + i);
-    for (int l = 0; l < lanes; ++l) to[places[l]] += some[l];
+    for (int l = 0; l < lanes; ++l) to[local_indices[l]] += some[l];
   }
 }
 

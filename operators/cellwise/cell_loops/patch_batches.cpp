@@ -27,14 +27,14 @@ template <std::floating_point T>
 PatchBatches<T>::PatchBatches(const BilinearForm& form)
     : patches_(make_cell_patches(form, {.cells = cells_of_patch(form),
                                         .unknowns = std::numeric_limits<std::uint16_t>::max(),
-                                        .layout = PlaceLayout::cell_major})) {
+                                        .layout = CellLayout::cell_major})) {
   const std::int64_t count = patches_.patches.size();
   first_batch_ = Vector<std::int32_t>(count + 1);
   first_batch_[0] = 0;
   for (std::int64_t p = 0; p < count; ++p)
     first_batch_[p + 1] = first_batch_[p] + (patches_.patches[p].slots + lanes - 1) / lanes;
   cells_ = Vector<std::int32_t>(std::int64_t{batches()} * lanes);
-  places_ = Vector<std::uint16_t>(cells_.size() * dofs());
+  local_indices_ = Vector<std::uint16_t>(cells_.size() * dofs());
 #pragma omp parallel for schedule(static)
   for (std::int64_t p = 0; p < count; ++p) {
     const CellPatch& patch = patches_.patches[p];
@@ -44,13 +44,13 @@ PatchBatches<T>::PatchBatches(const BilinearForm& form)
         const bool filled = slot < patch.slots;
         cells_[std::int64_t{batch} * lanes + l] = filled ? patches_.cell_of_slot[at] : -1;
         for (int a = 0; a < dofs(); ++a)
-          places_[(std::int64_t{batch} * dofs() + a) * lanes + l] =
-              filled ? patches_.places[patches_.place_index(at, a)] : patch.unknown_count;
+          local_indices_[(std::int64_t{batch} * dofs() + a) * lanes + l] =
+              filled ? patches_.local_indices[patches_.place_index(at, a)] : patch.unknown_count;
       }
   }
   patches_.cell_of_slot = {};
   patches_.colours = {};
-  patches_.places = {};
+  patches_.local_indices = {};
 }
 
 template <std::floating_point T>
@@ -65,8 +65,8 @@ std::vector<std::int64_t> PatchBatches<T>::slots_of_cells(std::int32_t cell_coun
 template <std::floating_point T>
 std::int64_t PatchBatches<T>::bytes() const {
   return patches_.patches.bytes() + patches_.shared.bytes() + patches_.interface.bytes() +
-         patches_.rim_offsets.bytes() + patches_.contributions.bytes() + first_batch_.bytes() + places_.bytes() +
-         patches_.contributions.size() * static_cast<std::int64_t>(sizeof(T));
+         patches_.interface_offsets.bytes() + patches_.contributions.bytes() + first_batch_.bytes() +
+         local_indices_.bytes() + patches_.contributions.size() * static_cast<std::int64_t>(sizeof(T));
 }
 
 template class PatchBatches<double>;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "operators/backend/columns.hpp"
+#include "operators/backend/multi_vector.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/backend/threads/simd.hpp"
 #include "operators/backend/threads/thread_team.hpp"
@@ -54,8 +54,8 @@ class PatchBatches {
     return static_cast<std::int32_t>(std::upper_bound(all.begin(), all.end(), batch) - all.begin()) - 1;
   }
   /// Places in the patch's buffer of the dofs of a batch, dofs x lanes.
-  const std::uint16_t* places(std::int32_t batch) const {
-    return places_.data() + std::int64_t{batch} * dofs() * lanes;
+  const std::uint16_t* local_indices(std::int32_t batch) const {
+    return local_indices_.data() + std::int64_t{batch} * dofs() * lanes;
   }
 
   /// y = sum over cells, and x'y. cells(batch, x_e, y_e, scratch) writes y_e = K_e x_e (dofs x lanes), with a scratch
@@ -67,12 +67,12 @@ class PatchBatches {
   /// The same for several vectors, a batch after the other for all of them: what is stored of its cells comes from
   /// memory once.
   template <class CellWork, class PatchWork>
-  void product(const Columns<T>& x, Columns<T>& y, double* energies, std::int64_t scratch_size, CellWork cells,
+  void product(const MultiVector<T>& x, MultiVector<T>& y, double* energies, std::int64_t scratch_size, CellWork cells,
                PatchWork after) const {
     go_over(SeveralVectors{x.data(), y.data(), x.count(), x.stride()}, energies, scratch_size, cells, after);
   }
 
-  /// What a pass over the patches reads and writes is up to `v`, for v.count vectors: v.begin(rows) before all, for the
+  /// `v` defines what a pass over the patches reads and writes, for v.count vectors: v.begin(rows) before all, for the
   /// interface; load(c, first, count, x), for rows that are a patch's own, and value(c, row), for others; store(c,
   /// first, count, x, y, sums) and put(c, rows, y, sums) with what came out, each adding to v.sums sums. These are
   /// added up in a fixed order, unless `sums` is null.
@@ -83,7 +83,7 @@ class PatchBatches {
   /// x'y of rows in one piece.
   static double dot(const T* x, const T* y, std::int64_t count) { return dot_of_rows(x, y, 0, count); }
 
-  /// Of one vector the compiler knows that it is one.
+  /// One vector, known to the compiler.
   struct OneVector {
     const T* x;
     T* y;
@@ -142,10 +142,10 @@ class PatchBatches {
   void gather(const Vectors& v, double* sums) const;
 
   CellPatches patches_;
-  Vector<std::int32_t> first_batch_;  ///< of each patch, and the number of all
-  Vector<std::int32_t> cells_;        ///< batches x lanes
-  Vector<std::uint16_t> places_;      ///< batches x dofs x lanes
-  mutable Vector<T> contributions_;   ///< during a product
+  Vector<std::int32_t> first_batch_;     ///< of each patch, and the number of all
+  Vector<std::int32_t> cells_;           ///< batches x lanes
+  Vector<std::uint16_t> local_indices_;  ///< batches x dofs x lanes
+  mutable Vector<T> contributions_;      ///< during a product
   mutable Vector<Lanes<T>> buffers_;
   mutable std::vector<double> sums_;  ///< of the patches, then of blocks of the interface
 };
@@ -168,9 +168,9 @@ void PatchBatches<T>::work_on(std::int32_t number, const Vectors& v, const Buffe
   Lanes<T>* y_cell = x_cell + n;
   for (std::int32_t batch = first_batch_[number]; batch < first_batch_[number + 1]; ++batch)
     for (int c = 0; c < v.count; ++c) {
-      gather_lanes<T>(buffers.x + c * buffers.room, places(batch), n, x_cell);
+      gather_lanes<T>(buffers.x + c * buffers.room, local_indices(batch), n, x_cell);
       cells(batch, x_cell, y_cell, y_cell + n);
-      scatter_add_lanes<T>(y_cell, places(batch), n, buffers.y + c * buffers.room);
+      scatter_add_lanes<T>(y_cell, local_indices(batch), n, buffers.y + c * buffers.room);
     }
   for (int c = 0; c < v.count; ++c) {
     const T* x = buffers.x + c * buffers.room;
@@ -182,7 +182,7 @@ void PatchBatches<T>::work_on(std::int32_t number, const Vectors& v, const Buffe
   }
 }
 
-/// What the patches have for the interface; sums of blocks of it.
+/// Gathers the patches' contributions to the interface; sums over blocks of it.
 template <std::floating_point T>
 template <class Vectors>
 void PatchBatches<T>::gather(const Vectors& v, double* sums) const {
@@ -190,10 +190,10 @@ void PatchBatches<T>::gather(const Vectors& v, double* sums) const {
     const std::span<const std::int32_t> rows = patches_.interface.span().subspan(first, last - first);
     T made[rows_per_block];
     for (int c = 0; c < v.count; ++c) {
-      std::uint32_t k = patches_.rim_offsets[first];
+      std::uint32_t k = patches_.interface_offsets[first];
       for (std::int64_t r = first; r < last; ++r) {
         T sum = 0;
-        for (const std::uint32_t end = patches_.rim_offsets[r + 1]; k < end; ++k)
+        for (const std::uint32_t end = patches_.interface_offsets[r + 1]; k < end; ++k)
           sum += contributions_[std::int64_t{patches_.contributions[k]} * v.count + c];
         made[r - first] = sum;
       }

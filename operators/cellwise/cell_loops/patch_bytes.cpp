@@ -4,7 +4,7 @@
 #include "operators/cellwise/cell_loops/dedup_option.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/forms/cell_diffusion.hpp"
-#include "operators/forms/identical_cells.hpp"
+#include "operators/forms/congruence_classes.hpp"
 
 namespace femcg::operators {
 
@@ -20,30 +20,30 @@ std::int64_t bytes_of_geometry(const BilinearForm& form) {
 
 }  // namespace
 
-PatchBytes bytes_of_patches(const BilinearForm& form, PlaceLayout layout, ConflictResolution resolution,
+PatchBytes bytes_of_patches(const BilinearForm& form, CellLayout layout, ConflictResolution resolution,
                             std::int64_t value_bytes) {
   constexpr std::int64_t group = CellPatches::group, number = sizeof(std::int32_t);
-  const bool interleaved = layout == PlaceLayout::interleaved;
-  const std::int64_t n = form.dofs_per_cell(), places = interleaved ? (n + 1) / 2 * 2 : n;
+  const bool interleaved = layout == CellLayout::interleaved;
+  const std::int64_t n = form.dofs_per_cell(), local_indices = interleaved ? (n + 1) / 2 * 2 : n;
   const std::int64_t slots = interleaved ? (form.cells() + group - 1) / group * group : form.cells();
   // A place a dof; a colour; and its share of what there is of a patch.
-  const std::int64_t of_slots = slots * (places * std::int64_t{sizeof(std::uint16_t)} + 1 + 2);
+  const std::int64_t of_slots = slots * (local_indices * std::int64_t{sizeof(std::uint16_t)} + 1 + 2);
   // An unknown of the interface is listed by two patches, and once more as the interface, with an offset and two
   // numbers.
-  const std::int64_t of_rim = 6 * form.unknowns * number;
+  const std::int64_t of_interface = 6 * form.unknowns * number;
   const std::int64_t contributions = resolution == ConflictResolution::gather ? 2 * form.unknowns * value_bytes : 0;
   const std::int64_t told = 2 * form.unknowns * (2 * value_bytes + number);  // numbers with the round that they are of
-  return {slots, of_slots, of_rim + contributions, told, bytes_of_geometry(form)};
+  return {slots, of_slots, of_interface + contributions, told, bytes_of_geometry(form)};
 }
 
 std::int64_t expected_interface(const BilinearForm& form) {
   return form.unknowns * std::int64_t{form.space->mesh().dimension() == 2 ? 4 : 11};
 }
 
-bool has_identical_cells(const BilinearForm& form, std::int64_t most_kinds) {
+bool has_identical_cells(const BilinearForm& form, std::int64_t most_classes) {
   if (!is_constant_in_cells(form)) return false;
   const CellDiffusion diffusion = diffusion_of_cells(form);
-  return find_identical_cells(form, diffusion.values, most_kinds).has_value();
+  return find_congruence_classes(form, diffusion.values, most_classes).has_value();
 }
 
 }  // namespace femcg::operators

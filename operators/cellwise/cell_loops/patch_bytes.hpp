@@ -14,15 +14,15 @@
 
 namespace femcg::operators {
 
-/// What a product over patches of cells takes of a GPU, estimated before there are patches.
+/// GPU memory of a product over patches of cells, estimated before there are patches.
 struct PatchBytes {
-  std::int64_t slots;      ///< of the cells
-  std::int64_t lists;      ///< the places of their dofs
-  std::int64_t interface;  ///< at most, for unknowns that patches share
-  std::int64_t resident;   ///< at most, of a loop inside one kernel: what patches tell each other, and for what
-  std::int64_t geometry;   ///< for a moment: the mesh and the diffusion, from which cells' numbers are made, at most
+  std::int64_t slots;       ///< of the cells
+  std::int64_t lists;       ///< the places of their dofs
+  std::int64_t interface;   ///< at most, for unknowns that patches share
+  std::int64_t persistent;  ///< at most, of a persistent kernel: what patches tell each other, and for what
+  std::int64_t geometry;    ///< for a moment: the mesh and the diffusion, from which cells' numbers are made, at most
 };
-PatchBytes bytes_of_patches(const BilinearForm& form, PlaceLayout layout, ConflictResolution resolution,
+PatchBytes bytes_of_patches(const BilinearForm& form, CellLayout layout, ConflictResolution resolution,
                             std::int64_t value_bytes);
 
 /// On the host: `words` numbers per cell under that name, in batches of a register of cells, and what a cell needs to
@@ -31,11 +31,11 @@ template <std::floating_point T>
 std::vector<StoredArray> arrays_of_cells(const BilinearForm& form, std::string_view name, std::int64_t words) {
   constexpr std::int64_t lanes = mesh::register_bytes / sizeof(T);
   const std::int64_t cells = (form.cells() + lanes - 1) / lanes * lanes;
-  const std::int64_t places = cells * form.dofs_per_cell();
+  const std::int64_t local_indices = cells * form.dofs_per_cell();
   // Each unknown is listed by its block of cells, those that blocks share more than once.
   const std::int64_t listed = form.unknowns * 3 / 2;
   return {{std::string(name), cells * words, cells * words * static_cast<std::int64_t>(sizeof(T))},
-          {"places of dofs", places, places * static_cast<std::int64_t>(sizeof(std::uint16_t))},
+          {"places of dofs", local_indices, local_indices * static_cast<std::int64_t>(sizeof(std::uint16_t))},
           {"unknowns of blocks", listed, listed * static_cast<std::int64_t>(sizeof(std::int32_t))}};
 }
 
@@ -50,11 +50,11 @@ std::int64_t padded_cells(const BilinearForm& form) {
 /// came out on the cases of cases/h200.
 std::int64_t expected_interface(const BilinearForm& form);
 
-/// Whether so many cells are identical that what they have in common is stored once (Dedup::automatic), of no more than
-/// `most_kinds`.
-bool has_identical_cells(const BilinearForm& form, std::int64_t most_kinds);
+/// True if so many cells are identical that what they have in common is stored once (Dedup::automatic), of no more than
+/// `most_classes`.
+bool has_identical_cells(const BilinearForm& form, std::int64_t most_classes);
 
-/// What a product costs that reads so many bytes beside x and y, with so many multiply-adds in each of `cells`.
+/// Cost of a product that reads so many bytes beside x and y, with so many multiply-adds in each of `cells`.
 template <std::floating_point T>
 Footprint footprint_of_cells(const BilinearForm& form, std::int64_t cells, std::int64_t read_bytes,
                              std::int64_t operations) {

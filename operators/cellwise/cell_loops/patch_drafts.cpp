@@ -153,7 +153,7 @@ class Drafter {
   PatchDraft ordered_draft(std::span<const std::int32_t> cells) {
     const std::span<const std::int32_t> unknowns = met_.unknowns();
     const std::size_t count = cells.size(), none = unknowns.size(),
-                      step = options_.layout == PlaceLayout::interleaved ? CellPatches::group : 1;
+                      step = options_.layout == CellLayout::interleaved ? CellPatches::group : 1;
     PatchDraft draft;
     draft.cells.resize(count);
     draft.colours.resize(count);

@@ -12,7 +12,7 @@ namespace femcg::operators {
 
 /// A patch on its own, before the unknowns that it shares are known.
 struct PatchDraft {
-  /// What an unknown is to a patch: its own and no other's, its own and others' too, or another's own.
+  /// Ownership of an unknown by a patch: owned and in no other patch, owned and shared, or owned by another patch.
   enum class Tie : std::uint8_t { alone, shared, others };
 
   std::vector<std::int32_t> cells;     ///< those that come first, and the others, sorted by colour

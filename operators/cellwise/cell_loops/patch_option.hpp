@@ -7,7 +7,7 @@
 
 namespace femcg::operators {
 
-/// Whether it is auto or a number of cells that a patch may have.
+/// True if it is auto or a number of cells that a patch may have.
 bool is_patch(std::string_view text);
 
 /// The option of operators that go over patches of cells on a GPU.

@@ -213,13 +213,13 @@ __global__ void gather_interface_kernel(Patches all, std::int64_t interface, con
   // Offsets, numbers and contributions wait for each other: those of three turns are under way together. The first
   // lists are so while the patches are still at work.
   InterfaceUnknown now(all, r, interface);
-  RimOffsets following(all, r + stride, interface);
+  InterfaceOffsets following(all, r + stride, interface);
   await_previous();
   for (; r < interface; r += stride) {
     T two[2];
     now.load_two(contributions, two);
     const InterfaceUnknown next(all, following);
-    following = RimOffsets(all, r + 2 * stride, interface);
+    following = InterfaceOffsets(all, r + 2 * stride, interface);
     y[now.position] = now.gathered(all, contributions, two);
     now = next;
   }

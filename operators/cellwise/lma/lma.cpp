@@ -58,7 +58,7 @@ class Lma final : public Operator<T> {
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     blocks_.product(x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, 0, cell_products(), nothing_more);
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     blocks_.product(x, y, energies, 0, cell_products(), nothing_more);
   }
   /// y_e = K_e x_e of a batch.
@@ -119,11 +119,11 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, ConflictResolution res
   const std::int64_t n = form.dofs_per_cell(), packed_bytes = n * (n + 1) / 2 * static_cast<std::int64_t>(sizeof(T));
   const bool in_runs = lma_cell_threads(form.dofs_per_cell()) == CellThreads::one;
   const PatchBytes patches =
-      bytes_of_patches(form, in_runs ? PlaceLayout::interleaved : PlaceLayout::cell_major, resolution, sizeof(T));
+      bytes_of_patches(form, in_runs ? CellLayout::interleaved : CellLayout::cell_major, resolution, sizeof(T));
   const std::int64_t matrices = in_runs ? patches.slots * ((packed_bytes + run_bytes - 1) / run_bytes * run_bytes)
                                         : patches.slots * packed_bytes + run_bytes;
   const bool perhaps_once = dedup != Dedup::off,
-             once = perhaps_once && has_identical_cells(form, most_kinds(form.cells()));
+             once = perhaps_once && has_identical_cells(form, most_classes(form.cells()));
   StorageEstimate estimate;
   estimate.arrays = {{"element matrices", patches.slots, matrices},
                      {"places of dofs", patches.slots, patches.lists},
@@ -133,7 +133,7 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, ConflictResolution res
   // The lists of the sum that gives the diagonal; the cell of each matrix.
   estimate.making = patches.geometry + patches.lists + patches.interface + patches.slots * number;
   estimate.making_on_host = estimate.making;
-  if (resolution == ConflictResolution::gather) estimate.persistent = patches.resident;
+  if (resolution == ConflictResolution::gather) estimate.persistent = patches.persistent;
   const std::int64_t read = (once ? patches.slots * number : matrices) + patches.lists + expected_interface(form);
   estimate.product = footprint_of_cells<T>(form, form.cells(), read, n * n);
   return estimate;
@@ -162,7 +162,7 @@ OperatorDescription describe(std::string_view stores) {
           .options = options,
           .on_host = {make<resolution, double>, make<resolution, float>},
           .estimates = {estimate<resolution, double>, estimate<resolution, float>},
-          .cuda_gains_from_columns = false};
+          .cuda_gains_from_multi_vectors = false};
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ struct WarpCells {
 #pragma unroll
         for (int b = 0; b < rows; ++b) {
           const int i = b * threads_per_warp + lane;
-          place[b] = i < n ? __ldcs(all.places + (patch.first_slot + cell) * n + i) : patch.unknown_count;
+          place[b] = i < n ? __ldcs(all.local_indices + (patch.first_slot + cell) * n + i) : patch.unknown_count;
           x_e[b] = x[place[b]];
           y_e[b] = T(0);
         }
@@ -275,9 +275,9 @@ struct DiagonalCells {
   __device__ int place_of(const Patches& all, std::int64_t slot, int dof) const {
     constexpr int group = CellPatches::group;
     const int n = layout.dofs;
-    return all.places[!layout.columns
-                          ? slot / group * group * ((n + 1) / 2 * 2) + dof / 2 * 2 * group + slot % group * 2 + dof % 2
-                          : slot * n + dof];
+    return all.local_indices[!layout.columns ? slot / group * group * ((n + 1) / 2 * 2) + dof / 2 * 2 * group +
+                                                   slot % group * 2 + dof % 2
+                                             : slot * n + dof];
   }
 };
 

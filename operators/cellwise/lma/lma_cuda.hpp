@@ -18,14 +18,14 @@ enum class CellThreads {
 /// A thread has no room for more dofs than a hexahedron of degree 2 has.
 constexpr CellThreads lma_cell_threads(int dofs) { return dofs <= 27 ? CellThreads::one : CellThreads::warp; }
 
-/// What the GPU assembles element matrices from, and how it goes over them.
+/// Input of lma on a GPU: data for the element matrices, and the patches.
 struct LmaInputs {
   CellPatches patches;
   FactorInputs factors;
   Vector<double> gradients;  ///< of the basis: points x reference axes x dofs, on the GPU
   /// Matrices that are stored, in their order: the cell of each, -1 for none. On the host.
   Vector<std::int32_t> cell_of_matrix;
-  /// Which of them is that of each slot, where identical ones are stored once; else empty, and each slot has its own.
+  /// Index of each slot's matrix where congruent cells store one; else empty, and each slot has its own.
   Vector<std::int32_t> matrix_of_slot;
   /// Matrices of cells with Robin terms: their places among all, and their entries, each packed as in
   /// CellEvaluator::matrix. On the host.

@@ -12,8 +12,8 @@
 #include "operators/cellwise/cell_loops/patch_option.hpp"
 #include "operators/cellwise/lma/lma.hpp"
 #include "operators/forms/cell_diffusion.hpp"
+#include "operators/forms/congruence_classes.hpp"
 #include "operators/forms/element_matrices.hpp"
-#include "operators/forms/identical_cells.hpp"
 
 namespace femcg::operators {
 
@@ -24,11 +24,11 @@ namespace {
 PatchOptions patch_options(const BilinearForm& form, ConflictResolution resolution, bool once) {
   const int n = form.dofs_per_cell();
   PatchOptions options;
-  options.layout = lma_cell_threads(n) == CellThreads::one ? PlaceLayout::interleaved : PlaceLayout::cell_major;
+  options.layout = lma_cell_threads(n) == CellThreads::one ? CellLayout::interleaved : CellLayout::cell_major;
   options.coloured = resolution == ConflictResolution::coloured;
   int most = n <= 4 ? 512 : n <= 10 ? 256 : n <= 27 ? 128 : n <= 35 ? 64 : n <= 64 ? 32 : 16;
   if (once && n <= 16) most = n <= 4 ? 1536 : n <= 10 ? 512 : 384;
-  const int least = options.layout == PlaceLayout::interleaved ? CellPatches::group : 4;
+  const int least = options.layout == CellLayout::interleaved ? CellPatches::group : 4;
   options.cells = cells_per_patch(form, least, most, resolution == ConflictResolution::gather);
   return options;
 }
@@ -73,31 +73,31 @@ void store_all(LmaInputs& inputs, std::span<const std::int32_t> robin) {
   }
 }
 
-/// The kinds of cells whose matrices are stored once; nothing where they are not.
-std::optional<IdenticalCells> kinds_of_cells(const LmaInputs& inputs, const BilinearForm& form, std::size_t robin,
-                                             Dedup dedup) {
+/// The congruence classes of cells whose matrices are stored once; nothing where they are not.
+std::optional<CongruenceClasses> classes_of_cells(const LmaInputs& inputs, const BilinearForm& form, std::size_t robin,
+                                                  Dedup dedup) {
   const bool constant = inputs.factors.diffusion_per_point == 0;
   if (dedup == Dedup::off || !constant) return std::nullopt;
-  const std::int64_t most = dedup == Dedup::on ? std::numeric_limits<std::int32_t>::max() : most_kinds(form.cells());
+  const std::int64_t most = dedup == Dedup::on ? std::numeric_limits<std::int32_t>::max() : most_classes(form.cells());
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
-  return find_identical_cells(form, diffusion.span(), most - static_cast<std::int64_t>(robin));
+  return find_congruence_classes(form, diffusion.span(), most - static_cast<std::int64_t>(robin));
 }
 
 /// A matrix a kind of cells, and then one for each cell with Robin terms.
-void store_once(LmaInputs& inputs, IdenticalCells cells, std::span<const std::int32_t> robin) {
-  const std::size_t kinds = cells.representatives.size();
+void store_once(LmaInputs& inputs, CongruenceClasses cells, std::span<const std::int32_t> robin) {
+  const std::size_t classes = cells.representatives.size();
   cells.representatives.insert(cells.representatives.end(), robin.begin(), robin.end());
   inputs.robin_places = Vector<std::int64_t>(static_cast<std::int64_t>(robin.size()));
   for (std::size_t k = 0; k < robin.size(); ++k) {
-    inputs.robin_places[static_cast<std::int64_t>(k)] = static_cast<std::int64_t>(kinds + k);
-    cells.kind_of_cell[robin[k]] = static_cast<std::int32_t>(kinds + k);
+    inputs.robin_places[static_cast<std::int64_t>(k)] = static_cast<std::int64_t>(classes + k);
+    cells.class_of_cell[robin[k]] = static_cast<std::int32_t>(classes + k);
   }
   inputs.cell_of_matrix = Vector<std::int32_t>(static_cast<std::int64_t>(cells.representatives.size()));
   std::copy(cells.representatives.begin(), cells.representatives.end(), inputs.cell_of_matrix.data());
   inputs.matrix_of_slot = Vector<std::int32_t>(inputs.patches.slots());
   for (std::int64_t slot = 0; slot < inputs.patches.slots(); ++slot) {
     const std::int32_t cell = inputs.patches.cell_of_slot[slot];
-    inputs.matrix_of_slot[slot] = cell >= 0 ? cells.kind_of_cell[cell] : 0;
+    inputs.matrix_of_slot[slot] = cell >= 0 ? cells.class_of_cell[cell] : 0;
   }
 }
 
@@ -116,12 +116,12 @@ LmaInputs lma_inputs(const BilinearForm& form, ConflictResolution resolution, co
   inputs.factors = factor_inputs(form, Device::cuda);
   inputs.gradients = basis_gradients(form, Device::cuda);
   const std::vector<std::int32_t> robin = robin_cells(form);
-  std::optional<IdenticalCells> kinds = kinds_of_cells(inputs, form, robin.size(), choice.dedup);
-  PatchOptions options = patch_options(form, resolution, kinds.has_value());
+  std::optional<CongruenceClasses> classes = classes_of_cells(inputs, form, robin.size(), choice.dedup);
+  PatchOptions options = patch_options(form, resolution, classes.has_value());
   if (choice.patch > 0) options.cells = choice.patch;
   inputs.patches = make_cell_patches(form, options);
-  if (kinds)
-    store_once(inputs, std::move(*kinds), robin);
+  if (classes)
+    store_once(inputs, std::move(*classes), robin);
   else
     store_all(inputs, robin);
   set_robin_matrices(inputs, form, robin);

@@ -15,7 +15,7 @@ constexpr std::string_view lma_name(ConflictResolution resolution) {
                                                       : "lma-gather";
 }
 
-/// What the options ask for.
+/// Choice of the options of lma.
 struct LmaChoice {
   Dedup dedup = Dedup::automatic;
   int patch = 0;  ///< cells per patch, at most; 0: as many as is best
@@ -25,7 +25,7 @@ struct LmaChoice {
 /// diffusion varies within cells, so that none are known to be.
 LmaChoice chosen_lma(const BilinearForm& form, Device device, std::string_view operator_name, const Options& given);
 
-/// What the GPU makes lma from, for a choice that fits the form.
+/// Makes the input of lma on a GPU, for a choice that fits the form.
 LmaInputs lma_inputs(const BilinearForm& form, ConflictResolution resolution, const LmaChoice& choice);
 
 }  // namespace femcg::operators

@@ -8,18 +8,18 @@
 
 namespace femcg::operators {
 
-/// What the factors of a batch are: those of all points, or the entries of K_e in their place (CellGeometry::pairs);
-/// one set for affine cells with constant diffusion, or such a set without mixed terms.
+/// Kind of the factors of a batch: those of all points, or the entries of K_e in their place (CellGeometry::pairs); one
+/// set for affine cells with constant diffusion, or such a set without mixed terms.
 enum class BatchGeometry : std::uint8_t { stored, pairs, affine, boxes };
 
-/// Whether gradients are constant in a cell: the sum of its factors tells all.
+/// True if gradients are constant in a cell: the sum of its factors tells all.
 bool has_constant_gradients(const BilinearForm& form);
 
-/// Whether entries of K_e stand for the factors of all points, where these are more (fewer_pairs): of quadrilaterals,
+/// True if entries of K_e stand for the factors of all points, where these are more (fewer_pairs): of quadrilaterals,
 /// where there are six, always; of other cells unless one set tells each. Those of degree 1 then all have them.
 bool has_pairs(const BilinearForm& form);
 
-/// What is asked of the factors: all points, or `pairs`, what has_pairs() finds, or else as few as tell a batch.
+/// Factors to be made: all points, or `pairs` (the result of has_pairs()), or else as few as determine a batch.
 struct WantedFactors {
   bool all_points, pairs;
 };

@@ -17,7 +17,7 @@
 #include "mesh/element/quadrature.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/capabilities.hpp"
-#include "operators/cellwise/cell_loops/merged_cg.hpp"
+#include "operators/cellwise/cell_loops/fused_cg.hpp"
 #include "operators/cellwise/cell_loops/patch_batches.hpp"
 #include "operators/cellwise/cell_loops/patch_bytes.hpp"
 #include "operators/cellwise/cell_loops/patch_option.hpp"
@@ -114,7 +114,7 @@ class SimplexKernels {
 };
 
 template <std::floating_point T, class Kernels>
-class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
+class MatrixFree final : public Operator<T>, public WithFusedCg<T> {
  public:
   MatrixFree(const BilinearForm& form, WantedFactors wanted)
       : Operator<T>(form.unknowns, Device::host),
@@ -143,11 +143,11 @@ class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
     return footprint;
   }
 
-  MergedSums merged_product(const MergedStep<T>& of) const override {
-    double sums[MergedSums::count];
+  FusedSums fused_product(const FusedStep<T>& of) const override {
+    double sums[FusedSums::count];
     const auto cells = cell_products();
     const auto facets = facet_products();
-    batches_.go_over(MergedVectors<T>{of}, sums, kernels_.scratch_size(), cells, facets);
+    batches_.go_over(FusedVectors<T>{of}, sums, kernels_.scratch_size(), cells, facets);
     return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6]};
   }
 
@@ -156,7 +156,7 @@ class MatrixFree final : public Operator<T>, public WithMergedCg<T> {
     batches_.product(x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, kernels_.scratch_size(),
                      cell_products(), facet_products());
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     batches_.product(x, y, energies, kernels_.scratch_size(), cell_products(), facet_products());
   }
   auto cell_products() const {
@@ -284,7 +284,7 @@ Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoi
   const CellGeometry geometry = expected_geometry(form, choice.dedup == Dedup::on ? "vertices" : choice.geometry);
   const bool once = may_share(geometry) &&
                     (choice.dedup == Dedup::on ||
-                     (choice.dedup == Dedup::automatic && has_identical_cells(form, most_matrix_free_kinds(form))));
+                     (choice.dedup == Dedup::automatic && has_identical_cells(form, most_matrix_free_classes(form))));
   const double affine = geometry == CellGeometry::mixed ? expected_affine_share(form) : 0;
   const CellGeometry others = expects_pairs(form, choice) ? CellGeometry::pairs : CellGeometry::stored;
   // Of mixed cells the mean.
@@ -303,7 +303,7 @@ Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoi
 
 template <std::floating_point T>
 StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice& choice) {
-  const PlaceLayout layout = matrix_free_patches(form, CellGeometry::stored, sizeof(T)).layout;
+  const CellLayout layout = matrix_free_patches(form, CellGeometry::stored, sizeof(T)).layout;
   const PatchBytes patches = bytes_of_patches(form, layout, ConflictResolution::gather, sizeof(T));
   const mesh::Mesh& mesh = form.space->mesh();
   const std::int64_t d = mesh.dimension(), points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
@@ -322,7 +322,7 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice
       patches.interface + (surely_all ? 0 : (perhaps_once ? numbers : numbers - of_point) * patches.slots * word);
   estimate.making = patches.geometry + patches.slots * std::int64_t{sizeof(std::int32_t)};
   estimate.making_on_host = estimate.making + patches.lists + patches.interface;
-  if (form.robin.empty()) estimate.persistent = patches.resident;
+  if (form.robin.empty()) estimate.persistent = patches.persistent;
   estimate.product = expected_product_on_gpu<T>(form, choice, patches);
   return estimate;
 }
@@ -355,12 +355,12 @@ StorageEstimate estimate_on_host(const BilinearForm& form, const MatrixFreeChoic
   const bool once =
       choice.geometry != "stored" && !pairs && (has_constant_gradients(form) || has_constant_factors(form));
   const std::int64_t numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * entries;  // of a cell, at most
-  const std::int64_t places = cells * form.dofs_per_cell();
-  const PatchBytes patches = bytes_of_patches(form, PlaceLayout::cell_major, ConflictResolution::gather, word);
+  const std::int64_t local_indices = cells * form.dofs_per_cell();
+  const PatchBytes patches = bytes_of_patches(form, CellLayout::cell_major, ConflictResolution::gather, word);
   StorageEstimate estimate;
   estimate.arrays = {
       {pairs ? entries_of_cells : "factors at quadrature points", cells * numbers, cells * numbers * word},
-      {"places of dofs", places, places * std::int64_t{sizeof(std::uint16_t)}},
+      {"places of dofs", local_indices, local_indices * std::int64_t{sizeof(std::uint16_t)}},
       {"cells and their unknowns in the order of patches", cells + form.unknowns, (cells + form.unknowns) * number},
       {"interface of patches", form.unknowns, patches.interface},
       robin_factors<T>(form)};
@@ -401,9 +401,9 @@ OperatorDescription matrix_free() {
           .options = options,
           .on_host = {make<double>, make<float>},
           .estimates = {estimate<double>, estimate<float>},
-          .host_gains_from_columns = false,
-          .cuda_gains_from_columns = false,
-          .host_merges_passes = true};
+          .host_gains_from_multi_vectors = false,
+          .cuda_gains_from_multi_vectors = false,
+          .host_fuses_cg = true};
 }
 
 }  // namespace femcg::operators

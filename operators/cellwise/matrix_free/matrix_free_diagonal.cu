@@ -15,7 +15,7 @@ void sum_diagonals(const DiagonalSource<T>& from, const cuda::CellPatchesOnGpu& 
   using Cells = cuda::DiagonalCells<T, d>;
   constexpr int interface_threads = 256;
   const Cells cells{from.geometry, from.interleaved, from.dofs,      from.points,         from.numbers,
-                    from.kinds,    from.squares,     from.positions, from.affine_numbers, from.group_numbers};
+                    from.classes,  from.squares,     from.positions, from.affine_numbers, from.group_numbers};
   const auto kernel = cuda::patch_kernel<T, Cells>;
   const std::int64_t scratch =
       Cells::cells_at_once(from.dofs) * Cells::points_at_once(from.dofs, from.points) * std::int64_t{Cells::entries};

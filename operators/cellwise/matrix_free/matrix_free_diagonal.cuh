@@ -15,7 +15,7 @@ struct DiagonalSource {
   bool interleaved;
   int dofs, points;
   const T* numbers;
-  const std::uint16_t* kinds;
+  const std::uint16_t* classes;
   const T *squares, *positions;
   const T* affine_numbers;            ///< of mixed cells
   const std::int32_t* group_numbers;  ///< of mixed cells

@@ -17,8 +17,8 @@
 #include "operators/cellwise/cell_loops/patch_option.hpp"
 #include "operators/cellwise/matrix_free/matrix_free.hpp"
 #include "operators/forms/cell_diffusion.hpp"
+#include "operators/forms/congruence_classes.hpp"
 #include "operators/forms/element_matrices.hpp"
-#include "operators/forms/identical_cells.hpp"
 
 namespace femcg::operators {
 
@@ -121,31 +121,31 @@ std::vector<char> affine_flags(const mesh::Mesh& mesh) {
   return flags;
 }
 
-constexpr std::int64_t most_numbers = std::int64_t{1} << 16;  // of MatrixFreeInputs::kind_of_slot
+constexpr std::int64_t most_numbers = std::int64_t{1} << 16;  // of MatrixFreeInputs::class_of_slot
 
-/// The kinds of cells whose numbers are stored once; nothing where they are not.
-std::optional<IdenticalCells> kinds_of_cells(const MatrixFreeInputs& inputs, Dedup dedup) {
+/// The congruence classes of cells whose numbers are stored once; nothing where they are not.
+std::optional<CongruenceClasses> classes_of_cells(const MatrixFreeInputs& inputs, Dedup dedup) {
   if (dedup == Dedup::off || !may_share(inputs.geometry)) return std::nullopt;
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
-  auto kinds = find_identical_cells(*inputs.form, diffusion.span(),
-                                    dedup == Dedup::on ? most_numbers : most_matrix_free_kinds(*inputs.form));
-  if (dedup == Dedup::on && !kinds)
+  auto classes = find_congruence_classes(*inputs.form, diffusion.span(),
+                                         dedup == Dedup::on ? most_numbers : most_matrix_free_classes(*inputs.form));
+  if (dedup == Dedup::on && !classes)
     throw std::invalid_argument("option 'dedup' of matrix-free is on, but more than " + std::to_string(most_numbers) +
                                 " cells are distinct; use dedup: off");
-  return kinds;
+  return classes;
 }
 
-void store_once(MatrixFreeInputs& inputs, const IdenticalCells& kinds) {
+void store_once(MatrixFreeInputs& inputs, const CongruenceClasses& classes) {
   constexpr std::int64_t group = CellPatches::group;
-  const auto count = static_cast<std::int64_t>(kinds.representatives.size());
-  inputs.cell_of_kind = Vector<std::int32_t>((count + group - 1) / group * group);
-  fill(inputs.cell_of_kind, std::int32_t{-1});
-  std::copy(kinds.representatives.begin(), kinds.representatives.end(), inputs.cell_of_kind.data());
-  inputs.kind_of_slot = Vector<std::uint16_t>(inputs.patches.slots());
+  const auto count = static_cast<std::int64_t>(classes.representatives.size());
+  inputs.cell_of_class = Vector<std::int32_t>((count + group - 1) / group * group);
+  fill(inputs.cell_of_class, std::int32_t{-1});
+  std::copy(classes.representatives.begin(), classes.representatives.end(), inputs.cell_of_class.data());
+  inputs.class_of_slot = Vector<std::uint16_t>(inputs.patches.slots());
 #pragma omp parallel for schedule(static)
   for (std::int64_t slot = 0; slot < inputs.patches.slots(); ++slot) {
     const std::int32_t cell = inputs.patches.cell_of_slot[slot];
-    inputs.kind_of_slot[slot] = static_cast<std::uint16_t>(cell >= 0 ? kinds.kind_of_cell[cell] : 0);
+    inputs.class_of_slot[slot] = static_cast<std::uint16_t>(cell >= 0 ? classes.class_of_cell[cell] : 0);
   }
 }
 
@@ -252,8 +252,8 @@ double expected_affine_share(const BilinearForm& form) {
   return static_cast<double>(mesh::AffineCells(mesh).count()) / std::max(1, mesh.cell_count());
 }
 
-std::int64_t most_matrix_free_kinds(const BilinearForm& form) {
-  return std::min(most_kinds(form.cells()), most_numbers);
+std::int64_t most_matrix_free_classes(const BilinearForm& form) {
+  return std::min(most_classes(form.cells()), most_numbers);
 }
 
 bool has_constant_factors(const BilinearForm& form) {
@@ -282,7 +282,7 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
   const bool waves = shape == mesh::CellShape::hexahedron && any_points(form) && geometry != CellGeometry::pairs;
   const bool teams = waves || (shape == mesh::CellShape::hexahedron && !thread_per_hexahedron(nodes));
   PatchOptions options;
-  options.layout = teams ? PlaceLayout::cell_major : PlaceLayout::interleaved;
+  options.layout = teams ? CellLayout::cell_major : CellLayout::interleaved;
   const bool small = value_bytes == 4;
   int most = 128;  // as measured on an H200
   if (teams)
@@ -326,7 +326,7 @@ MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeCh
   }
   inputs.patches = make_cell_patches(form, options);
   if (inputs.geometry == CellGeometry::mixed) inputs.groups = number_groups(inputs.patches, affine, options.wave);
-  if (const auto kinds = kinds_of_cells(inputs, choice.dedup)) store_once(inputs, *kinds);
+  if (const auto classes = classes_of_cells(inputs, choice.dedup)) store_once(inputs, *classes);
   const mesh::CellShape shape = form.space->mesh().shape;
   if (shape == mesh::CellShape::quadrilateral || shape == mesh::CellShape::hexahedron)
     set_lines(inputs, form);

@@ -16,7 +16,7 @@ inline constexpr OptionDescription geometry_option{
     "numbers as tell a product",
     [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }};
 
-/// What the options ask for.
+/// Choice of the options of matrix-free.
 struct MatrixFreeChoice {
   std::string_view geometry;  ///< auto, stored or vertices (straight-sided cells, affine ones included)
   Dedup dedup = Dedup::automatic;
@@ -30,26 +30,26 @@ MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, con
 /// Where a GPU's product takes the factors from, known before anything is made.
 CellGeometry expected_geometry(const BilinearForm& form, std::string_view asked);
 
-/// How many of the cells a GPU's product takes as affine where it takes others too (CellGeometry::mixed), as a share.
+/// Expected fraction of cells that a GPU's product treats as affine where it has others too (CellGeometry::mixed).
 double expected_affine_share(const BilinearForm& form);
 
 /// Numbers the groups of slots of patches whose affine cells come first (PatchOptions::first), in waves of so many
 /// slots.
 MixedGroups number_groups(const CellPatches& patches, std::span<const char> affine, int wave);
 
-/// Up to how many kinds of cells have their numbers stored once (Dedup::automatic).
-std::int64_t most_matrix_free_kinds(const BilinearForm& form);
+/// Up to how many congruence classes of cells have their numbers stored once (Dedup::automatic).
+std::int64_t most_matrix_free_classes(const BilinearForm& form);
 
-/// Whether all cells are affine, with a diffusion that is constant in each.
+/// True if all cells are affine, with a diffusion that is constant in each.
 bool has_constant_factors(const BilinearForm& form);
 
-/// Whether the Gauss points of quadrilaterals or hexahedra are not as many as their nodes.
+/// True if the Gauss points of quadrilaterals or hexahedra are not as many as their nodes.
 bool any_points(const BilinearForm& form);
 
 /// The patches of cells, for numbers of so many bytes; which cells come first in them is left open.
 PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry, std::int64_t value_bytes);
 
-/// What the GPU needs of a form, for numbers of so many bytes and a choice that fits it.
+/// Makes the data of a GPU's product with a form, for values of so many bytes and a choice that fits the form.
 MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeChoice& choice, std::int64_t value_bytes);
 
 }  // namespace femcg::operators

@@ -21,8 +21,8 @@ struct CellData {
   explicit CellData(const MatrixFreeInputs& inputs, const std::vector<double>& tables = {},
                     const std::vector<double>& affine_tables = {}) {
     const Vector<std::int32_t> cell_of_slot =
-        copied(inputs.stored_once() ? inputs.cell_of_kind : inputs.patches.cell_of_slot, Device::cuda);
-    if (inputs.stored_once()) kinds = copied(inputs.kind_of_slot, Device::cuda);
+        copied(inputs.stored_once() ? inputs.cell_of_class : inputs.patches.cell_of_slot, Device::cuda);
+    if (inputs.stored_once()) classes = copied(inputs.class_of_slot, Device::cuda);
     if (inputs.geometry == CellGeometry::stored)
       factors = cuda_cell_factors<T>(inputs.factors, cell_of_slot, inputs.patches.layout);
     if (inputs.geometry == CellGeometry::affine)
@@ -41,21 +41,21 @@ struct CellData {
     synchronize(Device::cuda);  // cell_of_slot goes
   }
   std::int64_t bytes() const {
-    return factors.bytes() + affine_factors.bytes() + kinds.bytes() + group_numbers.bytes() + gradients.bytes() +
+    return factors.bytes() + affine_factors.bytes() + classes.bytes() + group_numbers.bytes() + gradients.bytes() +
            affine_gradients.bytes();
   }
   /// Null where each slot has numbers of its own.
-  const std::uint16_t* kind_of_slot() const { return kinds.size() > 0 ? kinds.data() : nullptr; }
+  const std::uint16_t* class_of_slot() const { return classes.size() > 0 ? classes.data() : nullptr; }
 
   Vector<T> factors, gradients;
   Vector<T> affine_factors, affine_gradients;  ///< of mixed cells, those that are affine
-  Vector<std::uint16_t> kinds;
+  Vector<std::uint16_t> classes;
   Vector<std::int32_t> group_numbers;  ///< of mixed cells (MatrixFreeInputs)
 
  private:
   static Vector<T> factors_of(const FactorInputs& from, const Vector<std::int32_t>& cells) {
     const Vector<std::int32_t> there = copied(cells, Device::cuda);
-    Vector<T> factors = cuda_cell_factors<T>(from, there, PlaceLayout::interleaved);
+    Vector<T> factors = cuda_cell_factors<T>(from, there, CellLayout::interleaved);
     synchronize(Device::cuda);  // `there` goes
     return factors;
   }
@@ -66,7 +66,7 @@ struct CellData {
     Vector<T> words(slots * inputs.factors.dimension, Device::cuda);
     cuda::launch(inputs.factors.dimension == 2 ? cuda::diagonals_kernel<T, 2> : cuda::diagonals_kernel<T, 3>,
                  (slots + threads - 1) / threads, threads, 0, whole.data(), slots,
-                 inputs.patches.layout == PlaceLayout::interleaved, words.data());
+                 inputs.patches.layout == CellLayout::interleaved, words.data());
     synchronize(Device::cuda);  // `whole` goes
     return words;
   }
@@ -93,7 +93,7 @@ struct CellData {
     Vector<T> words(slots * (from.dimension == 2 ? straight_words<2> : straight_words<3>), Device::cuda);
     cuda::launch(from.dimension == 2 ? cuda::straight_cells_kernel<T, 2> : cuda::straight_cells_kernel<T, 3>,
                  (slots + threads - 1) / threads, threads, 0, cell_of_slot.data(), slots,
-                 inputs.patches.layout == PlaceLayout::interleaved, cuda::nodes_of_cells(from), from.diffusion.data(),
+                 inputs.patches.layout == CellLayout::interleaved, cuda::nodes_of_cells(from), from.diffusion.data(),
                  from.diffusion_per_cell, words.data());
     return words;
   }
@@ -129,7 +129,7 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
         cells_count_(inputs.factors.cells),
         dofs_(inputs.patches.dofs),
         geometry_(inputs.geometry),
-        interleaved_(inputs.patches.layout == PlaceLayout::interleaved),
+        interleaved_(inputs.patches.layout == CellLayout::interleaved),
         operations_(operations),
         data_(std::move(data)),
         cells_(cells),
@@ -146,7 +146,7 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
     const DiagonalTables tables = diagonal_tables(*form_, geometry_);
     const Vector<T> squares = on_gpu<T>(tables.squares), positions = on_gpu<T>(tables.positions);
     cuda_matrix_free_diagonal<T>({form_->space->mesh().dimension(), geometry_, interleaved_, dofs_, tables.points,
-                                  data_.factors.data(), data_.kind_of_slot(), squares.data(), positions.data(),
+                                  data_.factors.data(), data_.class_of_slot(), squares.data(), positions.data(),
                                   data_.affine_factors.data(), data_.group_numbers.data()},
                                  product_.patches(), product_.room(), d);
     robin_.add_diagonal(d);

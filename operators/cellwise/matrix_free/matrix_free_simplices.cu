@@ -19,7 +19,7 @@ template <class T, int d, int n, CellGeometry kind>
 std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
   using Cells = CellsOf<T, d, n, kind>;
   CellData<T> data(inputs, Cells::laid_out(inputs.gradients, inputs.tables));
-  const Cells cells{data.gradients.data(), inputs.tables, data.factors.data(), data.kind_of_slot()};
+  const Cells cells{data.gradients.data(), inputs.tables, data.factors.data(), data.class_of_slot()};
   return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size,
                                                      operations_of_cell<d, n>(inputs.tables));
 }

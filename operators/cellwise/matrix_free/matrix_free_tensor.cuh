@@ -55,7 +55,7 @@ cuda::TensorGeometry<T, d, n, kind> tensor_geometry(const MatrixFreeInputs& inpu
     if constexpr (kind == CellGeometry::affine || kind == CellGeometry::vertices)
       geometry.weights[q] = static_cast<T>(inputs.weights[q]);
   }
-  if constexpr (may_share(kind)) geometry.kinds = data.kind_of_slot();
+  if constexpr (may_share(kind)) geometry.classes = data.class_of_slot();
   return geometry;
 }
 

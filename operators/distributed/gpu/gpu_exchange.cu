@@ -2,8 +2,8 @@
 // GPU; the block that ends last tells each of them. Receiving waits for what others have told, reads the contributions
 // and what was received, and writes y; its first block adds up numbers over the processes.
 //
-// What is received lies in one of two buffers in turn: who sends a round has been told of the round before by the
-// process that it sends to, which has then read what it received in the round before that.
+// What is received lies in one of two buffers in turn: who sends an epoch has been told of the epoch before by the
+// process that it sends to, which has then read what it received in the epoch before that.
 
 #include <algorithm>
 #include <exception>
@@ -23,8 +23,8 @@ namespace femcg::operators {
 
 namespace {
 
+using cuda::Epoch;
 using cuda::most_processes;
-using cuda::Round;
 
 constexpr int block_threads = 256;
 
@@ -32,8 +32,8 @@ std::int64_t blocks(std::int64_t threads) { return (threads + block_threads - 1)
 
 /// What lies before what is received.
 struct Header {
-  Round round;                 ///< the last, of this GPU's own
-  Round told[most_processes];  ///< the last that each process has told of
+  Epoch epoch;                 ///< the last, of this GPU's own
+  Epoch told[most_processes];  ///< the last that each process has told of
 };
 constexpr std::int64_t header_bytes = 1024;
 static_assert(sizeof(Header) <= header_bytes);
@@ -54,20 +54,20 @@ __global__ void __launch_bounds__(block_threads)
     send_kernel(const __grid_constant__ Neighbours<T> neighbours, Header* mine, int rank, std::int64_t numbers,
                 int stride, const T* contributions, const std::int32_t* places, unsigned* arrived) {
   cuda::await_previous();
-  const Round round = mine->round + 1;
+  const Epoch epoch = mine->epoch + 1;
   const std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i < numbers) {
     int k = 0;
     while (k + 1 < neighbours.count && neighbours.first[k + 1] <= i) ++k;
-    neighbours.received[k][static_cast<std::int64_t>(round & 1) * neighbours.turn[k] + neighbours.to[k] + i -
+    neighbours.received[k][static_cast<std::int64_t>(epoch & 1) * neighbours.turn[k] + neighbours.to[k] + i -
                            neighbours.first[k]] = contributions[std::int64_t{places[i / stride]} * stride + i % stride];
   }
   __syncthreads();
   if (threadIdx.x == 0) __threadfence_system();
   if (!cuda::last_to_arrive(arrived, gridDim.x)) return;
-  if (threadIdx.x == 0) mine->round = round;
+  if (threadIdx.x == 0) mine->epoch = epoch;
   for (int k = static_cast<int>(threadIdx.x); k < neighbours.count; k += block_threads)
-    cuda::tell(&neighbours.header[k]->told[rank], round);
+    cuda::post(&neighbours.header[k]->told[rank], epoch);
 }
 
 /// The sum of a shared unknown is that of its terms, which are numbers received, and behind them the own contributions.
@@ -98,10 +98,10 @@ __global__ void __launch_bounds__(block_threads)
   cuda::await_previous();
   if (blockIdx.x == 0) return sum_over_all(processes, summands);
   const std::int64_t first = std::int64_t{blockIdx.x - 1} * block_threads, n = first + threadIdx.x;
-  const Round round = mine->round;
+  const Epoch epoch = mine->epoch;
   if (first + block_threads > rows.shared) {
     for (int k = static_cast<int>(threadIdx.x); k < neighbours.count; k += block_threads)
-      cuda::wait_for(&mine->told[neighbours.rank[k]], round);
+      cuda::wait_for(&mine->told[neighbours.rank[k]], epoch);
     __syncthreads();
   }
   if (n >= rows.count) return;
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(block_threads)
     rows.of_first[n] = rows.contributions[n];
   } else {
     const std::int64_t i = (n - rows.shared) / sums.stride, c = (n - rows.shared) % sums.stride;
-    const T* received = sums.received + static_cast<std::int64_t>(round & 1) * sums.received_rows * sums.stride;
+    const T* received = sums.received + static_cast<std::int64_t>(epoch & 1) * sums.received_rows * sums.stride;
     const T* own = rows.contributions + rows.shared;
     T sum = 0;
     for (std::int64_t k = sums.offsets[i]; k < sums.offsets[i + 1]; ++k) {
@@ -150,10 +150,10 @@ class PeerExchange final : public GpuExchange<T> {
     cuda::launch_early(receive_kernel<T>, 1 + blocks(rows.count), block_threads, 0, neighbours_, header(), sums, rows,
                        sums_.memories(), summands);
   }
-  std::int64_t rounds() const override {
-    Round round = 0;
-    copy_bytes(&header()->round, Device::cuda, &round, Device::host, sizeof round);
-    return static_cast<std::int64_t>(round);
+  std::int64_t epochs() const override {
+    Epoch epoch = 0;
+    copy_bytes(&header()->epoch, Device::cuda, &epoch, Device::host, sizeof epoch);
+    return static_cast<std::int64_t>(epoch);
   }
 
  private:

@@ -10,7 +10,7 @@
 
 namespace femcg::operators {
 
-/// What interface cells contribute to the rows of a product that they have, for a number of interleaved vectors.
+/// Contributions of interface cells to their rows of a product, for interleaved vectors.
 template <std::floating_point T>
 struct InterfaceRows {
   T* contributions;            ///< of interface cells
@@ -34,12 +34,12 @@ class GpuExchange {
   /// left there, and those of all processes, in the order of ranks, where they share. Meanwhile one block adds up
   /// `summands`.
   virtual void receive(const InterfaceRows<T>& rows, const Summands& summands) = 0;
-  /// How often it has sent; waits for the GPU.
-  virtual std::int64_t rounds() const = 0;
+  /// Number of exchanges so far; waits for the GPU.
+  virtual std::int64_t epochs() const = 0;
 };
 
-/// For processes whose GPUs make the sums, which must outlive it as the communicator must. Together; so is the end of
-/// what it makes, but where a process fails. Throws std::runtime_error where CUDA does not let one write into another's
+/// Collective, and so is the destruction of the result unless a process fails. Requires GPUs that make the sums; these
+/// and the communicator must outlive it. Throws std::runtime_error where CUDA does not let one write into another's
 /// memory.
 template <std::floating_point T>
 std::unique_ptr<GpuExchange<T>> make_gpu_exchange(const Communicator& communicator, const IndexMap& map, int stride,

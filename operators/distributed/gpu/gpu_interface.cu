@@ -69,9 +69,9 @@ __global__ void add_energies_kernel(const double* a, const double* b, int count,
 }
 
 struct Numbers {
-  double of[most_numbers_given];
+  double of[most_values_sent];
 };
-__global__ void give_numbers_kernel(Numbers numbers, int count, double* to) {
+__global__ void send_values_kernel(Numbers numbers, int count, double* to) {
   const auto i = static_cast<int>(threadIdx.x);
   if (i < count) to[i] = numbers.of[i];
 }
@@ -177,10 +177,10 @@ void cuda_add_energies(const double* a, const double* b, int count, double* sums
   cuda::launch(add_energies_kernel, 1, cuda::threads_per_warp, 0, a, b, count, sums);
 }
 
-void cuda_give_numbers(std::span<const double> numbers, double* to) {
+void cuda_send_values(std::span<const double> numbers, double* to) {
   Numbers given{};
   std::ranges::copy(numbers, given.of);
-  cuda::launch(give_numbers_kernel, 1, most_numbers_given, 0, given, static_cast<int>(numbers.size()), to);
+  cuda::launch(send_values_kernel, 1, most_values_sent, 0, given, static_cast<int>(numbers.size()), to);
 }
 
 std::vector<std::string> cuda_uuids() {
@@ -193,9 +193,9 @@ std::vector<std::string> cuda_uuids() {
   return uuids;
 }
 
-bool cuda_is_recording() {
+bool cuda_is_capturing() {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(cuda::stream(), &status), "asking whether work is recorded");
+  check(cudaStreamIsCapturing(cuda::stream(), &status), "asking whether the stream is being captured");
   return status != cudaStreamCaptureStatusNone;
 }
 

@@ -52,16 +52,15 @@ void cuda_scatter_rows(const T* from, const Vector<std::int32_t>& places, int st
 /// sums_c = a_c + b_c, `sums` in page-locked memory of the host.
 void cuda_add_energies(const double* a, const double* b, int count, double* sums);
 
-/// Gives the GPU a few numbers, in order with its other work; they are taken before this returns.
-constexpr int most_numbers_given = 32;
-void cuda_give_numbers(std::span<const double> numbers, double* to);
+/// Sends a few values to the GPU, in order with its other work; they are copied before this returns.
+constexpr int most_values_sent = 32;
+void cuda_send_values(std::span<const double> numbers, double* to);
 
-/// What no other GPU has, of each that this process sees, in the order of their numbers; 16 bytes each. None in a build
-/// without CUDA.
+/// Unique identifiers (16 bytes) of the GPUs that this process sees, by device number. None in a build without CUDA.
 std::vector<std::string> cuda_uuids();
 
-/// Whether what the GPU is given now is recorded, and not run.
-bool cuda_is_recording();
+/// True if the stream is being captured into a CUDA graph, so that work is not run.
+bool cuda_is_capturing();
 
 /// Seconds between moments of a GPU's work.
 class GpuStopwatch {

@@ -6,7 +6,7 @@
 #include "operators/distributed/gpu/gpu_interface.hpp"
 #include "operators/distributed/gpu/gpu_sums.hpp"
 #include "operators/distributed/gpu/peer_memory.cuh"
-#include "operators/distributed/messages/machines.hpp"
+#include "operators/distributed/messages/hosts.hpp"
 
 namespace femcg::operators {
 
@@ -15,10 +15,10 @@ namespace {
 using cuda::most_processes;
 using cuda::ProcessNumbers;
 
-/// Whether all processes are on one machine, and each has a GPU to itself. Together.
+/// Whether all processes are on one machine, and each has a GPU to itself. Collective.
 bool gpus_are_beside_each_other(const Communicator& communicator) {
   const auto gpus = communicator.gathered(cuda_uuids().at(cuda_device_in_use().value()));
-  return communicator.size() <= most_processes && on_one_machine(communicator) &&
+  return communicator.size() <= most_processes && on_one_host(communicator) &&
          std::set(gpus.begin(), gpus.end()).size() == gpus.size();
 }
 

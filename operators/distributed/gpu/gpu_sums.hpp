@@ -27,12 +27,12 @@ class GpuSums {
  public:
   virtual ~GpuSums() = default;
 
-  /// For the kernels that make what is added up, or need it.
+  /// Buffers for the kernels that produce or consume the sums.
   virtual const cuda::ProcessSums& memories() const = 0;
 };
 
 /// Null where a process has no GPU of its own, they are not all of one machine, or CUDA does not let them write into
-/// each other's memory. Together; so is the end of what it makes, but where a process fails. The communicator must
+/// each other's memory. Collective; so is the end of what it makes, but where a process fails. The communicator must
 /// outlive it.
 std::unique_ptr<GpuSums> make_gpu_sums(const Communicator& communicator);
 

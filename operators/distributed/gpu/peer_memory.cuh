@@ -68,15 +68,15 @@ class PeerMemory {
   std::byte* data_ = nullptr;
 };
 
-/// The round that something is of: what was written before is seen by who reads it, on any GPU of the machine.
-using Round = unsigned long long;
-__device__ inline void tell(Round* to, Round round) {
-  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(to), "l"(round) : "memory");
+/// The epoch that something is of: what was written before is seen by who reads it, on any GPU of the machine.
+using Epoch = unsigned long long;
+__device__ inline void post(Epoch* to, Epoch epoch) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(to), "l"(epoch) : "memory");
 }
-__device__ inline void wait_for(const Round* from, Round round) {
-  Round there = 0;
+__device__ inline void wait_for(const Epoch* from, Epoch epoch) {
+  Epoch there = 0;
   do asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(there) : "l"(from) : "memory");
-  while (there < round);
+  while (there < epoch);
 }
 
 }  // namespace femcg::operators::cuda

@@ -24,9 +24,10 @@ void for_row(const CsrMatrix<T>& matrix, std::int32_t row, const Visit& visit) {
 /// What other processes contribute to the rows of this one, by the number of the row, in the order of ranks; columns by
 /// their numbers too.
 template <class T>
-std::vector<std::pair<std::int64_t, Entries<T>>> contributions(const Communicator& communicator, const Share& share,
+std::vector<std::pair<std::int64_t, Entries<T>>> contributions(const Communicator& communicator,
+                                                               const Subdomain& subdomain,
                                                                const CsrMatrix<T>* interface) {
-  const IndexMap& map = share.map;
+  const IndexMap& map = subdomain.map;
   std::vector<int> ranks;
   std::vector<std::vector<std::int64_t>> numbers;  // row, count, columns; and so on
   std::vector<std::vector<T>> values;
@@ -36,11 +37,11 @@ std::vector<std::pair<std::int64_t, Entries<T>>> contributions(const Communicato
     auto& of_values = values.emplace_back();
     for (const std::int32_t i : neighbour.shared) {
       if (i < map.owned || map.owners[i - map.owned] != neighbour.rank || interface == nullptr) continue;
-      const std::int32_t row = i - share.first_interface;
+      const std::int32_t row = i - subdomain.first_interface;
       of_numbers.push_back(map.numbers[i]);
       of_numbers.push_back(interface->row_offsets[row + 1] - interface->row_offsets[row]);
       for_row(*interface, row, [&](std::int32_t column, T value) {
-        of_numbers.push_back(map.numbers[share.first_interface + column]);
+        of_numbers.push_back(map.numbers[subdomain.first_interface + column]);
         of_values.push_back(value);
       });
     }
@@ -77,10 +78,10 @@ void add_up(std::vector<std::pair<std::int32_t, T>>& entries, std::ptrdiff_t beg
 }  // namespace
 
 template <std::floating_point T>
-CompleteRows<T> complete_rows(const Communicator& communicator, const Share& share, const CsrMatrix<T>* interior,
-                              const CsrMatrix<T>* interface) {
-  const IndexMap& map = share.map;
-  auto contributed = contributions<T>(communicator, share, interface);
+CompleteRows<T> complete_rows(const Communicator& communicator, const Subdomain& subdomain,
+                              const CsrMatrix<T>* interior, const CsrMatrix<T>* interface) {
+  const IndexMap& map = subdomain.map;
+  auto contributed = contributions<T>(communicator, subdomain, interface);
   CompleteRows<T> rows;
   rows.firsts.push_back(0);
   for (const auto& owned : communicator.gathered(std::vector{std::int64_t{map.owned}}))
@@ -104,8 +105,8 @@ CompleteRows<T> complete_rows(const Communicator& communicator, const Share& sha
 
   std::vector<std::int32_t> in_interior = mesh::filled<std::int32_t>(map.owned, -1);  // the row there
 #pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < share.interior_unknowns.size(); ++i)
-    in_interior[share.interior_unknowns[i]] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < subdomain.interior_unknowns.size(); ++i)
+    in_interior[subdomain.interior_unknowns[i]] = static_cast<std::int32_t>(i);
   for (auto& [row, of_others] : contributed) row = rows.unknowns[row - first];
   std::ranges::stable_sort(contributed, {}, &std::pair<std::int64_t, Entries<T>>::first);
   CsrMatrix<T>& matrix = rows.matrix;
@@ -117,10 +118,10 @@ CompleteRows<T> complete_rows(const Communicator& communicator, const Share& sha
     const std::ptrdiff_t begin = std::ssize(found);
     if (in_interior[i] >= 0)
       for_row(*interior, in_interior[i],
-              [&](std::int32_t column, T value) { found.emplace_back(share.interior_unknowns[column], value); });
-    if (i >= share.first_interface) {
-      for_row(*interface, static_cast<std::int32_t>(i) - share.first_interface, [&](std::int32_t column, T value) {
-        const std::int32_t j = share.first_interface + column;
+              [&](std::int32_t column, T value) { found.emplace_back(subdomain.interior_unknowns[column], value); });
+    if (i >= subdomain.first_interface) {
+      for_row(*interface, static_cast<std::int32_t>(i) - subdomain.first_interface, [&](std::int32_t column, T value) {
+        const std::int32_t j = subdomain.first_interface + column;
         found.emplace_back(j < map.owned ? j : column_of(map.numbers[j]), value);
       });
       for (const auto& [row, of_others] :
@@ -140,9 +141,9 @@ CompleteRows<T> complete_rows(const Communicator& communicator, const Share& sha
   return rows;
 }
 
-template CompleteRows<double> complete_rows(const Communicator&, const Share&, const CsrMatrix<double>*,
+template CompleteRows<double> complete_rows(const Communicator&, const Subdomain&, const CsrMatrix<double>*,
                                             const CsrMatrix<double>*);
-template CompleteRows<float> complete_rows(const Communicator&, const Share&, const CsrMatrix<float>*,
+template CompleteRows<float> complete_rows(const Communicator&, const Subdomain&, const CsrMatrix<float>*,
                                            const CsrMatrix<float>*);
 
 }  // namespace femcg::operators

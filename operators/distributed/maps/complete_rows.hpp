@@ -20,9 +20,10 @@ struct CompleteRows {
   std::vector<std::int32_t> unknowns;  ///< of the map, by their numbers from the first of this process on
 };
 
-/// Of the matrices of a share's two parts, on the host; null where a part has no unknown. Together.
+/// Collective. The complete rows, from the matrices of a subdomain's two parts, on the host; null where a part has no
+/// unknown.
 template <std::floating_point T>
-CompleteRows<T> complete_rows(const Communicator& communicator, const Share& share, const CsrMatrix<T>* interior,
-                              const CsrMatrix<T>* interface);
+CompleteRows<T> complete_rows(const Communicator& communicator, const Subdomain& subdomain,
+                              const CsrMatrix<T>* interior, const CsrMatrix<T>* interface);
 
 }  // namespace femcg::operators

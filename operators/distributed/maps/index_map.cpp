@@ -31,14 +31,14 @@ std::vector<Holder> other_holders(const BilinearForm& form, const SharedDofs& sh
 enum Place : std::uint8_t { none, interior, both, interface, shared, ghost };
 
 /// As bytes, which threads write alike.
-std::vector<std::uint8_t> places_of(const BilinearForm& form, const FormShare& share, std::span<const Holder> others,
-                                    int rank) {
+std::vector<std::uint8_t> places_of(const BilinearForm& form, const FormSubdomain& subdomain,
+                                    std::span<const Holder> others, int rank) {
   std::vector<std::uint8_t> places = mesh::filled<std::uint8_t>(form.unknowns, none);
 #pragma omp parallel for schedule(static)
-  for (const std::int32_t cell : share.interior.cells)
+  for (const std::int32_t cell : subdomain.interior.cells)
     form.for_unknowns(cell,
                       [&](std::int32_t i) { std::atomic_ref(places[i]).store(interior, std::memory_order_relaxed); });
-  for (const std::int32_t cell : share.interface.cells)
+  for (const std::int32_t cell : subdomain.interface.cells)
     form.for_unknowns(cell, [&](std::int32_t i) {
       if (places[i] == interior) places[i] = both;
       if (places[i] == none) places[i] = interface;
@@ -48,8 +48,8 @@ std::vector<std::uint8_t> places_of(const BilinearForm& form, const FormShare& s
 }
 
 /// Numbers the unknowns of a process, by place and then as the form does.
-void number(const std::vector<std::uint8_t>& places, FormShare& share) {
-  IndexMap& map = share.map;
+void number(const std::vector<std::uint8_t>& places, FormSubdomain& subdomain) {
+  IndexMap& map = subdomain.map;
   map.unknowns.reserve(places.size());
   mesh::fetch_pages(map.unknowns.data(), places.size() * sizeof(std::int32_t));
   const auto add = [&](Place wanted) {
@@ -59,15 +59,15 @@ void number(const std::vector<std::uint8_t>& places, FormShare& share) {
     map.unknowns.insert(map.unknowns.end(), found.begin(), found.end());
   };
   add(interior);
-  share.first_interface = map.size();
+  subdomain.first_interface = map.size();
   add(both);
-  share.interior.form.unknowns = map.size();
+  subdomain.interior.form.unknowns = map.size();
   add(interface);
   map.first_shared = map.size();
   add(shared);
   map.owned = map.size();
   add(ghost);
-  share.interface.form.unknowns = map.size() - share.first_interface;
+  subdomain.interface.form.unknowns = map.size() - subdomain.first_interface;
 }
 
 /// The number of each unknown of the form.
@@ -158,17 +158,17 @@ std::vector<double> from_map(std::span<const double> ordered, const IndexMap& ma
   return x;
 }
 
-void list_unknowns(std::int32_t of_interior, Share& share) {
-  const std::vector<std::int32_t> numbers = numbers_of(share.map);
-  share.interior_unknowns = mesh::collect<std::int32_t>(std::ssize(numbers), [&](std::int64_t unknown, auto& some) {
+void list_unknowns(std::int32_t of_interior, Subdomain& subdomain) {
+  const std::vector<std::int32_t> numbers = numbers_of(subdomain.map);
+  subdomain.interior_unknowns = mesh::collect<std::int32_t>(std::ssize(numbers), [&](std::int64_t unknown, auto& some) {
     if (numbers[unknown] < of_interior) some.push_back(numbers[unknown]);
   });
-  share.interface_unknowns.resize(share.map.size() - share.first_interface);
-  std::iota(share.interface_unknowns.begin(), share.interface_unknowns.end(), share.first_interface);
+  subdomain.interface_unknowns.resize(subdomain.map.size() - subdomain.first_interface);
+  std::iota(subdomain.interface_unknowns.begin(), subdomain.interface_unknowns.end(), subdomain.first_interface);
 }
 
-FormShare share_of(const BilinearForm& form, const SharedDofs& shared) {
-  FormShare share;
+FormSubdomain subdomain_of(const BilinearForm& form, const SharedDofs& shared) {
+  FormSubdomain subdomain;
   const std::vector<Holder> others = other_holders(form, shared);
   std::vector<char> is_shared = mesh::filled<char>(form.unknowns);
   for (const Holder& other : others) is_shared[other.first] = 1;
@@ -180,14 +180,14 @@ FormShare share_of(const BilinearForm& form, const SharedDofs& shared) {
       if (at_interface == wanted) some.push_back(cell);
     });
   };
-  share.interface.cells = cells(true);
-  share.interior.cells = cells(false);
-  number(places_of(form, share, others, shared.rank()), share);
-  meet_others(form, shared, numbers_of(share.map), share.map);
-  list_unknowns(share.interior.form.unknowns, share);
-  make_form(form, share.map, share.interior_unknowns, share.interior);
-  make_form(form, share.map, share.interface_unknowns, share.interface);
-  return share;
+  subdomain.interface.cells = cells(true);
+  subdomain.interior.cells = cells(false);
+  number(places_of(form, subdomain, others, shared.rank()), subdomain);
+  meet_others(form, shared, numbers_of(subdomain.map), subdomain.map);
+  list_unknowns(subdomain.interior.form.unknowns, subdomain);
+  make_form(form, subdomain.map, subdomain.interior_unknowns, subdomain.interior);
+  make_form(form, subdomain.map, subdomain.interface_unknowns, subdomain.interface);
+  return subdomain;
 }
 
 }  // namespace femcg::operators

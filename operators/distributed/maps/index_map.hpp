@@ -39,10 +39,11 @@ struct IndexMap {
 std::vector<double> to_map(std::span<const double> x, const IndexMap& map);
 std::vector<double> from_map(std::span<const double> ordered, const IndexMap& map);
 
-/// The unknowns of one process for products with others, of which there are two: the interface part's comes first and
-/// has all that others wait for, and all that needs what they have; the interior part's is worked on meanwhile. The
-/// unknowns of the interior part are the first of the map, those of the interface part the last, and some are of both.
-struct Share {
+/// The unknowns of one process, in two parts that overlap communication and computation. The product of the interface
+/// part comes first: it has all contributions that other processes wait for. The interior part's product runs during
+/// the exchange. The unknowns of the interior part are the first of the map, those of the interface part the last; some
+/// belong to both.
+struct Subdomain {
   IndexMap map;
   std::vector<std::int32_t> interior_unknowns;   ///< of the interior part, as it numbers them: their numbers in the map
   std::vector<std::int32_t> interface_unknowns;  ///< of the interface part: first_interface + i
@@ -51,7 +52,7 @@ struct Share {
 
 /// Fills in the unknowns of both parts, of which the first so many of the map are the interior part's: that has them in
 /// the order of IndexMap::unknowns.
-void list_unknowns(std::int32_t of_interior, Share& share);
+void list_unknowns(std::int32_t of_interior, Subdomain& subdomain);
 
 /// Some cells of a form as a form of its own, on unknowns of its own.
 struct FormPart {
@@ -65,14 +66,14 @@ struct FormPart {
 
 /// The form of one process, on its part of a mesh. Interface cells are those with an unknown that another process has,
 /// too. The interior part numbers its unknowns as the form does: near cells, near unknowns.
-struct FormShare : Share {
+struct FormSubdomain : Subdomain {
   FormPart interior, interface;
 
   std::int64_t cells() const { return std::ssize(interior.cells) + std::ssize(interface.cells); }
 };
 
-/// Of a form on a mesh part, whose dofs are shared like that. Diffusion and transfer are asked from the form, which
-/// must outlive the share. Together.
-FormShare share_of(const BilinearForm& form, const SharedDofs& shared);
+/// Collective. The subdomain of a form on a mesh part with these shared dofs. Diffusion and transfer are evaluated by
+/// the form, which must outlive the subdomain.
+FormSubdomain subdomain_of(const BilinearForm& form, const SharedDofs& shared);
 
 }  // namespace femcg::operators

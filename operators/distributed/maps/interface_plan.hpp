@@ -9,7 +9,7 @@ namespace femcg::operators {
 
 struct IndexMap;
 
-/// What is sent and added in a sum over an interface, for one number an unknown.
+/// Indices sent and added in a sum over an interface, for one value an unknown.
 struct InterfacePlan {
   InterfacePlan(const IndexMap& map, int rank);
 
@@ -21,7 +21,7 @@ struct InterfacePlan {
   std::vector<std::int32_t> terms;
 };
 
-/// What each neighbour is sent, in the same order, for so many numbers an unknown.
+/// Message ranges for each neighbour, in the order of the map, for `stride` values an unknown.
 std::vector<Message> messages_of(const IndexMap& map, int stride);
 
 }  // namespace femcg::operators

@@ -19,13 +19,13 @@ class SharedDofs {
     std::vector<std::int32_t> dofs;
   };
 
-  /// Of one process: none.
+  /// A single process: no shared dofs.
   SharedDofs() = default;
-  /// Together. The communicator must outlive it.
+  /// Collective. The communicator must outlive it.
   SharedDofs(const Communicator& communicator, const mesh::FunctionSpace& space, const mesh::MeshPart& part);
 
   const std::vector<Neighbour>& neighbours() const { return neighbours_; }
-  /// Whether this process is the lowest of those that have a dof.
+  /// True if this process is the lowest of those that have a dof.
   bool owns(std::int32_t dof) const { return not_owned_.empty() || not_owned_[dof] == 0; }
 
   // Together, as below; one process has nothing to do.
@@ -38,7 +38,7 @@ class SharedDofs {
   bool any(bool mine) const { return sum(mine ? 1.0 : 0.0) > 0; }
   /// The least of what the processes have.
   double least(double mine) const;
-  /// What each process has.
+  /// Values of all processes, by rank.
   template <class Container>
   std::vector<Container> gathered(const Container& mine) const {
     return communicator_ != nullptr ? communicator_->gathered(mine) : std::vector<Container>{mine};
@@ -61,10 +61,10 @@ class SharedDofs {
   std::vector<char> not_owned_;
 };
 
-/// Finds where the cells of other processes go on behind facets that only one cell here has: Mesh::cuts. Together.
+/// Finds where the cells of other processes go on behind facets that only one cell here has: Mesh::cuts. Collective.
 void find_cuts(const Communicator& communicator, mesh::MeshPart& part);
 
-/// A part whose cells are refined once, as those of all processes are. Together.
+/// A part whose cells are refined once, as those of all processes are. Collective.
 mesh::MeshPart refined(const Communicator& communicator, const mesh::MeshPart& part);
 
 }  // namespace femcg::operators

@@ -12,17 +12,17 @@
 namespace femcg::operators {
 
 /// The processes that were started together (mpirun -n 4 femcg ...). One object a program, from the first call that
-/// needs the others until its end. MPI is behind it and nowhere else; a build without MPI has mpi_absent.cpp, where
-/// there is one process.
+/// needs the others until its end. MPI is behind it and nowhere else; a build without MPI has mpi_stub.cpp, where there
+/// is one process.
 ///
 /// All processes call what is marked "together", in the same order.
 class Communicator {
  public:
-  /// How many processes were started together, by what mpirun or srun left in the environment; 1 without them.
+  /// Number of processes started by mpirun or srun, from the environment; 1 without them.
   static int started();
   /// The rank of this one among them, known before it joins.
   static int started_rank();
-  /// Whether this build has MPI, and processes can join or have joined.
+  /// True if this build has MPI, and processes can join or have joined.
   static bool available();
 
   /// Joins the other processes, together. Throws std::invalid_argument in a build without MPI, and where another MPI
@@ -37,9 +37,9 @@ class Communicator {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// Whether this process is the one that speaks and writes.
+  /// True if this process is the one that speaks and writes.
   bool is_first() const { return rank_ == 0; }
-  /// Whether another thread than the main one may send and receive (while the main one does not).
+  /// True if another thread than the main one may send and receive (while the main one does not).
   bool takes_threads() const { return takes_threads_; }
 
   /// Replaces each number by its sum over all processes, together. Added in the order of their ranks, so that all have
@@ -69,7 +69,7 @@ class Communicator {
     values.resize(static_cast<std::size_t>(size));
     broadcast(std::span(values), from);
   }
-  /// What each process has, by rank, together.
+  /// Collective. The values of all processes, by rank.
   template <class Container>
   std::vector<Container> gathered(const Container& mine) const {
     std::vector<Container> all(size_);
@@ -114,7 +114,7 @@ class Communicator {
  private:
   friend class NeighbourMessages;
   struct State;
-  /// What goes to a process, and what comes from it.
+  /// Data sent to one process, and received from it.
   struct Transfer {
     int rank;
     const void* sent;

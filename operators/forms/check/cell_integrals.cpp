@@ -7,7 +7,7 @@
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "mesh/geometry.hpp"
-#include "operators/backend/copied_numbers.hpp"
+#include "operators/backend/copied_values.hpp"
 #include "operators/forms/check/product_numbers.hpp"
 
 namespace femcg::operators {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "operators/backend/copied_numbers.hpp"
+#include "operators/backend/copied_values.hpp"
 #include "operators/forms/cell_factors.cuh"
 #include "operators/forms/programs/point_programs.cuh"
 
@@ -21,12 +21,13 @@ constexpr int block_threads = 128;
 /// The dofs of cells: of a structured grid by its tables, else listed.
 struct DofsOfCells {
   mesh::GridDofTables grid;
-  const std::int32_t* listed;  ///< of the cells from `first` on; null where the grid tells them
+  const std::int32_t* explicit_indices;  ///< of the cells from `first` on; null where the grid tells them
   std::int32_t first;
   int dofs;  ///< of a cell
 
   __device__ std::int32_t operator()(std::int32_t cell, int a) const {
-    return listed != nullptr ? __ldg(listed + std::int64_t{cell - first} * dofs + a) : grid(cell, a);
+    return explicit_indices != nullptr ? __ldg(explicit_indices + std::int64_t{cell - first} * dofs + a)
+                                       : grid(cell, a);
   }
 };
 
@@ -181,10 +182,10 @@ std::vector<double> integrals(const FunctionOnGpu& u, const Integrand& of) {
     for (std::int64_t first = 0; first < cells; first += window) {
       const std::int64_t count = std::min(window, cells - first);
       space.list_dofs(static_cast<std::int32_t>(first), static_cast<std::int32_t>(count), of_window.data());
-      const Vector<std::int32_t> listed =
+      const Vector<std::int32_t> explicit_indices =
           copied(std::span<const std::int32_t>(of_window).first(static_cast<std::size_t>(count * n)), Device::cuda);
-      integrate({{}, listed.data(), static_cast<std::int32_t>(first), static_cast<int>(n)}, first, count);
-      synchronize(Device::cuda);  // `listed` goes
+      integrate({{}, explicit_indices.data(), static_cast<std::int32_t>(first), static_cast<int>(n)}, first, count);
+      synchronize(Device::cuda);  // `explicit_indices` goes
     }
   }
   std::vector<double> result(static_cast<std::size_t>(cells * sums));

@@ -15,7 +15,7 @@ class FunctionOnGpu {
   /// By its coefficients, dof_count. The space must outlive it.
   FunctionOnGpu(const mesh::FunctionSpace& space, std::span<const double> dofs);
   static std::int64_t bytes(const mesh::FunctionSpace& space);
-  /// Whether a GPU, to which the function goes first, has integrals sooner than the processor.
+  /// True if a GPU, to which the function goes first, has integrals sooner than the processor.
   static bool pays(const mesh::FunctionSpace& space) {
     constexpr std::int64_t entries = 4'000'000;
     return std::int64_t{space.mesh().cell_count()} * space.dofs_per_cell() >= entries;
@@ -23,7 +23,7 @@ class FunctionOnGpu {
 
   const mesh::FunctionSpace& space() const { return *space_; }
   const Vector<double>& dofs() const { return dofs_; }
-  /// Of a structured grid the tables of its dofs.
+  /// Tables of the dofs of a structured grid.
   const Vector<std::uint32_t>& grid_numbers() const { return grid_numbers_; }
 
  private:
@@ -32,10 +32,10 @@ class FunctionOnGpu {
   Vector<std::uint32_t> grid_numbers_;
 };
 
-/// What functions of a space are integrated with on the GPU, by a quadrature of n points a direction.
+/// Tables for integrals of functions of a space on the GPU, by a quadrature of n points a direction.
 struct IntegralTables {
   IntegralTables(const mesh::FunctionSpace& space, int quadrature);
-  /// Of the GPU that an integration takes, with what it finds.
+  /// Bytes of GPU memory that an integration takes, results included.
   static std::int64_t bytes(const mesh::FunctionSpace& space, int quadrature);
 
   FactorInputs geometry;  ///< of diffusion 1
@@ -56,14 +56,15 @@ struct Extremes {
 };
 Extremes cuda_extremes(const FunctionOnGpu& u);
 
-/// Of each cell the integrals of 1 and of u, cells x 2, on the GPU.
+/// Integrals of 1 and u over each cell, [cells][2], on the GPU.
 std::vector<double> cuda_integrals(const FunctionOnGpu& u, const IntegralTables& tables);
 
-/// Whether a GPU has room for what these programs compute with.
+/// True if a GPU has room for what these programs compute with.
 bool cuda_takes(std::span<const PointProgram> programs);
 
-/// Of each cell the integrals of (u - u_h)^2, |grad (u - u_h)|^2, u^2 and |grad u|^2, cells x 4, on the GPU, where
-/// programs of the regions give u, du/dx, du/dy and du/dz. Of a cell where one of these is not finite, some are not.
+/// Integrals of (u - u_h)^2, |grad (u - u_h)|^2, u^2 and |grad u|^2 over each cell, [cells][4], on the GPU; the
+/// programs of the regions give u, du/dx, du/dy and du/dz. Where one of these is not finite, some integrals of the cell
+/// are not.
 std::vector<double> cuda_error_squares(const FunctionOnGpu& u, const ErrorTables& tables,
                                        std::span<const PointProgram> exact_by_region);
 

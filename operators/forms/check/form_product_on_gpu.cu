@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "operators/backend/copied_numbers.hpp"
+#include "operators/backend/copied_values.hpp"
 #include "operators/backend/cuda/chunk_copies.cuh"
 #include "operators/forms/cell_factors.cuh"
 #include "operators/forms/check/product_numbers.hpp"

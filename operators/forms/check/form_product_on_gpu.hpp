@@ -8,8 +8,8 @@
 
 namespace femcg::operators {
 
-/// What FormProduct is on the host, on the GPU in use: A x in double precision straight from the form, by a plain
-/// kernel of its own that multiplies with the gradients of all basis functions at all points.
+/// FormProduct on the GPU in use: A x in double precision straight from the form, by a plain kernel of its own that
+/// multiplies with the gradients of all basis functions at all points.
 ///
 /// Terms are added as whole numbers of two words, multiples of 2^-53 of the greatest or less, so that their order does
 /// not matter: two runs give the same bits.
@@ -21,12 +21,12 @@ class FormProductOnGpu {
   /// GPU works on the cells before, or with the first, and are then kept. The form must outlive this. Throws
   /// std::runtime_error in a build without CUDA.
   explicit FormProductOnGpu(const BilinearForm& form, Unknowns unknowns = Unknowns::sent);
-  /// Whether a GPU is done before the processor, which needs no copy of the mesh.
+  /// True if a GPU is done before the processor, which needs no copy of the mesh.
   static bool pays(const BilinearForm& form) {
     constexpr std::int64_t entries = 4'000'000;
     return std::int64_t{form.cells()} * form.dofs_per_cell() >= entries;
   }
-  /// Of the GPU, at most.
+  /// Bytes of GPU memory, at most.
   static std::int64_t bytes(const BilinearForm& form, Unknowns unknowns);
   ~FormProductOnGpu();
 

@@ -5,7 +5,7 @@
 
 namespace femcg::operators {
 
-/// What arithmetic at points is made of. Comparisons and logic give 1 or 0, and anything but 0 is true.
+/// Operations of point programs. Comparisons and logic give 1 or 0; anything but 0 is true.
 enum class PointOperation : std::uint8_t {
   negate,
   add,
@@ -46,13 +46,13 @@ enum class PointOperation : std::uint8_t {
   greatest
 };
 
-/// Whether it is a function of the C library's.
+/// True if it is a function of the C library's.
 constexpr bool is_elementary(PointOperation operation) {
   return operation == PointOperation::power ||
          (operation >= PointOperation::sine && operation <= PointOperation::hypotenuse);
 }
 
-/// What an operation makes of its one, two or three numbers, on the host and on a GPU.
+/// Result of an operation on one, two or three values, on the host and on a GPU.
 template <PointOperation operation, class Number>
 constexpr Number result_of(Number a, Number b, Number c) {
   using enum PointOperation;

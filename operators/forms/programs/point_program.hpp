@@ -33,7 +33,7 @@ class PointProgram {
   const std::vector<Instruction>& instructions() const { return instructions_; }
   /// Behind the constants: x, y, z and others.
   int variables() const { return variables_; }
-  /// Of each function.
+  /// Result registers, one for each function.
   const std::vector<Register>& results() const { return results_; }
 
  private:
@@ -66,7 +66,7 @@ class PointProgramBuilder {
   std::optional<double> number(Value value) const;
   /// The operation that a value comes from, where it comes from one.
   const Step* step(Value value) const;
-  /// What computes some values; nothing where a program has no room for so much.
+  /// The program that computes some values; nothing where a program has too few registers for them.
   std::optional<PointProgram> finish(std::span<const Value> results) const;
 
  private:

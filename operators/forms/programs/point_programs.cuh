@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "operators/backend/copied_numbers.hpp"
+#include "operators/backend/copied_values.hpp"
 #include "operators/backend/launch.cuh"
 #include "operators/forms/programs/point_program.hpp"
 

@@ -17,7 +17,7 @@ struct Entry {
 /// Entries in order, in pieces that need not be copied together.
 using EntryBlocks = std::vector<Vector<Entry>>;
 
-/// What an entry a_ij says of a_ji, i != j: nothing, the same, the opposite.
+/// Meaning of an entry a_ij for a_ji, i != j: none, equal, opposite.
 enum class Mirror { none, same, negated };
 
 /// The rows x rows matrix of entries in any order; those of one place are added up in the order given, so that the

@@ -17,7 +17,7 @@ struct NarrowColumns {
 /// Option `index` of the formats that have them: bits of a stored column, auto for 16 where they fit.
 inline bool is_index(std::string_view text) { return text == "auto" || text == "16" || text == "32"; }
 
-/// What is thrown where 16 bits are insisted on.
+/// The exception where option `index` insists on 16 bits.
 inline std::invalid_argument columns_do_not_fit() {
   return std::invalid_argument(
       "16-bit columns do not fit: some rows next to each other reach further than 65536 columns; use index: 32");

@@ -19,7 +19,7 @@ inline constexpr OptionDescription values_option{
     "precision of the stored values; in single precision they are single anyway, and nothing changes",
     [](std::string_view text) { return text == "working" || text == "single"; }};
 
-/// Whether the options ask for values in another precision than T.
+/// True if the options ask for values in another precision than T.
 template <std::floating_point T>
 bool has_single_values(const Options& given) {
   const auto found = given.find(std::string(values_option.name));

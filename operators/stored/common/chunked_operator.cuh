@@ -15,8 +15,8 @@
 #include <cassert>
 
 #include "operators/backend/cuda/chunk_copies.cuh"
-#include "operators/backend/passes/column_operations.hpp"
-#include "operators/backend/passes/vector_operations.hpp"
+#include "operators/backend/passes/multi_vector_kernels.hpp"
+#include "operators/backend/passes/vector_kernels.hpp"
 #include "operators/stored/common/row_chunks.hpp"
 #include "operators/stored/common/stored_diagonal.hpp"
 
@@ -34,7 +34,7 @@ class ChunkedOnGpu final : public Operator<T> {
   /// Of a matrix that has a row. Throws OutOfMemory where neither GPU nor host has room for it.
   ChunkedOnGpu(const CsrMatrix<Value>& matrix, Vector<T> diagonal, const Options& given, const ChunkBudget& budget)
       : Operator<T>(matrix.rows, Device::cuda), diagonal_(std::move(diagonal)), chunks_(matrix, given, budget) {
-    vector_operations<T>(Device::cuda);  // for x'Ax: recorded work must not make them
+    vector_kernels<T>(Device::cuda);  // for x'Ax: CUDA graphs must not make them
     chunks_.look_at_entries();
     const ChunkPlan& plan = chunks_.plan();
     launches_.emplace(chunks_.format(0));
@@ -46,7 +46,7 @@ class ChunkedOnGpu final : public Operator<T> {
   }
 
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
-  bool runs_beside_others() const override { return false; }
+  bool runs_concurrently() const override { return false; }
   std::map<std::string, std::string> chosen() const override { return chosen_; }
   Footprint footprint() const override { return footprint_; }
 
@@ -97,18 +97,18 @@ class ChunkedOnGpu final : public Operator<T> {
       Vector<T> of_chunk(y.data() + range.first, range.last - range.first, Device::cuda);
       launches_->multiply(format, x, of_chunk);
     });
-    if (energy != nullptr) vector_operations<T>(Device::cuda).dot(x, y, *energy);
+    if (energy != nullptr) vector_kernels<T>(Device::cuda).dot(x, y, *energy);
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     for_chunks([&](const Format& format, const RowRange& range) {
       Vector<T> entries(y.data() + std::int64_t{range.first} * y.stride(),
                         std::int64_t{range.last - range.first} * y.stride(), Device::cuda);
-      Columns<T> of_chunk(std::move(entries), y.count());
-      launches_->multiply_columns(format, x, of_chunk);
+      MultiVector<T> of_chunk(std::move(entries), y.count());
+      launches_->multiply_multi_vector(format, x, of_chunk);
     });
     if (energies == nullptr) return;
-    ColumnScalars results(energies, y.stride(), Device::cuda);
-    column_operations<T>(Device::cuda).dot(x, y, results);
+    MultiScalar results(energies, y.stride(), Device::cuda);
+    multi_vector_kernels<T>(Device::cuda).dot(x, y, results);
   }
 
   Vector<T> diagonal_;  ///< on the host

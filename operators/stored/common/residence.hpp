@@ -29,7 +29,7 @@ inline constexpr OptionDescription gpu_memory_option{
     "GPU: what matrix and vectors may take together, such as 2e9; auto: what is free",
     [](std::string_view text) { return text == "auto" || parse_bytes(text).has_value(); }};
 
-/// What the options say.
+/// Location of a matrix as the options ask for it.
 struct Residence {
   enum class Where { automatic, all, streamed };
   Where where = Where::automatic;
@@ -40,10 +40,10 @@ struct Residence {
 Residence chosen_residence(std::string_view operator_name, Device device, const Options& given);
 
 /// The memory of the GPU in use that matrix and vectors may take: the limit, and no more than is free less what
-/// kernels, recorded work and the ends of allocations take. Endless where there is neither a limit nor a GPU.
+/// kernels, CUDA graphs and the ends of allocations take. Endless where there is neither a limit nor a GPU.
 std::int64_t bytes_for(const Residence& residence);
 
-/// Whether a matrix is to be on the GPU as a whole: by the options, or since it fits beside `reserved` bytes that the
+/// True if a matrix is to be on the GPU as a whole: by the options, or since it fits beside `reserved` bytes that the
 /// run needs besides, and can be made there.
 bool stays_whole(const Residence& residence, const StorageEstimate& whole, std::int64_t reserved);
 

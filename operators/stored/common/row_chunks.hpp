@@ -23,7 +23,7 @@ struct RowRange {
   bool on_gpu = false;  ///< there to stay
 };
 
-/// Which chunks stay on the GPU, and what the others need there.
+/// Plan of a matrix in chunks: which stay on the GPU, and the buffers of the others.
 struct ChunkPlan {
   std::int64_t gpu_bytes = 0;     ///< of the chunks that stay
   std::int64_t host_bytes = 0;    ///< of the others, which go over the link with each product
@@ -31,7 +31,7 @@ struct ChunkPlan {
   std::int64_t largest = 0;       ///< bytes of a chunk
 };
 
-/// What a matrix may take of the GPU: `bytes` for chunks and buffers together.
+/// Budget of a matrix on the GPU: `bytes` for chunks and buffers together.
 struct ChunkBudget {
   std::int64_t bytes;
   std::int64_t least_streamed;  ///< chunks that are not to stay though they would fit
@@ -214,7 +214,7 @@ class RowChunks {
   ChunkPlan plan_;
 };
 
-/// What chunks take.
+/// Storage estimate of the chunks.
 template <class Format>
 StorageEstimate estimate_of(const RowChunks<Format>& chunks) {
   const ChunkPlan& plan = chunks.plan();
@@ -228,7 +228,8 @@ StorageEstimate estimate_of(const RowChunks<Format>& chunks) {
   return estimate;
 }
 
-/// What is stored, where, and what a product moves. x and y are of U, which the values may be narrower than.
+/// Footprint of the chunks: stored bytes by place, bytes moved. x and y are of type U, which values may be narrower
+/// than.
 template <std::floating_point U, class Format>
 Footprint footprint_of(const RowChunks<Format>& chunks, std::int32_t rows) {
   using Value = typename Format::Value;
@@ -244,7 +245,7 @@ Footprint footprint_of(const RowChunks<Format>& chunks, std::int32_t rows) {
   return with_vectors_of<U, Value>(footprint, rows);
 }
 
-/// What a person is told of them.
+/// Facts about the chunks for Operator::chosen.
 template <class Format>
 std::map<std::string, std::string> chosen_of(const RowChunks<Format>& chunks) {
   std::map<std::string, std::string> chosen = chunks.format(0).chosen();

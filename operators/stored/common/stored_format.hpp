@@ -27,7 +27,7 @@
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
-#include "operators/stored/common/columns_by_rows.hpp"
+#include "operators/stored/common/multi_vector_by_rows.hpp"
 #include "operators/stored/common/stored_diagonal.hpp"
 #include "operators/stored/common/stored_footprint.hpp"
 
@@ -117,7 +117,7 @@ Footprint footprint_of(const Format& format, Device device) {
                                                   total_bytes(arrays_of(format)), format.read_bytes(device));
 }
 
-/// What the product of a format is on either device.
+/// Base of a stored format's operators on either device.
 template <class Format>
 class StoredOperator : public Operator<typename Format::Value> {
  public:
@@ -163,8 +163,8 @@ class StoredOnHost final : public StoredOperator<Format> {
     const double sum = a.rows > 0 ? sum_over_row_blocks(a.rows, a.work(), rows_times_vector) : 0.0;
     if (energy != nullptr) *energy->data() = sum;
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    multiply_columns_by_rows(this->format().by_rows(), this->format().work(), x, y, energies);
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
+    multiply_multi_vector_by_rows(this->format().by_rows(), this->format().work(), x, y, energies);
   }
 };
 

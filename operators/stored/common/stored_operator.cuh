@@ -6,8 +6,8 @@
 #include "operators/backend/cuda/product.cuh"
 #include "operators/capabilities.hpp"
 #include "operators/stored/common/chunked_operator.cuh"
-#include "operators/stored/common/columns_by_rows.cuh"
 #include "operators/stored/common/conversion.cuh"
+#include "operators/stored/common/multi_vector_by_rows.cuh"
 #include "operators/stored/common/stored_format.hpp"
 
 namespace femcg::operators::cuda {
@@ -51,13 +51,13 @@ class StoredOnGpu final : public StoredOperator<Format>, public WithLaunch {
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     product_(Gpu::pointers(this->format()), Gpu::threads(this->format()), x, y, energy);
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     const Format& a = this->format();
-    columns_product_.template multiply<Gpu::neighbours>(a.by_rows(), mean_length(a), x, y, energies);
+    multi_vector_product_.template multiply<Gpu::neighbours>(a.by_rows(), mean_length(a), x, y, energies);
   }
 
   Product<T, typename Gpu::Matrix> product_;
-  ColumnsProduct columns_product_;
+  MultiVectorProduct multi_vector_product_;
 };
 
 /// The launches of a format's chunks (chunked_operator.cuh), whose options and so kernels are the same.
@@ -70,14 +70,14 @@ class LaunchesOfChunks {
   void multiply(const Format& chunk, const Vector<T>& x, Vector<T>& y) const {
     product_(Gpu::pointers(chunk), Gpu::threads(chunk), x, y, nullptr);
   }
-  void multiply_columns(const Format& chunk, const Columns<T>& x, Columns<T>& y) const {
-    columns_product_.template multiply<Gpu::neighbours>(chunk.by_rows(), mean_length_, x, y, nullptr);
+  void multiply_multi_vector(const Format& chunk, const MultiVector<T>& x, MultiVector<T>& y) const {
+    multi_vector_product_.template multiply<Gpu::neighbours>(chunk.by_rows(), mean_length_, x, y, nullptr);
   }
 
  private:
   Product<T, typename Gpu::Matrix> product_;
   double mean_length_;
-  ColumnsProduct columns_product_;
+  MultiVectorProduct multi_vector_product_;
 };
 
 template <template <class> class Format, template <class> class Gpu, std::floating_point T>

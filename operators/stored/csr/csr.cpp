@@ -21,7 +21,7 @@
 #include "operators/stored/assembled/narrow_columns.hpp"
 #include "operators/stored/assembled/shared_columns.hpp"
 #include "operators/stored/assembled/single_values.hpp"
-#include "operators/stored/common/columns_by_rows.hpp"
+#include "operators/stored/common/multi_vector_by_rows.hpp"
 #include "operators/stored/common/stored_diagonal.hpp"
 #include "operators/stored/common/stored_footprint.hpp"
 #include "operators/stored/csr/csr_launch.hpp"
@@ -83,8 +83,8 @@ class Csr final : public Operator<T> {
       return offsets[row] * (value_word + 4) + row * (2 * word + 8);
     };
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    multiply_columns_by_rows(csr_by_rows(*matrix_), bytes_before(), x, y, energies);
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
+    multiply_multi_vector_by_rows(csr_by_rows(*matrix_), bytes_before(), x, y, energies);
   }
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     const Value* values = matrix_->values.data();
@@ -163,7 +163,7 @@ CsrLaunch cooperative_launch(std::int64_t rows, std::int64_t nonzeros, const Opt
   return launch;
 }
 
-/// Smaller systems have a loop inside one kernel, with the rows' own columns, or stay in the L2 cache.
+/// Smaller systems have a persistent kernel, with the rows' own columns, or stay in the L2 cache.
 constexpr std::int64_t rows_worth_sharing = 1 << 19;
 
 CsrLaunch shared_columns_launch(const Options& given) {

@@ -1,7 +1,7 @@
 // The set-up of compressed rows for the GPU, streamed (streamed_rows.cuh); the cooperative way is in
 // csr_cooperative.cu.
 
-#include "operators/stored/csr/streamed_columns.cuh"
+#include "operators/stored/csr/streamed_multi_vector.cuh"
 #include "operators/stored/csr/streamed_rows.cuh"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using namespace streamed;
 /// How often the threads of a warp that add up rows meet in a bank, when each reads its first product: the mean over
 /// some tiles of the most that do.
 template <class T, bool gaps>
-double meetings_in_banks(std::span<const Tile> tiles, const Vector<std::uint16_t>& ends) {
+double bank_conflicts(std::span<const Tile> tiles, const Vector<std::uint16_t>& ends) {
   constexpr int banks = 128 / sizeof(T), looked_at = 64;  // so many threads are served at once
   const std::size_t step = std::max<std::size_t>((tiles.size() - 1) / looked_at, 1);
   std::int64_t most = 0, groups = 0;
@@ -54,7 +54,7 @@ double meetings_in_banks(std::span<const Tile> tiles, const Vector<std::uint16_t
 template <class T>
 bool gaps_pay(std::span<const Tile> tiles, const Vector<std::uint16_t>& ends) {
   constexpr double cost = 1.5;
-  return sizeof(T) == 8 || cost * meetings_in_banks<T, true>(tiles, ends) < meetings_in_banks<T, false>(tiles, ends);
+  return sizeof(T) == 8 || cost * bank_conflicts<T, true>(tiles, ends) < bank_conflicts<T, false>(tiles, ends);
 }
 
 /// On the GPU, with zeros at the end, so that whole runs can be read.
@@ -66,7 +66,7 @@ Vector<Value> padded(const Vector<Value>& from) {
   return to;
 }
 
-/// The matrix by rows, for the loop inside one kernel.
+/// The matrix by rows, for the persistent kernel.
 template <class T, class Number, class Column>
 struct CsrByRows {
   using Value = Number;
@@ -115,7 +115,7 @@ std::int64_t most_blocks_of_tiles() {
 /// Y = A X; `parts_of(resident)` is asked for where the energies of a grid of so many blocks are added up.
 template <class T, class Value, class Column, class PartsOf>
 void multiply_tiles_by_columns(const Rows<Value>& rows, const Column* columns, std::int64_t tiles, const Tile* of_tile,
-                               const Columns<T>& x, Columns<T>& y, double* energies, const PartsOf& parts_of) {
+                               const MultiVector<T>& x, MultiVector<T>& y, double* energies, const PartsOf& parts_of) {
   with_stride(x.stride(), [&]<int stride>() {
     constexpr auto kernel = streamed_columns_kernel<T, stride, Value, Column>;
     static const std::int64_t resident = cuda::resident_blocks(kernel, stream_threads);
@@ -187,16 +187,16 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   Rows<Value> rows() const { return {values_.data(), ends_.data()}; }
   template <class Column>
   std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns, PersistentFor systems) const {
-    return cuda::make_resident_cg<T>(
+    return cuda::make_persistent_cg<T>(
         CsrByRows<T, Value, Column>{this->size(), rows(), columns, tiles_.size() - 1, tiles_.data()}, nonzeros_,
         systems, [] { return Vector<std::int32_t>(); });
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     narrow_columns_.size() > 0 ? multiply_with(narrow_columns_.data(), x, y, energies)
                                : multiply_with(columns_.data(), x, y, energies);
   }
   template <class Column>
-  void multiply_with(const Column* columns, const Columns<T>& x, Columns<T>& y, double* energies) const {
+  void multiply_with(const Column* columns, const MultiVector<T>& x, MultiVector<T>& y, double* energies) const {
     multiply_tiles_by_columns(rows(), columns, tiles_.size() - 1, tiles_.data(), x, y, energies,
                               [&](std::int64_t resident) {
                                 if (x.stride() != columns_stride_) {
@@ -242,7 +242,7 @@ class LaunchesOfTiles {
                    static_cast<double*>(nullptr), cuda::Parts<1>{});
     });
   }
-  void multiply_columns(const Format& chunk, const Columns<T>& x, Columns<T>& y) const {
+  void multiply_multi_vector(const Format& chunk, const MultiVector<T>& x, MultiVector<T>& y) const {
     with_columns(chunk, [&](const auto* columns) {
       multiply_tiles_by_columns(rows(chunk), columns, chunk.tile_count, chunk.tiles.data(), x, y, nullptr,
                                 [](std::int64_t) { return cuda::ColumnParts{}; });

@@ -5,8 +5,8 @@
 #include "operators/backend/cuda/product.cuh"
 #include "operators/capabilities.hpp"
 #include "operators/stored/assembled/value_words.hpp"
-#include "operators/stored/common/columns_by_rows.cuh"
-#include "operators/stored/common/columns_by_rows.hpp"
+#include "operators/stored/common/multi_vector_by_rows.cuh"
+#include "operators/stored/common/multi_vector_by_rows.hpp"
 #include "operators/stored/common/stored_footprint.hpp"
 #include "operators/stored/csr/csr_launch.hpp"
 
@@ -98,10 +98,10 @@ class CooperativeCsr final : public Operator<T>, public WithLaunch {
     product_(rows, blocks_for(this->size(), launch_) * launch_.block_size, x, y, energy);
   }
 
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     const CsrByRows<Value> rows{this->size(), offsets_.data(), columns_.data(), values_.data()};
     const double mean_length = static_cast<double>(values_.size()) / std::max(1, this->size());
-    columns_product_.multiply<cuda::Neighbours::of_row>(rows, mean_length, x, y, energies);
+    multi_vector_product_.multiply<cuda::Neighbours::of_row>(rows, mean_length, x, y, energies);
   }
 
   CsrLaunch launch_;
@@ -110,7 +110,7 @@ class CooperativeCsr final : public Operator<T>, public WithLaunch {
   Vector<Value> values_;
   Vector<T> diagonal_;  ///< on the host
   cuda::Product<T, Rows<Value>> product_;
-  cuda::ColumnsProduct columns_product_;
+  cuda::MultiVectorProduct multi_vector_product_;
 };
 
 }  // namespace

@@ -25,11 +25,11 @@ struct CsrLaunch {
   bool wide = true;    ///< 32-bit columns where the others do not fit, or are not asked for
 };
 
-/// What the options ask for. Throws std::invalid_argument where they contradict each other.
+/// The launch that the options ask for. Throws std::invalid_argument where they contradict each other.
 CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given);
 
-/// What rows in chunks may take of the GPU; nothing where it has the matrix as a whole. Throws std::invalid_argument
-/// where the options contradict each other.
+/// GPU memory for a matrix in chunks of rows; nothing where the GPU holds the whole matrix. Throws
+/// std::invalid_argument where the options contradict each other.
 template <std::floating_point T>
 std::optional<ChunkBudget> chosen_csr_budget(const Extent<T>& of, const Options& given);
 

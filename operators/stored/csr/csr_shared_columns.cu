@@ -10,7 +10,7 @@
 #include "operators/backend/cuda/product.cuh"
 #include "operators/stored/assembled/shared_columns.hpp"
 #include "operators/stored/assembled/value_words.hpp"
-#include "operators/stored/common/columns_by_rows.cuh"
+#include "operators/stored/common/multi_vector_by_rows.cuh"
 #include "operators/stored/common/stored_footprint.hpp"
 #include "operators/stored/csr/csr_launch.hpp"
 
@@ -228,9 +228,9 @@ class SharedColumnsCsr final : public Operator<T> {
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     product_(rows(), groups_.size() * lanes, x, y, energy);
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     const double mean_length = static_cast<double>(values_.size()) / std::max(1, this->size());
-    columns_product_.multiply<cuda::Neighbours::of_row>(SharedByRows<Value>{rows()}, mean_length, x, y, energies);
+    multi_vector_product_.multiply<cuda::Neighbours::of_row>(SharedByRows<Value>{rows()}, mean_length, x, y, energies);
   }
   Rows<Value> rows() const {
     return {groups_.size(), groups_.data(), rows_.data(), first_entries_.data(), columns_.data(), values_.data()};
@@ -243,7 +243,7 @@ class SharedColumnsCsr final : public Operator<T> {
   Vector<Value> values_;
   Vector<T> diagonal_;  ///< on the host
   cuda::Product<T, Rows<Value>> product_;
-  cuda::ColumnsProduct columns_product_;
+  cuda::MultiVectorProduct multi_vector_product_;
 };
 
 }  // namespace

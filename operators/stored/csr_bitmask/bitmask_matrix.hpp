@@ -17,7 +17,7 @@ struct alignas(16) BitmaskTile {
   std::int32_t base;         ///< its first column
 };
 
-/// Of each step of a batch: bit 4 i + s says whether row i has an entry in column s of the step.
+/// Masks of the steps of a batch: bit 4 i + s says whether row i has an entry in column s of the step.
 struct alignas(16) BatchMasks {
   std::uint32_t of[steps_per_batch];
 };
@@ -89,14 +89,14 @@ BitmaskMatrix<Value> tiles_of(const CsrMatrix<Value>& matrix);
 template <std::floating_point Value>
 BitmaskMatrix<Value> bound_of_tiles(const CsrMatrix<Value>& lengths);
 
-/// What a product costs; it reads all that is stored.
+/// Cost of a product; it reads all that is stored.
 template <std::floating_point Value>
 Footprint footprint_of_tiles(const BitmaskMatrix<Value>& a) {
   const std::int64_t bytes = total_bytes(arrays_of(a));
   return stored_footprint<Value>(a.rows, a.nonzeros, a.nonzeros, bytes, bytes);
 }
 
-/// How many entries a step has in the mean, of 32.
+/// Mean number of entries of a step, of 32.
 template <std::floating_point Value>
 std::map<std::string, std::string> choice_of_tiles(const BitmaskMatrix<Value>& a);
 

@@ -16,7 +16,7 @@
 // the rings take. Tiles of sixteen rows, whose halves share rows of X, take 15 to 25% off hexahedra of degree 2 and 4
 // with 32 vectors, and add 10 to 25% at degree 1 and on tetrahedra.
 
-#include "operators/backend/cuda/factor_share.cuh"
+#include "operators/backend/cuda/factor_fragment.cuh"
 #include "operators/backend/cuda/small_matrices.cuh"
 #include "operators/stored/csr_bitmask/bitmask_matrix.hpp"
 
@@ -105,20 +105,20 @@ class TilesOfWarp {
 
 /// The lane's numbers of the tile times X.
 template <int stride, class Rows, class T>
-__device__ typename FactorShare<stride>::Sums multiply_tile(TilesOfWarp<Rows>& tiles, const T* x) {
-  using Share = FactorShare<stride>;
+__device__ typename FactorFragment<stride>::Sums multiply_tile(TilesOfWarp<Rows>& tiles, const T* x) {
+  using Layout = FactorFragment<stride>;
   const int column_of_factor = static_cast<int>(threadIdx.x) % threads_per_warp / columns_per_step;
-  typename Share::Sums sums{};
+  typename Layout::Sums sums{};
   const T* of_tile = x + std::int64_t{tiles.base()} * stride;
   tiles.for_batches([&](const auto& value, const auto& column) {
-    double of_x[steps_per_batch][Share::factors];
+    double of_x[steps_per_batch][Layout::factors];
 #pragma unroll
     for (int k = 0; k < steps_per_batch; ++k)
-      Share::load(of_tile + std::int64_t{column[k]} * stride, column_of_factor, of_x[k]);
+      Layout::load(of_tile + std::int64_t{column[k]} * stride, column_of_factor, of_x[k]);
 #pragma unroll
     for (int k = 0; k < steps_per_batch; ++k)
 #pragma unroll
-      for (int f = 0; f < Share::factors; ++f) multiply_add(static_cast<double>(value[k]), of_x[k][f], sums.of[f]);
+      for (int f = 0; f < Layout::factors; ++f) multiply_add(static_cast<double>(value[k]), of_x[k][f], sums.of[f]);
   });
   return sums;
 }

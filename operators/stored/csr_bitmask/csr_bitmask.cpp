@@ -10,10 +10,10 @@
 #include <array>
 #include <cstring>
 
-#include "operators/backend/columns.hpp"
+#include "operators/backend/multi_vector.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/forms/bilinear_form.hpp"
-#include "operators/stored/common/columns_by_rows.hpp"
+#include "operators/stored/common/multi_vector_by_rows.hpp"
 #include "operators/stored/csr_bitmask/bitmask_matrix.hpp"
 
 namespace femcg::operators {
@@ -47,7 +47,7 @@ double multiply_tile(const Rows& a, std::int64_t number, const T* x, T* y, bool 
 /// Y = A X on the rows of a tile; adds their part of x_c'y_c.
 template <int stride, std::floating_point T, class Rows>
 void multiply_tile(const Rows& a, std::int64_t number, const T* x, T* y, ColumnSums<stride>& energies) {
-  std::array<RowOfColumns<T, stride>, rows_per_tile> sums{};
+  std::array<RowOfMultiVector<T, stride>, rows_per_tile> sums{};
   for_entries(a, number,
               [&](int row, std::int32_t column, T value) { sums[row].add(value, x + std::int64_t{column} * stride); });
   const std::int64_t first = rows_per_tile * number;
@@ -89,7 +89,7 @@ class CsrBitmask final : public Operator<T> {
     });
     if (energy != nullptr) *energy->data() = sum;
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     with_stride(x.stride(), [&]<int stride>() {
       const auto sums = sum_over_row_blocks(a_.rows, work(), [&](std::int64_t first, std::int64_t last) {
         ColumnSums<stride> of_block;

@@ -4,7 +4,7 @@
 //
 // Sums have one order: two runs give the same bits.
 
-#include "operators/backend/cuda/factor_columns.cuh"
+#include "operators/backend/cuda/factor_multi_vector.cuh"
 #include "operators/backend/cuda/product.cuh"
 #include "operators/stored/common/stored_diagonal.hpp"
 #include "operators/stored/csr_bitmask/bitmask_tiles.cuh"
@@ -47,17 +47,17 @@ __global__ void __launch_bounds__(columns_threads, 4)
 template <class T, int stride, class Rows, bool with_energies>
 __global__ void __launch_bounds__(columns_threads, resident<stride, with_energies>)
     bitmask_columns_kernel(Rows a, const T* x, T* y, double* energies, cuda::ColumnParts parts) {
-  using Share = cuda::FactorShare<stride>;
+  using Layout = cuda::FactorFragment<stride>;
   const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp;
-  double products[Share::numbers] = {};
+  double products[Layout::numbers] = {};
   for (auto tiles = tiles_of_warp(a); tiles.has_tile(); tiles.go_on()) {
-    const typename Share::Sums sums = cuda::multiply_tile<stride>(tiles, x);
+    const typename Layout::Sums sums = cuda::multiply_tile<stride>(tiles, x);
     const std::int64_t row = tiles.row();
     if (row >= a.rows) continue;
-    Share::store(sums, y + row * stride, lane);
-    if constexpr (with_energies) Share::add_products(x + row * stride, sums, lane, products);
+    Layout::store(sums, y + row * stride, lane);
+    if constexpr (with_energies) Layout::add_products(x + row * stride, sums, lane, products);
   }
-  if constexpr (with_energies) cuda::give_energies<Share>(products, energies, parts);
+  if constexpr (with_energies) cuda::give_energies<Layout>(products, energies, parts);
 }
 
 template <std::floating_point T>
@@ -86,7 +86,7 @@ class CudaCsrBitmask final : public Operator<T> {
         wide_(a, threads, x, y, energy);
     });
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     a_.with_pointers([&]<class Rows>(const Rows& a) {
       with_stride(x.stride(), [&]<int stride>() {
         const auto kernel = energies != nullptr ? bitmask_columns_kernel<T, stride, Rows, true>
@@ -100,7 +100,7 @@ class CudaCsrBitmask final : public Operator<T> {
   Vector<T> diagonal_;  ///< on the host
   cuda::Product<T, BitmaskRows<std::uint16_t, T>> narrow_ = product_of<BitmaskRows<std::uint16_t, T>>();
   cuda::Product<T, BitmaskRows<std::int32_t, T>> wide_ = product_of<BitmaskRows<std::int32_t, T>>();
-  cuda::WarpsOfColumns warps_;
+  cuda::WarpsOfMultiVector warps_;
 };
 
 template <std::floating_point T>

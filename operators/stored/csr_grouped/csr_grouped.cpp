@@ -15,12 +15,12 @@
 #include <bit>
 #include <cstring>
 
-#include "operators/backend/columns.hpp"
+#include "operators/backend/multi_vector.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/stored/assembled/narrow_columns.hpp"
 #include "operators/stored/assembled/single_values.hpp"
-#include "operators/stored/common/columns_by_rows.hpp"
+#include "operators/stored/common/multi_vector_by_rows.hpp"
 #include "operators/stored/csr_grouped/grouped_chunk.hpp"
 #include "operators/stored/csr_grouped/grouped_matrix.hpp"
 #include "operators/stored/csr_grouped/grouped_options.hpp"
@@ -133,10 +133,10 @@ double multiply_slice(const Rows& a, std::int64_t number, const T* x, T* y, bool
 template <int together, int stride, std::floating_point T, std::floating_point Value>
 void add_rows(const Value* values, const std::int32_t* columns, int slots, const T* x, T* sums) {
   // Few sums would wait for the latency of their additions: every second product has a chain of its own then.
-  constexpr int chains = together * RowOfColumns<T, stride>::packs <= 4 ? 2 : 1;
-  RowOfColumns<T, stride> of_rows[chains][together];
+  constexpr int chains = together * RowOfMultiVector<T, stride>::packs <= 4 ? 2 : 1;
+  RowOfMultiVector<T, stride> of_rows[chains][together];
   for (int r = 0; r < together; ++r) std::memcpy(of_rows[0][r].of, sums + r * stride, stride * sizeof(T));
-  const auto add = [&](int k, RowOfColumns<T, stride>(&to)[together]) {
+  const auto add = [&](int k, RowOfMultiVector<T, stride>(&to)[together]) {
     const T* row = x + std::int64_t{columns[k]} * stride;
 #pragma GCC unroll 4
     for (int r = 0; r < together; ++r) to[r].add(static_cast<T>(values[k * rows_per_slice + r]), row);
@@ -158,7 +158,7 @@ void add_rows(const Value* values, const std::int32_t* columns, int slots, const
 /// beside each other.
 template <int stride, std::floating_point T, std::floating_point Value>
 void add_list(const Value* values, const std::int32_t* columns, int rows, int slots, const T* x, T* sums) {
-  constexpr int packs = RowOfColumns<T, stride>::packs, most = packs <= 2 ? 4 : packs <= 4 ? 2 : 1;
+  constexpr int packs = RowOfMultiVector<T, stride>::packs, most = packs <= 2 ? 4 : packs <= 4 ? 2 : 1;
   int i = 0;
   if constexpr (most == 4)
     for (; i + 4 <= rows; i += 4) add_rows<4, stride>(values + i, columns, slots, x, sums + i * stride);
@@ -233,7 +233,7 @@ class CsrGrouped final : public Operator<T> {
     });
     if (with_energy) *energy->data() = sum;
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     with_stride(x.stride(), [&]<int stride>() {
       const auto sums = a_.with_pointers([&](const auto& a) {
         return sum_over_row_blocks(a.rows, work(), [&](std::int64_t first, std::int64_t last) {

@@ -15,7 +15,7 @@
 #include "operators/stored/common/turning_positions.cuh"
 #include "operators/stored/csr_grouped/csr_grouped.hpp"
 #include "operators/stored/csr_grouped/grouped_chunk.hpp"
-#include "operators/stored/csr_grouped/grouped_columns.cuh"
+#include "operators/stored/csr_grouped/grouped_multi_vector.cuh"
 #include "operators/stored/csr_grouped/grouped_options.hpp"
 #include "operators/stored/csr_grouped/grouped_rows.cuh"
 
@@ -99,14 +99,14 @@ class LaunchesOfGroups {
 
   explicit LaunchesOfGroups(const Format& any) : rows_per_list_(rows_per_list(any.a)) {}
   void multiply(const Format& chunk, const Vector<T>& x, Vector<T>& y) const { product_(chunk.a, x, y, nullptr); }
-  void multiply_columns(const Format& chunk, const Columns<T>& x, Columns<T>& y) const {
-    chunk.a.with_pointers([&](const auto& a) { columns_product_.multiply(a, rows_per_list_, x, y, nullptr); });
+  void multiply_multi_vector(const Format& chunk, const MultiVector<T>& x, MultiVector<T>& y) const {
+    chunk.a.with_pointers([&](const auto& a) { multi_vector_product_.multiply(a, rows_per_list_, x, y, nullptr); });
   }
 
  private:
   double rows_per_list_;
   GroupedProduct<T, Value> product_;
-  cuda::GroupedColumnsProduct columns_product_;
+  cuda::GroupedMultiVectorProduct multi_vector_product_;
 };
 
 template <std::floating_point T, std::floating_point Value>
@@ -127,14 +127,14 @@ class CudaCsrGrouped final : public Operator<T> {
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override { product_(a_, x, y, energy); }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    a_.with_pointers([&](const auto& a) { columns_product_.multiply(a, rows_per_list(a_), x, y, energies); });
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
+    a_.with_pointers([&](const auto& a) { multi_vector_product_.multiply(a, rows_per_list(a_), x, y, energies); });
   }
 
   GroupedMatrix<Value> a_;  ///< on the GPU
   Vector<T> diagonal_;      ///< on the host
   GroupedProduct<T, Value> product_;
-  cuda::GroupedColumnsProduct columns_product_;
+  cuda::GroupedMultiVectorProduct multi_vector_product_;
 };
 
 template <std::floating_point T>

@@ -8,7 +8,7 @@
 // The values of 32 slots are in registers while list after list goes over them. The columns of a list are found by all
 // lanes together, a slot each.
 
-#include "operators/backend/cuda/factor_share.cuh"
+#include "operators/backend/cuda/factor_fragment.cuh"
 #include "operators/backend/cuda/small_matrices.cuh"
 #include "operators/stored/csr_grouped/grouped_rows.cuh"
 
@@ -61,8 +61,8 @@ class ListsOfTile {
 /// sums += the tile from a lane of the slice on, times X. All lanes of a warp call it.
 template <int stride, class Rows>
 __device__ void add_tile(const Rows& a, const GroupedSlice& slice, int first_row, const double* x,
-                         typename FactorShare<stride>::Sums& sums) {
-  using Share = FactorShare<stride>;
+                         typename FactorFragment<stride>::Sums& sums) {
+  using Layout = FactorFragment<stride>;
   using Value = typename Rows::Value;
   constexpr int steps = slots_per_mask / tile_slots, together = stride == 8 ? steps : 4;
   const int lane = static_cast<int>(threadIdx.x) % threads_per_warp, slot = lane % tile_slots;
@@ -85,17 +85,17 @@ __device__ void add_tile(const Rows& a, const GroupedSlice& slice, int first_row
 #pragma unroll
       for (int begin = 0; begin < steps; begin += together) {
         if (begin * tile_slots >= slots) break;
-        double of_x[together][Share::factors];
+        double of_x[together][Layout::factors];
 #pragma unroll
         for (int k = 0; k < together; ++k) {
           const std::int32_t row = __shfl_sync(all_lanes, column, (begin + k) * tile_slots + slot);
-          Share::load(x + std::int64_t{row} * stride, lane / tile_slots, of_x[k]);
+          Layout::load(x + std::int64_t{row} * stride, lane / tile_slots, of_x[k]);
         }
 #pragma unroll
         for (int k = 0; k < together; ++k) {
           const double left = lists.follows(list) ? static_cast<double>(value[begin + k]) : 0.0;
 #pragma unroll
-          for (int f = 0; f < Share::factors; ++f) multiply_add(left, of_x[k][f], sums.of[f]);
+          for (int f = 0; f < Layout::factors; ++f) multiply_add(left, of_x[k][f], sums.of[f]);
         }
       }
     }

@@ -50,7 +50,7 @@ struct GroupedChunk {
   std::string index;
 };
 
-/// What rows in chunks may take of the GPU; nothing where it has the matrix as a whole.
+/// GPU memory for a matrix in chunks of rows; nothing where the GPU holds the whole matrix.
 template <std::floating_point T>
 std::optional<ChunkBudget> chosen_grouped_budget(const Extent<T>& of, const Options& given);
 

@@ -15,7 +15,7 @@ namespace femcg::operators {
 /// Bits of a start: auto, 16 or 32.
 std::string_view index_of_groups(const Options& given);
 
-/// How many rows of a slice follow one list, in the mean.
+/// Mean number of rows of a slice that follow one list.
 template <std::floating_point Value>
 double rows_per_list(const GroupedMatrix<Value>& a) {
   return a.lists > 0 ? static_cast<double>(a.rows) / static_cast<double>(a.lists) : 1.0;

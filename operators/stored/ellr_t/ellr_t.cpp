@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "operators/stored/common/column_products.hpp"
+#include "operators/stored/common/multi_vector_products.hpp"
 #include "operators/stored/common/padding.hpp"
 #include "operators/stored/common/stored_description.hpp"
 

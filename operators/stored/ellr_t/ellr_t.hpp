@@ -17,7 +17,7 @@ struct EllrT {
   /// Options T, and of the GPU block_size. Throws std::invalid_argument where padding takes too much.
   EllrT(const CsrMatrix<T>& matrix, Device device, const Options& given);
 
-  /// Those of every chunk of the matrix, which have as many threads per row.
+  /// Options of every chunk of the matrix, with the same number of threads per row.
   static Options options_of_chunks(const CsrMatrix<T>& matrix, Options given);
 
   static void arrays(auto& self, auto&& visit) {
@@ -40,7 +40,7 @@ struct EllrT {
     move(slots, Slots{source, threads, most_steps, slots}, columns, values);
   }
 
-  /// Of the GPU: block_size.
+  /// Takes block_size, on a GPU.
   void launch_as(const Options& given);
 
   std::int64_t read_bytes(Device) const {

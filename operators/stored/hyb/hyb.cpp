@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "operators/backend/threads/simd.hpp"
-#include "operators/stored/common/column_products.hpp"
+#include "operators/stored/common/multi_vector_products.hpp"
 #include "operators/stored/common/padding.hpp"
 #include "operators/stored/common/stored_description.hpp"
 

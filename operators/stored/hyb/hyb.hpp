@@ -17,7 +17,7 @@ struct Hyb {
   /// Option width. Throws std::invalid_argument where padding takes too much.
   Hyb(const CsrMatrix<T>& matrix, Device device, const Options& given);
 
-  /// Those of every chunk of the matrix, whose padded parts are as wide.
+  /// Options of every chunk of the matrix, with padded parts of the same width.
   static Options options_of_chunks(const CsrMatrix<T>& matrix, Options given);
 
   static void arrays(auto& self, auto&& visit) {

@@ -19,8 +19,8 @@ class LineReader {
 
   /// The next line, without its line end; nothing after the last. Valid until the next call, as the block is.
   std::optional<std::string_view> next_line();
-  /// What is left of the lines at hand, or else the next block of lines; empty after the last. Whoever takes a block
-  /// counts its lines for `passed`. Throws MatrixMarketError where a line is longer than a block, or reading fails.
+  /// The rest of the current block of lines, else the next block; empty after the last. The caller counts the lines of
+  /// a block in `passed`. Throws MatrixMarketError where a line is longer than a block, or reading fails.
   std::string_view next_block();
   void passed(std::int64_t lines) { line_ += lines; }
 

@@ -9,18 +9,18 @@
 
 namespace femcg::operators {
 
-/// What the entries of a Matrix Market file are; those of a pattern have no value and count as 1.
+/// Kind of the entries of a Matrix Market file; a pattern's entries have no value and count as 1.
 enum class MatrixField { real, integer, pattern };
-/// Which entries of the matrix a Matrix Market file holds: all; those on and below the diagonal, a_ji = a_ij; those
-/// below the diagonal, a_ji = -a_ij.
+/// Entries that a Matrix Market file holds: all; on and below the diagonal, with a_ji = a_ij; below the diagonal, with
+/// a_ji = -a_ij.
 enum class MatrixSymmetry { general, symmetric, skew_symmetric };
 
 /// As the file's header writes them.
 const char* name(MatrixField field);
 const char* name(MatrixSymmetry symmetry);
 
-/// What is wrong with a Matrix Market file, and what would be right. what() is "17: sentence", so that a caller puts
-/// "file.mtx:" in front, or the sentence alone where no line is to blame.
+/// Error in a Matrix Market file: what is wrong, and what would be right. what() is "17: sentence", so that a caller
+/// puts "file.mtx:" in front, or the sentence alone where no line is at fault.
 class MatrixMarketError : public std::runtime_error {
  public:
   MatrixMarketError(std::int64_t line, const std::string& sentence);

@@ -10,7 +10,7 @@
 
 namespace femcg::operators {
 
-/// What header and size line of a Matrix Market file say about the entries that follow.
+/// Format of the entries of a Matrix Market file, from its header and size line.
 struct EntryFormat {
   bool array = false;  ///< one value per line, column by column; otherwise "row column value", in any order
   MatrixField field = MatrixField::real;
@@ -30,7 +30,7 @@ class Words {
   std::string_view rest_;
 };
 
-/// Whether a line holds neither nothing nor a comment.
+/// True for a line that is neither blank nor a comment.
 bool holds_data(std::string_view line);
 
 /// A piece of the file for an error message: in quotes, at most 40 characters, those that do not print as '?'.

@@ -8,7 +8,7 @@
 
 namespace femcg::operators {
 
-/// What the speed of a product depends on, and what conjugate gradients need of a matrix.
+/// Properties of a matrix that the speed of a product depends on, and that conjugate gradients need.
 struct MatrixStatistics {
   std::int32_t shortest_row = 0, longest_row = 0;  ///< entries of a row, zeros that are stored too
   double mean_row = 0;
@@ -28,7 +28,7 @@ struct MatrixStatistics {
 
   bool symmetric_structure() const { return unmatched_entries == 0; }
   bool symmetric() const { return asymmetry == 0; }
-  /// What the sums of an assembly may differ by.
+  /// True if the matrix is symmetric up to the rounding of assembly sums.
   bool symmetric_to_rounding() const { return asymmetry <= 1e-12; }
   /// Needed, not sufficient, for a positive definite matrix.
   bool positive_diagonal() const { return absent_diagonals == 0 && diagonals_not_positive == 0; }

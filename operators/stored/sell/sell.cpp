@@ -150,9 +150,9 @@ class Sell final : public Operator<T> {
     if (energy != nullptr) *energy->data() = sum;
   }
 
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
-    multiply_columns_by_rows(sell_by_rows(matrix_, matrix_.columns.data(), nullptr), matrix_.entries_before(), x, y,
-                             energies);
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
+    multiply_multi_vector_by_rows(sell_by_rows(matrix_, matrix_.columns.data(), nullptr), matrix_.entries_before(), x,
+                                  y, energies);
   }
 
   SellMatrix<Value> matrix_;
@@ -317,7 +317,7 @@ OperatorDescription sell() {
           .options = options,
           .on_host = {make_sell<double>, make_sell<float>},
           .estimates = {estimate_sell<double>, estimate_sell<float>},
-          .cuda_gains_from_columns = false};
+          .cuda_gains_from_multi_vectors = false};
 }
 
 OperatorDescription pjds() {
@@ -329,7 +329,7 @@ OperatorDescription pjds() {
           .options = {&pjds_index, 1},
           .on_host = {make_pjds<double>, make_pjds<float>},
           .estimates = {estimate_pjds<double>, estimate_pjds<float>},
-          .cuda_gains_from_columns = false};
+          .cuda_gains_from_multi_vectors = false};
 }
 
 }  // namespace femcg::operators

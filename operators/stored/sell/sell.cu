@@ -10,8 +10,8 @@
 #include "operators/stored/assembled/single_values.hpp"
 #include "operators/stored/assembled/value_words.hpp"
 #include "operators/stored/common/chunked_operator.cuh"
-#include "operators/stored/common/columns_by_rows.cuh"
 #include "operators/stored/common/conversion.cuh"
+#include "operators/stored/common/multi_vector_by_rows.cuh"
 #include "operators/stored/common/turning_positions.cuh"
 #include "operators/stored/sell/sell.hpp"
 #include "operators/stored/sell/sell_matrix.hpp"
@@ -194,10 +194,10 @@ class LaunchesOfSell {
     else
       product_(slices_of<T>(chunk.a, chunk.a.columns.data(), nullptr), chunk.rows, x, y, nullptr);
   }
-  void multiply_columns(const Format& chunk, const Columns<T>& x, Columns<T>& y) const {
+  void multiply_multi_vector(const Format& chunk, const MultiVector<T>& x, MultiVector<T>& y) const {
     const auto multiply_with = [&](const auto* columns, const std::int32_t* bases) {
-      columns_product_.multiply<cuda::Neighbours::of_column>(sell_by_rows(chunk.a, columns, bases), mean_length_, x, y,
-                                                             nullptr);
+      multi_vector_product_.multiply<cuda::Neighbours::of_column>(sell_by_rows(chunk.a, columns, bases), mean_length_,
+                                                                  x, y, nullptr);
     };
     chunk.is_narrow ? multiply_with(chunk.narrow_columns.data(), chunk.bases.data())
                     : multiply_with(chunk.a.columns.data(), nullptr);
@@ -207,7 +207,7 @@ class LaunchesOfSell {
   double mean_length_;
   SellProduct<T, std::uint16_t, Value> narrow_product_;
   SellProduct<T, std::int32_t, Value> product_;
-  cuda::ColumnsProduct columns_product_;
+  cuda::MultiVectorProduct multi_vector_product_;
 };
 
 template <class Column>
@@ -286,11 +286,11 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
     else
       product_(slices_of<T>(a_, a_.columns.data(), nullptr), this->size(), x, y, energy);
   }
-  void multiply_columns(const Columns<T>& x, Columns<T>& y, double* energies) const override {
+  void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     const double mean_length = static_cast<double>(a_.nonzeros) / std::max(1, this->size());
     const auto multiply_with = [&](const auto* columns, const std::int32_t* bases) {
-      columns_product_.multiply<cuda::Neighbours::of_column>(sell_by_rows(a_, columns, bases), mean_length, x, y,
-                                                             energies);
+      multi_vector_product_.multiply<cuda::Neighbours::of_column>(sell_by_rows(a_, columns, bases), mean_length, x, y,
+                                                                  energies);
     };
     bases_.size() > 0 ? multiply_with(narrow_columns_.data(), bases_.data())
                       : multiply_with(a_.columns.data(), nullptr);
@@ -298,7 +298,7 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
   template <class Column>
   std::unique_ptr<PersistentCg<T>> persistent_with(const Column* columns, const std::int32_t* bases,
                                                    PersistentFor systems) const {
-    return cuda::make_resident_cg<T>(sell_by_rows(a_, columns, bases), a_.nonzeros, systems, [&] {
+    return cuda::make_persistent_cg<T>(sell_by_rows(a_, columns, bases), a_.nonzeros, systems, [&] {
       return positions_of(copied(a_.ordering.size() > 0 ? a_.ordering : a_.places, Device::host));
     });
   }
@@ -310,7 +310,7 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
   SellProduct<T, std::int32_t, Value> product_;
   Vector<std::int32_t> bases_;
   Vector<std::uint16_t> narrow_columns_;  ///< then there are no others
-  cuda::ColumnsProduct columns_product_;
+  cuda::MultiVectorProduct multi_vector_product_;
 };
 
 template <std::floating_point T>

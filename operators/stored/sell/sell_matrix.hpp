@@ -69,7 +69,7 @@ struct SellMatrix {
 struct InPairs {
   std::int64_t chunk_rows;
 
-  /// Of entry k of the `count` of a row, the row at `lane` of its chunk.
+  /// Position of entry k of `count` entries of a row, which is at `lane` of its chunk.
   constexpr std::int64_t place(std::int64_t begin, std::int64_t lane, std::int64_t k, std::int64_t count) const {
     const bool alone = k % 2 == 0 && k + 1 == count;
     return alone ? begin + k * chunk_rows + lane : begin + k / 2 * 2 * chunk_rows + 2 * lane + k % 2;
@@ -79,8 +79,8 @@ struct InPairs {
   }
 };
 
-/// The matrix by rows, as a product with several vectors and the loop inside one kernel see it. Columns have 32 bits,
-/// or 16 in pairs.
+/// The matrix by rows, as a product with several vectors and the persistent kernel see it. Columns have 32 bits, or 16
+/// in pairs.
 template <class Column, class Number>
 struct SellByRows {
   using Value = Number;
@@ -140,7 +140,7 @@ void enter_own_ordering(SellMatrix<T>& a);
 /// The position of each row: the inverse of the rows at positions.
 Vector<std::int32_t> positions_of(const Vector<std::int32_t>& rows);
 
-/// What is stored, all of which a product reads but the ordering.
+/// Footprint of the stored data; a product reads all but the ordering.
 template <std::floating_point T>
 Footprint footprint_of(const SellMatrix<T>& a, std::int64_t bytes_of_columns) {
   const std::int64_t read =

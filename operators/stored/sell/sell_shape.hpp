@@ -6,7 +6,7 @@
 
 namespace femcg::operators {
 
-/// What the options of sell ask for, or the defaults of a device.
+/// Shape that the options of sell ask for, or the defaults of a device.
 struct SellShape {
   std::int64_t chunk_rows = 32, sigma = 1;
   std::string_view index = "32";  ///< bits of a stored column: auto, 16 or 32

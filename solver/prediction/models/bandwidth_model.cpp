@@ -67,7 +67,8 @@ constexpr double host_cell_dof = 0.867, host_cell_dof_of_tensor_cells = 0.65, ho
 constexpr Share simplices_on_host{.bytes = 0.5, .word_flops = 1.45};
 constexpr Share affine_simplices_on_host{.bytes = 0.5, .word_flops = 0.8};
 constexpr Share pairs_of_simplices_on_host{.bytes = 2.6, .word_flops = 1.3};
-/// With several vectors all formats go through one loop (columns_by_rows.hpp): nanoseconds for an entry and a vector.
+/// With several vectors all formats go through one loop (multi_vector_by_rows.hpp): nanoseconds for an entry and a
+/// vector.
 constexpr double host_entry_of_column = 0.07;
 
 /// Of the GPU; operations against gpu_flops at the copy bandwidth that they were fitted at.
@@ -200,8 +201,9 @@ Share gpu_share(const Product& product, const Footprint& cost) {
     share.latency = cells_latency;
     return share;
   }
-  const Share* of_columns = product.right_hand_sides > 1 ? find(gpu_shares_of_columns, product.row->name) : nullptr;
-  return of_columns != nullptr ? *of_columns : *find(gpu_shares, product.row->name);
+  const Share* of_multi_vector =
+      product.right_hand_sides > 1 ? find(gpu_shares_of_columns, product.row->name) : nullptr;
+  return of_multi_vector != nullptr ? *of_multi_vector : *find(gpu_shares, product.row->name);
 }
 
 }  // namespace
@@ -231,7 +233,7 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
   if (form && !tensor) share = &share_of_simplices_on_host(product, cost);
   // A short row goes along with its neighbours to the end of the longest.
   const bool pads = product.row->name.starts_with("ell");
-  const bool by_columns = product.row->gains_from_columns(product.device);
+  const bool by_columns = product.row->gains_from_multi_vectors(product.device);
   const double columns = by_columns ? product.right_hand_sides : 1;
   const double vectors = 2.0 * columns * product.word_bytes * static_cast<double>(product.unknowns());
   const double bytes = pads ? static_cast<double>(cost.stored_bytes) + vectors : static_cast<double>(cost.moved_bytes);
@@ -279,8 +281,8 @@ std::optional<double> BandwidthModel::seconds(const Product& product) const {
   const std::int64_t a_vector = product.unknowns() * product.word_bytes;
   cost.moved_bytes += std::max<std::int64_t>(0, static_cast<std::int64_t>(product.input_bytes) - a_vector);
   int times = 1;
-  if (product.right_hand_sides > 1 && product.row->gains_from_columns(product.device))
-    cost = cost.of_columns(product.right_hand_sides, a_vector);
+  if (product.right_hand_sides > 1 && product.row->gains_from_multi_vectors(product.device))
+    cost = cost.of_multi_vector(product.right_hand_sides, a_vector);
   else
     times = product.right_hand_sides;
   const double robin = launches_robin_terms(product) ? 1e-6 * robin_latency : 0;

@@ -26,7 +26,7 @@ class BandwidthModel final : public Model {
   Rates rates_;
 };
 
-/// What a product's correction is of; the cost is of one vector.
+/// Key of a product's correction; the cost is that of one vector.
 CorrectionKey correction_key(const Product& product);
 
 /// How far a kept calibration says that the model is off for a product; all 1 for a matrix from a file, options, and

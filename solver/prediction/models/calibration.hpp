@@ -10,14 +10,14 @@
 
 namespace femcg::solver {
 
-/// What the bandwidth model's seconds are multiplied by: those that were measured over its own.
+/// Factors for the bandwidth model's seconds: measured over modelled.
 struct CorrectionFactors {
   double product = 1;
   double iteration = 1;  ///< of an iteration that is predicted from the corrected product
   double assembly = 1, conversion = 1;
 };
 
-/// What a correction is of: an operator with its defaults.
+/// Key of a correction: an operator with its defaults.
 struct CorrectionKey {
   std::string op;
   mesh::CellShape shape = mesh::CellShape::quadrilateral;

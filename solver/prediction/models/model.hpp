@@ -4,8 +4,9 @@
 // of one product from what the estimate of an operator tells of it (operators::StorageEstimate): bytes, operations, the
 // lengths of rows. The bandwidth model (bandwidth_model.hpp) needs no training; one that was trained on this device may
 // stand in its place. prediction.hpp adds what making the operator takes, what CG moves beside the product and how many
-// iterations there may be; choice.hpp takes from that what `operator: auto` and `device: auto` decide, and trial.hpp
-// has the two best operators multiply within CG's first iterations, where the prediction leaves it open.
+// iterations there may be; choice.hpp takes from that what `operator: auto` and `device: auto` decide, and
+// timing_trial.hpp has the two best operators multiply within CG's first iterations, where the prediction leaves it
+// open.
 
 #include <optional>
 #include <span>
@@ -42,7 +43,7 @@ class Model {
   virtual ~Model() = default;
   /// Seconds of one product with all right-hand sides; none where the model has nothing to say on it.
   virtual std::optional<double> seconds(const Product& product) const = 0;
-  /// Of these, what a product of the same kind takes however small it is; 0 where the model does not tell.
+  /// The part of these seconds that a product of this kind takes however small it is; 0 where the model does not tell.
   virtual double start(const Product&) const { return 0; }
 };
 

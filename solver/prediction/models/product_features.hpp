@@ -16,7 +16,7 @@ struct RowSteps {
   int line_bytes = 32;      ///< that are fetched of x at once
 };
 
-/// What the time of a product depends on.
+/// Features that the time of a product depends on.
 struct ProductFeatures {
   double rows = 0, nonzeros = 0;
   double moved_bytes = 0;    ///< what is stored, x and y, once

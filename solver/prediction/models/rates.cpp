@@ -10,10 +10,10 @@
 
 #include "mesh/base/vector_register.hpp"
 #include "operators/backend/vector.hpp"
+#include "solver/benchmark/cached_bandwidth.hpp"
 #include "solver/benchmark/clock.hpp"
-#include "solver/benchmark/kept_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
-#include "solver/prediction/models/kept_model.hpp"
+#include "solver/prediction/models/cached_model.hpp"
 #include "solver/records/record.hpp"
 
 namespace femcg::solver {
@@ -83,18 +83,18 @@ std::string reads_of(std::int64_t mebibytes) { return in_registers(fmt::format("
 /// What was kept, else what is measured now, which is kept.
 template <class Measure>
 double kept_or(const std::string& what, Device device, Rates& rates, const Measure& measure) {
-  if (const auto kept = kept_rate(what, device)) return *kept;
+  if (const auto kept = cached_rate(what, device)) return *kept;
   const ProcessorTime before = processor_time();
   const double measured = measure();
   if (was_refused(processor_time() - before, rates.threads)) return measured;
-  const std::string failure = keep_rate(what, device, measured);
-  if (!failure.empty() && std::ranges::find(rates.remarks, failure) == rates.remarks.end())
-    rates.remarks.push_back(failure);
+  const std::string failure = cache_rate(what, device, measured);
+  if (!failure.empty() && std::ranges::find(rates.warnings, failure) == rates.warnings.end())
+    rates.warnings.push_back(failure);
   return measured;
 }
 
 /// Throws std::bad_alloc.
-std::vector<ReadRate> kept_or_measured_reads(Rates& rates) {
+std::vector<ReadRate> cached_or_measured_reads(Rates& rates) {
   std::vector<ReadRate> reads;
   operators::Vector<double> array;
   for (const std::int64_t mebibytes : measured_mebibytes) {
@@ -131,15 +131,15 @@ Rates rates_of(Device device) {
   rates.threads = this_machine().threads;
   const CopyBandwidth copies = copy_bandwidth_of(device);
   rates.copy_bandwidth = copies.bytes_per_second;
-  if (!copies.remark.empty()) rates.remarks.push_back(copies.remark);
-  KeptCalibration kept = kept_calibration(device);
+  if (!copies.warning.empty()) rates.warnings.push_back(copies.warning);
+  CachedCalibration kept = cached_calibration(device);
   rates.calibration = std::move(kept.calibration);
-  if (!kept.remark.empty()) rates.remarks.push_back(std::move(kept.remark));
+  if (!kept.warning.empty()) rates.warnings.push_back(std::move(kept.warning));
   if (device == Device::cuda || !rates.known()) return rates;
   try {
-    rates.reads = kept_or_measured_reads(rates);
+    rates.reads = cached_or_measured_reads(rates);
   } catch (const std::bad_alloc&) {  // then the copies stand for them
-    rates.remarks.emplace_back("how fast memory is read was not measured: out of memory");
+    rates.warnings.emplace_back("how fast memory is read was not measured: out of memory");
   }
   rates.flops = kept_or(in_registers("multiply-adds"), device, rates, measure_flops);
   return rates;

@@ -15,7 +15,7 @@ namespace femcg::solver {
 /// processor csr, ellpack and jad.
 std::vector<OperatorChoice> trained_operators(operators::Device device);
 
-/// What one product took.
+/// Measured time of one product.
 struct TrainingPoint {
   ProductFeatures features;
   double seconds = 0;

@@ -71,7 +71,7 @@ void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, c
                  const Rates& rates, Calibration& calibration) {
   const Device device = training.device;
   const std::vector<OperatorChoice> chosen = operators_for(box, device);
-  Situation of;
+  PredictionInput of;
   of.device = device;
   of.form = &form;
   of.preconditioner = find_preconditioner("jacobi");
@@ -108,7 +108,7 @@ void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, c
   };
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const BenchmarkResult& row = measured[i];
-    const bool refused = std::ranges::find(row.record.remarks, refused_time) != row.record.remarks.end();
+    const bool refused = std::ranges::find(row.record.warnings, refused_time) != row.record.warnings.end();
     if (row.outcome != Outcome::timed || row.iteration.empty() || refused) continue;
     calibration.add(model.keys.at({expected[i].op.name, expected[i].op.options}), form.unknowns,
                     {.product = ratio(row.record.apply.median(), expected[i].product),

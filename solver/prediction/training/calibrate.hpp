@@ -6,9 +6,9 @@
 
 namespace femcg::solver {
 
-/// What the bandwidth model is off by on this device: makes and times every operator, with CG round it, on small boxes
-/// of every shape and degree, of identical cells and of distorted ones, by ascending size for as long as there is time,
-/// and holds that against what the model says without a calibration.
+/// Error of the bandwidth model on this device: makes and times every operator, with CG, on small boxes of every shape
+/// and degree, of congruent and of distorted cells, by ascending size for as long as there is time, and compares with
+/// the model without a calibration.
 struct Calibrated {
   Calibration calibration;
   int boxes = 0;  ///< that were measured

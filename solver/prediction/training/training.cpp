@@ -66,7 +66,7 @@ template <std::floating_point T>
 void measure_matrix(const std::shared_ptr<const CsrMatrix<T>>& matrix, const std::vector<OperatorChoice>& operators,
                     Device device, const Rates& rates, Points& points) {
   constexpr int repetitions = 5;
-  Situation of;
+  PredictionInput of;
   of.device = device;
   of.preconditioner = find_preconditioner("none");
   of.available = operators::available_bytes;
@@ -108,8 +108,8 @@ std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const CsrMat
     entries.push_back({.a = made.back().get()});
     places.push_back(i);
   }
-  time_in_turn<T>(entries, {.iterations = 0, .repetitions = repetitions, .go_on = {}, .stop = {}},
-                  [](std::size_t, const std::exception&) {});
+  time_interleaved<T>(entries, {.iterations = 0, .repetitions = repetitions, .go_on = {}, .stop = {}},
+                      [](std::size_t, const std::exception&) {});
   for (std::size_t k = 0; k < entries.size(); ++k)
     measured[places[k]] = {entries[k].product.minimum(),
                            device == Device::host && was_refused(entries[k].processor, this_machine().threads)};

@@ -47,7 +47,7 @@ struct Trained {
 /// where they are too few to fit anything.
 std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates);
 
-/// Of which benchmark matrices are, at most: bytes of compressed rows.
+/// Largest benchmark matrix, in bytes of compressed rows.
 double most_training_bytes(operators::Device device);
 
 }  // namespace femcg::solver

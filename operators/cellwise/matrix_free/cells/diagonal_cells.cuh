@@ -22,7 +22,7 @@ struct DiagonalCells {
   bool interleaved;              ///< the layout of numbers and places
   int dofs, points;              ///< of a cell; of the tables
   const T* numbers;              ///< CellData's
-  const std::uint16_t* kinds;    ///< of slots, where the numbers are of kinds of cells; else null
+  const std::uint16_t* classes;  ///< of slots, where the numbers are of classes of cells; else null
   const T *squares, *positions;  ///< DiagonalTables'
   /// Of mixed simplices: what belongs to affine cells, and which they are (MixedGroups).
   const T* affine_numbers = nullptr;
@@ -77,14 +77,14 @@ struct DiagonalCells {
   /// As CellPatches::place_index has it.
   __device__ int place_of(const Patches& all, std::int64_t slot, int dof) const {
     constexpr int group = CellPatches::group;
-    return all.places[interleaved ? slot / group * group * ((dofs + 1) / 2 * 2) + dof / 2 * 2 * group +
-                                        slot % group * 2 + dof % 2
-                                  : slot * dofs + dof];
+    return all.local_indices[interleaved ? slot / group * group * ((dofs + 1) / 2 * 2) + dof / 2 * 2 * group +
+                                               slot % group * 2 + dof % 2
+                                         : slot * dofs + dof];
   }
 
   /// D_q, or D / w of all points (affine cells, boxes), or D_q / w_q (vertices).
   __device__ void find_factor(std::int64_t slot, int q, T (&factor)[entries]) const {
-    const std::int64_t cell = kinds != nullptr ? kinds[slot] : slot;
+    const std::int64_t cell = classes != nullptr ? classes[slot] : slot;
     switch (geometry) {
       case CellGeometry::pairs:
         return of_pairs(cell, q, factor);

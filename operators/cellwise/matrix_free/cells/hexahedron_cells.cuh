@@ -223,11 +223,12 @@ struct TeamHexahedra {
   struct Ahead {
     int place[n];
     T words[words_each + 1];
-    int of_kind;  ///< as CellAhead has it
+    int of_class;  ///< as CellAhead has it
   };
   __device__ T number_of(const Ahead& now, int word, int k) const {
     if constexpr (Geometry::words > 0)
-      if (geometry.kinds != nullptr) return __ldg(geometry.data + std::int64_t{now.of_kind} * Geometry::words + word);
+      if (geometry.classes != nullptr)
+        return __ldg(geometry.data + std::int64_t{now.of_class} * Geometry::words + word);
     return now.words[k];
   }
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch, int cell, int member) const {
@@ -236,13 +237,13 @@ struct TeamHexahedra {
     const std::int64_t slot = patch.first_slot + cell;
 #pragma unroll
     for (int k = 0; k < n; ++k)
-      of.place[k] = there ? __ldcs(all.places + slot * cube + node(member, k)) : patch.unknown_count;
+      of.place[k] = there ? __ldcs(all.local_indices + slot * cube + node(member, k)) : patch.unknown_count;
     if constexpr (Geometry::words > 0) {
-      of.of_kind = 0;  // of no cell too, whose words are looked up and not used
-      if (there && geometry.kinds != nullptr) of.of_kind = __ldcs(geometry.kinds + slot);
+      of.of_class = 0;  // of no cell too, whose words are looked up and not used
+      if (there && geometry.classes != nullptr) of.of_class = __ldcs(geometry.classes + slot);
 #pragma unroll
       for (int k = 0; k < words_each; ++k)
-        if (there && geometry.kinds == nullptr && k * team + member < Geometry::words)
+        if (there && geometry.classes == nullptr && k * team + member < Geometry::words)
           of.words[k] = __ldcs(geometry.data + slot * Geometry::words + k * team + member);
     }
     return of;

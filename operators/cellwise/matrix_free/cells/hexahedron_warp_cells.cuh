@@ -188,8 +188,8 @@ struct WarpHexahedra {
   struct Ahead {
     std::uint8_t colour;  ///< of the wave's cell with the lane's number
     std::uint16_t place[together][2];
-    std::uint16_t kind_of[together];  ///< where c are of kinds of boxes
-    double along[together];           ///< where they are not: one of c
+    std::uint16_t class_of[together];  ///< where c are of congruence classes of boxes
+    double along[together];            ///< where they are not: one of c
   };
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch) const { return ahead(all, patch, 0); }
 
@@ -211,10 +211,10 @@ struct WarpHexahedra {
         if constexpr (!boxes) {
           cell.multiply(geometry.line(nullptr, patch.first_slot + slot(patch, first, j), 0, 0), u[j]);
         } else {
-          if (geometry.kinds == nullptr) {
+          if (geometry.classes == nullptr) {
             cell.take(now.along[j]);
-          } else if (now.kind_of[j] != current) {  // neighbours are of one mostly
-            current = now.kind_of[j];
+          } else if (now.class_of[j] != current) {  // neighbours are of one mostly
+            current = now.class_of[j];
             cell.take(load_along(current, true));
           }
           cell.multiply(u[j]);
@@ -250,16 +250,16 @@ struct WarpHexahedra {
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch, int first) const {
     Ahead of;
     of.colour = all.colours[patch.first_slot + min(first + WarpLane::number(), patch.cells - 1)];
-    const std::uint16_t* places =
-        all.places + patch.first_slot * dofs + ((WarpLane::h() * n + WarpLane::y()) * n + WarpLane::x());
+    const std::uint16_t* local_indices =
+        all.local_indices + patch.first_slot * dofs + ((WarpLane::h() * n + WarpLane::y()) * n + WarpLane::x());
 #pragma unroll
     for (int j = 0; j < together; ++j) {
       const int cell = slot(patch, first, j);
 #pragma unroll
-      for (int g = 0; g < 2; ++g) of.place[j][g] = __ldcs(places + cell * dofs + 2 * g * n * n);
+      for (int g = 0; g < 2; ++g) of.place[j][g] = __ldcs(local_indices + cell * dofs + 2 * g * n * n);
       if constexpr (boxes) {
-        if (geometry.kinds != nullptr)
-          of.kind_of[j] = __ldcs(geometry.kinds + patch.first_slot + cell);
+        if (geometry.classes != nullptr)
+          of.class_of[j] = __ldcs(geometry.classes + patch.first_slot + cell);
         else
           of.along[j] = load_along(patch.first_slot + cell, false);
       }

@@ -26,21 +26,21 @@ constexpr bool is_affine(CellGeometry geometry) {
   return geometry == CellGeometry::affine || geometry == CellGeometry::boxes;
 }
 
-/// Whether cells that are identical may share these numbers.
+/// True if cells that are identical may share these numbers.
 constexpr bool may_share(CellGeometry geometry) { return is_affine(geometry) || geometry == CellGeometry::vertices; }
 
 /// Pairs of dofs of a cell.
 constexpr int pairs_of(int dofs) { return dofs * (dofs - 1) / 2; }
 
-/// Whether these are fewer than the factors of all points: those of simplices of degree 1 and 2, and of quadrilaterals
+/// True if these are fewer than the factors of all points: those of simplices of degree 1 and 2, and of quadrilaterals
 /// and hexahedra of degree 1.
 constexpr bool fewer_pairs(int dimension, int dofs) { return dofs <= (dimension + 1) * (dimension + 2) / 2; }
 
-/// Whether a thread works on a hexahedron with n nodes per direction alone, and not a team of them: with all it needs
+/// True if a thread works on a hexahedron with n nodes per direction alone, and not a team of them: with all it needs
 /// in registers.
 constexpr bool thread_per_hexahedron(int n) { return n <= 3; }
 
-/// Whether a warp works on a hexahedron with n nodes per direction, by the instructions that multiply small matrices:
+/// True if a warp works on a hexahedron with n nodes per direction, by the instructions that multiply small matrices:
 /// of double precision and four rows. Where D_q is computed from a few numbers per cell, a team has less to compute.
 constexpr bool warp_per_hexahedron(std::int64_t value_bytes, int n, CellGeometry geometry) {
   return value_bytes == 8 && n == 4 && (geometry == CellGeometry::boxes || geometry == CellGeometry::stored);
@@ -52,11 +52,11 @@ constexpr int blocks_of_box_warps = 4;
 /// Cells that a thread block works on at once, a thread each.
 constexpr int cells_per_wave = 128;
 
-/// Whether patches of tensor cells of so many dofs, a thread per cell, have no more than that: quadrilaterals of degree
+/// True if patches of tensor cells of so many dofs, a thread per cell, have no more than that: quadrilaterals of degree
 /// 4, to which a second wave would be worth less than the registers that it takes.
 constexpr bool is_one_wave(int dofs) { return dofs == 25; }
 
-/// Whether warps work on triangles or tetrahedra of n dofs by the instructions that multiply small matrices, and not
+/// True if warps work on triangles or tetrahedra of n dofs by the instructions that multiply small matrices, and not
 /// each thread on one: only double precision has them, and few dofs leave most of them empty.
 constexpr bool warp_of_simplices(std::int64_t value_bytes, int n) { return value_bytes == 8 && n >= 10; }
 
@@ -70,45 +70,47 @@ constexpr int mixed_wave(std::int64_t value_bytes, int n) {
 template <int d>
 inline constexpr int straight_words = ((1 << d) - 1) * d + 1;
 
-/// Of mixed simplices: a number k of each group of 32 slots, or -1 - k where it is of a wave of affine cells, which are
-/// a patch's first; and the cells of the slots of the affine groups, and of the others, in the order of these numbers.
+/// Groups of 32 slots of mixed simplices: a number k for each, or -1 - k where it belongs to a wave of affine cells,
+/// which are a patch's first; and the cells of the slots of the affine groups, and of the others, in the order of these
+/// numbers.
 struct MixedGroups {
   Vector<std::int32_t> numbers, affine_cells, other_cells;
 };
 
-/// What the GPU multiplies with where there is no matrix.
+/// Data of a matrix-free product on a GPU.
 struct MatrixFreeInputs {
   int degree = 0;
   CellGeometry geometry = CellGeometry::stored;
   CellPatches patches;
   FactorInputs factors;
-  /// Where the numbers of identical cells are stored once: a cell of each kind, then -1 to a multiple of 32, and the
-  /// kind of each slot's cell. On the host; else empty.
-  Vector<std::int32_t> cell_of_kind;
-  Vector<std::uint16_t> kind_of_slot;
+  /// Congruence classes, where their data are stored once: a cell of each class, then -1 to a multiple of 32; and the
+  /// class of each slot's cell. On the host; else empty.
+  Vector<std::int32_t> cell_of_class;
+  Vector<std::uint16_t> class_of_slot;
   MixedGroups groups;  ///< on the host
-  /// Of tensor cells, along a line: the basis at the Gauss points and its derivatives there (both points x nodes), the
-  /// derivatives of the Lagrange polynomials on the Gauss points (points x points), the points and their weights.
+  /// Tables of tensor cells along a line: the basis at the Gauss points and its derivatives there (both points x
+  /// nodes), the derivatives of the Lagrange polynomials on the Gauss points (points x points), the points and their
+  /// weights.
   std::vector<double> interpolate, interpolate_derivative, differentiate, points, weights;
-  /// Of simplices, tables x axes x dofs: the gradients at the quadrature points, where factors are stored; else the
-  /// coefficients of the gradients in an orthonormal basis of the polynomials that they are, so that on the reference
-  /// cell the integral of d_r phi_a d_s phi_b is the sum over tables of G_ra G_sb.
-  /// Mixed cells have the first as `gradients`, the second as `affine_gradients`.
+  /// Tables of simplices, [tables][axes][dofs]: the gradients at the quadrature points, where factors are stored; else
+  /// the coefficients of the gradients in an orthonormal basis of the polynomials that they are, so that on the
+  /// reference cell the integral of d_r phi_a d_s phi_b is the sum over tables of G_ra G_sb. Mixed cells have the first
+  /// as `gradients`, the second as `affine_gradients`.
   std::vector<double> gradients, affine_gradients;
   int tables = 0, affine_tables = 0;
   RobinTerms robin;
   const BilinearForm* form = nullptr;  ///< for the diagonal
 
-  bool stored_once() const { return kind_of_slot.size() > 0; }
-  /// Whether mixed cells that are not affine have the entries of K_e.
+  bool stored_once() const { return class_of_slot.size() > 0; }
+  /// True if mixed cells that are not affine have the entries of K_e.
   bool pairs_of_others() const { return fewer_pairs(factors.dimension, patches.dofs); }
 };
 
-/// Of a form's functions at its quadrature points, for the diagonal of sum_q B_q' D_q B_q: points x entries of D (the
-/// upper triangle row by row) x dofs, the products of the derivatives along the two axes, twice where these differ.
-/// Where D_q is from vertices, times w_q, and with the points themselves; of affine cells and boxes, the sum over all
-/// points times w_q, as one point, which mixed cells have behind those of the others. Where entries of K_e are stored,
-/// these are taken as those of D at some points, and a product is 1 for each dof of a pair.
+/// Tables for the diagonal of sum_q B_q' D_q B_q, [points][entries of D, the upper triangle row by row][dofs]: products
+/// of the functions' derivatives along the two axes, doubled where the axes differ. Where D_q is computed from vertices
+/// they include w_q, and the points themselves follow; for affine cells and boxes there is one point, the sum over all
+/// points times w_q, which mixed cells have behind the others. Where entries of K_e are stored, these stand for entries
+/// of D at some points, and a product is 1 for each dof of a pair.
 struct DiagonalTables {
   int points = 0;
   std::vector<double> squares, positions;  ///< positions: points x dimension

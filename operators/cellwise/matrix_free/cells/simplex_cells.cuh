@@ -29,8 +29,8 @@ struct SimplexCells {
 
   const T* gradients;  ///< tables x axes x dofs
   int tables;
-  const T* factors;            ///< interleaved: 1 (affine) or tables points
-  const std::uint16_t* kinds;  ///< of slots, where the factors are of kinds of cells; else null
+  const T* factors;              ///< interleaved: 1 (affine) or tables points
+  const std::uint16_t* classes;  ///< of slots, where the factors are of congruence classes of cells; else null
 
   static const std::vector<double>& laid_out(const std::vector<double>& gradients, int) { return gradients; }
 
@@ -50,12 +50,12 @@ struct SimplexCells {
   __device__ void multiply(std::int64_t slot, const T (&x_e)[n], T (&y_e)[n]) const {
     constexpr int group = CellPatches::group;
     constexpr bool one = kind == CellGeometry::affine;
-    const std::int64_t at = one && kinds != nullptr ? __ldcs(kinds + slot) : slot;
+    const std::int64_t at = one && classes != nullptr ? __ldcs(classes + slot) : slot;
     const T* from = factors + at / group * (std::int64_t{one ? 1 : tables} * entries * group) + at % group;
     T factor[entries];
     if (one) {
 #pragma unroll
-      for (int e = 0; e < entries; ++e) factor[e] = load_number(from + e * group, kinds != nullptr);
+      for (int e = 0; e < entries; ++e) factor[e] = load_number(from + e * group, classes != nullptr);
     }
 #pragma unroll
     for (int a = 0; a < n; ++a) y_e[a] = T(0);

@@ -54,8 +54,8 @@ struct WarpSimplices {
 
   const double* gradients;  ///< laid_out()
   int tables;
-  const double* factors;       ///< interleaved: 1 (affine) or `tables` points
-  const std::uint16_t* kinds;  ///< of slots, where the factors are of kinds of cells; else null
+  const double* factors;         ///< interleaved: 1 (affine) or `tables` points
+  const std::uint16_t* classes;  ///< of slots, where the factors are of congruence classes of cells; else null
 
   /// Tables x axes x dofs as right factors, 32 numbers each, a lane's at its place: of each group of four tables those
   /// of B, tile by tile of eight columns, which are two axes of four tables; then those of B', axis by axis.
@@ -81,11 +81,11 @@ struct WarpSimplices {
   /// What a lane needs of the GPU's memory before it can begin with its two cells of a wave, as it is there: nothing is
   /// waited for before it is used.
   struct Ahead {
-    std::uint32_t places[2][(steps + 1) / 2];  ///< of the cells, those of two steps together
-    std::uint16_t kinds[2];                    ///< of affine cells, where numbers are of kinds
+    std::uint32_t local_indices[2][(steps + 1) / 2];  ///< of the cells, those of two steps together
+    std::uint16_t classes[2];                         ///< of affine cells, where numbers are of classes
 
     __device__ int place(int c, int step, int lane, int none) const {
-      const int place = static_cast<int>(places[c][step / 2] >> step % 2 * 16 & 0xffffU);
+      const int place = static_cast<int>(local_indices[c][step / 2] >> step % 2 * 16 & 0xffffU);
       // A pair may have one dof alone.
       return n % 2 == 1 && step % 2 == 1 && step == steps - 1 && dof_of(step, lane % 4) == n ? none : place;
     }
@@ -100,11 +100,11 @@ struct WarpSimplices {
     const int slot[2] = {first + row(), first + row() + cells_per_warp / 2};
     Ahead of;
 #pragma unroll
-    for (int c = 0; c < 2; ++c) load_places(all, patch, slot[c], lane, of.places[c]);
+    for (int c = 0; c < 2; ++c) load_places(all, patch, slot[c], lane, of.local_indices[c]);
     if (kind != CellGeometry::affine) return of;
-    if (kinds != nullptr)
+    if (classes != nullptr)
 #pragma unroll
-      for (int c = 0; c < 2; ++c) of.kinds[c] = slot[c] < patch.cells ? __ldcs(kinds + base + slot[c]) : 0;
+      for (int c = 0; c < 2; ++c) of.classes[c] = slot[c] < patch.cells ? __ldcs(classes + base + slot[c]) : 0;
     else if (lane < entries && slot[0] - lane / 4 < patch.slots)  // a line of memory of 16 cells each
       prefetch(factors_of(base + slot[0] - lane / 4) + lane * CellPatches::group);
     return of;
@@ -177,28 +177,28 @@ struct WarpSimplices {
 
   /// Of what is not there, where x is zero.
   static __device__ void load_places(const Patches& all, const CellPatch& patch, int slot, int lane,
-                                     std::uint32_t (&places)[(steps + 1) / 2]) {
+                                     std::uint32_t (&local_indices)[(steps + 1) / 2]) {
     constexpr int group = CellPatches::group, pairs = (n + 1) / 2;
     const std::uint32_t none = patch.unknown_count;
-    const auto* of_slot = reinterpret_cast<const std::uint32_t*>(all.places) +
+    const auto* of_slot = reinterpret_cast<const std::uint32_t*>(all.local_indices) +
                           (patch.first_slot + slot) / group * (group * pairs) + slot % group;
 #pragma unroll
     for (int k = 0; k < (steps + 1) / 2; ++k) {
       const int dof = dof_of(2 * k, lane % 4);
       const std::uint32_t* pair = of_slot + dof / 2 * group;
       if (slot >= patch.slots || dof >= n)
-        places[k] = none | none << 16;
+        local_indices[k] = none | none << 16;
       else if (2 * k + 1 < steps)
-        places[k] = __ldcs(pair);
+        local_indices[k] = __ldcs(pair);
       else
-        places[k] = __ldcs(reinterpret_cast<const std::uint16_t*>(pair) + dof % 2);
+        local_indices[k] = __ldcs(reinterpret_cast<const std::uint16_t*>(pair) + dof % 2);
     }
   }
 
   /// D of a cell whose numbers are those of a slot, at one point of many where it is stored.
   __device__ void load_factor(bool there, std::int64_t slot, int point, double (&factor)[entries]) const {
     constexpr int group = CellPatches::group;
-    const bool once = kind == CellGeometry::affine && kinds != nullptr;
+    const bool once = kind == CellGeometry::affine && classes != nullptr;
 #pragma unroll
     for (int e = 0; e < entries; ++e)
       factor[e] = there ? load_number(factors_of(slot) + (point * entries + e) * group, once) : 0.0;
@@ -251,7 +251,7 @@ struct WarpSimplices {
     if (kind == CellGeometry::affine)
 #pragma unroll
       for (int c = 0; c < 2; ++c)
-        load_factor(slot[c] < patch.cells, kinds != nullptr ? here.kinds[c] : base + slot[c], 0, factor[c]);
+        load_factor(slot[c] < patch.cells, classes != nullptr ? here.classes[c] : base + slot[c], 0, factor[c]);
 #pragma unroll
     for (auto& sums : of_y)
 #pragma unroll

@@ -136,9 +136,9 @@ struct HexahedronCellsAnyPoints {
       int place[n];
       T u[n];
       if (active) {
-        const std::uint16_t* places = all.places + ((slot + mine) * plane + line) * n;
+        const std::uint16_t* local_indices = all.local_indices + ((slot + mine) * plane + line) * n;
 #pragma unroll
-        for (int a = 0; a < n; ++a) u[a] = x[place[a] = __ldcs(places + a)];
+        for (int a = 0; a < n; ++a) u[a] = x[place[a] = __ldcs(local_indices + a)];
         along_x(scratch + mine * room, line, u);
       }
       __syncthreads();

@@ -53,24 +53,25 @@ __device__ void apply_line_transposed(const T (&m)[n][n], T (&v)[n]) {
 /// What a thread needs of the GPU's memory for its cell, loaded while others are worked on.
 template <class T, int dofs, class Geometry>
 struct CellAhead {
-  Places<dofs> places;
+  LocalIndices<dofs> local_indices;
   T words[Geometry::words + 1];
-  int of_kind;  ///< of the cell, where words are of kinds of cells: then they are close at hand, and come by look_up()
+  int of_class;  ///< of the cell, where words are of congruence classes of cells: then they are close at hand, and come
+                 ///< by look_up()
 
   __device__ void load(const Patches& all, const CellPatch& patch, int slot, const Geometry& geometry) {
     if (slot >= patch.cells) return;
-    places.load(all, patch, slot);
+    local_indices.load(all, patch, slot);
     if constexpr (Geometry::words > 0) {
       const std::int64_t at = patch.first_slot + slot;
-      if (geometry.kinds == nullptr)
+      if (geometry.classes == nullptr)
         load_words(geometry, at, false);
       else
-        of_kind = __ldcs(geometry.kinds + at);
+        of_class = __ldcs(geometry.classes + at);
     }
   }
   __device__ void look_up(const Geometry& geometry) {
     if constexpr (Geometry::words > 0)
-      if (geometry.kinds != nullptr) load_words(geometry, of_kind, true);
+      if (geometry.classes != nullptr) load_words(geometry, of_class, true);
   }
 
  private:
@@ -126,7 +127,7 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
     for (int j = 0; j < together; ++j)
       if (const int slot = Ahead::slot(first, j); slot < patch.cells) {
         now.cells[j].look_up(geometry);
-        now.cells[j].places.take(x, u[j]);
+        now.cells[j].local_indices.take(x, u[j]);
         of.multiply(geometry.cell(now.cells[j].words, patch.first_slot + slot), u[j]);
       }
     if constexpr (large && !one_wave) next.load(all, patch, first + wave, geometry);
@@ -136,13 +137,13 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
       if (mine[j] >= 0)
 #pragma unroll
         for (int a = 0; a < dofs; ++a)
-          if (is_inside<nodes, dofs>(a)) y[now.cells[j].places[a]] = u[j][a];
+          if (is_inside<nodes, dofs>(a)) y[now.cells[j].local_indices[a]] = u[j][a];
     colours.one_by_one([&](int colour) {
 #pragma unroll
       for (int j = 0; j < together; ++j)
         if (mine[j] == colour)
-          add_at([&](int a) { return now.cells[j].places[a]; }, [](int a) { return !is_inside<nodes, dofs>(a); }, u[j],
-                 y, static_cast<int>(patch.unknown_count));
+          add_at([&](int a) { return now.cells[j].local_indices[a]; }, [](int a) { return !is_inside<nodes, dofs>(a); },
+                 u[j], y, static_cast<int>(patch.unknown_count));
     });
   }
 }

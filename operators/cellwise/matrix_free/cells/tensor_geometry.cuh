@@ -107,7 +107,7 @@ template <class T, int d, int n>
 struct TensorGeometry<T, d, n, CellGeometry::affine> {
   static constexpr int entries = d * (d + 1) / 2, words = entries;
   const T* data;
-  const std::uint16_t* kinds;  ///< of slots, where data are of kinds of cells; else null
+  const std::uint16_t* classes;  ///< of slots, where data are of congruence classes of cells; else null
   T weights[n];
 
   struct Line {
@@ -136,7 +136,7 @@ template <class T, int d, int n>
 struct TensorGeometry<T, d, n, CellGeometry::boxes> {
   static constexpr int words = d;
   const T* data;
-  const std::uint16_t* kinds;  ///< of slots, where data are of kinds of cells; else null
+  const std::uint16_t* classes;  ///< of slots, where data are of congruence classes of cells; else null
 
   __device__ Box<T, d> cell(const T* numbers, std::int64_t) const {
     Box<T, d> of;
@@ -151,7 +151,7 @@ template <class T, int n>
 struct TensorGeometry<T, 2, n, CellGeometry::vertices> {
   static constexpr int words = straight_words<2>;
   const T* data;
-  const std::uint16_t* kinds;  ///< of slots, where data are of kinds of cells; else null
+  const std::uint16_t* classes;  ///< of slots, where data are of congruence classes of cells; else null
   T points[n], weights[n];
 
   struct Cell {
@@ -180,7 +180,7 @@ template <class T, int n>
 struct TensorGeometry<T, 3, n, CellGeometry::vertices> {
   static constexpr int words = straight_words<3>;
   const T* data;
-  const std::uint16_t* kinds;  ///< of slots, where data are of kinds of cells; else null
+  const std::uint16_t* classes;  ///< of slots, where data are of congruence classes of cells; else null
   T points[n], weights[n];
 
   struct Cell {

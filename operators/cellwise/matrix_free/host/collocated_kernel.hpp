@@ -11,8 +11,8 @@
 
 namespace femcg::operators {
 
-/// What TensorKernel computes, for as many Gauss points a direction as nodes, N = degree + 1: plane by plane, whose
-/// numbers are in registers, with lines of half the multiplications. About 2 d n^(d + 1) multiply-adds a cell.
+/// The product of TensorKernel for as many Gauss points a direction as nodes, N = degree + 1: plane by plane, held in
+/// registers, with lines of half the multiplications. About 2 d n^(d + 1) multiply-adds a cell.
 template <std::floating_point T, int D, int N>
 class CollocatedKernel {
  public:

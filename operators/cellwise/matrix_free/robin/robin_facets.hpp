@@ -38,29 +38,30 @@ class RobinFacets {
         for (const int a : form.space->facet_nodes(static_cast<int>(facet)))
           values_[facet].push_back(static_cast<T>(evaluator.values()(q, a)));
     }
-    places_.resize(facets_.size() * nodes_);
+    local_indices_.resize(facets_.size() * nodes_);
     weights_.resize(facets_.size() * points_);
     for_each_facet(*form.space, form.quadrature, facets_.size(), [&](FacetEvaluator& at, std::size_t f) {
       const RobinFacet& facet = form.robin[order[f]];
       const std::int64_t slot = slot_of_cell[facet.cell];
-      const std::uint16_t* places = batches.places(static_cast<std::int32_t>(slot / lanes)) + slot % lanes;
+      const std::uint16_t* local_indices =
+          batches.local_indices(static_cast<std::int32_t>(slot / lanes)) + slot % lanes;
       const std::vector<int>& nodes = form.space->facet_nodes(facet.facet);
       at.move_to({facet.cell, facet.facet});
-      for (int i = 0; i < nodes_; ++i) places_[f * nodes_ + i] = places[nodes[i] * lanes];
+      for (int i = 0; i < nodes_; ++i) local_indices_[f * nodes_ + i] = local_indices[nodes[i] * lanes];
       for (int q = 0; q < points_; ++q)
         weights_[f * points_ + q] = static_cast<T>(facet.transfer[q] * at.measures()[q]);
     });
   }
 
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>(facets_.size() * sizeof(std::int32_t) + places_.size() * sizeof(std::uint16_t) +
-                                     weights_.size() * sizeof(T));
+    return static_cast<std::int64_t>(facets_.size() * sizeof(std::int32_t) +
+                                     local_indices_.size() * sizeof(std::uint16_t) + weights_.size() * sizeof(T));
   }
 
   /// Adds the facets of one patch.
   void add(std::int32_t patch, const T* x, T* y) const {
     for (std::int32_t f = first_of_patch_[patch]; f < first_of_patch_[patch + 1]; ++f) {
-      const std::uint16_t* place = places_.data() + std::int64_t{f} * nodes_;
+      const std::uint16_t* place = local_indices_.data() + std::int64_t{f} * nodes_;
       const T* phi = values_[facets_[f]].data();
       for (int q = 0; q < points_; ++q, phi += nodes_) {
         T at_point = 0;
@@ -74,10 +75,10 @@ class RobinFacets {
  private:
   int points_ = 0, nodes_ = 0;
   std::vector<std::int32_t> first_of_patch_;
-  std::vector<std::vector<T>> values_;  ///< a facet of the reference cell: points x facet nodes
-  std::vector<std::int32_t> facets_;    ///< of the reference cell
-  std::vector<std::uint16_t> places_;   ///< facets x facet nodes
-  std::vector<T> weights_;              ///< facets x points
+  std::vector<std::vector<T>> values_;        ///< a facet of the reference cell: points x facet nodes
+  std::vector<std::int32_t> facets_;          ///< of the reference cell
+  std::vector<std::uint16_t> local_indices_;  ///< facets x facet nodes
+  std::vector<T> weights_;                    ///< facets x points
 };
 
 }  // namespace femcg::operators

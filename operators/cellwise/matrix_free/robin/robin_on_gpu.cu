@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "operators/backend/cuda/reductions.cuh"
-#include "operators/backend/side_work.hpp"
+#include "operators/backend/side_stream.hpp"
 #include "operators/cellwise/matrix_free/robin/on_gpu.hpp"
 
 namespace femcg::operators {
@@ -40,7 +40,8 @@ struct Terms {
   }
 };
 
-/// Contributions of the facets to their nodes, at their places; *energy is the sum over facets and points of weight u^2.
+/// Contributions of the facets to their nodes, at their places; *energy is the sum over facets and points of weight
+/// u^2.
 template <class T, int nodes>
 __global__ void __launch_bounds__(robin_threads)
     facets_kernel(Terms<T> of, const T* x, T* contributions, double* energy, Parts<1> parts) {
@@ -197,7 +198,7 @@ struct RobinOnGpu<T>::State {
   PartsStorage<1> parts;
   Scalar energy;            ///< of the facets
   Vector<T> contributions;  ///< at `positions`
-  SideWork side;
+  SideStream side;
 };
 
 template <std::floating_point T>

@@ -17,7 +17,7 @@ class RobinOnGpu {
   ~RobinOnGpu();
 
   bool empty() const;
-  /// What is stored, and what a product moves beside x and y: of facets, what each has for its nodes, there and back.
+  /// Bytes stored, and moved by a product beside x and y: the facets' contributions to their nodes, written and read.
   std::int64_t stored_bytes() const;
   std::int64_t moved_bytes() const;
   /// A product in two steps, between which y is made without the terms: the facets' part is worked out beside that.

@@ -54,10 +54,10 @@ void list_rows(RobinTerms& terms, std::size_t unknowns) {
   mesh::Array<std::int32_t> ends = mesh::array_of<std::int32_t>(unknowns);
   for (const std::int32_t position : terms.positions)
     if (position >= 0) ++ends[position];
-  std::vector<std::int32_t> places(static_cast<std::size_t>(mesh::sum_before(std::span(ends))));
+  std::vector<std::int32_t> local_indices(static_cast<std::size_t>(mesh::sum_before(std::span(ends))));
   for (std::size_t place = 0; place < terms.positions.size(); ++place)
     if (const std::int32_t position = terms.positions[place]; position >= 0)
-      places[ends[position]++] = static_cast<std::int32_t>(place);
+      local_indices[ends[position]++] = static_cast<std::int32_t>(place);
   const auto begin_of = [&](std::int64_t position) { return position > 0 ? ends[position - 1] : 0; };
   const auto positions = mesh::collect<std::int32_t>(static_cast<std::int64_t>(unknowns),
                                                      [&](std::int64_t position, std::vector<std::int32_t>& found) {
@@ -66,7 +66,7 @@ void list_rows(RobinTerms& terms, std::size_t unknowns) {
                                                      });
   terms.rows.reserve(positions.size());
   for (const std::int32_t position : positions) {
-    const auto of_row = std::span(places).subspan(begin_of(position), ends[position] - begin_of(position));
+    const auto of_row = std::span(local_indices).subspan(begin_of(position), ends[position] - begin_of(position));
     RobinTerms::Row row{position, of_row[0], of_row.size() > 1 ? of_row[1] : -1, -1};
     if (of_row.size() > 2) {
       row.rest = static_cast<std::int32_t>(terms.more.size());

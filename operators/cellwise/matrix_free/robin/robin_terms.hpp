@@ -19,8 +19,8 @@ struct RobinTerms {
   std::vector<double> table;            ///< Phi, points x nodes
   std::vector<double> weights;          ///< alpha w |J| at the points of the facets, interleaved
   std::vector<std::int32_t> positions;  ///< of the unknowns of their nodes, interleaved; -1 where one is constrained
-  /// A position that has facets, and where what they have for it is, as in `positions`: in two places at most of nearly
-  /// all; of a vertex, more[rest] is the number of those beyond, which follow. None: -1.
+  /// Facets of one boundary dof, as indices into `positions`: the first two inline, further ones in `more`, whose entry
+  /// `rest` is their number; -1: none.
   struct Row {
     std::int32_t position, first, second, rest;
   };

@@ -1,0 +1,11 @@
+// A C library that does not keep memory.
+
+#include "mesh/base/retained_pages.hpp"
+
+namespace femcg::mesh {
+
+bool retain_pages() { return false; }
+std::int64_t kept_bytes() { return 0; }
+void return_pages() {}
+
+}  // namespace femcg::mesh

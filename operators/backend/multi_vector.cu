@@ -1,0 +1,91 @@
+// Columns of interleaved vectors, a thread per row. For one column whole rows pass through the memory, which happens
+// where a solve begins and ends; for a sector of them only what is moved.
+
+#include "operators/backend/launch.cuh"
+#include "operators/backend/multi_vector.hpp"
+
+namespace femcg::operators {
+
+namespace {
+
+constexpr int block_threads = 256;
+
+std::int64_t blocks(std::int64_t size) { return (size + block_threads - 1) / block_threads; }
+
+const std::int32_t* data_of(const Vector<std::int32_t>& places) { return places.size() > 0 ? places.data() : nullptr; }
+
+template <class T>
+__global__ void set_column_kernel(std::int64_t rows, const T* from, const std::int32_t* places, int stride, T* to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < rows) to[i * stride] = from[places != nullptr ? places[i] : i];
+}
+template <class T>
+__global__ void get_column_kernel(std::int64_t rows, const T* from, int stride, const std::int32_t* places, T* to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < rows) to[places != nullptr ? places[i] : i] = from[i * stride];
+}
+
+/// Pointers to the vectors of one pass.
+template <class T>
+struct PassOfColumns {
+  int count;
+  T* vectors[columns_in_a_pass];
+};
+template <class T, class Vectors>
+PassOfColumns<T> pass_of(const Vectors& vectors) {
+  PassOfColumns<T> pass{static_cast<int>(vectors.size()), {}};
+  for (int j = 0; j < pass.count; ++j) pass.vectors[j] = vectors[j].data();
+  return pass;
+}
+
+template <class T>
+__global__ void get_columns_kernel(std::int64_t rows, const T* from, int stride, PassOfColumns<T> to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+#pragma unroll
+  for (int j = 0; j < columns_in_a_pass; ++j)
+    if (j < to.count) to.vectors[j][i] = from[i * stride + j];
+}
+template <class T>
+__global__ void set_columns_kernel(std::int64_t rows, PassOfColumns<const T> from, int stride, T* to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+#pragma unroll
+  for (int j = 0; j < columns_in_a_pass; ++j)
+    if (j < from.count) to[i * stride + j] = from.vectors[j][i];
+}
+
+}  // namespace
+
+template <std::floating_point T>
+void cuda_set_column(const Vector<T>& from, const Vector<std::int32_t>& places, int c, MultiVector<T>& to) {
+  cuda::launch(set_column_kernel<T>, blocks(to.rows()), block_threads, 0, to.rows(), from.data(), data_of(places),
+               to.stride(), to.data() + c);
+}
+template <std::floating_point T>
+void cuda_get_column(const MultiVector<T>& from, int c, const Vector<std::int32_t>& places, Vector<T>& to) {
+  cuda::launch(get_column_kernel<T>, blocks(from.rows()), block_threads, 0, from.rows(), from.data() + c, from.stride(),
+               data_of(places), to.data());
+}
+
+template <std::floating_point T>
+void cuda_get_columns(const MultiVector<T>& from, int first, std::span<Vector<T>> to) {
+  cuda::launch(get_columns_kernel<T>, blocks(from.rows()), block_threads, 0, from.rows(), from.data() + first,
+               from.stride(), pass_of<T>(to));
+}
+template <std::floating_point T>
+void cuda_set_columns(std::span<const Vector<T>> from, int first, MultiVector<T>& to) {
+  cuda::launch(set_columns_kernel<T>, blocks(to.rows()), block_threads, 0, to.rows(), pass_of<const T>(from),
+               to.stride(), to.data() + first);
+}
+
+template void cuda_set_column(const Vector<double>&, const Vector<std::int32_t>&, int, MultiVector<double>&);
+template void cuda_set_column(const Vector<float>&, const Vector<std::int32_t>&, int, MultiVector<float>&);
+template void cuda_get_column(const MultiVector<double>&, int, const Vector<std::int32_t>&, Vector<double>&);
+template void cuda_get_column(const MultiVector<float>&, int, const Vector<std::int32_t>&, Vector<float>&);
+template void cuda_get_columns(const MultiVector<double>&, int, std::span<Vector<double>>);
+template void cuda_get_columns(const MultiVector<float>&, int, std::span<Vector<float>>);
+template void cuda_set_columns(std::span<const Vector<double>>, int, MultiVector<double>&);
+template void cuda_set_columns(std::span<const Vector<float>>, int, MultiVector<float>&);
+
+}  // namespace femcg::operators

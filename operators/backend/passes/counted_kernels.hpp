@@ -1,0 +1,27 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+
+#include "operators/backend/passes/multi_vector_kernels.hpp"
+#include "operators/backend/passes/vector_kernels.hpp"
+
+namespace femcg::operators {
+
+namespace cuda {
+struct ProcessSums;
+}
+
+/// The passes of the GPU whose sums run over the first `counted` entries alone, and where `processes` is not null then
+/// over these. Throws std::runtime_error in a build without CUDA.
+template <std::floating_point T>
+std::unique_ptr<VectorKernels<T>> make_cuda_vector_kernels(std::int64_t counted,
+                                                           const cuda::ProcessSums* processes = nullptr);
+
+/// The same of several systems, of which the first `counted` rows count.
+template <std::floating_point T>
+std::unique_ptr<MultiVectorKernels<T>> make_cuda_multi_vector_kernels(std::int64_t counted,
+                                                                      const cuda::ProcessSums* processes = nullptr);
+
+}  // namespace femcg::operators

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "operators/forms/bilinear_form.hpp"
+
+namespace femcg::operators {
+
+/// Classes of congruent cells: translations of each other with one diffusion, so that their element matrices, Robin
+/// terms apart, are equal.
+struct CongruenceClasses {
+  std::vector<std::int32_t> representatives;  ///< a cell of each kind
+  std::vector<std::int32_t> class_of_cell;
+};
+
+/// Compares the cells' nodes, relative to the first of each, up to the rounding of the mesh's coordinates. `diffusion`
+/// has one number for all cells or one a cell. Nothing if there are more than `most_classes` of cells.
+std::optional<CongruenceClasses> find_congruence_classes(const BilinearForm& form, std::span<const double> diffusion,
+                                                         std::int64_t most_classes);
+
+}  // namespace femcg::operators

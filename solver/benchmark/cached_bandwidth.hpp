@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "solver/benchmark/copy_bandwidth.hpp"
+#include "solver/records/record.hpp"
+
+namespace femcg::solver {
+
+/// The version, a device and its threads: what is measured of one is kept under this name.
+std::string key_of(operators::Device device);
+
+/// Where copy bandwidths are kept from one run to the next: $XDG_CACHE_HOME/femcg, else ~/.cache/femcg; empty where
+/// the user has neither.
+std::filesystem::path bandwidth_file();
+
+/// Bytes per second that were kept for this device, this number of threads and this version of femcg; none where there
+/// are none, or the file cannot be read or is damaged.
+std::optional<double> cached_copy_bandwidth(operators::Device device);
+
+/// Measures it, and keeps it where that can be done; not where other programs took the processor meanwhile, unless it
+/// is what the user asked for.
+CopyBandwidth renewed_copy_bandwidth(operators::Device device, bool asked_for = false);
+
+/// Another rate of a device by its name, kept in the same file.
+std::optional<double> cached_rate(const std::string& what, operators::Device device);
+/// Keeps it. A sentence where that cannot be done, else empty.
+std::string cache_rate(const std::string& what, operators::Device device, double rate);
+
+/// What was kept, else measured now.
+CopyBandwidth copy_bandwidth_of(operators::Device device);
+
+}  // namespace femcg::solver

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <omp.h>
+
+#include <cstdint>
+#include <future>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "mesh/dofs/function_space.hpp"
+
+namespace femcg::solver {
+
+/// True if the problem is large enough for a background thread: writing the solution takes longer than starting one,
+/// and CG longer than the disturbance.
+inline bool background_pays(const mesh::FunctionSpace& space) {
+  constexpr std::int32_t dofs = 1'000'000;
+  return space.dof_count() >= dofs;
+}
+
+/// Starts a thread that works on all cores but one, which launches kernels on the GPU meanwhile. Returns a future
+/// without a state where there are too few cores.
+template <class Work>
+std::future<std::invoke_result_t<Work>> begin_in_background(Work work) {
+  constexpr int enough = 4;
+  const int threads = omp_get_max_threads();
+  if (threads < enough) return {};
+  return std::async(std::launch::async, [threads, work = std::move(work)] {
+    omp_set_num_threads(threads - 1);  // of this thread's loops
+    return work();
+  });
+}
+
+/// The result of background work; where it was started for more solutions than there are, `again` makes the result.
+template <class Result, class Again>
+Result finished(std::future<Result>& begun, bool all_came, const Again& again) {
+  try {
+    return begun.get();
+  } catch (const std::out_of_range&) {  // FutureSolutions::at
+    if (all_came) throw;
+    return again();
+  }
+}
+
+}  // namespace femcg::solver
