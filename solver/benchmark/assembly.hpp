@@ -33,7 +33,7 @@ double least_seconds(const Prepare& prepare, const Step& step) {
   return least;
 }
 
-/// What the operators of a comparison are made from beside the form.
+/// Flags of the ingredients, other than the form, that the operators of a comparison are made from.
 struct WantedAssembly {
   bool element_matrices = false, matrix = false;
 };

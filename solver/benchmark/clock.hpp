@@ -13,7 +13,7 @@ inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The longest that one of the processes took, together.
+/// Seconds of the slowest process. Collective.
 inline double slowest(const operators::Communicator& communicator, double seconds) {
   return std::ranges::max(communicator.gathered(std::vector{seconds})).front();
 }

@@ -62,8 +62,8 @@ class Testbed;
 /// With several right-hand sides CG is batched (solver/krylov/batched_cg.hpp); the first is the system's, the others
 /// are made of it.
 ///
-/// The processes of the communicator call this together, each with its testbed; times are those of the slowest. The
-/// rows are complete on the first process.
+/// Collective: each process of the communicator has its testbed. Times are those of the slowest; the rows are complete
+/// on the first process.
 template <std::floating_point T>
 std::vector<BenchmarkResult> compare_operators(const System& system, Testbed<T>& testbed,
                                                const std::vector<BenchmarkEntry>& entries,

@@ -27,9 +27,9 @@ struct MadeOperator {
   std::function<bool()> stop = {};                    ///< TimedEntry::stop
 };
 
-/// The linear system of a comparison: makes operators, measures, and has the reference product. This is the testbed of
-/// one process; DistributedTestbed is that of several, which make all calls together: what fails on one of these fails
-/// on all.
+/// Makes and measures the operators of a linear system, and computes the reference product. This class is for one
+/// process; DistributedTestbed is for several, where all functions but size() are collective: what fails on one process
+/// fails on all.
 template <std::floating_point T>
 class Testbed {
  public:
@@ -43,7 +43,7 @@ class Testbed {
   virtual std::int64_t size() const { return system_.unknowns(); }
   /// Assembles what these entries are made from.
   virtual void assemble(std::span<const BenchmarkEntry> entries);
-  /// The estimate of one operator and CG, beside what is assembled.
+  /// Memory estimate of one operator and CG, without what is assembled.
   virtual MemoryEstimate need_of(MemoryUser user) const { return assembly_.need_of(user); }
   /// Throws operators::OutOfMemory where that much is not free, and InputError where the loop asked for cannot be had.
   virtual void require(const MemoryEstimate& need, const MemoryUser& user) const;

@@ -44,7 +44,7 @@ struct TimingSettings {
   std::function<bool()> go_on;
   /// Asked at every iteration whether to end the settings at once; the repetition at hand is then dropped.
   std::function<bool()> stop;
-  /// Processes that time the same entries together: seconds are those of the slowest.
+  /// Processes that share the entries and call this collectively: seconds are those of the slowest.
   const operators::Communicator& communicator = operators::Communicator::alone();
 };
 

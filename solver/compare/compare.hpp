@@ -16,8 +16,8 @@ namespace femcg::solver {
 /// device, checked against the reference and timed; prints a table a point and writes compare.json, compare.csv and
 /// report.html into the results folder. What was measured is kept when the user interrupts.
 ///
-/// Several processes call it together, with the same points: each has its part of the cells, times are those of the
-/// slowest, and the first one prints and writes. Throws InputError for what needs one process.
+/// Collective, with the same points on all processes: each has a subdomain of the mesh, times are those of the slowest,
+/// and the first one prints and writes. Throws InputError for what needs one process.
 ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Baseline>& baseline,
                    const Console& console, const StopRequested& stop,
                    const operators::Communicator& communicator = operators::Communicator::alone());

@@ -10,8 +10,8 @@ namespace femcg::solver {
 /// `operator: auto` would take of the operators that were timed with their defaults, on each device, its regret. For
 /// one right-hand side.
 ///
-/// On several processes these are estimates of the first one for its own cells, with its part of the bandwidth that all
-/// have together, as the rows have it; exchange and sums come on top. There are none for a matrix that is divided.
+/// On several processes these are estimates of the first one for its subdomain, with its part of the copy bandwidth of
+/// all, which the rows have; exchange and sums come on top. A matrix that is divided has no estimates.
 void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double iterations,
                      int processes = 1);
 

@@ -52,8 +52,8 @@ void DistributedTestbed<T>::assemble(std::span<const BenchmarkEntry> entries) {
   });
 }
 
-/// The interior operator is made beside that of the interface, which is smaller. All processes decide by the same
-/// reserved bytes, and by whether one of them has its rows in chunks.
+/// The interface operator, which is smaller, is there while the interior one is made. All processes get the largest
+/// reserved bytes, and `in_chunks` where one of them has its rows in chunks: they decide alike.
 template <std::floating_point T>
 MemoryEstimate DistributedTestbed<T>::need_of(MemoryUser user) const {
   MemoryEstimate all;

@@ -53,7 +53,7 @@ class DistributedTestbed final : public Testbed<T> {
   std::optional<Assembly<T>> interior_, interface_;  ///< of the parts (operators::Share) that have an unknown
 };
 
-/// compare_operators on several processes, together.
+/// compare_operators on several processes. Collective.
 std::vector<BenchmarkResult> compare_operators(const System& system, const Subdomain& subdomain,
                                                const std::vector<BenchmarkEntry>& entries,
                                                const ComparisonSettings& settings, const Record& common);
