@@ -83,7 +83,7 @@ void launch_cooperative(void (*kernel)(Parameters...), std::int64_t blocks, int 
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
-  launch_with(cooperative, kernel, blocks, shape, shared_bytes, std::forward<Arguments>(arguments)...);
+  launch_with(cooperative, kernel, blocks, threads, shared_bytes, std::forward<Arguments>(arguments)...);
 }
 
 /// Whether await_previous() waits in that version of a kernel that the GPU loads: one compiled for compute

@@ -15,7 +15,7 @@ bool is_refusal(const std::exception& error);
 
 /// Runs `work`; refusals are thrown again as InputError with the place of the key that they are about.
 template <class Work>
-auto placed(const Place& place, Work work) {
+auto placed(const std::string& place, Work work) {
   try {
     return work();
   } catch (const std::exception& error) {
