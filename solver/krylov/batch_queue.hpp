@@ -106,7 +106,10 @@ class BatchQueue {
   std::int64_t last_iterations() const { return last_; }
   /// Sends a batch of so many iterations, less than `batch` at the very end only.
   void send(std::int64_t iterations) {
-    graph_&& iterations == batch_ ? graph_->run() : iterate_(iterations);
+    if (graph_ && iterations == batch_)
+      graph_->run();
+    else
+      iterate_(iterations);
     readbacks_[sent_++ % 2].post(scalars_);
     in_flight_.push_back(iterations);
     last_ = iterations;

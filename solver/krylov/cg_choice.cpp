@@ -6,31 +6,21 @@
 
 namespace femcg::solver {
 
-namespace {
-
-/// The name of an enumerator, by its number.
-template <class Enum, std::size_t count>
-std::string_view name_in(const std::array<std::string_view, count>& names, Enum value) {
-  return names.at(static_cast<std::size_t>(value));
-}
-
-}  // namespace
+// In the order of the enumerators.
 
 std::string_view name(CgMethod method) {
-  static constexpr std::array<std::string_view, 6> names{"auto",      "classic", "single-reduction",
-                                                         "pipelined", "batched", "block"};
-  return name_in(names, method);
+  constexpr std::array names{"auto", "classic", "single-reduction", "pipelined", "batched", "block"};
+  return names.at(static_cast<std::size_t>(method));
 }
 
 std::string_view name(CgLoop loop) {
-  static constexpr std::array<std::string_view, 4> names{"auto", "launched", "resident", "merged"};
-  return name_in(names, loop);
+  constexpr std::array names{"auto", "launched", "resident", "merged"};
+  return names.at(static_cast<std::size_t>(loop));
 }
 
 std::string_view name(StopReason reason) {
-  static constexpr std::array<std::string_view, 6> names{"converged",  "max_iterations", "indefinite",
-                                                         "not_finite", "stagnated",      "interrupted"};
-  return name_in(names, reason);
+  constexpr std::array names{"converged", "max_iterations", "indefinite", "not_finite", "stagnated", "interrupted"};
+  return names.at(static_cast<std::size_t>(reason));
 }
 
 }  // namespace femcg::solver

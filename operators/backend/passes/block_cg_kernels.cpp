@@ -27,25 +27,18 @@ template <int stride>
 using Sum = Dense<stride, double>;
 
 template <int stride>
-void add(const Sum<stride>& from, Sum<stride>& to) {
+Sum<stride>& operator+=(Sum<stride>& to, const Sum<stride>& from) {
   for (int i = 0; i < stride; ++i)
     for (int j = 0; j < stride; ++j) to.of[i][j] += from.of[i][j];
+  return to;
 }
 
-template <int stride>
-struct OneSum {
-  Sum<stride> product;
-  OneSum& operator+=(const OneSum& other) {
-    add(other.product, product);
-    return *this;
-  }
-};
 template <int stride>
 struct TwoSums {
   Sum<stride> plain, preconditioned;
   TwoSums& operator+=(const TwoSums& other) {
-    add(other.plain, plain);
-    add(other.preconditioned, preconditioned);
+    plain += other.plain;
+    preconditioned += other.preconditioned;
     return *this;
   }
 };
@@ -78,10 +71,9 @@ inline void add_row(const T* a, const Dense<stride, T>& m, T* to) {
 }
 
 template <int stride, class T>
-OneSum<stride> product_of_rows(const T* a, const T* b, std::int64_t first, std::int64_t last) {
-  OneSum<stride> sum;
-  for (std::int64_t row = first; row < last; ++row)
-    add_outer_product(1.0, a + row * stride, b + row * stride, sum.product);
+Sum<stride> product_of_rows(const T* a, const T* b, std::int64_t first, std::int64_t last) {
+  Sum<stride> sum;
+  for (std::int64_t row = first; row < last; ++row) add_outer_product(1.0, a + row * stride, b + row * stride, sum);
   return sum;
 }
 
@@ -133,8 +125,8 @@ class HostBlockCgKernels final : public BlockCgKernels<T> {
   SmallMatrix product(const MultiVector<T>& a, const MultiVector<T>& b) override {
     return with_any_stride(a.stride(), [&]<int stride>() {
       return small(sum_over_row_blocks(a.rows(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-                     return product_of_rows<stride>(a.data(), b.data(), first, last);
-                   }).product);
+        return product_of_rows<stride>(a.data(), b.data(), first, last);
+      }));
     });
   }
   BlockNorms update(const MultiVector<T>& q, const SmallMatrix& step, const InverseDiagonal* inverse_diagonal,

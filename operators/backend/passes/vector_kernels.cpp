@@ -14,24 +14,18 @@ namespace femcg::operators {
 
 namespace {
 
-/// r'M^-1 r and r'r.
+/// r'M^-1 r and r'r; u'Au where the pipelined method asks for it.
 struct Norms {
-  double rz = 0, rr = 0;
-  Norms& operator+=(const Norms& other) {
-    rz += other.rz;
-    rr += other.rr;
-    return *this;
-  }
-};
-
-/// The same and u'Au.
-struct PipelinedSums {
   double rz = 0, rr = 0, uw = 0;
-  PipelinedSums& operator+=(const PipelinedSums& other) {
+  Norms& operator+=(const Norms& other) {
     rz += other.rz;
     rr += other.rr;
     uw += other.uw;
     return *this;
+  }
+  void write_to(CgScalars& next) const {
+    *next.rz.data() = rz;
+    *next.rr.data() = rr;
   }
 };
 
@@ -130,8 +124,8 @@ struct AdvancedAhead {
 };
 
 template <std::floating_point T, class Preconditioner>
-PipelinedSums advance_pipelined_rows(T alpha, T beta, const AdvancedAhead<T>& of, Preconditioner solve,
-                                     std::int64_t first, std::int64_t last) {
+Norms advance_pipelined_rows(T alpha, T beta, const AdvancedAhead<T>& of, Preconditioner solve, std::int64_t first,
+                             std::int64_t last) {
   const T* n = of.n;
   T *m = of.m, *z = of.z, *w = of.w, *p = of.p, *s = of.s, *x = of.x, *r = of.r;
   double rz = 0, rr = 0, uw = 0;
@@ -183,8 +177,7 @@ class HostKernels final : public VectorKernels<T>, public DelayedUpdate<Vector<T
       const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t from, std::int64_t to) {
         return start_rows(r.data(), solve, p.data(), from, to);
       });
-      *first.rz.data() = norms.rz;
-      *first.rr.data() = norms.rr;
+      norms.write_to(first);
     });
   }
 
@@ -196,8 +189,7 @@ class HostKernels final : public VectorKernels<T>, public DelayedUpdate<Vector<T
       const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
         return update_rows(alpha, q.data(), solve, r.data(), first, last);
       });
-      *next.rz.data() = norms.rz;
-      *next.rr.data() = norms.rr;
+      norms.write_to(next);
     });
   }
 
@@ -250,8 +242,7 @@ class HostKernels final : public VectorKernels<T>, public DelayedUpdate<Vector<T
       const Norms norms = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
         return advance_rows(alpha, beta, of, solve, first, last);
       });
-      *next.rz.data() = norms.rz;
-      *next.rr.data() = norms.rr;
+      norms.write_to(next);
     });
   }
 
@@ -264,11 +255,10 @@ class HostKernels final : public VectorKernels<T>, public DelayedUpdate<Vector<T
     const AdvancedAhead<T> of{ahead.n.data(),   m,        ahead.z.data(), vectors.w.data(), vectors.p.data(),
                               vectors.s.data(), x.data(), r.data()};
     with_preconditioner(inverse_diagonal, [&](auto solve) {
-      const PipelinedSums sums = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+      const Norms sums = sum_over_row_blocks(r.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
         return advance_pipelined_rows(alpha, beta, of, solve, first, last);
       });
-      *next.rz.data() = sums.rz;
-      *next.rr.data() = sums.rr;
+      sums.write_to(next);
       *next.uw.data() = sums.uw;
     });
   }
