@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "mesh/base/atomic_file.hpp"
+#include "operators/backend/copy_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
+#include "solver/messages/refusal.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/problem/cache_folder.hpp"
 
@@ -74,7 +76,7 @@ std::string cache_rate(const std::string& what, operators::Device device, double
 
 CopyBandwidth renewed_copy_bandwidth(operators::Device device, bool asked_for) {
   const ProcessorTime before = processor_time();
-  CopyBandwidth measured = measure_copy_bandwidth(device);
+  CopyBandwidth measured = solver::measure_copy_bandwidth(device);
   const bool refused =
       device == operators::Device::host && was_refused(processor_time() - before, this_machine().threads);
   if (measured.bytes_per_second > 0 && (asked_for || !refused))
@@ -85,6 +87,19 @@ CopyBandwidth renewed_copy_bandwidth(operators::Device device, bool asked_for) {
 CopyBandwidth copy_bandwidth_of(operators::Device device) {
   if (const auto bytes_per_second = cached_copy_bandwidth(device)) return {*bytes_per_second, ""};
   return renewed_copy_bandwidth(device);
+}
+
+CopyBandwidth measure_copy_bandwidth(operators::Device device) try {
+  return {operators::measure_copy_bandwidth(device).bytes_per_second, ""};
+} catch (const std::exception& error) {
+  return {0, fmt::format("the copy bandwidth was not measured: {}", reason_of(error))};
+}
+
+CopyBandwidth measure_link_bandwidth() try {
+  constexpr std::int64_t bytes = std::int64_t{256} << 20;
+  return {operators::cuda_link_bandwidth(bytes), ""};
+} catch (const std::exception& error) {
+  return {0, fmt::format("the bandwidth of the host's link was not measured: {}", reason_of(error))};
 }
 
 }  // namespace femcg::solver

@@ -4,10 +4,20 @@
 #include <optional>
 #include <string>
 
-#include "solver/benchmark/copy_bandwidth.hpp"
 #include "solver/records/record.hpp"
 
 namespace femcg::solver {
+
+/// Bytes per second, read plus written, of copies of one large array to another on a device.
+struct CopyBandwidth {
+  double bytes_per_second = 0;  ///< 0: it could not be measured
+  std::string warning;          ///< why it could not, or why it cannot be kept
+};
+/// Never fails, since nobody would give up a solution for it.
+CopyBandwidth measure_copy_bandwidth(operators::Device device);
+
+/// Likewise bytes per second from the host's memory to the GPU.
+CopyBandwidth measure_link_bandwidth();
 
 /// The version, a device and its threads: what is measured of one is kept under this name.
 std::string key_of(operators::Device device);

@@ -12,8 +12,8 @@
 
 #include "solver/benchmark/agreement.hpp"
 #include "solver/benchmark/assembly.hpp"
+#include "solver/benchmark/cached_bandwidth.hpp"
 #include "solver/benchmark/comparison.hpp"
-#include "solver/benchmark/copy_bandwidth.hpp"
 
 namespace femcg::solver {
 

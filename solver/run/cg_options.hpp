@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <type_traits>
 
 #include "operators/distributed/distributed_operator.hpp"
 #include "solver/case/case.hpp"
@@ -23,36 +24,24 @@ bool is_asked_to_stop(const operators::Operator<T>& a, const StopRequested& stop
   return of_several != nullptr ? of_several->vector_kernels().asked_to_stop() : stop();
 }
 
-/// How CG is to solve a case with an operator; the caller adds where it begins, how solutions are checked and who is
-/// told of iterations.
-template <std::floating_point T>
-CgOptions<T> cg_options(const SolverChoice& solver, const operators::Operator<T>& a,
-                        const Preconditioner<T>& preconditioner) {
-  CgOptions<T> options;
+/// How CG is to solve a case with an operator, on one load (CgOptions) or all at once (SystemsCgOptions); the caller
+/// adds where it begins, how solutions are checked and who is told of iterations.
+template <class Options, std::floating_point T>
+Options cg_options_as(const SolverChoice& solver, const operators::Operator<T>& a,
+                      const Preconditioner<T>& preconditioner) {
+  Options options;
   options.tolerance = solver.tolerance;
   options.max_iterations = solver.max_iterations;
-  options.method = solver.method;
-  options.loop = solver.loop;
   options.preconditioner = &preconditioner;
-  if (solver.precision == Precision::mixed) options.reliable_update = update_factor;
   if (const auto* of_several = distributed(a); of_several != nullptr && !of_several->gpus_run_alone()) {
     options.captured = false;  // the host sends and adds up within an iteration
-    if (options.method != CgMethod::pipelined) options.check_every = 1;
-  }
-  return options;
-}
-
-/// The same for all loads at once.
-template <std::floating_point T>
-SystemsCgOptions<T> systems_cg_options(const SolverChoice& solver, const operators::Operator<T>& a,
-                                       const Preconditioner<T>& preconditioner) {
-  SystemsCgOptions<T> options;
-  options.tolerance = solver.tolerance;
-  options.max_iterations = solver.max_iterations;
-  options.preconditioner = &preconditioner;
-  if (const auto* of_several = distributed(a); of_several != nullptr && !of_several->gpus_run_alone()) {
-    options.captured = false;
     options.check_every = 1;
+  }
+  if constexpr (std::is_same_v<Options, CgOptions<T>>) {
+    options.method = solver.method;
+    options.loop = solver.loop;
+    if (solver.precision == Precision::mixed) options.reliable_update = update_factor;
+    if (options.method == CgMethod::pipelined) options.check_every = 0;
   }
   return options;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "solver/benchmark/copy_bandwidth.hpp"
+#include "solver/benchmark/cached_bandwidth.hpp"
 #include "solver/messages/stopwatch.hpp"
 #include "solver/run/distributed_setup.hpp"
 

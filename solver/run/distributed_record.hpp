@@ -1,6 +1,6 @@
 #pragma once
 
-// What records have of several processes.
+// Measurements and records of several processes.
 
 #include <concepts>
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace femcg::solver {
 
-/// What all processes copy a second while all of them do: nothing is kept of it for other runs. Collective.
+/// Measures the copy bandwidth of all processes at the same time, added up; it is not cached for other runs.
+/// Collective.
 void measure_copies(const operators::Communicator& communicator, Record& record);
 
 /// What is divided between processes, and how.

@@ -22,14 +22,14 @@ std::string is_for_one_process(const std::string& what, const std::string& inste
 /// Throws InputError where output is asked for that several processes do not have.
 void require_supported(const OutputChoice& output);
 
-/// Throws InputError, on all processes, where they are not of one build or have not one `what`, which `text` says all
-/// of.
+/// Throws InputError, on all processes, where they are of different builds, or have different texts: of `what`.
+/// Collective.
 void require_same(const std::string& what, const std::string& text, const operators::Communicator& communicator);
 
-/// The device of all processes, together: GPUs where the case asks for them, or leaves it open and each process can
-/// have one; of those that it sees, each process has the one that the fewest before it have. `why` says why there are
-/// GPUs that are not used. Throws InputError where more processes would share one than the case allows, or the operator
-/// has no version for the device, and MachineError where there is none.
+/// The device of all processes: GPUs where the case asks for them, or leaves it open and each process can have one. A
+/// process takes the GPU, of those that it sees, that the fewest processes before it have taken. `why` says why GPUs
+/// are not used. Throws InputError where more processes would share a GPU than the case allows, or the operator has no
+/// version for the device, and MachineError where there is no GPU. Collective.
 operators::Device choose_shared_device(const SolverChoice& solver, const DistributionChoice& distribution,
                                        const operators::Communicator& communicator, std::string& why);
 
@@ -45,18 +45,19 @@ mesh::MeshPart make_mesh_part(const MeshChoice& choice, const DistributionChoice
 std::vector<std::int32_t> partition(const MeshChoice& choice, const DistributionChoice& distribution,
                                     const mesh::Mesh& mesh, int processes);
 
-/// Whether every machine has a core beside the threads of its processes for each of them, together. A warning where
-/// there are more threads than cores, and where progress threads that would need these cores go without.
+/// Whether every host has a spare core for each of its processes beside their threads. The record gets a warning where
+/// there are more threads than cores, and where progress threads (distribution.mode: task) go without for want of
+/// cores. Collective.
 bool check_threads(const operators::Communicator& communicator, bool needs_progress_threads, Record& record);
 
-/// Collective. Runs local work on every process; if it throws on one, all throw: the others the same sentence behind
-/// that process's number.
+/// Runs local work on every process; if it throws on one, all throw: that process what the work threw, the others the
+/// same sentence behind its number. Collective.
 void do_on_all(const operators::Communicator& communicator, const std::function<void()>& work);
 
-/// What is needed together with what was needed so far; both are there at one time.
+/// Adds a need to `all`, where both are in memory at the same time.
 void add(const MemoryEstimate& need, MemoryEstimate& all);
-/// Throws operators::OutOfMemory, on all processes, where a machine, or its GPU, has too little for all processes that
-/// are on it. Collective.
+/// Throws operators::OutOfMemory, on all processes, where a host, or its GPU, has too little memory for all processes
+/// that are on it. Collective.
 void require_memory_of_all(MemoryEstimate need, const std::string& op, operators::Device device,
                            const operators::Communicator& communicator);
 

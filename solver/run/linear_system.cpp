@@ -20,50 +20,18 @@ template <std::floating_point T>
 constexpr auto unknowns_for =
     std::is_same_v<T, double> ? FormProductOnGpu::Unknowns::sent : FormProductOnGpu::Unknowns::kept;
 
-/// Loads that are scaled when they are first asked for.
-class ScaledLoads {
- public:
-  explicit ScaledLoads(const Problem& problem) : problem_(&problem), loads_(problem.loads().size()) {}
-
-  const ScaledLoad& at(std::size_t load) const {
-    if (!loads_[load]) loads_[load] = scaled_load(problem_->loads()[load].values(), problem_->shared());
-    return *loads_[load];
-  }
-
- private:
-  const Problem* problem_;
-  mutable std::vector<std::optional<ScaledLoad>> loads_;
-};
-
 /// The system of one process, in the order of its form. Residuals are computed on the GPU where that pays, CG is there
 /// and there is room.
 template <std::floating_point T>
 class WholeSystem final : public LinearSystem<T> {
  public:
   WholeSystem(const Problem& problem, const InitialUnknowns& initial, Device device, StepTimes& times)
-      : problem_(problem),
-        initial_(initial),
-        times_(times),
-        pays_on_gpu_(device == Device::cuda && FormProductOnGpu::pays(problem.form())),
-        loads_(problem) {}
-
-  Vector<T> b(std::size_t load, Device device) const override { return loads_.at(load).template rounded<T>(device); }
-
-  std::vector<double> start(std::size_t load) const override {
-    if (initial_.empty()) return {};
-    std::vector<double> u = initial_[load];
-    scale(u, loads_.at(load).exponent);
-    return u;
-  }
-
-  std::vector<double> dofs(std::size_t load, std::vector<double> u, std::vector<double> room) const override {
-    scale(u, -loads_.at(load).exponent);
-    return problem_.to_dofs(u, problem_.loads()[load], std::move(room));
-  }
+      : LinearSystem<T>(problem, nullptr, initial, times),
+        pays_on_gpu_(device == Device::cuda && FormProductOnGpu::pays(problem.form())) {}
 
   std::vector<double> residual(std::size_t load, const std::vector<double>& u) override {
-    const StepTimes::Within step(times_, residual_step, "cpu");
-    return problem_.residual(u, loads_.at(load).values());
+    const StepTimes::Within step(this->times_, residual_step, "cpu");
+    return this->problem_.residual(u, this->scaled(load).values());
   }
 
   void check(std::size_t load, const Vector<T>& b, CgOptions<T>& options) override {
@@ -76,7 +44,7 @@ class WholeSystem final : public LinearSystem<T> {
     if constexpr (std::is_same_v<T, double>)
       in_double = &b;
     else
-      b_ = loads_.at(load).template rounded<double>(Device::cuda);
+      b_ = this->scaled(load).template rounded<double>(Device::cuda);
     options.residual_on_gpu = [this, in_double](const Vector<double>& u, Vector<double>& r, Vector<double>& scratch) {
       compute_on_gpu(*in_double, u, r, scratch);
     };
@@ -87,7 +55,7 @@ class WholeSystem final : public LinearSystem<T> {
       constexpr std::int64_t vectors = 4;  // u, b, r and scratch
       if (!has_room(vectors * std::int64_t{sizeof(double)})) return residual(load, u);
       Vector<double> r(std::ssize(u), Device::cuda), scratch(std::ssize(u), Device::cuda);
-      compute_on_gpu(loads_.at(load).template rounded<double>(Device::cuda),
+      compute_on_gpu(this->scaled(load).template rounded<double>(Device::cuda),
                      operators::copied(std::span<const double>(u), Device::cuda), r, scratch);
       std::vector<double> found(u.size());
       operators::copy_bytes(r.data(), Device::cuda, found.data(), Device::host, r.bytes());
@@ -98,23 +66,19 @@ class WholeSystem final : public LinearSystem<T> {
  private:
   /// Whether the GPU is to compute residuals, and has room for so many bytes an unknown beside what the product takes.
   bool has_room(std::int64_t bytes_of_unknown) const {
-    const operators::BilinearForm& form = problem_.form();
+    const operators::BilinearForm& form = this->problem_.form();
     return pays_on_gpu_ && FormProductOnGpu::bytes(form, unknowns_for<T>) + bytes_of_unknown * form.unknowns <=
                                operators::available_bytes(Device::cuda);
   }
 
   void compute_on_gpu(const Vector<double>& b, const Vector<double>& u, Vector<double>& r, Vector<double>& scratch) {
-    const StepTimes::Within step(times_, residual_step, "cuda");
-    if (!product_) product_.emplace(problem_.form(), unknowns_for<T>);
+    const StepTimes::Within step(this->times_, residual_step, "cuda");
+    if (!product_) product_.emplace(this->problem_.form(), unknowns_for<T>);
     product_->residual(u, b, r, scratch);
     operators::synchronize(Device::cuda);
   }
 
-  const Problem& problem_;
-  const InitialUnknowns& initial_;
-  StepTimes& times_;
   bool pays_on_gpu_;
-  ScaledLoads loads_;
   std::optional<FormProductOnGpu> product_;  ///< from the first check on
   Vector<double> b_;                         ///< of the load, where CG's own is in single precision
 };
@@ -125,47 +89,49 @@ class SharedSystem final : public LinearSystem<T> {
  public:
   SharedSystem(const Problem& problem, const operators::IndexMap& map, const InitialUnknowns& initial, bool on_gpu,
                const RunContext& context)
-      : problem_(problem),
+      : LinearSystem<T>(problem, &map, initial, context.progress.times()),
         map_(map),
-        initial_(initial),
-        times_(context.progress.times()),
-        loads_(problem),
         product_(context.processes, problem.form(), map,
                  on_gpu && FormProductOnGpu::pays(problem.form()) ? std::optional(unknowns_for<T>) : std::nullopt) {}
 
-  Vector<T> b(std::size_t load, Device device) const override {
-    return operators::copied(rounded<T>(values(load)), device);
-  }
-
-  std::vector<double> start(std::size_t load) const override {
-    if (initial_.empty()) return {};
-    std::vector<double> u = operators::to_map(initial_[load], map_);
-    scale(u, loads_.at(load).exponent);
-    return u;
-  }
-
-  std::vector<double> dofs(std::size_t load, std::vector<double> u, std::vector<double> room) const override {
-    scale(u, -loads_.at(load).exponent);
-    return problem_.to_dofs(operators::from_map(u, map_), problem_.loads()[load], std::move(room));
-  }
-
   std::vector<double> residual(std::size_t load, const std::vector<double>& u) override {
-    const StepTimes::Within step(times_, residual_step, product_.device() == Device::cuda ? "cuda" : "cpu");
-    return product_.residual(u, values(load));
+    const StepTimes::Within step(this->times_, residual_step, product_.device() == Device::cuda ? "cuda" : "cpu");
+    return product_.residual(u, operators::to_map(this->scaled(load).values(), map_));
   }
 
  private:
-  std::vector<double> values(std::size_t load) const { return operators::to_map(loads_.at(load).values(), map_); }
-
-  const Problem& problem_;
   const operators::IndexMap& map_;
-  const InitialUnknowns& initial_;
-  StepTimes& times_;
-  ScaledLoads loads_;
   operators::DistributedFormProduct product_;
 };
 
 }  // namespace
+
+template <std::floating_point T>
+const ScaledLoad& LinearSystem<T>::scaled(std::size_t load) const {
+  if (!loads_[load]) loads_[load] = scaled_load(problem_.loads()[load].values(), problem_.shared());
+  return *loads_[load];
+}
+
+template <std::floating_point T>
+Vector<T> LinearSystem<T>::b(std::size_t load, Device device) const {
+  if (map_ == nullptr) return scaled(load).template rounded<T>(device);
+  return operators::copied(rounded<T>(operators::to_map(scaled(load).values(), *map_)), device);
+}
+
+template <std::floating_point T>
+std::vector<double> LinearSystem<T>::start(std::size_t load) const {
+  if (initial_.empty()) return {};
+  std::vector<double> u = map_ == nullptr ? initial_[load] : operators::to_map(initial_[load], *map_);
+  scale(u, scaled(load).exponent);
+  return u;
+}
+
+template <std::floating_point T>
+std::vector<double> LinearSystem<T>::dofs(std::size_t load, std::vector<double> u, std::vector<double> room) const {
+  scale(u, -scaled(load).exponent);
+  if (map_ != nullptr) u = operators::from_map(u, *map_);
+  return problem_.to_dofs(u, problem_.loads()[load], std::move(room));
+}
 
 template <std::floating_point T>
 std::unique_ptr<LinearSystem<T>> make_linear_system(const Problem& problem, const operators::FormSubdomain* share,
@@ -175,6 +141,8 @@ std::unique_ptr<LinearSystem<T>> make_linear_system(const Problem& problem, cons
   return std::make_unique<SharedSystem<T>>(problem, share->map, initial, device == Device::cuda && has_gpu, context);
 }
 
+template class LinearSystem<double>;
+template class LinearSystem<float>;
 template std::unique_ptr<LinearSystem<double>> make_linear_system(const Problem&, const operators::FormSubdomain*,
                                                                   const InitialUnknowns&, Device, bool,
                                                                   const RunContext&);

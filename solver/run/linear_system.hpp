@@ -23,21 +23,23 @@ namespace femcg::solver {
 template <std::floating_point T>
 class LinearSystem {
  public:
-  LinearSystem() = default;
+  /// All must outlive it. `map` is the order of the unknowns on several processes; null: the form's.
+  LinearSystem(const Problem& problem, const operators::IndexMap* map, const InitialUnknowns& initial, StepTimes& times)
+      : problem_(problem), times_(times), map_(map), initial_(initial), loads_(problem.loads().size()) {}
   virtual ~LinearSystem() = default;
   LinearSystem(const LinearSystem&) = delete;
   LinearSystem& operator=(const LinearSystem&) = delete;
 
   /// Right-hand side of a load on a device.
-  virtual operators::Vector<T> b(std::size_t load, operators::Device device) const = 0;
+  operators::Vector<T> b(std::size_t load, operators::Device device) const;
   /// Initial guess; empty where CG begins from 0.
-  virtual std::vector<double> start(std::size_t load) const = 0;
+  std::vector<double> start(std::size_t load) const;
   /// Coefficients of all dofs of this process for CG's solution u, in the memory of `room` where that has one entry for
   /// each.
-  virtual std::vector<double> dofs(std::size_t load, std::vector<double> u, std::vector<double> room) const = 0;
+  std::vector<double> dofs(std::size_t load, std::vector<double> u, std::vector<double> room) const;
+
   /// b - A u.
   virtual std::vector<double> residual(std::size_t load, const std::vector<double>& u) = 0;
-
   /// Has CG on one load accept solutions by this residual. `b` is on CG's device and must outlive the options' use.
   virtual void check(std::size_t load, const operators::Vector<T>& b, CgOptions<T>& options) {
     static_cast<void>(b);
@@ -47,6 +49,17 @@ class LinearSystem {
   virtual void check(SystemsCgOptions<T>& options) {
     options.true_residual = [this](std::size_t load, const std::vector<double>& u) { return residual(load, u); };
   }
+
+ protected:
+  const ScaledLoad& scaled(std::size_t load) const;
+
+  const Problem& problem_;
+  StepTimes& times_;
+
+ private:
+  const operators::IndexMap* map_;
+  const InitialUnknowns& initial_;
+  mutable std::vector<std::optional<ScaledLoad>> loads_;  ///< scaled when they are first asked for
 };
 
 /// The system of one process, or of each of several: their `share`, null where there is one process. All arguments but

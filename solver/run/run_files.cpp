@@ -22,12 +22,7 @@ constexpr std::array all_pieces{Pieces::solution, Pieces::boundary};
 class WholeFiles final : public RunFiles {
  public:
   WholeFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group)
-      : output_(output),
-        label_(label),
-        problem_(problem),
-        group_(group),
-        file_(output, label, problem),
-        ahead_(group, file_) {}
+      : RunFiles(output, label, problem, group), file_(output, label, problem), ahead_(group, file_) {}
 
   std::vector<std::string> names() const override { return {"solution.vtu", "boundary.vtu"}; }
   std::int64_t expected_bytes() const override { return bytes_of_files(output_, problem_, file_); }
@@ -53,10 +48,6 @@ class WholeFiles final : public RunFiles {
   }
 
  private:
-  const OutputChoice& output_;
-  const SolutionLabel& label_;
-  const Problem& problem_;
-  mesh::FileGroup& group_;
   SolutionFile file_;
   BackgroundFile ahead_;
 };
@@ -66,7 +57,7 @@ class PieceFiles final : public RunFiles {
  public:
   PieceFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group,
              const operators::Communicator& processes)
-      : output_(output), label_(label), problem_(problem), group_(group), processes_(processes) {
+      : RunFiles(output, label, problem, group), processes_(processes) {
     if (output.vtu)
       solution_.emplace(output, label, problem, processes.rank(), processes.is_first() ? &group : nullptr);
   }
@@ -114,10 +105,6 @@ class PieceFiles final : public RunFiles {
     return of == Pieces::solution ? solution_->text(solutions) : boundary_piece(output_, label_, problem_, solutions);
   }
 
-  const OutputChoice& output_;
-  const SolutionLabel& label_;
-  const Problem& problem_;
-  mesh::FileGroup& group_;
   const operators::Communicator& processes_;
   std::optional<SolutionPiece> solution_;
 };

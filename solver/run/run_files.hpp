@@ -17,7 +17,9 @@ namespace femcg::solver {
 /// which travel to the first, since the others need not see its disk. Everything here is collective.
 class RunFiles {
  public:
-  RunFiles() = default;
+  /// All must outlive it. Nobody else adds to the group before add().
+  RunFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group)
+      : output_(output), label_(label), problem_(problem), group_(group) {}
   virtual ~RunFiles() = default;
   RunFiles(const RunFiles&) = delete;
   RunFiles& operator=(const RunFiles&) = delete;
@@ -31,9 +33,15 @@ class RunFiles {
   virtual void prepare(const std::vector<std::vector<double>>& solutions) = 0;
   /// Adds the files to the group, on the first process, and has those of an earlier run that are not written now go.
   virtual void add(const std::vector<std::vector<double>>& solutions) = 0;
+
+ protected:
+  const OutputChoice& output_;
+  const SolutionLabel& label_;
+  const Problem& problem_;
+  mesh::FileGroup& group_;
 };
 
-/// The files that a case asks for. Nobody else adds to the group before RunFiles::add; all must outlive the result.
+/// The files that a case asks for.
 std::unique_ptr<RunFiles> make_run_files(const OutputChoice& output, const SolutionLabel& label, const Problem& problem,
                                          mesh::FileGroup& group, const RunContext& context);
 

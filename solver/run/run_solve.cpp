@@ -137,14 +137,159 @@ class Solve {
   }
 
  private:
-  void make(CachedOperator<T>& to, std::optional<Begun<T>>& begun);
+  /// Makes operator and preconditioner; `begun` is where CG on the first load came to meanwhile.
+  void make(CachedOperator<T>& to, std::optional<Begun<T>>& begun) {
+    const DistributionChoice& distribution = input_.distribution;
+    const bool seeks_mode =
+        record_.device == operators::Device::host && distribution.mode == operators::ExchangeMode::automatic;
+    const bool cores_to_spare = !context_.alone() && check_threads(context_.processes, seeks_mode, record_);
+    {
+      OperatorMaker<T> maker(problem_, discrete_.share_or_null(), solver_, distribution, cores_to_spare, context_,
+                             record_);
+      to.made = make_operators(solver_, problem_, maker, std::move(input_.expected), context_, record_);
+      begun = begin_with_trials(solver_, problem_, *system_, maker, to.made, context_, record_);
+    }
+    const operators::Operator<T>& a = *to.made.a;
+    progress_.step("making the preconditioner", name(record_.device));
+    record_.footprint = a.footprint();
+    record_.chosen = a.chosen();
+    const operators::Vector<T> diagonal = placed(solver_.precision_place, [&] { return diagonal_in_range(a); });
+    const PreconditionerChoice& choice = solver_.preconditioner;
+    to.preconditioner =
+        begun && begun->preconditioner ? std::move(begun->preconditioner) : timed(record_.seconds.conversion, [&] {
+          return make_preconditioner(choice.name, a, choice.options, &diagonal);
+        });
+    record_.preconditioner_chosen = to.preconditioner->chosen();
+  }
+
+  /// The coefficients of all dofs for each load, one after the other; of those that were begun before the user wanted
+  /// an end.
   std::vector<std::vector<double>> solve_loads(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
-                                               std::optional<Begun<T>> begun);
-  CgMethod batched_method(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) const;
+                                               std::optional<Begun<T>> begun) {
+    const ProcessorTime before = processor_time();
+    const CgMethod method =
+        solver_.precision == Precision::mixed ? CgMethod::automatic : batched_method(a, preconditioner);
+    std::future<std::vector<double>> room;  // of the first solution: one thread clears it, while a GPU iterates
+    if (record_.device == operators::Device::cuda) {
+      input_.beside();
+      room = std::async(std::launch::async, [&] {
+        return mesh::filled<double>(static_cast<std::size_t>(problem_.form().space->dof_count()));
+      });
+    }
+    progress_.step("scaling the load");
+    Solutions found = method != CgMethod::automatic ? solve_batched(method, a, preconditioner)
+                                                    : solve_one_by_one(a, preconditioner, std::move(begun));
+    progress_.step("ending CG");
+    std::vector<std::vector<double>> solutions;
+    for (std::size_t i = 0; i < problem_.loads().size(); ++i) {
+      const std::string& load = problem_.loads()[i].name();
+      const bool started = i < found.results.size();
+      CgResult result;
+      result.reason = StopReason::interrupted;
+      if (started) {
+        result = std::move(found.results[i]);
+        solutions.push_back(
+            system_->dofs(i, std::move(found.unknowns[i]), room.valid() ? room.get() : std::vector<double>()));
+      }
+      if (load.empty())
+        record_.solve = std::move(result);
+      else
+        record_.loads.push_back({load, std::move(result), started, {}});
+    }
+    if (!record_.loads.empty()) record_.solve = all_of(record_.loads);
+    const bool refused =
+        record_.device == operators::Device::host && was_refused(processor_time() - before, record_.machine.threads);
+    if (context_.processes.sum(refused ? 1.0 : 0.0) > 0) record_.warnings.emplace_back(refused_time);
+    return solutions;
+  }
+
+  /// The CG that solves all loads at once; automatic where they are solved in turn, which a persistent kernel does for
+  /// small systems.
+  CgMethod batched_method(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) const {
+    const CgMethod method =
+        user_of(solver_, problem_, record_.device, record_.op).batched_method(record_.problem.unknowns);
+    if (takes_several(solver_.method) || method == CgMethod::block) return method;
+    const bool persistent = may_be_persistent(solver_.loop) && preconditioner.is_fused() &&
+                            operators::persistent_cg(a, persistent_for(solver_.loop));
+    return persistent ? CgMethod::automatic : method;
+  }
+
+  /// Solves A x = b for one load after the other; the first from where it was begun, if it was.
   Solutions solve_one_by_one(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
-                             std::optional<Begun<T>> begun);
-  Solutions solve_batched(CgMethod method, const operators::Operator<T>& a, const Preconditioner<T>& preconditioner);
-  std::future<std::vector<BoundaryFlux>> fluxes_of(const std::vector<std::vector<double>>& solutions) const;
+                             std::optional<Begun<T>> begun) {
+    CgOptions<T> options = cg_options_as<CgOptions<T>>(solver_, a, preconditioner);
+    options.from_x = !input_.initial.empty();
+    Solutions solutions;
+    for (std::size_t i = 0; i < problem_.loads().size(); ++i) {
+      const std::string& load = problem_.loads()[i].name();
+      const std::string which = load.empty() ? "" : fmt::format("load {}, ", in_quotes(load));
+      IterationsLeft left = iterations_left();
+      options.monitor = [&](const Iteration& iteration) {
+        left.add(iteration.relative_residual);
+        if (progress_.due())
+          progress_.update(reached(which, iteration, options.tolerance),
+                           subdomain_of(left, iteration.number, iteration.seconds));
+        return !is_asked_to_stop(a, context_.stop);
+      };
+      progress_.step("copying the load", name(record_.device));
+      const operators::Vector<T> b = timed(record_.seconds.transfer, [&] { return system_->b(i, record_.device); });
+      system_->check(i, b, options);
+      std::vector<double> x = begun ? std::move(begun->x) : system_->start(i);
+      const bool over = begun && !begun->goes_on();
+      options.before = begun ? &begun->state : nullptr;
+      const double tried = begun ? begun->state.result.seconds : 0;  // counted within the trial
+      try {
+        solutions.results.push_back(over ? begun->state.result : iterating(progress_, record_, tried, [&] {
+          return conjugate_gradients(a, b, x, options);
+        }));
+      } catch (const InputError& error) {  // this GPU has too few threads for a persistent kernel
+        throw InputError(at_place(solver_.loop_place, error.what()));
+      }
+      if (begun) begun.reset();
+      solutions.unknowns.push_back(std::move(x));
+      if (solutions.results.back().reason == StopReason::interrupted) break;
+    }
+    return solutions;
+  }
+
+  /// Solves A x = b for all loads at once.
+  Solutions solve_batched(CgMethod method, const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) {
+    std::vector<operators::Vector<T>> b;
+    for (std::size_t i = 0; i < problem_.loads().size(); ++i) b.push_back(system_->b(i, operators::Device::host));
+    SystemsCgOptions<T> options = cg_options_as<SystemsCgOptions<T>>(solver_, a, preconditioner);
+    system_->check(options);
+    IterationsLeft left = iterations_left();
+    options.monitor = [&](const SystemsIteration& iteration) {
+      left.add(iteration.relative_residual);
+      if (progress_.due())
+        progress_.update(
+            reached(fmt::format("{} of {} loads, ", iteration.running, b.size()), iteration, options.tolerance),
+            subdomain_of(left, iteration.number, iteration.seconds));
+      return !is_asked_to_stop(a, context_.stop);
+    };
+    Solutions solutions;
+    options.from_x = !input_.initial.empty();
+    for (std::size_t i = 0; i < input_.initial.size(); ++i) solutions.unknowns.push_back(system_->start(i));
+    solutions.results = iterating(progress_, record_, 0, [&] {
+      return method == CgMethod::block ? block_conjugate_gradients<T>(a, b, solutions.unknowns, options)
+                                       : batched_conjugate_gradients<T>(a, b, solutions.unknowns, options);
+    });
+    solutions.unknowns.resize(solutions.results.size());
+    return solutions;
+  }
+
+  /// Found on the processor while a GPU times its product, where one process is alone; otherwise when they are asked
+  /// for.
+  std::future<std::vector<BoundaryFlux>> fluxes_of(const std::vector<std::vector<double>>& solutions) const {
+    const std::vector<std::span<const double>> dofs(solutions.begin(), solutions.end());  // the vector itself may move
+    const bool beside = record_.device == operators::Device::cuda && context_.alone();
+    return std::async(beside ? std::launch::async : std::launch::deferred, [&problem = problem_, dofs] {
+      std::vector<BoundaryFlux> fluxes;
+      for (std::size_t i = 0; i < dofs.size(); ++i) fluxes.emplace_back(problem, problem.loads()[i], dofs[i]);
+      return fluxes;
+    });
+  }
+
   bool is_interrupted() const {
     const auto interrupted = [](const CgResult& result) { return result.reason == StopReason::interrupted; };
     return interrupted(record_.solve) || std::ranges::any_of(record_.loads, interrupted, &LoadRecord::solve);
@@ -163,167 +308,6 @@ class Solve {
   Record& record_;
   std::unique_ptr<LinearSystem<T>> system_;
 };
-
-/// Makes operator and preconditioner; `begun` is where CG on the first load came to meanwhile.
-template <std::floating_point T>
-void Solve<T>::make(CachedOperator<T>& to, std::optional<Begun<T>>& begun) {
-  const DistributionChoice& distribution = input_.distribution;
-  const bool seeks_mode =
-      record_.device == operators::Device::host && distribution.mode == operators::ExchangeMode::automatic;
-  const bool cores_to_spare = !context_.alone() && check_threads(context_.processes, seeks_mode, record_);
-  {
-    OperatorMaker<T> maker(problem_, discrete_.share_or_null(), solver_, distribution, cores_to_spare, context_,
-                           record_);
-    to.made = make_operators(solver_, problem_, maker, std::move(input_.expected), context_, record_);
-    if (to.made.runner_up) begun = choose_by_products(solver_, *system_, to.made, context_, record_);
-    tune(solver_, problem_, *system_, maker, to.made, begun, context_, record_);
-  }
-  const operators::Operator<T>& a = *to.made.a;
-  progress_.step("making the preconditioner", name(record_.device));
-  record_.footprint = a.footprint();
-  record_.chosen = a.chosen();
-  const operators::Vector<T> diagonal = placed(solver_.precision_place, [&] { return diagonal_in_range(a); });
-  const PreconditionerChoice& choice = solver_.preconditioner;
-  to.preconditioner =
-      begun && begun->preconditioner ? std::move(begun->preconditioner) : timed(record_.seconds.conversion, [&] {
-        return make_preconditioner(choice.name, a, choice.options, &diagonal);
-      });
-  record_.preconditioner_chosen = to.preconditioner->chosen();
-}
-
-/// The coefficients of all dofs for each load, one after the other; of those that were begun before the user wanted an
-/// end.
-template <std::floating_point T>
-std::vector<std::vector<double>> Solve<T>::solve_loads(const operators::Operator<T>& a,
-                                                       const Preconditioner<T>& preconditioner,
-                                                       std::optional<Begun<T>> begun) {
-  const ProcessorTime before = processor_time();
-  const CgMethod method =
-      solver_.precision == Precision::mixed ? CgMethod::automatic : batched_method(a, preconditioner);
-  std::future<std::vector<double>> room;  // of the first solution: one thread clears it, while a GPU iterates
-  if (record_.device == operators::Device::cuda) {
-    input_.beside();
-    room = std::async(std::launch::async, [&] {
-      return mesh::filled<double>(static_cast<std::size_t>(problem_.form().space->dof_count()));
-    });
-  }
-  progress_.step("scaling the load");
-  Solutions found = method != CgMethod::automatic ? solve_batched(method, a, preconditioner)
-                                                  : solve_one_by_one(a, preconditioner, std::move(begun));
-  progress_.step("ending CG");
-  std::vector<std::vector<double>> solutions;
-  for (std::size_t i = 0; i < problem_.loads().size(); ++i) {
-    const std::string& load = problem_.loads()[i].name();
-    const bool started = i < found.results.size();
-    CgResult result;
-    result.reason = StopReason::interrupted;
-    if (started) {
-      result = std::move(found.results[i]);
-      solutions.push_back(
-          system_->dofs(i, std::move(found.unknowns[i]), room.valid() ? room.get() : std::vector<double>()));
-    }
-    if (load.empty())
-      record_.solve = std::move(result);
-    else
-      record_.loads.push_back({load, std::move(result), started, {}});
-  }
-  if (!record_.loads.empty()) record_.solve = all_of(record_.loads);
-  const bool refused =
-      record_.device == operators::Device::host && was_refused(processor_time() - before, record_.machine.threads);
-  if (context_.processes.sum(refused ? 1.0 : 0.0) > 0) record_.warnings.emplace_back(refused_time);
-  return solutions;
-}
-
-/// The CG that solves all loads at once; automatic where they are solved in turn, which a persistent kernel does for
-/// small systems.
-template <std::floating_point T>
-CgMethod Solve<T>::batched_method(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) const {
-  const CgMethod method =
-      user_of(solver_, problem_, record_.device, record_.op).batched_method(record_.problem.unknowns);
-  if (takes_several(solver_.method) || method == CgMethod::block) return method;
-  const bool persistent = may_be_persistent(solver_.loop) && preconditioner.is_fused() &&
-                          operators::persistent_cg(a, persistent_for(solver_.loop));
-  return persistent ? CgMethod::automatic : method;
-}
-
-/// Solves A x = b for one load after the other; the first from where it was begun, if it was.
-template <std::floating_point T>
-Solutions Solve<T>::solve_one_by_one(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
-                                     std::optional<Begun<T>> begun) {
-  CgOptions<T> options = cg_options(solver_, a, preconditioner);
-  options.from_x = !input_.initial.empty();
-  Solutions solutions;
-  for (std::size_t i = 0; i < problem_.loads().size(); ++i) {
-    const std::string& load = problem_.loads()[i].name();
-    const std::string which = load.empty() ? "" : fmt::format("load {}, ", in_quotes(load));
-    IterationsLeft left = iterations_left();
-    options.monitor = [&](const Iteration& iteration) {
-      left.add(iteration.relative_residual);
-      if (progress_.due())
-        progress_.update(reached(which, iteration, options.tolerance),
-                         subdomain_of(left, iteration.number, iteration.seconds));
-      return !is_asked_to_stop(a, context_.stop);
-    };
-    progress_.step("copying the load", name(record_.device));
-    const operators::Vector<T> b = timed(record_.seconds.transfer, [&] { return system_->b(i, record_.device); });
-    system_->check(i, b, options);
-    std::vector<double> x = begun ? std::move(begun->x) : system_->start(i);
-    const bool over = begun && !begun->goes_on();
-    options.before = begun ? &begun->state : nullptr;
-    const double tried = begun ? begun->state.result.seconds : 0;  // counted within the trial
-    try {
-      solutions.results.push_back(over ? begun->state.result : iterating(progress_, record_, tried, [&] {
-        return conjugate_gradients(a, b, x, options);
-      }));
-    } catch (const InputError& error) {  // this GPU has too few threads for a persistent kernel
-      throw InputError(at_place(solver_.loop_place, error.what()));
-    }
-    if (begun) begun.reset();
-    solutions.unknowns.push_back(std::move(x));
-    if (solutions.results.back().reason == StopReason::interrupted) break;
-  }
-  return solutions;
-}
-
-/// Solves A x = b for all loads at once.
-template <std::floating_point T>
-Solutions Solve<T>::solve_batched(CgMethod method, const operators::Operator<T>& a,
-                                  const Preconditioner<T>& preconditioner) {
-  std::vector<operators::Vector<T>> b;
-  for (std::size_t i = 0; i < problem_.loads().size(); ++i) b.push_back(system_->b(i, operators::Device::host));
-  SystemsCgOptions<T> options = systems_cg_options(solver_, a, preconditioner);
-  system_->check(options);
-  IterationsLeft left = iterations_left();
-  options.monitor = [&](const SystemsIteration& iteration) {
-    left.add(iteration.relative_residual);
-    if (progress_.due())
-      progress_.update(
-          reached(fmt::format("{} of {} loads, ", iteration.running, b.size()), iteration, options.tolerance),
-          subdomain_of(left, iteration.number, iteration.seconds));
-    return !is_asked_to_stop(a, context_.stop);
-  };
-  Solutions solutions;
-  options.from_x = !input_.initial.empty();
-  for (std::size_t i = 0; i < input_.initial.size(); ++i) solutions.unknowns.push_back(system_->start(i));
-  solutions.results = iterating(progress_, record_, 0, [&] {
-    return method == CgMethod::block ? block_conjugate_gradients<T>(a, b, solutions.unknowns, options)
-                                     : batched_conjugate_gradients<T>(a, b, solutions.unknowns, options);
-  });
-  solutions.unknowns.resize(solutions.results.size());
-  return solutions;
-}
-
-/// Found on the processor while a GPU times its product, where one process is alone; otherwise when they are asked for.
-template <std::floating_point T>
-std::future<std::vector<BoundaryFlux>> Solve<T>::fluxes_of(const std::vector<std::vector<double>>& solutions) const {
-  const std::vector<std::span<const double>> dofs(solutions.begin(), solutions.end());  // the vector itself may move
-  const bool beside = record_.device == operators::Device::cuda && context_.alone();
-  return std::async(beside ? std::launch::async : std::launch::deferred, [&problem = problem_, dofs] {
-    std::vector<BoundaryFlux> fluxes;
-    for (std::size_t i = 0; i < dofs.size(); ++i) fluxes.emplace_back(problem, problem.loads()[i], dofs[i]);
-    return fluxes;
-  });
-}
 
 }  // namespace
 

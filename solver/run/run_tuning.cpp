@@ -44,51 +44,6 @@ constexpr double part_of_solve = 0.01, seconds_at_least = 5e-3;  // that tuning 
 constexpr double hoped_for = 0.1;                                // of the seconds of products
 constexpr double of_waiting_on_gpu = 20e-6;                      // for one product, by order of magnitude
 
-/// Why CG of this run cannot begin with trials; empty where it can. Collective.
-template <std::floating_point T>
-std::string why_not(const SolverChoice& solver, const Problem& problem, const MadeOperators<T>& made,
-                    const RunContext& context, const Record& record) {
-  const bool persistent = may_be_persistent(solver) && operators::persistent_cg(*made.a, persistent_for(solver.loop));
-  const std::int64_t handed_over = vectors_handed_over * std::int64_t{sizeof(T)} * made.a->size();
-  const bool lacks_memory = operators::available_bytes(record.device) < handed_over;
-  const bool any_lacks = context.processes.sum(lacks_memory ? 1.0 : 0.0) > 0;
-  if (persistent) return "a persistent kernel is not begun with trials";
-  if (user_of(solver, problem, record.device, made.op).takes_all(record.problem.unknowns))
-    return "products of several loads at once are not tried";
-  if (any_lacks) return "there is no memory for what trials hand over";
-  if (solver.tune == Tune::on) return "";
-  if (!find_preconditioner(solver.preconditioner.name)->diagonal)
-    return "CG with a preconditioner that is not diagonal would restart after trials";
-  return has_one_sum(solver.method) ? fmt::format("{} CG would restart after trials", name(solver.method)) : "";
-}
-
-double iterations_of(const SolverChoice& solver, const Problem& problem) {
-  return expected_iterations(problem.form(), solver.tolerance, solver.max_iterations) *
-         static_cast<double>(problem.loads().size());
-}
-
-/// What a search may cost where the case leaves it to femcg: 1% of the solve, of which only products are counted, or 5
-/// ms, whichever is more, but no more than there is to gain.
-SearchLimits limits_of(Tune asked, double iterations, double conversion, Device device, double product) {
-  SearchLimits limits{.conversion = conversion, .of_waiting = device == Device::cuda ? of_waiting_on_gpu : 0};
-  if (asked == Tune::on) return limits;
-  limits.lost =
-      std::min(std::max(part_of_solve * iterations * product, seconds_at_least), hoped_for * iterations * product);
-  limits.products_left = iterations;
-  return limits;
-}
-
-/// Whether another conversion may be within these limits, by what a product moves and the copy bandwidth, if that is
-/// kept.
-bool may_convert(double iterations, double conversion, const operators::Footprint& footprint, Device device) {
-  constexpr double doubt = 4;  // of the seconds of a product
-  const std::optional<double> bandwidth = cached_copy_bandwidth(device);
-  if (!bandwidth) return true;
-  const double product = doubt * static_cast<double>(footprint.moved_bytes) / *bandwidth;
-  const SearchLimits limits = limits_of(Tune::automatic, iterations, conversion, device, product);
-  return conversion < limits.lost;
-}
-
 /// The sentence on what a search came to.
 std::string selection(const Search& search, const operators::Options& best) {
   const Tried &start = search.tried().front(), &found = search.tried()[search.best_tried()];
@@ -141,189 +96,264 @@ void begin_with_cached(Tune requested, const CachedTuning& kept, Record& record)
                                                   listed(kept.options), duration(kept.seconds), duration(kept.before));
 }
 
-/// What the first process finds open for its own cells, for all processes. Collective.
+/// The steps of begin_with_trials.
 template <std::floating_point T>
-std::vector<TunedOption> open_for_all(const MadeOperators<T>& made, const RunContext& context) {
-  const auto* of_several = distributed(*made.a);
-  const Operator<T>* part = of_several != nullptr ? of_several->largest_part() : made.a.get();
-  if (of_several == nullptr) return open_options(made.op.name, *part, made.op.options);
-  std::string text = "[]";
-  if (context.processes.is_first() && part != nullptr) {
-    nlohmann::json list = nlohmann::json::array();
-    for (const TunedOption& option : open_options(made.op.name, *part, made.op.options))
-      list.push_back({option.name, option.values, option.start, option.converts, option.up_first, option.same_bits});
-    text = list.dump();
+class FirstIterations {
+ public:
+  FirstIterations(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system,
+                  const OperatorMaker<T>& maker, MadeOperators<T>& made, const RunContext& context, Record& record)
+      : solver_(solver),
+        problem_(problem),
+        system_(system),
+        maker_(maker),
+        made_(made),
+        context_(context),
+        record_(record) {}
+
+  void choose_by_products() {
+    context_.progress.step(fmt::format("trying {} and {}", made_.op.name, made_.runner_up_op.name),
+                           name(record_.device));
+    auto preconditioner = take_preconditioner();
+    const operators::Vector<T> b = system_.b(0, record_.device);
+    Begun<T>& begun = begun_.emplace();
+    begun.x = system_.start(0);
+    const CgOptions<T> options = options_of_trials(*preconditioner, !begun.x.empty());
+    TimingTrial<T> trial = timed(record_.seconds.solve, [&] {
+      return try_both<T>(*made_.a, made_.op.name, *made_.runner_up, made_.runner_up_op.name, b, begun.x, options,
+                         agreed_seconds());
+    });
+    begun.state = std::move(trial.state);
+    record_.why = trial.selection.why;
+    if (trial.selection.runner_up) {
+      std::swap(made_.a, made_.runner_up);
+      std::swap(made_.op, made_.runner_up_op);
+      std::swap(made_.kept, made_.runner_up_kept);
+      record_.op = made_.op;
+    } else {
+      begun.preconditioner = std::move(preconditioner);
+    }
+    made_.runner_up.reset();
   }
-  context.processes.broadcast_all(text, 0);
-  std::vector<TunedOption> options;
-  for (const auto& each : nlohmann::json::parse(text))
-    options.push_back({each[0], each[1], each[2], each[3], each[4], each[5]});
-  return options;
-}
 
-/// The options that may be tuned in this run. `conversion`: seconds that making the operator took.
-template <std::floating_point T>
-std::vector<TunedOption> options_to_tune(const SolverChoice& solver, const Problem& problem,
-                                         const OperatorMaker<T>& maker, const MadeOperators<T>& made, double conversion,
-                                         const RunContext& context, Device device) {
-  std::vector<TunedOption> open = open_for_all(made, context);
-  const bool of_matrix = operators::find_operator(made.op.name)->needs == operators::Needs::matrix;
-  const bool lacks_matrix = of_matrix && !maker.has_matrix() && made.a->size() > 0;  // there is no memory for it
-  const bool limited = solver.tune == Tune::automatic;
-  if (context.processes.sum(lacks_matrix ? 1.0 : 0.0) > 0 ||
-      (limited && !may_convert(iterations_of(solver, problem), conversion, made.a->footprint(), device)))
-    std::erase_if(open, &TunedOption::converts);
-  return open;
-}
+  void tune() {
+    if (made_.kept) begin_with_cached(solver_.tune, *made_.kept, record_);
+    const bool insisted = solver_.tune == Tune::on;
+    const bool wanted = insisted || (solver_.tune == Tune::automatic && context_.alone() && !made_.kept);
+    if (!wanted || !is_tunable(made_.op.name, record_.device) || (begun_ && !begun_->goes_on())) return;
+    conversion_ = record_.seconds.conversion;
+    Search search(options_to_tune());
+    const std::string why = search.over() ? std::string(nothing_is_open) : why_not_tuned();
+    if (!why.empty()) {
+      if (insisted && !record_.tuning)
+        record_.tuning.emplace() = {.requested = std::string(name(solver_.tune)), .why = why};
+      return;
+    }
+    context_.progress.step(fmt::format("tuning {}", made_.op.name), name(record_.device));
+    const bool from_start = !begun_ && record_.device == Device::host && context_.alone();
+    const bool refused = iterate_with_settings(search);
+    if (!insisted && search.tried().size() == 1) return;  // nothing was worth its cost
+    const bool changed = search.best_tried() != 0;
+    TuningRecord& tuning = record_.tuning.emplace(record_of(solver_.tune, search));
+    if (made_.kept) tuning.kept = made_.kept->options;
+    if (!changed) tuning.taken = tuning.kept;
+    tuning.to_the_bit = from_start && begun_->state.x.size() > 0 && same_bits(search);
+    const bool is_sure = search.decided() && (insisted || !refused) && (changed || search.complete());
+    if (context_.alone() && is_sure) keep(search, tuning.taken);
+  }
 
-/// The first load for trials of a run: residuals that CG asks for are computed on the host where one process is alone.
-template <std::floating_point T>
-CgOptions<T> options_of_trials(const SolverChoice& solver, LinearSystem<T>& system, const Operator<T>& a,
-                               const Preconditioner<T>& preconditioner, bool from_x, const RunContext& context) {
-  CgOptions<T> options = cg_options(solver, a, preconditioner);
-  options.reliable_update = 0;
-  options.from_x = from_x;
-  options.true_residual = [&system](const std::vector<double>& x) { return system.residual(0, x); };
-  options.monitor = [&a, &context](const Iteration&) { return !is_asked_to_stop(a, context.stop); };
-  return options;
-}
+  std::optional<Begun<T>>& begun() { return begun_; }
 
-template <std::floating_point T>
-std::unique_ptr<Preconditioner<T>> preconditioner_of(const SolverChoice& solver, const Operator<T>& a, Record& record) {
-  const PreconditionerChoice& choice = solver.preconditioner;
-  return timed(record.seconds.conversion, [&] { return make_preconditioner(choice.name, a, choice.options); });
-}
+ private:
+  /// Why CG of this run cannot begin with trials; empty where it can.
+  std::string why_not_tuned() const {
+    const bool persistent =
+        may_be_persistent(solver_) && operators::persistent_cg(*made_.a, persistent_for(solver_.loop));
+    const std::int64_t handed_over = vectors_handed_over * std::int64_t{sizeof(T)} * made_.a->size();
+    const bool lacks = operators::available_bytes(record_.device) < handed_over;
+    const bool any_lacks = context_.processes.sum(lacks ? 1.0 : 0.0) > 0;
+    if (persistent) return "a persistent kernel is not begun with trials";
+    if (user_of(solver_, problem_, record_.device, made_.op).takes_all(record_.problem.unknowns))
+      return "products of several loads at once are not tried";
+    if (any_lacks) return "there is no memory for what trials hand over";
+    if (solver_.tune == Tune::on) return "";
+    if (!find_preconditioner(solver_.preconditioner.name)->diagonal)
+      return "CG with a preconditioner that is not diagonal would restart after trials";
+    return has_one_sum(solver_.method) ? fmt::format("{} CG would restart after trials", name(solver_.method)) : "";
+  }
 
-/// CG on the first load, from where it was begun if it was, until the search is over. The best takes the operator's
-/// place, and `begun` is where CG came to. Returns whether other programs took the processor meanwhile.
-template <std::floating_point T>
-bool iterate_with_settings(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system,
-                           const OperatorMaker<T>& maker, MadeOperators<T>& made, Search& search, double conversion,
-                           std::optional<Begun<T>>& begun, const RunContext& context, Record& record) {
-  std::unique_ptr<Preconditioner<T>> preconditioner =
-      begun && begun->preconditioner ? std::move(begun->preconditioner) : preconditioner_of(solver, *made.a, record);
-  const operators::Vector<T> b = system.b(0, record.device);
-  Begun<T> next;
-  next.x = system.start(0);
-  CgOptions<T> options = options_of_trials(solver, system, *made.a, *preconditioner, !next.x.empty(), context);
-  if (begun) next.x = std::move(begun->x);
-  options.before = begun ? &begun->state : nullptr;
-  if (const auto* of_several = distributed(*made.a); of_several != nullptr && of_several->seeks_mode()) {
-    options.enough = [&] { return !of_several->seeks_mode(); };  // a mode would be taken for what a setting changes
-    timed(record.seconds.solve,
-          [&] { next.state = iterate_with_trials<T>(*made.a, most_products_tried, b, next.x, options); });
-    begun = {std::move(next.state), {}, nullptr};
-    options.before = &begun->state;
-    if (!begun->goes_on()) {
+  /// About how many iterations CG takes on all loads.
+  double iterations() const {
+    return expected_iterations(problem_.form(), solver_.tolerance, solver_.max_iterations) *
+           static_cast<double>(problem_.loads().size());
+  }
+
+  /// What a search may cost where the case leaves it to femcg: 1% of the solve, of which only products, of so many
+  /// seconds, are counted, or 5 ms, whichever is more, but no more than there is to gain.
+  SearchLimits limits(double product) const {
+    SearchLimits limits{.conversion = conversion_,
+                        .of_waiting = record_.device == Device::cuda ? of_waiting_on_gpu : 0};
+    if (solver_.tune == Tune::on) return limits;
+    const double all = iterations() * product;
+    limits.lost = std::min(std::max(part_of_solve * all, seconds_at_least), hoped_for * all);
+    limits.products_left = iterations();
+    return limits;
+  }
+
+  /// Whether another conversion may be within the limits, by what a product moves and the copy bandwidth, if that is
+  /// cached.
+  bool may_convert() const {
+    constexpr double doubt = 4;  // of the seconds of a product
+    const std::optional<double> bandwidth = cached_copy_bandwidth(record_.device);
+    if (solver_.tune == Tune::on || !bandwidth) return true;
+    return conversion_ < limits(doubt * static_cast<double>(made_.a->footprint().moved_bytes) / *bandwidth).lost;
+  }
+
+  /// What the first process finds open for its own cells, for all processes.
+  std::vector<TunedOption> open_options_of_all() const {
+    const auto* of_several = distributed(*made_.a);
+    const Operator<T>* part = of_several != nullptr ? of_several->largest_part() : made_.a.get();
+    if (of_several == nullptr) return open_options(made_.op.name, *part, made_.op.options);
+    std::string text = "[]";
+    if (context_.processes.is_first() && part != nullptr) {
+      nlohmann::json list = nlohmann::json::array();
+      for (const TunedOption& option : open_options(made_.op.name, *part, made_.op.options))
+        list.push_back({option.name, option.values, option.start, option.converts, option.up_first, option.same_bits});
+      text = list.dump();
+    }
+    context_.processes.broadcast_all(text, 0);
+    std::vector<TunedOption> options;
+    for (const auto& each : nlohmann::json::parse(text))
+      options.push_back({each[0], each[1], each[2], each[3], each[4], each[5]});
+    return options;
+  }
+
+  std::vector<TunedOption> options_to_tune() const {
+    std::vector<TunedOption> open = open_options_of_all();
+    const bool of_matrix = operators::find_operator(made_.op.name)->needs == operators::Needs::matrix;
+    const bool lacks_matrix = of_matrix && !maker_.has_matrix() && made_.a->size() > 0;  // there is no memory for it
+    if (context_.processes.sum(lacks_matrix ? 1.0 : 0.0) > 0 || !may_convert())
+      std::erase_if(open, &TunedOption::converts);
+    return open;
+  }
+
+  /// That of the trials before these, where there is one.
+  std::unique_ptr<Preconditioner<T>> take_preconditioner() {
+    if (begun_ && begun_->preconditioner) return std::move(begun_->preconditioner);
+    const PreconditionerChoice& choice = solver_.preconditioner;
+    return timed(record_.seconds.conversion,
+                 [&] { return make_preconditioner(choice.name, *made_.a, choice.options); });
+  }
+
+  /// Residuals are computed on the host where one process is alone: operators take the GPU's memory.
+  CgOptions<T> options_of_trials(const Preconditioner<T>& preconditioner, bool from_x) const {
+    CgOptions<T> options = cg_options_as<CgOptions<T>>(solver_, *made_.a, preconditioner);
+    options.reliable_update = 0;
+    options.from_x = from_x;
+    options.true_residual = [this](const std::vector<double>& x) { return system_.residual(0, x); };
+    options.monitor = [this, &a = *made_.a](const Iteration&) { return !is_asked_to_stop(a, context_.stop); };
+    return options;
+  }
+
+  /// Seconds by which all processes decide: those of the slowest; null on one.
+  std::function<double(double)> agreed_seconds() const {
+    if (context_.alone()) return {};
+    return [this](double seconds) { return slowest(context_.processes, seconds); };
+  }
+
+  /// Iterates until several processes have found their mode of exchange, which would be taken for what a setting
+  /// changes. Returns whether CG goes on after that.
+  bool find_mode(const operators::Vector<T>& b, CgOptions<T>& options, std::vector<double>& x) {
+    const auto* of_several = distributed(*made_.a);
+    if (of_several == nullptr || !of_several->seeks_mode()) return true;
+    options.enough = [of_several] { return !of_several->seeks_mode(); };
+    CgCheckpoint<T> state = timed(record_.seconds.solve,
+                                  [&] { return iterate_with_trials<T>(*made_.a, most_products_tried, b, x, options); });
+    begun_.emplace().state = std::move(state);
+    options.before = &begun_->state;
+    return begun_->goes_on();
+  }
+
+  /// CG on the first load, from where it was begun if it was, until the search is over. Returns whether other programs
+  /// took the processor meanwhile.
+  bool iterate_with_settings(Search& search) {
+    std::unique_ptr<Preconditioner<T>> preconditioner = take_preconditioner();
+    const operators::Vector<T> b = system_.b(0, record_.device);
+    Begun<T> next;
+    next.x = system_.start(0);
+    CgOptions<T> options = options_of_trials(*preconditioner, !next.x.empty());
+    if (begun_) next.x = std::move(begun_->x);
+    options.before = begun_ ? &begun_->state : nullptr;
+    if (!find_mode(b, options, next.x)) {
       search.end();
-      begun->x = std::move(next.x);
-      begun->preconditioner = std::move(preconditioner);
+      begun_->x = std::move(next.x);
+      begun_->preconditioner = std::move(preconditioner);
       return false;
     }
-  }
-  TuningMeans<T> means;
-  means.given = made.op.options;
-  means.make = [&](const operators::Options& given) {
-    OperatorChoice with = made.op;
-    with.options = given;
-    return maker.convert(with, *made.a);
-  };
-  if (context.alone())
-    means.limits = [&, iterations = iterations_of(solver, problem)](double product) {
-      return limits_of(solver.tune, iterations, conversion, record.device, product);
+    TuningMeans<T> means;
+    means.given = made_.op.options;
+    means.make = [&](const operators::Options& given) {
+      OperatorChoice with = made_.op;
+      with.options = given;
+      return maker_.convert(with, *made_.a);
     };
-  else
-    means.agreed = [&](double seconds) { return slowest(context.processes, seconds); };
-  TuningOperator<T> tuning(*made.a, search, std::move(means));
-  options.aside = &tuning.conversions();
-  options.enough = [&] { return search.over(); };
-  const ProcessorTime before = processor_time();
-  timed(record.seconds.solve,
-        [&] { next.state = iterate_with_trials<T>(tuning, most_products_tried, b, next.x, options); });
-  const bool refused = record.device == Device::host && was_refused(processor_time() - before, record.machine.threads);
-  record.seconds.solve -= tuning.conversions();
-  record.seconds.conversion += tuning.conversions();
-  if (std::unique_ptr<Operator<T>> best = tuning.finish())
-    made.a = std::move(best);
-  else
-    next.preconditioner = std::move(preconditioner);
-  begun = std::move(next);
-  return refused;
-}
+    if (context_.alone()) means.limits = [this](double product) { return limits(product); };
+    means.agreed = agreed_seconds();
+    TuningOperator<T> tuning(*made_.a, search, std::move(means));
+    options.aside = &tuning.conversions();
+    options.enough = [&] { return search.over(); };
+    const ProcessorTime before = processor_time();
+    next.state = timed(record_.seconds.solve,
+                       [&] { return iterate_with_trials<T>(tuning, most_products_tried, b, next.x, options); });
+    const bool refused =
+        record_.device == Device::host && was_refused(processor_time() - before, record_.machine.threads);
+    record_.seconds.solve -= tuning.conversions();
+    record_.seconds.conversion += tuning.conversions();
+    if (std::unique_ptr<Operator<T>> best = tuning.finish())
+      made_.a = std::move(best);
+    else
+      next.preconditioner = std::move(preconditioner);
+    begun_ = std::move(next);
+    return refused;
+  }
+
+  void keep(const Search& search, const operators::Options& taken) {
+    const std::string failure =
+        cache_tuning({.key = tuning_key(made_.op, *problem_.form().space, solver_.precision, record_.device),
+                      .options = taken,
+                      .seconds = search.tried()[search.best_tried()].least(),
+                      .before = made_.kept ? made_.kept->before : search.tried().front().least(),
+                      .unknowns = problem_.form().unknowns});
+    if (!failure.empty()) record_.warnings.push_back(failure);
+  }
+
+  const SolverChoice& solver_;
+  const Problem& problem_;
+  LinearSystem<T>& system_;
+  const OperatorMaker<T>& maker_;
+  MadeOperators<T>& made_;
+  const RunContext& context_;
+  Record& record_;
+  std::optional<Begun<T>> begun_;
+  double conversion_ = 0;  ///< seconds that making the operator took
+};
 
 }  // namespace
 
 template <std::floating_point T>
-Begun<T> choose_by_products(const SolverChoice& solver, LinearSystem<T>& system, MadeOperators<T>& made,
-                            const RunContext& context, Record& record) {
-  context.progress.step(fmt::format("trying {} and {}", made.op.name, made.runner_up_op.name), name(record.device));
-  auto preconditioner = preconditioner_of(solver, *made.a, record);
-  const operators::Vector<T> b = system.b(0, record.device);
-  Begun<T> begun;
-  begun.x = system.start(0);
-  const auto options = options_of_trials(solver, system, *made.a, *preconditioner, !begun.x.empty(), context);
-  std::function<double(double)> agreed;
-  if (!context.alone()) agreed = [&](double seconds) { return slowest(context.processes, seconds); };
-  TimingTrial<T> trial = timed(record.seconds.solve, [&] {
-    return try_both<T>(*made.a, made.op.name, *made.runner_up, made.runner_up_op.name, b, begun.x, options, agreed);
-  });
-  begun.state = std::move(trial.state);
-  record.why = trial.selection.why;
-  if (trial.selection.runner_up) {
-    std::swap(made.a, made.runner_up);
-    std::swap(made.op, made.runner_up_op);
-    std::swap(made.kept, made.runner_up_kept);
-    record.op = made.op;
-  } else {
-    begun.preconditioner = std::move(preconditioner);
-  }
-  made.runner_up.reset();
-  return begun;
+std::optional<Begun<T>> begin_with_trials(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system,
+                                          const OperatorMaker<T>& maker, MadeOperators<T>& made,
+                                          const RunContext& context, Record& record) {
+  FirstIterations<T> first(solver, problem, system, maker, made, context, record);
+  if (made.runner_up) first.choose_by_products();
+  first.tune();
+  return std::move(first.begun());
 }
 
-template <std::floating_point T>
-void tune(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system, const OperatorMaker<T>& maker,
-          MadeOperators<T>& made, std::optional<Begun<T>>& begun, const RunContext& context, Record& record) {
-  if (made.kept) begin_with_cached(solver.tune, *made.kept, record);
-  const bool insisted = solver.tune == Tune::on;
-  const bool wanted = insisted || (solver.tune == Tune::automatic && context.alone() && !made.kept);
-  if (!wanted || !is_tunable(made.op.name, record.device) || (begun && !begun->goes_on())) return;
-  const double conversion = record.seconds.conversion;
-  Search search(options_to_tune(solver, problem, maker, made, conversion, context, record.device));
-  const std::string why =
-      search.over() ? std::string(nothing_is_open) : why_not(solver, problem, made, context, record);
-  if (!why.empty()) {
-    if (insisted && !record.tuning) record.tuning.emplace() = {.requested = std::string(name(solver.tune)), .why = why};
-    return;
-  }
-  context.progress.step(fmt::format("tuning {}", made.op.name), name(record.device));
-  const bool alone = !begun && record.device == Device::host && context.alone();
-  const bool refused =
-      iterate_with_settings(solver, problem, system, maker, made, search, conversion, begun, context, record);
-  if (!insisted && search.tried().size() == 1) return;  // nothing was worth its cost
-  const bool changed = search.best_tried() != 0;
-  TuningRecord& tuning = record.tuning.emplace(record_of(solver.tune, search));
-  if (made.kept) tuning.kept = made.kept->options;
-  if (!changed) tuning.taken = tuning.kept;
-  tuning.to_the_bit = alone && begun->state.x.size() > 0 && same_bits(search);
-  if (!context.alone() || !search.decided() || (refused && !insisted) || (!changed && !search.complete())) return;
-  const double seconds = search.tried()[search.best_tried()].least();
-  const std::string failure =
-      cache_tuning({.key = tuning_key(made.op, *problem.form().space, solver.precision, record.device),
-                    .options = tuning.taken,
-                    .seconds = seconds,
-                    .before = made.kept ? made.kept->before : search.tried().front().least(),
-                    .unknowns = problem.form().unknowns});
-  if (!failure.empty()) record.warnings.push_back(failure);
-}
-
-template Begun<double> choose_by_products(const SolverChoice&, LinearSystem<double>&, MadeOperators<double>&,
-                                          const RunContext&, Record&);
-template Begun<float> choose_by_products(const SolverChoice&, LinearSystem<float>&, MadeOperators<float>&,
-                                         const RunContext&, Record&);
-template void tune(const SolverChoice&, const Problem&, LinearSystem<double>&, const OperatorMaker<double>&,
-                   MadeOperators<double>&, std::optional<Begun<double>>&, const RunContext&, Record&);
-template void tune(const SolverChoice&, const Problem&, LinearSystem<float>&, const OperatorMaker<float>&,
-                   MadeOperators<float>&, std::optional<Begun<float>>&, const RunContext&, Record&);
+template std::optional<Begun<double>> begin_with_trials(const SolverChoice&, const Problem&, LinearSystem<double>&,
+                                                        const OperatorMaker<double>&, MadeOperators<double>&,
+                                                        const RunContext&, Record&);
+template std::optional<Begun<float>> begin_with_trials(const SolverChoice&, const Problem&, LinearSystem<float>&,
+                                                       const OperatorMaker<float>&, MadeOperators<float>&,
+                                                       const RunContext&, Record&);
 
 }  // namespace femcg::solver

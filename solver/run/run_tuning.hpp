@@ -32,19 +32,17 @@ struct Begun {
 /// Whether the case allows CG in one persistent kernel.
 bool may_be_persistent(const SolverChoice& solver);
 
-/// Has both operators that were made multiply within the first iterations of CG on the first load, and keeps the
-/// faster.
+/// The first iterations of CG on the first load, whose products try something; where they came to, if they did.
+///
+/// Where a runner-up was made, both operators multiply, and the faster is kept. Run-time tuning of the operator's open
+/// options (Search) follows where the case asks for it and the solve allows it: each product is made with another
+/// setting. Whoever wins takes the place of `made.a`, and the record says what was tried. One process keeps the best
+/// setting for later runs. Several tune only where the case insists on it (solver.tune: on), all with the same setting
+/// and by the slowest of them, and keep nothing: from run to run they come to the same bits unless they are asked to
+/// tune. Collective.
 template <std::floating_point T>
-Begun<T> choose_by_products(const SolverChoice& solver, LinearSystem<T>& system, MadeOperators<T>& made,
-                            const RunContext& context, Record& record);
-
-/// Run-time tuning of the operator's open options (Search), where the case asks for it and the solve allows it: the
-/// first products of CG on the first load, or the next ones where it was begun, are each made with another setting.
-/// The best takes the place of the operator; the record says what was tried. One process keeps it for later runs.
-/// Several tune only where the case insists on it (solver.tune: on), all with the same setting and by the slowest of
-/// them, and keep nothing: from run to run they come to the same bits unless they are asked to tune.
-template <std::floating_point T>
-void tune(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system, const OperatorMaker<T>& maker,
-          MadeOperators<T>& made, std::optional<Begun<T>>& begun, const RunContext& context, Record& record);
+std::optional<Begun<T>> begin_with_trials(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system,
+                                          const OperatorMaker<T>& maker, MadeOperators<T>& made,
+                                          const RunContext& context, Record& record);
 
 }  // namespace femcg::solver
