@@ -38,21 +38,45 @@ PassOfColumns<T> pass_of(const Vectors& vectors) {
   return pass;
 }
 
+/// Sixteen bytes of a row.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int count = 16 / sizeof(T);
+  T of[count];
+};
+
 template <class T>
 __global__ void get_columns_kernel(std::int64_t rows, const T* from, int stride, PassOfColumns<T> to) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= rows) return;
+  from += i * stride;
+  if (to.count < columns_in_a_pass) {
+    for (int j = 0; j < to.count; ++j) to.vectors[j][i] = from[j];
+    return;
+  }
 #pragma unroll
-  for (int j = 0; j < columns_in_a_pass; ++j)
-    if (j < to.count) to.vectors[j][i] = from[i * stride + j];
+  for (int j = 0; j < columns_in_a_pass; j += Pack<T>::count) {
+    const Pack<T> pack = *reinterpret_cast<const Pack<T>*>(from + j);
+#pragma unroll
+    for (int k = 0; k < Pack<T>::count; ++k) to.vectors[j + k][i] = pack.of[k];
+  }
 }
 template <class T>
 __global__ void set_columns_kernel(std::int64_t rows, PassOfColumns<const T> from, int stride, T* to) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= rows) return;
+  to += i * stride;
+  if (from.count < columns_in_a_pass) {
+    for (int j = 0; j < from.count; ++j) to[j] = from.vectors[j][i];
+    return;
+  }
 #pragma unroll
-  for (int j = 0; j < columns_in_a_pass; ++j)
-    if (j < from.count) to[i * stride + j] = from.vectors[j][i];
+  for (int j = 0; j < columns_in_a_pass; j += Pack<T>::count) {
+    Pack<T> pack;
+#pragma unroll
+    for (int k = 0; k < Pack<T>::count; ++k) pack.of[k] = from.vectors[j + k][i];
+    *reinterpret_cast<Pack<T>*>(to + j) = pack;
+  }
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ template <std::floating_point T, template <class> class Vectors = operators::Vec
 class Recurrence {
  public:
   using V = Vectors<T>;
-  using Scalars = operators::CgScalarsOf<V>::Type;
+  using Scalars = typename operators::CgScalarsOf<V>::Type;
 
   virtual ~Recurrence() = default;
   Recurrence(const Recurrence&) = delete;

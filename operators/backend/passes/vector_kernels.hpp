@@ -58,7 +58,7 @@ struct Pipelined {
 template <class Vectors>
 class DelayedUpdate {
  public:
-  using Scalars = CgScalarsOf<Vectors>::Type;
+  using Scalars = typename CgScalarsOf<Vectors>::Type;
   virtual ~DelayedUpdate() = default;
 
   /// beta = next.rz / now.rz; second = M^-1 r + beta p.
@@ -81,7 +81,7 @@ class DelayedUpdate {
 template <class Vectors>
 class CgKernels {
  public:
-  using Scalars = CgScalarsOf<Vectors>::Type;
+  using Scalars = typename CgScalarsOf<Vectors>::Type;
   virtual ~CgKernels() = default;
 
   /// p = M^-1 r, rz = r'p, rr = r'r.
