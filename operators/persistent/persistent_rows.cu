@@ -296,7 +296,7 @@ class PersistentThread {
 __device__ inline void take_step(const PersistentSums& sums, unsigned blocks, Step& step, double* now, bool first) {
   const double uw = total_of(sum_of_uw, sums, blocks), rz = total_of(sum_of_ru, sums, blocks),
                rr = total_of(sum_of_rr, sums, blocks);
-  step.lengths = step_lengths(step.old_rz, step.lengths.energy, rz, uw);
+  step.lengths.advance(step.old_rz, rz, uw);
   step.old_rz = rz;
   if (blockIdx.x != 0) return;
   if (!first) {

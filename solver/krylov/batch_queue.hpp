@@ -48,11 +48,12 @@ class BatchScalars {
   operators::Vector<double>& numbers() { return numbers_; }
   std::int64_t bytes_of_iteration() const { return each() * std::int64_t{sizeof(double)}; }
   void clear() { operators::clear(numbers_); }
-  /// Begins a batch where the last one ended.
+  /// Begins a batch where the last one ended: in one copy, unless a batch is so short that what is copied overlaps.
   void go_on() {
-    for (std::int64_t i = -back_; i <= 0; ++i)  // apart, since a batch may be shorter than what is copied
+    const std::int64_t together = iterations_ > back_ ? back_ + 1 : 1;
+    for (std::int64_t i = -back_; i <= 0; i += together)
       operators::copy_bytes(of(iterations_ + i).rz.data(), numbers_.device(), of(i).rz.data(), numbers_.device(),
-                            bytes_of_iteration());
+                            together * bytes_of_iteration());
   }
   /// What a copy of all numbers says of iteration i of the batch, in one column.
   IterationNumbers read(std::span<const double> copy, std::int64_t i, int column = 0) const {
