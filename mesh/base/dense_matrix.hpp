@@ -4,7 +4,7 @@
 // Eigen takes two seconds more to compile.
 
 namespace Eigen {
-template <typename Scalar, int Rows, int MultiVector, int Options, int MostRows, int MostColumns>
+template <typename Scalar, int Rows, int Columns, int Options, int MostRows, int MostColumns>
 class Matrix;
 }
 

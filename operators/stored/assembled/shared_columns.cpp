@@ -12,13 +12,13 @@ namespace femcg::operators {
 namespace {
 
 using Offsets = std::span<const std::int64_t>;
-using MultiVector = std::span<const std::int32_t>;
+using ColumnIndices = std::span<const std::int32_t>;
 
-MultiVector columns_of(Offsets offsets, MultiVector columns, std::int64_t row) {
+ColumnIndices columns_of(Offsets offsets, ColumnIndices columns, std::int64_t row) {
   return columns.subspan(offsets[row], offsets[row + 1] - offsets[row]);
 }
 
-std::uint64_t hash_of(MultiVector columns) {
+std::uint64_t hash_of(ColumnIndices columns) {
   std::uint64_t hash = columns.size();
   for (const std::int32_t column : columns) hash = (hash ^ static_cast<std::uint32_t>(column)) * 0x9E3779B97F4A7C15ULL;
   return hash ^ (hash >> 32);
@@ -31,11 +31,11 @@ struct Window {
   std::int64_t columns = 0;
 };
 
-Window groups_of(Offsets offsets, MultiVector columns, std::int64_t first, std::int64_t last) {
+Window groups_of(Offsets offsets, ColumnIndices columns, std::int64_t first, std::int64_t last) {
   std::vector<std::vector<std::int32_t>> same;  // rows with the same columns
   std::unordered_multimap<std::uint64_t, std::size_t> by_hash;
   for (std::int64_t row = first; row < last; ++row) {
-    const MultiVector own = columns_of(offsets, columns, row);
+    const ColumnIndices own = columns_of(offsets, columns, row);
     const std::uint64_t hash = hash_of(own);
     const auto [begin, end] = by_hash.equal_range(hash);
     const auto found = std::find_if(begin, end, [&](const auto& entry) {
@@ -65,7 +65,7 @@ Window groups_of(Offsets offsets, MultiVector columns, std::int64_t first, std::
 
 }  // namespace
 
-SharedColumns share_columns(Offsets offsets, MultiVector columns, std::int64_t rows_of_window) {
+SharedColumns share_columns(Offsets offsets, ColumnIndices columns, std::int64_t rows_of_window) {
   const std::int64_t rows = std::ssize(offsets) - 1, windows = (rows + rows_of_window - 1) / rows_of_window;
   std::vector<Window> of_window(windows);
   std::vector<std::int64_t> first_group(windows + 1, 0), first_column(windows + 1, 0);
@@ -99,7 +99,7 @@ SharedColumns share_columns(Offsets offsets, MultiVector columns, std::int64_t r
   return shared;
 }
 
-double column_sharing(Offsets offsets, MultiVector columns) {
+double column_sharing(Offsets offsets, ColumnIndices columns) {
   constexpr std::int64_t samples = 32, rows_of_window = 4096;
   const std::int64_t rows = std::ssize(offsets) - 1;
   const std::int64_t windows = std::max<std::int64_t>(rows / rows_of_window, 1);
