@@ -81,7 +81,7 @@ void take_over(const Record& of, Record& record) {
 }
 
 /// The unknowns of each load, and how CG ended; of the loads that were begun.
-struct Solutions {
+struct LoadSolutions {
   std::vector<std::vector<double>> unknowns;
   std::vector<CgResult> results;
 };
@@ -177,8 +177,8 @@ class Solve {
       });
     }
     progress_.step("scaling the load");
-    Solutions found = method != CgMethod::automatic ? solve_batched(method, a, preconditioner)
-                                                    : solve_one_by_one(a, preconditioner, std::move(begun));
+    LoadSolutions found = method != CgMethod::automatic ? solve_batched(method, a, preconditioner)
+                                                        : solve_one_by_one(a, preconditioner, std::move(begun));
     progress_.step("ending CG");
     std::vector<std::vector<double>> solutions;
     for (std::size_t i = 0; i < problem_.loads().size(); ++i) {
@@ -215,11 +215,11 @@ class Solve {
   }
 
   /// Solves A x = b for one load after the other; the first from where it was begun, if it was.
-  Solutions solve_one_by_one(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
-                             std::optional<Begun<T>> begun) {
+  LoadSolutions solve_one_by_one(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
+                                 std::optional<Begun<T>> begun) {
     CgOptions<T> options = cg_options_as<CgOptions<T>>(solver_, a, preconditioner);
     options.from_x = !input_.initial.empty();
-    Solutions solutions;
+    LoadSolutions solutions;
     for (std::size_t i = 0; i < problem_.loads().size(); ++i) {
       const std::string& load = problem_.loads()[i].name();
       const std::string which = load.empty() ? "" : fmt::format("load {}, ", in_quotes(load));
@@ -253,7 +253,8 @@ class Solve {
   }
 
   /// Solves A x = b for all loads at once.
-  Solutions solve_batched(CgMethod method, const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) {
+  LoadSolutions solve_batched(CgMethod method, const operators::Operator<T>& a,
+                              const Preconditioner<T>& preconditioner) {
     std::vector<operators::Vector<T>> b;
     for (std::size_t i = 0; i < problem_.loads().size(); ++i) b.push_back(system_->b(i, operators::Device::host));
     SystemsCgOptions<T> options = cg_options_as<SystemsCgOptions<T>>(solver_, a, preconditioner);
@@ -267,7 +268,7 @@ class Solve {
             subdomain_of(left, iteration.number, iteration.seconds));
       return !is_asked_to_stop(a, context_.stop);
     };
-    Solutions solutions;
+    LoadSolutions solutions;
     options.from_x = !input_.initial.empty();
     for (std::size_t i = 0; i < input_.initial.size(); ++i) solutions.unknowns.push_back(system_->start(i));
     solutions.results = iterating(progress_, record_, 0, [&] {
