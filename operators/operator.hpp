@@ -44,8 +44,8 @@ class Operator {
   /// y are one vector.
   void apply(const Vector<T>& x, Vector<T>& y, Scalar* energy = nullptr) const;
 
-  /// Y = A X, column by column of vectors that are interleaved: what is stored is read once for all of them. With
-  /// `energies`, also x_c'A x_c of each. Throws as apply does.
+  /// Y = A X, column by column of vectors that are interleaved. An operator that gains from it reads what it stores
+  /// once for all of them. With `energies`, also x_c'A x_c of each. Throws as apply does.
   void apply(const MultiVector<T>& x, MultiVector<T>& y, MultiScalar* energies = nullptr) const;
 
   /// d_i = A_ii.
@@ -62,7 +62,7 @@ class Operator {
 
  protected:
   /// Y = A X for a stride of 2, 4, 8, 16 or 32, and the energies where they are not null. By default one vector after
-  /// the other, through copies that are made with the first such product, which must not be a recorded one.
+  /// the other, through copies that are allocated in the first such product, which must not be captured in a graph.
   virtual void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const;
 
   Operator(std::int32_t size, Device device) : size_(size), device_(device) {}
@@ -73,7 +73,7 @@ class Operator {
 
   std::int32_t size_;
   Device device_;
-  mutable std::vector<Vector<T>> turn_x_, turn_y_;  ///< of multiply_multi_vector below
+  mutable std::vector<Vector<T>> turn_x_, turn_y_;  ///< scratch of multiply_multi_vector
 };
 
 }  // namespace femcg::operators

@@ -38,8 +38,8 @@ std::string reached(const std::string& which, const Iteration& iteration, double
                      static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9));
 }
 
-/// What is left at the speed so far.
-Share subdomain_of(const IterationsLeft& iterations, std::int64_t number, double seconds) {
+/// Fraction done, and seconds left at the speed so far.
+Share progress_of(const IterationsLeft& iterations, std::int64_t number, double seconds) {
   return {iterations.done(), seconds / std::max<double>(1, static_cast<double>(number)) * iterations.left()};
 }
 
@@ -228,7 +228,7 @@ class Solve {
         left.add(iteration.relative_residual);
         if (progress_.due())
           progress_.update(reached(which, iteration, options.tolerance),
-                           subdomain_of(left, iteration.number, iteration.seconds));
+                           progress_of(left, iteration.number, iteration.seconds));
         return !is_asked_to_stop(a, context_.stop);
       };
       progress_.step("copying the load", name(record_.device));
@@ -265,7 +265,7 @@ class Solve {
       if (progress_.due())
         progress_.update(
             reached(fmt::format("{} of {} loads, ", iteration.running, b.size()), iteration, options.tolerance),
-            subdomain_of(left, iteration.number, iteration.seconds));
+            progress_of(left, iteration.number, iteration.seconds));
       return !is_asked_to_stop(a, context_.stop);
     };
     LoadSolutions solutions;
