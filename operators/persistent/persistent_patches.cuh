@@ -178,7 +178,7 @@ class PatchThread {
   __device__ Stamped<double>* part(int sum, std::uint64_t epoch) const {
     return loop_.parts + (epoch % 2 * patch_sums + sum) * gridDim.x + blockIdx.x;
   }
-  /// What is there for the epoch, looked at again until it is; `seen` was there before.
+  /// Polls until the value is of the epoch; `seen` is the last one polled.
   template <class Number>
   static __device__ Number awaited(Stamped<Number> seen, const Stamped<Number>* at, std::uint64_t epoch) {
     while (!has_epoch(seen, epoch)) seen = poll(at);

@@ -30,7 +30,7 @@ struct Seen {
   bool there;
 };
 
-/// What blocks tell each other, and the epoch before this launch.
+/// Exchange between the thread blocks of one GPU, and the epoch before this launch.
 template <class T>
 struct Exchange {
   GridReduction reduction;

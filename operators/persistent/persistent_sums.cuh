@@ -39,8 +39,8 @@ __device__ inline void leave_one(double of_uw, PersistentSums& sums) {
   if (threadIdx.x % threads_per_warp == 0) sums.of_warp[sum_of_uw][threadIdx.x / threads_per_warp] = sum;
 }
 
-/// Where the blocks of a process leave their parts for each other: those of two epochs, as some blocks still look at
-/// the last one's while others write the next one's.
+/// Partial sums of the blocks of a process, by which they tell each other: of two epochs, since some blocks still poll
+/// those of the last one while others write those of the next.
 struct PartsOfBlocks {
   Stamped<double>* parts;
 

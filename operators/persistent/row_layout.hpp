@@ -55,7 +55,7 @@ struct RowLayout {
 RowLayout lay_out_rows(std::span<const std::int32_t> lengths, std::span<const std::int32_t> by_number,
                        std::int64_t most_blocks);
 
-/// Whether a window of so many entries of u has room in a block's shared memory: one that takes more than half of it is
+/// True if a block's window of so many entries of u pays in shared memory: one that takes more than half of it is
 /// rather not filled in every iteration.
 constexpr bool persistent_window_fits(std::int64_t entries, std::int64_t word_bytes, std::int64_t room_bytes) {
   constexpr std::int64_t most_places = 65536;
@@ -79,7 +79,7 @@ class WindowCount {
   std::vector<std::uint64_t> touched_;
 };
 
-/// Whether a persistent kernel is expected to be faster than launches with so many entries. Threads that wait for each
+/// True if a persistent kernel is expected to be faster than launches with so many entries. Threads that wait for each
 /// other read tails at half the rate of a product of its own, once these do not stay in the L2 cache: on an H100 it
 /// takes 54 us an iteration for 61 with 119 MB, 74 for 73 with 128, and 108 for 92 with 210.
 constexpr bool persistent_is_faster(std::int64_t entries, std::int64_t value_bytes) {

@@ -36,8 +36,8 @@ __device__ inline double receive(const TaggedValue* from, unsigned epoch) {
   return number;
 }
 
-/// What lies in the memory of each GPU, zero at first. Numbers have one of two places in turn: who gives those of an
-/// epoch has taken the numbers of the epoch before from all, and they have then taken those of the one before that.
+/// Buffer in the memory of each GPU, zero at first. Values of odd and even epochs have a place each: a GPU that posts
+/// those of an epoch has received those of the epoch before from all, which have then received the ones before that.
 struct ProcessNumbers {
   static constexpr int most = 66;  ///< in one sum: two of each column, and two more
   unsigned epoch;                  ///< the last, of this GPU's own

@@ -75,7 +75,7 @@ __device__ inline double sum_of_block(double value) {
   return sum_of_block(value, of_warp);
 }
 
-/// Whether this block is the last of `expected` that come here. Every thread of the block calls it.
+/// True in the last of `expected` blocks that call it. Every thread of the block calls it.
 __device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected) {
   __syncthreads();
   bool last = false;

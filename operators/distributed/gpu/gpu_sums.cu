@@ -15,7 +15,7 @@ namespace {
 using cuda::most_processes;
 using cuda::ProcessNumbers;
 
-/// Whether all processes are on one machine, and each has a GPU to itself. Collective.
+/// True if all processes are on one host and each has a GPU of its own. Collective.
 bool gpus_are_beside_each_other(const Communicator& communicator) {
   const auto gpus = communicator.gathered(cuda_uuids().at(cuda_device_in_use().value()));
   return communicator.size() <= most_processes && on_one_host(communicator) &&
