@@ -15,6 +15,8 @@
 #include "operators/distributed/gpu/gpu_persistent_cg.hpp"
 #include "operators/forms/check/cell_integrals.hpp"
 #include "operators/forms/check/form_product_on_gpu.hpp"
+#include "operators/transfers/local_solves.hpp"
+#include "operators/transfers/transfer.hpp"
 
 namespace femcg::operators {
 
@@ -196,6 +198,18 @@ void cuda_scatter_added(const Vector<T>&, const Vector<std::int32_t>&, Vector<do
   refuse();
 }
 template <std::floating_point T>
+std::unique_ptr<Transfer<T>> make_cuda_cell_transfer(const CellTransferTables&) {
+  refuse();
+}
+template <std::floating_point T>
+std::unique_ptr<Transfer<T>> make_cuda_matrix_transfer(const RectangularMatrix&) {
+  refuse();
+}
+template <std::floating_point T>
+std::unique_ptr<LocalSolves<T>> make_cuda_local_solves(const BlockInverses&) {
+  refuse();
+}
+template <std::floating_point T>
 Vector<T> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, CellLayout) {
   refuse();
 }
@@ -266,6 +280,12 @@ template decltype(cuda_gather_rounded<double>) cuda_gather_rounded<double>;
 template decltype(cuda_gather_rounded<float>) cuda_gather_rounded<float>;
 template decltype(cuda_scatter_added<double>) cuda_scatter_added<double>;
 template decltype(cuda_scatter_added<float>) cuda_scatter_added<float>;
+template decltype(make_cuda_cell_transfer<double>) make_cuda_cell_transfer<double>;
+template decltype(make_cuda_cell_transfer<float>) make_cuda_cell_transfer<float>;
+template decltype(make_cuda_matrix_transfer<double>) make_cuda_matrix_transfer<double>;
+template decltype(make_cuda_matrix_transfer<float>) make_cuda_matrix_transfer<float>;
+template decltype(make_cuda_local_solves<double>) make_cuda_local_solves<double>;
+template decltype(make_cuda_local_solves<float>) make_cuda_local_solves<float>;
 template decltype(cuda_cell_factors<double>) cuda_cell_factors<double>;
 template decltype(cuda_cell_factors<float>) cuda_cell_factors<float>;
 template decltype(make_gpu_interface<double>) make_gpu_interface<double>;

@@ -24,7 +24,7 @@ NOT_NAMES = {"In", "Since", "Copyright"}
 
 def plain(text):
     """Without accents and LaTeX's braces, which names are written with in some places only."""
-    text = unicodedata.normalize("NFKD", re.sub(r"\\['\"`]|\\[ci]\b|[{}]", "", text))
+    text = unicodedata.normalize("NFKD", re.sub(r"\\['\"`]|\\[civ]\b|[{}]", "", text))
     return "".join(c for c in text if not unicodedata.combining(c))
 
 

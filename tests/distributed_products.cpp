@@ -37,6 +37,7 @@
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tests/forms.hpp"
 
 using namespace femcg;

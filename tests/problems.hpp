@@ -8,7 +8,7 @@
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/case/case.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/problem/errors.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/problem.hpp"

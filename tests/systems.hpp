@@ -17,7 +17,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 

@@ -12,7 +12,7 @@
 #include "operators/catalogue.hpp"
 #include "solver/case/case.hpp"
 #include "solver/case/case_keys.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "tools/command_reference.hpp"

@@ -7,7 +7,7 @@
 #include "mesh/element/cell_shape.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/coefficients/expression.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "tools/commands.hpp"

@@ -11,7 +11,7 @@
 
 #include "solver/benchmark/iteration_bytes.hpp"
 #include "solver/benchmark/testbed.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/refusal.hpp"
 
@@ -255,7 +255,10 @@ void Comparison<T>::check(const BenchmarkEntry& entry, const Contestant& contest
   const operators::Operator<T>& a = *contestant.made.a;
   row.record.seconds.conversion = contestant.made.conversion;
   row.record.chosen = a.chosen();
-  if (contestant.preconditioner) row.record.preconditioner_chosen = contestant.preconditioner->chosen();
+  if (contestant.preconditioner) {
+    row.record.preconditioner_chosen = contestant.preconditioner->chosen();
+    row.record.hierarchy = contestant.preconditioner->levels();
+  }
   testbed_.note_made(entry, a, row);
   if (!reference_) reference_ = testbed_.reference();
   note(worst_of(communicator_, agreement(a, *reference_, unit_roundoff<T>(entry.op.options), row.right_hand_sides)),
@@ -276,7 +279,8 @@ void Comparison<T>::make(const BenchmarkEntry& entry, Rows rows) {
   const PreconditionerChoice& choice = system_.preconditioner;
   if (system_.load)
     contestant.preconditioner =
-        make_preconditioner(choice.name, *made.a, choice.options, made.diagonal ? &*made.diagonal : nullptr);
+        make_preconditioner(choice.name, *made.a, choice.options,
+                            {made.diagonal ? &*made.diagonal : nullptr, system_.form});
   made.diagonal.reset();
   for (BenchmarkResult& row : rows | std::views::filter(is_open)) try {
       note(measured, common_.warnings, row.record);

@@ -14,7 +14,7 @@
 #include "solver/case/case_mesh.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/case/case_reader.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 

@@ -15,7 +15,7 @@
 #include "operators/catalogue.hpp"
 #include "solver/case/case_keys.hpp"
 #include "solver/case/sweep.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 
 namespace femcg::solver {
 

@@ -7,7 +7,7 @@
 
 #include "mesh/base/pages.hpp"
 #include "operators/operator.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/problem/memory_estimate.hpp"
 
 namespace femcg::solver {

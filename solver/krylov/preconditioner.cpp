@@ -3,15 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
-#include <type_traits>
 
 #include "operators/backend/passes/inverse_diagonal.hpp"
-#include "operators/backend/passes/multi_vector_kernels.hpp"
 #include "operators/backend/passes/vector_kernels.hpp"
-#include "solver/krylov/chebyshev.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
 
@@ -21,7 +17,6 @@ using operators::Device;
 using operators::InverseDiagonal;
 using operators::MultiVector;
 using operators::Operator;
-using operators::Options;
 using operators::Vector;
 
 template <std::floating_point T>
@@ -62,116 +57,8 @@ InverseDiagonal inverse_diagonal_of(const Operator<T>& a, std::string_view who, 
   return operators::inverse_of_diagonal(diagonal, std::abs(mean) > far ? static_cast<int>(std::lround(mean)) : 0);
 }
 
-namespace {
-
-template <std::floating_point T>
-class Identity final : public Preconditioner<T> {
- public:
-  explicit Identity(const Operator<T>& a) : Preconditioner<T>(a.size(), a.device()) {}
-  bool is_identity() const override { return true; }
-  PreconditionerCost cost() const override { return {0, 2}; }
-
- private:
-  void solve(const Vector<T>& r, Vector<T>& z) const override { operators::copy(r, z); }
-  void solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const override {
-    operators::copy(r.entries(), z.entries());
-  }
-};
-
-template <std::floating_point T>
-class Jacobi final : public Preconditioner<T> {
- public:
-  Jacobi(const Operator<T>& a, const Vector<T>* diagonal)
-      : Preconditioner<T>(a.size(), a.device()),
-        inverse_diagonal_(inverse_diagonal_of(a, "jacobi", diagonal)),
-        unused_(operators::CgMultiScalars::count * MultiVector<T>::most, a.device()) {}
-  const InverseDiagonal* inverse_diagonal() const override { return &inverse_diagonal_; }
-  PreconditionerCost cost() const override { return {0, 2, 1}; }
-
- private:
-  void solve(const Vector<T>& r, Vector<T>& z) const override {
-    operators::CgScalars norms(unused_, 0);
-    operators::vector_kernels<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
-  }
-  void solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const override {
-    operators::CgMultiScalars norms(unused_, 0, operators::MultiScalar(unused_, 0, r.stride()));
-    operators::multi_vector_kernels<T>(this->device()).start(r, &inverse_diagonal_, z, norms);
-  }
-
-  InverseDiagonal inverse_diagonal_;
-  mutable Vector<double> unused_;  ///< r'z and r'r, which that pass makes as well
-};
-
-template <std::floating_point T>
-std::unique_ptr<Preconditioner<T>> make_none(const Operator<T>& a, const Options&, const Vector<T>*) {
-  return std::make_unique<Identity<T>>(a);
-}
-template <std::floating_point T>
-std::unique_ptr<Preconditioner<T>> make_jacobi(const Operator<T>& a, const Options&, const Vector<T>* diagonal) {
-  return std::make_unique<Jacobi<T>>(a, diagonal);
-}
-
-}  // namespace
-
-std::span<const PreconditionerDescription> preconditioners() {
-  static const std::array<PreconditionerDescription, 3> rows{{
-      {"none", "plain conjugate gradients", "Hestenes & Stiefel 1952", {}, true, 0, false, make_none, make_none},
-      {"jacobi",
-       "the inverse of the diagonal, fused with the passes of CG",
-       "Saad 2003",
-       {},
-       true,
-       0,
-       true,
-       make_jacobi,
-       make_jacobi},
-      {"chebyshev", "a polynomial of the operator scaled by its diagonal, degree - 1 products an application",
-       "Saad 2003", chebyshev_options(), false, chebyshev_vectors + 1, true, make_chebyshev, make_chebyshev},  // and z
-  }};
-  return rows;
-}
-
-const PreconditionerDescription* find_preconditioner(std::string_view name) {
-  const auto rows = preconditioners();
-  const auto row = std::ranges::find(rows, name, &PreconditionerDescription::name);
-  return row == rows.end() ? nullptr : &*row;
-}
-
-void check_options(const PreconditionerDescription& row, const Options& given) {
-  for (const auto& [name, value] : given) {
-    const auto known = std::ranges::find(row.options, name, &operators::OptionDescription::name);
-    if (known == row.options.end()) {
-      std::string names;
-      for (const operators::OptionDescription& option : row.options)
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", option.name);
-      throw std::invalid_argument(fmt::format("preconditioner '{}' has no option '{}' ({})", row.name, name,
-                                              names.empty() ? "it has none" : "it has " + names));
-    }
-    if (!known->accepts(value))
-      throw std::invalid_argument(
-          fmt::format("option '{}' of preconditioner '{}' must be {}, not '{}'", name, row.name, known->values, value));
-  }
-}
-
-template <std::floating_point T>
-std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, const Operator<T>& a,
-                                                       const Options& given, const Vector<T>* diagonal) {
-  const PreconditionerDescription* row = find_preconditioner(name);
-  if (row == nullptr) throw std::invalid_argument(fmt::format("no preconditioner is called '{}'", name));
-  check_options(*row, given);
-  if constexpr (std::is_same_v<T, double>)
-    return row->make_double(a, given, diagonal);
-  else
-    return row->make_single(a, given, diagonal);
-}
-
 template class Preconditioner<double>;
 template class Preconditioner<float>;
 template InverseDiagonal inverse_diagonal_of(const Operator<double>&, std::string_view, const Vector<double>*);
 template InverseDiagonal inverse_diagonal_of(const Operator<float>&, std::string_view, const Vector<float>*);
-template std::unique_ptr<Preconditioner<double>> make_preconditioner(std::string_view, const Operator<double>&,
-                                                                     const Options&, const Vector<double>*);
-template std::unique_ptr<Preconditioner<float>> make_preconditioner(std::string_view, const Operator<float>&,
-                                                                    const Options&, const Vector<float>*);
-
 }  // namespace femcg::solver

@@ -3,14 +3,12 @@
 #include <concepts>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "operators/backend/passes/inverse_diagonal.hpp"
 #include "operators/operator.hpp"
-#include "operators/options.hpp"
 
 namespace femcg::solver {
 
@@ -19,6 +17,15 @@ struct PreconditionerCost {
   std::int64_t products = 0;   ///< with the operator
   std::int64_t words = 0;      ///< read and written per unknown beside them
   std::int64_t diagonals = 0;  ///< how often an operators::InverseDiagonal is read, once for all right-hand sides
+};
+
+/// A level of a preconditioner that has several.
+struct LevelSummary {
+  std::string kind;           ///< "degree 2", "box of 512 cells", "aggregates", "inverse"
+  std::string operator_name;  ///< in the catalogue; empty where it is the operator of CG
+  std::int64_t unknowns = 0, bytes = 0;
+  double largest_eigenvalue = 0;  ///< of the smoothed operator; 0 where it is inverted
+  std::int64_t blocks = 0;        ///< of unknowns of bad cells that the smoother inverts
 };
 
 /// A symmetric positive definite map on the unknowns of one operator, on its device and in its ordering: z = M^-1 r,
@@ -51,6 +58,8 @@ class Preconditioner {
   virtual PreconditionerCost cost() const = 0;
   /// What was chosen where options left it open, and what was found out.
   virtual std::map<std::string, std::string> chosen() const { return {}; }
+  /// The finest level first; empty where there are none.
+  virtual std::vector<LevelSummary> levels() const { return {}; }
 
  protected:
   Preconditioner(std::int32_t size, operators::Device device) : size_(size), device_(device) {}
@@ -62,36 +71,6 @@ class Preconditioner {
   std::int32_t size_;
   operators::Device device_;
 };
-
-/// A preconditioner that `solver.preconditioner` may name.
-struct PreconditionerDescription {
-  std::string_view name, meaning, source;
-  std::span<const operators::OptionDescription> options;
-  bool diagonal;  ///< or the identity: its applications are fused with CG's passes
-  int vectors;    ///< that it needs beside CG's own, of the length of x
-  bool inverts;   ///< whether it has an operators::InverseDiagonal as well
-  template <class T>
-  using Make = std::unique_ptr<Preconditioner<T>>(const operators::Operator<T>&, const operators::Options&,
-                                                  const operators::Vector<T>* diagonal);
-  Make<double>* make_double;
-  Make<float>* make_single;
-};
-
-std::span<const PreconditionerDescription> preconditioners();
-
-/// The row of that name; null where there is none.
-const PreconditionerDescription* find_preconditioner(std::string_view name);
-
-/// Throws std::invalid_argument with one sentence where an option is unknown or its value is not accepted.
-void check_options(const PreconditionerDescription& row, const operators::Options& given);
-
-/// The preconditioner of that name for `a`, which must outlive it; `diagonal` is that of `a`, where it is at hand.
-/// Throws std::invalid_argument where the name or an option is wrong, InputError where `a` turns out not to be positive
-/// definite.
-template <std::floating_point T>
-std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, const operators::Operator<T>& a,
-                                                       const operators::Options& given = {},
-                                                       const operators::Vector<T>* diagonal = nullptr);
 
 /// 1 / d_i for the diagonal d of `a`, in its ordering; times a power of two, where the d_i are so far from 1 that
 /// single precision would not hold it. Throws InputError, which names who needs it, where an entry is not positive: `a`

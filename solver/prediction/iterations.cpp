@@ -10,7 +10,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/problem/scaled_load.hpp"
 
 namespace femcg::solver {
@@ -49,7 +49,8 @@ std::optional<std::int64_t> iterations_of_degree_1(const Problem& problem, const
   from.form = &coarse.form();
   from.matrix = std::make_shared<const operators::CsrMatrix<double>>(operators::assemble<double>(coarse.form(), cells));
   const auto a = operators::find_operator("csr")->make<double>(from, {});
-  const auto preconditioner = make_preconditioner(solver.preconditioner.name, *a, solver.preconditioner.options);
+  const auto preconditioner = make_preconditioner(solver.preconditioner.name, *a, solver.preconditioner.options,
+                                                  {nullptr, &coarse.form()});
   CgOptions<double> options;
   options.tolerance = solver.tolerance;
   options.max_iterations = solver.max_iterations;

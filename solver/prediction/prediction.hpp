@@ -7,7 +7,7 @@
 
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/case/case.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/prediction/models/model.hpp"
 #include "solver/prediction/models/rates.hpp"
 #include "solver/problem/memory_estimate.hpp"

@@ -7,7 +7,7 @@
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/cg_choice.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 
 namespace femcg::solver {
 

@@ -265,6 +265,15 @@ ordered_json to_json(const Record& r) {
     if (r.errors->norm_l2 > 0) json["error"]["relative_l2"] = r.errors->l2 / r.errors->norm_l2;
     if (r.errors->norm_h1 > 0) json["error"]["relative_h1"] = r.errors->h1 / r.errors->norm_h1;
   }
+  for (const LevelSummary& level : r.hierarchy) {
+    ordered_json entry{{"kind", level.kind},
+                       {"unknowns", level.unknowns},
+                       {"operator", level.operator_name.empty() ? r.op.name : level.operator_name},
+                       {"bytes", level.bytes}};
+    if (level.largest_eigenvalue > 0) entry["largest_eigenvalue"] = level.largest_eigenvalue;
+    if (level.blocks > 0) entry["blocks"] = level.blocks;
+    json["hierarchy"].push_back(std::move(entry));
+  }
   if (r.distribution) add_json(*r.distribution, json);
   json["memory"] = {{"estimated_host_bytes", r.memory.host_bytes}, {"estimated_device_bytes", r.memory.device_bytes}};
   json["peak_memory_bytes"] = r.peak_memory_bytes;

@@ -83,7 +83,9 @@ struct Record {
   Seconds seconds;
   std::vector<StepSeconds> steps;  ///< of a run: everything since the program was started
   PreconditionerChoice preconditioner;
+  std::string why_preconditioner;  ///< one sentence on why auto took it, else empty
   std::map<std::string, std::string> preconditioner_chosen;  ///< Preconditioner::chosen()
+  std::vector<LevelSummary> hierarchy;                       ///< Preconditioner::levels()
   CgResult solve;                                            ///< with several loads of all together: see all_of
   std::vector<LoadRecord> loads;                             ///< where the case has loads
   Samples apply;                                             ///< seconds of one product

@@ -72,6 +72,19 @@ void describe_problem(std::string& text, const Record& r) {
   }
 }
 
+/// A line for each level of the preconditioner, the finest first.
+void describe_levels(std::string& text, const Record& r) {
+  for (const LevelSummary& level : r.hierarchy) {
+    std::string more;
+    if (level.largest_eigenvalue > 0) more += fmt::format(", largest eigenvalue {:.3g}", level.largest_eigenvalue);
+    if (level.blocks > 0) more += fmt::format(", {} blocks round bad cells inverted", grouped(level.blocks));
+    line(text, &level == r.hierarchy.data() ? "levels" : "",
+         fmt::format("{}: {} unknowns, {}, {}{}", level.kind, grouped(level.unknowns),
+                     level.operator_name.empty() ? r.op.name : level.operator_name,
+                     scaled(static_cast<double>(level.bytes), "B"), more));
+  }
+}
+
 void describe_cost(std::string& text, const Record& r) {
   line(text, "memory",
        fmt::format("operator {}, peak of the program {}", scaled(static_cast<double>(r.footprint.stored_bytes), "B"),
@@ -95,6 +108,8 @@ void describe_cost(std::string& text, const Record& r) {
   for (const auto& [what, value] : r.preconditioner_chosen)
     chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", what, value);
   if (!chosen.empty()) line(text, "", fmt::format("{}: {}", r.preconditioner.name, chosen));
+  if (!r.why_preconditioner.empty()) line(text, "", "preconditioner auto: " + r.why_preconditioner);
+  describe_levels(text, r);
   line(text, "",
        fmt::format("relative residual {:.2e}, true {:.2e}", r.solve.relative_residual, r.solve.true_relative_residual));
   line(text, "",

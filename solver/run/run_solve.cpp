@@ -15,7 +15,7 @@
 #include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/iterations_left.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/stopwatch.hpp"
@@ -77,6 +77,7 @@ void take_over(const Record& of, Record& record) {
   record.tuning = of.tuning;
   record.memory = of.memory;
   record.preconditioner_chosen = of.preconditioner_chosen;
+  record.hierarchy = of.hierarchy;
   record.machine.copy_bandwidth = of.machine.copy_bandwidth;
 }
 
@@ -157,9 +158,11 @@ class Solve {
     const PreconditionerChoice& choice = solver_.preconditioner;
     to.preconditioner =
         begun && begun->preconditioner ? std::move(begun->preconditioner) : timed(record_.seconds.conversion, [&] {
-          return make_preconditioner(choice.name, a, choice.options, &diagonal);
+          return make_preconditioner(choice.name, a, choice.options,
+                                     {&diagonal, context_.alone() ? &problem_.form() : nullptr});
         });
     record_.preconditioner_chosen = to.preconditioner->chosen();
+    record_.hierarchy = to.preconditioner->levels();
   }
 
   /// The coefficients of all dofs for each load, one after the other; of those that were begun before the user wanted

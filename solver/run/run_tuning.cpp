@@ -12,7 +12,7 @@
 #include "operators/persistent/persistent_cg.hpp"
 #include "solver/benchmark/cached_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/stopwatch.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/iterations.hpp"
@@ -241,7 +241,7 @@ class FirstIterations {
     if (begun_ && begun_->preconditioner) return std::move(begun_->preconditioner);
     const PreconditionerChoice& choice = solver_.preconditioner;
     return timed(record_.seconds.conversion,
-                 [&] { return make_preconditioner(choice.name, *made_.a, choice.options); });
+                 [&] { return make_preconditioner(choice.name, *made_.a, choice.options, {nullptr, &problem_.form()}); });
   }
 
   /// Residuals are computed on the host where one process is alone: operators take the GPU's memory.

@@ -9,6 +9,7 @@
 #include "operators/forms/check/form_product_on_gpu.hpp"
 #include "operators/forms/check/reference.hpp"
 #include "solver/krylov/cg.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/numbers.hpp"

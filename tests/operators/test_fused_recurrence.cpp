@@ -17,7 +17,7 @@
 #include "operators/ordering.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"
 #include "tests/forms.hpp"
 #include "tests/threads.hpp"

@@ -11,7 +11,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/cellwise/cell_loops/cell_blocks.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/products.hpp"

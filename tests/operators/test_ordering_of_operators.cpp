@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/threads.hpp"

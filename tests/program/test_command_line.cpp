@@ -9,7 +9,7 @@
 
 #include "operators/catalogue.hpp"
 #include "solver/coefficients/expression.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tests/program.hpp"
 
 namespace fs = std::filesystem;

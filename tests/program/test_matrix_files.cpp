@@ -11,7 +11,7 @@
 #include "operators/stored/assembled/single_values.hpp"
 #include "solver/benchmark/agreement.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tests/device.hpp"
 #include "tests/locations.hpp"
 #include "tests/rounding.hpp"

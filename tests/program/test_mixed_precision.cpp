@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"
 #include "tests/device.hpp"
 #include "tests/program.hpp"

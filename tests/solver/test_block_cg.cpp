@@ -11,7 +11,7 @@
 #include "operators/catalogue.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/block_cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/systems.hpp"

@@ -9,7 +9,7 @@
 
 #include "operators/catalogue.hpp"
 #include "solver/case/case_schema.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 
 using namespace femcg;
 using solver::AcceptedValues;

@@ -10,7 +10,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"
 #include "tests/device.hpp"
 #include "tests/stored_formats.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/chebyshev.hpp"
+#include "solver/preconditioners/chebyshev.hpp"
 #include "solver/messages/error.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"

@@ -10,7 +10,7 @@
 
 #include "operators/persistent/persistent_cg.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tests/cg_model.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"

@@ -1,4 +1,4 @@
-#include "solver/krylov/chebyshev.hpp"
+#include "solver/preconditioners/chebyshev.hpp"
 
 #include <fmt/format.h>
 
@@ -47,17 +47,12 @@ bool is_degree(std::string_view text) {
   return number && *number <= largest_degree;
 }
 
-constexpr std::array<OptionDescription, 2> options{{
+constexpr std::array<OptionDescription, 2> degree_and_ratio{{
     {"degree", "1 to 16", "4", "of the polynomial that damps the error; an application takes one product less",
      is_degree},
     {"ratio", "a number above 1", "30", "of the largest eigenvalue to the least that is damped",
      [](std::string_view text) { return parse_ratio(text).has_value(); }},
 }};
-
-std::string_view value_of(const OptionDescription& option, const Options& given) {
-  const auto found = given.find(std::string(option.name));
-  return found == given.end() ? option.default_value : std::string_view(found->second);
-}
 
 /// The number at a place of the start vector, from -1 to 1: the mixing function of SplitMix64 (Steele, Lea & Flood
 /// 2014).
@@ -90,8 +85,9 @@ struct CgCoefficients {
 };
 
 template <std::floating_point T>
-CgCoefficients coefficients_of_cg(const Operator<T>& a, const InverseDiagonal& inverse_diagonal, int steps) {
-  ClassicCg<T> cg(a, Inverse<T>(inverse_diagonal), false);
+CgCoefficients coefficients_of_cg(const Operator<T>& a, const InverseDiagonal& inverse_diagonal, int steps,
+                                  const Preconditioner<T>* m) {
+  ClassicCg<T> cg(a, m != nullptr ? Inverse<T>(m) : Inverse<T>(inverse_diagonal), false);
   BatchScalars<CgScalars> scalars(
       steps, 0, 1, a.device(), [](Vector<double>& numbers, std::int64_t place) { return CgScalars(numbers, place); });
   operators::copy(start_residual(a, inverse_diagonal), cg.r());
@@ -111,8 +107,9 @@ class Chebyshev final : public Preconditioner<T> {
   Chebyshev(const Operator<T>& a, const Options& given, const Vector<T>* diagonal)
       : Preconditioner<T>(a.size(), a.device()),
         a_(a),
-        degree_(static_cast<int>(*operators::parse_positive(value_of(options[0], given)))),
-        ratio_(*parse_ratio(value_of(options[1], given))),
+        degree_(
+            static_cast<int>(*operators::parse_positive(operators::value_of(degree_and_ratio[0], "chebyshev", given)))),
+        ratio_(*parse_ratio(operators::value_of(degree_and_ratio[1], "chebyshev", given))),
         inverse_diagonal_(inverse_diagonal_of(a, "chebyshev", diagonal)),
         largest_(largest_eigenvalue(a, inverse_diagonal_)),
         theta_((margin + 1 / ratio_) / 2 * largest_),
@@ -163,12 +160,13 @@ class Chebyshev final : public Preconditioner<T> {
 }  // namespace
 
 template <std::floating_point T>
-double largest_eigenvalue(const Operator<T>& a, const InverseDiagonal& inverse_diagonal, int steps) {
+double largest_eigenvalue(const Operator<T>& a, const InverseDiagonal& inverse_diagonal, int steps,
+                          const Preconditioner<T>* m) {
   if (vector_kernels_for(a).ownership().sum(a.size()) == 0) return 1;
-  const CgCoefficients of = coefficients_of_cg(a, inverse_diagonal, steps);
+  const CgCoefficients of = coefficients_of_cg(a, inverse_diagonal, steps, m);
   if (!(of.energy[0] > 0))
     throw InputError(
-        fmt::format("chebyshev needs a positive definite matrix, but x'Ax is {} for some x", of.energy[0]));
+        fmt::format("the preconditioner needs a positive definite matrix, but x'Ax is {} for some x", of.energy[0]));
   // Once the residual is rounding, there is nothing more to learn from it.
   const double vanished = std::pow(std::numeric_limits<T>::epsilon(), 2) * of.rz[0];
   const auto told = [&](int j) { return j < steps && of.energy[j] > 0 && of.rz[j] > vanished; };
@@ -186,19 +184,19 @@ double largest_eigenvalue(const Operator<T>& a, const InverseDiagonal& inverse_d
   return solver.eigenvalues().maxCoeff();
 }
 
-std::span<const OptionDescription> chebyshev_options() { return options; }
+std::span<const OptionDescription> chebyshev_options() { return degree_and_ratio; }
 
 template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_chebyshev(const Operator<T>& a, const Options& given,
-                                                  const Vector<T>* diagonal) {
-  return std::make_unique<Chebyshev<T>>(a, given, diagonal);
+                                                  const PreconditionerInput<T>& input) {
+  return std::make_unique<Chebyshev<T>>(a, given, input.diagonal);
 }
 
 template std::unique_ptr<Preconditioner<double>> make_chebyshev(const Operator<double>&, const Options&,
-                                                                const Vector<double>*);
+                                                                const PreconditionerInput<double>&);
 template std::unique_ptr<Preconditioner<float>> make_chebyshev(const Operator<float>&, const Options&,
-                                                               const Vector<float>*);
-template double largest_eigenvalue(const Operator<double>&, const InverseDiagonal&, int);
-template double largest_eigenvalue(const Operator<float>&, const InverseDiagonal&, int);
+                                                               const PreconditionerInput<float>&);
+template double largest_eigenvalue(const Operator<double>&, const InverseDiagonal&, int, const Preconditioner<double>*);
+template double largest_eigenvalue(const Operator<float>&, const InverseDiagonal&, int, const Preconditioner<float>*);
 
 }  // namespace femcg::solver

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "solver/krylov/preconditioner.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 
 namespace femcg::solver {
 
@@ -15,7 +15,7 @@ namespace femcg::solver {
 /// underestimated by more than 11 percent.
 template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_chebyshev(const operators::Operator<T>& a, const operators::Options& given,
-                                                  const operators::Vector<T>* diagonal);
+                                                  const PreconditionerInput<T>& input);
 
 std::span<const operators::OptionDescription> chebyshev_options();
 
@@ -25,9 +25,9 @@ constexpr int chebyshev_vectors = 2;
 /// The largest eigenvalue of D^-1/2 A D^-1/2, from below: the largest Ritz value after so many steps of the Lanczos
 /// method from a fixed vector (always the same numbers, whatever the ordering and the threads). Their tridiagonal
 /// matrix is made from the coefficients of CG (Saad 2003, section 6.7.3). Throws InputError where a direction has no
-/// energy: `a` is then not positive definite.
+/// energy: `a` is then not positive definite. With `m`, of M^-1/2 A M^-1/2.
 template <std::floating_point T>
 double largest_eigenvalue(const operators::Operator<T>& a, const operators::InverseDiagonal& inverse_diagonal,
-                          int steps = 15);
+                          int steps = 15, const Preconditioner<T>* m = nullptr);
 
 }  // namespace femcg::solver

@@ -1,0 +1,174 @@
+#include "operators/transfers/transfer.hpp"
+
+#include <array>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/transfers/places_of_unknowns.hpp"
+
+namespace femcg::operators {
+
+PlacesOfUnknowns places_of_unknowns(const Vector<std::int32_t>& unknowns, std::int32_t count) {
+  if (unknowns.size() > std::numeric_limits<std::int32_t>::max())
+    throw std::length_error("the coarse level has more than 2^31 - 1 nodes of cells; take fewer cells");
+  PlacesOfUnknowns found{Vector<std::int64_t>(count + std::int64_t{1}), {}};
+  fill(found.begin, std::int64_t{0});
+  for (const std::int32_t unknown : unknowns.span())
+    if (unknown >= 0) ++found.begin[unknown + 1];
+  for (std::int32_t u = 0; u < count; ++u) found.begin[u + 1] += found.begin[u];
+  found.places = Vector<std::int32_t>(found.begin[count]);
+  Vector<std::int64_t> next = copied(found.begin, Device::host);
+  for (std::int64_t place = 0; place < unknowns.size(); ++place)
+    if (unknowns[place] >= 0) found.places[next[unknowns[place]]++] = static_cast<std::int32_t>(place);
+  return found;
+}
+
+RectangularMatrix transposed(const RectangularMatrix& matrix) {
+  RectangularMatrix result;
+  result.rows = matrix.columns;
+  result.columns = matrix.rows;
+  result.row_offsets = Vector<std::int64_t>(matrix.columns + std::int64_t{1});
+  fill(result.row_offsets, std::int64_t{0});
+  for (const std::int32_t column : matrix.column.span()) ++result.row_offsets[column + 1];
+  for (std::int32_t c = 0; c < matrix.columns; ++c) result.row_offsets[c + 1] += result.row_offsets[c];
+  result.column = Vector<std::int32_t>(matrix.nonzeros());
+  result.value = Vector<double>(matrix.nonzeros());
+  Vector<std::int64_t> next = copied(result.row_offsets, Device::host);
+  for (std::int32_t row = 0; row < matrix.rows; ++row)
+    for (std::int64_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k) {
+      const std::int64_t to = next[matrix.column[k]]++;
+      result.column[to] = row;
+      result.value[to] = matrix.value[k];
+    }
+  return result;
+}
+
+namespace {
+
+template <std::floating_point T>
+class HostCellTransfer final : public Transfer<T> {
+ public:
+  explicit HostCellTransfer(CellTransferTables tables)
+      : of_(std::move(tables)),
+        gathered_(places_of_unknowns(of_.coarse, of_.coarse_size)),
+        embedding_(of_.embedding.size()),
+        contributions_(of_.coarse.size()) {
+    copy(of_.embedding, embedding_);
+  }
+
+  /// Cell by cell: x_i += sum_j E_ij e_j at the owned nodes i.
+  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
+    const int n = of_.coarse_nodes;
+    for_each_row(of_.cells(), [&](std::int64_t cell) {
+      std::array<T, most_nodes> e;
+      const std::int32_t* unknowns = of_.coarse.data() + cell * n;
+      for (int j = 0; j < n; ++j) e[j] = unknowns[j] >= 0 ? coarse[unknowns[j]] : T(0);
+      for (std::int32_t k = of_.owned_begin[cell]; k < of_.owned_begin[cell + 1]; ++k) {
+        const T* row = embedding_.data() + of_.node[k] * n;
+        T sum = 0;
+        for (int j = 0; j < n; ++j) sum += row[j] * e[j];
+        fine[of_.owned[k]] += sum;
+      }
+    });
+  }
+
+  /// Cell by cell: sum_i E_ij (r - q)_i over the owned nodes i; then the sums over the cells of each coarse unknown.
+  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
+    const int n = of_.coarse_nodes;
+    for_each_row(of_.cells(), [&](std::int64_t cell) {
+      std::array<T, most_nodes> sums{};
+      for (std::int32_t k = of_.owned_begin[cell]; k < of_.owned_begin[cell + 1]; ++k) {
+        const T* row = embedding_.data() + of_.node[k] * n;
+        const T residual = r[of_.owned[k]] - q[of_.owned[k]];
+        for (int j = 0; j < n; ++j) sums[j] += row[j] * residual;
+      }
+      for (int j = 0; j < n; ++j) contributions_[cell * n + j] = sums[j];
+    });
+    for_each_row(of_.coarse_size, [&](std::int64_t unknown) {
+      T sum = 0;
+      for (std::int64_t k = gathered_.begin[unknown]; k < gathered_.begin[unknown + 1]; ++k)
+        sum += contributions_[gathered_.places[k]];
+      coarse[unknown] = sum;
+    });
+  }
+
+  std::int64_t stored_bytes() const override {
+    return of_.coarse.bytes() + of_.owned_begin.bytes() + of_.owned.bytes() + of_.node.bytes() +
+           gathered_.begin.bytes() + gathered_.places.bytes() + contributions_.bytes() + embedding_.bytes();
+  }
+
+ private:
+  static constexpr int most_nodes = 64;  ///< of a cell of degree 3
+
+  CellTransferTables of_;
+  PlacesOfUnknowns gathered_;
+  Vector<T> embedding_;
+  mutable Vector<T> contributions_;  ///< [cells][coarse nodes]
+};
+
+/// Rows of a matrix with values in T.
+template <std::floating_point T>
+struct Rows {
+  explicit Rows(const RectangularMatrix& of)
+      : count(of.rows),
+        offsets(copied(of.row_offsets, Device::host)),
+        columns(copied(of.column, Device::host)),
+        values(of.value.size()) {
+    copy(of.value, values);
+  }
+  std::int64_t bytes() const { return offsets.bytes() + columns.bytes() + values.bytes(); }
+  /// work(row, sum_k value_k entry(column_k)).
+  template <class Entry, class Work>
+  void multiply(const Entry& entry, const Work& work) const {
+    for_each_row(count, [&](std::int64_t row) {
+      T sum = 0;
+      for (std::int64_t k = offsets[row]; k < offsets[row + 1]; ++k) sum += values[k] * entry(columns[k]);
+      work(row, sum);
+    });
+  }
+
+  std::int32_t count;
+  Vector<std::int64_t> offsets;
+  Vector<std::int32_t> columns;
+  Vector<T> values;
+};
+
+template <std::floating_point T>
+class HostMatrixTransfer final : public Transfer<T> {
+ public:
+  explicit HostMatrixTransfer(const RectangularMatrix& prolongation)
+      : prolongation_(prolongation), restriction_(transposed(prolongation)) {}
+
+  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
+    prolongation_.multiply([&](std::int32_t j) { return coarse[j]; }, [&](std::int64_t i, T sum) { fine[i] += sum; });
+  }
+  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
+    restriction_.multiply([&](std::int32_t i) { return r[i] - q[i]; }, [&](std::int64_t j, T sum) { coarse[j] = sum; });
+  }
+  std::int64_t stored_bytes() const override { return prolongation_.bytes() + restriction_.bytes(); }
+
+ private:
+  Rows<T> prolongation_, restriction_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<Transfer<T>> make_cell_transfer(CellTransferTables tables, Device device) {
+  if (device == Device::cuda) return make_cuda_cell_transfer<T>(tables);
+  return std::make_unique<HostCellTransfer<T>>(std::move(tables));
+}
+template <std::floating_point T>
+std::unique_ptr<Transfer<T>> make_matrix_transfer(const RectangularMatrix& prolongation, Device device) {
+  if (device == Device::cuda) return make_cuda_matrix_transfer<T>(prolongation);
+  return std::make_unique<HostMatrixTransfer<T>>(prolongation);
+}
+
+template std::unique_ptr<Transfer<double>> make_cell_transfer(CellTransferTables, Device);
+template std::unique_ptr<Transfer<float>> make_cell_transfer(CellTransferTables, Device);
+template std::unique_ptr<Transfer<double>> make_matrix_transfer(const RectangularMatrix&, Device);
+template std::unique_ptr<Transfer<float>> make_matrix_transfer(const RectangularMatrix&, Device);
+
+}  // namespace femcg::operators

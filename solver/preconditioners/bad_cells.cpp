@@ -1,0 +1,173 @@
+#include "solver/preconditioners/bad_cells.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "operators/forms/element_matrices.hpp"
+
+namespace femcg::solver {
+
+using operators::BilinearForm;
+using operators::BlockInverses;
+using operators::CellEvaluator;
+
+namespace {
+
+/// The least pivot of the Cholesky factorisation of K_e, scaled by its diagonal, without the last node: 2/3 for a
+/// regular tetrahedron, near 0 for a sliver. `lower`: CellEvaluator::matrix.
+double least_pivot(std::span<const double> lower, int nodes) {
+  const int n = nodes - 1;
+  std::array<double, 7 * 7> l;
+  const auto entry = [&](int i, int j) { return lower[static_cast<std::size_t>(i) * (i + 1) / 2 + j]; };
+  double least = 1;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j <= i; ++j) {
+      double value = entry(i, j) / std::sqrt(entry(i, i) * entry(j, j));
+      for (int k = 0; k < j; ++k) value -= l[i * n + k] * l[j * n + k];
+      if (i == j) least = std::min(least, value);
+      l[i * n + j] = i == j ? std::sqrt(std::max(value, 1e-30)) : value / l[j * n + j];
+    }
+  return least;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> bad_cells(const BilinearForm& form) {
+  constexpr double least_part = 0.25, flat = 0.05;
+  constexpr double most_cells = 0.1;  // of all
+  const int n = form.dofs_per_cell();
+  const auto cells = static_cast<std::size_t>(form.cells());
+  std::vector<double> diagonals(cells * n);
+  std::vector<char> candidate(cells, 0);
+  operators::for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
+    std::array<double, 8 * 9 / 2> packed;
+    const std::span<double> matrix(packed.data(), static_cast<std::size_t>(n) * (n + 1) / 2);
+    evaluator.matrix(matrix);
+    for (int i = 0; i < n; ++i) diagonals[static_cast<std::size_t>(cell) * n + i] = matrix[i * (i + 3) / 2];
+    candidate[cell] = least_pivot(matrix, n) < flat ? 1 : 0;
+  });
+  // The diagonal of A, and what the candidates have of it.
+  std::vector<double> sums(static_cast<std::size_t>(form.unknowns), 0.0), of_candidates(sums);
+  const auto for_entries = [&](std::int32_t cell, const auto& work) {
+    form.for_nodes(cell, [&](int i, std::int32_t unknown) {
+      if (unknown >= 0) work(unknown, diagonals[static_cast<std::size_t>(cell) * n + i]);
+    });
+  };
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+    for_entries(cell, [&](std::int32_t unknown, double entry) { sums[unknown] += entry; });
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
+    double part = 1;
+    for_entries(cell, [&](std::int32_t unknown, double entry) { part = std::min(part, entry / sums[unknown]); });
+    if (part >= least_part) candidate[cell] = 1;
+    if (candidate[cell] != 0)
+      for_entries(cell, [&](std::int32_t unknown, double entry) { of_candidates[unknown] += entry; });
+  }
+  std::vector<std::int32_t> found;
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
+    if (candidate[cell] == 0) continue;
+    int unknowns = 0;
+    for_entries(cell, [&](std::int32_t unknown, double) {
+      if (of_candidates[unknown] >= least_part * sums[unknown]) ++unknowns;
+    });
+    if (unknowns > 1) found.push_back(cell);
+  }
+  if (static_cast<double>(found.size()) > most_cells * form.cells()) found.clear();
+  return found;
+}
+
+namespace {
+
+/// Joins sets of unknowns (Tarjan 1975).
+class JoinedSets {
+ public:
+  explicit JoinedSets(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0); }
+  std::int32_t root(std::int32_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void join(std::int32_t i, std::int32_t j) { parent_[root(std::max(i, j))] = root(std::min(i, j)); }
+
+ private:
+  std::vector<std::int32_t> parent_;
+};
+
+}  // namespace
+
+BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::int32_t>& cells) {
+  constexpr std::size_t most_unknowns = 2048;
+  // Blocks: unknowns of cells that are joined by common ones.
+  JoinedSets sets(static_cast<std::size_t>(form.unknowns));
+  std::vector<std::int32_t> all;
+  for (const std::int32_t cell : cells) {
+    std::int32_t first = -1;
+    form.for_unknowns(cell, [&](std::int32_t unknown) {
+      all.push_back(unknown);
+      if (first < 0) first = unknown;
+      sets.join(first, unknown);
+    });
+  }
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  std::ranges::stable_sort(all, {}, [&](std::int32_t unknown) { return sets.root(unknown); });
+  BlockInverses blocks;
+  std::vector<std::int32_t> block_of(static_cast<std::size_t>(form.unknowns), -1), place_of(block_of);
+  for (auto first = all.begin(); first != all.end();) {
+    const std::int32_t root = sets.root(*first);
+    const auto last = std::find_if(first, all.end(), [&](std::int32_t unknown) { return sets.root(unknown) != root; });
+    const auto size = static_cast<std::size_t>(last - first);
+    if (size <= most_unknowns) {
+      for (auto unknown = first; unknown != last; ++unknown) {
+        block_of[*unknown] = blocks.count();
+        place_of[*unknown] = static_cast<std::int32_t>(unknown - first);
+      }
+      blocks.unknowns.insert(blocks.unknowns.end(), first, last);
+      blocks.begin.push_back(static_cast<std::int32_t>(blocks.unknowns.size()));
+      blocks.values_begin.push_back(blocks.values_begin.back() + static_cast<std::int64_t>(size * size));
+    }
+    first = last;
+  }
+
+  // The entries of A in them, from all cells that have their unknowns.
+  std::vector<Eigen::MatrixXd> matrices;
+  for (std::int32_t block = 0; block < blocks.count(); ++block) {
+    const Eigen::Index size = blocks.begin[block + 1] - blocks.begin[block];
+    matrices.emplace_back(Eigen::MatrixXd::Zero(size, size));
+  }
+  CellEvaluator evaluator(form);
+  const int n = evaluator.dofs();
+  std::vector<double> packed(static_cast<std::size_t>(n) * (n + 1) / 2);
+  std::vector<std::int32_t> unknowns(static_cast<std::size_t>(n));
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
+    bool meets = false;
+    form.for_nodes(cell, [&](int i, std::int32_t unknown) {
+      unknowns[i] = unknown;
+      meets = meets || (unknown >= 0 && block_of[unknown] >= 0);
+    });
+    if (!meets) continue;
+    evaluator.move_to(cell);
+    evaluator.matrix(packed);
+    for (int i = 0, k = 0; i < n; ++i)
+      for (int j = 0; j <= i; ++j, ++k) {
+        const std::int32_t row = unknowns[i], column = unknowns[j];
+        if (row < 0 || column < 0 || block_of[row] < 0 || block_of[row] != block_of[column]) continue;
+        Eigen::MatrixXd& matrix = matrices[block_of[row]];
+        matrix(place_of[row], place_of[column]) += packed[k];
+        if (i != j) matrix(place_of[column], place_of[row]) += packed[k];
+      }
+  }
+  blocks.values.resize(static_cast<std::size_t>(blocks.values_begin.back()));
+  for (std::int32_t block = 0; block < blocks.count(); ++block) {
+    const Eigen::MatrixXd inverse =
+        matrices[block].llt().solve(Eigen::MatrixXd::Identity(matrices[block].rows(), matrices[block].cols()));
+    Eigen::Map<Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>>(blocks.values.data() + blocks.values_begin[block],
+                                                                     inverse.rows(), inverse.cols()) =
+        (0.5 * (inverse + inverse.transpose())).cast<float>();
+  }
+  return blocks;
+}
+
+}  // namespace femcg::solver

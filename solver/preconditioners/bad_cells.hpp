@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "operators/forms/bilinear_form.hpp"
+#include "operators/transfers/local_solves.hpp"
+
+namespace femcg::solver {
+
+/// Cells that point smoothers fail on: slivers, and single cells of a much greater diffusion than all round them. D^-1
+/// A is small there for many local functions that no coarse level has. A cell is flat where its element matrix of
+/// degree 1, scaled by its diagonal, is nearly singular beyond constants; or it stands out, where each of its diagonal
+/// entries is a quarter of the assembled one or more. Such a cell is bad where cells of the kind make up a quarter of
+/// the assembled diagonal at two of its unknowns. None are where they are so many that the mesh itself is such. `form`
+/// is of degree 1.
+std::vector<std::int32_t> bad_cells(const operators::BilinearForm& form);
+
+/// The inverses of the diagonal blocks of A of all unknowns of the bad cells, cells with common unknowns in one block.
+/// Blocks beyond the size of a few dozen cells are left out.
+operators::BlockInverses inverses_round(const operators::BilinearForm& form, const std::vector<std::int32_t>& cells);
+
+}  // namespace femcg::solver

@@ -1,0 +1,357 @@
+#include "solver/preconditioners/coarse_form.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "mesh/box/box.hpp"
+#include "mesh/element/lagrange_basis.hpp"
+#include "operators/forms/element_matrices.hpp"
+
+namespace femcg::solver {
+
+using mesh::FunctionSpace;
+using operators::BilinearForm;
+using operators::CellTransferTables;
+using operators::RobinFacet;
+using operators::Vector;
+
+namespace {
+
+/// Numbers the dofs that are not constrained.
+void number_unknowns(const std::vector<char>& constrained, BilinearForm& form) {
+  form.unknown_of_dof = mesh::unset<std::int32_t>(constrained.size());
+  form.unknowns = 0;
+  for (std::size_t dof = 0; dof < constrained.size(); ++dof)
+    form.unknown_of_dof[dof] = constrained[dof] != 0 ? -1 : form.unknowns++;
+}
+
+/// Fills the tables but for E. `fine_dofs(cell, to)` writes the fine dofs of a coarse cell, in the order of E's rows.
+template <class FineDofs>
+CellTransferTables make_tables(const BilinearForm& fine, const BilinearForm& coarse, const Eigen::MatrixXd& embedding,
+                               const FineDofs& fine_dofs) {
+  const std::int32_t cells = coarse.cells();
+  const auto rows = static_cast<std::size_t>(embedding.rows());
+  const auto columns = static_cast<int>(embedding.cols());
+  CellTransferTables tables;
+  tables.coarse_size = coarse.unknowns;
+  tables.fine_size = fine.unknowns;
+  tables.coarse_nodes = columns;
+  tables.embedding = Vector<float>(embedding.size());
+  for (Eigen::Index i = 0; i < embedding.rows(); ++i)
+    for (int j = 0; j < columns; ++j) tables.embedding[i * columns + j] = static_cast<float>(embedding(i, j));
+  tables.coarse = Vector<std::int32_t>(std::int64_t{cells} * columns);
+  tables.owned_begin = Vector<std::int32_t>(cells + std::int64_t{1});
+  tables.owned = Vector<std::int32_t>(fine.unknowns);
+  tables.node = Vector<std::uint8_t>(fine.unknowns);
+  std::vector<char> has_owner(static_cast<std::size_t>(fine.unknowns), 0);
+  std::vector<std::int32_t> dofs(rows);
+  std::int32_t count = 0;
+  for (std::int32_t cell = 0; cell < cells; ++cell) {
+    coarse.for_nodes(cell, [&](int j, std::int32_t unknown) {
+      tables.coarse[std::int64_t{cell} * columns + j] = std::max(unknown, -1);
+    });
+    tables.owned_begin[cell] = count;
+    fine_dofs(cell, dofs.data());
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::int32_t unknown = fine.unknown_of_dof[dofs[i]];
+      if (unknown < 0 || has_owner[unknown] != 0) continue;
+      has_owner[unknown] = 1;
+      tables.owned[count] = unknown;
+      tables.node[count++] = static_cast<std::uint8_t>(i);
+    }
+  }
+  tables.owned_begin[cells] = count;
+  return tables;
+}
+
+/// For each lattice node the vertex, edge, face or interior of the cell in whose inside it is: the cell's barycentric
+/// coordinates, of the faces of tensor cells, that vanish there, a bit each.
+std::vector<int> sub_entities(const mesh::Lattice& lattice) {
+  std::vector<int> of(static_cast<std::size_t>(lattice.size()), 0);
+  const int d = mesh::dimension(lattice.shape()), p = lattice.degree();
+  for (int node = 0; node < lattice.size(); ++node) {
+    const std::array<int, 3>& at = lattice.index(node);
+    int sum = 0;
+    for (int axis = 0; axis < d; ++axis) {
+      sum += at[axis];
+      if (at[axis] == 0) of[node] |= 1 << (2 * axis);
+      if (mesh::is_tensor(lattice.shape()) && at[axis] == p) of[node] |= 2 << (2 * axis);
+    }
+    if (!mesh::is_tensor(lattice.shape()) && sum == p) of[node] |= 2;
+  }
+  return of;
+}
+
+/// The transfer at the quadrature points of another rule: that of the nearest point.
+RobinFacet at_other_points(const RobinFacet& facet, operators::FacetEvaluator& of_fine,
+                           operators::FacetEvaluator& of_coarse) {
+  of_fine.move_to({facet.cell, facet.facet});
+  of_coarse.move_to({facet.cell, facet.facet});
+  const auto from = of_fine.points_in_space(), to = of_coarse.points_in_space();
+  RobinFacet result{facet.cell, facet.facet, std::vector<double>(static_cast<std::size_t>(of_coarse.points()))};
+  for (std::size_t q = 0; q < result.transfer.size(); ++q) {
+    double nearest = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < facet.transfer.size(); ++k) {
+      double distance = 0;
+      for (std::size_t axis = 0; axis < 3; ++axis) distance += std::pow(from[3 * k + axis] - to[3 * q + axis], 2);
+      if (distance < nearest) {
+        nearest = distance;
+        result.transfer[q] = facet.transfer[k];
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree) {
+  auto coarse = std::make_unique<CoarseForm>();
+  const FunctionSpace& of_fine = *fine.space;
+  coarse->space = std::make_unique<const FunctionSpace>(of_fine.mesh(), degree);
+  const FunctionSpace& space = *coarse->space;
+  BilinearForm& form = coarse->form;
+  form.space = &space;
+  form.quadrature = std::min(fine.quadrature, degree + 1);
+  form.diffusion = fine.diffusion;
+  form.constant_diffusion = fine.constant_diffusion;
+  form.diffusion_by_region = fine.diffusion_by_region;
+  if (!fine.robin.empty()) {
+    operators::FacetEvaluator before(of_fine, fine.quadrature), now(space, form.quadrature);
+    for (const RobinFacet& facet : fine.robin)
+      form.robin.push_back(form.quadrature == fine.quadrature ? facet : at_other_points(facet, before, now));
+  }
+
+  const std::vector<int> fine_entities = sub_entities(of_fine.basis().lattice()),
+                         coarse_entities = sub_entities(space.basis().lattice());
+  std::vector<char> constrained(static_cast<std::size_t>(space.dof_count()), 0);
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
+    const mesh::CellDofs coarse_dofs = space.dofs(cell);
+    fine.for_nodes(cell, [&](int i, std::int32_t unknown) {
+      if (unknown >= 0) return;
+      for (std::size_t j = 0; j < coarse_dofs.size(); ++j)
+        if (coarse_entities[j] == fine_entities[i]) constrained[coarse_dofs[j]] = 1;
+    });
+  }
+  number_unknowns(constrained, form);
+  const Eigen::MatrixXd embedding = space.basis().values(of_fine.basis().nodes());
+  coarse->transfer = make_tables(
+      fine, form, embedding, [&](std::int32_t cell, std::int32_t* to) { std::ranges::copy(of_fine.dofs(cell), to); });
+  return coarse;
+}
+
+namespace {
+
+/// The cells of a box that are joined to one.
+class JoinedCells {
+ public:
+  JoinedCells(const mesh::BoxNodes& box, int dimension, const std::array<int, 3>& ratio)
+      : dimension_(dimension),
+        ratio_(ratio),
+        along_(box.cells()),
+        coarse_(box.cells()[0] / ratio[0], box.cells()[1] / ratio[1]) {}
+
+  int count() const { return ratio_[0] * ratio_[1] * ratio_[2]; }
+  /// Number k of the cells that are joined, by axes, and its number in the fine box.
+  mesh::GridIndex place(int k) const { return {k % ratio_[0], k / ratio_[0] % ratio_[1], k / ratio_[0] / ratio_[1]}; }
+  std::int32_t cell(std::int32_t coarse, int k) const {
+    const mesh::GridIndex at = coarse_(coarse), in = place(k);
+    std::int32_t number = 0;
+    for (int axis = dimension_ - 1; axis >= 0; --axis)
+      number = number * along_[axis] + at[axis] * ratio_[axis] + in[axis];
+    return number;
+  }
+  /// The coarse cell of a fine one, and where it is in it.
+  std::int32_t parent(std::int32_t fine) const {
+    const mesh::GridIndex at = mesh::GridIndexing(along_[0], along_[1])(fine);
+    std::int32_t number = 0;
+    for (int axis = dimension_ - 1; axis >= 0; --axis)
+      number = number * (along_[axis] / ratio_[axis]) + at[axis] / ratio_[axis];
+    return number;
+  }
+  /// Number of fine facets in a facet of a coarse cell.
+  int on_facet(int facet) const { return count() / ratio_[facet / 2]; }
+
+ private:
+  int dimension_;
+  std::array<int, 3> ratio_;
+  mesh::GridIndex along_;
+  mesh::GridIndexing coarse_;
+};
+
+std::array<double, 3> centre(const mesh::Mesh& mesh, std::int32_t cell) {
+  std::array<double, 3> sum{};
+  const mesh::CellNodes nodes = mesh.nodes(cell);
+  for (const std::int32_t node : nodes)
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      sum[axis] += mesh.point(node)[axis] / static_cast<double>(nodes.size());
+  return sum;
+}
+
+/// The least and the greatest diffusion in the cells that are joined, at their centres.
+bool differs_much(const BilinearForm& fine, const JoinedCells& joined, std::int32_t cells) {
+  constexpr double most = 4;
+  for (std::int32_t cell = 0; cell < cells; ++cell) {
+    double least = std::numeric_limits<double>::infinity(), greatest = 0;
+    for (int k = 0; k < joined.count(); ++k) {
+      const std::int32_t child = joined.cell(cell, k);
+      double value = 0;
+      if (const auto constant = fine.constant_diffusion ? fine.constant_diffusion(child) : std::nullopt)
+        value = *constant;
+      else
+        fine.diffusion(child, centre(fine.space->mesh(), child), {&value, 1});
+      least = std::min(least, value);
+      greatest = std::max(greatest, value);
+    }
+    if (greatest > most * least) return true;
+  }
+  return false;
+}
+
+/// Along which axes cells are joined, two and two.
+std::array<int, 3> ratios(const mesh::BoxNodes& box, const std::array<double, 3>& step, int dimension) {
+  constexpr double as_long = 1.5;
+  const double shortest = *std::min_element(step.begin(), step.begin() + dimension);
+  std::array<int, 3> ratio{1, 1, 1};
+  for (int axis = 0; axis < dimension; ++axis)
+    if (step[axis] <= as_long * shortest && box.cells()[axis] > 1) ratio[axis] = 2;
+  return ratio;
+}
+
+/// The corners of the coarse cells are those of fine ones.
+std::unique_ptr<const mesh::Mesh> coarse_mesh(const mesh::Mesh& fine, const std::array<int, 3>& ratio,
+                                              const std::array<double, 3>& size) {
+  mesh::BoxOptions options;
+  options.shape = fine.shape;
+  for (int axis = 0; axis < 3; ++axis) options.cells[axis] = fine.box->cells()[axis] / ratio[axis];
+  options.size = size;
+  auto coarse = std::make_unique<mesh::Mesh>(mesh::implicit_box(options));
+  if (fine.is_uniform_box()) return coarse;
+  const int d = fine.dimension();
+  const mesh::GridIndexing places(options.cells[0] + 1, options.cells[1] + 1);
+  coarse->coordinates.resize(static_cast<std::size_t>(coarse->node_count()) * d);
+  const auto nodes = static_cast<std::int32_t>(coarse->coordinates.size() / d);
+  for (std::int32_t node = 0; node < nodes; ++node) {
+    mesh::GridIndex at = places(node);
+    for (int axis = 0; axis < 3; ++axis) at[axis] *= ratio[axis];
+    const std::array<double, 3> point = fine.point(fine.box->node(at));
+    for (int axis = 0; axis < d; ++axis) coarse->coordinates[static_cast<std::size_t>(node) * d + axis] = point[axis];
+  }
+  return coarse;
+}
+
+/// Facets of coarse cells with the mean transfer of the facets in them, 0 where they have none.
+std::vector<RobinFacet> robin_of(const BilinearForm& fine, const JoinedCells& joined, std::size_t points) {
+  std::map<std::pair<std::int32_t, std::int32_t>, double> sums;
+  for (const RobinFacet& facet : fine.robin) {
+    double mean = 0;
+    for (const double value : facet.transfer) mean += value / static_cast<double>(facet.transfer.size());
+    sums[{joined.parent(facet.cell), facet.facet}] += mean / joined.on_facet(facet.facet);
+  }
+  std::vector<RobinFacet> facets;
+  for (const auto& [at, transfer] : sums)
+    facets.push_back({at.first, at.second, std::vector<double>(points, transfer)});
+  return facets;
+}
+
+}  // namespace
+
+std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
+  const mesh::Mesh& of_fine = fine.space->mesh();
+  if (!of_fine.box || !mesh::is_tensor(of_fine.shape) || fine.space->degree() != 1) return nullptr;
+  const mesh::BoxNodes& box = *of_fine.box;
+  if (box.empty() || box.begin() != mesh::GridIndex{} || box.cells() != box.of_box()) return nullptr;
+  const int d = of_fine.dimension();
+  std::array<double, 3> size{1, 1, 1}, step{};
+  const mesh::GridIndex last{box.cells()[0], box.cells()[1], d == 3 ? box.cells()[2] : 0};
+  for (int axis = 0; axis < d; ++axis) {
+    size[axis] = of_fine.point(box.node(last))[axis] - of_fine.point(0)[axis];
+    step[axis] = size[axis] / box.cells()[axis];
+  }
+  const std::array<int, 3> ratio = ratios(box, step, d);
+  const JoinedCells joined(box, d, ratio);
+  if (joined.count() == 1) return nullptr;
+  for (int axis = 0; axis < d; ++axis)
+    if (box.cells()[axis] % ratio[axis] != 0) return nullptr;
+  const std::int32_t cells = of_fine.cell_count() / joined.count();
+  if (differs_much(fine, joined, cells)) return nullptr;
+
+  auto coarse = std::make_unique<CoarseForm>();
+  coarse->mesh = coarse_mesh(of_fine, ratio, size);
+  coarse->space = std::make_unique<const FunctionSpace>(*coarse->mesh, 1);
+  BilinearForm& form = coarse->form;
+  form.space = coarse->space.get();
+  form.quadrature = fine.quadrature;
+  form.diffusion = [&fine, joined](std::int32_t cell, std::span<const double> points, std::span<double> values) {
+    std::array<std::array<double, 3>, 8> centres;
+    for (int k = 0; k < joined.count(); ++k) centres[k] = centre(fine.space->mesh(), joined.cell(cell, k));
+    for (std::size_t q = 0; q < values.size(); ++q) {
+      const std::span<const double> point = points.subspan(3 * q, 3);
+      const auto distance = [&](const std::array<double, 3>& from) {
+        return std::pow(from[0] - point[0], 2) + std::pow(from[1] - point[1], 2) + std::pow(from[2] - point[2], 2);
+      };
+      const auto nearest = std::ranges::min_element(centres.begin(), centres.begin() + joined.count(), {}, distance);
+      const std::int32_t child = joined.cell(cell, static_cast<int>(nearest - centres.begin()));
+      fine.diffusion(child, point, values.subspan(q, 1));
+    }
+  };
+  form.constant_diffusion = [&fine, joined](std::int32_t cell) {
+    std::optional<double> first =
+        fine.constant_diffusion ? fine.constant_diffusion(joined.cell(cell, 0)) : std::nullopt;
+    for (int k = 1; first && k < joined.count(); ++k)
+      if (fine.constant_diffusion(joined.cell(cell, k)) != first) first.reset();
+    return first;
+  };
+  form.robin = robin_of(fine, joined, static_cast<std::size_t>(std::pow(form.quadrature, d - 1) + 0.5));
+
+  // Lattice nodes of a coarse cell: corners of the cells in it.
+  const std::array<int, 3> nodes{ratio[0] + 1, ratio[1] + 1, d == 3 ? ratio[2] + 1 : 1};
+  const int corners = 1 << d;
+  Eigen::MatrixXd embedding(nodes[0] * nodes[1] * nodes[2], corners);
+  std::vector<std::pair<int, int>> corner_of;  // the cell in it and its corner
+  for (int c = 0; c < nodes[2]; ++c)
+    for (int b = 0; b < nodes[1]; ++b)
+      for (int a = 0; a < nodes[0]; ++a) {
+        const std::array<int, 3> at{a, b, c};
+        int child = 0, corner = 0, stride = 1;
+        for (int axis = 0; axis < d; ++axis) {
+          const int in = std::min(at[axis], ratio[axis] - 1);
+          child += stride * in;
+          stride *= ratio[axis];
+          corner |= (at[axis] - in) << axis;
+        }
+        for (int j = 0; j < corners; ++j) {
+          double value = 1;
+          for (int axis = 0; axis < d; ++axis) {
+            const double x = static_cast<double>(at[axis]) / ratio[axis];
+            value *= (j >> axis & 1) != 0 ? x : 1 - x;
+          }
+          embedding(static_cast<Eigen::Index>(corner_of.size()), j) = value;
+        }
+        corner_of.emplace_back(child, corner);
+      }
+  const auto fine_dofs = [&](std::int32_t cell, std::int32_t* to) {
+    for (const auto& [child, corner] : corner_of) *to++ = fine.space->dofs(joined.cell(cell, child))[corner];
+  };
+
+  std::vector<char> constrained(static_cast<std::size_t>(form.space->dof_count()), 0);
+  std::vector<std::int32_t> dofs(corner_of.size());
+  for (std::int32_t cell = 0; cell < cells; ++cell) {
+    fine_dofs(cell, dofs.data());
+    const mesh::CellDofs coarse_dofs = form.space->dofs(cell);
+    for (std::size_t i = 0; i < dofs.size(); ++i)
+      for (int j = 0; j < corners; ++j)
+        if (embedding(static_cast<Eigen::Index>(i), j) == 1 && fine.unknown_of_dof[dofs[i]] < 0)
+          constrained[coarse_dofs[static_cast<std::size_t>(j)]] = 1;
+  }
+  number_unknowns(constrained, form);
+  coarse->transfer = make_tables(fine, form, embedding, fine_dofs);
+  return coarse;
+}
+
+}  // namespace femcg::solver

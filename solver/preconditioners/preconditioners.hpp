@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "operators/options.hpp"
+#include "solver/krylov/preconditioner.hpp"
+
+namespace femcg::operators {
+struct BilinearForm;
+}
+
+namespace femcg::solver {
+
+/// What a preconditioner may be made from besides the operator, as far as it is there.
+template <std::floating_point T>
+struct PreconditionerInput {
+  const operators::Vector<T>* diagonal = nullptr;  ///< of the operator
+  const operators::BilinearForm* form = nullptr;   ///< whose matrix the operator is, on one process
+};
+
+/// A preconditioner that `solver.preconditioner` may name.
+struct PreconditionerDescription {
+  std::string_view name, meaning, source;
+  std::span<const operators::OptionDescription> options;
+  bool diagonal;  ///< or the identity: its applications are fused with CG's passes
+  int vectors;    ///< that it needs beside CG's own, of the length of x
+  bool inverts;   ///< whether it has an operators::InverseDiagonal as well
+  template <class T>
+  using Make = std::unique_ptr<Preconditioner<T>>(const operators::Operator<T>&, const operators::Options&,
+                                                  const PreconditionerInput<T>&);
+  Make<double>* make_double;
+  Make<float>* make_single;
+};
+
+std::span<const PreconditionerDescription> preconditioners();
+
+/// The row of that name; null where there is none.
+const PreconditionerDescription* find_preconditioner(std::string_view name);
+
+/// Throws std::invalid_argument with one sentence where an option is unknown or its value is not accepted.
+void check_options(const PreconditionerDescription& row, const operators::Options& given);
+
+/// The preconditioner of that name for `a`, which must outlive it, as what `input` points to.
+/// Throws std::invalid_argument where the name or an option is wrong, InputError where `a` turns out not to be positive
+/// definite.
+template <std::floating_point T>
+std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, const operators::Operator<T>& a,
+                                                       const operators::Options& given = {},
+                                                       const PreconditionerInput<T>& input = {});
+
+}  // namespace femcg::solver

@@ -1,0 +1,406 @@
+// Multigrid: transfers, level operators, aggregates, the cycle by itself, and iterations of CG with it.
+
+#include <doctest/doctest.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "solver/krylov/cg.hpp"
+#include "solver/preconditioners/aggregation.hpp"
+#include "solver/preconditioners/bad_cells.hpp"
+#include "solver/preconditioners/coarse_solve.hpp"
+#include "solver/preconditioners/cycle.hpp"
+#include "solver/preconditioners/sparse_product.hpp"
+#include "tests/device.hpp"
+#include "tests/forms.hpp"
+#include "tests/systems.hpp"
+#include "tests/threads.hpp"
+
+using namespace femcg;
+using namespace femcg::operators;
+using mesh::CellShape;
+using namespace femcg::solver;
+
+namespace {
+
+constexpr CellShape shapes[] = {CellShape::triangle, CellShape::quadrilateral, CellShape::tetrahedron,
+                                CellShape::hexahedron};
+
+std::array<int, 3> cells_for(CellShape shape, int across) {
+  return {across, across, mesh::dimension(shape) == 3 ? across : 1};
+}
+
+Eigen::MatrixXd dense_matrix(const BilinearForm& form) {
+  const CsrMatrix<double> matrix = assemble<double>(form, assemble_element_matrices(form));
+  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(matrix.rows, matrix.rows);
+  for (std::int32_t i = 0; i < matrix.rows; ++i)
+    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k)
+      a(i, matrix.columns[k]) = matrix.values[k];
+  return a;
+}
+RectangularMatrix sparse_matrix(const BilinearForm& form) {
+  CsrMatrix<double> matrix = assemble<double>(form, assemble_element_matrices(form));
+  return {matrix.rows, matrix.rows, std::move(matrix.row_offsets), std::move(matrix.columns), std::move(matrix.values)};
+}
+Eigen::MatrixXd dense_of(const RectangularMatrix& matrix) {
+  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(matrix.rows, matrix.columns);
+  for (std::int32_t i = 0; i < matrix.rows; ++i)
+    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k)
+      a(i, matrix.column[k]) += matrix.value[k];
+  return a;
+}
+
+Vector<double> unit(std::int64_t size, std::int64_t i) {
+  Vector<double> e(size);
+  fill(e, 0.0);
+  e[i] = 1;
+  return e;
+}
+
+/// P, column by column, and P' from restrictions of unit vectors.
+Eigen::MatrixXd prolongation(const Transfer<double>& transfer, std::int32_t fine, std::int32_t coarse) {
+  Eigen::MatrixXd p(fine, coarse);
+  for (std::int32_t j = 0; j < coarse; ++j) {
+    Vector<double> column = tests::on_device(Vector<double>(fine));
+    clear(column);
+    transfer.add_prolonged(tests::on_device(unit(coarse, j)), column);
+    const Vector<double> found = copied(column, Device::host);
+    for (std::int32_t i = 0; i < fine; ++i) p(i, j) = found[i];
+  }
+  return p;
+}
+Eigen::MatrixXd restriction(const Transfer<double>& transfer, std::int32_t fine, std::int32_t coarse) {
+  Eigen::MatrixXd r(coarse, fine);
+  Vector<double> zero = tests::on_device(Vector<double>(fine));
+  clear(zero);
+  for (std::int32_t i = 0; i < fine; ++i) {
+    Vector<double> column = tests::on_device(tests::poisoned<double>(coarse));
+    transfer.restrict_residual(tests::on_device(unit(fine, i)), zero, column);
+    const Vector<double> found = copied(column, Device::host);
+    for (std::int32_t j = 0; j < coarse; ++j) r(j, i) = found[j];
+  }
+  return r;
+}
+
+CellTransferTables copy_of(const CellTransferTables& of) {
+  return {of.coarse_size,
+          of.fine_size,
+          of.coarse_nodes,
+          copied(of.embedding, Device::host),
+          copied(of.coarse, Device::host),
+          copied(of.owned_begin, Device::host),
+          copied(of.owned, Device::host),
+          copied(of.node, Device::host)};
+}
+
+double value_of_polynomial(const double* x, int dimension, int degree) {
+  double value = 1;
+  for (int axis = 0; axis < dimension; ++axis) value += std::pow(x[axis], degree) * (axis + 1) - 0.5 * x[axis];
+  return value;
+}
+
+/// The cycle of a hierarchy as a matrix, in the natural order of the unknowns.
+template <class T>
+Eigen::MatrixXd matrix_of_cycle(const Hierarchy<T>& hierarchy, int smoother) {
+  const Level<T>& finest = hierarchy.levels.front();
+  const std::int64_t n = finest.a->size();
+  Eigen::MatrixXd m(n, n);
+  for (std::int64_t j = 0; j < n; ++j) {
+    Vector<T> b(n);
+    fill(b, T(0));
+    b[j] = 1;
+    copy(to_ordering(*finest.a, b), finest.b);
+    cycle(hierarchy, Smoother<T>(smoother), 0);
+    const Vector<T> x = copied(from_ordering(*finest.a, finest.x), Device::host);
+    for (std::int64_t i = 0; i < n; ++i) m(i, j) = static_cast<double>(x[i]);
+  }
+  return m;
+}
+
+/// Eigenvalues of M A for symmetric M and A.
+Eigen::VectorXd spectrum(const Eigen::MatrixXd& m, const Eigen::MatrixXd& a) {
+  const Eigen::LLT<Eigen::MatrixXd> factors(a);
+  const Eigen::MatrixXd l = factors.matrixL();
+  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(l.transpose() * m * l, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+int iterations_with_multigrid(const BilinearForm& form, const std::string& name, double tolerance,
+                              const Options& options = {}) {
+  const ElementMatrices matrices = assemble_element_matrices(form);
+  const auto a = find_operator(name)->make<double>(tests::ingredients<double>(form, matrices), {});
+  const auto m = make_preconditioner<double>("multigrid", *a, options, {nullptr, &form});
+  CgOptions<double> cg;
+  cg.tolerance = tolerance;
+  cg.preconditioner = m.get();
+  cg.max_iterations = 100;
+  std::vector<double> x;
+  const CgResult result = conjugate_gradients(*a, tests::on_device(tests::random_vector<double>(a->size(), 5)), x, cg);
+  CHECK(result.reason == StopReason::converged);
+  CHECK(result.true_relative_residual <= tolerance);
+  return static_cast<int>(result.iterations);
+}
+
+}  // namespace
+
+TEST_CASE("a transfer between degrees is exact on polynomials of the lower one, and its restriction the transpose") {
+  for (const CellShape shape : shapes)
+    for (const auto& [high, low] : {std::pair(2, 1), {3, 2}, {3, 1}, {4, 3}, {4, 2}}) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(high);
+      CAPTURE(low);
+      const int d = mesh::dimension(shape);
+      const tests::SmallForm fine = tests::make_form(shape, high, cells_for(shape, 2), {.constrained = false});
+      const auto coarse = lower_degree(fine.form, low);
+      const auto transfer = make_cell_transfer<double>(copy_of(coarse->transfer), tests::device());
+      const std::vector<double> to = fine.space->dof_points(), from = coarse->space->dof_points();
+      Vector<double> e(coarse->form.unknowns), x(fine.form.unknowns);
+      fill(x, 0.0);
+      for (std::int32_t j = 0; j < coarse->form.unknowns; ++j)
+        e[j] = value_of_polynomial(from.data() + std::int64_t{j} * d, d, mesh::is_tensor(shape) ? 1 : low);
+      Vector<double> there = tests::on_device(x);
+      transfer->add_prolonged(tests::on_device(e), there);
+      const Vector<double> found = copied(there, Device::host);
+      for (std::int32_t i = 0; i < fine.form.unknowns; ++i)
+        REQUIRE(found[i] == doctest::Approx(value_of_polynomial(to.data() + std::int64_t{i} * d, d,
+                                                                mesh::is_tensor(shape) ? 1 : low))
+                                .epsilon(1e-6));
+      const Eigen::MatrixXd p = prolongation(*transfer, fine.form.unknowns, coarse->form.unknowns);
+      CHECK((restriction(*transfer, fine.form.unknowns, coarse->form.unknowns) - p.transpose()).norm() <=
+            1e-12 * p.norm());
+    }
+}
+
+TEST_CASE("the operator of a lower degree, or of a coarser box, is the Galerkin product") {
+  for (const CellShape shape : shapes) {
+    CAPTURE(mesh::name(shape));
+    for (const bool constrained : {true, false}) {
+      tests::FormOptions options{.constrained = constrained, .varying = false, .distort = 0};
+      options.quadrature = 5;  // exact for all of them
+      tests::SmallForm fine = tests::make_form(shape, 3, cells_for(shape, 2), options);
+      for (RobinFacet& facet : fine.form.robin) std::ranges::fill(facet.transfer, 2.5);
+      const auto coarse = lower_degree(fine.form, 2);
+      const auto transfer = make_cell_transfer<double>(copy_of(coarse->transfer), tests::device());
+      const Eigen::MatrixXd p = prolongation(*transfer, fine.form.unknowns, coarse->form.unknowns);
+      const Eigen::MatrixXd galerkin_product = p.transpose() * dense_matrix(fine.form) * p;
+      CHECK((dense_matrix(coarse->form) - galerkin_product).norm() <= 1e-6 * galerkin_product.norm());
+
+      tests::SmallForm first = tests::make_form(shape, 1, cells_for(shape, 4), options);
+      for (RobinFacet& facet : first.form.robin) std::ranges::fill(facet.transfer, 2.5);
+      const auto box = coarser_box(first.form);
+      REQUIRE((box != nullptr) == mesh::is_tensor(shape));
+      if (box == nullptr) continue;
+      const auto halved = make_cell_transfer<double>(copy_of(box->transfer), tests::device());
+      const Eigen::MatrixXd p_box = prolongation(*halved, first.form.unknowns, box->form.unknowns);
+      const Eigen::MatrixXd of_box = p_box.transpose() * dense_matrix(first.form) * p_box;
+      CHECK((dense_matrix(box->form) - of_box).norm() <= 1e-6 * of_box.norm());
+    }
+  }
+}
+
+TEST_CASE(
+    "long cells are joined across their short sides alone; odd numbers and jumps of the diffusion are left to "
+    "aggregation") {
+  tests::SmallForm fine = tests::make_form(CellShape::quadrilateral, 1, {4, 16, 1}, {.varying = false, .distort = 0});
+  const auto coarse = coarser_box(fine.form);
+  REQUIRE(coarse != nullptr);
+  CHECK(coarse->mesh->cell_count() == 4 * 8);
+  CHECK(coarser_box(tests::make_form(CellShape::quadrilateral, 1, {5, 4, 1}, {.distort = 0}).form) == nullptr);
+  fine.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
+    std::ranges::fill(values, cell == 17 ? 1e3 : 1.0);
+  };
+  CHECK(coarser_box(fine.form) == nullptr);
+}
+
+TEST_CASE("sparse products are Eigen's") {
+  const tests::SmallForm small = tests::make_form(CellShape::triangle, 2, {31, 29, 1});  // several blocks of rows
+  const RectangularMatrix a = sparse_matrix(small.form);
+  const RectangularMatrix strong = strong_connections(a, 0.25);
+  const RectangularMatrix p = smoothed_prolongation(a, strong, aggregate(strong), 3);
+  const Eigen::MatrixXd dense_a = dense_of(a), dense_p = dense_of(p);
+  CHECK((dense_of(transposed(p)) - dense_p.transpose()).norm() == 0);
+  CHECK((dense_of(product(a, p)) - dense_a * dense_p).norm() <= 1e-13 * dense_a.norm() * dense_p.norm());
+  const Eigen::MatrixXd expected = dense_p.transpose() * dense_a * dense_p;
+  CHECK((dense_of(galerkin(a, p)) - expected).norm() <= 1e-13 * expected.norm() * dense_p.norm());
+}
+
+TEST_CASE("aggregates cover what is connected, are as many as apart, and the same for any number of threads") {
+  for (const CellShape shape : shapes) {
+    CAPTURE(mesh::name(shape));
+    const tests::SmallForm small = tests::make_form(shape, 1, cells_for(shape, mesh::dimension(shape) == 2 ? 40 : 12),
+                                                    {.constrained = false, .robin = false});
+    const RectangularMatrix a = sparse_matrix(small.form);
+    const RectangularMatrix strong = strong_connections(a, 0.25);
+    Aggregates aggregates;
+    std::vector<RectangularMatrix> made;
+    for (const int threads : {1, 2, 3, 8}) {
+      const tests::Threads of(threads);
+      Aggregates found = aggregate(strong);
+      if (made.empty()) aggregates = found;
+      CHECK(found.of == aggregates.of);
+      made.push_back(galerkin(a, smoothed_prolongation(a, strong, found, 2)));
+      CHECK(std::ranges::equal(made.back().value.span(), made.front().value.span()));
+      CHECK(std::ranges::equal(made.back().column.span(), made.front().column.span()));
+    }
+    std::vector<int> members(static_cast<std::size_t>(aggregates.count), 0);
+    for (const std::int32_t of : aggregates.of) {
+      REQUIRE(of >= 0);
+      ++members[static_cast<std::size_t>(of)];
+    }
+    CHECK(*std::ranges::min_element(members) >= 2);
+    const double mean = static_cast<double>(a.rows) / aggregates.count;
+    CHECK(mean >= (mesh::dimension(shape) == 2 ? 4 : 6));
+    CHECK(mean <= 60);
+    // Constants, which are in the kernel, stay constants.
+    const RectangularMatrix p = smoothed_prolongation(a, strong, aggregates, 2);
+    for (std::int32_t i = 0; i < p.rows; ++i) {
+      double sum = 0;
+      for (std::int64_t k = p.row_offsets[i]; k < p.row_offsets[i + 1]; ++k) sum += p.value[k];
+      REQUIRE(sum == doctest::Approx(1).epsilon(1e-10));
+    }
+  }
+}
+
+TEST_CASE("positive entries are weak, and no row loses all its connections") {
+  // Row 0 has a positive entry; row 2 only entries that are small against the diagonal.
+  const double entries[4][4] = {{4, 2, -1, 0}, {2, 4, -1, 0}, {-1, -1, 900, -0.5}, {0, 0, -0.5, 1000}};
+  RectangularMatrix a;
+  a.rows = a.columns = 4;
+  a.row_offsets = Vector<std::int64_t>(5);
+  a.column = Vector<std::int32_t>(16);
+  a.value = Vector<double>(16);
+  for (int i = 0; i <= 4; ++i) a.row_offsets[i] = 4 * i;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) {
+      a.column[4 * i + j] = j;
+      a.value[4 * i + j] = entries[i][j];
+    }
+  const RectangularMatrix strong = strong_connections(a, 0.25);
+  const std::vector<std::vector<std::int32_t>> expected{{2}, {2}, {0, 1, 3}, {2}};
+  for (std::int32_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    CHECK(std::ranges::equal(
+        std::span(strong.column.data() + strong.row_offsets[i], strong.column.data() + strong.row_offsets[i + 1]),
+        expected[static_cast<std::size_t>(i)]));
+  }
+}
+
+TEST_CASE("the coarsest level is inverted, constants of its components apart") {
+  const tests::SmallForm held = tests::make_form(CellShape::triangle, 1, {6, 5, 1});
+  const RectangularMatrix a = sparse_matrix(held.form);
+  const Eigen::MatrixXd dense = dense_of(a);
+  CHECK((dense_of(dense_inverse(a)) * dense - Eigen::MatrixXd::Identity(a.rows, a.rows)).norm() <= 1e-10);
+
+  const tests::SmallForm free =
+      tests::make_form(CellShape::triangle, 1, {6, 5, 1}, {.constrained = false, .robin = false});
+  const RectangularMatrix singular = sparse_matrix(free.form);
+  const Eigen::MatrixXd inverse = dense_of(dense_inverse(singular)), matrix = dense_of(singular);
+  CHECK((matrix * inverse * matrix - matrix).norm() <= 1e-9 * matrix.norm());
+}
+
+TEST_CASE_TEMPLATE("a cycle is symmetric and positive definite, and near the inverse", T, double, float) {
+  const double rounding = std::is_same_v<T, double> ? 1e-13 : 1e-5;
+  for (const CellShape shape : shapes)
+    for (int degree = 1; degree <= 4; ++degree)
+      for (const int smoother : {1, 3}) {
+        CAPTURE(mesh::name(shape));
+        CAPTURE(degree);
+        CAPTURE(smoother);
+        const int across = mesh::dimension(shape) == 2 ? 8 : degree > 2 ? 2 : 4;
+        const tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, across));
+        HierarchyChoice choice;
+        choice.coarsest = 10;
+        const Hierarchy<T> hierarchy = make_hierarchy<T>(small.form, tests::device(), nullptr, choice);
+        CHECK(hierarchy.levels.size() >= 2);
+        const Eigen::MatrixXd m = matrix_of_cycle(hierarchy, smoother);
+        CHECK((m - m.transpose()).norm() <= 100 * rounding * m.norm());
+        const Eigen::VectorXd values = spectrum(0.5 * (m + m.transpose()), dense_matrix(small.form));
+        CHECK(values.minCoeff() > (smoother == 1 ? 0.05 : 0.2));
+        CHECK(values.maxCoeff() < 1.05);
+      }
+}
+
+TEST_CASE("iterations stay few for every shape, degree, coefficient and condition") {
+  struct Kind {
+    const char* name;
+    tests::FormOptions options;
+    int most;
+  };
+  const Kind kinds[] = {{"held", {.varying = false, .distort = 0}, 11},
+                        {"distorted", {}, 14},
+                        {"free", {.constrained = false}, 14},
+                        {"curved", {.curved = true}, 16}};
+  for (const CellShape shape : shapes)
+    for (int degree = 1; degree <= 4; ++degree)
+      for (const Kind& kind : kinds) {
+        CAPTURE(mesh::name(shape));
+        CAPTURE(degree);
+        CAPTURE(kind.name);
+        const int across = mesh::dimension(shape) == 2 ? 64 / degree : degree == 1 ? 16 : 8 / (degree - 1);
+        const tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, across), kind.options);
+        const int iterations = iterations_with_multigrid(small.form, "matrix-free", 1e-9);
+        CHECK(iterations >= 2);
+        CHECK(iterations <= kind.most);
+      }
+}
+
+TEST_CASE("every operator has multigrid, in both precisions of the cycle") {
+  const tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 2, {5, 4, 4});
+  for (const OperatorDescription& row : own_operators()) {
+    if (!tests::runs_here(row)) continue;
+    CAPTURE(row.name);
+    const int with_single = iterations_with_multigrid(small.form, std::string(row.name), 1e-9);
+    CHECK(with_single <= 12);
+    CHECK(std::abs(iterations_with_multigrid(small.form, std::string(row.name), 1e-9, {{"precision", "double"}}) -
+                   with_single) <= 1);
+  }
+  for (const char* fine : {"matrix-free", "lma-gather", "csr", "sell"})
+    for (const char* coarse : {"csr", "sell"}) {
+      CAPTURE(fine);
+      CAPTURE(coarse);
+      CHECK(iterations_with_multigrid(small.form, "csr", 1e-9, {{"fine", fine}, {"coarse", coarse}}) <= 12);
+    }
+}
+
+TEST_CASE("jumps of the diffusion cost few iterations") {
+  for (const CellShape shape : shapes)
+    for (const double jump : {1e-6, 1e6}) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(jump);
+      tests::SmallForm small = tests::make_form(shape, 2, cells_for(shape, mesh::dimension(shape) == 2 ? 24 : 6),
+                                                {.varying = false, .distort = 0});
+      // In a ball that no coarse cell fits.
+      small.form.diffusion = [&mesh = *small.mesh, jump](std::int32_t cell, std::span<const double>,
+                                                         std::span<double> values) {
+        const std::array<double, 3> x = mesh.point(mesh.nodes(cell)[0]);
+        const bool inside = std::hypot(x[0] - 0.45, x[1] - 0.55, mesh.dimension() == 3 ? x[2] - 0.4 : 0.0) < 0.25;
+        std::ranges::fill(values, inside ? jump : 1.0);
+      };
+      CHECK(iterations_with_multigrid(small.form, "csr", 1e-8) <= 18);
+    }
+}
+
+TEST_CASE("slivers cost no iterations: their unknowns are inverted in the smoother") {
+  // A vertex of some tetrahedra is moved nearly into the plane of the other three.
+  tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 2, {6, 6, 6}, {.varying = false, .distort = 0});
+  const int clean = iterations_with_multigrid(small.form, "csr", 1e-9);
+  mesh::Mesh& mesh = *small.mesh;
+  mesh.list_nodes();
+  mesh.box.reset();
+  for (const std::int32_t cell : {300, 700, 1100}) {
+    const mesh::CellNodes nodes = mesh.nodes(cell);
+    std::array<Eigen::Vector3d, 4> x;
+    for (std::size_t v = 0; v < 4; ++v) x[v] = Eigen::Vector3d(mesh.coordinates.data() + 3 * nodes[v]);
+    const Eigen::Vector3d normal = (x[1] - x[0]).cross(x[2] - x[0]).normalized();
+    const Eigen::Vector3d moved = x[3] - 0.999 * normal.dot(x[3] - x[0]) * normal;
+    std::copy(moved.data(), moved.data() + 3, mesh.coordinates.data() + 3 * nodes[3]);
+  }
+  const auto degree_one = lower_degree(small.form, 1);
+  const std::vector<std::int32_t> found = bad_cells(degree_one->form);
+  CHECK(found.size() >= 3);
+  CHECK(found.size() <= 60);
+  CHECK(iterations_with_multigrid(small.form, "csr", 1e-9) <= clean + 4);
+}
