@@ -19,4 +19,7 @@ inline std::filesystem::path program() {
   return elsewhere != nullptr ? elsewhere : FEMCG_PROGRAM;
 }
 
+/// tests/save_by_gmsh.cpp, beside it.
+inline std::filesystem::path save_by_gmsh() { return program().parent_path() / "save_by_gmsh"; }
+
 }  // namespace femcg::tests

@@ -45,14 +45,16 @@ inline std::string without_note_of_others(std::string text) {
   return text;
 }
 
-/// Runs lines of shell, in which $femcg is the program, $cases and $matrices are the tests' own, in a fresh folder.
+/// Runs lines of shell, in which $femcg and $save_by_gmsh are programs, $cases and $matrices are the tests' own, in a
+/// fresh folder.
 inline Result shell(const std::string& command) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / ("femcg_test_program_" + std::to_string(::getpid()));
   fs::create_directories(folder);
   const std::string of_tests = (source_directory() / "tests").string();
   std::ofstream(folder / "command") << "femcg='" << program().string() << "'\ncases='" << of_tests
-                                    << "/cases/'\nmatrices='" << of_tests << "/matrices/'\n"
+                                    << "/cases/'\nmatrices='" << of_tests << "/matrices/'\nsave_by_gmsh='"
+                                    << save_by_gmsh().string() << "'\n"
                                     << command << "\n";
   const std::string line = "cd '" + folder.string() + "' && /bin/bash ./command > out 2> err < /dev/null";
   const int raw = std::system(line.c_str());

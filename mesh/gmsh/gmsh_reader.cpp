@@ -233,7 +233,11 @@ Mesh read_as(const GmshOptions& options, const Convert& convert) {
 
 Mesh read(const GmshOptions& options, const Convert& convert) {
   try {
-    return read_as(options, convert);
+    Mesh mesh = read_as(options, convert);
+    if (has_options_beside(options.file))
+      mesh.warnings.push_back(
+          fmt::format("{}.opt, options of Gmsh's own programs, is not read", options.file.filename().string()));
+    return mesh;
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(fmt::format("{}: {}", options.file.string(), error.what()));
   }

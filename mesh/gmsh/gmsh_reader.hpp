@@ -14,8 +14,8 @@ namespace femcg::mesh {
 /// taken to be in metres, which a warning says, unless options.unit names another. Solids that touch are joined. Throws
 /// std::runtime_error with one sentence naming the file, what is wrong and what would be right.
 ///
-/// Gmsh works in a process of its own, with the memory that is free and no more, and without means to run programs: a
-/// .geo file is a program, but ends that process at worst. It may still write files (Save, Print).
+/// Gmsh works in a process of its own, with the memory that is free and no more, and without means to run programs or to
+/// write files: a .geo file is a program, but ends that process at worst.
 Mesh read_gmsh(const GmshOptions& options);
 
 /// The same by entities. Rules in `options.groups` that match nothing are remarked on instead.

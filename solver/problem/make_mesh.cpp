@@ -52,7 +52,8 @@ mesh::Mesh keep(const MeshChoice& choice, const mesh::GmshOptions& options) {
   const std::filesystem::path folder = cache_folder();
   std::ifstream stream(options.file, std::ios::binary);
   const std::string content{std::istreambuf_iterator<char>(stream), {}};
-  if (folder.empty() || !stream) return generate_in_order(choice);  // Gmsh says what is wrong with the file
+  if (folder.empty() || !stream || mesh::has_options_beside(options.file))
+    return generate_in_order(choice);  // which says what is wrong with the file, or that its options are not read
   if (std::string why = why_not_cached(options.file, content); !why.empty()) {
     mesh::Mesh mesh = generate_in_order(choice);
     mesh.warnings.push_back(std::move(why));

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <omp.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "mesh/gmsh/process/child_process.hpp"
+#include "mesh/gmsh/process/sandbox.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"
 
@@ -123,6 +127,62 @@ TEST_CASE("the work writes nothing to standard output and starts no program") {
   CHECK(std::system("true") == 0);
 }
 
+TEST_CASE("the work changes no file, by either means") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / ("femcg_sandbox_" + std::to_string(getpid()));
+  const std::string file = folder / "file", other = folder / "other", made = folder / "made";
+  /// How many of the ways to change a file system are open, and whether it can be read.
+  const auto attempts = [&](SharedWriter& writer) {
+    int open = 0;
+    const auto count = [&](bool done) { open += done ? 1 : 0; };
+    for (const int flags : {O_WRONLY, O_RDWR, O_RDONLY | O_TRUNC, O_WRONLY | O_CREAT})
+      count(::open(flags & O_CREAT ? other.c_str() : file.c_str(), flags, 0600) >= 0);
+    count(std::ofstream(file).is_open());
+    count(::truncate(file.c_str(), 0) == 0);
+    count(std::rename(file.c_str(), made.c_str()) == 0);
+    count(::mkdir(made.c_str(), 0700) == 0);
+    count(::symlink(file.c_str(), made.c_str()) == 0);
+    count(::link(file.c_str(), made.c_str()) == 0);
+    count(::mkfifo(made.c_str(), 0600) == 0);
+    count(::unlink(file.c_str()) == 0);
+    count(::rmdir(folder.c_str()) == 0);
+    writer.number(open);
+    writer.number(contents(file) == "precious");
+  };
+  const auto check_nothing_open = [&](const ChildResult& result, int ways) {
+    REQUIRE(result.end == ChildEnd::done);
+    SharedReader reader(result.bytes);
+    CHECK(reader.number() == ways);
+    CHECK(reader.number() == 1);
+    CHECK(std::distance(fs::directory_iterator(folder), {}) == 1);
+  };
+  fs::create_directories(folder);
+  std::ofstream(file) << "precious";
+  check_nothing_open(run_in_child(attempts), 0);
+  // Each alone: a kernel may lack the other.
+  for (const auto& forbid : {forbid_programs_and_writing, forbid_writing_by_landlock}) {
+    const int answer = memfd_create("femcg", 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (!forbid()) _exit(77);
+      SharedWriter writer(answer);
+      attempts(writer);
+      writer.flush();
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::int64_t numbers[2] = {};
+    const bool known = WEXITSTATUS(status) != 77;
+    CHECK((!known || ::pread(answer, numbers, sizeof numbers, 0) == sizeof numbers));
+    if (known) CHECK(numbers[0] == 0);
+    if (known) CHECK(numbers[1] == 1);
+    CHECK(contents(file) == "precious");
+    close(answer);
+  }
+  fs::remove_all(folder);
+}
+
 TEST_CASE("OpenMP works in the child of a process whose threads have worked") {
   int sum = 0;
 #pragma omp parallel for num_threads(4) reduction(+ : sum)
@@ -173,6 +233,24 @@ TEST_CASE("a geometry ends Gmsh at most, and runs nothing" * needs_gmsh()) {
       geometry("Include 'more.geo';\n" + square) + "echo \"SystemCall 'touch trace';\" > more.geo\n";
   check_refused("run case.yaml", "aborting system call", included);
   CHECK_FALSE(contains(shell(included + "$femcg run case.yaml; ls").out, "trace"));
+}
+
+TEST_CASE("options beside a mesh or geometry are not run, and a geometry writes nothing" * needs_gmsh()) {
+  const std::string options = "echo 'Printf(\"lost\") > \"file\"; Mesh.MeshSizeFactor = 0.1;' > ";
+  const std::string run = "echo precious > file; $femcg run case.yaml --set mesh.file=";
+  const auto check = [&](const std::string& name, const std::string& make) {
+    const Result result =
+        shell(make + options + name + ".opt; " + run + name + " > summary; cat file; cat summary >&2");
+    INFO(name, ": ", result.err);
+    CHECK(result.out == "precious\n");
+    CHECK(contains(result.err, name + ".opt, options of Gmsh's own programs, is not read"));
+  };
+  check("mesh.geo", geometry(square));
+  check("square.msh", case_file + "cp $cases/../meshes/square.msh .; ");
+  check_refused("run case.yaml", "line 2: Merge would have Gmsh run part.step.opt as a script, too",
+                geometry("// Merge\nMerge \"part.step\";") + "touch part.step.opt\n");
+  check_refused("run case.yaml", "line 2: Save would write a file", geometry(square + "\nSave \"mesh.msh\";"));
+  check_refused("run case.yaml", "line 2: Unable to open file", geometry(square + "\nPrintf('x') > 'file';"));
 }
 
 TEST_CASE("a child that takes all memory is told apart from one that crashes" * runs_out_of_memory()) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <clocale>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -52,6 +53,11 @@ std::string contents(const fs::path& file) {
   std::ostringstream text;
   text << std::ifstream(file, std::ios::binary).rdbuf();
   return text.str();
+}
+
+/// Has Gmsh do what a script says.
+void save(const fs::path& script) {
+  REQUIRE(std::system(fmt::format("'{}' '{}'", femcg::tests::save_by_gmsh().string(), script.string()).c_str()) == 0);
 }
 
 Mesh read(const fs::path& file) {
@@ -205,13 +211,12 @@ TEST_CASE("Every shape and order: generated, in both formats, ascii and binary, 
           CAPTURE(version);
           CAPTURE(binary);
           options.refine = 0;
-          options.file = folder.write(
+          save(folder.write(
               "save.geo",
               box_script(shape) +
                   fmt::format("Mesh.ElementOrder = {}; Mesh.MshFileVersion = {}; Mesh.Binary = {}; Mesh {}; "
                               "Save \"{}\";\n",
-                              order, version, binary, dimension(shape), (folder / "box.msh").string()));
-          read_gmsh(options);
+                              order, version, binary, dimension(shape), (folder / "box.msh").string())));
           options.file = folder / "box.msh";
           check_box(read_gmsh(options), shape, order, 0);
           options.refine = 1;
@@ -415,7 +420,7 @@ TEST_CASE("Partitions are joined, one of them alone is refused, and periodic sid
       for (const int split : {0, 1}) {
         CAPTURE(version);
         CAPTURE(binary);
-        error_of(folder.write(  // the files are all that is wanted of it
+        save(folder.write(
             "save.geo", square + fmt::format("Mesh.MshFileVersion = {}; Mesh.Binary = {}; Mesh.PartitionSplitMeshFiles "
                                              "= {}; Mesh 2; PartitionMesh 2; Save \"{}\";\n",
                                              version, binary, split, (folder / "plate.msh").string())));

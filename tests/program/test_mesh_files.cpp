@@ -56,7 +56,7 @@ TEST_CASE("the bracket as .geo, .step, .msh 2.2, 4.0 and 4.1, .inp, .bdf and .un
                            "Mesh.MshFileVersion = 4.0; Save \"b40.msh\";\n"
                            "Mesh.MshFileVersion = 4.1; Mesh.Binary = 1; Save \"b41.msh\"; Mesh.Binary = 0;\n"
                            "Save \"b.inp\"; Save \"b.bdf\"; Save \"b.unv\";\nEND\n"
-                           "$femcg mesh save.geo --quiet --size 10 --output made 2> log || { cat log; exit 9; }\n"
+                           "$save_by_gmsh save.geo || exit 9\n"
                            "cp '" +
                            folder + "/bracket.step' '" + folder + "/bracket.geo' .\n";
   std::string runs = save;

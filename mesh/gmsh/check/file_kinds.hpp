@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 // The kinds of files that a mesh comes from, by their endings.
 
@@ -30,6 +31,13 @@ inline bool has_mesh_ending(const std::filesystem::path& file) {
 }
 inline bool has_known_ending(const std::filesystem::path& file) {
   return has_mesh_ending(file) || std::ranges::find(geometry_endings, ending_of(file)) != geometry_endings.end();
+}
+
+/// True where FILE.opt lies beside a file: options that Gmsh's own programs store, and run as a script with the file.
+/// It is never read (process/gmsh_process.cpp).
+inline bool has_options_beside(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::exists(file.string() + ".opt", ignored);
 }
 
 }  // namespace femcg::mesh

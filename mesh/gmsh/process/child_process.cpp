@@ -2,19 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -25,6 +21,7 @@
 #include <stdexcept>
 
 #include "mesh/base/free_memory.hpp"
+#include "mesh/gmsh/process/sandbox.hpp"
 
 namespace femcg::mesh {
 
@@ -39,19 +36,6 @@ void limit_memory(std::int64_t bytes) {
   if (bytes >= unlimited_memory || getrlimit(RLIMIT_AS, &limit) != 0) return;
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(address_space() + bytes));
   setrlimit(RLIMIT_AS, &limit);
-}
-
-/// From now on this process can become no other program. Where the system does not know the means, it can.
-void forbid_programs() {
-  std::array<sock_filter, 5> filter{{
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  }};
-  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 void silence() {
@@ -71,7 +55,8 @@ void prepare_child(pid_t parent, std::int64_t memory) {
   constexpr rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   limit_memory(memory);
-  forbid_programs();
+  forbid_writing_by_landlock();
+  forbid_programs_and_writing();
   std::atexit([] { _exit(status_exited); });
 }
 

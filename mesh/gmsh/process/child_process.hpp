@@ -28,7 +28,7 @@ struct ChildResult {
 ///   has seen no OpenMP yet begins with none.
 /// - It may take no more memory than is free, and is the first that a system without any ends; where this process ends,
 ///   so does it.
-/// - Its standard output and error go nowhere, and it cannot run other programs.
+/// - Its standard output and error go nowhere, it cannot run other programs, and it writes no files (sandbox.hpp).
 ///
 /// `work` must not throw, but for std::bad_alloc. Throws std::runtime_error where there can be no child.
 ChildResult run_in_child(const std::function<void(SharedWriter&)>& work);

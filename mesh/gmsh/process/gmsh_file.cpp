@@ -43,25 +43,35 @@ std::size_t end_of_passage(std::string_view text, std::size_t at) {
   return at;
 }
 
+std::string_view quoted(std::string_view text) { return text.substr(1, text.size() > 1 ? text.size() - 2 : 0); }
+
 bool is_in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 }  // namespace
 
 void check_commands(const fs::path& file) {
-  constexpr std::array<std::string_view, 4> commands{"System", "SystemCall", "NonBlockingSystemCall", "OnelabRun"};
+  constexpr std::array<std::string_view, 4> runs{"System", "SystemCall", "NonBlockingSystemCall", "OnelabRun"};
+  constexpr std::array<std::string_view, 2> writes{"Save", "Print"}, opens{"Merge", "MergeWithBoundingBox"};
   if (!ending_of(file).starts_with(".geo")) return;
   const FileBytes bytes(file);
   const std::string_view text = bytes.view();
+  std::string_view opening;  // the command before what is quoted, where it opens a file
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t passage = end_of_passage(text, at);
     std::size_t end = passage;
     while (passage == at && end < text.size() && is_in_word(text[end])) ++end;
     const std::string_view word = text.substr(at, end - at);
-    if (std::find(commands.begin(), commands.end(), word) != commands.end())
+    const auto is_of = [&](const auto& commands) { return std::ranges::find(commands, word) != commands.end(); };
+    const auto refuse = [&](std::string_view command, const std::string& what) {
       throw std::runtime_error(
-          fmt::format("line {}: {} would run a command of the system, which a geometry may not do "
-                      "here: take it out",
-                      1 + std::count(text.begin(), text.begin() + at, '\n'), word));
+          fmt::format("line {}: {} would {}", 1 + std::count(text.begin(), text.begin() + at, '\n'), command, what));
+    };
+    if (is_of(runs)) refuse(word, "run a command of the system, which a geometry may not do here: take it out");
+    const bool is_option = end < text.size() && text[end] == '.';  // Print.Background
+    if (is_of(writes) && !is_option) refuse(word, "write a file, which a geometry may not do here: take it out");
+    if (passage > at && text[at] != '/' && !opening.empty() && has_options_beside(file.parent_path() / quoted(word)))
+      refuse(opening, fmt::format("have Gmsh run {}.opt as a script, too: take that away, or rename it", quoted(word)));
+    if (!word.empty() && text[at] != '/') opening = is_of(opens) ? word : std::string_view();
     at = std::max(end, at + 1);
   }
 }

@@ -19,8 +19,8 @@ bool is_step_file(const std::filesystem::path& file);
 /// STEP, IGES and BREP.
 bool holds_cad_solids(const std::filesystem::path& file);
 
-/// Throws std::runtime_error, "line 3: ...", where a .geo script has a command that runs programs of the system. Gmsh's
-/// process cannot run any (child_process.hpp), which a script would not notice.
+/// Throws std::runtime_error, "line 3: ...", where a .geo script has a command that runs programs of the system or
+/// writes files, which Gmsh's process cannot (child_process.hpp), or opens a file that has options beside it.
 void check_commands(const std::filesystem::path& file);
 
 }  // namespace femcg::mesh

@@ -3,17 +3,25 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gmsh.h>
+#include <stdlib.h>
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
-#include "mesh/gmsh/process/gmsh_calls.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
 #include "mesh/gmsh/process/child_process.hpp"
+#include "mesh/gmsh/process/gmsh_calls.hpp"
 #include "mesh/gmsh/process/gmsh_version.hpp"
 
 namespace femcg::mesh {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Loaded on the first call, here and not in the child, so that several meshes load it once.
 const GmshCalls& gmsh_calls() {
@@ -42,6 +50,53 @@ std::string fate(const ChildResult& result) {
   }
 }
 
+/// A folder of its own with a way to a file and nothing else: Gmsh runs NAME.opt beside any NAME that it opens, as a
+/// script. A .geo file is included by another, so that paths in it stay relative to where it lies.
+class FileAlone {
+ public:
+  explicit FileAlone(const fs::path& file) : FileAlone() {
+    real_ = fs::absolute(file);
+    const std::string ending = ending_of(file);
+    way_ = folder_ / ("file" + ending);
+    if (!ending.starts_with(".geo")) {
+      fs::create_symlink(real_, way_);
+      return;
+    }
+    const char quote = real_.string().find('"') == std::string::npos ? '"' : '\'';
+    std::ofstream script(way_);
+    script << "Include " << quote << real_.string() << quote << ";\n";
+    if (!script.flush()) throw std::runtime_error(fmt::format("{} cannot be written", way_.string()));
+  }
+  FileAlone(const FileAlone&) = delete;
+  FileAlone& operator=(const FileAlone&) = delete;
+  ~FileAlone() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  const fs::path& way() const { return way_; }
+  /// What Gmsh says of a line of the file, or of the file.
+  std::string in_words_of_user(std::string reason) const {
+    for (const fs::path& file : {real_, way_})
+      if (const std::string place = fmt::format("'{}', line", file.string()); reason.find(place) != std::string::npos)
+        reason.replace(reason.find(place), place.size(), "line");
+    if (const std::size_t at = reason.find(way_.string()); at != std::string::npos)
+      reason.replace(at, way_.string().size(), real_.string());
+    return reason;
+  }
+
+ private:
+  FileAlone() {
+    std::string name = (fs::temp_directory_path() / "femcg-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw std::runtime_error(fmt::format("no folder for Gmsh can be made in {}: {}",
+                                           fs::temp_directory_path().string(), std::strerror(errno)));
+    folder_ = name;
+  }
+
+  fs::path real_, folder_, way_;
+};
+
 /// The answer of Gmsh's process, from behind its first number on.
 SharedReader accepted(const ChildResult& result) {
   if (result.end != ChildEnd::done) throw std::runtime_error(fate(result));
@@ -54,12 +109,19 @@ SharedReader accepted(const ChildResult& result) {
 
 RawMesh gmsh_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions) {
   const GmshCalls& calls = gmsh_calls();
+  const FileAlone alone(options.file);
+  GmshOptions there = options;
+  there.file = alone.way();
   const ChildResult result =
-      run_in_child([&](SharedWriter& writer) { calls.make_raw_mesh(options, plan, declared_partitions, writer); });
-  SharedReader reader = accepted(result);
-  RawMesh raw = read_raw_mesh(reader);
-  raw.owner = result.owner;
-  return raw;
+      run_in_child([&](SharedWriter& writer) { calls.make_raw_mesh(there, plan, declared_partitions, writer); });
+  try {
+    SharedReader reader = accepted(result);
+    RawMesh raw = read_raw_mesh(reader);
+    raw.owner = result.owner;
+    return raw;
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(alone.in_words_of_user(error.what()));
+  }
 }
 
 bool gmsh_available() { return true; }

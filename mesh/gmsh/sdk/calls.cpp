@@ -19,12 +19,6 @@ namespace femcg::mesh {
 
 namespace {
 
-/// "line 3: ..." instead of "'path/to/file', line 3: ..."
-std::string without_file_name(const std::string& reason, const std::filesystem::path& file) {
-  const std::string prefix = fmt::format("'{}', ", file.string());
-  return reason.starts_with(prefix) ? reason.substr(prefix.size()) : reason;
-}
-
 /// Throws where this build of Gmsh lacks what it needs for a kind of file: without it Gmsh reads nothing, and says so
 /// to nobody.
 void check_support(const std::filesystem::path& file) {
@@ -51,7 +45,7 @@ void make(const GmshOptions& options, const MeshingPlan& plan, std::size_t decla
 }
 
 /// Answers with what `make` writes, or why that could not be.
-void answer(const std::filesystem::path& file, SharedWriter& writer, const std::function<void()>& make) {
+void answer(SharedWriter& writer, const std::function<void()>& make) {
   std::string reason, printed;
   try {
     const GmshSession session;
@@ -62,7 +56,7 @@ void answer(const std::filesystem::path& file, SharedWriter& writer, const std::
     } catch (const std::runtime_error& error) {
       reason = error.what();
     } catch (...) {
-      reason = without_file_name(gmsh_error(), file);
+      reason = gmsh_error();
       if (reason.starts_with("Out of memory")) throw std::bad_alloc();  // Gmsh's parser, in its own words
       reason = "Gmsh could not read or mesh it: " + reason;
     }
@@ -79,11 +73,11 @@ void answer(const std::filesystem::path& file, SharedWriter& writer, const std::
 
 void make_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions,
                    SharedWriter& writer) {
-  answer(options.file, writer, [&] { make(options, plan, declared_partitions, writer); });
+  answer(writer, [&] { make(options, plan, declared_partitions, writer); });
 }
 
 void tell_version(SharedWriter& writer) {
-  answer({}, writer, [&] {
+  answer(writer, [&] {
     std::string version;
     gmsh::option::getString("General.Version", version);
     writer.number(static_cast<std::int64_t>(Answer::result));
