@@ -29,17 +29,29 @@ namespace femcg::mesh {
 
 namespace {
 
+/// The least and the largest of many numbers, and of 0.
+std::array<std::int32_t, 2> range_of(const std::vector<std::int32_t>& numbers) {
+  std::int32_t low = 0, high = 0;
+#pragma omp parallel for schedule(static) reduction(min : low) reduction(max : high)
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    low = std::min(low, numbers[i]);
+    high = std::max(high, numbers[i]);
+  }
+  return {low, high};
+}
+
+}  // namespace
+
 void check_indices(const Mesh& mesh) {
   if (mesh.cell_count() == 0) throw std::runtime_error("the mesh has no cells");
   if (mesh.cell_nodes.size() != static_cast<std::size_t>(mesh.cell_count()) * mesh.nodes_per_cell())
     throw std::runtime_error(fmt::format("{} node numbers do not make {} cells of {} nodes", mesh.cell_nodes.size(),
                                          mesh.cell_count(), mesh.nodes_per_cell()));
-  std::int32_t low = 0, high = 0;
-#pragma omp parallel for schedule(static) reduction(min : low) reduction(max : high)
-  for (std::size_t i = 0; i < mesh.cell_nodes.size(); ++i) {
-    low = std::min(low, mesh.cell_nodes[i]);
-    high = std::max(high, mesh.cell_nodes[i]);
-  }
+  constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
+  if (std::max(mesh.cell_regions.size(), mesh.coordinates.size() / mesh.dimension()) > most ||
+      mesh.coordinates.size() % mesh.dimension() != 0)
+    throw std::runtime_error(fmt::format("{} coordinates do not make nodes", mesh.coordinates.size()));
+  const auto [low, high] = range_of(mesh.cell_nodes);
   if (low < 0 || high >= mesh.node_count())
     throw std::runtime_error(
         fmt::format("a cell names node {}, but nodes are 0 to {}", low < 0 ? low : high, mesh.node_count() - 1));
@@ -47,7 +59,19 @@ void check_indices(const Mesh& mesh) {
 #pragma omp parallel for schedule(static) reduction(&& : finite)
   for (std::size_t i = 0; i < mesh.coordinates.size(); ++i) finite = finite && std::isfinite(mesh.coordinates[i]);
   if (!finite) throw std::runtime_error("a node's coordinate is not a finite number");
+  const auto [first, last] = range_of(mesh.cell_regions);
+  if (first < 0 || last >= std::ssize(mesh.region_names))
+    throw std::runtime_error(
+        fmt::format("a cell is of region {}, but there are {}", first < 0 ? first : last, mesh.region_names.size()));
+  const int facet_count = static_cast<int>(facets(mesh.shape).size());
+  for (const BoundaryGroup& group : mesh.boundaries)
+    for (const BoundaryFacet& each : group.facets)
+      if (each.cell < 0 || each.cell >= mesh.cell_count() || each.facet < 0 || each.facet >= facet_count)
+        throw std::runtime_error(fmt::format("boundary group '{}' has facet {} of cell {}, which is none", group.name,
+                                             each.facet, each.cell));
 }
+
+namespace {
 
 /// Jacobian determinants of one cell over its test points: the least, and both ends of det J / (product of the column
 /// norms), which is 1 for orthogonal and 0 for flat cells whatever their size.

@@ -110,6 +110,10 @@ std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh);
 /// The number of the connected component (cells joined by a shared vertex) of each cell, from 0.
 std::vector<std::int32_t> cell_components(const Mesh& mesh);
 
+/// Throws std::runtime_error where there are no cells, a list has another length than it must, an index of a node, a
+/// region or a facet is out of range, or a coordinate is not finite. Not of boxes, whose lists are empty.
+void check_indices(const Mesh& mesh);
+
 /// Makes a mesh fit for computing, or says why it is not. Cells that are merely mirrored (Jacobian determinant negative
 /// everywhere) are turned round. Two nodes at one place that only happen to be distinct, and several components, are
 /// counted in `warnings`. Throws std::runtime_error where the determinant vanishes or changes sign within a cell, with

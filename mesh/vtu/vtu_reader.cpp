@@ -118,9 +118,10 @@ void require_same_cell(const Mesh& mesh, std::int32_t cell, const Eigen::MatrixX
 }  // namespace
 
 VtuFile::VtuFile(std::filesystem::path file) : file_(std::move(file)) {
-  std::ifstream stream(file_, std::ios::binary);
   std::error_code error;
-  size_ = std::filesystem::file_size(file_, error);
+  size_ = std::filesystem::file_size(file_, error);  // of a pipe there is none
+  std::ifstream stream;
+  if (!error) stream.open(file_, std::ios::binary);
   if (!stream || error) throw std::runtime_error("the file cannot be read");
   const std::string header = read_header(stream);
   begin_ = header.size();

@@ -4,10 +4,8 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "mesh/base/atomic_file.hpp"
 #include "operators/backend/copy_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
 #include "solver/messages/refusal.hpp"
@@ -22,12 +20,10 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 /// {"<version, device, threads>": bytes per second, ...}; an empty object where there is no such file.
-json kept() try {
-  std::ifstream file(bandwidth_file());
-  json all = json::parse(file, nullptr, false);
+json kept() {
+  const auto content = cached_content(bandwidth_file());
+  json all = content ? json::parse(*content, nullptr, false) : json();
   return all.is_object() ? all : json::object();
-} catch (const std::ios_base::failure&) {  // a folder, or a disk that fails
-  return json::object();
 }
 
 std::optional<double> cached_number(const std::string& key) {
@@ -45,8 +41,7 @@ std::string keep(const std::string& key, double number) {
   try {
     json all = kept();
     all[key] = number;
-    fs::create_directories(file.parent_path());
-    mesh::write_atomically(file, all.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    write_cached(file, all.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
     return "";
   } catch (const std::exception&) {
     return fmt::format("speeds of the machine are measured in every run: {} cannot be written",

@@ -1,12 +1,15 @@
 #include "solver/case/case_tree.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
-#include <fstream>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -24,20 +27,31 @@ constexpr std::size_t largest_value = 64'000;
 constexpr std::size_t most_parts = 50;    // of a key
 constexpr std::size_t longest_key = 100;  // in messages
 
+/// At most a little more than the largest file. Of a pipe all that is written to it, and nothing where nobody does.
+std::string text_of(const std::filesystem::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  std::string text;
+  std::array<char, 1 << 14> block;
+  ssize_t got = descriptor < 0 ? -1 : 1;
+  while (got > 0 && text.size() <= largest_file) {
+    got = ::read(descriptor, block.data(), block.size());
+    if (got > 0) text.append(block.data(), static_cast<std::size_t>(got));
+    pollfd more{descriptor, POLLIN, 0};
+    if (got < 0 && errno == EAGAIN) got = ::poll(&more, 1, -1);
+  }
+  if (descriptor >= 0) ::close(descriptor);
+  if (got < 0) throw InputError(file.string() + ": the file cannot be read");
+  return text;
+}
+
 std::string contents(const std::filesystem::path& file) {
   const std::string name = file.string();
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
   if (status.type() == std::filesystem::file_type::not_found) throw InputError(name + ": there is no such file");
   if (std::filesystem::is_directory(status)) throw InputError(name + ": this is a directory; give a case file in it");
-  std::ifstream stream(file, std::ios::binary);
-  std::string text;
-  for (std::array<char, 1 << 14> block; text.size() <= largest_file && stream.is_open();) {
-    stream.read(block.data(), block.size());
-    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
-    if (!stream) break;
-  }
-  if (!stream.is_open() || stream.bad()) throw InputError(name + ": the file cannot be read");
+  std::string text = text_of(file);
+  if (text.empty() && std::filesystem::is_fifo(status)) throw InputError(name + ": nobody writes to this pipe");
   if (text.size() > largest_file)
     throw InputError(name + ": this is too large for a case file (1 MB at most); is it the mesh?");
   if (text.find('\0') != std::string::npos) throw InputError(name + ": this is a binary file, not a case in YAML");

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <span>
@@ -14,11 +13,12 @@
 #include <system_error>
 #include <vector>
 
-#include "mesh/base/atomic_file.hpp"
 #include "mesh/base/pages.hpp"
 #include "mesh/gmsh/check/file_kinds.hpp"
+#include "mesh/gmsh/check/geo_words.hpp"
 #include "mesh/gmsh/raw/shared_bytes.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/problem/cache_folder.hpp"
 
 namespace femcg::solver {
 
@@ -114,7 +114,7 @@ std::vector<std::string> texts(mesh::SharedReader& reader) {
   return all;
 }
 
-/// Nothing where it is of another key. Throws std::runtime_error where it is damaged.
+/// Nothing where it is of another key. Throws std::runtime_error where it is damaged, or holds what no mesh can hold.
 std::optional<mesh::Mesh> read(std::string_view bytes, const MeshKey& key) {
   const auto damaged = [] { return std::runtime_error("is damaged"); };
   std::int64_t expected = 0;
@@ -127,8 +127,10 @@ std::optional<mesh::Mesh> read(std::string_view bytes, const MeshKey& key) {
   mesh::SharedReader reader(bytes);
   if (reader.text() != format || reader.text() != key.options || reader.text() != key.content) return std::nullopt;
   mesh::Mesh mesh;
-  mesh.shape = static_cast<mesh::CellShape>(reader.number());
-  mesh.order = static_cast<int>(reader.number());
+  const std::int64_t shape = reader.number(), order = reader.number();
+  if (shape < 0 || shape >= std::ssize(mesh::all_cell_shapes) || order < 1 || order > mesh::max_degree) throw damaged();
+  mesh.shape = static_cast<mesh::CellShape>(shape);
+  mesh.order = static_cast<int>(order);
   mesh.coordinates = array<double>(reader);
   mesh.cell_nodes = array<std::int32_t>(reader);
   mesh.cell_regions = array<std::int32_t>(reader);
@@ -140,17 +142,8 @@ std::optional<mesh::Mesh> read(std::string_view bytes, const MeshKey& key) {
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) group.facets.push_back({pairs[i], pairs[i + 1]});
   }
   mesh.warnings = texts(reader);
+  check_indices(mesh);
   return mesh;
-}
-
-/// The bytes of a file, fetched by all threads' pages; nothing where there is none or it cannot be read.
-std::optional<std::vector<char>> contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary | std::ios::ate);
-  if (!stream) return std::nullopt;
-  std::vector<char> bytes = mesh::filled<char>(static_cast<std::size_t>(std::max<std::streamoff>(stream.tellg(), 0)));
-  stream.seekg(0);
-  if (!stream.read(bytes.data(), std::ssize(bytes))) return std::nullopt;
-  return bytes;
 }
 
 /// The longest unused go first.
@@ -164,7 +157,7 @@ void remove_beyond(const fs::path& folder, std::int64_t most_bytes) {
   std::int64_t total = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     std::error_code gone;  // another run may have removed it
-    if (entry.path().extension() != ending) continue;
+    if (entry.path().extension() != ending || !fs::is_regular_file(entry.symlink_status(gone))) continue;
     const auto bytes = static_cast<std::int64_t>(entry.file_size(gone));
     if (!gone) all.push_back({entry.last_write_time(gone), bytes, entry.path()});
     if (!gone) total += bytes;
@@ -181,15 +174,14 @@ void remove_beyond(const fs::path& folder, std::int64_t most_bytes) {
 }  // namespace
 
 std::string why_not_cached(const fs::path& file, const std::string& content) {
-  if (!mesh::ending_of(file).starts_with(".geo")) return "";
-  constexpr std::array<std::string_view, 12> words{
-      "Include",   "Merge",      "ShapeFromFile",         "Rand", "GetEnv", "FileExists",
-      "OnelabRun", "SystemCall", "NonBlockingSystemCall", "Save", "Print",  "Cpu"};
-  for (const std::string_view command : words)
-    if (content.find(command) != std::string::npos)
-      return fmt::format("the mesh is not kept for later runs: {} has {}, so that more than its content decides",
-                         in_quotes(file.filename().string()), command);
-  return "";
+  const std::string ending = mesh::ending_of(file);
+  std::string_view open;
+  if (ending.starts_with(".geo")) open = mesh::first_open_name(content);
+  // Of an assembly whose parts lie in files of their own.
+  if (ending.starts_with(".st") && content.find("DOCUMENT_FILE") != std::string::npos) open = "DOCUMENT_FILE";
+  if (open.empty()) return "";
+  return fmt::format("the mesh is not kept for later runs: {} has {}, so that more than its content may decide",
+                     in_quotes(file.filename().string()), on_one_line(open, 60));
 }
 
 mesh::Mesh cached_or_made(const fs::path& folder, const MeshKey& key, const std::function<mesh::Mesh()>& make,
@@ -200,7 +192,7 @@ mesh::Mesh cached_or_made(const fs::path& folder, const MeshKey& key, const std:
   const fs::path file = folder / fmt::format("{:016x}{}", name.value(), ending);
   std::string warning;
   try {
-    if (const auto bytes = contents(file)) {
+    if (const auto bytes = cached_content(file)) {
       if (std::optional<mesh::Mesh> kept = read({bytes->data(), bytes->size()}, key)) {
         std::error_code ignored;  // it is merely taken for older
         fs::last_write_time(file, fs::file_time_type::clock::now(), ignored);
@@ -214,8 +206,7 @@ mesh::Mesh cached_or_made(const fs::path& folder, const MeshKey& key, const std:
   }
   mesh::Mesh made = make();
   try {
-    fs::create_directories(folder);
-    mesh::write_atomically(file, [&](std::ostream& stream) { write(stream, key, made); });
+    write_cached(file, [&](std::ostream& stream) { write(stream, key, made); });
     remove_beyond(folder, most_bytes);
   } catch (const std::system_error&) {
     made.warnings.push_back(

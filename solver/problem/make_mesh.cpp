@@ -50,9 +50,11 @@ mesh::Mesh generate_in_order(const MeshChoice& choice) {
 /// The mesh of a geometry file, which is made once.
 mesh::Mesh keep(const MeshChoice& choice, const mesh::GmshOptions& options) {
   const std::filesystem::path folder = cache_folder();
-  std::ifstream stream(options.file, std::ios::binary);
+  std::error_code ignored;
+  std::ifstream stream;
+  if (std::filesystem::is_regular_file(options.file, ignored)) stream.open(options.file, std::ios::binary);
   const std::string content{std::istreambuf_iterator<char>(stream), {}};
-  if (folder.empty() || !stream || mesh::has_options_beside(options.file))
+  if (folder.empty() || !stream.is_open() || stream.bad() || mesh::has_options_beside(options.file))
     return generate_in_order(choice);  // which says what is wrong with the file, or that its options are not read
   if (std::string why = why_not_cached(options.file, content); !why.empty()) {
     mesh::Mesh mesh = generate_in_order(choice);

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "mesh/base/atomic_file.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/units.hpp"
@@ -104,10 +102,9 @@ AllCached all_cached_tuning() {
   AllCached kept;
   const fs::path path = tuning_file();
   std::error_code ignored;
-  if (path.empty() || !fs::exists(path, ignored)) return kept;
+  if (path.empty() || !fs::exists(fs::symlink_status(path, ignored))) return kept;
   try {
-    std::ifstream file(path);
-    const auto json = ordered_json::parse(file);
+    const auto json = ordered_json::parse(cached_content(path).value());
     if (json.at("schema").get<int>() != schema) throw std::invalid_argument("another schema");
     for (const ordered_json& entry : json.at("tuning")) kept.all.push_back(from_json(entry));
   } catch (const std::exception&) {
@@ -142,8 +139,7 @@ std::string cache_tuning(const CachedTuning& found) {
     kept.all.push_back(found);
     ordered_json entries = ordered_json::array();
     for (const CachedTuning& each : kept.all) entries.push_back(to_json(each));
-    fs::create_directories(file.parent_path());
-    mesh::write_atomically(file, to_text(ordered_json{{"schema", schema}, {"tuning", std::move(entries)}}));
+    write_cached(file, to_text(ordered_json{{"schema", schema}, {"tuning", std::move(entries)}}));
     return "";
   } catch (const std::exception&) {
     return fmt::format("what tuning finds is for this run alone: {} cannot be written", in_quotes(file.string()));

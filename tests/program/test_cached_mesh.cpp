@@ -1,14 +1,18 @@
 // Meshes of geometry files that are kept from one run to the next.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
 #include "mesh/box/box.hpp"
+#include "mesh/gmsh/check/geo_words.hpp"
 #include "solver/problem/cached_mesh.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"
@@ -112,6 +116,54 @@ TEST_CASE("a kept mesh that is damaged anywhere is made anew, which is said once
   check_same(cached_or_made(folder.path, key, never), made);
 }
 
+TEST_CASE("a cached mesh whose checksum holds but that no mesh can be is made anew") {
+  const Folder folder;
+  const auto check = [&](const std::function<void(mesh::Mesh&)>& spoil) {
+    cached_or_made(folder.path, key, [&] {
+      mesh::Mesh bad = some_mesh();
+      spoil(bad);
+      return bad;
+    });
+    CHECK_THROWS_AS(cached_or_made(folder.path, key, never), std::logic_error);
+    for (const fs::path& file : folder.files()) fs::remove(file);
+  };
+  check([](mesh::Mesh& bad) { bad.cell_nodes[5] = 1'000'000; });
+  check([](mesh::Mesh& bad) { bad.cell_nodes[5] = -1; });
+  check([](mesh::Mesh& bad) { bad.cell_nodes.pop_back(); });
+  check([](mesh::Mesh& bad) { bad.cell_regions[0] = 1; });
+  check([](mesh::Mesh& bad) { bad.coordinates.pop_back(); });
+  check([](mesh::Mesh& bad) { bad.coordinates[0] = NAN; });
+  check([](mesh::Mesh& bad) { bad.boundaries[0].facets[0].facet = 4; });
+  check([](mesh::Mesh& bad) { bad.boundaries[0].facets[0].cell = 1'000'000; });
+  check([](mesh::Mesh& bad) { bad.order = 5; });
+  check([](mesh::Mesh& bad) { bad.shape = static_cast<mesh::CellShape>(4); });
+  check([](mesh::Mesh& bad) { bad = {}; });
+}
+
+TEST_CASE("links and pipes in the cache are neither read nor written to") {
+  const Folder folder;
+  cached_or_made(folder.path, key, some_mesh);
+  const fs::path file = folder.files().front(), elsewhere = folder.path / "elsewhere";
+  fs::rename(file, elsewhere);
+  const std::string before = contents(elsewhere);
+  const auto check_left_alone = [&] {
+    const mesh::Mesh made = cached_or_made(folder.path, key, some_mesh);
+    REQUIRE(made.warnings.size() == 2);
+    CHECK(contains(made.warnings[1], "cannot be written"));
+    CHECK(fs::symlink_status(file).type() != fs::file_type::regular);
+  };
+  fs::create_symlink(elsewhere, file);
+  check_left_alone();
+  fs::remove(file);
+  fs::create_symlink(folder.path / "nowhere", file);
+  check_left_alone();
+  fs::remove(file);
+  REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+  check_left_alone();
+  CHECK(contents(elsewhere) == before);
+  CHECK(folder.files().size() == 2);
+}
+
 TEST_CASE("where nothing can be kept a mesh is made, with a remark") {
   const Folder folder;
   std::ofstream(folder.path / "file") << "no folder";
@@ -140,6 +192,44 @@ TEST_CASE("a .geo file that reads others is not known by its content") {
   CHECK(contains(solver::why_not_cached("a.geo", "Merge \"b.step\";"), "'a.geo' has Merge"));
   CHECK(contains(solver::why_not_cached("A.GEO", "Include \"b.geo\";"), "Include"));
   CHECK(solver::why_not_cached("a.step", "Include").empty());
+  CHECK(contains(solver::why_not_cached("a.stp", "#7=DOCUMENT_FILE('b.stp');"), "DOCUMENT_FILE"));
+  const auto open = [](const std::string& script) {
+    return std::string(
+        femcg::mesh::first_open_name("SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 1, 1e-3, .5};\n" + script));
+  };
+  CHECK(open("").empty());
+  CHECK(
+      open("h = 0.1; lc[] = {1, 2}; p~{1} = newp; n += 1; i++; For k In {1:3} Printf(\"%g\", k * h); EndFor").empty());
+  CHECK(open("Macro Plate Return Call Plate; s() = Extrude {0, 0, h} { Surface{1}; Layers{3}; }; h = 1;").empty());
+  CHECK(open("// Include\n/* Merge */ Physical Volume(\"Merge\") = {1}; Mesh.MeshSizeMax = 0.1;").empty());
+  CHECK(open("p() = ListFromFile(\"sizes.txt\");") == "ListFromFile");
+  CHECK(open("Field[1] = Structured;") == "Structured");
+  CHECK(open("Structured = 1; Field[1] = Structured; Field[1].FileName = \"size.txt\";") == "FileName");
+  CHECK(open("If (Cpu == 3)") == "Cpu");
+  CHECK(open("If (Cpu <= 3)") == "Cpu");
+  CHECK(open("x = TotalMemory;") == "TotalMemory");
+  CHECK(open("x = Today;") == "Today");
+  CHECK(open("x = Rand(1);") == "Rand");
+  CHECK(open("x = GetNumber(\"a\", 1);") == "GetNumber");
+  CHECK(open("x = CurrentDirectory;") == "CurrentDirectory");
+  CHECK(open("Mesh.Unknown = 1;") == "Unknown");
+  CHECK(open("unset") == "unset");
+  for (const auto& entry : fs::directory_iterator(source_directory() / "cases/meshes"))
+    CHECK_MESSAGE(solver::why_not_cached(entry.path(), contents(entry.path())).empty(), entry.path());
+}
+
+TEST_CASE("a geometry that reads another file is meshed anew" * needs_gmsh()) {
+  const std::string run = "$femcg run case.yaml --quiet --output made && grep -o '\"cells\": [0-9]*' made/result.json";
+  const Result result =
+      shell(file("part.geo",
+                 "SetFactory(\"OpenCASCADE\");\np() = ListFromFile(\"sizes.txt\");\nRectangle(1) = {0, 0, 0, p(0), "
+                 "p(1)};\n") +
+            file("case.yaml",
+                 "mesh: {file: part.geo, unit: m, size: 0.5}\nexact: \"1\"\nboundary: {all: {value: 1}}\noutput: {vtu: "
+                 "false}\n") +
+            "export XDG_CACHE_HOME=$PWD/cache\n(echo 1 1 > sizes.txt; " + run + "; echo 3 2 > sizes.txt; " + run +
+            ") | sort -u | wc -l");
+  CHECK(result.out == "2\n");
 }
 
 TEST_CASE("a second run finds the mesh, unless it is told not to" * needs_gmsh()) {

@@ -9,9 +9,11 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mesh/gmsh/check/file_bytes.hpp"
 #include "mesh/gmsh/check/file_kinds.hpp"
+#include "mesh/gmsh/check/geo_words.hpp"
 
 namespace femcg::mesh {
 
@@ -30,23 +32,6 @@ std::string first_line(const fs::path& file) {
   return text;
 }
 
-/// The end of the comment or quoted text that begins at `at`; `at` itself where none does.
-std::size_t end_of_passage(std::string_view text, std::size_t at) {
-  const std::string_view rest = text.substr(at);
-  const auto after = [&](std::string_view mark, std::size_t from) {
-    const std::size_t end = text.find(mark, from);
-    return end == std::string_view::npos ? text.size() : end + mark.size();
-  };
-  if (rest.starts_with("//")) return after("\n", at);
-  if (rest.starts_with("/*")) return after("*/", at + 2);
-  if (rest[0] == '"' || rest[0] == '\'') return after(rest.substr(0, 1), at + 1);
-  return at;
-}
-
-std::string_view quoted(std::string_view text) { return text.substr(1, text.size() > 1 ? text.size() - 2 : 0); }
-
-bool is_in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 }  // namespace
 
 void check_commands(const fs::path& file) {
@@ -55,24 +40,23 @@ void check_commands(const fs::path& file) {
   if (!ending_of(file).starts_with(".geo")) return;
   const FileBytes bytes(file);
   const std::string_view text = bytes.view();
-  std::string_view opening;  // the command before what is quoted, where it opens a file
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t passage = end_of_passage(text, at);
-    std::size_t end = passage;
-    while (passage == at && end < text.size() && is_in_word(text[end])) ++end;
-    const std::string_view word = text.substr(at, end - at);
-    const auto is_of = [&](const auto& commands) { return std::ranges::find(commands, word) != commands.end(); };
-    const auto refuse = [&](std::string_view command, const std::string& what) {
-      throw std::runtime_error(
-          fmt::format("line {}: {} would {}", 1 + std::count(text.begin(), text.begin() + at, '\n'), command, what));
+  const std::vector<GeoWord> words = geo_words(text);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].kind != GeoWord::Kind::name) continue;
+    const auto is_of = [&](const auto& commands) {
+      return std::ranges::find(commands, words[i].text) != commands.end();
     };
-    if (is_of(runs)) refuse(word, "run a command of the system, which a geometry may not do here: take it out");
-    const bool is_option = end < text.size() && text[end] == '.';  // Print.Background
-    if (is_of(writes) && !is_option) refuse(word, "write a file, which a geometry may not do here: take it out");
-    if (passage > at && text[at] != '/' && !opening.empty() && has_options_beside(file.parent_path() / quoted(word)))
-      refuse(opening, fmt::format("have Gmsh run {}.opt as a script, too: take that away, or rename it", quoted(word)));
-    if (!word.empty() && text[at] != '/') opening = is_of(opens) ? word : std::string_view();
-    at = std::max(end, at + 1);
+    const auto refuse = [&](const std::string& what) {
+      throw std::runtime_error(fmt::format("line {}: {} would {}",
+                                           1 + std::count(text.begin(), text.begin() + words[i].place, '\n'),
+                                           words[i].text, what));
+    };
+    const GeoWord next = i + 1 < words.size() ? words[i + 1] : GeoWord{};
+    if (is_of(runs)) refuse("run a command of the system, which a geometry may not do here: take it out");
+    if (is_of(writes) && next.text != ".")  // else an option: Print.Background
+      refuse("write a file, which a geometry may not do here: take it out");
+    if (is_of(opens) && next.kind == GeoWord::Kind::quoted && has_options_beside(file.parent_path() / next.text))
+      refuse(fmt::format("have Gmsh run {}.opt as a script, too: take that away, or rename it", next.text));
   }
 }
 

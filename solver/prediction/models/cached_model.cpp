@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "mesh/base/atomic_file.hpp"
 #include "mesh/base/vector_register.hpp"
 #include "solver/benchmark/cached_bandwidth.hpp"
 #include "solver/messages/sentence.hpp"
@@ -25,9 +23,8 @@ std::string key_of(Device device, Precision precision) {
 
 /// None where there is no file; what is no object where it is damaged.
 std::optional<ordered_json> cached_models(const fs::path& path) try {
-  if (path.empty() || !fs::exists(path)) return std::nullopt;
-  std::ifstream file(path);
-  return ordered_json::parse(file, nullptr, false);
+  if (path.empty() || !fs::exists(fs::symlink_status(path))) return std::nullopt;
+  return ordered_json::parse(cached_content(path).value(), nullptr, false);
 } catch (const std::exception&) {  // a folder, or a disk that fails
   return ordered_json();
 }
@@ -52,8 +49,7 @@ std::string keep(const std::string& key, const ordered_json& model) {
     ordered_json all = cached_models(path).value_or(ordered_json::object());
     if (!all.is_object()) all = ordered_json::object();
     all[key] = model;
-    fs::create_directories(path.parent_path());
-    mesh::write_atomically(path, all.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    write_cached(path, all.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
     return "";
   } catch (const std::exception&) {
     return fmt::format("the trained model is not kept: {} cannot be written", in_quotes(path.string()));
