@@ -14,6 +14,7 @@
 #include "solver/inspection/inspection_text.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/messages/terminal.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/problem/make_mesh.hpp"
 #include "solver/problem/results_folder.hpp"
@@ -40,12 +41,6 @@ std::string headline(const Case& resolved, const mesh::Mesh& mesh) {
                      mesh.dimension() == 2 ? "s" : "", mesh.order, grouped(mesh.node_count()));
 }
 
-/// Throws std::system_error.
-void print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw std::system_error(errno, std::generic_category(), "standard output cannot be written");
-}
-
 }  // namespace
 
 ExitStatus inspect_mesh(const Case& resolved, const Console& console) {
@@ -61,7 +56,7 @@ ExitStatus inspect_mesh(const Case& resolved, const Console& console) {
   files.add("faces.vtu", [&](std::ostream& stream) { write_faces(stream, by_entity); });
   files.put_in_place();
   progress.clear();
-  for (const std::string& warning : by_entity.mesh.warnings) fmt::print(stderr, "note: {}\n", warning);
+  for (const std::string& warning : by_entity.mesh.warnings) print_note(warning);
   if (console.quiet) return ExitStatus::done;
   std::string text = headline(resolved, by_entity.mesh) + to_text(inspection);
   text += fmt::format("\nto look at: {} and faces.vtu\n", (resolved.output.directory / "cells.vtu").string());

@@ -14,6 +14,7 @@
 #include "operators/stored/assembled/single_values.hpp"
 #include "solver/compare/compare.hpp"
 #include "solver/messages/progress.hpp"
+#include "solver/messages/terminal.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/predict/predict.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
@@ -235,8 +236,8 @@ ExitStatus evaluated(const EvaluationChoice& choice, Device device, const Traine
   progress.clear();
   if (evaluation.empty()) return ExitStatus::not_converged;
   mesh::write_atomically(choice.file, to_text(evaluation.json()));
-  fmt::print("{}, {} precision\n\n{}", device_name(device), name(choice.precision), evaluation.table());
-  if (stop()) fmt::print(stderr, "note: interrupted; the table has what was measured until then\n");
+  print(fmt::format("{}, {} precision\n\n{}", device_name(device), name(choice.precision), evaluation.table()));
+  if (stop()) print_note("interrupted; the table has what was measured until then");
   return stop() ? ExitStatus::not_converged : ExitStatus::done;
 }
 

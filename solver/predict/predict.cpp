@@ -11,6 +11,7 @@
 #include "solver/compare/compare.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/messages/terminal.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/choice.hpp"
 #include "solver/prediction/iterations.hpp"
@@ -203,10 +204,10 @@ ExitStatus show(const std::string& heading, const PredictionInput& of, const ope
                                               " and " + predictions[*decision.runner_up].op.name + " within CG decide"
                                         : decision.why);
   }
-  fmt::print("{}{}", text, by_training);
+  print(fmt::format("{}{}", text, by_training));
   if (!kept.warning.empty() && std::ranges::find(rates.warnings, kept.warning) == rates.warnings.end())
-    fmt::print(stderr, "note: {}\n", kept.warning);
-  for (const std::string& warning : rates.warnings) fmt::print(stderr, "note: {}\n", warning);
+    print_note(kept.warning);
+  for (const std::string& warning : rates.warnings) print_note(warning);
   return stop() ? ExitStatus::not_converged : ExitStatus::done;
 }
 
@@ -296,23 +297,22 @@ ExitStatus train(const TrainChoice& choice, const Console& console, const StopRe
   const std::vector<Trained> trained = stop() ? std::vector<Trained>() : train(settings, rates);
   progress.clear();
   if (stop()) {
-    fmt::print(stderr, "note: interrupted; no model was kept\n");
+    print_note("interrupted; no model was kept");
     return ExitStatus::not_converged;
   }
-  fmt::print("{}: the bandwidth model was calibrated with every operator on {} boxes\n", device_name(device),
-             calibrated.boxes);
+  print(fmt::format("{}: the bandwidth model was calibrated with every operator on {} boxes\n", device_name(device),
+                    calibrated.boxes));
   if (const std::string failure = cache_calibration(calibrated.calibration, device); !failure.empty())
-    fmt::print(stderr, "note: {}\n", failure);
+    print_note(failure);
   for (const Trained& each : trained) {
-    fmt::print("{}, {} precision: trained on {} matrices; each, predicted by the others, is off by\n",
-               device_name(device), name(each.precision), each.matrices);
+    print(fmt::format("{}, {} precision: trained on {} matrices; each, predicted by the others, is off by\n",
+                      device_name(device), name(each.precision), each.matrices));
     for (const TrainedTimes& times : each.model.operators())
-      fmt::print("  {:<16} {:>5.1f}%\n", label({times.name, times.options, {}}), 100 * times.left_out_error);
+      print(fmt::format("  {:<16} {:>5.1f}%\n", label({times.name, times.options, {}}), 100 * times.left_out_error));
     if (each.refused > 0)
-      fmt::print(stderr, "note: {} measurements were left out, since other programs took the processor\n",
-                 each.refused);
+      print_note(fmt::format("{} measurements were left out, since other programs took the processor", each.refused));
     if (const std::string failure = cache_model(each.model, device, each.precision); !failure.empty())
-      fmt::print(stderr, "note: {}\n", failure);
+      print_note(failure);
   }
   return ExitStatus::done;
 }

@@ -6,6 +6,7 @@
 
 #include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/messages/terminal.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/choice.hpp"
 #include "solver/prediction/iterations.hpp"
@@ -88,8 +89,8 @@ ExitStatus predict_scaling(const Case& resolved, const std::vector<int>& process
   if (!communicator.is_first()) return ExitStatus::done;
   const std::string text = table(resolved, processes, messages, progress);
   progress.clear();
-  fmt::print("{}", text);
-  if (!why_on_host.empty()) fmt::print(stderr, "note: on processors: {}\n", why_on_host);
+  print(text);
+  if (!why_on_host.empty()) print_note(fmt::format("on processors: {}", why_on_host));
   return ExitStatus::done;
 }
 

@@ -297,8 +297,13 @@ std::string to_lines(const ordered_json& array) {
 }
 
 std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  const bool is_formula =
+      !is_number && !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+  if (!is_formula && text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = is_formula ? "\"'" : "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
 }

@@ -143,7 +143,7 @@ std::string to_text(const nlohmann::ordered_json& json);
 std::string to_line(const nlohmann::ordered_json& json);
 /// An array with each of its entries on a line.
 std::string to_lines(const nlohmann::ordered_json& array);
-/// A text as one field of a CSV file (RFC 4180).
+/// A text as one field of a CSV file (RFC 4180). One that a spreadsheet would take for a formula has an apostrophe in front.
 std::string csv_field(const std::string& text);
 /// The columns iteration, relative_residual, seconds; before them the load, where there are several.
 std::string residuals_csv(const Record& record);

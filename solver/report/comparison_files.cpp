@@ -10,6 +10,7 @@
 #include "mesh/base/atomic_file.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/messages/terminal.hpp"
 #include "solver/problem/results_folder.hpp"
 #include "solver/report/report_page.hpp"
 
@@ -23,7 +24,7 @@ ComparisonFiles::ComparisonFiles(std::filesystem::path directory, const std::opt
 
 void ComparisonFiles::note(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings)
-    if (reports_ && noted_.insert(warning).second) fmt::print(stderr, "note: {}\n", warning);
+    if (reports_ && noted_.insert(warning).second) print_note(warning);
 }
 
 void ComparisonFiles::add(std::vector<BenchmarkResult> rows) {
@@ -33,7 +34,7 @@ void ComparisonFiles::add(std::vector<BenchmarkResult> rows) {
   }
   const bool first = rows_.empty() && !rows.empty();
   const auto show = [&, opening = first ? opening(rows.front().record) : "\n", table = table(rows)] {
-    if (!console_.quiet) fmt::print("{}{}", opening, table);
+    if (!console_.quiet) print(fmt::format("{}{}", opening, table));
     std::fflush(stdout);
   };
   std::vector<std::string> warnings;
@@ -81,13 +82,13 @@ std::vector<std::string> refusals(const std::vector<BenchmarkResult>& rows) {
 
 void ComparisonFiles::say_where(bool interrupted) const {
   if (!console_.quiet) {
-    if (*baseline_) fmt::print("\n{}", changes(rows_, **baseline_));
+    if (*baseline_) print(fmt::format("\n{}", changes(rows_, **baseline_)));
     if (!rows_.empty())
-      fmt::print("\nresults in {}: compare.json, compare.csv{}\n", directory_.string(),
-                 has_report_page() ? ", report.html" : "");
+      print(fmt::format("\nresults in {}: compare.json, compare.csv{}\n", directory_.string(),
+                        has_report_page() ? ", report.html" : ""));
   }
-  if (!has_report_page()) fmt::print(stderr, "note: no report.html was written: {}\n", report_page_stub());
-  if (interrupted) fmt::print(stderr, "note: interrupted; the results hold what was measured until then\n");
+  if (!has_report_page()) print_note(fmt::format("no report.html was written: {}", report_page_stub()));
+  if (interrupted) print_note("interrupted; the results hold what was measured until then");
 }
 
 ExitStatus ComparisonFiles::finish(bool interrupted) const {

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <utility>
 
+#include "solver/messages/terminal.hpp"
 #include "solver/report/report_page.hpp"
 
 extern char** environ;
@@ -101,27 +102,11 @@ std::string failure_of(const std::vector<std::string>& command) {
   return text.empty() ? "femcg-plot was ended" : text;
 }
 
-/// The bytes of the picture that is drawn into the results folder; none where that fails, which is said.
-std::string draw_picture(const OutputChoice& output) {
-  const auto no_picture = [](const std::string& why) {
-    fmt::print(stderr, "note: no {} was drawn: {}\n", picture_file, why);
-    return std::string();
-  };
-  if (!output.vtu) return no_picture("output.vtu: false leaves nothing to draw");
-  const fs::path program = plot_program();
-  if (program.empty()) return no_picture("femcg-plot is neither beside the program nor on the PATH");
-  const fs::path picture = output.directory / picture_file;
-  if (const std::string why = failure_of({program, output.directory, "-o", picture}); !why.empty())
-    return no_picture(why);
-  std::ifstream stream(picture, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 void write_page(const fs::path& directory, const std::string& records) {
   if (has_report_page())
     mesh::write_atomically(directory / result_page_file, report_page(records));
   else
-    fmt::print(stderr, "note: no {} was written: {}\n", result_page_file, report_page_stub());
+    print_note(fmt::format("no {} was written: {}", result_page_file, report_page_stub()));
 }
 
 }  // namespace
@@ -140,8 +125,22 @@ void leave_out_page(mesh::FileGroup& files) {
   files.leave_out(std::string(picture_file));
 }
 
-void write_result_page(const OutputChoice& output, const Record& record) {
-  const std::string png = output.picture ? draw_picture(output) : "";
+std::string draw_picture(const OutputChoice& output) {
+  const auto no_picture = [](const std::string& why) {
+    print_note(fmt::format("no {} was drawn: {}", picture_file, why));
+    return std::string();
+  };
+  if (!output.vtu) return no_picture("output.vtu: false leaves nothing to draw");
+  const fs::path program = plot_program();
+  if (program.empty()) return no_picture("femcg-plot is neither beside the program nor on the PATH");
+  const fs::path picture = output.directory / picture_file;
+  if (const std::string why = failure_of({program, output.directory, "-o", picture}); !why.empty())
+    return no_picture(why);
+  std::ifstream stream(picture, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write_result_page(const OutputChoice& output, const Record& record, const std::string& png) {
   write_page(output.directory, result_page_json(record, png));
 }
 

@@ -20,10 +20,13 @@ std::string result_page_json(const Record& record, const std::string& png);
 /// Has earlier files of these names go with the group's.
 void leave_out_page(mesh::FileGroup& files);
 
-/// Once the files of a run are in place: draws the picture (output.picture) with femcg-plot, from beside the program or
-/// from the PATH, and writes result.html. Where there is no femcg-plot or it fails, and where this build has no page, a
-/// note on standard error says so. Throws std::system_error where the page cannot be written.
-void write_result_page(const OutputChoice& output, const Record& record);
+/// Once the files of a run are in place: draws the picture with femcg-plot, from beside the program or from the PATH, and
+/// returns its bytes. Where there is no femcg-plot or it fails, a note on standard error says so.
+std::string draw_picture(const OutputChoice& output);
+
+/// Writes result.html, with the picture where there is one; a note on standard error says where this build has no page.
+/// Throws std::system_error where it cannot be written.
+void write_result_page(const OutputChoice& output, const Record& record, const std::string& png);
 
 /// result.html of a study, likewise.
 void write_study_page(const StudyRecord& study);

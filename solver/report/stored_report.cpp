@@ -6,6 +6,7 @@
 
 #include "mesh/base/atomic_file.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/messages/terminal.hpp"
 #include "solver/report/comparison_report.hpp"
 #include "solver/report/recommendation.hpp"
 #include "solver/report/report_page.hpp"
@@ -27,7 +28,7 @@ void report(const std::vector<std::filesystem::path>& files, std::filesystem::pa
   if (page.empty()) page = files.front().parent_path() / "report.html";
   mesh::prepare_for_files(page.parent_path(), {page.filename().string()});
   mesh::write_atomically(page, report_page(to_lines(records)));
-  if (!console.quiet) fmt::print("{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s", page.string());
+  if (!console.quiet) print(fmt::format("{} record{} in {}\n", records.size(), records.size() == 1 ? "" : "s", page.string()));
 }
 
 }  // namespace femcg::solver

@@ -11,6 +11,7 @@
 #include "solver/fields/file_size.hpp"
 #include "solver/fields/initial_solution.hpp"
 #include "solver/messages/stopwatch.hpp"
+#include "solver/messages/terminal.hpp"
 #include "solver/problem/errors.hpp"
 #include "solver/problem/measure.hpp"
 #include "solver/problem/problem_size.hpp"
@@ -86,12 +87,13 @@ void measure_bandwidths(CachedParts& kept, const RunContext& context, Record& re
 
 /// A summary as it is printed, and as run.log has it.
 std::string printed(const Case& resolved, const Record& record) {
-  return fmt::format("{}\n{}{}  {:<11} {}{}\n", resolved.title.empty() ? resolved.name : resolved.title,
-                     summary(record), record.distribution ? summary(*record.distribution) : "", "results",
-                     resolved.output.directory.string(), to_text(record.files));
+  return printable(fmt::format("{}\n{}{}  {:<11} {}{}\n", resolved.title.empty() ? resolved.name : resolved.title,
+                               summary(record), record.distribution ? summary(*record.distribution) : "", "results",
+                               resolved.output.directory.string(), to_text(record.files)));
 }
 
-/// The record gets the times of all steps but for the writing of its own file and of run.log.
+/// The record gets the times of all steps but for the writing of its own file and of run.log, which are written again
+/// where a picture is drawn from the files.
 void write_results(const Case& resolved, const std::vector<std::vector<double>>& solutions, RunFiles& of_solutions,
                    mesh::FileGroup& files, const RunContext& context, Record& record) {
   of_solutions.add(solutions);
@@ -105,7 +107,15 @@ void write_results(const Case& resolved, const std::vector<std::vector<double>>&
     files.add("run.log", printed(resolved, record));
     files.add("result.json", to_text(to_json(record)));
     files.put_in_place();
-    write_result_page(resolved.output, record);
+    std::string png;
+    if (resolved.output.picture) {
+      context.progress.step("drawing the picture");
+      png = draw_picture(resolved.output);
+      record.steps = context.progress.times().list();
+      mesh::write_atomically(resolved.output.directory / "run.log", printed(resolved, record));
+      mesh::write_atomically(resolved.output.directory / "result.json", to_text(to_json(record)));
+    }
+    write_result_page(resolved.output, record, png);
   }
   context.processes.sum(0.0);  // until all is written
 }
@@ -120,7 +130,7 @@ ExitStatus run(const Case& resolved, const Console& console, const StopRequested
   CachedParts kept;
   const Record record = run_case(resolved, kept, true, {processes, progress, stop});
   progress.clear();
-  if (!console.quiet && speaks) fmt::print("{}", printed(resolved, record));
+  if (!console.quiet && speaks) print(printed(resolved, record));
   return record.solve.reason == StopReason::converged ? ExitStatus::done : ExitStatus::not_converged;
 }
 

@@ -176,8 +176,8 @@ class Study {
   }
 
   void write() {
-    const std::string text =
-        fmt::format("{}\n{}", base_.title.empty() ? base_.name : base_.title, summary(record_, terminal_width()));
+    const std::string text = printable(
+        fmt::format("{}\n{}", base_.title.empty() ? base_.name : base_.title, summary(record_, terminal_width())));
     mesh::FileGroup files(base_.output.directory);
     files.add("case.yaml", to_yaml(base_));
     files.add("study.csv", study_csv(record_));
@@ -187,7 +187,7 @@ class Study {
     files.add("result.json", to_text(to_json(record_)));
     files.put_in_place();
     write_study_page(record_);
-    if (!console_.quiet) fmt::print("{}", text);
+    if (!console_.quiet) print(text);
   }
 
   const Case& base_;

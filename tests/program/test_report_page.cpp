@@ -95,10 +95,12 @@ TEST_CASE("the page of a run has its record, its residuals and the picture that 
       "cp $femcg . && printf '#!/bin/sh\\nprintf Man > \"$3\"\\n' > femcg-plot && chmod +x femcg-plot && ";
   const std::string run =
       "./femcg run $cases/minimal.yaml --set equation.source=1 --quiet --output made --set output.picture=true";
-  const auto drawn = femcg::tests::shell(plot + run + " && cat made/result.html");
+  const auto drawn = femcg::tests::shell(plot + run + " && cat made/run.log made/result.html");
   CHECK(drawn.err.empty());
   const nlohmann::json record = nlohmann::json::parse(embedded(drawn.out)).at(0);
   CHECK(record["picture"] == "data:image/png;base64,TWFu");
+  CHECK(femcg::tests::contains(drawn.out, "drawing the picture"));  // in run.log, and in the page
+  CHECK(femcg::tests::contains(embedded(drawn.out), "drawing the picture"));
   const nlohmann::json& points = record["history"].at(0)["points"];
   CHECK(points.front()[0] == 0);
   CHECK(points.back()[0] == record["solve"]["iterations"]);

@@ -7,9 +7,13 @@
 #include <string_view>
 
 #include "solver/messages/error.hpp"
+#include "solver/messages/terminal.hpp"
+#include "solver/records/record.hpp"
 
+using femcg::solver::csv_field;
 using femcg::solver::in_quotes;
 using femcg::solver::InputError;
+using femcg::solver::printable;
 
 TEST_CASE("quoted text is cut between characters of UTF-8") {
   CHECK(in_quotes("a\tb\x7f") == "'a b '");
@@ -37,4 +41,21 @@ TEST_CASE("sentences are of one line each, whatever the user's names hold") {
   const InputError many(std::vector<std::string>(150, "a"));
   CHECK(many.sentences().size() == 101);
   CHECK(many.sentences().back() == "and 50 more");
+}
+
+TEST_CASE("nothing of a text reaches a terminal as a command") {
+  CHECK(printable("a\033[2Jb\x07\r\x7f") == "a?[2Jb???");
+  CHECK(printable("\xC2\x9B"
+                  "31m") == "?31m");  // ESC [ as one character
+  CHECK(printable("W\u00e4rme \u2264 \u00a0\n\t1") == "W\u00e4rme \u2264 \u00a0\n\t1");
+  CHECK(printable("\xC2") == "\xC2");
+}
+
+TEST_CASE("a field of a CSV file is no formula") {
+  CHECK(csv_field("=1+1") == "\"'=1+1\"");
+  CHECK(csv_field("@SUM(A1)") == "\"'@SUM(A1)\"");
+  CHECK(csv_field("-a") == "\"'-a\"");
+  CHECK(csv_field("+a,\"b\"") == "\"'+a,\"\"b\"\"\"");
+  for (const std::string plain : {"-1.5e-3", "-0", "a=b", "", "1"}) CHECK(csv_field(plain) == plain);
+  CHECK(csv_field("a,b") == "\"a,b\"");
 }
