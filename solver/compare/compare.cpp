@@ -20,6 +20,7 @@
 #include "solver/problem/problem_size.hpp"
 #include "solver/problem/scaled_load.hpp"
 #include "solver/report/comparison_files.hpp"
+#include "solver/run/discretisation.hpp"
 #include "solver/run/distributed_setup.hpp"
 
 namespace femcg::solver {
@@ -115,6 +116,7 @@ struct Discretisation {
 Discretisation::Discretisation(const Case& of, const Communicator& communicator, Progress& progress)
     : key(key_of(of)), data(with_first_load(of.problem)), divided(communicator.size() > 1) {
   progress.step("meshing");
+  require_memory_of_box(of, communicator.size());
   timed(seconds.mesh, [&] { part = make_mesh_part(of.mesh, of.distribution, communicator); });
   progress.step("numbering the unknowns and assembling the load");
   timed(seconds.space, [&] {

@@ -8,6 +8,7 @@
 #include "solver/fields/file_size.hpp"
 #include "solver/fields/initial_solution.hpp"
 #include "solver/fields/solution_file.hpp"
+#include "solver/messages/terminal.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/problem/choose_device.hpp"
@@ -70,6 +71,7 @@ std::string check(const Case& resolved, const Console& console) {
   Progress progress(console.progress);
   operators::Device device = choose_device(solver.device, solver.op);
   progress.step("meshing");
+  require_memory_of_box(resolved, 1);
   const mesh::Mesh mesh = make_mesh(resolved.mesh);
   const mesh::FunctionSpace space = make_space(mesh, resolved.degree, resolved.mesh.place);
   locate_probes(resolved.output.probes, mesh);
@@ -90,7 +92,7 @@ std::string check(const Case& resolved, const Console& console) {
                                    : estimates<float>(solver, problem, device, std::move(on_device.expected), context);
   progress.clear();
   for (const auto* warnings : {&mesh.warnings, &problem.warnings()})
-    for (const std::string& warning : *warnings) fmt::print(stderr, "note: {}\n", warning);
+    for (const std::string& warning : *warnings) print_note(warning);
   return expected + files + (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -19,6 +20,24 @@ void require_memory_of_loads(const ProblemData& data, const mesh::FunctionSpace&
   MemoryEstimate need;
   need.host_bytes = vectors * space.dof_count() * std::int64_t{sizeof(double)};
   require_memory(need, fmt::format("a case of {} loads", data.loads.size()));
+}
+
+void require_memory_of_box(const Case& resolved, int processes) {
+  const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source);
+  if (box == nullptr) return;
+  const int dimension = mesh::dimension(box->shape);
+  double cells = mesh::cells_per_cuboid(box->shape), dofs = 1;
+  for (int axis = 0; axis < dimension; ++axis) {
+    const double along = std::ldexp(box->cells[axis], resolved.mesh.refine);
+    cells *= along;
+    dofs *= along * resolved.degree + 1;
+  }
+  // Regions of cells; unknowns and load of dofs.
+  const double bytes = (sizeof(std::int32_t) * cells + (sizeof(std::int32_t) + sizeof(double)) * dofs) / processes;
+  constexpr double most = 1e18;
+  MemoryEstimate need;
+  need.host_bytes = static_cast<std::int64_t>(std::min(bytes, most));
+  require_memory(need, fmt::format("a box of {:.3g} cells, with {:.3g} dofs, alone", cells, dofs));
 }
 
 std::string operator_key(const Case& resolved) {
@@ -85,6 +104,7 @@ void discretise(const Case& resolved, CachedParts& kept, DeviceStart& start, con
   if (of_mesh != kept.mesh_key) kept.part.reset();
   if (!kept.part) {
     context.progress.step("meshing");
+    require_memory_of_box(resolved, context.processes.size());
     kept.part = std::make_unique<const mesh::MeshPart>(timed(
         record.seconds.mesh, [&] { return make_mesh_part(resolved.mesh, resolved.distribution, context.processes); }));
     kept.mesh_key = std::move(of_mesh);

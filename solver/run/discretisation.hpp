@@ -46,6 +46,10 @@ struct CachedParts {
 /// replaces it. The device starts meanwhile, once no process is forked to make a mesh. Collective.
 void discretise(const Case& resolved, CachedParts& kept, DeviceStart& start, const RunContext& context, Record& record);
 
+/// What the cells and dofs of a box take at least, before it is made. Throws operators::OutOfMemory where a process's
+/// share is more than there is. Other meshes are not looked at.
+void require_memory_of_box(const Case& resolved, int processes);
+
 /// Bytes of the loads of a case: values and solution of each, and sums over all dofs while one is assembled. Throws
 /// operators::OutOfMemory where there are more loads than memory for them.
 void require_memory_of_loads(const ProblemData& data, const mesh::FunctionSpace& space);

@@ -151,6 +151,27 @@ TEST_CASE("the unit that a STEP file states") {
   CHECK_FALSE(stated_metres("LENGTH_UNIT #1=(LENGTH_UNIT"));
 }
 
+TEST_CASE("more cells than memory allows are refused before they are made" * needs_gmsh()) {
+  const std::string box = file("box.geo", "SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 80, 50, 30};\n") +
+                          file("case.yaml", "mesh: {file: box.geo, size: 0.002}\nboundary: {all: {value: 0}}\n");
+  for (const std::string command : {"run case.yaml", "check case.yaml", "mesh box.geo --size 0.002"}) {
+    check_refused(command, "box.geo: about 6.8e+13 cells of size 0.002 fill the geometry, which measures 80 x 50 x 30",
+                  box);
+    check_refused(command, "GB are free: is mesh.unit right, or else mesh.size?", box);
+  }
+  CHECK(shell(box + "$femcg check case.yaml --set mesh.unit=mm --set mesh.size=0.02").status == 0);
+}
+
+TEST_CASE("a box that does not fit into memory is refused before it is made") {
+  const std::string keys = " $cases/minimal.yaml --set mesh.box.cells=[1200,1200,1200] --set mesh.box.cell=hexahedron ";
+  for (const std::string command : {"run", "check", "compare"}) {
+    const Result result = shell(little_memory + "$femcg " + command + keys);
+    INFO(command, ": ", result.err);
+    CHECK(result.status == 3);
+    CHECK(contains(result.err, "a box of 1.73e+09 cells, with 1.73e+09 dofs, alone needs about 27.7 GB"));
+  }
+}
+
 TEST_CASE("unit and scale: the mesh is in metres, and so is all that a case says of it" * needs_gmsh()) {
   // A unit box in each kind of file; `size`, `where` and `near` are lengths of the mesh.
   const std::string box = "SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 1, 2, 3};\nMesh.MeshSizeMax = 1;\n";

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "mesh/base/free_memory.hpp"
 #include "mesh/gmsh/check/file_kinds.hpp"
 #include "mesh/gmsh/process/child_process.hpp"
 #include "mesh/gmsh/process/gmsh_calls.hpp"
@@ -112,8 +113,10 @@ RawMesh gmsh_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::
   const FileAlone alone(options.file);
   GmshOptions there = options;
   there.file = alone.way();
+  MeshingPlan with_memory = plan;
+  with_memory.free_memory = free_memory();
   const ChildResult result =
-      run_in_child([&](SharedWriter& writer) { calls.make_raw_mesh(there, plan, declared_partitions, writer); });
+      run_in_child([&](SharedWriter& writer) { calls.make_raw_mesh(there, with_memory, declared_partitions, writer); });
   try {
     SharedReader reader = accepted(result);
     RawMesh raw = read_raw_mesh(reader);

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace femcg::mesh {
 
@@ -17,18 +19,57 @@ namespace {
 
 void set(const char* option, double value) { gmsh::option::setNumber(option, value); }
 
+/// "0.06 x 0.06 x 0.036", and the longest of them.
+std::pair<std::string, double> measures_of_model(double factor) {
+  double x0 = 0, y0 = 0, z0 = 0, x1 = 0, y1 = 0, z1 = 0;
+  gmsh::model::getBoundingBox(-1, -1, x0, y0, z0, x1, y1, z1);
+  const double x = factor * (x1 - x0), y = factor * (y1 - y0), z = factor * (z1 - z0);
+  return {fmt::format("{:.4g} x {:.4g} x {:.4g}", x, y, z), std::max({x, y, z})};
+}
+
+/// Volume or area of what is meshed; nothing where OpenCASCADE does not know it, as of Gmsh's own geometry.
+std::optional<double> measure_of_model(int dimension, double factor) {
+  gmsh::vectorpair parts;
+  gmsh::model::getEntities(parts, dimension);
+  double sum = 0;
+  for (const auto& [d, tag] : parts) try {
+      double measure = 0;
+      gmsh::model::occ::getMass(d, tag, measure);
+      sum += measure;
+    } catch (...) {
+      return std::nullopt;
+    }
+  return sum * std::pow(factor, dimension);
+}
+
+/// Throws where cells of this size, wherever there are cells, surely take more memory than there is.
+void check_memory(double size, const GmshOptions& options, const MeshingPlan& plan) {
+  const int dimension = gmsh::model::getDimension();
+  const std::optional<double> measure = measure_of_model(dimension, plan.factor);
+  if (!measure) return;
+  // Measured: cells in a square or cube of this size, and Gmsh's bytes for each.
+  const double in_size = options.tensor_cells ? (dimension == 2 ? 1.0 : 2.2) : dimension == 2 ? 2.3 : 4.5;
+  const double bytes_of_cell = 400;
+  const double cells = in_size * *measure * std::pow(std::ldexp(1.0, options.refine) / size, dimension);
+  const double bytes = bytes_of_cell * cells;
+  if (bytes < static_cast<double>(plan.free_memory)) return;
+  throw std::runtime_error(fmt::format(
+      "about {:.2g} cells of size {} fill the geometry, which measures {}; they need about {:.3g} GB of memory, and "
+      "{:.3g} "
+      "GB are free: is mesh.unit right, or else mesh.size?",
+      cells, size, measures_of_model(plan.factor).first, 1e-9 * bytes, 1e-9 * static_cast<double>(plan.free_memory)));
+}
+
 void check_size(double size, double factor, std::vector<std::string>& warnings) {
   if (!(size > 0) || !std::isfinite(size))
     throw std::runtime_error(fmt::format("the cell size is {}, but must be greater than 0", size));
-  double x0 = 0, y0 = 0, z0 = 0, x1 = 0, y1 = 0, z1 = 0;
-  gmsh::model::getBoundingBox(-1, -1, x0, y0, z0, x1, y1, z1);
-  const double x = factor * (x1 - x0), y = factor * (y1 - y0), z = factor * (z1 - z0), extent = std::max({x, y, z});
-  const std::string measures = fmt::format("which measures {:.4g} x {:.4g} x {:.4g}", x, y, z);
+  const auto [measures, extent] = measures_of_model(factor);
   constexpr double most_cells_along = 1e5;
   if (extent > most_cells_along * size)
-    throw std::runtime_error(
-        fmt::format("cells of size {} are far too small for the geometry, {}: is mesh.unit right?", size, measures));
-  if (size > extent) warnings.push_back(fmt::format("the cell size {} exceeds the geometry, {}", size, measures));
+    throw std::runtime_error(fmt::format(
+        "cells of size {} are far too small for the geometry, which measures {}: is mesh.unit right?", size, measures));
+  if (size > extent)
+    warnings.push_back(fmt::format("the cell size {} exceeds the geometry, which measures {}", size, measures));
 }
 
 /// The sizes at physical groups, by their names. Throws where a name is neither one of them nor a rule.
@@ -86,6 +127,8 @@ void choose_sizes(const GmshOptions& options, const MeshingPlan& plan, std::vect
   for (const auto& [name, size] : options.sizes) check_size(size, plan.factor, warnings);
   if (options.size) {
     check_size(*options.size, plan.factor, warnings);
+    const bool least = std::ranges::all_of(options.sizes, [&](const auto& at) { return at.second <= *options.size; });
+    if (least) check_memory(*options.size, options, plan);
     set("Mesh.MeshSizeMin", *options.size / plan.factor);
     set("Mesh.MeshSizeMax", *options.size / plan.factor);
     set("Mesh.MeshSizeFactor", 1);
