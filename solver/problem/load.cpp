@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "mesh/base/first_failure.hpp"
@@ -124,6 +125,42 @@ class CellLoads {
   std::vector<operators::CellLanes> masses_;  ///< integrals of the functions over the reference cell
 };
 
+/// The integral of |source| by another rule than the form's; nothing where that has points without a value.
+std::optional<double> absolute_integral(const mesh::Mesh& mesh, const FieldOnRegions& source, int quadrature) try {
+  constexpr std::int32_t at_once = 16 * operators::cell_lanes;
+  double sum = 0;
+  mesh::FirstFailure failure;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+  for (std::int32_t begin = 0; begin < mesh.cell_count(); begin += at_once)
+    failure.guard(begin, [&] {
+      operators::CellsAtPoints cells(mesh, quadrature);
+      std::vector<double> values(static_cast<std::size_t>(cells.points()));
+      const std::int32_t end = std::min(begin + at_once, mesh.cell_count());
+      for (std::int32_t first = begin; first < end; first += operators::cell_lanes) {
+        const int count = std::min<std::int32_t>(operators::cell_lanes, end - first);
+        cells.move_to(first, count, true);
+        const std::span<const operators::CellLanes> measures = cells.measures();
+        for (int lane = 0; lane < count; ++lane) {
+          source.of_cell(first + lane).evaluate(cells.positions(lane), values);
+          for (std::size_t q = 0; q < values.size(); ++q) sum += std::abs(values[q]) * measures[q][lane];
+        }
+      }
+    });
+  failure.rethrow();
+  return sum;
+} catch (const InputError&) {
+  return std::nullopt;
+}
+
+/// The finest rule with which that takes little time; 0 where it is not finer than the form's.
+int finer_quadrature(const operators::BilinearForm& form) {
+  constexpr double most_points = 4e6;
+  constexpr int most = 16;
+  const double in_cell = most_points / std::max<double>(1, form.cells());
+  const int n = std::min(most, static_cast<int>(std::pow(in_cell, 1.0 / form.space->mesh().dimension())));
+  return n > form.quadrature ? n : 0;
+}
+
 }  // namespace
 
 void prescribed_flux(const BoundaryCondition& condition, std::span<const double> points, std::span<double> values) {
@@ -212,6 +249,22 @@ void Load::add_source(const Problem& problem) {
     sources_ += of_block.in;
     sinks_ += of_block.out;
   }
+  if (!field.constant()) note_unseen_source(problem, field);
+}
+
+/// A source that is narrower than cells falls between the points of the quadrature.
+void Load::note_unseen_source(const Problem& problem, const FieldOnRegions& source) {
+  const operators::BilinearForm& form = problem.form();
+  const int finer = finer_quadrature(form);
+  const double here = sources_ + sinks_;
+  const auto finer_here = finer > 0 ? absolute_integral(form.space->mesh(), source, finer) : std::nullopt;
+  const double by_form = problem.shared().sum(here), by_finer = problem.shared().sum(finer_here.value_or(here));
+  constexpr double notable = 0.1;
+  if (std::abs(by_finer - by_form) <= notable * std::max(by_finer, by_form)) return;
+  warnings_.push_back(fmt::format(
+      "{} varies within cells: its size, integrated, is {:.2g} by `quadrature: {}` and {:.2g} by a finer rule; refine "
+      "the mesh, or raise quadrature",
+      name().empty() ? "equation.source" : "source", by_form, form.quadrature, by_finer));
 }
 
 void Load::add_boundary_terms(const Problem& problem) {

@@ -9,6 +9,7 @@
 
 namespace femcg::solver {
 
+class FieldOnRegions;
 class Problem;
 
 /// The part of kappa du/dn that does not depend on u, at points of the boundary (count x 3): the flux, or transfer
@@ -44,6 +45,7 @@ class Load {
   const Place& place() const;
   void constrain(const Problem& problem);
   void add_source(const Problem& problem);
+  void note_unseen_source(const Problem& problem, const FieldOnRegions& source);
   void add_boundary_terms(const Problem& problem);
   void check_underflow(const Problem& problem) const;
   void balance(const Problem& problem);

@@ -195,3 +195,26 @@ TEST_CASE("'all' is every facet that no other entry names, and reverse Cuthill-M
     worst = std::max(worst, std::abs(natural.dofs[i] - reordered.dofs[i]));
   CHECK(worst < 1e-11);
 }
+
+TEST_CASE("a source between the points of the quadrature is noted, and no other") {
+  const auto warnings = [](const std::string& source, CellShape shape, int cells) {
+    const mesh::Mesh mesh = mesh::make_box({shape, {cells, cells, cells}});
+    solver::Case made = make_case(1, "1", source);
+    made.problem.boundary.push_back(value_on("left", "0"));
+    const mesh::FunctionSpace space(mesh, made.degree);
+    return solver::Problem(made.problem, space).warnings();
+  };
+  const std::string narrow = "100*exp(-((x-0.53)^2 + (y-0.53)^2)/0.001^2)";
+  for (const CellShape shape : {CellShape::quadrilateral, CellShape::triangle}) {
+    const auto noted = warnings(narrow, shape, 16);
+    REQUIRE(noted.size() == 1);
+    CHECK(noted[0].starts_with("equation.source varies within cells: its size, integrated, is "));
+    for (const char* plain : {"1", "x", "sin(pi*x)*sin(pi*y)", "100*exp(-((x-0.53)^2 + (y-0.53)^2)/0.1^2)", "x > 0.5"})
+      CHECK_MESSAGE(warnings(plain, shape, 16).empty(), plain);
+  }
+  for (const CellShape shape : {CellShape::hexahedron, CellShape::tetrahedron}) {
+    CHECK(warnings("100*exp(-((x-0.53)^2 + (y-0.53)^2 + (z-0.53)^2)/0.002^2)", shape, 8).size() == 1);
+    CHECK(warnings("x*y*z", shape, 8).empty());
+  }
+  CHECK(warnings("sqrt(x - 0.01)", CellShape::quadrilateral, 2).empty());  // no value at points of the finer rule
+}
