@@ -127,6 +127,8 @@ class Plugins(unittest.TestCase):
             "libold_version.so": "has version 0 of the interface, and this femcg has version 1",
             "libname_that_exists.so": "calls an operator 'csr', and there is one of that name already",
             "libno_destroy.so": "its operator 'no_destroy' has no destroy",
+            "libmany_operators.so": "libmany_operators.so states 2000000 operators: there are 256 of plug-ins at most",
+            "libexits_at_once.so": "libexits_at_once.so ended the program, by a call of exit",
         }.items():
             self.refused(sentence, "run", "case.yaml", "--plugin", file)
         self.refused("absent.so: No such", "list", "operators", "--plugin", "absent.so")
@@ -140,6 +142,8 @@ class Plugins(unittest.TestCase):
         self.refused("operator 'mine' has no option 'C'", "run", "with_plugin.yaml", "--set", "solver.operator={name: mine, C: 4}")
         self.refused("option 'factor' of operator 'wrong_product' must be a number above 0, not '-1'", "run", "case.yaml",
                      "--plugin", "libwrong_product.so", "--set", "solver.operator={name: wrong_product, factor: -1}")  # fmt: skip
+        self.refused("libexits_later.so ended the program, by a call of exit", "run", "case.yaml", "--plugin", "libexits_later.so",
+                     "--operator", "exits_later")  # fmt: skip
         product = self.done("run", "case.yaml", "--plugin", "libapply_fails.so", "--operator", "apply_fails", status=3)
         self.assertIn("the product of operator 'apply_fails'", product.stderr)
         self.assertIn("failed: the moon is full", product.stderr)

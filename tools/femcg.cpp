@@ -25,6 +25,7 @@
 #include "solver/inspection/inspect.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/messages/terminal.hpp"
 #include "solver/predict/evaluate.hpp"
 #include "solver/predict/predict.hpp"
 #include "solver/predict/predict_scaling.hpp"
@@ -44,15 +45,29 @@ using femcg::operators::Communicator;
 using femcg::solver::ExitStatus;
 using femcg::solver::InputError;
 using femcg::solver::Override;
+using femcg::solver::print;
 
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t interrupted = 0, heeded = 0;
+
+/// For loops: whether to end.
+bool stop_requested() {
+  heeded = 1;
+  return interrupted != 0;
+}
 
 /// Ctrl-C, the request of a batch system to end (SIGTERM) and a terminal that is closed ask the loops to end. A second
-/// Ctrl-C or SIGTERM has the system's own effect; a shell that is closed with its terminal sends SIGHUP once more.
+/// Ctrl-C or SIGTERM has the system's own effect, and so has the first before any loop has asked: nothing is worth
+/// being stored yet, and a pipe that nobody writes to, or Gmsh, may take for ever. A shell that is closed with its
+/// terminal sends SIGHUP once more.
 void stop_on_request() {
   struct sigaction action {
   }, before{};
-  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_handler = [](int signal) {
+    interrupted = 1;
+    if (heeded != 0) return;
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     action.sa_flags = SA_RESTART | (signal == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND));
     sigaction(signal, &action, &before);
@@ -229,12 +244,6 @@ std::vector<Override> case_overrides(const CommandLine& line, bool comparing) {
   return list;
 }
 
-/// To standard output, at once. Throws std::system_error.
-void print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw std::system_error(errno, std::generic_category(), "standard output cannot be written");
-}
-
 /// Throws where something on the command line has no meaning.
 void check_leftovers(const CLI::App& app) {
   const auto selected = app.get_subcommands();
@@ -264,8 +273,6 @@ void check_leftovers(const CLI::App& app) {
 femcg::solver::Console console_of(const CommandLine& line) {
   return {.progress = !line.quiet && !line.no_progress, .quiet = line.quiet};
 }
-
-bool stop_requested() { return interrupted != 0; }
 
 void require_case(const CommandLine& line, std::string_view command) {
   if (line.case_file.empty())
@@ -523,6 +530,7 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   }
   check_leftovers(app);
   femcg::tools::choose_threads(line.threads);
+  if (run || compare_case || matrix || predict_times) femcg::tools::note_binding();
   join_processes(run || compare_case || matrix || line.processes, processes);
   load_plugins(line);
   const Communicator* joined = processes ? &*processes : nullptr;
@@ -546,7 +554,7 @@ class Complaints {
  public:
   void add(std::string sentence) {
     std::ranges::replace(sentence, '\n', ' ');
-    lines_.push_back(std::move(sentence));
+    lines_.push_back(femcg::solver::printable(sentence));
   }
   bool empty() const { return lines_.empty(); }
   void print(const std::string& before = "") const {
@@ -629,6 +637,7 @@ int main(int argc, char** argv) {
   std::optional<Communicator> processes;
   Complaints complaints;
   const ExitStatus status = flushed(guarded(argc, argv, processes, complaints), complaints);
+  femcg::operators::expect_exit();
   say(complaints, status, processes);
   return static_cast<int>(status);
 }

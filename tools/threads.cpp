@@ -2,36 +2,31 @@
 
 #include <fmt/format.h>
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <mutex>
+#include <fstream>
 #include <string_view>
 #include <system_error>
-#include <thread>
-#include <vector>
 
+#include "operators/distributed/messages/launcher.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/messages/terminal.hpp"
 
 namespace femcg::tools {
 
 namespace {
 
-using solver::InputError;
-
-/// More help nobody, and each has a stack and a place in sums.
-int most_threads() { return std::max(1024, 4 * omp_get_num_procs()); }
-
-int thread_count(const std::string& name, const std::string& text) {
-  int threads = 0;
+std::int64_t thread_count(const std::string& name, const std::string& text) {
+  std::int64_t threads = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  if (error != std::errc() || end != text.data() + text.size() || threads < 1 || threads > most_threads())
-    throw InputError(
-        fmt::format("{} must be a whole number from 1 to {}, not {}", name, most_threads(), solver::in_quotes(text)));
+  if (error != std::errc() || end != text.data() + text.size() || threads < 1)
+    throw solver::InputError(fmt::format("{} must be a whole number from 1, not {}", name, solver::in_quotes(text)));
   return threads;
 }
 
@@ -42,31 +37,15 @@ std::string first_of_list(const std::string& list) {
   return first;
 }
 
-/// Starts at once as many as OpenMP and the thread team will have beside this one, and ends them: libgomp's own failure
-/// ends the program.
-void require_startable(const std::string& name, int threads) {
-  std::mutex mutex;
-  std::condition_variable all_started;
-  bool over = false;
-  std::vector<std::jthread> started;
-  std::string failure;
-  try {
-    while (static_cast<int>(started.size()) < 2 * (threads - 1))
-      started.emplace_back([&] {
-        std::unique_lock lock(mutex);
-        all_started.wait(lock, [&] { return over; });
-      });
-  } catch (const std::exception& error) {
-    failure = fmt::format("{} asks for {} threads, of which the system starts {}: {}", name, threads,
-                          started.size() / 2 + 1, error.what());
-  }
-  {
-    const std::lock_guard lock(mutex);
-    over = true;
-  }
-  all_started.notify_all();
-  started.clear();
-  if (!failure.empty()) throw InputError(failure);
+void note(const std::string& sentence) {
+  if (operators::rank_of_launcher() == 0) solver::print_note(sentence);
+}
+
+/// Processors that a core is to the system.
+int processors_of_core() {
+  int active = 0;
+  std::ifstream("/sys/devices/system/cpu/smt/active") >> active;
+  return 1 + active;
 }
 
 }  // namespace
@@ -75,9 +54,25 @@ void choose_threads(const std::optional<std::string>& option) {
   const char* variable = std::getenv("OMP_NUM_THREADS");
   if (!option && (variable == nullptr || *variable == '\0')) return;
   const std::string name = option ? "--threads" : "OMP_NUM_THREADS";
-  const int threads = thread_count(name, option ? *option : first_of_list(variable));
-  if (threads > omp_get_num_procs()) require_startable(name, threads);
-  omp_set_num_threads(threads);
+  const std::int64_t threads = thread_count(name, option ? *option : first_of_list(variable));
+  const int most = omp_get_num_procs();
+  if (threads > most)
+    note(fmt::format("{} asks for {} threads; this process has {}, and takes as many", name, threads,
+                     most == 1 ? "one core" : fmt::format("{} cores", most)));
+  omp_set_num_threads(static_cast<int>(std::min<std::int64_t>(threads, most)));
+}
+
+void note_binding() {
+  const char* local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const std::int64_t processes = local != nullptr ? std::atoi(local) : 0, here = omp_get_num_procs();
+  const std::int64_t all = sysconf(_SC_NPROCESSORS_ONLN);
+  if (processes < 1 || here > processors_of_core() || processes * here >= all) return;
+  const std::int64_t cores = all / processors_of_core();
+  note(processes == 1
+           ? fmt::format("mpirun binds this process to one of {} cores: mpirun --bind-to none lets it use all", cores)
+           : fmt::format("mpirun binds each of {} processes to one of {} cores: mpirun --bind-to none, with "
+                         "--threads {}, lets them use all",
+                         processes, cores, cores / processes));
 }
 
 }  // namespace femcg::tools

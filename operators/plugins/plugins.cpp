@@ -2,8 +2,12 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
 
 #include "operators/plugins/plugin_operator.hpp"
 
@@ -14,6 +18,28 @@ namespace {
 std::vector<std::filesystem::path>& files() {
   static std::vector<std::filesystem::path> loaded;
   return loaded;
+}
+
+std::atomic<bool> exit_expected = false;
+std::string loading;
+int status_on_exit = 0;
+
+/// Nothing of femcg calls exit before it says so: a plug-in does then.
+void explain_exit() {
+  if (exit_expected) return;
+  std::string names = loading;
+  if (names.empty())
+    for (const std::filesystem::path& file : files()) names += (names.empty() ? "" : " or ") + file.string();
+  std::fputs(fmt::format("femcg: plug-in {} ended the program, by a call of exit\n", names).c_str(), stderr);
+  std::fflush(nullptr);
+  _exit(status_on_exit);
+}
+
+void watch_exits(const std::string& file, int status) {
+  static const int once = std::atexit(explain_exit);
+  static_cast<void>(once);
+  loading = file;
+  status_on_exit = status;
 }
 
 /// What the loader has to say, without the file that it says first.
@@ -58,18 +84,24 @@ const femcg_plugin& plugin_of(const Library& library, const std::string& file) {
                     file, plugin->version, ours));
   if (plugin->operator_count < 1 || plugin->operators == nullptr)
     throw PluginError(fmt::format("plug-in {} has no operators", file));
+  if (static_cast<std::size_t>(plugin->operator_count) > most_added_operators)
+    throw PluginError(fmt::format("plug-in {} states {} operators: there are {} of plug-ins at most", file,
+                                  plugin->operator_count, most_added_operators));
   return *plugin;
 }
 
 }  // namespace
 
-void load_plugin(const std::filesystem::path& given) {
+void expect_exit() { exit_expected = true; }
+
+void load_plugin(const std::filesystem::path& given, int status_of_exit) {
   if (given.empty()) throw PluginError("a plug-in without a name; name the file of a shared library");
   std::error_code failure;
   const std::filesystem::path path = std::filesystem::canonical(given, failure);
   if (failure) throw PluginError(fmt::format("plug-in {}: {}", given.string(), failure.message()));
   if (std::ranges::find(files(), path) != files().end()) return;
   const std::string file = path.string();
+  watch_exits(file, status_of_exit);
   Library library(file);
   const femcg_plugin& plugin = plugin_of(library, file);
   std::vector<OperatorDescription> rows;
@@ -85,6 +117,7 @@ void load_plugin(const std::filesystem::path& given) {
         fmt::format("plug-in {}: there are {} operators of plug-ins at most", file, most_added_operators));
   files().push_back(path);
   library.keep();
+  loading.clear();
 }
 
 const std::vector<std::filesystem::path>& loaded_plugins() { return files(); }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum mistake { old_version, name_that_exists, no_destroy, create_fails, wrong_product, wrong_columns, apply_fails };
+enum mistake { old_version, name_that_exists, no_destroy, create_fails, wrong_product, wrong_columns, apply_fails, many_operators, exits_at_once, exits_later };
 
 typedef struct {
   femcg_matrix matrix;
@@ -13,6 +13,7 @@ typedef struct {
 
 static void* create(const femcg_source* from, femcg_message* why_not) {
   kept_rows* a = malloc(sizeof *a);
+  if (MISTAKE == exits_later) exit(0);
   if (a == NULL || MISTAKE == create_fails) {
     snprintf(why_not->text, sizeof why_not->text, "it wants %d rows at most", 3);
     free(a);
@@ -82,6 +83,10 @@ static const femcg_operator operators[] = {{
     .footprint = footprint,
     .destroy = MISTAKE == no_destroy ? NULL : destroy,
 }};
-static const femcg_plugin plugin = {MISTAKE == old_version ? 0 : FEMCG_PLUGIN_VERSION, 1, operators};
+static const femcg_plugin plugin = {MISTAKE == old_version ? 0 : FEMCG_PLUGIN_VERSION,
+                                    MISTAKE == many_operators ? 2000000 : 1, operators};
 
-__attribute__((visibility("default"))) const femcg_plugin* femcg_plugin_entry(void) { return &plugin; }
+__attribute__((visibility("default"))) const femcg_plugin* femcg_plugin_entry(void) {
+  if (MISTAKE == exits_at_once) exit(0);
+  return &plugin;
+}
