@@ -16,11 +16,10 @@
 #include "mesh/element/quadrature.hpp"
 #include "mesh/element/reference_cell.hpp"
 #include "mesh/geometry.hpp"
-#include "mesh/gmsh/abaqus/inp_mesh.hpp"
-#include "mesh/gmsh/check/bdf_unv_check.hpp"
 #include "mesh/gmsh/check/file_bytes.hpp"
 #include "mesh/gmsh/check/file_kinds.hpp"
 #include "mesh/gmsh/check/msh_check.hpp"
+#include "mesh/gmsh/decks/deck_mesh.hpp"
 #include "mesh/gmsh/groups/group_rules.hpp"
 #include "mesh/gmsh/imported_mesh.hpp"
 #include "mesh/gmsh/length_unit.hpp"
@@ -57,17 +56,18 @@ struct Lengths {
 Lengths lengths_of(const GmshOptions& options) {
   if (!(options.scale > 0) || !std::isfinite(options.scale))
     throw std::runtime_error(fmt::format("the scale is {}, but must be greater than 0", options.scale));
-  const bool given = options.unit != "auto", stated = states_its_unit(options.file);
+  const bool given = options.unit != "auto", converted = states_its_unit(options.file);
   Lengths lengths;
   if (given) lengths.taken = metres_of(options.unit);
   if (lengths.taken == 0) throw std::runtime_error(fmt::format("'{}' is no unit of length", options.unit));
   if (is_step_file(options.file)) lengths.stated = stated_metres(FileBytes(options.file).view());
-  if (stated && given && !lengths.stated)
+  if (ending_of(options.file) == ".unv") lengths.stated = unv_metres(FileBytes(options.file).view());
+  if (converted && given && !lengths.stated)
     throw std::runtime_error(
         "mesh.unit cannot replace the unit that this file states, which is converted to metres: "
         "take mesh.scale to correct its lengths");
-  if (stated && !given) lengths.taken = lengths.stated.value_or(1);
-  lengths.factor = options.scale * (stated ? lengths.taken / lengths.stated.value_or(1) : lengths.taken);
+  if (!given) lengths.taken = lengths.stated.value_or(1);
+  lengths.factor = options.scale * (converted ? lengths.taken / lengths.stated.value_or(1) : lengths.taken);
   return lengths;
 }
 
@@ -82,7 +82,7 @@ std::string measures(const Mesh& mesh) {
 
 /// What was assumed, unless the user said it.
 void warning_lengths(const GmshOptions& options, const Lengths& lengths, Mesh& mesh) {
-  const bool given = options.unit != "auto", stated = states_its_unit(options.file);
+  const bool given = options.unit != "auto", stated = states_its_unit(options.file) || lengths.stated;
   if (given && lengths.factor == 1 && !stated) return;
   std::string how;
   if (stated && given && lengths.taken != *lengths.stated)
@@ -191,16 +191,15 @@ std::vector<EntitySize> sizes_of_rules(const GmshOptions& options, double factor
 
 /// Before Gmsh sees it. Of formats other than .msh little is known then.
 MshContents check_mesh_file(const std::filesystem::path& file) {
-  const std::string ending = ending_of(file);
-  if (ending == ".msh") return check_msh_file(file);
-  if (ending == ".bdf" || ending == ".nas") check_bdf(FileBytes(file).view());
-  if (ending == ".unv") check_unv(FileBytes(file).view());
-  return {};
+  return ending_of(file) == ".msh" ? check_msh_file(file) : MshContents();
 }
 
 /// Of a file that is meshed.
 RawMesh raw_mesh_of(const GmshOptions& options, double factor, std::size_t partitions) {
-  if (ending_of(options.file) == ".inp") return read_inp(FileBytes(options.file).view(), factor);
+  const std::string ending = ending_of(options.file);
+  if (ending == ".inp") return read_inp(FileBytes(options.file).view(), factor);
+  if (ending == ".bdf" || ending == ".nas") return read_bdf(FileBytes(options.file).view(), factor);
+  if (ending == ".unv") return read_unv(FileBytes(options.file).view(), factor);
   return gmsh_raw_mesh(options, {factor, {}, false}, partitions);
 }
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "mesh/gmsh/abaqus/inp_mesh.hpp"
+#include "mesh/gmsh/decks/deck_mesh.hpp"
 #include "mesh/gmsh/groups/nearest_entity.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"
@@ -183,7 +183,7 @@ TEST_CASE("plane input files, of quadrilaterals and of triangles with middle nod
 TEST_CASE("what is wrong with an Abaqus input file is one sentence with its line") {
   const std::string element = tetrahedron_nodes + "*ELEMENT, TYPE=C3D4, ELSET=all\n1, 1, 2, 3, 4\n";
   CHECK(refusal(element).empty());
-  CHECK(refusal("") == "there is no *NODE in it");
+  CHECK(refusal("") == "there are no nodes in it");
   CHECK(refusal("*NODE\n1, 0, 0, 0\n1, 1, 0, 0\n") == "line 3: node 1 is defined twice");
   CHECK(refusal("*NODE\n1, 0, x, 0\n") == "line 2: 'x' is not a number");
   CHECK(refusal("*NODE\n1, 0, inf, 0\n") == "line 2: 'inf' is not a number");
@@ -195,13 +195,13 @@ TEST_CASE("what is wrong with an Abaqus input file is one sentence with its line
   CHECK(refusal(tetrahedron_nodes + "*ELEMENT, TYPE=C3D4\n** a comment\n\n1, 1, 2, 3, 5\n") ==
         "line 9: an element uses node 5, which does not exist");
   CHECK(refusal(element + "1, 1, 2, 3, 4\n") == "line 8: element 1 is defined twice");
-  CHECK(refusal(element + "*ELSET, ELSET=a\n2\n") == "line 9: there is no element 2 before this");
-  CHECK(refusal(element + "*ELSET, ELSET=a\nb\n") == "line 9: there is no element set 'b' before this");
+  CHECK(refusal(element + "*ELSET, ELSET=a\n2\n") == "line 9: there is no element 2");
+  CHECK(refusal(element + "*ELSET, ELSET=a\nb\n") == "line 9: there is no element set 'b'");
   CHECK(refusal(element + "*ELSET, ELSET=a, GENERATE\n2, 1, 1\n") ==
         "line 9: a generated set needs the first and last element and a step");
   CHECK(refusal(element + "*SURFACE, NAME=a\nall, S5\n") == "line 9: 'S5' is no face of C3D4, which has S1 to S4");
   CHECK(refusal(element + "*SURFACE\nall, S1\n") == "line 8: *SURFACE needs its NAME");
-  CHECK(refusal(element + "*SOLID SECTION, ELSET=al\n") == "line 8: there is no element set 'al' before this");
+  CHECK(refusal(element + "*SOLID SECTION, ELSET=al\n") == "line 8: there is no element set 'al'");
   CHECK(refusal("*PART, NAME=a\n" + element + "*END PART\n*PART, NAME=b\n")
             .starts_with("line 10: a second *PART begins"));
   CHECK(refusal(element + "*INSTANCE, NAME=a, PART=b\n0, 0, 1\n").starts_with("line 9: the *INSTANCE is moved"));
@@ -220,13 +220,7 @@ TEST_CASE("files of other programs that cannot be read" * needs_gmsh()) {
       "mesh w.inp", "the cells are of type C3D6, but must be triangles",
       file("w.inp", tetrahedron_nodes + "5, 1, 0, 1\n6, 0, 1, 1\n*ELEMENT, TYPE=C3D6\n1, 1, 2, 3, 4, 5, 6\n"));
   check_refused("mesh n.inp", "n.inp: line 2: 'a' is not a whole number", file("n.inp", "*NODE\na, 0, 0\n"));
-  check_refused("mesh p.bdf", "p.bdf: the file is cut short: it has no ENDDATA", file("p.bdf", "GRID    1\n"));
-  const std::string lost = "CTETRA         1       1       1       2       3       4       5       6\n        ";
-  check_refused("mesh p.bdf", "p.bdf: line 2: Gmsh passes over this line, which goes on with an element",
-                file("p.bdf", lost + "       7       8       9      10\nENDDATA\n"));
-  check_refused("mesh p.bdf", "p.bdf: line 3: Gmsh passes over this line",
-                file("p.bdf", "CTETRA,1,1,1,2,3,4,5,6\n$ a comment\n+,7,8,9,10\nENDDATA\n"));
-  check_refused("mesh p.nas", "p.nas: there are no cells in it", file("p.nas", "$ nothing\nENDDATA\n"));
+  check_refused("mesh p.nas", "p.nas: there are no nodes in it", file("p.nas", "$ nothing\nENDDATA\n"));
   check_refused("mesh p.unv", "p.unv: the file is cut short: its last dataset has no end (-1)",
                 file("p.unv", "    -1\n  2411\n         1         1         1        11\n"));
   check_refused("mesh p.stl", "mesh.file must be .msh, .inp, .bdf, .nas, .unv or .med for a mesh, .geo, ",

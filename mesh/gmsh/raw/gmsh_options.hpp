@@ -24,7 +24,7 @@ struct GroupRule {
 };
 
 struct GmshOptions {
-  std::filesystem::path file;  ///< .msh | .geo, .geo_unrolled, .step, .stp, .brep, .iges, .igs
+  std::filesystem::path file;  ///< .msh, .inp, .bdf, .nas, .unv, .med | .geo, .geo_unrolled, .step, .stp, .brep, .iges, .igs
   std::optional<double> size;  ///< target cell size, for geometry files; without one the file's own sizes hold
   int order = 1;               ///< geometric order, for geometry files
   bool tensor_cells = false;   ///< quadrilaterals or hexahedra instead of simplices, for geometry files

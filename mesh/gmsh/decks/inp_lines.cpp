@@ -1,24 +1,15 @@
-#include "mesh/gmsh/abaqus/inp_lines.hpp"
+#include "mesh/gmsh/decks/inp_lines.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
-#include <stdexcept>
 
 #include "mesh/gmsh/check/msh_cursor.hpp"
+#include "mesh/gmsh/decks/deck.hpp"
 
 namespace femcg::mesh {
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
-}
 
 std::vector<std::string_view> split(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -47,16 +38,10 @@ void add_parameters(const std::vector<std::string_view>& fields, std::size_t fir
 
 }  // namespace
 
-std::string upper_case(std::string_view text) {
-  std::string upper(text);
-  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return upper;
-}
-
 const std::string& InpKeyword::value(const std::string& parameter) const {
   const auto found = parameters.find(parameter);
   if (found == parameters.end() || found->second.empty())
-    InpLines::fail(line, fmt::format("*{} needs its {}", printable(name), parameter));
+    fail_at_line(line, fmt::format("*{} needs its {}", printable(name), parameter));
   return found->second;
 }
 
@@ -105,29 +90,6 @@ bool InpLines::next_data(std::vector<std::string_view>& fields) {
   pass();
   fields = split(line);
   return true;
-}
-
-void InpLines::fail(std::size_t line, const std::string& sentence) {
-  throw std::runtime_error(fmt::format("line {}: {}", line, sentence));
-}
-
-std::int64_t InpLines::integer(std::string_view field) const {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc() || end != field.data() + field.size())
-    fail(line_, fmt::format("'{}' is not a whole number", printable(field)));
-  return value;
-}
-
-double InpLines::real(std::string_view field) const {
-  std::string text(field.starts_with('+') ? field.substr(1) : field);
-  std::ranges::replace_if(
-      text, [](char c) { return c == 'd' || c == 'D'; }, 'e');  // Fortran's exponents
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    fail(line_, fmt::format("'{}' is not a number", printable(field)));
-  return value;
 }
 
 }  // namespace femcg::mesh

@@ -1,16 +1,20 @@
-#include "mesh/gmsh/abaqus/inp_mesh.hpp"
+#include "mesh/gmsh/decks/deck_mesh.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
-#include <stdexcept>
+#include <numeric>
+#include <set>
+#include <tuple>
 #include <utility>
 
-#include "mesh/gmsh/abaqus/inp_elements.hpp"
-#include "mesh/gmsh/abaqus/inp_model.hpp"
+#include "mesh/gmsh/decks/deck.hpp"
+#include "mesh/gmsh/decks/deck_elements.hpp"
+#include "mesh/gmsh/decks/deck_readers.hpp"
 #include "mesh/gmsh/raw/counted.hpp"
 
 namespace femcg::mesh {
@@ -51,15 +55,15 @@ class Combinations {
 
 class Converter {
  public:
-  Converter(const InpModel& model, double factor) : model_(&model), storage_(std::make_shared<Storage>()) {
-    storage_->points = model.points;
+  Converter(const Deck& deck, double factor) : deck_(&deck), storage_(std::make_shared<Storage>()) {
+    storage_->points = deck.points;
     for (double& x : storage_->points) x *= factor;
     raw_.points = storage_->points;
     raw_.owner = storage_;
-    for (const InpModel::Element& element : model.elements)
-      raw_.dimension = std::max(raw_.dimension, model.types[element.type].dimension);
+    for (const Deck::Element& element : deck.elements)
+      raw_.dimension = std::max(raw_.dimension, deck.types[element.type].dimension);
     raw_.dimension = std::max(raw_.dimension, 2);
-    for (std::size_t t = 0; t < model.types.size(); ++t) raw_.types[static_cast<int>(t)] = model.types[t];
+    for (std::size_t t = 0; t < deck.types.size(); ++t) raw_.types[static_cast<int>(t)] = deck.types[t];
   }
 
   RawMesh convert() {
@@ -70,12 +74,18 @@ class Converter {
   }
 
  private:
-  std::vector<const InpModel::Set*> sets_by_rank() const {
-    std::vector<const InpModel::Set*> sets;
-    for (const auto& [name, set] : model_->sets)
+  std::vector<const Deck::Set*> sets_by_rank() const {
+    std::vector<const Deck::Set*> sets;
+    for (const Deck::Set& set : deck_->sets)
       if (!set.internal) sets.push_back(&set);
-    std::ranges::sort(sets, {}, [](const InpModel::Set* set) { return std::pair(set->rank, set->order); });
+    std::ranges::stable_sort(sets, {}, &Deck::Set::rank);
     return sets;
+  }
+
+  /// A tag for the elements of a property that are in the same sets: the property's number for the first of them.
+  int new_tag(int dimension, std::int32_t property) {
+    if (property > 0 && used_[dimension].insert(property).second) return property;
+    return ++last_tag_[dimension];
   }
 
   std::vector<std::uint64_t>& block(int dimension, int entity, int type) {
@@ -85,18 +95,22 @@ class Converter {
   }
 
   void add_elements() {
-    const std::vector<const InpModel::Set*> sets = sets_by_rank();
-    Combinations combinations(model_->elements.size());
+    const std::vector<const Deck::Set*> sets = sets_by_rank();
+    Combinations combinations(deck_->elements.size());
     for (std::size_t s = 0; s < sets.size(); ++s) combinations.refine(static_cast<int>(s), sets[s]->elements);
-    std::map<std::pair<int, int>, int> tags;              // of dimension and combination
-    std::map<std::pair<int, int>, PhysicalGroup> groups;  // by set and dimension, in the order of the sets
-    for (std::size_t e = 0; e < model_->elements.size(); ++e) {
-      const InpModel::Element& element = model_->elements[e];
-      const ElementType& type = model_->types[element.type];
+    for (const Deck::Element& element : deck_->elements) {
+      int& last = last_tag_[deck_->types[element.type].dimension];
+      last = std::max(last, element.property);
+    }
+    std::map<std::tuple<int, std::int32_t, int>, int> tags;  // of dimension, property and combination
+    std::map<std::pair<int, int>, PhysicalGroup> groups;     // by set and dimension, in the order of the sets
+    for (std::size_t e = 0; e < deck_->elements.size(); ++e) {
+      const Deck::Element& element = deck_->elements[e];
+      const ElementType& type = deck_->types[element.type];
       const int dimension = type.dimension, combination = combinations.of(e);
-      const auto [tag, is_new] = tags.try_emplace({dimension, combination}, last_tag_[dimension] + 1);
+      const auto [tag, is_new] = tags.try_emplace({dimension, element.property, combination}, 0);
       if (is_new) {
-        ++last_tag_[dimension];
+        tag->second = new_tag(dimension, element.property);
         for (const int set : combinations.sets(combination)) {
           PhysicalGroup& group =
               groups.try_emplace({set, dimension}, PhysicalGroup{dimension, set + 1, sets[set]->name, {}})
@@ -106,7 +120,7 @@ class Converter {
       }
       std::vector<std::uint64_t>& nodes = block(dimension, tag->second, element.type);
       for (int n = 0; n < type.nodes; ++n)
-        nodes.push_back(model_->node_numbers.at(model_->element_nodes[element.first + n]));
+        nodes.push_back(deck_->node_numbers.at(deck_->element_nodes[element.first + n]));
     }
     for (auto& [key, group] : groups) raw_.groups.push_back(std::move(group));
     for (auto& [key, nodes] : blocks_) {
@@ -124,21 +138,24 @@ class Converter {
   /// The faces of cells, each surface an entity and a group of its own.
   void add_surfaces() {
     const int dimension = raw_.dimension - 1;
-    for (const InpModel::Surface& surface : model_->surfaces) {
+    for (const Deck::Surface& surface : deck_->surfaces) {
       std::map<std::size_t, std::vector<std::uint64_t>> by_corners;
-      for (const InpModel::Side& side : surface.sides) {
-        const InpModel::Element& element = model_->elements[side.element];
-        const ElementType& type = model_->types[element.type];
-        if (type.dimension != raw_.dimension) continue;
-        const std::vector<int>& corners = inp_faces(type.dimension, type.corners)[side.face];
+      for (const Deck::Side& side : surface.sides) {
+        const Deck::Element& element = deck_->elements[side.element];
+        const ElementType& type = deck_->types[element.type];
+        const bool whole = side.face == Deck::Side::whole;
+        if (type.dimension != (whole ? dimension : raw_.dimension)) continue;
+        std::vector<int> corners(static_cast<std::size_t>(type.corners));
+        std::iota(corners.begin(), corners.end(), 0);
+        if (!whole) corners = deck_faces(type.dimension, type.corners)[side.face];
         std::vector<std::uint64_t>& nodes = by_corners[corners.size()];
         for (const int corner : corners)
-          nodes.push_back(model_->node_numbers.at(model_->element_nodes[element.first + corner]));
+          nodes.push_back(deck_->node_numbers.at(deck_->element_nodes[element.first + corner]));
       }
       const int entity = ++last_tag_[dimension];
       for (auto& [corners, nodes] : by_corners) {
         const int type = static_cast<int>(raw_.types.size());
-        raw_.types[type] = inp_facet_type(dimension, static_cast<int>(corners));
+        raw_.types[type] = *deck_element_type(dimension, static_cast<int>(corners), "face");
         add_block(raw_.facets, entity, type, storage_->nodes.emplace_back(std::move(nodes)));
       }
       raw_.groups.push_back({dimension, entity, surface.name, {entity}});
@@ -146,26 +163,29 @@ class Converter {
   }
 
   void warning() {
-    for (const auto& [type, count] : model_->left_out)
+    raw_.warnings = deck_->warnings;
+    for (const auto& [type, count] : deck_->left_out)
       raw_.warnings.push_back(fmt::format("left out {} of type {}, which {} no cell or facet",
                                           counted(count, "element"), type, count == 1 ? "is" : "are"));
-    if (!model_->node_sets.empty())
+    if (!deck_->node_sets.empty())
       raw_.warnings.push_back(
-          fmt::format("left out the node sets, which have no use here: {}", fmt::join(model_->node_sets, ", ")));
+          fmt::format("left out the node sets, which have no use here: {}", fmt::join(deck_->node_sets, ", ")));
   }
 
-  const InpModel* model_;
+  const Deck* deck_;
   std::shared_ptr<Storage> storage_;
   RawMesh raw_;
   std::map<std::tuple<int, int, int>, std::vector<std::uint64_t>*> blocks_;
-  std::map<int, int> last_tag_;
+  std::map<int, int> last_tag_;        ///< by dimension
+  std::map<int, std::set<int>> used_;  ///< properties that are tags
 };
 
 }  // namespace
 
-RawMesh read_inp(std::string_view text, double factor) {
-  const InpModel model = read_inp_model(text);
-  return Converter(model, factor).convert();
-}
+RawMesh read_inp(std::string_view text, double factor) { return Converter(read_inp_deck(text), factor).convert(); }
+
+RawMesh read_bdf(std::string_view text, double factor) { return Converter(read_bdf_deck(text), factor).convert(); }
+
+RawMesh read_unv(std::string_view text, double factor) { return Converter(read_unv_deck(text), factor).convert(); }
 
 }  // namespace femcg::mesh

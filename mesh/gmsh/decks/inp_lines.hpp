@@ -34,12 +34,6 @@ class InpLines {
   /// The number of the line that was read last, from 1.
   std::size_t line() const { return line_; }
 
-  /// Throws std::runtime_error, "line 3: " and the sentence.
-  [[noreturn]] static void fail(std::size_t line, const std::string& sentence);
-  /// Throw where a field is no number.
-  std::int64_t integer(std::string_view field) const;
-  double real(std::string_view field) const;
-
  private:
   /// The next line that is no comment, without its end; it stays the next one.
   bool peek(std::string_view& line);
@@ -49,8 +43,5 @@ class InpLines {
   std::size_t at_ = 0, after_peeked_ = 0;
   std::size_t line_ = 0, lines_before_ = 0, counted_to_ = 0;
 };
-
-/// A label as Abaqus compares it: in upper case.
-std::string upper_case(std::string_view text);
 
 }  // namespace femcg::mesh

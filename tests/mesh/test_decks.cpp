@@ -1,0 +1,252 @@
+// Input files of Abaqus, of Nastran and universal files: what is read, and that nothing is lost without a word.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "mesh/element/quadrature.hpp"
+#include "mesh/geometry.hpp"
+#include "mesh/gmsh/decks/deck_mesh.hpp"
+#include "mesh/gmsh/imported_mesh.hpp"
+
+using namespace femcg;
+using doctest::Approx;
+
+namespace {
+
+template <class Read>
+std::string refusal(const Read& read, const std::string& text) {
+  try {
+    read(text, 1);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return {};
+}
+std::string inp_refusal(const std::string& text) { return refusal(mesh::read_inp, text); }
+std::string bdf_refusal(const std::string& text) { return refusal(mesh::read_bdf, text); }
+std::string unv_refusal(const std::string& text) { return refusal(mesh::read_unv, text); }
+
+mesh::Mesh mesh_of(const mesh::RawMesh& raw) {
+  mesh::Mesh made = mesh::to_mesh(raw, {});
+  mesh::validate(made);
+  return made;
+}
+
+double volume(const mesh::Mesh& made) {
+  const mesh::Quadrature rule = mesh::cell_quadrature(made.shape, 4);
+  const mesh::GeometryTables tables(made, rule.points);
+  mesh::CellGeometry geometry(tables);
+  double sum = 0;
+  for (std::int32_t cell = 0; cell < made.cell_count(); ++cell) {
+    geometry.move_to(made, cell);
+    for (int q = 0; q < rule.size(); ++q) sum += rule.weights[q] * geometry.determinant(q);
+  }
+  return sum;
+}
+
+/// A bar of cubes along x, as GRID cards in fields of eight columns.
+std::string bdf_grids(int cubes) {
+  std::string text;
+  int label = 0;
+  for (int z = 0; z < 2; ++z)
+    for (int y = 0; y < 2; ++y)
+      for (int x = 0; x <= cubes; ++x) text += fmt::format("GRID    {:8}        {:8}{:8}{:8}\n", ++label, x, y, z);
+  return text;
+}
+
+const std::string tetrahedron = "GRID,1,,0.,0.,0.\nGRID,2,,1.,0.,0.\nGRID,3,,0.,1.,0.\nGRID,4,,0.,0.,1.\n";
+
+}  // namespace
+
+TEST_CASE("Nastran's cards in any case, with tabs, commas, large fields and lines that go on without a mark") {
+  const std::string upper =
+      "CHEXA          1       1       1       2       5       4       7       8\n              11      10\n";
+  const std::string lower =
+      "chexa          2       1       2       3       6       5       8       9+e1\n+E1           12      11\n";
+  const std::string tabs = "CHEXA\t2\t1\t2\t3\t6\t5\t8\t9\n\t12\t11\n";
+  const std::string commas = "CHEXA,2,1,2,3,6,5,8,9,+a\n+a,12,11 $ the end\n";
+  const std::string large =
+      "CHEXA*                 2               1               2               3*A\n"
+      "*A                     6               5               8               9\n"
+      "*                     12              11\n";
+  for (const std::string& second : {lower, tabs, commas, large}) {
+    const mesh::Mesh made = mesh_of(mesh::read_bdf(
+        "SOL 101\nCEND\nTITLE = GRID\nBEGIN  BULK\n$\n" + bdf_grids(2) + upper + second + "ENDDATA\nCHEXA\n", 1));
+    CHECK(made.cell_count() == 2);
+    CHECK(volume(made) == Approx(2));
+    CHECK(made.warnings.size() == 1);  // no group names the cells
+  }
+  CHECK(mesh::read_bdf(tetrahedron + "CTETRA,1,5,1,2,3,4", 1).cells[0].entity == 5);  // no BEGIN BULK, no ENDDATA
+  CHECK(mesh::read_bdf("BEGIN BULK\n" + tetrahedron + "CTETRA,1,5,1,2,3,4", 1)
+            .warnings.at(0)
+            .starts_with("the file has no ENDDATA"));
+  CHECK(mesh::read_bdf("GRID,1,,0.,0.,5.0-1\nCTRIA3,1,1,1,1,1\n", 2).point(1)[2] == 1.0);
+}
+
+TEST_CASE("Nastran's coordinate frames") {
+  // A cylinder frame around the axis x = 1, turned so that its z is y; in it a frame by three points.
+  const std::string frames =
+      "CORD2C,1,0,1.,0.,0.,1.,1.,0.\n,2.,0.,0.\nCORD2R,2,1,1.,90.,0.,1.,90.,1.\n,2.,90.,0.\nCORD1S,3,11,12,13\n";
+  const std::string grids =
+      "GRID,1,1,2.,90.,3.\nGRID,2,2,1.,2.,3.\nGRID,11,,0.,0.,0.\nGRID,12,,0.,0.,1.\nGRID,13,,1.,0.,0.\n"
+      "GRID,4,3,2.,90.,90.\nGRDSET,,1\nGRID,5,,1.,0.,0.\nGRID,6,0,1.,0.,0.\n";
+  // CP of GRDSET holds for all cards that leave it empty, the frame's own points too.
+  const mesh::RawMesh raw =
+      mesh::read_bdf(frames + grids.substr(0, grids.find("GRDSET")) + "GRID,6,0,1.,0.,0.\nCTRIA3,1,1,1,2,4\n", 1);
+  const auto near = [&](std::uint64_t node, double x, double y, double z) {
+    CAPTURE(node);
+    CHECK(std::abs(raw.point(node)[0] - x) + std::abs(raw.point(node)[1] - y) + std::abs(raw.point(node)[2] - z) <
+          1e-12);
+  };
+  near(1, 1, 3, -2);   // r = 2 at 90 degrees from x about y: towards -z
+  near(2, -1, 3, -2);  // origin (1, 0, -1), z is y, x is -z, y = z cross x is -x
+  near(6, 0, 2, 0);
+  near(7, 1, 0, 0);
+  CHECK(mesh::read_bdf("GRDSET,,7\nGRID,1,0,1.,0.,0.\nCTRIA3,1,1,1,1,1\n", 1).point(1)[0] == 1);
+  CHECK(bdf_refusal("GRID,1,7,1.,0.,0.\nCTRIA3,1,1,1,1,1\n").starts_with("line 1: there is no frame 7"));
+  CHECK(bdf_refusal("CORD2R,1,1,0.,0.,0.,0.,0.,1.\n,1.,0.,0.\nGRID,1,1,1.,0.,0.\n")
+            .starts_with("line 1: a frame is defined by itself"));
+  CHECK(bdf_refusal("CORD2R,1,0,0.,0.,0.,0.,0.,1.\n,0.,0.,2.\nGRID,1,1,1.,0.,0.\n")
+            .starts_with("line 1: the three points"));
+}
+
+TEST_CASE("what Nastran's bulk data may not say is one sentence with its line") {
+  CHECK(bdf_refusal(tetrahedron + "CTETRA,1,1,1,2,3,4\n").empty());
+  CHECK(bdf_refusal(tetrahedron + "MAT4,1,160.\nPSOLID,1,1\nSPC1,2,3,1\nPARAM,POST,-1\nCTETRA,1,1,1,2,3,4\n").empty());
+  CHECK(bdf_refusal(tetrahedron + "INCLUDE 'more.bdf'\n").starts_with("line 5: INCLUDE is not read: put"));
+  CHECK(bdf_refusal(tetrahedron + "CTRIAX6,1,1,1,2,3\n").starts_with("line 5: the card CTRIAX6 is not known"));
+  CHECK(bdf_refusal(tetrahedron + "CTETRA,1,1,1,2,3\n")
+            .starts_with("line 5: CTETRA 1 has 3 nodes, but its node G4 is left empty"));
+  CHECK(
+      bdf_refusal(tetrahedron + "CTETRA,1,1,1,2,3,4,1\n").starts_with("line 5: CTETRA 1 has 5 nodes, but its node G6"));
+  CHECK(bdf_refusal(tetrahedron + "CTETRA,1,1,1,2,3,7\n") == "line 5: an element uses node 7, which does not exist");
+  CHECK(bdf_refusal(tetrahedron + "CTETRA,1,1,1,2,3,4\nCTETRA,1,1,1,2,3,4\n") == "line 6: element 1 is defined twice");
+  CHECK(bdf_refusal("GRID,1,,0.,0.,0.\nGRID,1,,0.,0.,0.\nGRID,1,,0.,0.,1.\n")
+            .starts_with("line 3: node 1 is defined twice"));
+  CHECK(bdf_refusal("+A,1\n").starts_with("line 1: this line continues a card, but there is none"));
+  CHECK(bdf_refusal("GRID,1,,0.,0.,0.,,,,+A\n+B,1\n")
+            .starts_with("line 2: this line continues 'B', but the line before ends in 'A'"));
+  CHECK(bdf_refusal("GRID,1,,0.,zero\n") == "line 1: 'ZERO' is not a number");
+  const mesh::RawMesh raw = mesh::read_bdf(tetrahedron + "CTETRA,1,1,1,2,3,4\nCBAR,2,1,1,2\nRBE2,3,1\n", 1);
+  REQUIRE(raw.warnings.size() == 2);
+  CHECK(raw.warnings[0] == "left out 1 element of type CBAR, which is no cell or facet");
+}
+
+namespace {
+
+const std::string unv_nodes =
+    "    -1\n  2411\n"
+    "         1         1         1        11\n   0.0D+00   0.0D+00   0.0D+00\n"
+    "         2         1         1        11\n   1.0D+01   0.0D+00   0.0D+00\n"
+    "         3         1         1        11\n   0.0D+00   1.0D+01   0.0D+00\n"
+    "         4         1         1        11\n   0.0D+00   0.0D+00   1.0D+01\n    -1\n";
+const std::string unv_elements =
+    "    -1\n  2412\n"
+    "         1        91         3         1         7         3\n         1         3         2\n"
+    "         2        91         3         1         7         3\n         1         2         4\n"
+    "         3       111         4         1         7         4\n         1         2         3         4\n"
+    "         4        21         1         1         7         2\n         0         1         1\n         1         "
+    "2\n"
+    "         5       121         1         1         7         2\n         1         2\n    -1\n";
+const std::string unv_units =
+    "    -1\n   164\n         5mm_newton                    2\n   1.0D+03   1.0D+03   1.0D+03\n   2.7D+02\n    -1\n";
+
+std::string unv_group(int dataset, const std::string& name, const std::string& members, int count) {
+  return fmt::format(
+      "    -1\n  {}\n         1         0         0         0         0         0         0{:10}\n{}\n{}\n    -1\n",
+      dataset, count, name, members);
+}
+
+}  // namespace
+
+TEST_CASE("universal files: units, groups of every dataset, beams between other elements") {
+  CHECK(mesh::unv_metres(unv_nodes + unv_units) == 1e-3);
+  CHECK(!mesh::unv_metres(unv_nodes));
+  for (const int dataset : {2467, 2477, 2452, 2435, 2432, 2430, 2429}) {
+    CAPTURE(dataset);
+    const bool pairs = dataset < 2435;
+    const mesh::RawMesh raw =
+        mesh::read_unv(unv_units + unv_nodes + unv_elements +
+                           unv_group(dataset, "first side", pairs ? "8 1 7 1" : "8 1 0 0 7 1 0 0", 2) +
+                           unv_group(dataset, "solid", pairs ? "8 3" : "8 3 0 0", 1),
+                       1e-3);
+    CHECK(raw.point(2)[0] == 1e-2);
+    std::map<std::string, std::pair<int, std::vector<int>>> groups;
+    for (const mesh::PhysicalGroup& group : raw.groups) groups[group.name] = {group.dimension, group.entities};
+    CHECK(groups.size() == 2);
+    CHECK(groups["first side"] == std::pair{2, std::vector{3}});
+    CHECK(groups["solid"] == std::pair{3, std::vector{4}});
+    CHECK(raw.facets.size() == 2);  // the second side is an entity of its own
+    REQUIRE(raw.warnings.size() == 2);
+    CHECK(raw.warnings[0] == "left out 1 element of type 121, which is no cell or facet");
+    const mesh::Mesh made = mesh_of(raw);
+    REQUIRE(made.boundaries.size() == 1);
+    CHECK(made.boundaries[0].facets.size() == 1);
+    CHECK(made.region_names == std::vector<std::string>{"solid"});
+  }
+}
+
+TEST_CASE("what is wrong with a universal file is one sentence with its line") {
+  const auto dataset = [](int number, const std::string& lines) {
+    return fmt::format("    -1\n{:6}\n{}    -1\n", number, lines);
+  };
+  CHECK(unv_refusal(unv_nodes + unv_elements + dataset(151, "a header\n")).empty());
+  CHECK(unv_refusal(unv_nodes + dataset(9999, "1\n")).starts_with("line 13: dataset 9999 is not known"));
+  CHECK(unv_refusal("    -1\n  2411\n         1         1         1        11\n")
+            .starts_with("the file is cut short: its last dataset"));
+  CHECK(unv_refusal("  2411\n").starts_with("line 1: '  2411' stands outside"));
+  CHECK(unv_refusal(unv_nodes + dataset(2412, "1 81 1 1 1 3\n1 2 3\n"))
+            .starts_with("line 14: elements of descriptor 81 with 3 nodes are not read"));
+  CHECK(unv_refusal(unv_nodes + dataset(2412, "1 91 1 1 1 3\n1 2 9\n")) ==
+        "line 14: an element uses node 9, which does not exist");
+  CHECK(unv_refusal(unv_nodes + unv_elements + unv_group(2467, "a", "8 77 0 0", 1)).empty());  // may be one left out
+  CHECK(unv_refusal(unv_nodes + dataset(2412, "1 91 1 1 1 3\n1 2 3\n") + unv_group(2467, "a", "8 77 0 0", 1)) ==
+        "line 21: a group has element 77, which does not exist");
+  CHECK(unv_refusal(dataset(164, "5\n0.\n") + unv_nodes) == "line 4: the factor of lengths must be above 0");
+  CHECK(unv_refusal(dataset(2420, "1\npart\n7 0 8\nmoved\n1 0 0\n0 1 0\n0 0 1\n5 0 0\n") + unv_nodes)
+            .starts_with("line 5: coordinate system 7 is not"));
+  CHECK(unv_refusal(dataset(2420, "1\npart\n7 0 8\nsame\n1 0 0\n0 1 0\n0 0 1\n0 0 0\n") + unv_nodes).empty());
+}
+
+TEST_CASE("Abaqus: surfaces of shells and of free faces, sets before their elements, what is not understood") {
+  std::string nodes = "*NODE\n";
+  for (int n = 0; n < 12; ++n) nodes += fmt::format("{}, {}, {}, {}\n", n + 1, n % 3, n / 3 % 2, n / 6);
+  const std::string solids = "*ELEMENT, TYPE=C3D8, ELSET=A\n1, 1, 2, 5, 4, 7, 8, 11, 10\n2, 2, 3, 6, 5, 8, 9, 12, 11\n";
+  const std::string shell = "*ELEMENT, TYPE=S4, ELSET=SHELL\n101, 1, 7, 10, 4\n";
+  const auto facets = [&](const std::string& text, const std::string& name) {
+    const mesh::Mesh made = mesh_of(mesh::read_inp(text, 1));
+    for (const mesh::BoundaryGroup& group : made.boundaries)
+      if (group.name == name) return group.facets.size();
+    return std::size_t{0};
+  };
+  CHECK(facets(nodes + solids + "*SURFACE, NAME=SKIN\nA,\n", "SKIN") == 10);
+  CHECK(facets(nodes + solids + "*SURFACE, NAME=END\n1\n", "END") == 5);
+  for (const char* side : {"SPOS", "SNEG", ""})
+    CHECK(facets(nodes + solids + shell + "*SURFACE, NAME=INNER, TYPE=ELEMENT\nSHELL, " + side + "\n", "INNER") == 1);
+  CHECK(facets(nodes + "*ELSET, ELSET=FIRST\n1\n*SURFACE, NAME=LEFT\nPart-1.FIRST, S6\n" + solids, "LEFT") == 1);
+  CHECK(facets(nodes + "*ELSET, ELSET=BOTH\nA\n*ELSET, ELSET=BOTH\nBOTH\n*SURFACE, NAME=ENDS\nBOTH, S6\n" + solids,
+               "ENDS") == 1);
+
+  const std::string deck = nodes + solids;  // 13 lines and 3
+  CHECK(inp_refusal(deck).empty());
+  CHECK(inp_refusal(deck +
+                    "*MATERIAL, NAME=m\n*CONDUCTIVITY\n1.\n*BEAM GENERAL SECTION\n*STEP\n*HEAT TRANSFER\n*END STEP\n")
+            .empty());
+  CHECK(inp_refusal(deck + "*ELEMENT, TYPE=C3D8, INPUT=more.inp\n") ==
+        "line 17: INPUT of *ELEMENT is not read: put what that file says in its place");
+  CHECK(inp_refusal(deck + "*NODE, INPUT=more.inp\n").starts_with("line 17: INPUT of *NODE is not read"));
+  CHECK(inp_refusal(deck + "*AMPLITUDE, INPUT=more.inp\n").starts_with("line 17: INPUT is not read"));
+  CHECK(inp_refusal(deck + "*MIRROR, PLANE=X\n").starts_with("line 17: *MIRROR is not known: take it out"));
+  CHECK(inp_refusal(deck + "*STEP\n*MODEL CHANGE, REMOVE\nA\n").starts_with("line 18: *MODELCHANGE is not read"));
+  CHECK(
+      inp_refusal(deck + "*SURFACE, NAME=s, COMBINE=UNION\n").starts_with("line 17: COMBINE of *SURFACE is not read"));
+  CHECK(inp_refusal(deck + "*ELEMENT, TYPE=DCAX4\n3, 1, 2, 3, 4\n")
+            .starts_with("line 17: elements of type DCAX4 are axisymmetric"));
+  CHECK(inp_refusal(deck + "*ELEMENT, TYPE=COH3D8\n3, 1, 2, 3, 4\n")
+            .starts_with("line 17: elements of type COH3D8 are not read"));
+  CHECK(
+      mesh::read_inp(deck + "*TIE, NAME=t\na, b\n", 1).warnings.at(0).starts_with("line 17: *TIE joins nothing here"));
+}
