@@ -58,7 +58,8 @@ std::vector<std::int32_t> begin_mesh(const RawMesh& raw, std::size_t declared_no
   mesh.warnings = raw.warnings;
   check_cells(raw);
   std::vector<std::int32_t> node_numbers = copy_cells(raw, mesh);
-  const std::size_t orphans = std::max(declared_nodes, raw.node_count()) - mesh.node_count();
+  const auto unused = static_cast<std::size_t>(std::ranges::count(node_numbers, no_node));
+  const std::size_t orphans = std::max(declared_nodes, raw.node_count()) - (raw.node_count() - unused);
   if (declared_nodes > 0 && orphans > 0)
     mesh.warnings.push_back(fmt::format("left out {} used by no cell", counted(orphans, "node")));
   return node_numbers;

@@ -2,9 +2,11 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "mesh/element/quadrature.hpp"
 #include "mesh/geometry.hpp"
@@ -189,6 +191,48 @@ TEST_CASE("universal files: units, groups of every dataset, beams between other 
   }
 }
 
+TEST_CASE(
+    "hexahedra of 20 nodes and quadrilaterals of 8 keep their curved volume, in the orders of all three formats") {
+  // A cube whose edges' middles are moved outwards in x and y by a tenth where z = 1/2: x(1 + 0.4 z (1 - z)) about the
+  // axis.
+  const auto moved = [](double x, double y, double z) {
+    const double s = 1 + 0.4 * z * (1 - z);
+    return std::array{(x - 0.5) * s, (y - 0.5) * s, z};
+  };
+  const double v[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+  const int edges[12][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6},
+                            {6, 7}, {7, 4}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
+  std::vector<std::array<double, 3>> points;  // in Abaqus's order
+  for (const auto& p : v) points.push_back(moved(p[0], p[1], p[2]));
+  for (const auto& [a, b] : edges)
+    points.push_back(moved((v[a][0] + v[b][0]) / 2, (v[a][1] + v[b][1]) / 2, (v[a][2] + v[b][2]) / 2));
+  std::string inp = "*NODE\n", bdf, unv = "    -1\n  2411\n";
+  for (std::size_t n = 0; n < points.size(); ++n) {
+    const auto& [x, y, z] = points[n];
+    inp += fmt::format("{}, {}, {}, {}\n", n + 1, x, y, z);
+    bdf += fmt::format("GRID,{},,{:.5f},{:.5f},{:.5f}\n", n + 1, x, y, z);
+    unv += fmt::format("{} 1 1 1\n{} {} {}\n", n + 1, x, y, z);
+  }
+  inp += "*ELEMENT, TYPE=C3D20R\n1,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,\n16,17,18,19,20\n";
+  bdf += "CHEXA,1,1,1,2,3,4,5,6\n,7,8,9,10,11,12,17,18\n,19,20,13,14,15,16\n";
+  unv += "    -1\n    -1\n  2412\n1 116 1 1 1 20\n1 9 2 10 3 11 4 12\n17 18 19 20 5 13 6 14\n7 15 8 16\n    -1\n";
+  // Cross-sections are squares of side s(z), as 1D quadratics map z onto itself: the integral of s^2.
+  const double exact = 1 + 2 * 0.4 / 6 + 0.16 / 30;
+  for (const mesh::RawMesh& raw : {mesh::read_inp(inp, 1), mesh::read_bdf(bdf, 1), mesh::read_unv(unv, 1)}) {
+    const mesh::Mesh made = mesh_of(raw);
+    CHECK(made.order == 2);
+    CHECK(made.node_count() == 27);
+    CHECK(volume(made) == Approx(exact).epsilon(1e-12));
+  }
+  // A rectangle with a parabola below it.
+  const mesh::Mesh plate = mesh_of(mesh::read_bdf(
+      "GRID,1,,0.,0.,0.\nGRID,2,,2.,0.,0.\nGRID,3,,2.,1.,0.\nGRID,4,,0.,1.,0.\nGRID,5,,1.,-0.25,0.\nGRID,6,,2.,0.5,0.\n"
+      "GRID,7,,1.,1.,0.\nGRID,8,,0.,0.5,0.\nCQUAD8,1,1,1,2,3,4,5,6\n,7,8\n",
+      1));
+  CHECK(plate.node_count() == 9);
+  CHECK(volume(plate) == Approx(2 + 2.0 / 3 * 2 * 0.25));
+}
+
 TEST_CASE("what is wrong with a universal file is one sentence with its line") {
   const auto dataset = [](int number, const std::string& lines) {
     return fmt::format("    -1\n{:6}\n{}    -1\n", number, lines);
@@ -238,7 +282,7 @@ TEST_CASE("Abaqus: surfaces of shells and of free faces, sets before their eleme
   CHECK(inp_refusal(deck + "*ELEMENT, TYPE=C3D8, INPUT=more.inp\n") ==
         "line 17: INPUT of *ELEMENT is not read: put what that file says in its place");
   CHECK(inp_refusal(deck + "*NODE, INPUT=more.inp\n").starts_with("line 17: INPUT of *NODE is not read"));
-  CHECK(inp_refusal(deck + "*AMPLITUDE, INPUT=more.inp\n").starts_with("line 17: INPUT is not read"));
+  CHECK(inp_refusal(deck + "*AMPLITUDE, INPUT=more.inp\n").starts_with("line 17: INPUT of *AMPLITUDE is not read"));
   CHECK(inp_refusal(deck + "*MIRROR, PLANE=X\n").starts_with("line 17: *MIRROR is not known: take it out"));
   CHECK(inp_refusal(deck + "*STEP\n*MODEL CHANGE, REMOVE\nA\n").starts_with("line 18: *MODELCHANGE is not read"));
   CHECK(

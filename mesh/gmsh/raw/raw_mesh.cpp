@@ -87,16 +87,21 @@ CellShape cell_shape(const ElementType& type) {
   return type.corners == 4 ? CellShape::tetrahedron : CellShape::hexahedron;
 }
 
+/// True for quadrilaterals of 8 nodes and hexahedra of 20, which lack those inside of faces and cells.
+bool is_quadratic_serendipity(const ElementType& type) {
+  return type.order == 2 && is_tensor(cell_shape(type)) && type.nodes == (type.dimension == 2 ? 8 : 20);
+}
+
 /// For each node of Gmsh's element the node of our lattice at the same place.
 std::vector<int> lattice_nodes(const ElementType& type) {
   const CellShape shape = cell_shape(type);
   if (type.order < 1 || type.order > max_degree)
     throw std::runtime_error(
         fmt::format("the cells have geometric order {}, but 1 to {} are supported", type.order, max_degree));
-  if (type.nodes != lattice_size(shape, type.order))
+  if (type.nodes != lattice_size(shape, type.order) && !is_quadratic_serendipity(type))
     throw std::runtime_error(
         fmt::format("cells of type {} (serendipity) lack the {} inner nodes of complete cells: make the mesh with "
-                    "Mesh.SecondOrderIncomplete = 0",
+                    "complete cells, in Gmsh with Mesh.SecondOrderIncomplete = 0",
                     type.name, lattice_size(shape, type.order) - type.nodes));
   const Lattice lattice(shape, type.order);
   std::vector<int> nodes(type.nodes);
@@ -112,6 +117,64 @@ std::vector<int> lattice_nodes(const ElementType& type) {
     nodes[a] = lattice.node(index[0], index[1], index[2]);
   }
   return nodes;
+}
+
+/// A node of the lattice of order 2 in the middle of a face or cell, and the others that its place follows from.
+struct MiddleNode {
+  int node;
+  bool of_cell;
+  std::vector<int> corners;
+  std::vector<std::pair<int, double>> weights;
+};
+
+/// The map of a serendipity cell is that of the complete cell whose inner nodes are where the serendipity functions put
+/// them (Zienkiewicz & Taylor 2000): -1/4 of each vertex around, 1/2 of each edge's middle on a face, 1/4 in a cell.
+std::vector<MiddleNode> middle_nodes(const Lattice& lattice) {
+  const int d = dimension(lattice.shape());
+  std::vector<MiddleNode> middles;
+  for (int node = 0; node < lattice.size(); ++node) {
+    const std::array<int, 3>& at = lattice.index(node);
+    const auto free = std::count(at.begin(), at.begin() + d, 1);
+    if (free < 2) continue;
+    MiddleNode& middle = middles.emplace_back(MiddleNode{node, free == d && d == 3, {}, {}});
+    for (int other = 0; other < lattice.size(); ++other) {
+      const std::array<int, 3>& index = lattice.index(other);
+      bool around = true;
+      for (int axis = 0; axis < d; ++axis) around = around && (at[axis] == 1 || index[axis] == at[axis]);
+      const auto inside = std::count(index.begin(), index.begin() + d, 1);
+      if (!around || inside > 1) continue;
+      middle.weights.emplace_back(other, inside == 0 ? -0.25 : free == 2 ? 0.5 : 0.25);
+      if (inside == 0) middle.corners.push_back(other);
+    }
+  }
+  return middles;
+}
+
+/// Gives quadratic serendipity cells, whose other nodes are there, the nodes that complete cells have inside.
+void add_middle_nodes(Mesh& mesh) {
+  const int d = mesh.dimension(), n = mesh.nodes_per_cell();
+  const std::vector<MiddleNode> middles = middle_nodes(Lattice(mesh.shape, mesh.order));
+  std::map<std::array<std::int32_t, 4>, std::int32_t> of_faces;
+  for (std::size_t first = 0; first < mesh.cell_nodes.size(); first += static_cast<std::size_t>(n)) {
+    std::int32_t* nodes = mesh.cell_nodes.data() + first;
+    for (const MiddleNode& middle : middles) {
+      const std::int32_t next = mesh.node_count();
+      nodes[middle.node] = next;
+      if (d == 3 && !middle.of_cell) {
+        std::array<std::int32_t, 4> key{};
+        std::transform(middle.corners.begin(), middle.corners.end(), key.begin(),
+                       [&](int corner) { return nodes[corner]; });
+        std::sort(key.begin(), key.end());
+        nodes[middle.node] = of_faces.try_emplace(key, next).first->second;
+      }
+      if (nodes[middle.node] != next) continue;
+      std::array<double, 3> point{};
+      for (const auto& [node, weight] : middle.weights)
+        for (int axis = 0; axis < d; ++axis)
+          point[axis] += weight * mesh.coordinates[std::int64_t{nodes[node]} * d + axis];
+      mesh.coordinates.insert(mesh.coordinates.end(), point.begin(), point.begin() + d);
+    }
+  }
 }
 
 void check_plane(const RawMesh& raw) {
@@ -188,11 +251,12 @@ std::vector<std::int32_t> copy_cells(const RawMesh& raw, Mesh& mesh) {
     number[i] = count++;
     mesh.coordinates.insert(mesh.coordinates.end(), raw.point(i + 1), raw.point(i + 1) + type.dimension);
   }
-  mesh.cell_nodes.resize(cells * type.nodes);
+  mesh.cell_nodes.resize(cells * mesh.nodes_per_cell());
   std::int32_t* nodes = mesh.cell_nodes.data();
   for (const ElementBlock& block : raw.cells)
-    for (std::size_t e = 0; e < block.size(); ++e, nodes += type.nodes)
+    for (std::size_t e = 0; e < block.size(); ++e, nodes += mesh.nodes_per_cell())
       for (int a = 0; a < type.nodes; ++a) nodes[lattice[a]] = number[block.nodes[e * type.nodes + a] - 1];
+  if (is_quadratic_serendipity(type)) add_middle_nodes(mesh);
   return number;
 }
 
