@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mesh/boundary_surface.hpp"
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/reference_cell.hpp"
 #include "mesh/geometry.hpp"
@@ -34,10 +35,16 @@ bool near(const Mesh& mesh, std::int32_t cell, const std::array<double, 3>& poin
   return true;
 }
 
-/// Newton's method for the reference coordinates. Nothing where the point is not in the cell: to 1e-9 of it, or to the
-/// rounding of the nodes' coordinates, which in a small cell far from the origin is more.
-std::optional<Eigen::VectorXd> invert(const Mesh& mesh, const LagrangeBasis& basis, std::int32_t cell,
-                                      const std::array<double, 3>& point) {
+/// Reference coordinates of a point, and by how much they may leave the cell for a point inside: 1e-9, or the rounding
+/// of the nodes' coordinates, which in a small cell far from the origin is more.
+struct Inverted {
+  Eigen::VectorXd coordinates;
+  double margin;
+};
+
+/// Newton's method. Nothing where it does not converge, as for most points far outside.
+std::optional<Inverted> invert(const Mesh& mesh, const LagrangeBasis& basis, std::int32_t cell,
+                               const std::array<double, 3>& point) {
   const int d = mesh.dimension();
   const auto nodes = mesh.nodes(cell);
   // From the first node on: differences of neighbours are exact, or nearly so.
@@ -60,10 +67,35 @@ std::optional<Eigen::VectorXd> invert(const Mesh& mesh, const LagrangeBasis& bas
     // What a rounding of positions, each by epsilon times its size, changes in the coordinates.
     const double amplification = 4 * epsilon * basis.size() * inverse.cwiseAbs().rowwise().sum().maxCoeff();
     if (change.cwiseAbs().maxCoeff() > std::max(1e-13, amplification * extent)) continue;
-    const double margin = std::max(least_margin, amplification * distance);
-    return inside(mesh.shape, coordinates, margin) ? std::optional(coordinates) : std::nullopt;
+    return Inverted{coordinates, std::max(least_margin, amplification * distance)};
   }
   return std::nullopt;
+}
+
+Location location(std::int32_t cell, const Eigen::VectorXd& coordinates, double distance) {
+  Location found{cell, {}, distance};
+  std::ranges::copy(coordinates, found.coordinates.begin());
+  return found;
+}
+
+/// The reference coordinates of a cell's point near to those outside of it.
+Eigen::VectorXd moved_inside(CellShape shape, Eigen::VectorXd coordinates) {
+  coordinates = coordinates.cwiseMax(0);
+  if (is_tensor(shape)) return coordinates.cwiseMin(1);
+  return coordinates.sum() > 1 ? Eigen::VectorXd(coordinates / coordinates.sum()) : coordinates;
+}
+
+/// From a point to that of a cell with reference coordinates.
+double distance_between(const Mesh& mesh, const LagrangeBasis& basis, std::int32_t cell,
+                        const Eigen::VectorXd& coordinates, const std::array<double, 3>& point) {
+  const Eigen::RowVectorXd values = basis.values(coordinates);
+  double square = 0;
+  for (int i = 0; i < mesh.dimension(); ++i) {
+    double x = 0;
+    for (int a = 0; a < basis.size(); ++a) x += values[a] * (mesh.point(mesh.nodes(cell)[a])[i] - point[i]);
+    square += x * x;
+  }
+  return std::sqrt(square);
 }
 
 }  // namespace
@@ -72,13 +104,47 @@ std::optional<Location> locate(const Mesh& mesh, const std::array<double, 3>& po
   const LagrangeBasis basis(mesh.shape, mesh.order, NodeFamily::equispaced);
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
     if (!near(mesh, cell, point)) continue;
-    const std::optional<Eigen::VectorXd> coordinates = invert(mesh, basis, cell, point);
-    if (!coordinates) continue;
-    Location found{cell, {}};
-    std::copy(coordinates->begin(), coordinates->end(), found.coordinates.begin());
-    return found;
+    const std::optional<Inverted> found = invert(mesh, basis, cell, point);
+    if (found && inside(mesh.shape, found->coordinates, found->margin)) return location(cell, found->coordinates, 0);
   }
   return std::nullopt;
+}
+
+bool lies_within(const Mesh& mesh, std::int32_t cell, const std::array<double, 3>& point) {
+  const LagrangeBasis basis(mesh.shape, mesh.order, NodeFamily::equispaced);
+  const std::optional<Inverted> found = invert(mesh, basis, cell, point);
+  return found && inside(mesh.shape, found->coordinates, -1e-3);
+}
+
+std::optional<Location> locate_on_surface(const Mesh& mesh, const std::array<double, 3>& point) {
+  const std::vector<BoundaryFacet> facets = boundary_facets(mesh);
+  std::vector<double> angles(facets.size(), 0);
+  for (const FacetPair& pair : facet_pairs(mesh, facets))
+    if (pair.angle < smooth_angle)
+      for (const std::size_t f : {pair.first, pair.second}) angles[f] = std::max(angles[f], pair.angle);
+  const FacetVertices vertices(mesh);
+  const LagrangeBasis basis(mesh.shape, mesh.order, NodeFamily::equispaced);
+  std::optional<Location> nearest;
+  for (std::size_t f = 0; f < facets.size(); ++f) {
+    double size = 0, from_first = 0;
+    for (int i = 0; i < mesh.dimension(); ++i)
+      from_first += std::pow(mesh.point(vertices.node(facets[f], 0))[i] - point[i], 2);
+    for (std::size_t v = 1; v < vertices.count(); ++v) {
+      double square = 0;
+      for (int i = 0; i < mesh.dimension(); ++i)
+        square += std::pow(mesh.point(vertices.node(facets[f], v))[i] - mesh.point(vertices.node(facets[f], 0))[i], 2);
+      size = std::max(size, std::sqrt(square));
+    }
+    const double sagitta = size * std::tan(angles[f] / 4);
+    if (std::sqrt(from_first) > 2 * size) continue;
+    const std::optional<Inverted> inverted = invert(mesh, basis, facets[f].cell, point);
+    if (!inverted) continue;
+    const Eigen::VectorXd coordinates = moved_inside(mesh.shape, inverted->coordinates);
+    const double distance = distance_between(mesh, basis, facets[f].cell, coordinates, point);
+    if (distance <= sagitta && (!nearest || distance < nearest->distance))
+      nearest = location(facets[f].cell, coordinates, distance);
+  }
+  return nearest;
 }
 
 }  // namespace femcg::mesh

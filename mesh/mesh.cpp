@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -22,6 +21,7 @@
 #include "mesh/element/quadrature.hpp"
 #include "mesh/element/reference_cell.hpp"
 #include "mesh/entity_numbers.hpp"
+#include "mesh/fit.hpp"
 #include "mesh/geometry.hpp"
 #include "mesh/structured_grid.hpp"
 
@@ -289,54 +289,6 @@ void check_determinants(Mesh& mesh) {
   }
 }
 
-/// The finaliser of splitmix64, coordinate by coordinate; equal for equal points.
-std::uint64_t hash_of_point(const std::array<double, 3>& point, int d) {
-  std::uint64_t hash = 0;
-  for (int i = 0; i < d; ++i) {
-    hash += std::bit_cast<std::uint64_t>(point[i] + 0.0) + 0x9e3779b97f4a7c15U;  // -0 + 0 is 0
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9U;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebU;
-    hash ^= hash >> 31;
-  }
-  return hash;
-}
-
-/// Nodes whose hash agrees with another node's in as many bits as tell one of 16 places a node from the others: a few
-/// in a hundred, and all that lie where another one does.
-std::vector<std::int32_t> nodes_with_common_hash(const Mesh& mesh) {
-  const std::uint64_t places = std::bit_ceil(std::uint64_t{16} * static_cast<std::uint64_t>(mesh.node_count()) + 64);
-  std::vector<std::uint64_t> once = filled<std::uint64_t>(places / 64), again = filled<std::uint64_t>(places / 64);
-  const auto place_of = [&](std::int64_t node) {
-    return hash_of_point(mesh.point(static_cast<std::int32_t>(node)), mesh.dimension()) & (places - 1);
-  };
-  const auto set = [](std::uint64_t& word, std::uint64_t bit) {
-    return (std::atomic_ref<std::uint64_t>(word).fetch_or(bit, std::memory_order_relaxed) & bit) != 0;
-  };
-#pragma omp parallel for schedule(static)
-  for (std::int32_t node = 0; node < mesh.node_count(); ++node) {
-    const std::uint64_t place = place_of(node), bit = std::uint64_t{1} << place % 64;
-    if (set(once[place / 64], bit)) set(again[place / 64], bit);
-  }
-  return collect<std::int32_t>(mesh.node_count(), [&](std::int64_t node, std::vector<std::int32_t>& found) {
-    const std::uint64_t place = place_of(node);
-    if (again[place / 64] >> place % 64 & 1U) found.push_back(static_cast<std::int32_t>(node));
-  });
-}
-
-/// Counts nodes that lie where another one does.
-void warning_duplicate_nodes(Mesh& mesh) {
-  std::vector<std::int32_t> order = nodes_with_common_hash(mesh);
-  std::ranges::sort(order, {}, [&](std::int32_t node) { return mesh.point(node); });
-  std::int64_t duplicates = 0;
-  for (std::size_t i = 1; i < order.size(); ++i)
-    if (mesh.point(order[i]) == mesh.point(order[i - 1])) ++duplicates;
-  if (duplicates > 0)
-    mesh.warnings.push_back(
-        fmt::format("{} nodes lie exactly where another node does: cells that meet there are not joined "
-                    "(a crack, or a mesh whose parts were not merged)",
-                    duplicates));
-}
-
 /// Which nodes are joined, found by several threads at once. Every node points to a lesser one of its component or, the
 /// least, to itself; so the outcome does not depend on the threads (Rem 1976, path halving after Tarjan & van Leeuwen
 /// 1984).
@@ -426,8 +378,8 @@ void validate(Mesh& mesh) {
   mesh.list_nodes();
   check_indices(mesh);
   check_determinants(mesh);
-  warning_duplicate_nodes(mesh);
   const std::vector<std::int32_t> components = cell_components(mesh);
+  check_fit(mesh, components);
   const std::int32_t count = *std::max_element(components.begin(), components.end()) + 1;
   if (count > 1) mesh.warnings.push_back(fmt::format("the mesh has {} parts that share no vertex", count));
 }

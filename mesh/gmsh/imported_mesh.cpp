@@ -6,6 +6,7 @@
 #include <array>
 
 #include "mesh/element/reference_cell.hpp"
+#include "mesh/gmsh/groups/boundary_faces.hpp"
 #include "mesh/gmsh/groups/entities.hpp"
 #include "mesh/gmsh/groups/groups.hpp"
 #include "mesh/gmsh/raw/counted.hpp"
@@ -72,7 +73,9 @@ Mesh to_mesh(const RawMesh& raw, const GmshOptions& options, std::size_t declare
   const std::vector<std::int32_t> node_numbers = begin_mesh(raw, declared_nodes, mesh);
   assign_regions(raw, options, mesh);
   drop_repeated_cells(mesh);
-  assign_boundaries(raw, options, node_numbers, mesh);
+  const bool ruled = std::ranges::any_of(
+      options.groups, [&](const auto& group) { return group.second.dimension == raw.dimension - 1; });
+  assign_boundaries(ruled ? with_boundary_faces(raw, options, node_numbers, mesh) : raw, options, node_numbers, mesh);
   return mesh;
 }
 
@@ -81,7 +84,8 @@ EntityMesh to_entity_mesh(const RawMesh& raw, const GmshOptions& options, std::s
   const std::vector<std::int32_t> node_numbers = begin_mesh(raw, declared_nodes, made.mesh);
   made.regions = assign_region_entities(raw, options, made.mesh);
   drop_repeated_cells(made.mesh);
-  made.faces = assign_face_entities(raw, options, node_numbers, made.mesh);
+  made.faces = assign_face_entities(with_boundary_faces(raw, options, node_numbers, made.mesh), options, node_numbers,
+                                    made.mesh);
   return made;
 }
 

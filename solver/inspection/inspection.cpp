@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "mesh/element/facet_nodes.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "mesh/element/reference_cell.hpp"
 #include "mesh/entity_numbers.hpp"
@@ -82,7 +83,8 @@ class FacetMeasure {
     }
     for (const mesh::GeometryTables& tables : tables_) geometries_.emplace_back(tables);
     const mesh::Lattice lattice(mesh.shape, mesh.order);
-    for (std::size_t f = 0; f < rules_.size(); ++f) nodes_.push_back(nodes_of(lattice, static_cast<int>(f)));
+    for (std::size_t f = 0; f < rules_.size(); ++f)
+      nodes_.push_back(mesh::nodes_around_facet(lattice, static_cast<int>(f)));
   }
 
   void add(const BoundaryFacet& facet, Sums& to) {
@@ -99,20 +101,6 @@ class FacetMeasure {
   }
 
  private:
-  /// The lattice nodes on a facet: those whose vertices' plane it is.
-  static std::vector<int> nodes_of(const mesh::Lattice& lattice, int f) {
-    const int d = mesh::dimension(lattice.shape()), p = lattice.degree();
-    std::vector<int> nodes;
-    for (int node = 0; node < lattice.size(); ++node) {
-      const auto& at = lattice.index(node);
-      const bool on = mesh::is_tensor(lattice.shape()) ? at[f / 2] == (f % 2) * p
-                      : f == d                         ? at[0] + at[1] + at[2] == p
-                                                       : at[d - f - 1] == 0;
-      if (on) nodes.push_back(node);
-    }
-    return nodes;
-  }
-
   const Mesh* mesh_;
   std::vector<mesh::Quadrature> rules_;
   std::vector<Eigen::MatrixXd> tangents_;

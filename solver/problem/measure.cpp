@@ -62,6 +62,7 @@ GroupQuantities whole_group(const GroupQuantities& here, const operators::Shared
 
 void measure_boundary(const Problem& problem, std::span<const double> dofs, const BoundaryFlux& flux, Quantities& to) {
   for (const mesh::BoundaryGroup& group : problem.form().space->mesh().boundaries) {
+    if (!problem.shared().any(!group.facets.empty())) continue;  // it lies between cells
     const GroupQuantities measured = whole_group(measure_group(group, problem, flux, dofs), problem.shared());
     to.groups[group.name] = measured;
     to.flux[group.name] = measured.flux;
@@ -228,19 +229,29 @@ void measure_cells(const Problem& problem, const Load& load, std::span<const Cel
 
 }  // namespace
 
-Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, const operators::SharedDofs& shared) {
+Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, const operators::SharedDofs& shared,
+                     std::vector<std::string>* warnings) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   Probes located;
   std::vector<std::string> problems;
   for (const Probe& probe : probes) {
     std::optional<mesh::Location> location = mesh::locate(mesh, probe.point);
-    const auto found = shared.gathered(std::vector{location ? 1 : 0});
-    const auto first = std::ranges::find_if(found, [](const auto& of_process) { return of_process.front() > 0; });
-    if (first - found.begin() != shared.rank()) location.reset();  // the first process that has it, measures
-    if (first != found.end())
-      located.emplace_back(probe.name, std::move(location));
-    else
-      problems.push_back(at_place(probe.place, fmt::format("probe {} at {} lies outside the mesh",
-                                                           in_quotes(probe.name), point_text(probe.point.data()))));
+    if (!shared.any(location.has_value())) location = mesh::locate_on_surface(mesh, probe.point);
+    const auto found = shared.gathered(std::vector{location ? location->distance : infinity});
+    const auto first = std::ranges::min_element(found);
+    if (first - found.begin() != shared.rank()) location.reset();  // the first process that is nearest, measures
+    const double distance = first->front();
+    const std::string name = fmt::format("probe {} at {}", in_quotes(probe.name), point_text(probe.point.data()));
+    if (distance == infinity) {
+      problems.push_back(at_place(probe.place, name + " lies outside the mesh"));
+      continue;
+    }
+    if (distance > 0 && warnings != nullptr)
+      warnings->push_back(
+          fmt::format("{} lies {:.3g} outside the mesh, whose cells leave out a part of the curved "
+                      "surface: u is that of the nearest point",
+                      name, distance));
+    located.emplace_back(probe.name, std::move(location));
   }
   if (!problems.empty()) throw InputError(problems);
   return located;

@@ -55,10 +55,11 @@ struct Quantities {
 /// Where each is; nothing on processes that leave it to another.
 using Probes = std::vector<std::pair<std::string, std::optional<mesh::Location>>>;
 
-/// Finds the cells of probes; throws InputError, with their places, for those outside the mesh. Collective, as all
-/// here, where several processes have parts of the mesh.
-Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh,
-                     const operators::SharedDofs& shared = {});
+/// Finds the cells of probes, or the nearest points of a curved surface, which `warnings` says with their distance
+/// (locate_on_surface); throws InputError, with their places, for those outside the mesh. Collective, as all here,
+/// where several processes have parts of the mesh.
+Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, const operators::SharedDofs& shared = {},
+                     std::vector<std::string>* warnings = nullptr);
 
 /// A solution on the GPU, for what is integrated of it; nothing where that does not pay, or there is no room.
 std::optional<operators::FunctionOnGpu> solution_on_gpu(const Problem& problem, std::span<const double> dofs,

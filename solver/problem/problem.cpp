@@ -33,7 +33,7 @@ constexpr const char* every_group = "all";
 
 /// Every boundary facet with its condition. "all" holds where no other entry does.
 std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mesh::Mesh& mesh,
-                                              const operators::SharedDofs& shared, std::vector<std::string>& warnings) {
+                                              const operators::SharedDofs& shared) {
   std::vector<ConditionedFacet> facets;
   for (const mesh::BoundaryFacet facet : mesh::boundary_facets(mesh)) facets.push_back({facet});
   const auto find = [&](mesh::BoundaryFacet wanted) {
@@ -60,8 +60,12 @@ std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mes
                                                 did_you_mean_part(condition.group, names))));
       continue;
     }
-    if (!shared.any(!group->facets.empty()))
-      warnings.push_back(fmt::format("boundary group '{}' has no facet: its condition has no effect", condition.group));
+    if (!shared.any(!group->facets.empty())) {
+      problems.push_back(at_place(condition.place, fmt::format("group {} lies inside the mesh, between cells, where no "
+                                                               "boundary condition can hold",
+                                                               in_quotes(condition.group))));
+      continue;
+    }
     for (const mesh::BoundaryFacet facet : group->facets) {
       const auto entry = find(facet);
       if (!entry->insulated() && entry->condition != number) {
@@ -90,7 +94,7 @@ Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space, cons
     : data_(&data), space_(&space), shared_(&shared) {
   form_.space = &space;
   form_.quadrature = data.quadrature;
-  conditions_ = find_conditions(data, space.mesh(), shared, warnings_);
+  conditions_ = find_conditions(data, space.mesh(), shared);
   set_diffusion();
   constrain();
   number_unknowns();

@@ -71,7 +71,7 @@ class Problem {
   const std::vector<DirichletDof>& dirichlet_dofs() const { return dirichlet_dofs_; }
   /// The earlier conditions where several meet: the number of a Dirichlet dof and a condition, sorted.
   const std::vector<std::pair<std::int32_t, int>>& earlier_conditions() const { return earlier_conditions_; }
-  /// Sentences a user should read: groups of no facet, mean values fixed, and those of the loads.
+  /// Sentences a user should read: mean values fixed, and those of the loads.
   const std::vector<std::string>& warnings() const { return warnings_; }
   /// Whether constants are in the kernel on some part of the mesh.
   bool singular() const { return !floating_.empty(); }

@@ -74,7 +74,8 @@ std::string check(const Case& resolved, const Console& console) {
   require_memory_of_box(resolved, 1);
   const mesh::Mesh mesh = make_mesh(resolved.mesh);
   const mesh::FunctionSpace space = make_space(mesh, resolved.degree, resolved.mesh.place);
-  locate_probes(resolved.output.probes, mesh);
+  std::vector<std::string> of_probes;
+  locate_probes(resolved.output.probes, mesh, {}, &of_probes);
   require_memory_of_loads(resolved.problem, space);
   progress.step("checking the problem");
   const Problem problem(resolved.problem, space);
@@ -91,7 +92,7 @@ std::string check(const Case& resolved, const Console& console) {
                                    ? estimates<double>(solver, problem, device, std::move(on_device.expected), context)
                                    : estimates<float>(solver, problem, device, std::move(on_device.expected), context);
   progress.clear();
-  for (const auto* warnings : {&mesh.warnings, &problem.warnings()})
+  for (const auto* warnings : {&mesh.warnings, &problem.warnings(), &std::as_const(of_probes)})
     for (const std::string& warning : *warnings) print_note(warning);
   return expected + files + (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
 }

@@ -147,7 +147,8 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
 
   // What the case names besides: probes, where CG begins, the results folder.
   if (!resolved.output.probes.empty()) progress.step("locating probes");
-  const Probes probes = locate_probes(resolved.output.probes, part.mesh, problem.shared());
+  std::vector<std::string> of_probes;
+  const Probes probes = locate_probes(resolved.output.probes, part.mesh, problem.shared(), &of_probes);
   if (!resolved.solver.initial.empty()) progress.step("reading the initial solution");
   const InitialUnknowns initial = initial_unknowns(resolved.solver, resolved.solution, problem, part.cell_numbers);
   progress.step("preparing the results");
@@ -169,7 +170,8 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   std::optional<OperatorEstimates> expected = settle_device(resolved.solver, device, kept, context, record);
   record.problem = size_of(problem);
   record.warnings = part.mesh.warnings;
-  record.warnings.insert(record.warnings.end(), problem.warnings().begin(), problem.warnings().end());
+  for (const auto* warnings : {&problem.warnings(), &std::as_const(of_probes)})
+    record.warnings.insert(record.warnings.end(), warnings->begin(), warnings->end());
   if (!initial.empty()) record.warnings.push_back(begun_from(resolved.solver));
 
   // Operator, preconditioner, conjugate gradients.

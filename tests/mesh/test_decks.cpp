@@ -294,3 +294,30 @@ TEST_CASE("Abaqus: surfaces of shells and of free faces, sets before their eleme
   CHECK(
       mesh::read_inp(deck + "*TIE, NAME=t\na, b\n", 1).warnings.at(0).starts_with("line 17: *TIE joins nothing here"));
 }
+
+TEST_CASE("rules find boundary facets where a file has solids alone") {
+  std::string text = bdf_grids(2) + "CHEXA,1,1,1,2,5,4,7,8\n,11,10\nCHEXA,2,1,2,3,6,5,8,9\n,12,11\n";
+  const auto facets = [&](const mesh::GroupRule& rule) {
+    mesh::GmshOptions options;
+    options.groups["rule"] = rule;
+    const mesh::Mesh made = mesh::to_mesh(mesh::read_bdf(text, 1), options);
+    REQUIRE(made.boundaries.size() == 1);
+    return made.boundaries[0].facets.size();
+  };
+  const auto where = [](auto condition) { return mesh::GroupRule{2, {}, condition}; };
+  CHECK(facets(where([](double x, double, double) { return x < 1e-6; })) == 1);
+  CHECK(facets(where([](double, double, double z) { return z < 1e-6; })) == 2);
+  CHECK(facets(where([](double x, double, double z) { return z < 1e-6 && x < 1.5; })) == 1);  // a part of a face
+  CHECK(facets({2, {}, {}, {2.1, 0.5, 0.5}}) == 1);
+  CHECK(facets({2, {}, {}, {0.3, 0.5, 1.0}}) == 2);
+  const mesh::EntityMesh entities = mesh::to_entity_mesh(mesh::read_bdf(text, 1), {});
+  CHECK(entities.faces.size() == 6);
+  CHECK(facets({2, {entities.faces[0].tag}, {}}) == entities.mesh.boundaries[0].facets.size());
+  // A face that the file has keeps its tag; the others follow.
+  text += "CQUAD4,9,11,1,7,10,4\n";
+  const mesh::EntityMesh with_face = mesh::to_entity_mesh(mesh::read_bdf(text, 1), {});
+  CHECK(with_face.faces.size() == 6);
+  CHECK(with_face.faces[0].tag == 11);
+  CHECK(with_face.faces[1].tag == 12);
+  CHECK(facets(where([](double x, double, double) { return x < 1e-6; })) == 1);
+}

@@ -9,8 +9,8 @@
 
 #include "mesh/box/box.hpp"
 #include "mesh/element/lagrange_basis.hpp"
-#include "mesh/locate.hpp"
 #include "mesh/element/reference_cell.hpp"
+#include "mesh/locate.hpp"
 
 namespace {
 
@@ -75,4 +75,28 @@ TEST_CASE("nodes and their neighbourhood to rounding are inside") {
       CHECK(locate(mesh, {std::nextafter(x[0], -1e9), std::nextafter(x[1], 1e9), x[2]}));
     }
   }
+}
+
+TEST_CASE("a point of a curved surface that flat cells leave out is found at its distance, one farther out is not") {
+  // A ring of quadrilaterals between radii 1 and 2.
+  constexpr int around = 24;
+  Mesh ring = make_box({CellShape::quadrilateral, {around, 1, 1}, {1, 1, 1}});
+  ring.list_nodes();
+  const double turn = 2 * std::acos(-1.0);
+  for (std::int32_t node = 0; node < ring.node_count(); ++node) {
+    const double angle = turn * ring.coordinates[2 * node], radius = 1 + ring.coordinates[2 * node + 1];
+    ring.coordinates[2 * node] = radius * std::cos(angle);
+    ring.coordinates[2 * node + 1] = radius * std::sin(angle);
+  }
+  const double half = turn / around / 2, middle = 3.5 * turn / around, sagitta = 2 * (1 - std::cos(half));
+  const auto at = [&](double radius) { return std::array{radius * std::cos(middle), radius * std::sin(middle), 0.0}; };
+  CHECK(!locate(ring, at(2)));
+  const auto found = locate_on_surface(ring, at(2));
+  REQUIRE(found);
+  CHECK(std::abs(found->distance - sagitta) < 1e-9);
+  CHECK(found->cell == 3);
+  CHECK(!locate_on_surface(ring, at(2 + 2 * sagitta)));
+  // A plane side has no curvature.
+  const Mesh square = make_box({CellShape::triangle, {4, 4, 1}, {1, 1, 1}});
+  CHECK(!locate_on_surface(square, {0.5, 1 + 1e-6, 0}));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
 #include <set>
@@ -316,7 +317,7 @@ TEST_CASE("parts that share no vertex are counted, and so are nodes in one place
   validate(mesh);
   CHECK(cell_components(mesh) == std::vector<std::int32_t>{0, 1});
   REQUIRE(mesh.warnings.size() == 2);
-  CHECK(mesh.warnings[0].find("2 nodes lie exactly where") != std::string::npos);
+  CHECK(mesh.warnings[0].find("2 nodes lie where another node does, the first at (0.5, 0)") != std::string::npos);
   CHECK(mesh.warnings[1].find("2 parts") != std::string::npos);
 }
 
@@ -332,7 +333,78 @@ TEST_CASE("of many nodes those in one place are counted, whatever the sign of a 
   }
   validate(mesh);
   REQUIRE(!mesh.warnings.empty());
-  CHECK(mesh.warnings[0].starts_with("300 nodes lie exactly where another node does"));
+  CHECK(mesh.warnings[0].starts_with("300 nodes lie where another node does"));
+}
+
+namespace {
+
+/// Quadrilaterals with sides along the axes, each with nodes of its own where `of` gives none: corners (x, y, width,
+/// height).
+Mesh mesh_of_rectangles(const std::vector<std::array<double, 4>>& rectangles) {
+  Mesh mesh;
+  mesh.region_names = {"all"};
+  std::map<std::array<double, 2>, std::int32_t> nodes;
+  for (const auto& [x, y, width, height] : rectangles) {
+    for (int corner = 0; corner < 4; ++corner) {
+      const std::array<double, 2> at{x + (corner % 2) * width, y + (corner / 2) * height};
+      const auto [entry, is_new] = nodes.try_emplace(at, mesh.node_count());
+      if (is_new) mesh.coordinates.insert(mesh.coordinates.end(), at.begin(), at.end());
+      mesh.cell_nodes.push_back(entry->second);
+    }
+    mesh.cell_regions.push_back(0);
+  }
+  return mesh;
+}
+
+std::string refusal_of(Mesh mesh) {
+  try {
+    validate(mesh);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("hanging nodes, parts that touch or overlap, and nodes that are nearly in one place") {
+  // One cell beside two of half its height.
+  CHECK(refusal_of(mesh_of_rectangles({{0, 0, 1, 1}, {1, 0, 1, 0.5}, {1, 0.5, 1, 0.5}}))
+            .starts_with("1 vertex lies inside a facet of another cell, the first at (1, 0.5) (hanging nodes)"));
+  // The same without a common vertex: parts that touch.
+  Mesh touching = mesh_of_rectangles({{0, 0, 1, 1}, {1, 0.25, 1, 0.5}});
+  validate(touching);
+  REQUIRE(touching.warnings.size() == 2);
+  CHECK(
+      touching.warnings[0].starts_with("2 vertices of one part lie inside facets of another, the first at (1, 0.25)"));
+  CHECK(refusal_of(mesh_of_rectangles({{0, 0, 1, 1}, {0.9, 0.25, 1, 0.5}})).starts_with("parts of the mesh overlap"));
+  CHECK(refusal_of(mesh_of_rectangles({{0, 0, 3, 1}, {1, -1, 1, 3}}))
+            .starts_with("parts of the mesh overlap"));  // crossed
+  // A gap within the rounding of a file is none, one of a tenth is.
+  for (const double gap : {0.0, 1e-12, 1e-6, 0.1, -1e-6}) {
+    CAPTURE(gap);
+    Mesh slit = mesh_of_rectangles({{0, 0, 1, 1}, {1 + gap, 0, 1, 1}});
+    if (gap == 0)  // nodes of its own all the same
+      for (const int corner : {0, 2}) {
+        const double y = corner == 0 ? 0 : 1;
+        slit.cell_nodes[4 + corner] = slit.node_count();
+        slit.coordinates.insert(slit.coordinates.end(), {1, y});
+      }
+    validate(slit);
+    CHECK(slit.warnings.front().starts_with("2 nodes lie where another node does") == (gap < 0.1));
+  }
+  // A sheet a million times thinner than its cells are wide fits together.
+  Mesh thin = mesh_of_rectangles({{0, 0, 1, 1e-6}, {1, 0, 1, 1e-6}, {0, 1e-6, 1, 1e-6}, {1, 1e-6, 1, 1e-6}});
+  validate(thin);
+  CHECK(thin.warnings.empty());
+  // In space, a triangle of a small tetrahedron on the side of a large one.
+  Mesh stacked = make_box({CellShape::tetrahedron, {1, 1, 1}});
+  const auto first = static_cast<std::int32_t>(stacked.node_count());
+  stacked.coordinates.insert(stacked.coordinates.end(), {0.2, 0.1, 1, 0.4, 0.1, 1, 0.2, 0.3, 1, 0.2, 0.1, 1.5});
+  for (std::int32_t v = 0; v < 4; ++v) stacked.cell_nodes.push_back(first + v);
+  stacked.cell_regions.push_back(0);
+  validate(stacked);
+  CHECK(stacked.warnings.front().starts_with("3 vertices of one part lie inside facets of another"));
 }
 
 TEST_CASE("refinement keeps volume, sides, regions and curved geometry") {

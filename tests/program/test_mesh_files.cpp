@@ -230,3 +230,28 @@ TEST_CASE("files of other programs that cannot be read" * needs_gmsh()) {
   // MED as far as this build of Gmsh has it: with it, this is no such file either.
   check_refused("mesh p.med", "p.med: ", file("p.med", "no MED\n"));
 }
+
+TEST_CASE("a group between cells is called that, and a probe on a curved side is taken from the nearest cell" *
+          needs_gmsh()) {
+  std::string nodes = "*NODE\n";
+  for (int n = 0; n < 6; ++n) nodes += fmt::format("{}, {}, {}\n", n + 1, n % 3, n / 3);
+  const std::string strip = file("strip.inp", nodes +
+                                                  "*ELEMENT, TYPE=CPS4, ELSET=all\n1, 1, 2, 5, 4\n2, 2, 3, 6, 5\n"
+                                                  "*SURFACE, NAME=sheet\n1, S2\n*SURFACE, NAME=left\n1, S4\n");
+  check_refused(
+      "run case.yaml", "case.yaml:2:11: group 'sheet' lies inside the mesh, between cells",
+      strip + file("case.yaml", "mesh: {file: strip.inp}\nboundary: {sheet: {value: 1}, left: {value: 0}}\n"));
+  const Result disc = shell(
+      file("disc.geo", "SetFactory(\"OpenCASCADE\");\nDisk(1) = {0, 0, 0, 1, 1};\nPhysical Curve(\"rim\") = {1};\n") +
+      file("case.yaml",
+           "mesh: {file: disc.geo, size: 0.3, cache: false}\ndegree: 2\nequation: {diffusion: 1}\n"
+           "boundary: {rim: {value: \"x^2 - y^2\"}}\nsolver: {device: cpu}\noutput: {vtu: false, probes: {rim: [0.6, "
+           "0.8]}}\n") +
+      "$femcg run case.yaml --output made && grep -A 2 '\"probes\"' made/result.json");
+  INFO(disc.out, disc.err);
+  CHECK(disc.status == 0);
+  CHECK(contains(disc.out + disc.err, "probe 'rim' at (0.6, 0.8) lies 0.00"));
+  const std::size_t at = disc.out.find("\"rim\": ", disc.out.find("\"probes\""));
+  REQUIRE(at != std::string::npos);
+  CHECK(std::stod(disc.out.substr(at + 7)) == Approx(-0.28).epsilon(0.1));
+}

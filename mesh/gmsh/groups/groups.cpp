@@ -98,10 +98,11 @@ void assign_boundaries(const RawMesh& raw, const GmshOptions& options, std::span
                       name, counted(inner, "facet")));
     if (inner > 0)
       mesh.warnings.push_back(fmt::format("left out {} of the group '{}' between two cells{}", counted(inner, "facet"),
-                                          name, empty ? ", and with that the group" : ""));
+                                          name, empty ? ", where no condition can hold" : ""));
     else if (empty)
       mesh.warnings.push_back(fmt::format("left out the boundary group '{}', which has no elements", name));
-    if (!empty) mesh.boundaries.push_back({name, std::move(facets.outer)});
+    // One that lies between cells stays by its name, to be told from one that is unknown.
+    if (!empty || inner > 0) mesh.boundaries.push_back({name, std::move(facets.outer)});
   }
   warning_unused_groups(raw, mesh.warnings);
 }

@@ -64,9 +64,6 @@ void count_lines(Piece& piece) {
 }
 
 [[noreturn]] void refuse_number(std::int64_t line, std::string_view word) {
-  if (word.find_first_of("dD") != std::string_view::npos &&
-      word.find_first_not_of("0123456789+-.dD") == std::string_view::npos)
-    throw MatrixMarketError(line, fmt::format("{} is not a number: an exponent begins with E", in_quotes(word)));
   throw MatrixMarketError(line, fmt::format("{} is not a number", in_quotes(word)));
 }
 
@@ -77,6 +74,11 @@ std::string_view without_plus(std::string_view word) {
 }
 
 double real_number(std::int64_t line, std::string_view word) {
+  if (const std::size_t exponent = word.find_first_of("dD"); exponent != std::string_view::npos && exponent > 0) {
+    std::string with_e(word);  // Fortran's, of double precision
+    with_e[exponent] = 'e';
+    if (with_e.find_first_not_of("0123456789+-.e") == std::string::npos) return real_number(line, with_e);
+  }
   const std::string_view digits = without_plus(word);
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -169,10 +171,10 @@ class PieceParser {
       throw MatrixMarketError(line_, fmt::format("entry ({}, {}) is above the diagonal; a {} file holds those below, "
                                                  "which imply it",
                                                  entry.row + 1, entry.column + 1, name(format_.symmetry)));
-    if (format_.symmetry == MatrixSymmetry::skew_symmetric)
+    if (format_.symmetry == MatrixSymmetry::skew_symmetric && entry.value != 0)
       throw MatrixMarketError(line_, fmt::format("entry ({}, {}) is on the diagonal, which is 0 in a skew-symmetric "
-                                                 "matrix and not written",
-                                                 entry.row + 1, entry.column + 1));
+                                                 "matrix, but here {}",
+                                                 entry.row + 1, entry.column + 1, entry.value));
   }
 
   [[noreturn]] void refuse_count(std::string_view line) const {

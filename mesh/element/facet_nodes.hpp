@@ -1,0 +1,12 @@
+#pragma once
+
+#include <vector>
+
+#include "mesh/element/reference_cell.hpp"
+
+namespace femcg::mesh {
+
+/// The lattice nodes on a facet: its vertices first, one after the other around it, then the others.
+std::vector<int> nodes_around_facet(const Lattice& lattice, int facet);
+
+}  // namespace femcg::mesh
