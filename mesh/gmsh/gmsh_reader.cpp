@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mesh/cell_quality.hpp"
 #include "mesh/curved_cells.hpp"
 #include "mesh/dofs/ordering.hpp"
 #include "mesh/element/lagrange_basis.hpp"
@@ -217,6 +218,7 @@ Mesh read_as(const GmshOptions& options, const Convert& convert) {
     check_shape(options, mesh);
     validate_geometry_mesh(mesh);
     warning_lengths(options, lengths, mesh);
+    note_slivers(mesh);
     return mesh;
   }
   const MshContents contents = check_mesh_file(options.file);
@@ -225,6 +227,7 @@ Mesh read_as(const GmshOptions& options, const Convert& convert) {
   validate(mesh);
   warning_ignored_options(options, mesh);
   warning_lengths(options, lengths, mesh);
+  note_slivers(mesh);
   check_refinement(mesh.cell_count(), mesh.dimension(), options.refine);
   for (int level = 0; level < options.refine; ++level) mesh = refine(mesh);
   return mesh;

@@ -174,14 +174,16 @@ void measure_faces(const Mesh& mesh, const Sides& sides, Inspection& made) {
   if (made.unnamed.elements > 0) unnamed.put_into(made.unnamed, mesh.dimension());
 }
 
-Extreme extreme(const Mesh& mesh, const std::vector<CellQuality>& of_cells, double CellQuality::*number, bool least) {
-  const auto before = [&](const CellQuality& a, const CellQuality& b) {
+Extreme extreme(const Mesh& mesh, const std::vector<mesh::CellQuality>& of_cells, double mesh::CellQuality::*number,
+                bool least) {
+  const auto before = [&](const mesh::CellQuality& a, const mesh::CellQuality& b) {
     return least ? a.*number < b.*number : a.*number > b.*number;
   };
   const auto worst = std::min_element(of_cells.begin(), of_cells.end(), before);
   Extreme found;
   found.worst = (*worst).*number;
-  for (const CellQuality& quality : of_cells) found.mean += quality.*number / static_cast<double>(of_cells.size());
+  for (const mesh::CellQuality& quality : of_cells)
+    found.mean += quality.*number / static_cast<double>(of_cells.size());
   found.at = mesh::cell_centre(mesh, static_cast<std::int32_t>(worst - of_cells.begin()));
   return found;
 }
@@ -198,11 +200,11 @@ Inspection inspect(const mesh::EntityMesh& by_entity) {
   const Sides sides(mesh);
   find_neighbours(mesh, sides, made);
   measure_faces(mesh, sides, made);
-  made.of_cells = cell_qualities(mesh);
-  made.smallest_angle = extreme(mesh, made.of_cells, &CellQuality::smallest_angle, true);
-  made.largest_angle = extreme(mesh, made.of_cells, &CellQuality::largest_angle, false);
-  made.jacobian = extreme(mesh, made.of_cells, &CellQuality::jacobian, true);
-  made.aspect = extreme(mesh, made.of_cells, &CellQuality::aspect, false);
+  made.of_cells = mesh::cell_qualities(mesh);
+  made.smallest_angle = extreme(mesh, made.of_cells, &mesh::CellQuality::smallest_angle, true);
+  made.largest_angle = extreme(mesh, made.of_cells, &mesh::CellQuality::largest_angle, false);
+  made.jacobian = extreme(mesh, made.of_cells, &mesh::CellQuality::jacobian, true);
+  made.aspect = extreme(mesh, made.of_cells, &mesh::CellQuality::aspect, false);
   return made;
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "mesh/cell_quality.hpp"
 #include "mesh/gmsh/gmsh_reader.hpp"
-#include "solver/inspection/cell_quality.hpp"
 
 namespace femcg::solver {
 
@@ -32,7 +32,7 @@ struct Inspection {
   int dimension = 0;
   std::vector<MeasuredEntity> regions, faces;
   MeasuredEntity unnamed;  ///< the boundary that belongs to no face; no elements where there is none
-  std::vector<CellQuality> of_cells;
+  std::vector<mesh::CellQuality> of_cells;
   Extreme smallest_angle, largest_angle, jacobian, aspect;
 };
 

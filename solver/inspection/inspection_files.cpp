@@ -89,15 +89,15 @@ void write_cells(std::ostream& stream, const mesh::EntityMesh& by_entity, const 
   for (const std::int32_t region : mesh.cell_regions) tags.push_back(by_entity.regions[region].tag);
   grid.open("CellData", "region");
   grid.add("Int32", "region", 1, array_of(std::move(tags)));
-  const auto add = [&](const char* name, double CellQuality::*number) {
+  const auto add = [&](const char* name, double mesh::CellQuality::*number) {
     std::vector<double> values;
-    for (const CellQuality& quality : inspection.of_cells) values.push_back(quality.*number);
+    for (const mesh::CellQuality& quality : inspection.of_cells) values.push_back(quality.*number);
     grid.add("Float64", name, 1, array_of(std::move(values)));
   };
-  add("smallest_angle", &CellQuality::smallest_angle);
-  add("largest_angle", &CellQuality::largest_angle);
-  add("jacobian", &CellQuality::jacobian);
-  add("aspect", &CellQuality::aspect);
+  add("smallest_angle", &mesh::CellQuality::smallest_angle);
+  add("largest_angle", &mesh::CellQuality::largest_angle);
+  add("jacobian", &mesh::CellQuality::jacobian);
+  add("aspect", &mesh::CellQuality::aspect);
   grid.close("CellData");
   grid.write(stream);
 }

@@ -1,4 +1,4 @@
-// `femcg mesh`: measures against formulas, quality of cells made by hand, VTK reading the files, and the draft of
+// `femcg mesh`: measures against formulas, VTK reading the files, and the draft of
 // groups.
 #include "solver/inspection/inspection.hpp"
 
@@ -16,22 +16,9 @@
 using namespace femcg;
 using namespace femcg::tests;
 using doctest::Approx;
-using solver::CellQuality;
 using solver::Inspection;
 
 namespace {
-
-/// One cell with these nodes, in the order of the lattice.
-CellQuality quality_of(mesh::CellShape shape, const std::vector<double>& coordinates, int order = 1) {
-  mesh::Mesh cell;
-  cell.shape = shape;
-  cell.order = order;
-  cell.coordinates = coordinates;
-  for (int n = 0; n < mesh::lattice_size(shape, order); ++n) cell.cell_nodes.push_back(n);
-  cell.cell_regions = {0};
-  cell.region_names = {"domain"};
-  return solver::cell_qualities(cell).front();
-}
 
 /// Two solids, 2 x 1 x 1 and 1 x 1 x 1, that share a face; two ends have names.
 const std::string two_boxes =
@@ -70,54 +57,6 @@ std::vector<Measured> measured(const std::string& text) {
 }
 
 }  // namespace
-
-TEST_CASE("the quality of cells made by hand") {
-  using mesh::CellShape;
-  const double h = std::sqrt(3.0) / 2;
-  CellQuality cell = quality_of(CellShape::triangle, {0, 0, 1, 0, 0.5, h});
-  CHECK(cell.smallest_angle == Approx(60));
-  CHECK(cell.largest_angle == Approx(60));
-  CHECK(cell.aspect == Approx(1));
-  CHECK(cell.jacobian == Approx(1));
-
-  // Legs 3 and 4: the radius is 1.
-  cell = quality_of(CellShape::triangle, {1, 1, 4, 1, 1, 5});
-  CHECK(cell.smallest_angle == Approx(std::atan(0.75) * 180 / std::numbers::pi));
-  CHECK(cell.largest_angle == Approx(90));
-  CHECK(cell.aspect == Approx(5 / (2 * std::sqrt(3.0))));
-
-  cell = quality_of(CellShape::tetrahedron, {1, 1, 1, 1, -1, -1, -1, 1, -1, -1, -1, 1});
-  CHECK(cell.smallest_angle == Approx(std::acos(1.0 / 3) * 180 / std::numbers::pi));
-  CHECK(cell.largest_angle == Approx(cell.smallest_angle));
-  CHECK(cell.aspect == Approx(1));
-
-  // The lower side is y = -0.4 x (1 - x), which meets (1, 0) with the slope 0.4: that opens the widest angle there.
-  cell = quality_of(CellShape::triangle, {0, 0, 0.5, -0.1, 1, 0, 0.75, 0.5, 1.25, 0.5, 1.5, 1}, 2);
-  const auto degrees = [](double y, double x) { return std::atan2(y, x) * 180 / std::numbers::pi; };
-  CHECK(cell.largest_angle == Approx(180 + degrees(0.4, 1) - degrees(1, 0.5)));
-  CHECK(cell.smallest_angle == Approx(degrees(1, 0.5) - degrees(1, 1.5)));
-  CHECK(cell.jacobian < 0.9);
-
-  // The corner of a cube: V = 1/6, surface 3/2 + sqrt(3)/2.
-  cell = quality_of(CellShape::tetrahedron, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1});
-  CHECK(cell.smallest_angle == Approx(std::acos(1 / std::sqrt(3.0)) * 180 / std::numbers::pi));
-  CHECK(cell.largest_angle == Approx(90));
-  const double radius = 0.5 / (1.5 + std::sqrt(3.0) / 2);
-  CHECK(cell.aspect == Approx(std::sqrt(2.0) / (2 * std::sqrt(6.0) * radius)));
-
-  cell = quality_of(CellShape::hexahedron, {0, 0, 0, 3, 0, 0, 0, 2, 0, 3, 2, 0, 0, 0, 1, 3, 0, 1, 0, 2, 1, 3, 2, 1});
-  CHECK(cell.smallest_angle == Approx(90));
-  CHECK(cell.largest_angle == Approx(90));
-  CHECK(cell.aspect == Approx(3));
-  CHECK(cell.jacobian == Approx(1));
-
-  // A trapezium with parallel sides 2 and 1: the determinant is the width, from 2 to 1.
-  cell = quality_of(CellShape::quadrilateral, {0, 0, 2, 0, 0, 1, 1, 1});
-  CHECK(cell.smallest_angle == Approx(45));
-  CHECK(cell.largest_angle == Approx(135));
-  CHECK(cell.jacobian == Approx(0.5));
-  CHECK(cell.aspect == Approx(1.5 / std::hypot(0.5, 1)));
-}
 
 TEST_CASE("a box by its sides") {
   mesh::BoxOptions box;

@@ -4,7 +4,7 @@
 
 #include "mesh/mesh.hpp"
 
-namespace femcg::solver {
+namespace femcg::mesh {
 
 /// How far a cell is from the one of its shape that serves best: the equilateral, the square, the cube.
 struct CellQuality {
@@ -19,6 +19,10 @@ struct CellQuality {
 };
 
 /// Qualities of all cells.
-std::vector<CellQuality> cell_qualities(const mesh::Mesh& mesh);
+std::vector<CellQuality> cell_qualities(const Mesh& mesh);
 
-}  // namespace femcg::solver
+/// Adds a warning where a cell of a mesh has an angle below 5 degrees: the smallest, its place, and what such cells
+/// cost.
+void note_slivers(Mesh& mesh);
+
+}  // namespace femcg::mesh

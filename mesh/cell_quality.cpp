@@ -1,4 +1,6 @@
-#include "solver/inspection/cell_quality.hpp"
+#include "mesh/cell_quality.hpp"
+
+#include <fmt/format.h>
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -13,23 +15,20 @@
 #include "mesh/element/reference_cell.hpp"
 #include "mesh/geometry.hpp"
 
-namespace femcg::solver {
+namespace femcg::mesh {
 
 namespace {
 
-using mesh::CellShape;
 using Vector = Eigen::Vector3d;  // z = 0 in the plane
 
-Eigen::MatrixXd reference_vertices(CellShape shape) {
-  return mesh::LagrangeBasis(shape, 1, mesh::NodeFamily::equispaced).nodes();
-}
+Eigen::MatrixXd reference_vertices(CellShape shape) { return LagrangeBasis(shape, 1, NodeFamily::equispaced).nodes(); }
 
 /// The outward normals of the facets of the reference cell, dimension x facets.
 Eigen::MatrixXd reference_normals(CellShape shape) {
-  const int d = mesh::dimension(shape), count = static_cast<int>(mesh::facets(shape).size());
+  const int d = dimension(shape), count = static_cast<int>(facets(shape).size());
   Eigen::MatrixXd normals = Eigen::MatrixXd::Zero(d, count);
   for (int f = 0; f < count; ++f) {
-    if (mesh::is_tensor(shape))
+    if (is_tensor(shape))
       normals(f / 2, f) = f % 2 == 0 ? -1 : 1;
     else if (f == d)
       normals.col(f).setOnes();  // opposite the origin
@@ -45,21 +44,21 @@ struct Corner {
 };
 
 std::vector<Corner> corners_of(CellShape shape) {
-  const std::vector<mesh::SubEntity>& facets = mesh::facets(shape);
-  const auto has = [&](int f, int vertex) { return std::ranges::count(facets[f].vertices, vertex) > 0; };
+  const std::vector<SubEntity>& sides = facets(shape);
+  const auto has = [&](int f, int vertex) { return std::ranges::count(sides[f].vertices, vertex) > 0; };
   std::vector<Corner> corners;
-  for (int vertex = 0; vertex < mesh::vertex_count(shape); ++vertex)
-    for (int f = 0; f < static_cast<int>(facets.size()); ++f)
+  for (int vertex = 0; vertex < vertex_count(shape); ++vertex)
+    for (int f = 0; f < static_cast<int>(sides.size()); ++f)
       for (int g = 0; g < f; ++g)
         if (has(f, vertex) && has(g, vertex)) corners.push_back({vertex, f, g});
   return corners;
 }
 
 /// The vertices, where angles are measured, then where determinants are compared.
-Eigen::MatrixXd points_of(const mesh::Mesh& mesh) {
+Eigen::MatrixXd points_of(const Mesh& mesh) {
   const Eigen::MatrixXd vertices = reference_vertices(mesh.shape);
-  const Eigen::MatrixXd lattice = mesh::LagrangeBasis(mesh.shape, mesh.order, mesh::NodeFamily::equispaced).nodes();
-  const Eigen::MatrixXd gauss = mesh::cell_quadrature(mesh.shape, mesh.order + 1).points;
+  const Eigen::MatrixXd lattice = LagrangeBasis(mesh.shape, mesh.order, NodeFamily::equispaced).nodes();
+  const Eigen::MatrixXd gauss = cell_quadrature(mesh.shape, mesh.order + 1).points;
   Eigen::MatrixXd points(vertices.rows(), vertices.cols() + lattice.cols() + gauss.cols());
   points << vertices, lattice, gauss;
   return points;
@@ -95,15 +94,16 @@ double aspect_of_tensor_cell(const std::vector<Vector>& x) {
   return longest / shortest;
 }
 
-/// Qualities cell by cell; one a thread, for its scratch memory.
+/// Qualities cell by cell, or angles alone where the tables end with the vertices; one a thread, for its scratch
+/// memory.
 class Measure {
  public:
-  Measure(const mesh::Mesh& mesh, const mesh::GeometryTables& tables)
+  Measure(const Mesh& mesh, const GeometryTables& tables)
       : mesh_(&mesh),
         geometry_(tables),
         normals_(reference_normals(mesh.shape)),
         corners_(corners_of(mesh.shape)),
-        vertices_(mesh::vertex_count(mesh.shape)) {}
+        vertices_(vertex_count(mesh.shape)) {}
 
   CellQuality operator()(std::int32_t cell) {
     geometry_.move_to(*mesh_, cell);
@@ -119,8 +119,15 @@ class Measure {
       const double* x = geometry_.point(static_cast<int>(v));
       vertices_[v] = Vector(x[0], x[1], x[2]);
     }
-    quality.aspect = mesh::is_tensor(mesh_->shape) ? aspect_of_tensor_cell(vertices_) : aspect_of_simplex(vertices_);
+    quality.aspect = is_tensor(mesh_->shape) ? aspect_of_tensor_cell(vertices_) : aspect_of_simplex(vertices_);
     return quality;
+  }
+
+  double smallest_angle(std::int32_t cell) {
+    geometry_.move_to(*mesh_, cell);
+    CellQuality quality;
+    measure_angles(quality);
+    return quality.smallest_angle;
   }
 
  private:
@@ -144,29 +151,55 @@ class Measure {
     }
   }
 
-  const mesh::Mesh* mesh_;
-  mesh::CellGeometry geometry_;
+  const Mesh* mesh_;
+  CellGeometry geometry_;
   Eigen::MatrixXd normals_, mapped_;
   std::vector<Corner> corners_;
   std::vector<Vector> vertices_;
 };
 
-}  // namespace
-
-std::vector<CellQuality> cell_qualities(const mesh::Mesh& mesh) {
-  std::vector<CellQuality> qualities(mesh.cell_count());
-  const mesh::GeometryTables tables(mesh, points_of(mesh));
-  mesh::FirstFailure failure;
+/// Calls visit(measure, cell) for all cells, in parallel.
+template <class Visit>
+void measure_cells(const Mesh& mesh, const Eigen::MatrixXd& points, const Visit& visit) {
+  const GeometryTables tables(mesh, points);
+  FirstFailure failure;
 #pragma omp parallel
   {
     std::unique_ptr<Measure> measure;
-    failure.guard(mesh::FirstFailure::preparation, [&] { measure = std::make_unique<Measure>(mesh, tables); });
+    failure.guard(FirstFailure::preparation, [&] { measure = std::make_unique<Measure>(mesh, tables); });
 #pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-      failure.guard(cell, [&] { qualities[cell] = (*measure)(cell); });
+    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) failure.guard(cell, [&] { visit(*measure, cell); });
   }
   failure.rethrow();
+}
+
+/// How many times as many iterations CG with Jacobi's preconditioner takes as on the same mesh without slivers: as
+/// measured on the heat sink of cases/ at eight sizes, degrees 1 to 3, within a factor of 1.5.
+double expected_slowdown(double smallest_angle) { return 1 + 0.2 * std::pow(std::max(smallest_angle, 1e-4), -0.4); }
+
+}  // namespace
+
+std::vector<CellQuality> cell_qualities(const Mesh& mesh) {
+  std::vector<CellQuality> qualities(mesh.cell_count());
+  measure_cells(mesh, points_of(mesh), [&](Measure& measure, std::int32_t cell) { qualities[cell] = measure(cell); });
   return qualities;
 }
 
-}  // namespace femcg::solver
+void note_slivers(Mesh& mesh) {
+  std::vector<double> angles(mesh.cell_count());
+  measure_cells(mesh, reference_vertices(mesh.shape),
+                [&](Measure& measure, std::int32_t cell) { angles[cell] = measure.smallest_angle(cell); });
+  constexpr double sliver = 5;
+  const auto worst = std::ranges::min_element(angles);
+  if (*worst >= sliver) return;
+  const std::array<double, 3> at = cell_centre(mesh, static_cast<std::int32_t>(worst - angles.begin()));
+  mesh.warnings.push_back(fmt::format(
+      "the smallest {}angle of a cell is {:.2g} degrees, at ({:.4g}, {:.4g}{}), and {} of {} cells have one below {}: "
+      "CG takes about {:.2g} times the iterations that it takes without such cells",
+      mesh.dimension() == 3 ? "dihedral " : "", *worst, at[0], at[1],
+      mesh.dimension() == 3 ? fmt::format(", {:.4g}", at[2]) : "",
+      std::ranges::count_if(angles, [](double angle) { return angle < sliver; }), mesh.cell_count(), sliver,
+      expected_slowdown(*worst)));
+}
+
+}  // namespace femcg::mesh
