@@ -13,6 +13,7 @@
 #include <numbers>
 #include <sstream>
 
+#include "mesh/cell_quality.hpp"
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "mesh/element/reference_cell.hpp"
@@ -296,6 +297,36 @@ TEST_CASE("Every geometry of the examples is meshed" * needs_gmsh()) {
   CHECK(shaft.order == 2);
   CHECK(group(shaft, "surface").facets.size() > 10);
   CHECK(group(shaft, "keyway").facets.size() > 10);
+}
+
+TEST_CASE("Tetrahedra of a geometry have no slivers, curved ones neither, and are what they were otherwise" *
+          needs_gmsh()) {
+  const auto smallest_angle = [](const Mesh& mesh) {
+    double least = 180;
+    for (const CellQuality& quality : cell_qualities(mesh)) least = std::min(least, quality.smallest_angle);
+    return least;
+  };
+  GmshOptions options;
+  options.file = geometries / "heat_sink.step";
+  options.size = 0.0028;  // Gmsh leaves an angle of 0.0007 degrees there
+  options.groups["bottom"] = {2, {}, [](double, double, double z) { return std::abs(z) < 1e-6; }};
+  const Mesh sink = read_gmsh(options), again = read_gmsh(options);
+  CHECK(smallest_angle(sink) > 8);
+  CHECK_FALSE(has_warning(sink, "angle"));
+  CHECK(measure(sink) == doctest::Approx(5.4e-5).epsilon(1e-12));
+  CHECK(measure(sink, group(sink, "bottom")) == doctest::Approx(0.06 * 0.06).epsilon(1e-12));
+  CHECK(sink.coordinates == again.coordinates);
+  CHECK(sink.cell_nodes == again.cell_nodes);
+
+  options = {};
+  options.file = geometries / "pipe_flange.geo";
+  options.size = 0.005;
+  for (const int order : {2, 3}) {
+    options.order = order;
+    const Mesh flange = read_gmsh(options);
+    CHECK(smallest_angle(flange) > 8);  // of 2.5 degrees where cells bend about the bolt holes
+    CHECK_FALSE(has_warning(flange, "straightened"));
+  }
 }
 
 TEST_CASE("What is odd about a mesh is repaired or let pass, counted and said" * needs_gmsh()) {

@@ -9,6 +9,7 @@
 
 #include "mesh/gmsh/process/gmsh_file.hpp"
 #include "mesh/gmsh/raw/counted.hpp"
+#include "mesh/gmsh/sdk/improvement.hpp"
 #include "mesh/gmsh/sdk/model.hpp"
 #include "mesh/gmsh/sdk/sizes.hpp"
 #include "mesh/refinement_limit.hpp"
@@ -66,6 +67,7 @@ void generate(int dimension) {
       throw std::runtime_error(
           fmt::format("{} {} of the geometry could not be meshed: try another size, or look at it in Gmsh",
                       d == 3 ? "volume" : "surface", tag));
+  if (dimension == 3) improve_tetrahedra();
 }
 
 bool all_tensor_cells(int dimension) {
@@ -138,7 +140,7 @@ void mesh_geometry(const GmshOptions& options, const MeshingPlan& plan, std::vec
   // Refining before the order is raised puts the new nodes on the geometry.
   check_refinement(element_count(dimension, -1), dimension, options.refine);
   for (int level = 0; level < options.refine; ++level) gmsh::model::mesh::refine();
-  if (options.order > 1) gmsh::model::mesh::setOrder(options.order);
+  if (options.order > 1) raise_order(options.order);
   warning_periodic(dimension, warnings);
 }
 

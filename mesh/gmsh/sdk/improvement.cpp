@@ -1,0 +1,244 @@
+#include "mesh/gmsh/sdk/improvement.hpp"
+
+#include <gmsh.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mesh/improve/improve.hpp"
+
+namespace femcg::mesh {
+
+namespace {
+
+/// Gmsh's numbers of the simplices of each dimension, of order 1 and 2.
+constexpr std::array<int, 4> linear_types{15, 1, 2, 4}, quadratic_types{15, 8, 9, 11};
+/// The vertices at the ends of the edges of a quadratic simplex, whose middles follow its vertices in this order.
+constexpr std::array<std::pair<int, int>, 6> edges_of_simplex{{{0, 1}, {1, 2}, {2, 0}, {3, 0}, {2, 3}, {1, 3}}};
+
+/// Nodes that lie on one entity of Gmsh's model, by tag; on a surface with its parameters there.
+struct EntityNodes {
+  std::vector<std::size_t> tags;
+  std::vector<double> points, parameters;
+
+  void add(std::size_t tag, const Vector3& point) {
+    tags.push_back(tag);
+    points.insert(points.end(), {point.x, point.y, point.z});
+  }
+};
+using NodesByEntity = std::map<std::pair<int, int>, EntityNodes>;  // dimension, tag
+
+gmsh::vectorpair entities_of(int dimension) {
+  gmsh::vectorpair entities;
+  gmsh::model::getEntities(entities, dimension);
+  return entities;
+}
+
+/// True where volumes have tetrahedra alone, of order 1, and surfaces their facets, which are no geometry themselves.
+bool consists_of_tetrahedra() {
+  for (const int dimension : {2, 3})
+    for (const auto& [d, tag] : entities_of(dimension)) {
+      std::string kind;
+      gmsh::model::getType(d, tag, kind);
+      std::vector<int> types;
+      gmsh::model::mesh::getElementTypes(types, d, tag);
+      if (kind.starts_with("Discrete") || types != std::vector(types.size(), linear_types[dimension])) return false;
+    }
+  return gmsh::model::getDimension() == 3;
+}
+
+NodesByEntity nodes_by_entity() {
+  NodesByEntity all;
+  for (int dimension = 0; dimension <= 3; ++dimension)
+    for (const auto& [d, tag] : entities_of(dimension)) {
+      EntityNodes& nodes = all[{d, tag}];
+      gmsh::model::mesh::getNodes(nodes.tags, nodes.points, nodes.parameters, d, tag);
+    }
+  return all;
+}
+
+/// Calls visit(entity, nodes) for each element of a type; vertices come first.
+template <class Visit>
+void for_each_element(int dimension, int type, std::size_t nodes_of_one, Visit&& visit) {
+  for (const auto& [d, tag] : entities_of(dimension)) {
+    std::vector<std::size_t> elements, nodes;
+    gmsh::model::mesh::getElementsByType(type, elements, nodes, tag);
+    for (std::size_t i = 0; i < nodes.size(); i += nodes_of_one) visit(tag, nodes.data() + i);
+  }
+}
+
+template <std::size_t K>
+void read_simplices(const std::array<int, 4>& types, Simplices<K>& simplices) {
+  const std::size_t nodes_of_one = types == linear_types ? K : K * (K + 1) / 2;
+  for_each_element(K - 1, types[K - 1], nodes_of_one, [&](int entity, const std::size_t* nodes) {
+    std::array<std::int32_t, K> vertices;
+    std::transform(nodes, nodes + K, vertices.begin(), [](std::size_t n) { return static_cast<std::int32_t>(n); });
+    simplices.add(vertices, entity);
+  });
+}
+
+/// Moves a point onto a surface near it; returns its parameters there, or nothing where the surface knows none. (The
+/// parameters of getClosestPoint are wrong in Gmsh 4.8.)
+std::vector<double> project(int surface, Vector3& point) {
+  std::vector<double> parameters, value;
+  try {
+    gmsh::model::getParametrization(2, surface, {point.x, point.y, point.z}, parameters);
+    gmsh::model::getValue(2, surface, parameters, value);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    return {};
+  }
+  if (parameters.size() != 2 || value.size() != 3) return {};
+  point = {value[0], value[1], value[2]};
+  return parameters;
+}
+
+/// Whether nodes of this surface can be moved on it.
+bool can_project(int surface, const EntityNodes& nodes) {
+  if (nodes.tags.empty() || nodes.parameters.size() != 2 * nodes.tags.size()) return false;
+  Vector3 point{nodes.points[0], nodes.points[1], nodes.points[2]};
+  return !project(surface, point).empty();
+}
+
+/// Vertices are Gmsh's nodes, by tag.
+TetrahedralMesh read_mesh(const std::array<int, 4>& types, const NodesByEntity& nodes) {
+  std::size_t end = 0;
+  for (const auto& [entity, of] : nodes)
+    for (const std::size_t tag : of.tags) end = std::max(end, tag + 1);
+  TetrahedralMesh mesh(end);
+  for (const auto& [entity, of] : nodes) {
+    const bool stays = entity.first == 2 && !can_project(entity.second, of);
+    for (std::size_t i = 0; i < of.tags.size(); ++i) {
+      mesh.points[of.tags[i]] = {of.points[3 * i], of.points[3 * i + 1], of.points[3 * i + 2]};
+      mesh.dimensions[of.tags[i]] = stays ? 0 : entity.first;
+    }
+  }
+  read_simplices(types, mesh.cells);
+  read_simplices(types, mesh.facets);
+  read_simplices(types, mesh.edges);
+  return mesh;
+}
+
+/// Takes nodes to where they are now.
+void move_nodes(const TetrahedralMesh& mesh, int dimension, int entity, EntityNodes& nodes) {
+  for (std::size_t i = 0; i < nodes.tags.size(); ++i) {
+    Vector3 point = mesh.points[nodes.tags[i]];
+    double* const x = nodes.points.data() + 3 * i;
+    if (point == Vector3{x[0], x[1], x[2]}) continue;
+    if (dimension == 2) std::ranges::copy(project(entity, point), nodes.parameters.begin() + 2 * i);
+    std::ranges::copy(std::array{point.x, point.y, point.z}, x);
+  }
+}
+
+template <std::size_t K>
+std::map<int, std::vector<std::size_t>> vertices_by_entity(const Simplices<K>& simplices) {
+  std::map<int, std::vector<std::size_t>> vertices;
+  for (std::int32_t i = 0; i < simplices.end(); ++i)
+    if (simplices.contains(i))
+      std::ranges::copy(simplices.vertices(i), std::back_inserter(vertices[simplices.entity(i)]));
+  return vertices;
+}
+
+template <std::size_t K>
+void write_linear(const TetrahedralMesh& mesh, const Simplices<K>& simplices, NodesByEntity& nodes) {
+  constexpr int dimension = K - 1;
+  std::map<int, std::vector<std::size_t>> vertices = vertices_by_entity(simplices);
+  for (const auto& [d, tag] : entities_of(dimension)) {
+    EntityNodes& of = nodes[{d, tag}];
+    move_nodes(mesh, d, tag, of);
+    gmsh::model::mesh::addNodes(d, tag, of.tags, of.points, of.parameters);
+    gmsh::model::mesh::addElementsByType(tag, linear_types[dimension], {}, vertices[tag]);
+  }
+}
+
+using Middles = std::map<std::pair<std::size_t, std::size_t>, std::size_t>;  // by the edge's vertices, the lesser first
+
+/// The middles of edges on surfaces and curves. These are to stay in the mesh, curved as their elements of order 2 are.
+Middles read_curved_surfaces(TetrahedralMesh& mesh) {
+  Middles middles;
+  for (int& dimension : mesh.dimensions) dimension = dimension == 3 ? 3 : 0;
+  const auto add = [&](std::size_t v, std::size_t w, std::size_t middle) {
+    if (v > w) std::swap(v, w);
+    if (!middles.try_emplace({v, w}, middle).second) return;
+    const auto a = static_cast<std::int32_t>(v), b = static_cast<std::int32_t>(w);
+    mesh.edges.add({a, b}, 0);
+    const Vector3 offset = mesh.points[middle] - 0.5 * (mesh.points[v] + mesh.points[w]);
+    constexpr double rounding = 1e-9;
+    if (norm(offset) < rounding * norm(mesh.points[w] - mesh.points[v])) return;
+    mesh.bows[v].push_back({b, offset});
+    mesh.bows[w].push_back({a, offset});
+  };
+  for_each_element(1, quadratic_types[1], 3, [&](int, const std::size_t* n) { add(n[0], n[1], n[2]); });
+  for_each_element(2, quadratic_types[2], 6, [&](int, const std::size_t* n) {
+    for (int edge = 0; edge < 3; ++edge)
+      add(n[edges_of_simplex[edge].first], n[edges_of_simplex[edge].second], n[3 + edge]);
+  });
+  return middles;
+}
+
+/// The cells, of order 2, and the nodes within their volumes. Edges there are straight.
+void write_quadratic_cells(const TetrahedralMesh& mesh, Middles& middles) {
+  std::size_t next = mesh.points.size();
+  for (auto& [tag, vertices] : vertices_by_entity(mesh.cells)) {
+    EntityNodes inner;
+    std::vector<char> added(mesh.points.size(), 0);
+    std::vector<std::size_t> nodes;
+    for (auto cell = vertices.begin(); cell != vertices.end(); cell += 4) {
+      for (int v = 0; v < 4; ++v) {
+        if (mesh.dimensions[cell[v]] == 3 && !std::exchange(added[cell[v]], 1))
+          inner.add(cell[v], mesh.points[cell[v]]);
+        nodes.push_back(cell[v]);
+      }
+      for (const auto& [first, second] : edges_of_simplex) {
+        const auto [v, w] = std::minmax(cell[first], cell[second]);
+        const auto [middle, is_new] = middles.try_emplace({v, w}, next);
+        if (is_new) inner.add(next++, 0.5 * (mesh.points[v] + mesh.points[w]));
+        nodes.push_back(middle->second);
+      }
+    }
+    gmsh::model::mesh::addNodes(3, tag, inner.tags, inner.points);
+    gmsh::model::mesh::addElementsByType(tag, quadratic_types[3], {}, nodes);
+  }
+}
+
+void improve_curved_tetrahedra() {
+  TetrahedralMesh mesh = read_mesh(quadratic_types, nodes_by_entity());
+  Middles middles = read_curved_surfaces(mesh);
+  if (!improve(mesh)) return;
+  gmsh::model::mesh::clear(entities_of(3));
+  write_quadratic_cells(mesh, middles);
+}
+
+}  // namespace
+
+void improve_tetrahedra() {
+  if (!consists_of_tetrahedra()) return;
+  NodesByEntity nodes = nodes_by_entity();
+  TetrahedralMesh mesh = read_mesh(linear_types, nodes);
+  mesh.project = [](int surface, Vector3& point) { return !project(surface, point).empty(); };
+  if (!improve(mesh)) return;
+  gmsh::model::mesh::clear(entities_of(3));
+  gmsh::model::mesh::clear(entities_of(2));
+  write_linear(mesh, mesh.facets, nodes);
+  write_linear(mesh, mesh.cells, nodes);
+}
+
+void raise_order(int order) {
+  if (consists_of_tetrahedra()) {
+    gmsh::model::mesh::setOrder(2);
+    improve_curved_tetrahedra();
+    if (order == 2) return;
+  }
+  gmsh::model::mesh::setOrder(order);
+}
+
+}  // namespace femcg::mesh

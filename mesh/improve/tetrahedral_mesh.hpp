@@ -1,0 +1,68 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "mesh/improve/dihedral_angles.hpp"
+#include "mesh/improve/simplices.hpp"
+#include "mesh/improve/vector3.hpp"
+
+namespace femcg::mesh {
+
+/// Tetrahedra, and what a geometry fixes of them.
+struct TetrahedralMesh {
+  explicit TetrahedralMesh(std::size_t vertices)
+      : points(vertices), dimensions(vertices), cells(vertices), facets(vertices), edges(vertices), bows(vertices) {}
+
+  std::vector<Vector3> points;
+  std::vector<int> dimensions;  ///< of the entity that each point lies on: 3 in a volume, 2 on a surface; others stay
+  Simplices<4> cells;           ///< positively oriented, in volumes
+  Simplices<3> facets;          ///< on surfaces, between volumes too
+  Simplices<2> edges;           ///< on curves; they stay
+  /// Moves a point near a curved surface onto it; returns false where that cannot be. Without it, the points of curved
+  /// surfaces stay.
+  std::function<bool(int surface, Vector3& point)> project;
+
+  /// A curved edge: the vertex at its other end, and how far its middle lies from that of the chord. Vertices at curved
+  /// edges stay, and so do the edges.
+  struct Bow {
+    std::int32_t vertex;
+    Vector3 offset;
+  };
+  std::vector<std::vector<Bow>> bows;  ///< by vertex, both ways
+
+  bool bends(std::int32_t v, std::int32_t w) const {
+    return std::ranges::find(bows[v], w, &Bow::vertex) != bows[v].end();
+  }
+  /// Tangent at v of the edge to w, a parabola.
+  Vector3 tangent(std::int32_t v, std::int32_t w) const {
+    const auto bow = std::ranges::find(bows[v], w, &Bow::vertex);
+    const Vector3 chord = points[w] - points[v];
+    return bow == bows[v].end() ? chord : chord + 4.0 * bow->offset;
+  }
+  /// Quality of a cell; where edges bend, of its four corners.
+  double quality(const std::array<std::int32_t, 4>& v) const {
+    if (std::ranges::all_of(v, [&](std::int32_t each) { return bows[each].empty(); }))
+      return tetrahedron_quality({points[v[0]], points[v[1]], points[v[2]], points[v[3]]});
+    const auto corner = [&](int a, int b, int c, int d) {
+      return corner_quality(tangent(v[a], v[b]), tangent(v[a], v[c]), tangent(v[a], v[d]));
+    };
+    return std::min({corner(0, 1, 2, 3), corner(1, 0, 3, 2), corner(2, 3, 0, 1), corner(3, 2, 1, 0)});
+  }
+  /// Normal of a facet times twice its area.
+  Vector3 normal(const std::array<std::int32_t, 3>& v) const {
+    return cross(points[v[1]] - points[v[0]], points[v[2]] - points[v[0]]);
+  }
+};
+
+/// True where two facets of a smooth surface are as good as in one plane.
+inline bool nearly_parallel(const Vector3& a, const Vector3& b) {
+  constexpr double cosine = 0.966;  // of 15 degrees
+  return dot(a, b) > cosine * norm(a) * norm(b);
+}
+
+}  // namespace femcg::mesh
