@@ -366,6 +366,10 @@ void Comparison<T>::note_times(const Turn& turn, const TimedEntry<T>& timed) con
   note(timed, settings_.iterations, row);
   const bool refused = record.device == Device::host && was_refused(timed.processor, record.machine.threads);
   if (communicator_.sum(refused ? 1.0 : 0.0) > 0) record.warnings.emplace_back(refused_time);
+  if (timed.indefinite)
+    record.warnings.emplace_back(
+        "CG met a direction p with p'Ap <= 0: the matrix is not positive definite, and CG does not solve with it; "
+        "its times are those of iterations alone");
   testbed_.note_timed(*turn.of->made.a, row);
   if (turn.of->preconditioner == nullptr) return;
   const Preconditioner<T>& preconditioner = *turn.of->preconditioner;

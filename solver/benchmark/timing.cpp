@@ -106,6 +106,8 @@ std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std:
     done.seconds += result.seconds;
     done.shared = std::max(done.shared, result.iterations);
     done.of_each += result.iterations;
+    constexpr double rounding = 1e-5;
+    of.indefinite = of.indefinite || (result.reason == StopReason::indefinite && result.relative_residual > rounding);
   }
   const CgResult& first = results.front();
   if (done.shared == 0)

@@ -32,6 +32,7 @@ struct TimedEntry {
   bool captured = true;             ///< CgOptions::captured
   std::function<bool()> stop = {};  ///< asked at every iteration whether to end, as TimingSettings::stop
   bool delayed_update = false;      ///< CgResult::delayed_update
+  bool indefinite = false;          ///< CG met a direction p with p'Ap <= 0 before its residual was rounding
   Samples product = {};             ///< seconds of one product, with all vectors
   Samples iteration = {};           ///< seconds of one CG iteration, for each right-hand side
   ProcessorTime processor = {};     ///< received meanwhile

@@ -88,10 +88,13 @@ class BatchedLoop final : public SeveralSystems<T> {
       operators::synchronize(this->a().device());
       recurrences_->queue.drop();
       for (int column = 0; column < this->columns(); ++column)
-        if (!this->is_running(column)) this->add_correction(recurrences_->cg.x(), column, 1);
+        if (!this->is_running(column)) add_correction(column, *this->at(column).total);
       if (this->running_count() > 0) drop_frozen();
     }
     recurrences_.reset();
+  }
+  void add_correction(int column, std::vector<double>& x) override {
+    this->add_column(recurrences_->cg.x(), column, 1, x);
   }
   /// The recurrences of these systems, at their beginning.
   void fill(const std::vector<std::size_t>& members) {
@@ -102,6 +105,8 @@ class BatchedLoop final : public SeveralSystems<T> {
       this->move_residual(column, 1, recurrences_->cg.r());
     }
     recurrences_->cg.start(recurrences_->scalars.last());
+    const Vector<double> rz = recurrences_->last_rz();
+    for (int column = 0; column < this->columns(); ++column) this->at(column).energy.error().restart(rz[column]);
     set_running();
   }
   /// Looks at one iteration after the other of the oldest batch in flight.
@@ -117,6 +122,7 @@ class BatchedLoop final : public SeveralSystems<T> {
           continue;
         }
         ++this->at(column).result.iterations;
+        this->at(column).energy.error().add(numbers.energy, numbers.rz);
         if (const auto reason = breakdown_of_residual(numbers.rz, numbers.rr))
           this->stop(column, *reason);
         else

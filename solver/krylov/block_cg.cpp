@@ -107,10 +107,11 @@ class BlockLoop final : public SeveralSystems<T> {
     if (m_.applied != nullptr) z_ = MultiVector<T>(a.size(), this->columns(), a.device());
     for (MultiVector<T>* columns : {&x_, &w_, &s_, &q_}) operators::clear(columns->entries());
     const int stride = x_.stride();
-    std::vector<double> lengths;
+    lengths_.clear();
     for (int column = 0; column < this->columns(); ++column) {
-      lengths.push_back(norm(this->at(column).residual, this->ownership()));
-      this->move_residual(column, 1 / lengths.back(), w_);
+      lengths_.push_back(norm(this->at(column).residual, this->ownership()));
+      this->move_residual(column, 1 / lengths_.back(), w_);
+      this->at(column).energy.error().restart(0);
     }
     const Matrix none = Matrix::Zero(stride, stride);
     // What a difference of numbers of size 1 has of rounding, squared.
@@ -134,12 +135,14 @@ class BlockLoop final : public SeveralSystems<T> {
       const Matrix xi = basis->from_vectors * basis->from_vectors.transpose();
       const BlockNorms norms = operations_->update(q_, from_eigen(xi), m_.diagonal, w_);
       const Matrix squares = sigma_.transpose() * to_eigen(norms.plain) * sigma_;
+      const Matrix falls = sigma_.transpose() * xi * sigma_;  // of the energies of the errors
       const bool goes_on = advance(xi * sigma_, norms, nothing);
       for (int column = 0; column < this->columns(); ++column) {
         if (!this->is_running(column)) continue;
         ++this->at(column).result.iterations;
-        const double length =
-            lengths[static_cast<std::size_t>(column)] * std::sqrt(std::max(0.0, squares(column, column)));
+        const double scale = lengths_[static_cast<std::size_t>(column)],
+                     length = scale * std::sqrt(std::max(0.0, squares(column, column)));
+        this->at(column).energy.error().add_fall(scale * scale * falls(column, column));
         if (!goes_on || !std::isfinite(length))
           this->stop(column, std::isfinite(length) ? StopReason::indefinite : StopReason::not_finite);
         else
@@ -148,8 +151,10 @@ class BlockLoop final : public SeveralSystems<T> {
       this->end_iteration(iteration);
     }
     operators::synchronize(a.device());
-    for (int column = 0; column < this->columns(); ++column)
-      this->add_correction(x_, column, lengths[static_cast<std::size_t>(column)]);
+    for (int column = 0; column < this->columns(); ++column) add_correction(column, *this->at(column).total);
+  }
+  void add_correction(int column, std::vector<double>& x) override {
+    this->add_column(x_, column, lengths_[static_cast<std::size_t>(column)], x);
   }
   /// X += S correction; W and S of the next iteration from the new W and its products. False where the iteration cannot
   /// go on: M is not positive definite, or something is not finite.
@@ -176,6 +181,7 @@ class BlockLoop final : public SeveralSystems<T> {
   std::unique_ptr<operators::BlockCgKernels<T>> operations_;
   Inverse<T> m_;
   // Between two restarts:
+  std::vector<double> lengths_;  ///< of the residuals that they begin with
   MultiVector<T> x_, w_, s_, q_, z_;
   Matrix sigma_;  ///< the residuals are W sigma
 };

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -30,8 +31,11 @@ struct CgResult {
   std::int64_t iterations = 0;
   double relative_residual = 0;       ///< of the recurrence, |r| / |b|
   double true_relative_residual = 0;  ///< of b - A x; where it is not converged, if it can be recomputed
-  double seconds = 0;                 ///< the loop alone
-  std::vector<Iteration> history;     ///< number 0 is the start
+  /// |x - A^-1 b|_A over the square root of the solution's energy (EnergyCheck), as estimated; not a number where it is
+  /// not known.
+  double energy_error = std::numeric_limits<double>::quiet_NaN();
+  double seconds = 0;              ///< the loop alone
+  std::vector<Iteration> history;  ///< number 0 is the start
 };
 
 /// State of an interrupted CG run that another run can resume: r, p and the correction that x still lacks, in the
@@ -56,6 +60,18 @@ constexpr double update_factor = 0.1;
 struct StoppingRule {
   double tolerance = 1e-8;
   std::int64_t max_iterations = 10000;
+};
+
+/// Convergence by energies, where |r| <= tolerance |b| alone would say nothing: the error's, |x - A^-1 b|_A^2, must be
+/// below tolerance^2 times the solution's, and the true residual must agree. x and r are in the natural order of the
+/// unknowns. Collective.
+struct EnergyCheck {
+  /// Energy of the solution, as x has it. Empty: convergence is a matter of |r| alone.
+  std::function<double(const std::vector<double>& x)> of_solution;
+  /// The largest of some norms of the true residual r, each over what the tolerance allows: 1 at most where x is
+  /// accepted. It takes the place of |r| / (tolerance |b|).
+  std::function<double(const std::vector<double>& x, const std::vector<double>& r)> excess;
+  double norm_b = 0;  ///< relative residuals are measured by, where the b of CG is what a start leaves; 0: |b|
 };
 
 /// Which recurrence computes the iterates, and with which M: all are conjugate gradients for M^-1 A, and differ in
@@ -111,7 +127,9 @@ struct Resumption {
 };
 
 template <std::floating_point T>
-struct CgOptions : StoppingRule, RecurrenceChoice<T>, Batching, ResidualCheck, Observation, Resumption<T> {};
+struct CgOptions : StoppingRule, RecurrenceChoice<T>, Batching, ResidualCheck, Observation, Resumption<T> {
+  EnergyCheck energy;
+};
 
 /// How far all systems of a group are.
 struct SystemsIteration {
@@ -128,6 +146,7 @@ struct SystemsCgOptions : StoppingRule, Batching {
   bool from_x = false;                                ///< begins from each x as it is given, not from 0
   /// b - A x of a system, recomputed in double precision. By default the operator's own product.
   std::function<std::vector<double>(std::size_t system, const std::vector<double>& x)> true_residual;
+  std::function<EnergyCheck(std::size_t system)> energy;  ///< empty: none
   /// Called after every iteration; false ends the loop of all systems as interrupted.
   std::function<bool(const SystemsIteration&)> monitor;
 };
@@ -138,11 +157,11 @@ struct SystemsCgOptions : StoppingRule, Batching {
 /// Where M is the identity or diagonal, the passes over vectors make M^-1 r by themselves; else it is one more vector,
 /// and the recurrence the classic one with launched passes.
 ///
-/// Ends as converged only where the residual recomputed meets the tolerance; where it does not, the recurrence
-/// restarts from it (van der Vorst & Ye 2000), and where two restarts running do not halve it, as stagnated. What the
-/// restarts find is added up in double precision, so that single precision too reaches any tolerance that its restarts
-/// approach (iterative refinement); with reliable updates there are few. A direction with p'Ap <= 0 ends it as
-/// indefinite.
+/// Ends as converged only where the residual recomputed meets the tolerance, and the energies do (EnergyCheck); where
+/// it does not, the recurrence restarts from it (van der Vorst & Ye 2000), and where two restarts running do not halve
+/// it, as stagnated. What the restarts find is added up in double precision, so that single precision too reaches any
+/// tolerance that its restarts approach (iterative refinement); with reliable updates there are few. A direction with
+/// p'Ap <= 0 ends it as indefinite.
 ///
 /// On a GPU scalars stay there and the host only looks at residuals that are past: x may be some iterations further
 /// than the one that is reported. Throws InputError where a persistent kernel is asked for and there is none, or a

@@ -10,6 +10,7 @@
 #include "operators/ordering.hpp"
 #include "solver/krylov/batch_queue.hpp"
 #include "solver/krylov/cg.hpp"
+#include "solver/krylov/error_energy.hpp"
 #include "solver/krylov/fused_recurrence.hpp"
 #include "solver/krylov/one_sum_cg.hpp"
 #include "solver/krylov/recurrence.hpp"
@@ -109,6 +110,7 @@ class CgRun {
                  recurrence_->iterate(iterations, scalars_);
                }),
         x_(a, b, x, options, options.reliable_update > 0),
+        energy_(options.energy, options.tolerance),
         reliable_update_(options.reliable_update) {
     result_.method = plan_.method;
     result_.loop = plan_.loop;
@@ -123,6 +125,7 @@ class CgRun {
     x_.begin(options_.before != nullptr || options_.from_x);  // once the copies in between are gone
     scalars_.clear();
     recurrence_->start(scalars_.last());
+    energy_.error().restart(scalars_.last().rz.value());
     const double bb = scalars_.last().rr.value();
     clock_.start();
     norm_b_ = std::sqrt(bb);
@@ -131,8 +134,11 @@ class CgRun {
       x_.set_zero();
       const bool zero = std::ranges::all_of(operators::copied(b_, operators::Device::host).span(),
                                             [](T entry) { return entry == 0; });
+      if (zero && energy_.is_on()) result_.energy_error = 0;
       return stop(zero ? StopReason::converged : StopReason::not_finite);
     }
+    norm_b_ = energy_.norm(norm_b_);
+    last_update_ = std::sqrt(bb) / norm_b_;
     if (options_.before == nullptr) return begin_from_x(bb);
     resume(*options_.before);
     return true;
@@ -147,7 +153,9 @@ class CgRun {
       x_.add(*recurrence_);
       if (x_.is_checked()) true_residual();
     }
-    assert(result_.reason != StopReason::converged || result_.true_relative_residual <= options_.tolerance);
+    result_.energy_error = energy_.relative_error();
+    assert(result_.reason != StopReason::converged || energy_.is_on() ||
+           result_.true_relative_residual <= options_.tolerance);
   }
   /// The result; x is then where it was asked for.
   CgResult result() {
@@ -179,18 +187,18 @@ class CgRun {
   }
 
   void count() { ++result_.iterations; }
-  /// Enters r'r of the iteration in the history; false where the monitor wants to end.
-  bool record(double rr) {
-    result_.relative_residual = std::sqrt(rr) / norm_b_;
-    result_.history.push_back({result_.iterations, result_.relative_residual, seconds()});
-    update_due_ = update_due_ || result_.relative_residual <= reliable_update_ * last_update_;
-    return !options_.monitor || options_.monitor(result_.history.back());
+  /// Enters an iteration in the history; false where the monitor wants to end.
+  bool record(const IterationNumbers& numbers) {
+    energy_.error().add(numbers.energy, numbers.rz);
+    return record(numbers.rr);
   }
-  double relative_residual() const { return result_.relative_residual; }
-  /// The relative residual, by the recurrence, of the x behind the last batch that was sent.
-  double newest_residual() const {
-    const BatchQueue::Batch newest = queue_.newest();
-    return std::sqrt(scalars_.read(newest.numbers, newest.iterations - 1).rr) / norm_b_;
+  /// Whether the true residual may meet the tolerance. x has gone on with what was sent since, and the residual may be
+  /// above the tolerance again.
+  bool is_at_tolerance() {
+    return result_.relative_residual <= energy_.residual() &&
+           energy_.is_met(result_.iterations, result_.relative_residual / last_update_,
+                          [&] { return solution_so_far(); }) &&
+           newest_residual() <= energy_.residual();
   }
   /// Whether p'Ap <= 0 may be rounding: what the pipelined recurrence adds up may have lost it, if it has not just
   /// begun.
@@ -213,6 +221,22 @@ class CgRun {
 
  private:
   double seconds() const { return clock_.seconds() - (options_.aside != nullptr ? *options_.aside : 0.0); }
+  bool record(double rr) {
+    result_.relative_residual = std::sqrt(rr) / norm_b_;
+    result_.history.push_back({result_.iterations, result_.relative_residual, seconds()});
+    update_due_ = update_due_ || result_.relative_residual <= reliable_update_ * last_update_;
+    return !options_.monitor || options_.monitor(result_.history.back());
+  }
+  /// The relative residual, by the recurrence, of the x behind the last batch that was sent.
+  double newest_residual() const {
+    const BatchQueue::Batch newest = queue_.newest();
+    return std::sqrt(scalars_.read(newest.numbers, newest.iterations - 1).rr) / norm_b_;
+  }
+  /// x with the correction that the recurrence is at, on the host.
+  std::vector<double> solution_so_far() {
+    operators::synchronize(a_.device());
+    return clock_.without([&] { return x_.with(*recurrence_); });
+  }
   /// From x = 0, whose residual is at hand, or from x as it was given.
   bool begin_from_x(double bb) {
     double rr = bb;
@@ -224,8 +248,9 @@ class CgRun {
     }
     const bool goes_on = record(rr);
     update_due_ = false;
-    if (goes_on && !(options_.from_x && last_update_ <= options_.tolerance)) return true;
-    if (!options_.from_x) result_.true_relative_residual = 1;  // of x = 0
+    const double enough = energy_.is_on() ? 0 : options_.tolerance;  // the error's energy is known by iterating
+    if (goes_on && !(options_.from_x && last_update_ <= enough)) return true;
+    if (!options_.from_x) result_.true_relative_residual = last_update_;  // of x = 0
     return stop(goes_on ? StopReason::converged : StopReason::interrupted);
   }
   /// The true residual of the solution so far.
@@ -240,8 +265,12 @@ class CgRun {
     return clock_.without([&] {
       x_.add(*recurrence_);
       const TrueResidualVector residual = true_residual();
-      if (may_converge && result_.true_relative_residual <= options_.tolerance) return stop(StopReason::converged);
-      if (stagnates()) return stop(StopReason::stagnated);
+      const bool by_energy = may_converge && energy_.is_on();
+      if (may_converge && (by_energy ? energy_.accepts(x_.on_host(), x_.on_host(residual),
+                                                       result_.true_relative_residual, result_.relative_residual)
+                                     : result_.true_relative_residual <= options_.tolerance))
+        return stop(StopReason::converged);
+      if (by_energy ? checks_.stagnate(energy_.excess()) : stagnates()) return stop(StopReason::stagnated);
       go_on_from(residual);
       return true;
     });
@@ -255,6 +284,8 @@ class CgRun {
     scalars_.clear();
     recurrence_->start(scalars_.last());
     operators::synchronize(a_.device());
+    energy_.error().restart(scalars_.last().rz.value());
+    last_update_ = result_.true_relative_residual;
   }
   /// Goes on from the true residual: with the direction at hand, where the recurrence's own residual is still near it,
   /// else anew.
@@ -269,6 +300,7 @@ class CgRun {
     scalars_.clear();
     dynamic_cast<ClassicCg<T>&>(*recurrence_).replace_residual(recurrence_->w(), scalars_.last());
     operators::synchronize(a_.device());
+    energy_.error().go_on(scalars_.last().rz.value());
   }
   /// Whether nothing is gained any more. Where reliable updates kept the direction, which carries the rounding of all
   /// before it, restarts without it may still gain.
@@ -291,6 +323,7 @@ class CgRun {
       operators::copy(operators::to_ordering(a_, before.x), recurrence_->x());
       operators::copy_bytes(before.scalars.data(), operators::Device::host, scalars_.last().rz.data(), a_.device(),
                             scalars_.bytes_of_iteration());
+      energy_.error().restart(before.scalars.front());
       sent_ = result_.iterations;
       result_.relative_residual = before.result.relative_residual;
       operators::synchronize(a_.device());
@@ -326,8 +359,9 @@ class CgRun {
   BatchScalars<operators::CgScalars> scalars_;
   BatchQueue queue_;
   RefinedSolution<T> x_;
+  EnergyCriterion energy_;
   LoopClock clock_;
-  Restarts restarts_;
+  Restarts restarts_, checks_;  ///< by residuals; by what the energies' check finds
   double norm_b_ = 0;
   std::int64_t sent_ = 0;                              ///< iterations
   std::int64_t restarted_at_ = 0, since_refresh_ = 0;  ///< iterations

@@ -117,6 +117,18 @@ class RefinedSolution {
     else
       add_to(x_, 1, correction);
   }
+  /// x on the host.
+  std::vector<double> on_host() const { return is_on_gpu() ? copied_from_gpu(on_gpu_) : x_; }
+  /// A residual of it there.
+  std::vector<double> on_host(const TrueResidualVector& residual) const {
+    return residual.on_gpu != nullptr ? copied_from_gpu(*residual.on_gpu) : residual.on_host;
+  }
+  /// x with the correction that a recurrence is at, on the host.
+  std::vector<double> with(Recurrence<T>& recurrence) const {
+    std::vector<double> x = on_host();
+    add_to(x, 1, natural_on_host(a_, recurrence.x()));
+    return x;
+  }
   /// b - A x; on the host, p and w of the recurrence are written over.
   TrueResidualVector residual(Recurrence<T>& recurrence) {
     if (!is_on_gpu() && check_.true_residual) return {check_.true_residual(x_)};
@@ -157,6 +169,11 @@ class RefinedSolution {
 
  private:
   bool is_on_gpu() const { return static_cast<bool>(check_.residual_on_gpu); }
+  static std::vector<double> copied_from_gpu(const operators::Vector<double>& v) {
+    std::vector<double> copy = mesh::filled<double>(static_cast<std::size_t>(v.size()));
+    operators::copy_bytes(v.data(), operators::Device::cuda, copy.data(), operators::Device::host, v.bytes());
+    return copy;
+  }
 
   const operators::Operator<T>& a_;
   const operators::Vector<T>& b_;

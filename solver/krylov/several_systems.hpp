@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "solver/krylov/cg.hpp"
+#include "solver/krylov/error_energy.hpp"
 #include "solver/krylov/refined_solution.hpp"
 #include "solver/krylov/restarts.hpp"
 
@@ -22,14 +23,13 @@ class SeveralSystems {
   SeveralSystems(const operators::Operator<T>& a, std::span<const operators::Vector<T>> b,
                  std::span<std::vector<double>> x, std::size_t first, const SystemsCgOptions<T>& options,
                  CgMethod method)
-      : a_(a),
-        ownership_(vector_kernels_for(a).ownership()),
-        b_(b),
-        first_(first),
-        options_(options),
-        method_(method),
-        systems_(b.size()) {
-    for (std::size_t c = 0; c < b.size(); ++c) systems_[c].total = &x[c];
+      : a_(a), ownership_(vector_kernels_for(a).ownership()), b_(b), first_(first), options_(options), method_(method) {
+    for (std::size_t c = 0; c < b.size(); ++c) {
+      EnergyCheck check = options.energy ? options.energy(first + c) : EnergyCheck();
+      System& system = systems_.emplace_back();
+      system.total = &x[c];
+      system.energy = EnergyCriterion(std::move(check), options.tolerance);
+    }
   }
   virtual ~SeveralSystems() = default;
   SeveralSystems(const SeveralSystems&) = delete;
@@ -58,7 +58,7 @@ class SeveralSystems {
     }
     std::vector<CgResult> results;
     for (System& system : systems_) {
-      assert(system.result.reason != StopReason::converged ||
+      assert(system.result.reason != StopReason::converged || system.energy.is_on() ||
              system.result.true_relative_residual <= options_.tolerance);
       results.push_back(std::move(system.result));
     }
@@ -68,7 +68,9 @@ class SeveralSystems {
  protected:
   struct System {
     std::vector<double>* total = nullptr;  ///< x so far, without the correction that the recurrence is at
-    std::vector<double> residual;          ///< of a restart
+    EnergyCriterion energy;
+    std::vector<double> residual;  ///< of a restart
+    double begun_at = 1;           ///< its relative norm
     double norm_b = 0;
     Restarts restarts;
     bool done = false;
@@ -79,6 +81,8 @@ class SeveralSystems {
   /// Iterates the systems of these numbers from their residuals until the recurrence of each has ended: adds what it
   /// found to `total`, says in `result` why, and whether it was at its tolerance.
   virtual void iterate(const std::vector<std::size_t>& members) = 0;
+  /// Adds to x the correction that a column is at.
+  virtual void add_correction(int column, std::vector<double>& x) = 0;
 
   const operators::Operator<T>& a() const { return a_; }
   const SystemsCgOptions<T>& options() const { return options_; }
@@ -118,14 +122,22 @@ class SeveralSystems {
       if (is_running(column)) at(column).result.seconds += share;
     return {0, 0, 0, now};
   }
-  /// A system has come to |r| / |b|, and may end there.
+  /// A system has come to |r| / |b|, and may end there; its energy.error() knows the iteration.
   void reach(int column, double relative_residual, SystemsIteration& iteration) {
     CgResult& result = at(column).result;
     result.relative_residual = relative_residual;
     result.history.push_back({result.iterations, relative_residual, iteration.seconds});
     iteration.number = std::max(iteration.number, result.iterations);
     iteration.relative_residual = std::max(iteration.relative_residual, relative_residual);
-    if (relative_residual <= options_.tolerance)
+    System& system = at(column);
+    const auto solution = [&] {
+      operators::synchronize(a_.device());
+      std::vector<double> x = *system.total;
+      add_correction(column, x);
+      return x;
+    };
+    if (relative_residual <= system.energy.residual() &&
+        system.energy.is_met(result.iterations, relative_residual / system.begun_at, solution))
       stop(column, StopReason::converged, true);
     else if (result.iterations >= options_.max_iterations)
       stop(column, StopReason::max_iterations);
@@ -145,11 +157,11 @@ class SeveralSystems {
     at(column).residual = {};
     operators::set_column(operators::copied(r, a_.device()), a_.ordering(), column, to);
   }
-  /// Adds a column of corrections, times a factor, to its system's total.
-  void add_correction(const operators::MultiVector<T>& from, int column, double factor) {
-    operators::Vector<T> x(a_.size(), a_.device());
-    operators::get_column(from, column, a_.ordering(), x);
-    add_to(*at(column).total, factor, x);
+  /// Adds a column of corrections, times a factor, to x.
+  void add_column(const operators::MultiVector<T>& from, int column, double factor, std::vector<double>& x) {
+    operators::Vector<T> correction(a_.size(), a_.device());
+    operators::get_column(from, column, a_.ordering(), correction);
+    add_to(x, factor, correction);
   }
   /// The clock goes on, from where it stood.
   void start_clock() {
@@ -179,7 +191,9 @@ class SeveralSystems {
     const bool solvable = std::isfinite(bb) && bb > 0;
     if (!solvable || !options_.from_x) *system.total = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
     if (solvable) {
-      double relative = 1;
+      double relative = system.norm_b;
+      system.norm_b = system.energy.norm(system.norm_b);
+      relative /= system.norm_b;
       if (options_.from_x) {
         system.residual = true_residual(c);
         relative = system.result.true_relative_residual = norm(system.residual, ownership_) / system.norm_b;
@@ -188,13 +202,14 @@ class SeveralSystems {
         operators::for_each_row(b.size(),
                                 [&](std::int64_t i) { system.residual[i] = static_cast<double>(on_host[i]); });
       }
-      system.result.relative_residual = relative;
+      system.result.relative_residual = system.begun_at = relative;
       system.result.history.push_back({0, relative, 0.0});
-      system.done = options_.from_x && relative <= options_.tolerance;
+      system.done = options_.from_x && relative <= (system.energy.is_on() ? 0 : options_.tolerance);
       if (system.done) system.result.reason = StopReason::converged;
       return;
     }
     system.result.reason = zero ? StopReason::converged : StopReason::not_finite;
+    if (zero && system.energy.is_on()) system.result.energy_error = 0;
     system.done = true;
   }
   std::vector<double> true_residual(std::size_t c) const {
@@ -209,9 +224,17 @@ class SeveralSystems {
     system.done = !system.at_tolerance || interrupted_;
     if (!system.at_tolerance && !options_.true_residual) return;
     system.residual = true_residual(c);
-    result.true_relative_residual = norm(system.residual, ownership_) / system.norm_b;
+    result.true_relative_residual = system.begun_at = norm(system.residual, ownership_) / system.norm_b;
     if (!system.at_tolerance) return;
-    if (result.true_relative_residual <= options_.tolerance) {
+    double excess = result.true_relative_residual / options_.tolerance;
+    bool accepted = excess <= 1;
+    if (system.energy.is_on()) {
+      accepted = system.energy.accepts(*system.total, system.residual, result.true_relative_residual,
+                                       result.relative_residual);
+      excess = system.energy.excess();
+      result.energy_error = system.energy.relative_error();
+    }
+    if (accepted) {
       system.done = true;
       return;
     }
@@ -219,7 +242,7 @@ class SeveralSystems {
       result.reason = StopReason::interrupted;
       return;
     }
-    const bool stagnated = system.restarts.stagnate(result.true_relative_residual);
+    const bool stagnated = system.restarts.stagnate(excess);
     system.done = stagnated || result.iterations >= options_.max_iterations;
     if (system.done) result.reason = stagnated ? StopReason::stagnated : StopReason::max_iterations;
   }

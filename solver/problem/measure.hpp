@@ -33,12 +33,11 @@ struct Balance {
   double in = 0, out = 0;         ///< integrals of kappa du/dn over the facets where it is positive, and negative
   double sources = 0, sinks = 0;  ///< integrals of f where it is positive, and negative
 
-  /// in + sources - out - sinks over the larger of the two sums; 0 where nothing moves. A matter of the tolerance of
-  /// CG alone, since the fluxes are the consistent ones.
-  double relative_error() const {
-    const double moves = std::max(in + sources, out + sinks);
-    return moves > 0 ? (in + sources - out - sinks) / moves : 0;
-  }
+  /// What moves: the larger of what comes and what goes.
+  double moves() const { return std::max(in + sources, out + sinks); }
+  /// in + sources - out - sinks over what moves; 0 where nothing does. A matter of the tolerance of CG alone, since the
+  /// fluxes are the consistent ones.
+  double relative_error() const { return moves() > 0 ? (in + sources - out - sinks) / moves() : 0; }
 };
 
 /// What is measured of a solution.

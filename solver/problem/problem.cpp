@@ -100,7 +100,7 @@ Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space, cons
   number_unknowns();
   collect_robin();
   check_diffusion();
-  find_floating();
+  find_components();
   if (data.loads.empty()) loads_.emplace_back(*this, LoadData{"", data.source, data.boundary});
   for (const LoadData& load : data.loads) loads_.emplace_back(*this, load);
   for (const Load& load : loads_) warnings_.insert(warnings_.end(), load.warnings().begin(), load.warnings().end());
@@ -306,7 +306,8 @@ void Problem::collect_robin() {
   operators::for_each_facet(*space_, form_.quadrature, form_.robin.size(), evaluate);
 }
 
-void Problem::find_floating() {
+/// The connected components of the mesh, and those that no condition holds.
+void Problem::find_components() {
   const std::vector<std::int32_t> of_cells = mesh::cell_components(space_->mesh());
   const std::int32_t count = of_cells.empty() ? 0 : *std::ranges::max_element(of_cells) + 1;
   std::vector<char> held(count, 0);
@@ -317,6 +318,9 @@ void Problem::find_floating() {
 
   // Where several processes have cells, their components are joined; each has a number in them all.
   const SharedComponents all(*shared_, *space_, of_cells, held);
+  components_ = static_cast<std::int32_t>(std::max<std::int64_t>(1, all.count()));
+  if (components_ > 1)
+    for (const std::int32_t component : of_cells) component_of_cell_.push_back(all.place(component));
   std::map<std::int32_t, Floating> by_number;
   for (const std::int32_t number : all.not_held()) by_number[number];
   if (by_number.empty()) return;

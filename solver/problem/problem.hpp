@@ -73,6 +73,9 @@ class Problem {
   const std::vector<std::pair<std::int32_t, int>>& earlier_conditions() const { return earlier_conditions_; }
   /// Sentences a user should read: mean values fixed, and those of the loads.
   const std::vector<std::string>& warnings() const { return warnings_; }
+  /// Connected components of the mesh, those of all processes; and that of each cell here, empty where there is one.
+  std::int32_t components() const { return components_; }
+  std::span<const std::int32_t> component_of_cell() const { return component_of_cell_; }
   /// Whether constants are in the kernel on some part of the mesh.
   bool singular() const { return !floating_.empty(); }
   const std::vector<Floating>& floating() const { return floating_; }
@@ -104,7 +107,7 @@ class Problem {
   void locate(const std::vector<CellNode>& nodes);
   void number_unknowns();
   void collect_robin();
-  void find_floating();
+  void find_components();
   std::string text_of_part(const std::vector<std::int32_t>& cells, std::int64_t count) const;
 
   static const operators::SharedDofs alone;
@@ -116,6 +119,8 @@ class Problem {
   std::vector<DirichletDof> dirichlet_dofs_;
   std::vector<std::pair<std::int32_t, int>> earlier_conditions_;
   operators::BilinearForm form_;
+  std::int32_t components_ = 1;
+  std::vector<std::int32_t> component_of_cell_;
   std::vector<Floating> floating_;
   mesh::Array<double> masses_;
   std::vector<std::string> warnings_;

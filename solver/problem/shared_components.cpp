@@ -57,6 +57,8 @@ SharedComponents::SharedComponents(const operators::SharedDofs& shared, const me
     least_[i] = least_of(i);
     if (held_[i] != 0) held_[least_[i]] = 1;
   }
+  std::int32_t next = 0;
+  for (std::int32_t i = 0; i < std::ssize(least_); ++i) places_.push_back(least_[i] == i ? next++ : -1);
 }
 
 std::int64_t SharedComponents::count() const {

@@ -18,6 +18,8 @@ class SharedComponents {
                    std::span<const std::int32_t> of_cells, const std::vector<char>& held);
 
   std::int64_t count() const;
+  /// The place of a component of this process among all, below count().
+  std::int32_t place(std::int32_t of_process) const { return places_[number(of_process)]; }
   /// Of a component of this process.
   std::int32_t number(std::int32_t of_process) const { return least_[first_ + of_process]; }
   /// Those that nothing holds, on any process; ascending.
@@ -28,8 +30,9 @@ class SharedComponents {
   void join(std::int32_t a, std::int32_t b);
 
   // One process's components stand behind the other's, from first_ on those of this one.
-  std::vector<std::int32_t> least_;  ///< of those that each is joined with
-  std::vector<char> held_;           ///< of the least ones
+  std::vector<std::int32_t> least_;   ///< of those that each is joined with
+  std::vector<char> held_;            ///< of the least ones
+  std::vector<std::int32_t> places_;  ///< of the least ones
   std::int32_t first_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -163,12 +164,13 @@ ordered_json apply_json(const Record& r) {
 
 ordered_json solve_json(const CgResult& solve, std::int32_t unknowns) {
   const double a_second = solve.seconds > 0 ? static_cast<double>(solve.iterations) / solve.seconds : 0;
-  return {{"iterations", solve.iterations},
-          {"reason", name(solve.reason)},
-          {"relative_residual", solve.relative_residual},
-          {"true_relative_residual", solve.true_relative_residual},
-          {"iterations_per_second", a_second},
-          {"unknowns_per_second", a_second * unknowns}};
+  ordered_json json{{"iterations", solve.iterations},
+                    {"reason", name(solve.reason)},
+                    {"relative_residual", solve.relative_residual},
+                    {"true_relative_residual", solve.true_relative_residual}};
+  if (std::isfinite(solve.energy_error)) json["energy_error"] = solve.energy_error;
+  json.update({{"iterations_per_second", a_second}, {"unknowns_per_second", a_second * unknowns}});
+  return json;
 }
 
 ordered_json quantities_json(const Quantities& quantities) {
@@ -328,6 +330,7 @@ CgResult all_of(const std::vector<LoadRecord>& loads) {
     all.seconds += load.solve.seconds;
     all.relative_residual = std::max(all.relative_residual, load.solve.relative_residual);
     all.true_relative_residual = std::max(all.true_relative_residual, load.solve.true_relative_residual);
+    all.energy_error = std::fmax(all.energy_error, load.solve.energy_error);
   }
   return all;
 }

@@ -111,7 +111,10 @@ void describe_cost(std::string& text, const Record& r) {
   if (!r.why_preconditioner.empty()) line(text, "", "preconditioner auto: " + r.why_preconditioner);
   describe_levels(text, r);
   line(text, "",
-       fmt::format("relative residual {:.2e}, true {:.2e}", r.solve.relative_residual, r.solve.true_relative_residual));
+       fmt::format("relative residual {:.2e}, true {:.2e}{}", r.solve.relative_residual, r.solve.true_relative_residual,
+                   std::isfinite(r.solve.energy_error)
+                       ? fmt::format(", error {:.1e} of the solution in energy", r.solve.energy_error)
+                       : ""));
   line(text, "",
        fmt::format("{} in the loop: {:.1f} iterations/s, {}", duration(r.solve.seconds), r.iterations_per_second(),
                    scaled(r.unknowns_per_second(), "unknowns/s")));

@@ -6,6 +6,7 @@
 #include "operators/backend/copied_values.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/distributed/distributed_form_product.hpp"
+#include "solver/krylov/refined_solution.hpp"
 
 namespace femcg::solver {
 
@@ -31,7 +32,7 @@ class WholeSystem final : public LinearSystem<T> {
 
   std::vector<double> residual(std::size_t load, const std::vector<double>& u) override {
     const StepTimes::Within step(this->times_, residual_step, "cpu");
-    return this->problem_.residual(u, this->scaled(load).values());
+    return this->problem_.residual(u, this->started(load).values());
   }
 
   void check(std::size_t load, const Vector<T>& b, CgOptions<T>& options) override {
@@ -96,7 +97,7 @@ class SharedSystem final : public LinearSystem<T> {
 
   std::vector<double> residual(std::size_t load, const std::vector<double>& u) override {
     const StepTimes::Within step(this->times_, residual_step, product_.device() == Device::cuda ? "cuda" : "cpu");
-    return product_.residual(u, operators::to_map(this->scaled(load).values(), map_));
+    return product_.residual(u, operators::to_map(this->started(load).values(), map_));
   }
 
  private:
@@ -107,30 +108,58 @@ class SharedSystem final : public LinearSystem<T> {
 }  // namespace
 
 template <std::floating_point T>
-const ScaledLoad& LinearSystem<T>::scaled(std::size_t load) const {
-  if (!loads_[load]) loads_[load] = scaled_load(problem_.loads()[load].values(), problem_.shared());
-  return *loads_[load];
+void LinearSystem<T>::set_diagonal(const operators::Operator<T>& a, const Vector<T>& diagonal) {
+  const Vector<T> natural = natural_on_host(a, diagonal);
+  std::vector<double> of_form = mesh::filled<double>(static_cast<std::size_t>(natural.size()));
+  operators::for_each_row(natural.size(), [&](std::int64_t i) { of_form[i] = static_cast<double>(natural[i]); });
+  components_.emplace(problem_, map_ == nullptr ? std::move(of_form) : operators::from_map(of_form, *map_));
+  starts_.assign(problem_.loads().size(), std::nullopt);
+}
+
+template <std::floating_point T>
+const ConstantStart& LinearSystem<T>::started(std::size_t load) const {
+  if (!starts_[load]) starts_[load].emplace(components_.value(), problem_.loads()[load]);
+  return *starts_[load];
 }
 
 template <std::floating_point T>
 Vector<T> LinearSystem<T>::b(std::size_t load, Device device) const {
   if (map_ == nullptr) return scaled(load).template rounded<T>(device);
-  return operators::copied(rounded<T>(operators::to_map(scaled(load).values(), *map_)), device);
+  return operators::copied(rounded<T>(operators::to_map(started(load).values(), *map_)), device);
 }
 
 template <std::floating_point T>
 std::vector<double> LinearSystem<T>::start(std::size_t load) const {
   if (initial_.empty()) return {};
-  std::vector<double> u = map_ == nullptr ? initial_[load] : operators::to_map(initial_[load], *map_);
-  scale(u, scaled(load).exponent);
-  return u;
+  std::vector<double> w = started(load).to_difference(initial_[load]);
+  return map_ == nullptr ? w : operators::to_map(w, *map_);
 }
 
 template <std::floating_point T>
-std::vector<double> LinearSystem<T>::dofs(std::size_t load, std::vector<double> u, std::vector<double> room) const {
-  scale(u, -scaled(load).exponent);
-  if (map_ != nullptr) u = operators::from_map(u, *map_);
-  return problem_.to_dofs(u, problem_.loads()[load], std::move(room));
+std::vector<double> LinearSystem<T>::dofs(std::size_t load, std::vector<double> w, std::vector<double> room) const {
+  if (map_ != nullptr) w = operators::from_map(w, *map_);
+  return problem_.to_dofs(started(load).from_difference(std::move(w)), problem_.loads()[load], std::move(room));
+}
+
+template <std::floating_point T>
+EnergyCheck LinearSystem<T>::energy(std::size_t load, double tolerance) const {
+  if (map_ == nullptr)
+    return {[this, load](const std::vector<double>& w) { return started(load).energy(w); },
+            [this, load, tolerance](const std::vector<double>& w, const std::vector<double>& r) {
+              return started(load).excess(w, r, tolerance);
+            },
+            started(load).norm()};
+  return {[this, load](const std::vector<double>& w) { return started(load).energy(operators::from_map(w, *map_)); },
+          [this, load, tolerance](const std::vector<double>& w, const std::vector<double>& r) {
+            return started(load).excess(operators::from_map(w, *map_), operators::from_map(r, *map_), tolerance);
+          },
+          started(load).norm()};
+}
+
+template <std::floating_point T>
+double LinearSystem<T>::heat_lost(std::size_t load, const std::vector<double>& w, double tolerance) const {
+  if (map_ == nullptr) return started(load).heat_lost(w, tolerance);
+  return started(load).heat_lost(operators::from_map(w, *map_), tolerance);
 }
 
 template <std::floating_point T>

@@ -13,32 +13,40 @@
 #include "solver/krylov/several_systems.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/problem/scaled_load.hpp"
+#include "solver/run/constant_start.hpp"
 #include "solver/run/run_context.hpp"
 
 namespace femcg::solver {
 
-/// The systems A u = b of a run, one for each load, in the scaling (ScaledLoad) and numbering in which CG solves them;
-/// and the residual b - A u by which a solution is accepted, straight from the form and in double precision whatever
-/// CG's is. On several processes everything here is collective.
+/// The systems A w = r of a run, one for each load, in the scaling and numbering in which CG solves them, w being the
+/// difference from a start that costs nothing (ConstantStart); and what a solution is accepted by: the residual r - A
+/// w, straight from the form and in double precision whatever CG's is, and energies. On several processes everything
+/// here is collective.
 template <std::floating_point T>
 class LinearSystem {
  public:
   /// All must outlive it. `map` is the order of the unknowns on several processes; null: the form's.
   LinearSystem(const Problem& problem, const operators::IndexMap* map, const InitialUnknowns& initial, StepTimes& times)
-      : problem_(problem), times_(times), map_(map), initial_(initial), loads_(problem.loads().size()) {}
+      : problem_(problem), times_(times), map_(map), initial_(initial), starts_(problem.loads().size()) {}
   virtual ~LinearSystem() = default;
   LinearSystem(const LinearSystem&) = delete;
   LinearSystem& operator=(const LinearSystem&) = delete;
 
+  /// Before anything else: the diagonal of A, as CG's operator has it.
+  void set_diagonal(const operators::Operator<T>& a, const operators::Vector<T>& diagonal);
   /// Right-hand side of a load on a device.
   operators::Vector<T> b(std::size_t load, operators::Device device) const;
   /// Initial guess; empty where CG begins from 0.
   std::vector<double> start(std::size_t load) const;
-  /// Coefficients of all dofs of this process for CG's solution u, in the memory of `room` where that has one entry for
+  /// Coefficients of all dofs of this process for CG's solution w, in the memory of `room` where that has one entry for
   /// each.
-  std::vector<double> dofs(std::size_t load, std::vector<double> u, std::vector<double> room) const;
+  std::vector<double> dofs(std::size_t load, std::vector<double> w, std::vector<double> room) const;
+  /// By which energies CG on a load has converged.
+  EnergyCheck energy(std::size_t load, double tolerance) const;
+  /// Heat that CG's solution w may lack for this tolerance.
+  double heat_lost(std::size_t load, const std::vector<double>& w, double tolerance) const;
 
-  /// b - A u.
+  /// r - A w.
   virtual std::vector<double> residual(std::size_t load, const std::vector<double>& u) = 0;
   /// Has CG on one load accept solutions by this residual. `b` is on CG's device and must outlive the options' use.
   virtual void check(std::size_t load, const operators::Vector<T>& b, CgOptions<T>& options) {
@@ -51,7 +59,8 @@ class LinearSystem {
   }
 
  protected:
-  const ScaledLoad& scaled(std::size_t load) const;
+  const ConstantStart& started(std::size_t load) const;
+  ScaledLoad scaled(std::size_t load) const { return {started(load).values()}; }
 
   const Problem& problem_;
   StepTimes& times_;
@@ -59,7 +68,8 @@ class LinearSystem {
  private:
   const operators::IndexMap* map_;
   const InitialUnknowns& initial_;
-  mutable std::vector<std::optional<ScaledLoad>> loads_;  ///< scaled when they are first asked for
+  std::optional<Components> components_;
+  mutable std::vector<std::optional<ConstantStart>> starts_;  ///< made when they are first asked for
 };
 
 /// The system of one process, or of each of several: their `share`, null where there is one process. All arguments but

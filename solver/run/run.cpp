@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "solver/benchmark/cached_bandwidth.hpp"
 #include "solver/fields/file_size.hpp"
 #include "solver/fields/initial_solution.hpp"
+#include "solver/messages/sentence.hpp"
 #include "solver/messages/stopwatch.hpp"
 #include "solver/messages/terminal.hpp"
 #include "solver/problem/errors.hpp"
@@ -64,6 +66,22 @@ void measure_solutions(const Problem& problem, const Probes& probes, Solved& of,
     (record.loads.empty() ? record.quantities : record.loads[i].quantities) = quantities;
     if (i == 0 && problem.data().exact)
       record.errors = measure_errors(*problem.data().exact, problem, of.solutions.front(), there);
+  }
+}
+
+/// A solution whose heat balance is open by more than its tolerance accounts for is none.
+void check_balances(const std::vector<double>& heat_lost, Record& record) {
+  for (std::size_t i = 0; i < heat_lost.size(); ++i) {
+    CgResult& solve = record.loads.empty() ? record.solve : record.loads[i].solve;
+    const Balance& balance = (record.loads.empty() ? record.quantities : record.loads[i].quantities)->balance;
+    const double allowed = 2 * heat_lost[i] / balance.moves() + 1e-12, open = std::abs(balance.relative_error());
+    if (solve.reason != StopReason::converged || balance.moves() == 0 || open <= allowed) continue;
+    solve.reason = StopReason::stagnated;
+    record.warnings.push_back(fmt::format(
+        "{}NOT converged: {:.1e} of the heat that comes and goes is not balanced, and the tolerance of CG "
+        "accounts for {:.1e}; check the solution, or take another preconditioner or double precision",
+        record.loads.empty() ? "" : fmt::format("load {}: ", in_quotes(record.loads[i].name)), open, allowed));
+    record.solve.reason = StopReason::stagnated;
   }
 }
 
@@ -184,6 +202,7 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   // Quantities, fields, bandwidths, files.
   progress.step("measuring the solution");
   measure_solutions(problem, probes, solved, record);
+  check_balances(solved.heat_lost, record);
   if (writes) {
     if (resolved.output.fields != OutputChoice().fields) progress.step("computing fields");
     of_solutions->prepare(solved.solutions);

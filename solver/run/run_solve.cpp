@@ -110,6 +110,7 @@ class Solve {
     if (parts) {
       take_over(parts->record, record_);
       if (const auto* of_several = distributed(*parts->made.a)) of_earlier = of_several->record();
+      set_diagonal(*parts->made.a);
     } else {
       const auto fresh = std::make_shared<CachedOperator<T>>();
       make(*fresh, begun);
@@ -122,7 +123,7 @@ class Solve {
     }
     const operators::Operator<T>& a = *parts->made.a;
     Solved solved;
-    solved.solutions = solve_loads(a, *parts->preconditioner, std::move(begun));
+    solved.solutions = solve_loads(a, *parts->preconditioner, std::move(begun), solved.heat_lost);
     solved.fluxes = fluxes_of(solved.solutions);
     progress_.step("timing the product", name(record_.device));
     constexpr double share_of_loop = 0.02;
@@ -148,13 +149,14 @@ class Solve {
       OperatorMaker<T> maker(problem_, discrete_.share_or_null(), solver_, distribution, cores_to_spare, context_,
                              record_);
       to.made = make_operators(solver_, problem_, maker, std::move(input_.expected), context_, record_);
+      set_diagonal(*to.made.a);
       begun = begin_with_trials(solver_, problem_, *system_, maker, to.made, context_, record_);
     }
     const operators::Operator<T>& a = *to.made.a;
     progress_.step("making the preconditioner", name(record_.device));
     record_.footprint = a.footprint();
     record_.chosen = a.chosen();
-    const operators::Vector<T> diagonal = placed(solver_.precision_place, [&] { return diagonal_in_range(a); });
+    const operators::Vector<T> diagonal = diagonal_of(a);
     const PreconditionerChoice& choice = solver_.preconditioner;
     to.preconditioner =
         begun && begun->preconditioner ? std::move(begun->preconditioner) : timed(record_.seconds.conversion, [&] {
@@ -165,10 +167,15 @@ class Solve {
     record_.hierarchy = to.preconditioner->levels();
   }
 
+  operators::Vector<T> diagonal_of(const operators::Operator<T>& a) const {
+    return placed(solver_.precision_place, [&] { return diagonal_in_range(a); });
+  }
+  void set_diagonal(const operators::Operator<T>& a) { system_->set_diagonal(a, diagonal_of(a)); }
+
   /// The coefficients of all dofs for each load, one after the other; of those that were begun before the user wanted
   /// an end.
   std::vector<std::vector<double>> solve_loads(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
-                                               std::optional<Begun<T>> begun) {
+                                               std::optional<Begun<T>> begun, std::vector<double>& heat_lost) {
     const ProcessorTime before = processor_time();
     const CgMethod method =
         solver_.precision == Precision::mixed ? CgMethod::automatic : batched_method(a, preconditioner);
@@ -191,6 +198,7 @@ class Solve {
       result.reason = StopReason::interrupted;
       if (started) {
         result = std::move(found.results[i]);
+        heat_lost.push_back(system_->heat_lost(i, found.unknowns[i], solver_.tolerance));
         solutions.push_back(
             system_->dofs(i, std::move(found.unknowns[i]), room.valid() ? room.get() : std::vector<double>()));
       }
@@ -237,6 +245,7 @@ class Solve {
       progress_.step("copying the load", name(record_.device));
       const operators::Vector<T> b = timed(record_.seconds.transfer, [&] { return system_->b(i, record_.device); });
       system_->check(i, b, options);
+      options.energy = system_->energy(i, options.tolerance);
       std::vector<double> x = begun ? std::move(begun->x) : system_->start(i);
       const bool over = begun && !begun->goes_on();
       options.before = begun ? &begun->state : nullptr;
@@ -262,6 +271,7 @@ class Solve {
     for (std::size_t i = 0; i < problem_.loads().size(); ++i) b.push_back(system_->b(i, operators::Device::host));
     SystemsCgOptions<T> options = cg_options_as<SystemsCgOptions<T>>(solver_, a, preconditioner);
     system_->check(options);
+    options.energy = [&](std::size_t i) { return system_->energy(i, options.tolerance); };
     IterationsLeft left = iterations_left();
     options.monitor = [&](const SystemsIteration& iteration) {
       left.add(iteration.relative_residual);

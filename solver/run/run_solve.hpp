@@ -20,6 +20,7 @@ namespace femcg::solver {
 /// user wanted an end.
 struct Solved {
   std::vector<std::vector<double>> solutions;
+  std::vector<double> heat_lost;                  ///< by which the tolerance lets the balance of each be open
   std::future<std::vector<BoundaryFlux>> fluxes;  ///< of each load; waited for before the solutions go
 };
 

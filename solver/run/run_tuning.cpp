@@ -250,6 +250,7 @@ class FirstIterations {
     options.reliable_update = 0;
     options.from_x = from_x;
     options.true_residual = [this](const std::vector<double>& x) { return system_.residual(0, x); };
+    options.energy = system_.energy(0, solver_.tolerance);
     options.monitor = [this, &a = *made_.a](const Iteration&) { return !is_asked_to_stop(a, context_.stop); };
     return options;
   }

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "solver/krylov/cg.hpp"
+
+namespace femcg::solver {
+
+/// The energy of CG's error, |x - A^-1 b|_A^2, from CG's own coefficients. Iteration j lowers it by
+///
+///   f_j = alpha_j r_j'z_j = (r_j'z_j)^2 / p_j'Ap_j          (Hestenes & Stiefel 1952)
+///
+/// in finite precision too (Strakos & Tichy 2002), so that the energy before iteration j is the sum of all f from j on.
+/// The part of that sum that is still to come is extrapolated: with T_j = f_j + ... + f_{j+q-1}, the ratio of the
+/// energy before j to T_j is taken to be no larger at the end than it has been since the energy was 10^4 times what it
+/// is now (Meurant, Papez & Tichy 2021), and than it was at the last restart. On a plateau, that makes the estimate
+/// what the whole plateau has gained.
+class ErrorEnergy {
+ public:
+  /// CG begins anew from a residual r with this r'z.
+  void restart(double rz) {
+    rz_ = rz;
+    falls_.clear();
+    ratio_before_ = ratio_;
+  }
+  /// The residual was replaced by the true one, and the direction kept.
+  void go_on(double rz) { rz_ = rz; }
+  /// An iteration along a p with this p'Ap; r'z after it.
+  void add(double p_ap, double rz) {
+    add_fall(rz_ * (rz_ / p_ap));
+    rz_ = rz;
+  }
+  /// An iteration by f_j itself.
+  void add_fall(double fall) { falls_.push_back(fall); }
+
+  /// After the last iteration; infinite where too few iterations say anything.
+  double estimate() const {
+    const std::int64_t k = std::ssize(falls_), q = std::max<std::int64_t>(2, k / 16);
+    if (k <= 2 * q) return std::numeric_limits<double>::infinity();
+    constexpr double look_back = 1e4;
+    const auto fall = [&](std::int64_t j) { return falls_[static_cast<std::size_t>(j)]; };
+    double since = 0, window = 0, last = 0, most = 0, ratio = ratio_before_;
+    for (std::int64_t j = k - 1; j >= 0; --j) {
+      since += fall(j);
+      window += fall(j);
+      if (j + q < k) window -= fall(j + q);
+      if (j == k - q) last = since;
+      if (j == k - 2 * q) most = look_back * since;
+      if (j > k - 2 * q) continue;
+      if (since > most) break;
+      ratio = std::max(ratio, since / std::max(window, std::numeric_limits<double>::min()));
+    }
+    ratio_ = ratio;
+    return (ratio - 1) * last;
+  }
+  /// By which it has fallen since the last restart.
+  double fallen() const { return std::accumulate(falls_.begin(), falls_.end(), 0.0); }
+
+ private:
+  double rz_ = 0;
+  mutable double ratio_ = 1;  ///< of the energy before an iteration to T, as it was found last
+  double ratio_before_ = 1;
+  std::vector<double> falls_;  ///< f_j since the last restart
+};
+
+/// Stopping by energies, on one system: the error's against the solution's.
+class EnergyCriterion {
+ public:
+  EnergyCriterion() = default;
+  EnergyCriterion(EnergyCheck check, double tolerance)
+      : check_(std::move(check)), tolerance_(tolerance), residual_(tolerance) {}
+
+  bool is_on() const { return static_cast<bool>(check_.of_solution); }
+  ErrorEnergy& error() { return error_; }
+  /// What relative residuals are measured by, |b| being CG's own.
+  double norm(double b) const { return check_.norm_b > 0 ? check_.norm_b : b; }
+  /// The relative residual at which a check of the true one is worth while.
+  double residual() const { return residual_; }
+
+  /// True if the error's energy is small enough after so many iterations; `x()` is the solution so far. `relative` is
+  /// |r| over what it was when the recurrence began: where nothing but rounding is left of it, there is nothing more
+  /// that an iteration can say.
+  template <class Solution>
+  bool is_met(std::int64_t iterations, double relative, const Solution& x) {
+    if (!is_on() || relative <= 4 * std::numeric_limits<double>::epsilon()) return true;
+    const double error = error_.estimate();
+    if (!std::isfinite(error)) return false;
+    if (iterations >= measure_at_) measure(iterations, x());
+    if (error > allowed()) return false;
+    if (iterations != measured_at_) measure(iterations, x());
+    return error <= allowed();
+  }
+  /// Whether x and its true residual r are accepted. Where |r| is no longer what the recurrence has, its coefficients
+  /// tell nothing of this x: only those from a restart on may, which then must find that little energy was left there.
+  bool accepts(const std::vector<double>& x, const std::vector<double>& r, double relative_residual,
+               double relative_residual_of_recurrence) {
+    const double error = error_.estimate();
+    excess_ = check_.excess(x, r);
+    energy_ = check_.of_solution(x);
+    const bool agrees = relative_residual <= 2 * relative_residual_of_recurrence;
+    const bool had_converged = std::isfinite(error) && error_.fallen() + error <= allowed();
+    relative_error_ = std::isfinite(error) ? std::sqrt(error / energy_) : excess_ * tolerance_;
+    if (excess_ > 1) residual_ = std::min(residual_, 0.5 * relative_residual / excess_);  // at the next check
+    const bool exact = !std::isfinite(error) && excess_ <= exact_;
+    return excess_ <= 1 && (agrees || had_converged || exact);
+  }
+  /// How far they were above the tolerance; 1 at most where they were not.
+  double excess() const { return excess_; }
+  /// |x - A^-1 b|_A over the square root of the solution's energy, at the last check of x; not a number before.
+  double relative_error() const { return relative_error_; }
+
+ private:
+  double allowed() const { return tolerance_ * tolerance_ * energy_; }
+  void measure(std::int64_t iterations, const std::vector<double>& x) {
+    energy_ = check_.of_solution(x);
+    measured_at_ = iterations;
+    measure_at_ = iterations + iterations / 4 + 1;
+  }
+
+  static constexpr double exact_ = 1e-3;  ///< excess of what a few iterations have solved
+
+  EnergyCheck check_;
+  double tolerance_ = 0, residual_ = 0, excess_ = 0;
+  ErrorEnergy error_;
+  double energy_ = 0;  ///< of the solution
+  double relative_error_ = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t measure_at_ = 0, measured_at_ = -1;
+};
+
+}  // namespace femcg::solver

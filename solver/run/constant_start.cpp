@@ -1,0 +1,326 @@
+#include "solver/run/constant_start.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/forms/cells_at_vertices.hpp"
+#include "operators/forms/check/form_product.hpp"
+#include "operators/forms/element_matrices.hpp"
+#include "solver/problem/scaled_load.hpp"
+
+namespace femcg::solver {
+
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+/// A Robin facet: the transfer and the load's ambient values at its quadrature points.
+struct RobinPoints {
+  const ConditionedFacet* at;
+  std::span<const double> transfer;
+  std::vector<double> ambient;
+};
+
+/// Calls work(evaluator, k, points) for Robin facet k, in parallel; there are `count` of them.
+template <class Work>
+void for_robin_facets(const Problem& problem, const Load& load, const Work& work) {
+  const operators::BilinearForm& form = problem.form();
+  std::vector<const ConditionedFacet*> facets;  // in the order of BilinearForm::robin
+  for (const ConditionedFacet& at : problem.boundary())
+    if (!at.insulated() && at.kind == BoundaryKind::transfer) facets.push_back(&at);
+  operators::for_each_facet(
+      *form.space, form.quadrature, facets.size(), [&](operators::FacetEvaluator& evaluator, std::size_t k) {
+        evaluator.move_to(facets[k]->facet);
+        RobinPoints points{facets[k], form.robin[k].transfer, {}};
+        points.ambient.resize(static_cast<std::size_t>(evaluator.points()));
+        load.boundary()[facets[k]->condition].ambient.evaluate(evaluator.points_in_space(), points.ambient);
+        work(evaluator, k, points);
+      });
+}
+
+/// a(v, phi_i) of all dofs, v being 0 but for these values of the constrained dofs. What this process's cells have of
+/// it for the constrained dofs is in `of_constrained`; for the others all have it.
+mesh::Array<double> product_of_constrained(const Problem& problem, const std::vector<double>& values,
+                                           std::vector<double>& of_constrained) {
+  const operators::BilinearForm& form = problem.form();
+  const auto is_constrained = [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; };
+  mesh::Array<double> product = operators::FormProduct(form).apply_to_constrained(
+      values, operators::cells_at_vertices(*form.space, is_constrained));
+  of_constrained.resize(values.size());
+  for (std::size_t k = 0; k < values.size(); ++k) of_constrained[k] = product[problem.dirichlet_dofs()[k].dof];
+  return product;
+}
+
+}  // namespace
+
+Components::Components(const Problem& problem, std::vector<double> diagonal)
+    : problem_(&problem), diagonal_(std::move(diagonal)) {
+  const operators::BilinearForm& form = problem.form();
+  const mesh::FunctionSpace& space = *form.space;
+  if (count() > 1) {
+    of_dof_.resize(static_cast<std::size_t>(space.dof_count()));
+    of_unknown_.resize(static_cast<std::size_t>(form.unknowns));
+    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+      for (const std::int32_t dof : space.dofs(cell)) {
+        of_dof_[dof] = problem.component_of_cell()[cell];
+        if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) of_unknown_[i] = of_dof_[dof];
+      }
+  }
+  if (problem.shared().is_alone()) return;
+  owned_.resize(static_cast<std::size_t>(form.unknowns));
+  for (std::int32_t dof = 0; dof < space.dof_count(); ++dof)
+    if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) owned_[i] = problem.shared().owns(dof) ? 1 : 0;
+}
+
+template <class Term>
+std::vector<double> Components::sums(const Term& term) const {
+  constexpr std::size_t block = std::size_t{1} << 16;
+  const std::size_t rows = diagonal_.size(), blocks = (rows + block - 1) / block;
+  std::vector<double> parts(blocks * count());
+#pragma omp parallel
+  {
+    std::vector<long double> sum(count());  // rounding would be taken for heat
+#pragma omp for schedule(static)
+    for (std::size_t b = 0; b < blocks; ++b) {
+      std::ranges::fill(sum, 0);
+      for (std::size_t i = b * block; i < std::min(rows, (b + 1) * block); ++i)
+        if (owns(i)) sum[of_unknown(i)] += term(i);
+      for (std::size_t k = 0; k < count(); ++k) parts[b * count() + k] = static_cast<double>(sum[k]);
+    }
+  }
+  std::vector<double> sums(count());
+  for (std::size_t k = 0; k < parts.size(); ++k) sums[k % count()] += parts[k];
+  problem_->shared().sum(sums);
+  return sums;
+}
+
+ConstantStart::ConstantStart(const Components& of, const Load& load) : of_(&of), parts_(of.count()) {
+  static_cast<void>(scaled_load(load.values(), of.problem().shared()));  // which can be represented
+  find_rows(load);
+  find_constants(load);
+  find_energies(load);
+}
+
+void ConstantStart::find_rows(const Load& load) {
+  const Problem& problem = of_->problem();
+  const operators::BilinearForm& form = problem.form();
+  const mesh::FunctionSpace& space = *form.space;
+  const std::vector<double> ones(problem.dirichlet_dofs().size(), 1.0);
+  // Minus what both have, until they are shared.
+  mesh::Array<double> unit = product_of_constrained(problem, ones, reactions_[0]),
+                      known = product_of_constrained(problem, load.boundary_values(), reactions_[1]);
+  const std::size_t n = space.facet_nodes(0).size();
+  std::vector<double> moments(2 * form.robin.size() * n);
+  for_robin_facets(problem, load, [&](operators::FacetEvaluator& facet, std::size_t k, const RobinPoints& points) {
+    const std::vector<int>& nodes = space.facet_nodes(points.at->facet.facet);
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      for (int q = 0; q < facet.points(); ++q) {
+        const double moment = points.transfer[q] * facet.measures()[q] * facet.values()(q, nodes[i]);
+        moments[2 * (k * n + i)] += moment;
+        moments[2 * (k * n + i) + 1] += moment * points.ambient[q];
+      }
+  });
+  for (std::size_t k = 0; k < form.robin.size(); ++k) {
+    const auto dofs = space.dofs(form.robin[k].cell);
+    const std::vector<int>& nodes = space.facet_nodes(form.robin[k].facet);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      unit[dofs[nodes[i]]] -= moments[2 * (k * n + i)];
+      known[dofs[nodes[i]]] -= moments[2 * (k * n + i) + 1];
+    }
+  }
+  problem.shared().add_up(unit);
+  problem.shared().add_up(known);
+  for (std::size_t dof = 0; dof < unit.size(); ++dof)
+    if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0 && (unit[dof] != 0 || known[dof] != 0))
+      rows_.push_back({i, -unit[dof], -known[dof]});
+}
+
+/// c, and what it leaves of the load; a component where that is rounding has none.
+void ConstantStart::find_constants(const Load& load) {
+  const Problem& problem = of_->problem();
+  std::vector<double> units(parts_.size()), magnitudes(parts_.size()), values(parts_.size()), known(parts_.size());
+  for (const BoundaryRow& row : rows_) {
+    if (!of_->owns(row.unknown)) continue;
+    units[of_->of_unknown(row.unknown)] += row.unit;
+    magnitudes[of_->of_unknown(row.unknown)] += std::abs(row.unit);
+    known[of_->of_unknown(row.unknown)] += std::abs(row.known);
+  }
+  for (const DirichletDof& dof : problem.dirichlet_dofs()) values[of_->of_dof(dof.dof)] += 1;
+  for (std::vector<double>* each : {&units, &magnitudes, &values, &known}) problem.shared().sum(*each);
+  const std::span<const double> b = load.values();
+  const std::vector<double> loads = of_->sums([&](std::size_t i) { return b[i]; });
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    parts_[k].unit = units[k];
+    parts_[k].has_values = values[k] > 0;
+    if (units[k] > 0) parts_[k].constant = loads[k] / units[k];
+    parts_[k].rounding = 64 * epsilon * (std::abs(parts_[k].constant) * magnitudes[k] + known[k]);
+  }
+  std::vector<double> difference(b.begin(), b.end()), noise(parts_.size());
+  std::vector<char> is_load(parts_.size());
+  std::vector<double> whole(b.size());  // |c A1|, of the rows
+  for (BoundaryRow& row : rows_) {
+    const double part = parts_[of_->of_unknown(row.unknown)].constant * row.unit;
+    difference[row.unknown] -= part;
+    row.known -= part;
+    whole[row.unknown] = std::abs(part);
+  }
+  const std::vector<double> counts = of_->sums(
+      [&](std::size_t i) { return std::abs(difference[i]) > 64 * epsilon * (std::abs(b[i]) + whole[i]) ? 1.0 : 0.0; });
+  const std::vector<double> squares = of_->sums([&](std::size_t i) {
+    const double scaled = difference[i] / std::sqrt(of_->diagonal(i));
+    return scaled * scaled;
+  });
+  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].load = counts[k] > 0 ? std::sqrt(squares[k]) : 0;
+  scale_parts(b, difference);
+}
+
+/// In one component the largest entry is from 1 to 2; in several, |b - c A1| in the norm of D^-1 as well.
+void ConstantStart::scale_parts(std::span<const double> b, std::span<const double> difference) {
+  const auto largest = [&](const auto& entry) {
+    double most = 0;
+    for (std::size_t i = 0; i < difference.size(); ++i)
+      if (parts_[of_->of_unknown(i)].load > 0) most = std::max(most, std::abs(entry(i)));
+    return -of_->problem().shared().least(-most);
+  };
+  if (parts_.size() > 1)
+    for (Part& part : parts_)
+      if (part.load > 0) part.exponent = -std::ilogb(part.load);
+  const auto scaled = [&](std::size_t i) {
+    const Part& part = parts_[of_->of_unknown(i)];
+    return part.load > 0 ? std::ldexp(difference[i], part.exponent) : 0.0;
+  };
+  const double most = largest(scaled);
+  const int common = most > 0 ? -std::ilogb(most) : 0;
+  for (Part& part : parts_) part.exponent += common;
+  values_ = mesh::unset<double>(difference.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < difference.size(); ++i) values_[i] = scaled(i);
+  for (BoundaryRow& row : rows_) row.known = std::ldexp(row.known, parts_[of_->of_unknown(row.unknown)].exponent);
+  const std::vector<double> sums = of_->sums([&](std::size_t i) { return values_[i]; });
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    parts_[k].load = std::ldexp(parts_[k].load, parts_[k].exponent);
+    parts_[k].rounding = std::ldexp(parts_[k].rounding, parts_[k].exponent);
+    parts_[k].imbalance = sums[k];
+  }
+  double square = 0;
+  for (const double each : of_->sums([&](std::size_t i) {
+         const Part& part = parts_[of_->of_unknown(i)];
+         return part.load > 0 ? std::pow(std::ldexp(b[i], part.exponent), 2) : 0.0;
+       }))
+    square += each;
+  norm_ = std::sqrt(square);
+}
+
+/// With G = g - c on the constrained dofs: a(G, G) + integral of transfer ((c - ambient)^2 + 2 (c - ambient) G).
+void ConstantStart::find_energies(const Load& load) {
+  const Problem& problem = of_->problem();
+  const mesh::FunctionSpace& space = *problem.form().space;
+  std::vector<double> energies(parts_.size());
+  const std::vector<double>& values = load.boundary_values();
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const std::int32_t part = of_->of_dof(problem.dirichlet_dofs()[k].dof);
+    const double c = parts_[part].constant;
+    energies[part] += (values[k] - c) * (reactions_[1][k] - c * reactions_[0][k]);
+  }
+  std::vector<double> of_facets(problem.form().robin.size());
+  const auto part_of = [&](const ConditionedFacet& at) { return of_->of_dof(space.dofs(at.facet.cell)[0]); };
+  for_robin_facets(problem, load, [&](operators::FacetEvaluator& facet, std::size_t k, const RobinPoints& points) {
+    const double c = parts_[part_of(*points.at)].constant;
+    const auto dofs = space.dofs(points.at->facet.cell);
+    for (int q = 0; q < facet.points(); ++q) {
+      double beyond = 0;  // G
+      for (const int a : space.facet_nodes(points.at->facet.facet))
+        if (const std::int32_t i = problem.form().unknown_of_dof[dofs[a]]; i < 0)
+          beyond += facet.values()(q, a) * (values[-1 - i] - c);
+      const double above = c - points.ambient[q];
+      of_facets[k] += points.transfer[q] * facet.measures()[q] * above * (above + 2 * beyond);
+    }
+  });
+  for (std::size_t k = 0; k < of_facets.size(); ++k)
+    energies[of_->of_dof(space.dofs(problem.form().robin[k].cell)[0])] += of_facets[k];
+  problem.shared().sum(energies);
+  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].energy = std::ldexp(energies[k], 2 * parts_[k].exponent);
+}
+
+/// With w'Aw = w'r of the start, as CG has it: energy - 2 known'w + w'Aw.
+std::vector<double> ConstantStart::energies(std::span<const double> w) const {
+  std::vector<double> energies = of_->sums([&](std::size_t i) { return values_[i] * w[i]; }), known(parts_.size());
+  for (const BoundaryRow& row : rows_)
+    if (of_->owns(row.unknown)) known[of_->of_unknown(row.unknown)] += row.known * w[row.unknown];
+  of_->problem().shared().sum(known);
+  constexpr double rounding = 16 * epsilon;
+  for (std::size_t k = 0; k < parts_.size(); ++k)
+    energies[k] = std::max({parts_[k].energy - 2 * known[k] + energies[k], rounding * parts_[k].energy,
+                            std::numeric_limits<double>::min()});
+  return energies;
+}
+
+/// 1'r, where (A1)'w spares the rounding of A w.
+std::vector<double> ConstantStart::imbalances(std::span<const double> w) const {
+  std::vector<double> sums(parts_.size());
+  for (const BoundaryRow& row : rows_)
+    if (of_->owns(row.unknown)) sums[of_->of_unknown(row.unknown)] -= row.unit * w[row.unknown];
+  of_->problem().shared().sum(sums);
+  for (std::size_t k = 0; k < parts_.size(); ++k) sums[k] += parts_[k].imbalance;
+  return sums;
+}
+
+double ConstantStart::energy(std::span<const double> w) const {
+  const std::vector<double> all = energies(w);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < parts_.size(); ++k)
+    if (parts_[k].load > 0) least = std::min(least, all[k]);
+  return least;
+}
+
+double ConstantStart::excess(std::span<const double> w, std::span<const double> r, double tolerance) const {
+  constexpr double largest_eigenvalue = 4;  // of D^-1 A, about
+  const std::vector<double> energy = energies(w), imbalance = imbalances(w),
+                            squares = of_->sums([&](std::size_t i) { return r[i] / of_->diagonal(i) * r[i]; }),
+                            along = of_->sums([&](std::size_t i) { return w[i] * r[i]; }),
+                            works = of_->sums([&](std::size_t i) { return w[i] * values_[i]; });
+  double excess = 0;
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    const Part& part = parts_[k];
+    if (part.load == 0) continue;
+    const double residual = std::sqrt(squares[k]);
+    const double of_heat = part.has_values ? (std::abs(imbalance[k]) - part.rounding) / std::sqrt(part.unit) : 0,
+                 of_solution = works[k] > 0 ? std::abs(along[k]) / std::sqrt(works[k]) : 0,
+                 of_energy = std::max({residual, of_heat, of_solution}) / std::sqrt(largest_eigenvalue * energy[k]);
+    excess = std::max(excess, of_energy / tolerance);
+    if (!std::isfinite(residual)) return std::numeric_limits<double>::infinity();
+  }
+  return excess;
+}
+
+double ConstantStart::heat_lost(std::span<const double> w, double tolerance) const {
+  const std::vector<double> energy = energies(w);
+  double heat = 0;
+  for (std::size_t k = 0; k < parts_.size(); ++k)
+    heat += std::ldexp(2 * tolerance * std::sqrt(parts_[k].unit * energy[k]) + parts_[k].rounding, -parts_[k].exponent);
+  return heat;
+}
+
+std::vector<double> ConstantStart::to_difference(std::vector<double> u) const {
+  operators::for_each_row(std::ssize(u), [&](std::int64_t i) {
+    const Part& part = parts_[of_->of_unknown(i)];
+    u[i] = std::ldexp(u[i] - part.constant, part.exponent);
+  });
+  return u;
+}
+
+std::vector<double> ConstantStart::from_difference(std::vector<double> w) const {
+  const std::vector<double> imbalance = imbalances(w);
+  operators::for_each_row(std::ssize(w), [&](std::int64_t i) {
+    const std::size_t k = of_->of_unknown(i);
+    const Part& part = parts_[k];
+    const double closing = part.has_values || !(part.unit > 0) ? 0.0 : imbalance[k] / part.unit;
+    w[i] = part.constant + (part.load > 0 ? std::ldexp(w[i] + closing, -part.exponent) : 0.0);
+  });
+  return w;
+}
+
+}  // namespace femcg::solver
