@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "mesh/improve/smoothing.hpp"
@@ -12,18 +13,32 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Quality of a cell with angles of 15 to 165 degrees.
-const double good = -std::cos(15 * std::numbers::pi / 180);
-
-std::vector<std::int32_t> bad_cells(const TetrahedralMesh& mesh) {
-  std::vector<std::int32_t> bad;
+/// Numbers of the cells of less quality, the worst first.
+std::vector<std::int32_t> cells_below(const TetrahedralMesh& mesh, double quality) {
+  std::vector<std::pair<double, std::int32_t>> found;
   for (std::int32_t cell = 0; cell < mesh.cells.end(); ++cell)
-    if (mesh.cells.contains(cell) && mesh.quality(mesh.cells.vertices(cell)) < good) bad.push_back(cell);
-  return bad;
+    if (mesh.cells.contains(cell))
+      if (const double its = mesh.quality(mesh.cells.vertices(cell)); its < quality) found.emplace_back(its, cell);
+  std::ranges::sort(found);
+  std::vector<std::int32_t> cells;
+  for (const auto& [its, cell] : found) cells.push_back(cell);
+  return cells;
+}
+
+/// Quality of a cell that is good enough: with angles of 15 to 165 degrees, or half of what the cells have by the
+/// median, which in a thin plate is less.
+double sufficient_quality(const TetrahedralMesh& mesh) {
+  std::vector<double> qualities;
+  for (std::int32_t cell = 0; cell < mesh.cells.end(); ++cell)
+    if (mesh.cells.contains(cell)) qualities.push_back(mesh.quality(mesh.cells.vertices(cell)));
+  if (qualities.empty()) return inverted;
+  const auto median = qualities.begin() + std::ssize(qualities) / 2;
+  std::ranges::nth_element(qualities, median);
+  return -std::cos(std::min(15 * std::numbers::pi / 180, std::acos(std::min(1.0, -*median)) / 2));
 }
 
 /// Swaps, or else moves the vertices of a cell.
-bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell) {
+bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell, double sufficient) {
   const std::array<std::int32_t, 4> vertices = mesh.cells.vertices(cell);
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < i; ++j)
@@ -31,22 +46,26 @@ bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell) {
   for (int i = 0; i < 4; ++i)
     if (swap_facet(mesh, cell, i)) return true;
   bool moved = false;
-  for (const std::int32_t v : vertices) moved = (mesh.quality(vertices) < good && smooth_vertex(mesh, v)) || moved;
+  for (const std::int32_t v : vertices)
+    moved = (mesh.quality(vertices) < sufficient && smooth_vertex(mesh, v)) || moved;
   return moved;
 }
 
 }  // namespace
 
 bool improve(TetrahedralMesh& mesh) {
+  const double sufficient = sufficient_quality(mesh);
+  // So many take less than a quarter of the time that Gmsh took for all cells.
+  std::int32_t tries = 1000 + mesh.cells.end() / 5;
   constexpr int passes = 10;
   bool changed = false;
   for (int pass = 0; pass < passes; ++pass) {
     bool again = false;
-    for (const std::int32_t cell : bad_cells(mesh))
-      if (mesh.cells.contains(cell) && mesh.quality(mesh.cells.vertices(cell)) < good)
-        again = improve_cell(mesh, cell) || again;
-    if (!again) break;
-    changed = true;
+    for (const std::int32_t cell : cells_below(mesh, sufficient))
+      if (mesh.cells.contains(cell) && mesh.quality(mesh.cells.vertices(cell)) < sufficient && tries-- > 0)
+        again = improve_cell(mesh, cell, sufficient) || again;
+    changed = changed || again;
+    if (!again || tries <= 0) break;
   }
   return changed;
 }
