@@ -27,6 +27,7 @@ class ErrorEnergy {
   void restart(double rz) {
     rz_ = rz;
     falls_.clear();
+    is_restarted_ = ratio_ > 1;
     ratio_before_ = ratio_;
   }
   /// The residual was replaced by the true one, and the direction kept.
@@ -57,7 +58,7 @@ class ErrorEnergy {
       ratio = std::max(ratio, since / std::max(window, std::numeric_limits<double>::min()));
     }
     ratio_ = ratio;
-    return (ratio - 1) * last;
+    return (is_restarted_ ? ratio : ratio - 1) * last;  // after a restart, of which little is known, the one before T
   }
   /// By which it has fallen since the last restart.
   double fallen() const { return std::accumulate(falls_.begin(), falls_.end(), 0.0); }
@@ -66,6 +67,7 @@ class ErrorEnergy {
   double rz_ = 0;
   mutable double ratio_ = 1;  ///< of the energy before an iteration to T, as it was found last
   double ratio_before_ = 1;
+  bool is_restarted_ = false;
   std::vector<double> falls_;  ///< f_j since the last restart
 };
 
@@ -88,7 +90,8 @@ class EnergyCriterion {
   /// that an iteration can say.
   template <class Solution>
   bool is_met(std::int64_t iterations, double relative, const Solution& x) {
-    if (!is_on() || relative <= 4 * std::numeric_limits<double>::epsilon()) return true;
+    exhausted_ = relative <= 4 * std::numeric_limits<double>::epsilon();
+    if (!is_on() || exhausted_) return true;
     const double error = error_.estimate();
     if (!std::isfinite(error)) return false;
     if (iterations >= measure_at_) measure(iterations, x());
@@ -107,8 +110,8 @@ class EnergyCriterion {
     const bool had_converged = std::isfinite(error) && error_.fallen() + error <= allowed();
     relative_error_ = std::isfinite(error) ? std::sqrt(error / energy_) : excess_ * tolerance_;
     if (excess_ > 1) residual_ = std::min(residual_, 0.5 * relative_residual / excess_);  // at the next check
-    const bool exact = !std::isfinite(error) && excess_ <= exact_;
-    return excess_ <= 1 && (agrees || had_converged || exact);
+    const bool exact = (exhausted_ || !std::isfinite(error)) && excess_ <= exact_;
+    return exact || (excess_ <= 1 && error <= allowed() && (agrees || had_converged));
   }
   /// How far they were above the tolerance; 1 at most where they were not.
   double excess() const { return excess_; }
@@ -128,7 +131,8 @@ class EnergyCriterion {
   EnergyCheck check_;
   double tolerance_ = 0, residual_ = 0, excess_ = 0;
   ErrorEnergy error_;
-  double energy_ = 0;  ///< of the solution
+  double energy_ = 0;       ///< of the solution
+  bool exhausted_ = false;  ///< nothing but rounding is left of the recurrence's residual
   double relative_error_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t measure_at_ = 0, measured_at_ = -1;
 };

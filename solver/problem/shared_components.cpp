@@ -18,11 +18,11 @@ struct Joint {
 std::vector<Joint> joints_of(const operators::SharedDofs& shared, const mesh::FunctionSpace& space,
                              std::span<const std::int32_t> of_cells) {
   if (shared.neighbours().empty()) return {};
-  std::vector<std::int32_t> of_dofs = mesh::filled<std::int32_t>(space.dof_count());
+  std::vector<std::int32_t> of_dofs = mesh::filled<std::int32_t>(space.dof_count(), -1);
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < std::ssize(of_cells); ++cell)
-    for (const std::int32_t dof : space.dofs(cell))  // all cells of a dof are of one component
-      std::atomic_ref(of_dofs[dof]).store(of_cells[cell], std::memory_order_relaxed);
+    for (const std::int32_t dof : space.dofs(cell))  // all cells of a dof are of one component, or of none
+      if (of_cells[cell] >= 0) std::atomic_ref(of_dofs[dof]).store(of_cells[cell], std::memory_order_relaxed);
   std::vector<std::vector<std::int32_t>> mine;
   for (const operators::SharedDofs::Neighbour& neighbour : shared.neighbours()) {
     std::vector<std::int32_t>& components = mine.emplace_back();
@@ -32,7 +32,8 @@ std::vector<Joint> joints_of(const operators::SharedDofs& shared, const mesh::Fu
   std::vector<Joint> joints;
   for (std::size_t k = 0; k < theirs.size(); ++k)
     for (std::size_t i = 0; i < mine[k].size(); ++i)
-      joints.push_back({mine[k][i], shared.neighbours()[k].rank, theirs[k][i]});
+      if (mine[k][i] >= 0 && theirs[k][i] >= 0)
+        joints.push_back({mine[k][i], shared.neighbours()[k].rank, theirs[k][i]});
   std::ranges::sort(joints);
   const auto twice = std::ranges::unique(joints);
   joints.erase(twice.begin(), twice.end());

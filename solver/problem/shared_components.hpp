@@ -13,7 +13,7 @@ namespace femcg::solver {
 /// numbers that are the same for all.
 class SharedComponents {
  public:
-  /// `of_cells` are the components of the cells that are here, from 0 on; some of them are held. Collective.
+  /// `of_cells` are the components of the cells that are here, from 0 on, or -1; some of them are held. Collective.
   SharedComponents(const operators::SharedDofs& shared, const mesh::FunctionSpace& space,
                    std::span<const std::int32_t> of_cells, const std::vector<char>& held);
 
@@ -22,6 +22,13 @@ class SharedComponents {
   std::int32_t place(std::int32_t of_process) const { return places_[number(of_process)]; }
   /// Of a component of this process.
   std::int32_t number(std::int32_t of_process) const { return least_[first_ + of_process]; }
+  /// True for each, by its place, that is held on any process.
+  std::vector<char> held() const {
+    std::vector<char> held;
+    for (std::size_t i = 0; i < least_.size(); ++i)
+      if (places_[i] >= 0) held.push_back(held_[i]);
+    return held;
+  }
   /// Those that nothing holds, on any process; ascending.
   std::vector<std::int32_t> not_held() const;
 

@@ -9,6 +9,49 @@
 
 namespace femcg::solver {
 
+/// Parts of a mesh that conduct much better than what is around them, and touch no boundary value: with 1_R = 1 on the
+/// unknowns of such a part R, 1_R'A1_R is far below the entries of A, so that rounding of A w is taken for heat that
+/// flows into R, and CG learns of R last. A1_R comes from the cells around R and from transfer, without rounding.
+///
+/// Where the diffusion of all cells, in order, jumps by more than a factor of about 100, the cells above the jump are
+/// such parts, each with those it is joined to.
+class Conductors {
+ public:
+  /// Collective, as all here, where several processes have parts.
+  explicit Conductors(const Problem& problem);
+
+  std::size_t count() const { return units_.size(); }
+  double unit(std::size_t part) const { return units_[part]; }              ///< 1_R'A1_R
+  std::int32_t unknown(std::size_t part) const { return unknowns_[part]; }  ///< one of them; -1: none here
+  /// 1_R'v; of entries that other processes have as well, the first counts.
+  std::vector<double> sums(std::span<const double> v) const;
+  /// Sets all unknowns of the parts.
+  void mark(std::vector<char>& unknowns) const;
+  /// 1_R'Aw.
+  std::vector<double> heat(std::span<const double> w) const;
+  /// Spreads over the rows of each part what its sum lacks of 1_R'v = sums.
+  void set_sums(const std::vector<double>& sums, std::span<double> v) const;
+
+ private:
+  struct Row {
+    std::int32_t unknown, part;
+    double value;  ///< (A1_R)_i, of the cells of this process
+  };
+  struct Level {
+    double least;                      ///< diffusion of the cells above the jump
+    std::vector<std::int32_t> of_dof;  ///< the part of each dof; -1: none
+  };
+  std::vector<double> jumps(std::span<const double> of_cells) const;
+  void add_level(double least, std::span<const double> of_cells);
+  void add_rows(const Level& level);
+
+  const Problem* problem_;
+  std::vector<Level> levels_;  ///< the best conductors first
+  std::vector<Row> rows_;
+  std::vector<double> units_, counts_;  ///< counts of unknowns that are in no better conductor
+  std::vector<std::int32_t> unknowns_;
+};
+
 /// The unknowns of a problem by the connected component of the mesh that they lie in, and the diagonal of A: what all
 /// loads of a run need.
 class Components {
@@ -17,6 +60,7 @@ class Components {
   Components(const Problem& problem, std::vector<double> diagonal);
 
   const Problem& problem() const { return *problem_; }
+  const Conductors& conductors() const { return conductors_; }
   std::size_t count() const { return static_cast<std::size_t>(problem_->components()); }
   std::int32_t of_dof(std::size_t dof) const { return of_dof_.empty() ? 0 : of_dof_[dof]; }
   std::size_t of_unknown(std::size_t i) const { return of_unknown_.empty() ? 0 : of_unknown_[i]; }
@@ -28,6 +72,7 @@ class Components {
 
  private:
   const Problem* problem_;
+  Conductors conductors_;
   std::vector<double> diagonal_;
   std::vector<std::int32_t> of_dof_, of_unknown_;  ///< empty where there is one component
   std::vector<char> owned_;                        ///< of the unknowns; empty where there is one process
@@ -62,8 +107,13 @@ class ConstantStart {
   ///   |r| in the norm of D^-1, D being A's diagonal, which bounds the energy of the error from below but for the
   ///   largest eigenvalue of D^-1 A; against the square root of the solution's energy;
   ///   |w'r| / |w|_A, which bounds it too: 0 but for rounding, CG's w being at right angles to r;
-  ///   what its heat lacks of a balance, 1'r, as part of the energy of the error, |1'r|^2 / 1'A1.
+  ///   what its heat lacks of a balance, 1'r, as part of the energy of the error, |1'r|^2 / 1'A1; and that of each of
+  ///   its good conductors;
+  ///   rounding of w'Aw, in rows that neither conductors nor transfer make exact: where it is 100 times what the
+  ///   tolerance allows of the energy, A is too badly conditioned for what double precision holds of it.
   double excess(std::span<const double> w, std::span<const double> r, double tolerance) const;
+  /// Corrects rounding of r = b - c A1 - A w, which is taken for heat in good conductors.
+  void correct(std::span<const double> w, std::span<double> r) const;
   /// |b|, of the components that have a load, scaled.
   double norm() const { return norm_; }
   /// The heat that a solution of this tolerance may lack, over all components.
@@ -94,12 +144,15 @@ class ConstantStart {
   void scale_parts(std::span<const double> b, std::span<const double> difference);
   std::vector<double> energies(std::span<const double> w) const;
   std::vector<double> imbalances(std::span<const double> w) const;
+  std::vector<double> imbalances_of_conductors(std::span<const double> w) const;
 
   const Components* of_;
   std::vector<BoundaryRow> rows_;
   std::vector<Part> parts_;
   std::vector<double> reactions_[2];  ///< a(1, phi_i) and a(g, phi_i) of the constrained dofs, 1 and g being there
   mesh::Array<double> values_;
+  std::vector<char> is_exact_;         ///< of the unknowns: true for those whose rows have no rounding to speak of
+  std::vector<double> of_conductors_;  ///< 1_R'(b - c A1)
   double norm_ = 0;
 };
 

@@ -32,7 +32,7 @@ class WholeSystem final : public LinearSystem<T> {
 
   std::vector<double> residual(std::size_t load, const std::vector<double>& u) override {
     const StepTimes::Within step(this->times_, residual_step, "cpu");
-    return this->problem_.residual(u, this->started(load).values());
+    return this->corrected(load, u, this->problem_.residual(u, this->started(load).values()));
   }
 
   void check(std::size_t load, const Vector<T>& b, CgOptions<T>& options) override {
@@ -40,7 +40,7 @@ class WholeSystem final : public LinearSystem<T> {
     constexpr std::int64_t of_unknown =
         vectors_of_cg * std::int64_t{sizeof(T)} + (std::is_same_v<T, double> ? 1 : 4) * std::int64_t{sizeof(double)};
     options.residual_on_gpu = nullptr;
-    if (!has_room(of_unknown)) return LinearSystem<T>::check(load, b, options);
+    if (this->is_corrected() || !has_room(of_unknown)) return LinearSystem<T>::check(load, b, options);
     const Vector<double>* in_double = &b_;
     if constexpr (std::is_same_v<T, double>)
       in_double = &b;
@@ -54,7 +54,7 @@ class WholeSystem final : public LinearSystem<T> {
   void check(SystemsCgOptions<T>& options) override {
     options.true_residual = [this](std::size_t load, const std::vector<double>& u) {
       constexpr std::int64_t vectors = 4;  // u, b, r and scratch
-      if (!has_room(vectors * std::int64_t{sizeof(double)})) return residual(load, u);
+      if (this->is_corrected() || !has_room(vectors * std::int64_t{sizeof(double)})) return residual(load, u);
       Vector<double> r(std::ssize(u), Device::cuda), scratch(std::ssize(u), Device::cuda);
       compute_on_gpu(this->scaled(load).template rounded<double>(Device::cuda),
                      operators::copied(std::span<const double>(u), Device::cuda), r, scratch);
@@ -97,7 +97,9 @@ class SharedSystem final : public LinearSystem<T> {
 
   std::vector<double> residual(std::size_t load, const std::vector<double>& u) override {
     const StepTimes::Within step(this->times_, residual_step, product_.device() == Device::cuda ? "cuda" : "cpu");
-    return product_.residual(u, operators::to_map(this->started(load).values(), map_));
+    const std::vector<double> r = product_.residual(u, operators::to_map(this->started(load).values(), map_));
+    if (!this->is_corrected()) return r;
+    return operators::to_map(this->corrected(load, operators::from_map(u, map_), operators::from_map(r, map_)), map_);
   }
 
  private:

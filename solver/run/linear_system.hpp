@@ -60,6 +60,13 @@ class LinearSystem {
 
  protected:
   const ConstantStart& started(std::size_t load) const;
+  /// True where the true residual takes corrections that only the host makes.
+  bool is_corrected() const { return components_->conductors().count() > 0; }
+  /// Corrects a residual, in the order of the form.
+  std::vector<double> corrected(std::size_t load, const std::vector<double>& w, std::vector<double> r) const {
+    started(load).correct(w, r);
+    return r;
+  }
   ScaledLoad scaled(std::size_t load) const { return {started(load).values()}; }
 
   const Problem& problem_;
