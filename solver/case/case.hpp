@@ -59,7 +59,7 @@ struct SolverChoice {
   PreconditionerChoice preconditioner{"jacobi", {}, {}};
   Precision precision = Precision::double_;
   std::string device = "auto";  ///< auto, cpu, cuda, or cuda:1 by the number of a GPU
-  double tolerance = 1e-8;      ///< on |b - A u| / |b|
+  double tolerance = 1e-8;      ///< on |b - A u| / |b|; in run on the energy of the error, too
   std::int64_t max_iterations = 10000;
   std::filesystem::path initial;  ///< the results of another run, whose solution CG begins from; empty: from 0
   CgMethod method = CgMethod::automatic;

@@ -315,7 +315,7 @@ KeyDescription solver_keys() {
                .default_value = "auto"},
               {.name = "tolerance",
                .kind = number,
-               .meaning = "Of the relative residual |b - A u| / |b|",
+               .meaning = "Of the relative residual |b - A u| / |b|; in run of the error in energy, too",
                .default_value = "1e-8",
                .rule = tolerance},
               {.name = "max_iterations",

@@ -10,7 +10,7 @@
 #include "solver/problem/problem.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/device_start.hpp"
-#include "solver/run/run_context.hpp"
+#include "solver/messages/run_context.hpp"
 
 namespace femcg::solver {
 

@@ -14,7 +14,7 @@
 #include "solver/problem/problem.hpp"
 #include "solver/problem/scaled_load.hpp"
 #include "solver/run/constant_start.hpp"
-#include "solver/run/run_context.hpp"
+#include "solver/messages/run_context.hpp"
 
 namespace femcg::solver {
 

@@ -8,7 +8,7 @@
 #include "solver/messages/error.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/discretisation.hpp"
-#include "solver/run/run_context.hpp"
+#include "solver/messages/run_context.hpp"
 
 namespace femcg::solver {
 

@@ -9,7 +9,7 @@
 #include "mesh/base/atomic_file.hpp"
 #include "solver/case/case.hpp"
 #include "solver/problem/problem.hpp"
-#include "solver/run/run_context.hpp"
+#include "solver/messages/run_context.hpp"
 
 namespace femcg::solver {
 

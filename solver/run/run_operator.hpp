@@ -13,7 +13,7 @@
 #include "solver/problem/problem.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/operator_maker.hpp"
-#include "solver/run/run_context.hpp"
+#include "solver/messages/run_context.hpp"
 #include "solver/tuning/cached_tuning.hpp"
 
 namespace femcg::solver {

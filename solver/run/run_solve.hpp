@@ -11,7 +11,7 @@
 #include "solver/problem/boundary_flux.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/discretisation.hpp"
-#include "solver/run/run_context.hpp"
+#include "solver/messages/run_context.hpp"
 #include "solver/run/run_operator.hpp"
 
 namespace femcg::solver {

@@ -13,7 +13,7 @@
 #include "solver/records/record.hpp"
 #include "solver/run/linear_system.hpp"
 #include "solver/run/operator_maker.hpp"
-#include "solver/run/run_context.hpp"
+#include "solver/messages/run_context.hpp"
 #include "solver/run/run_operator.hpp"
 
 namespace femcg::solver {
