@@ -16,10 +16,10 @@ namespace femcg::solver {
 ///
 ///   f_j = alpha_j r_j'z_j = (r_j'z_j)^2 / p_j'Ap_j          (Hestenes & Stiefel 1952)
 ///
-/// in finite precision too (Strakos & Tichy 2002), so that the energy before iteration j is the sum of all f from j on.
+/// in finite precision too (Strakoš & Tichý 2002), so that the energy before iteration j is the sum of all f from j on.
 /// The part of that sum that is still to come is extrapolated: with T_j = f_j + ... + f_{j+q-1}, the ratio of the
 /// energy before j to T_j is taken to be no larger at the end than it has been since the energy was 10^4 times what it
-/// is now (Meurant, Papez & Tichy 2021), and than it was at the last restart. On a plateau, that makes the estimate
+/// is now (Meurant, Papež & Tichý 2021), and than it was at the last restart. On a plateau, that makes the estimate
 /// what the whole plateau has gained.
 class ErrorEnergy {
  public:
