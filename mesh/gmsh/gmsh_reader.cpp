@@ -51,7 +51,7 @@ void check_shape(const GmshOptions& options, const Mesh& mesh) {
 struct Lengths {
   std::optional<double> stated;  ///< metres of the unit that the file states, where that can be known
   double taken = 1;              ///< metres of the unit that its coordinates are taken to be in
-  double factor = 1;             ///< of the coordinates that Gmsh has: a STEP or IGES file's are in metres
+  double factor = 1;             ///< of the coordinates that Gmsh has: a STEP file's in metres, an IGES file's in mm
 };
 
 Lengths lengths_of(const GmshOptions& options) {
@@ -62,13 +62,15 @@ Lengths lengths_of(const GmshOptions& options) {
   if (given) lengths.taken = metres_of(options.unit);
   if (lengths.taken == 0) throw std::runtime_error(fmt::format("'{}' is no unit of length", options.unit));
   if (is_step_file(options.file)) lengths.stated = stated_metres(FileBytes(options.file).view());
+  if (converted && !is_step_file(options.file)) lengths.stated = iges_metres(FileBytes(options.file).view());
   if (ending_of(options.file) == ".unv") lengths.stated = unv_metres(FileBytes(options.file).view());
   if (converted && given && !lengths.stated)
     throw std::runtime_error(
         "mesh.unit cannot replace the unit that this file states, which is converted to metres: "
         "take mesh.scale to correct its lengths");
   if (!given) lengths.taken = lengths.stated.value_or(1);
-  lengths.factor = options.scale * (converted ? lengths.taken / lengths.stated.value_or(1) : lengths.taken);
+  const double of_gmsh = is_step_file(options.file) ? 1 : 1e-3;
+  lengths.factor = options.scale * (converted ? of_gmsh * lengths.taken / lengths.stated.value_or(1) : lengths.taken);
   return lengths;
 }
 

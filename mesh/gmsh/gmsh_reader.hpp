@@ -10,7 +10,7 @@ namespace femcg::mesh {
 /// between two cells. Rules in `groups` add boundaries, and name the regions of the entities that they match instead of
 /// the file.
 ///
-/// Coordinates come out in metres, times options.scale. STEP and IGES files state their unit of length, others are
+/// Coordinates come out in metres, times options.scale. STEP, IGES and universal files state their unit, others are
 /// taken to be in metres, which a warning says, unless options.unit names another. Solids that touch are joined. Throws
 /// std::runtime_error with one sentence naming the file, what is wrong and what would be right.
 ///

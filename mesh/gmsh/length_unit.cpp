@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace femcg::mesh {
 
@@ -109,6 +111,52 @@ std::optional<double> stated_metres(std::string_view step) {
     }
   }
   return stated;
+}
+
+std::optional<double> iges_metres(std::string_view iges) {
+  // Lines have 80 columns; the 73rd names the section.
+  std::string global;
+  for (std::size_t begin = 0; begin < iges.size();) {
+    const std::size_t end = std::min(iges.find('\n', begin), iges.size());
+    const std::string_view line = iges.substr(begin, end - begin);
+    if (line.size() > 72 && line[72] == 'G') global += line.substr(0, 72);
+    begin = end + 1;
+  }
+  // Parameters end in a comma or what the first says (1H;), texts have their length before them (4HINCH).
+  std::vector<std::string> parameters;
+  char delimiter = ',', last = ';';
+  for (std::size_t at = 0; at < global.size() && parameters.size() < 15;) {
+    std::string parameter;
+    std::size_t digits = at;
+    while (digits < global.size() && (is_digit(global[digits]) || global[digits] == ' ')) ++digits;
+    if (digits < global.size() && digits > at && global[digits] == 'H') {
+      const auto count = static_cast<std::size_t>(std::strtoul(global.c_str() + at, nullptr, 10));
+      parameter = global.substr(digits + 1, count);
+      at = digits + 1 + std::min(count, global.size());
+      if (parameters.empty() && !parameter.empty()) delimiter = parameter[0];
+      if (parameters.size() == 1 && !parameter.empty()) last = parameter[0];
+    }
+    while (at < global.size() && global[at] != delimiter && global[at] != last) parameter += global[at++];
+    parameters.push_back(without_blanks(parameter));
+    if (at >= global.size() || (global[at] == last && parameters.size() > 2)) break;
+    ++at;
+  }
+  if (parameters.size() < 14) return std::nullopt;
+  constexpr std::array<double, 12> by_flag{0, 0.0254, 1e-3, 0, 0.3048, 1609.344, 1, 1e3, 2.54e-5, 1e-6, 1e-2, 2.54e-8};
+  const int flag = std::atoi(parameters[13].c_str());
+  if (flag >= 1 && flag <= 11 && flag != 3) return by_flag[static_cast<std::size_t>(flag)];
+  if (parameters.size() < 15) return std::nullopt;
+  constexpr std::array<std::pair<std::string_view, double>, 8> names{{{"INCH", 0.0254},
+                                                                      {"IN", 0.0254},
+                                                                      {"MM", 1e-3},
+                                                                      {"FT", 0.3048},
+                                                                      {"M", 1},
+                                                                      {"KM", 1e3},
+                                                                      {"CM", 1e-2},
+                                                                      {"UM", 1e-6}}};
+  for (const auto& [name, metres] : names)
+    if (parameters[14] == name) return metres;
+  return std::nullopt;
 }
 
 std::string unit_name(double metres) {

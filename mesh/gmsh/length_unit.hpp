@@ -28,6 +28,9 @@ constexpr double metres_of(std::string_view unit) {
 /// prefix, or one converted to that); nothing where it states none that can be read, or several.
 std::optional<double> stated_metres(std::string_view step);
 
+/// The same of an IGES file, in its global section (parameters 14 and 15).
+std::optional<double> iges_metres(std::string_view iges);
+
 /// "mm", or "0.5 m" of what has no name.
 std::string unit_name(double metres);
 

@@ -1,4 +1,4 @@
-// The unit that a STEP or universal file of any bytes states is found or not, or ends in a sentence.
+// The unit that a STEP, IGES or universal file of any bytes states is found or not, or ends in a sentence.
 // Seeds: tests/fuzz/seeds/mesh_texts/*
 #include <stdexcept>
 #include <string>
@@ -11,7 +11,7 @@ using namespace femcg;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text = tests::text_of(data, size);
-  for (const auto metres : {mesh::stated_metres, mesh::unv_metres}) try {
+  for (const auto metres : {mesh::stated_metres, mesh::iges_metres, mesh::unv_metres}) try {
       if (const auto found = metres(text)) tests::require(*found > 0, "a length");
     } catch (const std::runtime_error& error) {
       tests::require_sentence(error.what());

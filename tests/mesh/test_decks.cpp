@@ -12,6 +12,7 @@
 #include "mesh/geometry.hpp"
 #include "mesh/gmsh/decks/deck_mesh.hpp"
 #include "mesh/gmsh/imported_mesh.hpp"
+#include "mesh/gmsh/length_unit.hpp"
 
 using namespace femcg;
 using doctest::Approx;
@@ -152,7 +153,10 @@ const std::string unv_elements =
     "         3       111         4         1         7         4\n         1         2         3         4\n"
     "         4        21         1         1         7         2\n         0         1         1\n         1         "
     "2\n"
-    "         5       121         1         1         7         2\n         1         2\n    -1\n";
+    "         5       121         1         1         7         2\n         1         2\n"
+    "         6        11         1         1         7         2\n         0         1         1\n         1         "
+    "2\n"
+    "         7        11         1         1         7         2\n         1         2\n    -1\n";
 const std::string unv_units =
     "    -1\n   164\n         5mm_newton                    2\n   1.0D+03   1.0D+03   1.0D+03\n   2.7D+02\n    -1\n";
 
@@ -320,4 +324,22 @@ TEST_CASE("rules find boundary facets where a file has solids alone") {
   CHECK(with_face.faces[0].tag == 11);
   CHECK(with_face.faces[1].tag == 12);
   CHECK(facets(where([](double x, double, double) { return x < 1e-6; })) == 1);
+}
+
+TEST_CASE("the unit that an IGES file states") {
+  const auto iges = [](std::string text) {
+    std::string lines = "a part" + std::string(66, ' ') + "S      1\n";
+    for (; !text.empty(); text = text.substr(std::min<std::size_t>(72, text.size()))) {
+      std::string line = text.substr(0, 72);
+      line.resize(72, ' ');
+      lines += line + "G      1\n";
+    }
+    return mesh::iges_metres(lines);
+  };
+  const std::string before = "31HOpen CASCADE, a processor, of 76,3Ha,b,4Hprog,4Hprog,32,308,15,308,15,4Hpart,1.,";
+  CHECK(iges(",," + before + "1,4HINCH,1,0.1;") == 0.0254);
+  CHECK(iges("1H,,1H;," + before + "2,2HMM,1,0.1;") == 1e-3);
+  CHECK(iges("1H,,1H;," + before + "3,2HCM,1,0.1;") == 1e-2);
+  CHECK(!iges("1H,,1H;," + before + "3,8HFURLONGS,1,0.1;"));
+  CHECK(!iges("1H,,1H;,3Ha,b;"));
 }

@@ -406,6 +406,24 @@ TEST_CASE("Where the answer would be wrong, one sentence names the file and the 
   }
 }
 
+TEST_CASE("IGES files, written by OpenCASCADE in millimetres and inches" * needs_gmsh()) {
+  const double volume_of_plate = 0.06 * 0.04 * 0.01 - std::acos(-1.0) * 0.008 * 0.008 * 0.01;  // with a bore
+  for (const auto& [name, unit, scale] : {std::tuple{"plate_mm.igs", "auto", 1.0},
+                                          {"plate_inch.igs", "auto", 1.0},
+                                          {"plate_mm.igs", "m", 1e-3},
+                                          {"plate_inch.igs", "in", 1.0}}) {
+    CAPTURE(name);
+    GmshOptions options;
+    options.file = odd_meshes / name;
+    options.size = 0.005;
+    options.order = 2;
+    options.unit = unit;
+    options.scale = scale;
+    const Mesh mesh = read_gmsh(options);
+    CHECK(measure(mesh) == doctest::Approx(volume_of_plate).epsilon(2e-4));
+  }
+}
+
 TEST_CASE("Files that are no meshes or geometry, and options that make no sense" * needs_gmsh()) {
   const ScratchFolder folder;
   CHECK(has(error_of(folder.write("empty.msh", "")), "is empty"));

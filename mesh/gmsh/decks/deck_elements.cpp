@@ -72,9 +72,11 @@ std::optional<ElementType> deck_element_type(int dimension, int nodes, std::stri
 const std::vector<std::vector<int>>& deck_faces(int dimension, int corners) {
   static const std::vector<std::vector<int>> none, triangle{{0, 1}, {1, 2}, {2, 0}},
       quadrilateral{{0, 1}, {1, 2}, {2, 3}, {3, 0}}, tetrahedron{{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}},
-      hexahedron{{0, 1, 2, 3}, {4, 7, 6, 5}, {0, 4, 5, 1}, {1, 5, 6, 2}, {2, 6, 7, 3}, {3, 7, 4, 0}};
+      hexahedron{{0, 1, 2, 3}, {4, 7, 6, 5}, {0, 4, 5, 1}, {1, 5, 6, 2}, {2, 6, 7, 3}, {3, 7, 4, 0}},
+      wedge{{0, 1, 2}, {3, 5, 4}, {0, 3, 4, 1}, {1, 4, 5, 2}, {2, 5, 3, 0}};
   if (dimension == 2) return corners == 3 ? triangle : quadrilateral;
   if (dimension == 3 && corners == 4) return tetrahedron;
+  if (dimension == 3 && corners == 6) return wedge;
   return dimension == 3 && corners == 8 ? hexahedron : none;
 }
 

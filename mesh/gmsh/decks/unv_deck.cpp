@@ -210,12 +210,14 @@ class UnvReader {
                          property = integer_at(line, words[numbers == 8 ? 3 : 2]),
                          count = integer_at(line, words[numbers - 1]);
       if (count < 1 || count > 100) fail_at_line(line, fmt::format("an element cannot have {} nodes", count));
-      const bool beam = 21 <= descriptor && descriptor <= 24;
-      if (beam) lines_.words(1);  // its orientation and ends
+      // A line on the orientation and ends of a beam comes first; rods have it in some files only.
+      const bool beam = 21 <= descriptor && descriptor <= 24, rod = descriptor == 11;
+      words = lines_.words(1);
+      if (beam || (rod && std::ssize(words) == count + 1)) words = lines_.words(1);
       std::vector<std::int64_t> nodes;
-      while (std::ssize(nodes) < count) {
-        words = lines_.words(1);
+      for (;; words = lines_.words(1)) {
         for (const std::string_view word : words) nodes.push_back(integer_at(lines_.number(), word));
+        if (std::ssize(nodes) >= count) break;
       }
       if (std::ssize(nodes) > count)
         fail_at_line(lines_.number(),

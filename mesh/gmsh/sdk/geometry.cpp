@@ -94,7 +94,8 @@ void generate_tensor_cells(int dimension) {
 }
 
 int open_geometry(const GmshOptions& options, std::vector<std::string>& warnings) {
-  if (states_its_unit(options.file)) gmsh::option::setString("Geometry.OCCTargetUnit", "M");
+  // OpenCASCADE takes this only once it has begun with a STEP file; of IGES files it makes millimetres.
+  if (is_step_file(options.file)) gmsh::option::setString("Geometry.OCCTargetUnit", "M");
   gmsh::open(options.file.string());
   const int dimension = gmsh::model::getDimension();
   if (dimension < 2) throw std::runtime_error("the geometry has no surface and no volume to be meshed");
