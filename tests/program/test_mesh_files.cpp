@@ -240,7 +240,7 @@ TEST_CASE("a group between cells is called that, and a probe on a curved side is
                                                   "*ELEMENT, TYPE=CPS4, ELSET=all\n1, 1, 2, 5, 4\n2, 2, 3, 6, 5\n"
                                                   "*SURFACE, NAME=sheet\n1, S2\n*SURFACE, NAME=left\n1, S4\n");
   check_refused(
-      "run case.yaml", "case.yaml:2:11: group 'sheet' lies inside the mesh, between cells",
+      "run case.yaml", "case.yaml:2:12: group 'sheet' lies inside the mesh, between cells",
       strip + file("case.yaml", "mesh: {file: strip.inp}\nboundary: {sheet: {value: 1}, left: {value: 0}}\n"));
   const Result disc = shell(
       file("disc.geo", "SetFactory(\"OpenCASCADE\");\nDisk(1) = {0, 0, 0, 1, 1};\nPhysical Curve(\"rim\") = {1};\n") +
