@@ -313,8 +313,8 @@ TEST_CASE("defects of the entries") {
 }
 
 TEST_CASE("Fortran's exponents are read, and zeros on the diagonal of a skew-symmetric matrix") {
-  const MatrixFile skew = read(
-      "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 3\n1 1 0\n2 1 -1.5D+01\n2 2 0.0d0\n");
+  const MatrixFile skew =
+      read_text("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 3\n1 1 0\n2 1 -1.5D+01\n2 2 0.0d0\n");
   CHECK(skew.matrix.nonzeros() == 4);
   CHECK(skew.matrix.values[1] == 15);
 }
