@@ -115,12 +115,12 @@ std::vector<std::int32_t> cell_components(const Mesh& mesh);
 void check_indices(const Mesh& mesh);
 
 /// Makes a mesh fit for computing, or says why it is not. Cells that are merely mirrored (Jacobian determinant negative
-/// everywhere) are turned round. Several components are counted in `warnings`, and what check_fit (fit.hpp) finds, which
-/// also throws. Throws std::runtime_error where the determinant vanishes or changes sign within a cell, with
-/// the number of such cells and the centres and least determinants of the first ten; where two cells lie on one side of
-/// a facet that they share, so that one is inside out rather than mirrored (only looked for where there are such
-/// cells), likewise with centres; where a coordinate is not finite; where an index is out of range; and where there are
-/// no cells.
+/// everywhere) are turned round. Several components are counted in `warnings`, and what check_fit (fit.hpp) finds,
+/// which also throws. Throws std::runtime_error where the determinant vanishes or changes sign within a cell, with the
+/// number of such cells and the centres and least determinants of the first ten; where two cells lie on one side of a
+/// facet that they share, so that one is inside out rather than mirrored (only looked for where there are such cells),
+/// likewise with centres; where a coordinate is not finite; where an index is out of range; and where there are no
+/// cells.
 void validate(Mesh& mesh);
 
 }  // namespace femcg::mesh

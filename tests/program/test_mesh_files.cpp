@@ -222,6 +222,8 @@ TEST_CASE("files of other programs that cannot be read" * needs_gmsh()) {
       file("w.inp", tetrahedron_nodes + "5, 1, 0, 1\n6, 0, 1, 1\n*ELEMENT, TYPE=C3D6\n1, 1, 2, 3, 4, 5, 6\n"));
   check_refused("mesh n.inp", "n.inp: line 2: 'a' is not a whole number", file("n.inp", "*NODE\na, 0, 0\n"));
   check_refused("mesh p.nas", "p.nas: there are no nodes in it", file("p.nas", "$ nothing\nENDDATA\n"));
+  check_refused("mesh p.nas", "or hexahedra; left out 1 element of type CBAR, which is no cell or facet",
+                file("p.nas", "GRID,1\nGRID,2,,1.\nCBAR,1,1,1,2\nENDDATA\n"));
   check_refused("mesh p.unv", "p.unv: the file is cut short: its last dataset has no end (-1)",
                 file("p.unv", "    -1\n  2411\n         1         1         1        11\n"));
   check_refused("mesh p.stl", "mesh.file must be .msh, .inp, .bdf, .nas, .unv or .med for a mesh, .geo, ",

@@ -226,8 +226,13 @@ RawMesh read_raw_mesh(SharedReader& reader) {
 }
 
 void check_cells(const RawMesh& raw) {
-  if (raw.cells.empty())
-    throw std::runtime_error("there are no cells in it: no triangles, quadrilaterals, tetrahedra or hexahedra");
+  if (raw.cells.empty()) {
+    std::string left_out;
+    for (const std::string& warning : raw.warnings)
+      if (warning.find(" of type ") != std::string::npos) left_out += "; " + warning;
+    throw std::runtime_error("there are no cells in it: no triangles, quadrilaterals, tetrahedra or hexahedra" +
+                             left_out);
+  }
   if (raw.dimension == 2) check_plane(raw);
 }
 
