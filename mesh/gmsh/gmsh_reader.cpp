@@ -167,7 +167,9 @@ void validate_geometry_mesh(Mesh& mesh) {
   try {
     validate(mesh);
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(fmt::format("{}; a smaller mesh.size follows curved geometry better", error.what()));
+    const std::string what = error.what();
+    const bool shape = what.find("inverted") != std::string::npos;
+    throw std::runtime_error(what + (shape ? "; a smaller mesh.size follows curved geometry better" : ""));
   }
 }
 
