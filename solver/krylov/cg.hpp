@@ -69,7 +69,7 @@ struct EnergyCheck {
   /// Energy of the solution, as x has it. Empty: convergence is a matter of |r| alone.
   std::function<double(const std::vector<double>& x)> of_solution;
   /// The largest of some norms of the true residual r, each over what the tolerance allows: 1 at most where x is
-  /// accepted. It takes the place of |r| / (tolerance |b|).
+  /// accepted, if |r| <= tolerance |b| as well.
   std::function<double(const std::vector<double>& x, const std::vector<double>& r)> excess;
   double norm_b = 0;  ///< relative residuals are measured by, where the b of CG is what a start leaves; 0: |b|
 };

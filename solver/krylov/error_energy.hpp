@@ -104,7 +104,7 @@ class EnergyCriterion {
   bool accepts(const std::vector<double>& x, const std::vector<double>& r, double relative_residual,
                double relative_residual_of_recurrence) {
     const double error = error_.estimate();
-    excess_ = check_.excess(x, r);
+    excess_ = std::max(check_.excess(x, r), relative_residual / tolerance_);
     energy_ = check_.of_solution(x);
     const bool agrees = relative_residual <= 2 * relative_residual_of_recurrence;
     const bool had_converged = std::isfinite(error) && error_.fallen() + error <= allowed();

@@ -173,49 +173,49 @@ void ConstantStart::find_constants(const Load& load) {
   }
   const std::vector<double> counts = of_->sums(
       [&](std::size_t i) { return std::abs(difference[i]) > 64 * epsilon * (std::abs(b[i]) + whole[i]) ? 1.0 : 0.0; });
-  const std::vector<double> squares = of_->sums([&](std::size_t i) {
-    const double scaled = difference[i] / std::sqrt(of_->diagonal(i));
-    return scaled * scaled;
-  });
-  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].load = counts[k] > 0 ? std::sqrt(squares[k]) : 0;
+  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].is_loaded = counts[k] > 0;
   scale_parts(b, difference);
 }
 
 /// In one component the largest entry is from 1 to 2; in several, |b - c A1| in the norm of D^-1 as well.
 void ConstantStart::scale_parts(std::span<const double> b, std::span<const double> difference) {
-  const auto largest = [&](const auto& entry) {
-    double most = 0;
-    for (std::size_t i = 0; i < difference.size(); ++i)
-      if (parts_[of_->of_unknown(i)].load > 0) most = std::max(most, std::abs(entry(i)));
-    return -of_->problem().shared().least(-most);
-  };
-  if (parts_.size() > 1)
-    for (Part& part : parts_)
-      if (part.load > 0) part.exponent = -std::ilogb(part.load);
-  const auto scaled = [&](std::size_t i) {
+  const auto scaled = [&](double number, std::size_t i) {
     const Part& part = parts_[of_->of_unknown(i)];
-    return part.load > 0 ? std::ldexp(difference[i], part.exponent) : 0.0;
+    return part.is_loaded ? std::ldexp(number, part.exponent) : 0.0;
   };
-  const double most = largest(scaled);
-  const int common = most > 0 ? -std::ilogb(most) : 0;
-  for (Part& part : parts_) part.exponent += common;
+  const auto scale_largest = [&] {
+    std::vector<double> most(parts_.size());
+    for (std::size_t i = 0; i < difference.size(); ++i)
+      most[of_->of_unknown(i)] = std::max(most[of_->of_unknown(i)], std::abs(scaled(difference[i], i)));
+    for (double& each : most) each = -of_->problem().shared().least(-each);
+    return most;
+  };
+  const std::vector<double> entries = scale_largest();
+  for (std::size_t k = 0; k < parts_.size(); ++k)
+    if (entries[k] > 0) parts_[k].exponent = -std::ilogb(entries[k]);
+  if (parts_.size() > 1) {
+    const std::vector<double> squares = of_->sums([&](std::size_t i) {
+      const double number = scaled(difference[i], i) / std::sqrt(of_->diagonal(i));
+      return number * number;
+    });
+    for (std::size_t k = 0; k < parts_.size(); ++k)
+      if (squares[k] > 0) parts_[k].exponent -= std::ilogb(std::sqrt(squares[k]));
+    const std::vector<double> mosts = scale_largest();
+    if (const double most = *std::ranges::max_element(mosts); most > 0)
+      for (Part& part : parts_) part.exponent -= std::ilogb(most);
+  }
   values_ = mesh::unset<double>(difference.size());
 #pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < difference.size(); ++i) values_[i] = scaled(i);
+  for (std::size_t i = 0; i < difference.size(); ++i) values_[i] = scaled(difference[i], i);
   for (BoundaryRow& row : rows_) row.known = std::ldexp(row.known, parts_[of_->of_unknown(row.unknown)].exponent);
   const std::vector<double> sums = of_->sums([&](std::size_t i) { return values_[i]; });
   for (std::size_t k = 0; k < parts_.size(); ++k) {
-    parts_[k].load = std::ldexp(parts_[k].load, parts_[k].exponent);
     parts_[k].rounding = std::ldexp(parts_[k].rounding, parts_[k].exponent);
     parts_[k].imbalance = sums[k];
   }
   of_conductors_ = of_->conductors().sums(values_);
   double square = 0;
-  for (const double each : of_->sums([&](std::size_t i) {
-         const Part& part = parts_[of_->of_unknown(i)];
-         return part.load > 0 ? std::pow(std::ldexp(b[i], part.exponent), 2) : 0.0;
-       }))
-    square += each;
+  for (const double each : of_->sums([&](std::size_t i) { return std::pow(scaled(b[i], i), 2); })) square += each;
   norm_ = std::sqrt(square);
 }
 
@@ -228,26 +228,29 @@ void ConstantStart::find_energies(const Load& load) {
   for (std::size_t k = 0; k < values.size(); ++k) {
     const std::int32_t part = of_->of_dof(problem.dirichlet_dofs()[k].dof);
     const double c = parts_[part].constant;
-    energies[part] += (values[k] - c) * (reactions_[1][k] - c * reactions_[0][k]);
+    const int exponent = parts_[part].exponent;
+    energies[part] +=
+        std::ldexp(values[k] - c, exponent) * std::ldexp(reactions_[1][k] - c * reactions_[0][k], exponent);
   }
   std::vector<double> of_facets(problem.form().robin.size());
   const auto part_of = [&](const ConditionedFacet& at) { return of_->of_dof(space.dofs(at.facet.cell)[0]); };
   for_robin_facets(problem, load, [&](operators::FacetEvaluator& facet, std::size_t k, const RobinPoints& points) {
     const double c = parts_[part_of(*points.at)].constant;
+    const int exponent = parts_[part_of(*points.at)].exponent;
     const auto dofs = space.dofs(points.at->facet.cell);
     for (int q = 0; q < facet.points(); ++q) {
       double beyond = 0;  // G
       for (const int a : space.facet_nodes(points.at->facet.facet))
         if (const std::int32_t i = problem.form().unknown_of_dof[dofs[a]]; i < 0)
-          beyond += facet.values()(q, a) * (values[-1 - i] - c);
-      const double above = c - points.ambient[q];
+          beyond += facet.values()(q, a) * std::ldexp(values[-1 - i] - c, exponent);
+      const double above = std::ldexp(c - points.ambient[q], exponent);
       of_facets[k] += points.transfer[q] * facet.measures()[q] * above * (above + 2 * beyond);
     }
   });
   for (std::size_t k = 0; k < of_facets.size(); ++k)
     energies[of_->of_dof(space.dofs(problem.form().robin[k].cell)[0])] += of_facets[k];
   problem.shared().sum(energies);
-  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].energy = std::ldexp(energies[k], 2 * parts_[k].exponent);
+  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].energy = energies[k];
 }
 
 /// With w'Aw = w'r of the start, as CG has it: energy - 2 known'w + w'Aw.
@@ -277,7 +280,7 @@ double ConstantStart::energy(std::span<const double> w) const {
   const std::vector<double> all = energies(w);
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < parts_.size(); ++k)
-    if (parts_[k].load > 0) least = std::min(least, all[k]);
+    if (parts_[k].is_loaded) least = std::min(least, all[k]);
   return least;
 }
 
@@ -286,10 +289,11 @@ double ConstantStart::excess(std::span<const double> w, std::span<const double> 
   const std::vector<double> energy = energies(w), imbalance = imbalances(w),
                             squares = of_->sums([&](std::size_t i) { return r[i] / of_->diagonal(i) * r[i]; }),
                             along = of_->sums([&](std::size_t i) { return w[i] * r[i]; }),
-                            roundings = of_->sums([&](std::size_t i) {
-                              return is_exact_[i] != 0 ? 0.0 : std::pow(epsilon * of_->diagonal(i) * w[i] * w[i], 2);
-                            }),
                             works = of_->sums([&](std::size_t i) { return w[i] * values_[i]; });
+  const std::vector<double> roundings = of_->sums([&](std::size_t i) {
+    const double part = epsilon * (of_->diagonal(i) * w[i]) * (w[i] / energy[of_->of_unknown(i)]);
+    return is_exact_[i] != 0 ? 0.0 : part * part;
+  });
   std::vector<double> of_conductors(parts_.size());
   const std::vector<double> heat = imbalances_of_conductors(w);
   for (std::size_t k = 0; k < heat.size(); ++k)
@@ -301,13 +305,13 @@ double ConstantStart::excess(std::span<const double> w, std::span<const double> 
   double excess = 0;
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     const Part& part = parts_[k];
-    if (part.load == 0) continue;
+    if (!part.is_loaded) continue;
     const double residual = std::sqrt(squares[k]);
     const double of_heat = part.has_values ? (std::abs(imbalance[k]) - part.rounding) / std::sqrt(part.unit) : 0,
                  of_solution = works[k] > 0 ? std::abs(along[k]) / std::sqrt(works[k]) : 0,
                  of_energy = std::max({residual, of_heat, of_solution, of_conductors[k]}) /
                              std::sqrt(largest_eigenvalue * energy[k]);
-    const double of_rounding = std::sqrt(roundings[k]) / (100 * energy[k]);
+    const double of_rounding = std::sqrt(roundings[k]) / 100;
     excess = std::max({excess, of_energy / tolerance, of_rounding / tolerance});
     if (!std::isfinite(residual)) return std::numeric_limits<double>::infinity();
   }
@@ -346,7 +350,7 @@ std::vector<double> ConstantStart::from_difference(std::vector<double> w) const 
     const std::size_t k = of_->of_unknown(i);
     const Part& part = parts_[k];
     const double closing = part.has_values || !(part.unit > 0) ? 0.0 : imbalance[k] / part.unit;
-    w[i] = part.constant + (part.load > 0 ? std::ldexp(w[i] + closing, -part.exponent) : 0.0);
+    w[i] = part.constant + (part.is_loaded ? std::ldexp(w[i] + closing, -part.exponent) : 0.0);
   });
   return w;
 }

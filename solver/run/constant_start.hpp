@@ -89,11 +89,11 @@ class ConstantStart {
     double constant = 0;
     double unit = 0;  ///< 1'A1
     bool has_values = false;
-    int exponent = 0;      ///< of its scale
-    double energy = 0;     ///< of boundary and ambient values beyond c, with w = 0
-    double load = 0;       ///< |b - c A1| in the norm of D^-1; 0 where it is rounding
-    double imbalance = 0;  ///< 1'(b - c A1), rounding
-    double rounding = 0;   ///< of 1'r
+    int exponent = 0;        ///< of its scale
+    double energy = 0;       ///< of boundary and ambient values beyond c, with w = 0
+    bool is_loaded = false;  ///< b - c A1 is more than rounding
+    double imbalance = 0;    ///< 1'(b - c A1), rounding
+    double rounding = 0;     ///< of 1'r
   };
 
   void find_rows(const Load& load);

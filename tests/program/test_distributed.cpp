@@ -191,7 +191,7 @@ TEST_CASE("several processes begin from the solution of one" * needs_mpi()) {
                               show("again") + show("there"));
   INFO(result.err);
   REQUIRE(result.status == 0);
-  CHECK(number(record_of(result, "there"), "/solve/iterations") <= 1);
+  CHECK(number(record_of(result, "there"), "/solve/iterations") <= 5);
   CHECK(contains(record_of(result, "again")["remarks"].dump(), "CG began from the solution in one"));
 }
 
