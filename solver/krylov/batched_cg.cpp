@@ -118,7 +118,11 @@ class BatchedLoop final : public SeveralSystems<T> {
         if (!this->is_running(column)) continue;
         const IterationNumbers numbers = recurrences_->scalars.read(batch.numbers, i, column);
         if (const auto reason = breakdown_of_direction(numbers.energy)) {
-          this->stop(column, *reason);
+          EnergyCriterion& energy = this->at(column).energy;
+          if (*reason == StopReason::indefinite && energy.exhausts(this->at(column).result.relative_residual))
+            this->stop(column, StopReason::converged, true);
+          else
+            this->stop(column, *reason);
           continue;
         }
         ++this->at(column).result.iterations;

@@ -201,9 +201,10 @@ class CgRun {
            newest_residual() <= energy_.residual();
   }
   /// Whether p'Ap <= 0 may be rounding: what the pipelined recurrence adds up may have lost it, if it has not just
-  /// begun.
-  bool may_have_lost_energy() const {
-    return plan_.method == CgMethod::pipelined && result_.iterations > restarted_at_;
+  /// begun; or nothing but rounding is left.
+  bool may_have_lost_energy() {
+    return (plan_.method == CgMethod::pipelined || energy_.exhausts(result_.relative_residual)) &&
+           result_.iterations > restarted_at_;
   }
 
   /// Ends the loop: false.

@@ -99,6 +99,11 @@ class EnergyCriterion {
     if (iterations != measured_at_) measure(iterations, x());
     return error <= allowed();
   }
+  /// Of a direction p with p'Ap <= 0: true where it is rounding, the residual being small enough already.
+  bool exhausts(double relative_residual) {
+    exhausted_ = is_on() && relative_residual <= residual_;
+    return exhausted_;
+  }
   /// Whether x and its true residual r are accepted. Where |r| is no longer what the recurrence has, its coefficients
   /// tell nothing of this x: only those from a restart on may, which then must find that little energy was left there.
   bool accepts(const std::vector<double>& x, const std::vector<double>& r, double relative_residual,
