@@ -79,7 +79,9 @@ def check_example(libdir, prefix, folder, options):
         printed = output(folder / "poisson", name)
         found = re.fullmatch(r"(\d+) iterations, converged, error in L2 ([0-9.e-]+)\n", printed)
         check(found, f"the example prints {printed!r}")
-        check(abs(int(found[1]) - int(iterations)) <= 1, f"{name}: {found[1]} iterations, and femcg run takes {iterations}")
+        # A run wants the energy of the error below the tolerance, too.
+        more = int(iterations) - int(found[1])
+        check(-1 <= more <= 0.1 * int(iterations), f"{name}: {found[1]} iterations, and femcg run takes {iterations}")
         check(found[2] == error, f"{name}: error {found[2]}, and of femcg run {error}")
     wrong = subprocess.run([folder / "poisson", "nothing"], capture_output=True, text=True)
     check(wrong.returncode == 1 and wrong.stderr == "poisson: there is no such operator\n", f"the example says {wrong.stderr!r}")

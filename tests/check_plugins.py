@@ -70,7 +70,9 @@ class Plugins(unittest.TestCase):
                 for name in ["csr", "mine"]
             )
             self.assertEqual(mine["operator"]["name"], "mine")
-            self.assertLessEqual(abs(mine["solve"]["iterations"] - csr["solve"]["iterations"]), 1)
+            # In single precision, restarts depend on rounding.
+            most = 1 if precision == "double" else 0.2 * csr["solve"]["iterations"]
+            self.assertLessEqual(abs(mine["solve"]["iterations"] - csr["solve"]["iterations"]), most)
             self.assertAlmostEqual(mine["quantities"]["integral"] / csr["quantities"]["integral"], 1, 6)
             self.assertLess(mine["solve"]["true_relative_residual"], 1e-8)
             # Of a nonzero a value and a column, but of a diagonal entry the value alone; and the offsets.

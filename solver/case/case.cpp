@@ -14,9 +14,9 @@
 #include "solver/case/case_mesh.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/case/case_reader.hpp"
-#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 
 namespace femcg::solver {
 
@@ -146,7 +146,8 @@ Catalogue<operators::OperatorDescription> operator_catalogue() {
   return {"operator", "operators", operator_of_options, "{name: csr, coop: 8}", operators::catalogue()};
 }
 Catalogue<PreconditionerDescription> preconditioner_catalogue() {
-  return {"preconditioner", "preconditioners", "jacobi", "{name: chebyshev, degree: 4}", preconditioners()};
+  return {"preconditioner", "preconditioners", automatic_preconditioner, "{name: multigrid, smoother: 2}",
+          preconditioners()};
 }
 
 /// Notes an unknown name and options that are not taken.
@@ -299,7 +300,8 @@ void read_solver(const MapReader& top, Case& to) {
   to.solver.op = solver.read("operator", OperatorChoice{std::string(automatic_operator), {}, solver.place()},
                              read_operator_or_auto);
   to.solver.preconditioner =
-      solver.read("preconditioner", PreconditionerChoice{"jacobi", {}, solver.place()}, read_preconditioner);
+      solver.read("preconditioner", PreconditionerChoice{std::string(automatic_preconditioner), {}, solver.place()},
+                  read_preconditioner);
   const std::string precision = solver.choice("precision");
   to.solver.precision = precision == "single"  ? Precision::single
                         : precision == "mixed" ? Precision::mixed

@@ -56,7 +56,7 @@ struct MeshChoice {
 
 struct SolverChoice {
   OperatorChoice op{std::string(automatic_operator), {}, {}};
-  PreconditionerChoice preconditioner{"jacobi", {}, {}};
+  PreconditionerChoice preconditioner{"auto", {}, {}};
   Precision precision = Precision::double_;
   std::string device = "auto";  ///< auto, cpu, cuda, or cuda:1 by the number of a GPU
   double tolerance = 1e-8;      ///< on |b - A u| / |b|; in run on the energy of the error, too

@@ -301,8 +301,9 @@ KeyDescription solver_keys() {
                .words = {"auto"}},
               {.name = "preconditioner",
                .kind = preconditioner,
-               .meaning = "What is near the inverse of A and easy to apply",
-               .default_value = "jacobi"},
+               .meaning =
+                   "What is near the inverse of A and easy to apply; auto: multigrid, or jacobi for small problems",
+               .default_value = "auto"},
               {.name = "precision",
                .kind = word,
                .meaning =

@@ -15,6 +15,7 @@
 
 namespace femcg::solver {
 
+using operators::Device;
 using operators::InverseDiagonal;
 using operators::MultiVector;
 using operators::Operator;
@@ -74,7 +75,16 @@ std::unique_ptr<Preconditioner<T>> make_jacobi(const Operator<T>& a, const Optio
 }  // namespace
 
 std::span<const PreconditionerDescription> preconditioners() {
-  static const std::array<PreconditionerDescription, 4> rows{{
+  static const std::array<PreconditionerDescription, 5> rows{{
+      {automatic_preconditioner,
+       "in a run multigrid, or jacobi for small problems; else jacobi",
+       "",
+       {},
+       true,
+       0,
+       true,
+       make_jacobi,
+       make_jacobi},
       {"none", "plain conjugate gradients", "Hestenes & Stiefel 1952", {}, true, 0, false, make_none, make_none},
       {"jacobi",
        "the inverse of the diagonal, fused with the passes of CG",
@@ -92,6 +102,15 @@ std::span<const PreconditionerDescription> preconditioners() {
        make_multigrid},
   }};
   return rows;
+}
+
+PreconditionerDecision decide_preconditioner(std::int64_t unknowns, Device device, std::string_view why_diagonal) {
+  // Levels are made on the processor, and a GPU takes many iterations meanwhile.
+  const std::int64_t least = device == Device::host ? 20'000 : 2'000'000;
+  if (!why_diagonal.empty()) return {"jacobi", fmt::format("jacobi, as {}", why_diagonal)};
+  if (unknowns < least)
+    return {"jacobi", fmt::format("jacobi, as below {} unknowns making levels takes longer than they save", least)};
+  return {"multigrid", "multigrid, whose iterations do not grow with the number of unknowns"};
 }
 
 const PreconditionerDescription* find_preconditioner(std::string_view name) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "operators/options.hpp"
@@ -35,6 +36,19 @@ struct PreconditionerDescription {
 };
 
 std::span<const PreconditionerDescription> preconditioners();
+
+/// Stands for the preconditioner that a run is expected to end soonest with; jacobi where there is no choice.
+constexpr std::string_view automatic_preconditioner = "auto";
+
+struct PreconditionerDecision {
+  std::string_view name;
+  std::string why;  ///< one sentence
+};
+
+/// Multigrid, or Jacobi for a problem that is solved before a hierarchy of levels is made. `why_diagonal`: why there is
+/// no other choice than a diagonal one; empty where there is.
+PreconditionerDecision decide_preconditioner(std::int64_t unknowns, operators::Device device,
+                                             std::string_view why_diagonal);
 
 /// The row of that name; null where there is none.
 const PreconditionerDescription* find_preconditioner(std::string_view name);

@@ -49,8 +49,7 @@ std::optional<std::int64_t> iterations_of_degree_1(const Problem& problem, const
   from.form = &coarse.form();
   from.matrix = std::make_shared<const operators::CsrMatrix<double>>(operators::assemble<double>(coarse.form(), cells));
   const auto a = operators::find_operator("csr")->make<double>(from, {});
-  const auto preconditioner = make_preconditioner(solver.preconditioner.name, *a, solver.preconditioner.options,
-                                                  {nullptr, &coarse.form()});
+  const auto preconditioner = make_preconditioner(solver.preconditioner.name, *a, solver.preconditioner.options);
   CgOptions<double> options;
   options.tolerance = solver.tolerance;
   options.max_iterations = solver.max_iterations;
@@ -78,6 +77,8 @@ double expected_iterations(std::int64_t rows, std::int64_t most) {
 }
 
 double expected_iterations(const Problem& problem, const SolverChoice& solver) {
+  constexpr double of_multigrid = 15;
+  if (solver.preconditioner.name == "multigrid") return of_multigrid;
   const auto of_degree_1 = iterations_of_degree_1(problem, solver);
   if (!of_degree_1) return expected_iterations(problem.form(), solver.tolerance, solver.max_iterations);
   const double iterations = static_cast<double>(*of_degree_1) * std::pow(problem.form().space->degree(), 1.3);

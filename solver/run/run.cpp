@@ -56,6 +56,21 @@ std::optional<OperatorEstimates> settle_device(const SolverChoice& solver, Devic
   return expected;
 }
 
+/// The solver with a preconditioner by its name, which the record gets.
+SolverChoice with_preconditioner(const SolverChoice& solver, const RunContext& context, Record& record) {
+  SolverChoice settled = solver;
+  if (solver.preconditioner.name != automatic_preconditioner) return settled;
+  const std::string_view why_diagonal = !context.alone()                 ? "multigrid works on one process"
+                                        : has_one_sum(solver.method)     ? "solver.cg needs a diagonal one"
+                                        : is_for_one_system(solver.loop) ? "solver.loop needs a diagonal one"
+                                                                         : "";
+  const PreconditionerDecision decision = decide_preconditioner(record.problem.unknowns, record.device, why_diagonal);
+  settled.preconditioner.name = decision.name;
+  record.preconditioner = settled.preconditioner;
+  record.why_preconditioner = decision.why;
+  return settled;
+}
+
 void measure_solutions(const Problem& problem, const Probes& probes, Solved& of, Record& record) {
   std::vector<BoundaryFlux> fluxes;
   for (std::size_t i = 0; i < of.solutions.size(); ++i) {
@@ -196,8 +211,9 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   const auto beside = [&] {
     if (writes) of_solutions->begin(problem.loads().size());
   };
-  solved = solve({resolved.solver, resolved.mesh, resolved.distribution, initial, std::move(expected), beside}, kept,
-                 context, record);
+  const SolverChoice solver = with_preconditioner(resolved.solver, context, record);
+  solved = solve({solver, resolved.mesh, resolved.distribution, initial, std::move(expected), beside}, kept, context,
+                 record);
 
   // Quantities, fields, bandwidths, files.
   progress.step("measuring the solution");

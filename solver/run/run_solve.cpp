@@ -15,10 +15,10 @@
 #include "solver/krylov/block_cg.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/iterations_left.hpp"
-#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/stopwatch.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/problem/number_range.hpp"
 #include "solver/run/cg_options.hpp"
@@ -157,14 +157,26 @@ class Solve {
     record_.footprint = a.footprint();
     record_.chosen = a.chosen();
     const operators::Vector<T> diagonal = diagonal_of(a);
-    const PreconditionerChoice& choice = solver_.preconditioner;
-    to.preconditioner =
-        begun && begun->preconditioner ? std::move(begun->preconditioner) : timed(record_.seconds.conversion, [&] {
-          return make_preconditioner(choice.name, a, choice.options,
-                                     {&diagonal, context_.alone() ? &problem_.form() : nullptr});
-        });
+    to.preconditioner = begun && begun->preconditioner
+                            ? std::move(begun->preconditioner)
+                            : timed(record_.seconds.conversion, [&] { return preconditioner_of(a, &diagonal); });
     record_.preconditioner_chosen = to.preconditioner->chosen();
     record_.hierarchy = to.preconditioner->levels();
+  }
+
+  /// Where auto took one that there is no memory for, Jacobi.
+  std::unique_ptr<Preconditioner<T>> preconditioner_of(const operators::Operator<T>& a,
+                                                       const operators::Vector<T>* diagonal) {
+    const PreconditionerChoice& choice = solver_.preconditioner;
+    const PreconditionerInput<T> input{diagonal, context_.alone() ? &problem_.form() : nullptr};
+    try {
+      return placed(choice.place, [&] { return make_preconditioner(choice.name, a, choice.options, input); });
+    } catch (const operators::OutOfMemory&) {
+      if (record_.why_preconditioner.empty()) throw;
+      record_.why_preconditioner = "jacobi, as there is no memory for the levels of multigrid";
+      record_.preconditioner.name = "jacobi";
+      return make_preconditioner("jacobi", a, {}, input);
+    }
   }
 
   operators::Vector<T> diagonal_of(const operators::Operator<T>& a) const {
@@ -258,10 +270,24 @@ class Solve {
         throw InputError(at_place(solver_.loop_place, error.what()));
       }
       if (begun) begun.reset();
+      if (solutions.results.back().reason == StopReason::indefinite && !record_.hierarchy.empty())
+        solutions.results.back() = without_levels(a, b, x, options, solutions.results.back());
       solutions.unknowns.push_back(std::move(x));
       if (solutions.results.back().reason == StopReason::interrupted) break;
     }
     return solutions;
+  }
+
+  /// CG goes on with Jacobi where the preconditioner turned out indefinite.
+  CgResult without_levels(const operators::Operator<T>& a, const operators::Vector<T>& b, std::vector<double>& x,
+                          CgOptions<T> options, const CgResult& so_far) {
+    record_.warnings.push_back(fmt::format("{} was not positive definite in iteration {}: CG went on with jacobi",
+                                           record_.preconditioner.name, so_far.iterations));
+    const auto jacobi = make_preconditioner<T>("jacobi", a);
+    const CgCheckpoint<T> before{so_far, {}, {}, {}, {}};
+    options.preconditioner = jacobi.get();
+    options.before = &before;
+    return iterating(progress_, record_, so_far.seconds, [&] { return conjugate_gradients(a, b, x, options); });
   }
 
   /// Solves A x = b for all loads at once.
@@ -309,6 +335,8 @@ class Solve {
     return interrupted(record_.solve) || std::ranges::any_of(record_.loads, interrupted, &LoadRecord::solve);
   }
   IterationsLeft iterations_left() const {
+    constexpr double of_multigrid = 15;
+    if (!record_.hierarchy.empty()) return {solver_.tolerance, of_multigrid};
     return {solver_.tolerance, expected_iterations(problem_.form(), solver_.tolerance, solver_.max_iterations)};
   }
 

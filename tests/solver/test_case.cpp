@@ -120,7 +120,7 @@ TEST_CASE("a minimal case has the defaults of the contract") {
   CHECK(one.mesh.cell_order == CellOrder::automatic);
   CHECK(one.problem.unknown_order == UnknownOrder::first_touch);
   CHECK(one.solver.op.name == "auto");
-  CHECK(one.solver.preconditioner.name == "jacobi");
+  CHECK(one.solver.preconditioner.name == "auto");
   CHECK(one.solver.precision == Precision::double_);
   CHECK(one.solver.device == "auto");
   CHECK(one.solver.tolerance == 1e-8);
@@ -327,7 +327,8 @@ TEST_CASE("wrong types and values say what would be right") {
   CHECK(case_of("mesh: {box: {cells: [4, 4]}}\nsolver: {device: 'cuda:1'}\n").solver.device == "cuda:1");
   CHECK(case_of("mesh: {box: {cells: [4, 4]}}\nsolver: {device: cuda:12}\n").solver.device == "cuda:12");
   CHECK(problem("solver: {preconditioner: ilu}\n") ==
-        ":2:26: unknown preconditioner 'ilu'; known are none, jacobi or chebyshev (see femcg list preconditioners)");
+        ":2:26: unknown preconditioner 'ilu'; known are auto, none, jacobi, chebyshev or multigrid (see femcg list "
+        "preconditioners)");
   CHECK(problem("solver: {preconditioner: {name: chebyshev, degree: 17}}\n") ==
         ":2:44: option 'degree' of preconditioner 'chebyshev' must be 1 to 16, not '17'");
   CHECK(problem("solver: {preconditioner: {name: chebyshev, ratio: 1}}\n") ==
