@@ -7,9 +7,9 @@
 #include "mesh/element/cell_shape.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/coefficients/expression.hpp"
-#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "tools/commands.hpp"
 
 namespace femcg::tools {
@@ -90,7 +90,7 @@ std::vector<Row> function_rows() {
     rows.push_back({function.name, function.meaning});
   rows.push_back({"x y z pi", "coordinates, and the circle's constant"});
   rows.push_back({"+ - * / ^", "-2^2 is -4, 2^3^2 is 2^(3^2)"});
-  rows.push_back({"< <= == != >= >", "1 where it holds, else 0; join them with && and ||"});
+  rows.push_back({"< <= == != >= >", "1 where it holds, else 0; join them with and (&&), or (||), not"});
   rows.push_back({"c ? a : b", "a where c is not 0, else b"});
   return rows;
 }

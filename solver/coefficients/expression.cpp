@@ -28,6 +28,9 @@ struct BoundParser {
     parser.ClearConst();
     parser.EnableOptimizer(false);  // which takes the whole part of numbers before && and ||
     parser.DefineConst("pi", std::numbers::pi);
+    parser.DefineInfixOprtChars("+-not");
+    parser.DefineInfixOprt(
+        std::string(negation_word), +[](double a) { return a == 0 ? 1.0 : 0.0; }, mu::prLOGIC);
     for (const FunctionDefinition& definition : function_definitions())
       std::visit([&](auto function) { parser.DefineFun(std::string(definition.name), function); }, definition.function);
     for (int axis = 0; axis < 3; ++axis) parser.DefineVar(std::string(1, "xyz"[axis]), &point[axis]);
@@ -56,6 +59,10 @@ std::string explained(const mu::ParserError& error, const ScannedExpression& sca
                                            : "a value is missing before ") +
              where;
     case mu::ecUNEXPECTED_OPERATOR:
+      if (token > 0 && scanned.tokens[token - 1] == negation_word)
+        return "brackets are missing between 'not' and " + where;
+      if (scanned.tokens[token] == negation_word) return "'and' or 'or' is missing before " + where;
+      [[fallthrough]];
     case mu::ecUNEXPECTED_ARG_SEP:
       return "a value is missing before " + where;
     case mu::ecUNEXPECTED_EOF:

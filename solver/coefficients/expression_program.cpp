@@ -42,6 +42,7 @@ constexpr std::array<Sign, 13> signs_between{{{"||", 2, PointOperation::either},
                                               {"/", 6, PointOperation::divide},
                                               {"^", 7, PointOperation::power}}};
 constexpr Sign minus{"-", 6, PointOperation::negate};
+constexpr Sign negation{negation_word, 3, PointOperation::equal};  ///< to 0
 
 class Compiler {
  public:
@@ -93,6 +94,7 @@ class Compiler {
 
   void take_operand(const std::string& token) {
     if (token == "-") return waiting_.push_back({Kind::sign, &minus});
+    if (token == negation_word) return waiting_.push_back({Kind::sign, &negation});
     if (token == "+") return;
     const auto definition = std::ranges::find(function_definitions(), token, &FunctionDefinition::name);
     if (definition != function_definitions().end()) return waiting_.push_back({Kind::function, nullptr, &*definition});
@@ -147,6 +149,7 @@ class Compiler {
 
   void apply(const Sign& sign) {
     const Value last = pop();
+    if (&sign == &negation) return values_.push_back(builder_.apply(sign.operation, last, builder_.constant(0)));
     if (sign.operation == PointOperation::negate) return values_.push_back(builder_.apply(sign.operation, last));
     const Value first = pop();
     if (sign.operation == PointOperation::power) return values_.push_back(power(first, last));

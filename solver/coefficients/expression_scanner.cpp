@@ -25,7 +25,7 @@ bool is_function(std::string_view name) {
 }
 
 std::vector<std::string> known_names() {
-  std::vector<std::string> names{"x", "y", "z", "pi"};
+  std::vector<std::string> names{"x", "y", "z", "pi", "and", "or", "not"};
   for (const FunctionDefinition& definition : function_definitions()) names.emplace_back(definition.name);
   return names;
 }
@@ -69,8 +69,9 @@ class Scanner {
     throw std::invalid_argument(fmt::format("{} at character {}", what, at_ + 1));
   }
 
-  void take(std::size_t length) {
-    const std::string token(text_.substr(at_, length));
+  void take(std::size_t length) { take(length, std::string(text_.substr(at_, length))); }
+
+  void take(std::size_t length, const std::string& token) {
     const bool call = token == "(" && !result_.tokens.empty() && is_function(result_.tokens.back());
     if (!result_.tokens.empty() && !call) result_.text += ' ';
     result_.starts.push_back(result_.text.size());
@@ -109,13 +110,15 @@ class Scanner {
     refuse_not_finite();
     const std::size_t length = word_length();
     const std::string_view name = text_.substr(at_, length);
+    if (name == "and") return take(length, "&&");
+    if (name == "or") return take(length, "||");
     if (is_variable(name))
       result_.constant = false;
     else if (is_function(name)) {
       const std::size_t next = text_.find_first_not_of(" \t\n\r", at_ + length);
       if (next == std::string_view::npos || text_[next] != '(')
         fail("the function " + in_quotes(name) + " stands without its brackets");
-    } else if (name != "pi") {
+    } else if (name != "pi" && name != negation_word) {
       throw std::invalid_argument(fmt::format("unknown name {} at character {}{}", in_quotes(name), at_ + 1,
                                               did_you_mean(name, known_names())));
     }
@@ -125,6 +128,8 @@ class Scanner {
   void sign() {
     static constexpr std::array<std::string_view, 6> pairs{"<=", ">=", "==", "!=", "&&", "||"};
     if (std::ranges::find(pairs, text_.substr(at_, 2)) != pairs.end()) return take(2);
+    if (here() == '&' || here() == '|' || here() == '!')
+      fail(fmt::format("'{}' has no meaning (conditions are combined by and, or, not)", here()));
     if (text_.substr(at_, 2) == "**") fail("'**' is not a power, which is written x^2 or pow(x, 2),");
     switch (here()) {
       case '(':

@@ -25,8 +25,11 @@ struct FunctionDefinition {
 };
 const std::vector<FunctionDefinition>& function_definitions();
 
+/// The word before a condition that shall not hold; it binds less than comparisons, more than &&.
+inline constexpr std::string_view negation_word = "not";
+
 /// An expression cut into tokens whose names are all known, written again with one blank between them (none between a
-/// function and its bracket), which leaves muParser nothing to guess.
+/// function and its bracket) and with && and || for `and` and `or`, which leaves muParser nothing to guess.
 struct ScannedExpression {
   std::string text;
   std::vector<std::size_t> starts;     ///< of each token in `text`

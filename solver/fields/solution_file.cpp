@@ -124,12 +124,6 @@ void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
 
 bool SolutionFile::has_exact() const { return output_->vtu && problem_->data().exact && wants(OutputField::u); }
 
-/// Where boundary.vtu has them too.
-std::vector<mesh::TextField> SolutionFile::names() const {
-  if (!output_->boundary) return {};
-  return names_of_parts(problem_->form().space->mesh());
-}
-
 std::vector<mesh::PointField> SolutionFile::fields_at_dofs(std::size_t solutions) const {
   std::vector<mesh::PointField> fields;
   const auto add_field = [&](const std::string& name, const auto& values) {
@@ -213,11 +207,11 @@ void SolutionFile::write_cells(std::ostream& stream, const FileCells& cells,
   const std::vector<std::int32_t> regions = cells.regions(space.mesh());
   const std::vector<mesh::CellField> cell_fields{{"region", regions}};
   if (jumps()) {
-    mesh::write_vtu(stream, CellFields(space, cells).cells(), fields, cell_fields, names());
+    mesh::write_vtu(stream, CellFields(space, cells).cells(), fields, cell_fields, names_of_parts(space.mesh()));
     return;
   }
   const FilePoints points(space_of_points(), cells);
-  mesh::write_vtu(stream, points.space(), fields, cell_fields, names(), cells.kind());
+  mesh::write_vtu(stream, points.space(), fields, cell_fields, names_of_parts(space.mesh()), cells.kind());
 }
 
 void SolutionFile::write(std::ostream& stream, std::size_t solutions) const {
@@ -225,7 +219,7 @@ void SolutionFile::write(std::ostream& stream, std::size_t solutions) const {
   const bool as_solved = !cells_.numbers && !cells_.linear && cells_.degree == space.degree();
   if (!as_solved || jumps() || recovery_) return write_cells(stream, cells_, all_fields(solutions));
   const mesh::CellField region{"region", space.mesh().cell_regions};
-  mesh::write_vtu(stream, space, fields_at_dofs(solutions), {&region, 1}, names());
+  mesh::write_vtu(stream, space, fields_at_dofs(solutions), {&region, 1}, names_of_parts(space.mesh()));
 }
 
 std::int64_t SolutionFile::expected_bytes() const {

@@ -52,7 +52,6 @@ class SolutionFile {
   bool jumps() const;
   void check_diffusion_at_nodes() const;
   std::vector<Recovered> recover(std::span<const double> solution);
-  std::vector<mesh::TextField> names() const;
   bool has_exact() const;
   std::vector<mesh::PointField> fields_at_dofs(std::size_t solutions) const;
   std::vector<mesh::CellwiseField> all_fields(std::size_t solutions) const;

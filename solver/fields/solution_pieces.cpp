@@ -150,8 +150,7 @@ void SolutionPiece::write(std::ostream& stream, std::size_t solutions) const {
   }
   const std::vector<std::int32_t> process(static_cast<std::size_t>(space.mesh().cell_count()), rank_);
   const std::vector<mesh::CellField> of_cells{{"region", space.mesh().cell_regions}, {"process", process}};
-  const std::vector<mesh::TextField> texts =
-      output_->boundary ? names_of_parts(whole.mesh()) : std::vector<mesh::TextField>();
+  const std::vector<mesh::TextField> texts = names_of_parts(whole.mesh());
   if (!output_->degree) {
     mesh::write_vtu(stream, space, fields, of_cells, texts);
   } else {

@@ -23,14 +23,14 @@ namespace {
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 /// What the facets of a group that are here have; the mean is an integral still.
-GroupQuantities measure_group(const mesh::BoundaryGroup& group, const Problem& problem, const BoundaryFlux& flux,
-                              std::span<const double> dofs) {
+GroupQuantities measure_group(std::span<const mesh::BoundaryFacet> group, const Problem& problem,
+                              const BoundaryFlux& flux, std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
   const auto& boundary = problem.boundary();
   GroupQuantities sum;
   sum.minimum = std::numeric_limits<double>::infinity();
   sum.maximum = -sum.minimum;
-  for (const mesh::BoundaryFacet wanted : group.facets) {
+  for (const mesh::BoundaryFacet wanted : group) {
     const auto entry = std::lower_bound(boundary.begin(), boundary.end(), wanted,
                                         [](const ConditionedFacet& a, mesh::BoundaryFacet b) {
                                           return std::pair{a.facet.cell, a.facet.facet} < std::pair{b.cell, b.facet};
@@ -60,13 +60,23 @@ GroupQuantities whole_group(const GroupQuantities& here, const operators::Shared
   return all;
 }
 
+/// The facets here that the condition on "all" holds on.
+std::vector<mesh::BoundaryFacet> rest_of_boundary(const Problem& problem) {
+  std::vector<mesh::BoundaryFacet> rest;
+  for (const ConditionedFacet& at : problem.boundary())
+    if (!at.insulated() && problem.data().boundary[at.condition].group == every_group) rest.push_back(at.facet);
+  return rest;
+}
+
 void measure_boundary(const Problem& problem, std::span<const double> dofs, const BoundaryFlux& flux, Quantities& to) {
-  for (const mesh::BoundaryGroup& group : problem.form().space->mesh().boundaries) {
-    if (!problem.shared().any(!group.facets.empty())) continue;  // it lies between cells
-    const GroupQuantities measured = whole_group(measure_group(group, problem, flux, dofs), problem.shared());
-    to.groups[group.name] = measured;
-    to.flux[group.name] = measured.flux;
-  }
+  const auto add = [&](const std::string& name, std::span<const mesh::BoundaryFacet> facets) {
+    if (!problem.shared().any(!facets.empty())) return;  // it lies between cells
+    const GroupQuantities measured = whole_group(measure_group(facets, problem, flux, dofs), problem.shared());
+    to.groups[name] = measured;
+    to.flux[name] = measured.flux;
+  };
+  for (const mesh::BoundaryGroup& group : problem.form().space->mesh().boundaries) add(group.name, group.facets);
+  add(every_group, rest_of_boundary(problem));
   std::array<double, 2> moves{};
   for (std::size_t facet = 0; facet < problem.boundary().size(); ++facet) {
     const double inflow = flux.inflow(facet);

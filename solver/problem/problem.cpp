@@ -29,8 +29,6 @@ namespace femcg::solver {
 
 namespace {
 
-constexpr const char* every_group = "all";
-
 /// Every boundary facet with its condition. "all" holds where no other entry does.
 std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mesh::Mesh& mesh,
                                               const operators::SharedDofs& shared) {
@@ -45,6 +43,7 @@ std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mes
   std::vector<std::string> problems, names{every_group};
   for (const mesh::BoundaryGroup& group : mesh.boundaries) names.push_back(group.name);
   int for_the_rest = -1;
+  std::vector<std::string> everywhere;  // groups that cover the boundary
   for (int number = 0; number < static_cast<int>(data.boundary.size()); ++number) {
     const BoundaryCondition& condition = data.boundary[number];
     if (condition.group == every_group) {
@@ -66,13 +65,19 @@ std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mes
                                                                in_quotes(condition.group))));
       continue;
     }
+    if (!shared.any(group->facets.size() < facets.size())) everywhere.push_back(group->name);
     for (const mesh::BoundaryFacet facet : group->facets) {
       const auto entry = find(facet);
       if (!entry->insulated() && entry->condition != number) {
-        problems.push_back(
-            at_place(condition.place,
-                     fmt::format("groups {} and {} share boundary facets, so their conditions contradict each other",
-                                 in_quotes(data.boundary[entry->condition].group), in_quotes(condition.group))));
+        const std::string& other = data.boundary[entry->condition].group;
+        std::string whole;
+        for (const std::string& covering : everywhere)
+          if (covering == other || covering == condition.group)
+            whole += fmt::format("; {} covers the whole boundary (coordinates are in metres)", in_quotes(covering));
+        problems.push_back(at_place(
+            condition.place, fmt::format("groups {} and {} share boundary facets, so their conditions contradict each "
+                                         "other{}",
+                                         in_quotes(other), in_quotes(condition.group), whole)));
         break;
       }
       entry->condition = number;

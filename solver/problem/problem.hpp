@@ -15,6 +15,9 @@
 
 namespace femcg::solver {
 
+/// The entry of `boundary` that holds where no other does.
+inline constexpr const char* every_group = "all";
+
 /// A boundary facet and the condition that holds there.
 struct ConditionedFacet {
   mesh::BoundaryFacet facet;

@@ -234,7 +234,9 @@ void describe_loads(std::string& text, const Record& r) {
     if (!known) continue;
     for (const auto& [group, ignored] : known->flux)
       row(text, "flux", on_one_line(group, width), loads, [&name = group](const LoadRecord& load) {
-        return load.quantities ? in_or_out(load.quantities->flux.at(name)) : std::string("-");
+        if (!load.quantities) return std::string("-");
+        const double flux = load.quantities->flux.at(name);
+        return fmt::format("{:.6g}{}{}", std::abs(flux), flux == 0 ? "" : " ", in_or_out(flux));
       });
     for (const auto& [group, ignored] : known->groups)
       row(text, "mean", on_one_line(group, width), loads,

@@ -504,6 +504,12 @@ TEST_CASE("Group rules: tags, conditions at every node, and what matches nothing
   CHECK(group(mesh, "left").facets.size() == 1);
   CHECK(measure(mesh, group(mesh, "around")) == doctest::Approx(2));
 
+  CHECK_FALSE(has_warning(mesh, "matches all"));
+
+  options.groups["left"].where = [](double x, double, double) { return x < 1000; };  // as if in millimetres
+  CHECK(has_warning(
+      read_gmsh(options),
+      "the condition of group 'left' matches all 4 curves, which lie in [0, 1] x [0, 1] x [0, 0], in metres"));
   options.groups["left"].where = [](double x, double, double) { return x < -1; };
   const std::string nothing = error_of(options);
   CHECK(has(nothing, "group 'left' matches nothing; there are 4 entities of dimension 1"));

@@ -295,6 +295,22 @@ TEST_CASE("a study of refinement and degree observes the rates of theory, and ea
         doctest::Approx(alone["error"]["h1"].get<double>() * std::sqrt(2.0) / 3.14159265358979).epsilon(1e-3));
 }
 
+TEST_CASE("the table of loads has the fluxes, and one of all that no other entry names") {
+  const std::string given = "mesh: {box: {cells: [2, 2]}}\nboundary: {left: {value: 0}, all: {flux: 2}}\n";
+  const Result loads = shell(file("case.yaml", given + "loads: {a: {}, b: {boundary: {all: {flux: -1}}}}\n") +
+                             "$femcg run case.yaml && cat results/case/result.json >&2");
+  CHECK(contains(loads.out, "\n  flux        all                          6 in            3 out\n"));
+  CHECK(contains(loads.out, "\n              left                        6 out             3 in\n") !=
+        contains(loads.out, "\n  flux        left                        6 out             3 in\n"));
+  const nlohmann::json groups = json_of(loads.err)["loads"][0]["quantities"]["groups"];
+  CHECK(groups["all"]["area"].get<double>() == doctest::Approx(3));
+  CHECK(groups["all"]["flux"].get<double>() == doctest::Approx(6));
+  const Result named = shell(file("case.yaml", given + "loads: {a: {}}\n") +
+                             "$femcg run case.yaml --set boundary.right.flux=0 "
+                             "--set boundary.top.flux=0 --set boundary.bottom.flux=0");
+  CHECK_FALSE(contains(named.out, "flux        all "));  // no facet is left for it
+}
+
 TEST_CASE("points that differ in the load are solved at once, and one that fails does not lose the others") {
   const std::string linear =
       "mesh: {box: {cells: [12, 10]}}\nequation: {source: 1}\nboundary: {left: {value: 0}}\n"

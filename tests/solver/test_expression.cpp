@@ -39,6 +39,24 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 }  // namespace
 
+TEST_CASE("and, or and not join conditions, as && and || do") {
+  for (const double x : {-1.0, 0.0, 0.5, 2.0}) {
+    CHECK(value("x > 0 and x < 1", x) == value("x > 0 && x < 1", x));
+    CHECK(value("x < 0 or x > 1", x) == value("x < 0 || x > 1", x));
+    CHECK(value("not x > 0", x) == value("x <= 0", x));
+    CHECK(value("not x > 0 and x > -2 or x == 2", x) == value("(x <= 0 && x > -2) || x == 2", x));
+    CHECK(value("x > -2 and not(x > 0 or x < -0.5)", x) == value("x > -2 && x <= 0 && x >= -0.5", x));
+    CHECK(value("not (-x > 0.5)", x) == value("x >= -0.5", x));
+  }
+  CHECK(*Expression("not 0 and not (1 > 2)", "").constant() == 1);
+  CHECK(contains(complaint("x & y"), "'&' has no meaning (conditions are combined by and, or, not) at character 3"));
+  CHECK(contains(complaint("!x"), "combined by and, or, not"));
+  CHECK(contains(complaint("x not y"), "'and' or 'or' is missing before 'not' at character 3"));
+  CHECK(contains(complaint("not -x"), "brackets are missing between 'not' and '-' at character 5"));
+  CHECK(contains(complaint("x and"), "it ends where a value is expected"));
+  CHECK(contains(complaint("notx"), "did you mean 'not'?"));
+}
+
 TEST_CASE("numbers are constants, whatever their form") {
   for (const auto& [text, expected] :
        std::vector<std::pair<std::string, double>>{{"3", 3},

@@ -30,7 +30,7 @@ EntityNames groups_of(const RawMesh& raw, const GmshOptions& options, int dimens
     const bool wrong = rule.dimension != raw.dimension && rule.dimension != raw.dimension - 1;
     if (rule.dimension != dimension && !(wrong && dimension == raw.dimension)) continue;
     try {
-      for (const int entity : entities_of(raw, name, rule)) add_name(names, entity, name);
+      for (const int entity : entities_of(raw, name, rule, &warnings)) add_name(names, entity, name);
     } catch (const std::runtime_error& error) {
       warnings.emplace_back(error.what());
     }

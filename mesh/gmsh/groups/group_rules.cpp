@@ -18,31 +18,48 @@ namespace femcg::mesh {
 
 namespace {
 
-/// "4 of dimension 2: 1 in [0, 1] x [0, 1] x [0, 0], ..." for the error of a rule that matches nothing.
-std::string describe_entities(const RawMesh& raw, const std::vector<ElementBlock>& blocks, int dimension) {
-  std::map<int, std::array<double, 6>> boxes;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  for (const ElementBlock& block : blocks) {
-    auto& box =
-        boxes.try_emplace(block.entity, std::array{infinity, infinity, infinity, -infinity, -infinity, -infinity})
-            .first->second;
+/// The least and greatest coordinates of some nodes.
+struct Box {
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  void add(const RawMesh& raw, const ElementBlock& block) {
     for (const std::uint64_t node : block.nodes)
       for (int i = 0; i < 3; ++i) {
-        box[i] = std::min(box[i], raw.point(node)[i]);
-        box[i + 3] = std::max(box[i + 3], raw.point(node)[i]);
+        least[i] = std::min(least[i], raw.point(node)[i]);
+        greatest[i] = std::max(greatest[i], raw.point(node)[i]);
       }
   }
+  std::string text() const {
+    return fmt::format("[{:.4g}, {:.4g}] x [{:.4g}, {:.4g}] x [{:.4g}, {:.4g}]", least[0], greatest[0], least[1],
+                       greatest[1], least[2], greatest[2]);
+  }
+
+  std::array<double, 3> least{infinity, infinity, infinity}, greatest{-infinity, -infinity, -infinity};
+};
+
+/// "4 of dimension 2: 1 in [0, 1] x [0, 1] x [0, 0], ..." for the error of a rule that matches nothing.
+std::string describe_entities(const RawMesh& raw, const std::vector<ElementBlock>& blocks, int dimension) {
+  std::map<int, Box> boxes;
+  for (const ElementBlock& block : blocks) boxes[block.entity].add(raw, block);
   std::vector<std::string> list;
   for (const auto& [tag, box] : boxes) {
     if (list.size() == 10) {
       list.push_back("...");
       break;
     }
-    list.push_back(fmt::format("{} in [{:.4g}, {:.4g}] x [{:.4g}, {:.4g}] x [{:.4g}, {:.4g}]", tag, box[0], box[3],
-                               box[1], box[4], box[2], box[5]));
+    list.push_back(fmt::format("{} in {}", tag, box.text()));
   }
   return fmt::format("there are {} entities of dimension {} with elements{}{}; femcg mesh shows them", boxes.size(),
-                     dimension, boxes.empty() ? "" : ": ", fmt::join(list, ", "));
+                     dimension, boxes.empty() ? "" : ", in metres: ", fmt::join(list, ", "));
+}
+
+/// A condition that holds everywhere is mostly one in another unit.
+std::string all_matched(const RawMesh& raw, const std::string& name, const GroupRule& rule, std::size_t count) {
+  constexpr std::array<const char*, 3> kinds{"curves", "faces", "solids"};
+  Box box;
+  for (const ElementBlock& block : raw.elements(rule.dimension)) box.add(raw, block);
+  return fmt::format("the condition of group '{}' matches all {} {}, which lie in {}, in metres", name, count,
+                     kinds[rule.dimension - 1], box.text());
 }
 
 bool holds_everywhere(const RawMesh& raw, const ElementBlock& block, const GroupRule& rule) {
@@ -102,7 +119,8 @@ EntityNames physical_names(const RawMesh& raw, int dimension) {
   return names;
 }
 
-std::set<int> entities_of(const RawMesh& raw, const std::string& name, const GroupRule& rule) {
+std::set<int> entities_of(const RawMesh& raw, const std::string& name, const GroupRule& rule,
+                          std::vector<std::string>* warnings) {
   check_dimension(raw, name, rule);
   const std::vector<ElementBlock>& blocks = raw.elements(rule.dimension);
   std::set<int> present, failed;
@@ -112,6 +130,8 @@ std::set<int> entities_of(const RawMesh& raw, const std::string& name, const Gro
   }
   std::set<int> found;
   std::set_difference(present.begin(), present.end(), failed.begin(), failed.end(), std::inserter(found, found.end()));
+  if (warnings != nullptr && found.size() > 1 && found.size() == present.size())
+    warnings->push_back(all_matched(raw, name, rule, found.size()));
   for (const int tag : rule.tags) {
     if (!present.contains(tag))
       throw std::runtime_error(
@@ -127,12 +147,13 @@ std::set<int> entities_of(const RawMesh& raw, const std::string& name, const Gro
   return found;
 }
 
-EntityNames rule_names(const RawMesh& raw, const GmshOptions& options, int dimension) {
+EntityNames rule_names(const RawMesh& raw, const GmshOptions& options, int dimension,
+                       std::vector<std::string>& warnings) {
   EntityNames names;
   for (const auto& [name, rule] : options.groups) {
     check_dimension(raw, name, rule);
     if (rule.dimension != dimension) continue;
-    for (const int entity : entities_of(raw, name, rule)) add_name(names, entity, name);
+    for (const int entity : entities_of(raw, name, rule, &warnings)) add_name(names, entity, name);
   }
   return names;
 }

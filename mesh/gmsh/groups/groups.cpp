@@ -54,7 +54,8 @@ void warning_unused_groups(const RawMesh& raw, std::vector<std::string>& warning
 }  // namespace
 
 void assign_regions(const RawMesh& raw, const GmshOptions& options, Mesh& mesh) {
-  const EntityNames ruled = rule_names(raw, options, raw.dimension), physical = physical_names(raw, raw.dimension);
+  const EntityNames ruled = rule_names(raw, options, raw.dimension, mesh.warnings),
+                    physical = physical_names(raw, raw.dimension);
   const bool none = ruled.empty() && physical.empty();
   if (none) mesh.warnings.push_back("no group names the cells: they form the region 'domain'");
   std::map<std::string, std::int32_t> numbers;
@@ -76,7 +77,7 @@ void assign_regions(const RawMesh& raw, const GmshOptions& options, Mesh& mesh) 
 void assign_boundaries(const RawMesh& raw, const GmshOptions& options, std::span<const std::int32_t> node_numbers,
                        Mesh& mesh) {
   EntityNames names = physical_names(raw, raw.dimension - 1);
-  for (const auto& [entity, ruled] : rule_names(raw, options, raw.dimension - 1))
+  for (const auto& [entity, ruled] : rule_names(raw, options, raw.dimension - 1, mesh.warnings))
     for (const std::string& name : ruled) add_name(names, entity, name);
   std::map<std::string, std::set<int>> groups;
   for (const auto& [entity, of_entity] : names)
