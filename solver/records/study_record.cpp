@@ -8,6 +8,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "solver/records/study_changes.hpp"
+
 namespace femcg::solver {
 
 namespace {
@@ -135,27 +137,56 @@ std::string StudyPoint::status() const {
   return !failure.empty() ? "failed" : record ? std::string(name(record->solve.reason)) : "not begun";
 }
 
-std::optional<ObservedRate> StudyRecord::rate(std::size_t point) const {
+std::optional<std::size_t> StudyRecord::point_before(std::size_t point) const {
   const StudyPoint& fine = points[point];
-  if (!fine.record || !fine.record->errors) return std::nullopt;
+  if (!fine.record) return std::nullopt;
+  const bool refines = std::ranges::any_of(keys, changes_cells);
   for (std::size_t i = point; i-- > 0;) {
     const StudyPoint& coarse = points[i];
-    if (!coarse.record || !coarse.record->errors || coarse.record->problem.cells >= fine.record->problem.cells)
-      continue;
-    const bool same = std::ranges::all_of(keys, [&](const std::string& key) {
-      return changes_cells(key) || coarse.values.at(key) == fine.values.at(key);
+    if (!coarse.record) continue;
+    const auto others = std::ranges::count_if(keys, [&](const std::string& key) {
+      return !changes_cells(key) && coarse.values.at(key) != fine.values.at(key);
     });
-    if (!same) continue;
-    const double h = std::log(static_cast<double>(fine.record->problem.cells) / coarse.record->problem.cells) /
-                     fine.record->problem.dimension;
-    const auto of = [&](double before, double now) {
-      return before > 0 && now > 0 ? std::log(before / now) / h : std::nan("");
-    };
-    return ObservedRate{of(coarse.record->errors->l2, fine.record->errors->l2),
-                        of(coarse.record->errors->h1, fine.record->errors->h1)};
+    if (refines ? others == 0 && coarse.record->problem.cells < fine.record->problem.cells : others == 1) return i;
   }
   return std::nullopt;
 }
+
+std::optional<ObservedRate> StudyRecord::rate(std::size_t point) const {
+  const auto before = point_before(point);
+  if (!before || !points[*before].record->errors || !points[point].record->errors) return std::nullopt;
+  const Record &coarse = *points[*before].record, &fine = *points[point].record;
+  if (coarse.problem.cells >= fine.problem.cells) return std::nullopt;
+  const double h = std::log(static_cast<double>(fine.problem.cells) / coarse.problem.cells) / fine.problem.dimension;
+  const auto of = [&](double earlier, double now) {
+    return earlier > 0 && now > 0 ? std::log(earlier / now) / h : std::nan("");
+  };
+  return ObservedRate{of(coarse.errors->l2, fine.errors->l2), of(coarse.errors->h1, fine.errors->h1)};
+}
+
+namespace {
+
+ordered_json changes_json(const StudyRecord& study) {
+  const auto numbers = [](const std::vector<double>& values) {
+    ordered_json all = ordered_json::array();
+    for (const double value : values) all.push_back(std::isfinite(value) ? ordered_json(value) : ordered_json());
+    return all;
+  };
+  ordered_json json = ordered_json::array();
+  for (const QuantityChanges& changes : changes_of(study)) {
+    ordered_json entry{{"quantity", changes.name}};
+    if (!changes.load.empty()) entry["load"] = changes.load;
+    entry["points"] = ordered_json::array();
+    for (const std::size_t point : changes.points) entry["points"].push_back(point + 1);
+    entry["values"] = numbers(changes.values);
+    if (!changes.rates.empty()) entry["rates"] = numbers(changes.rates);
+    if (std::isfinite(changes.limit)) entry["limit"] = changes.limit;
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+}  // namespace
 
 ordered_json to_json(const StudyRecord& study) {
   ordered_json json = to_json(study.common);
@@ -182,6 +213,7 @@ ordered_json to_json(const StudyRecord& study) {
     if (const auto rate = study.rate(i)) entry["rate"] = {{"l2", rate->l2}, {"h1", rate->h1}};
     json["points"].push_back(std::move(entry));
   }
+  json["changes"] = changes_json(study);
   return json;
 }
 

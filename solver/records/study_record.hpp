@@ -37,8 +37,11 @@ struct StudyRecord {
   double seconds = 0;
   std::string directory;
 
-  /// Against the point before it that has fewer cells and differs only in keys that change the cells (mesh.refine,
-  /// mesh.size, mesh.box.cells, mesh.box.dofs); nothing where there is none, or no exact solution.
+  /// The point before that a point is to be seen against: the nearest that has fewer cells and differs only in keys
+  /// that change the cells (mesh.refine, mesh.size, mesh.box.cells, mesh.box.dofs); where no key does, the nearest that
+  /// differs in one key. Nothing where neither was solved.
+  std::optional<std::size_t> point_before(std::size_t point) const;
+  /// Against the point before that has fewer cells; nothing where there is none, or no exact solution.
   std::optional<ObservedRate> rate(std::size_t point) const;
 };
 

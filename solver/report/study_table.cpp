@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/units.hpp"
+#include "solver/records/study_changes.hpp"
 #include "solver/records/study_record.hpp"
 
 namespace femcg::solver {
@@ -66,6 +68,40 @@ std::vector<Column> columns_of(const StudyRecord& study) {
   return columns;
 }
 
+/// How quantities change from point to point: of each as many of the last changes as there is room for.
+std::string changes_text(const StudyRecord& study, std::size_t width) {
+  const std::vector<QuantityChanges> all = changes_of(study);
+  if (all.empty()) return "";
+  constexpr std::size_t longest = 28, of_change = 11, of_others = 2 + 9 + 15 + 6 + 15;
+  std::size_t names = 0, most = 1;
+  const auto label = [&](const QuantityChanges& of) {
+    return on_one_line(of.load.empty() ? of.name : of.load + ": " + of.name, longest);
+  };
+  for (const QuantityChanges& each : all) {
+    names = std::max(names, label(each).size());
+    most = std::max(most, each.values.size() - 1);
+  }
+  const std::size_t used = names + of_others;
+  const std::size_t shown = std::clamp<std::size_t>((std::max(width, used) - used) / of_change, 1, most);
+  std::string text =
+      fmt::format("\n  {:<{}} {:>8} {:>14}{:>{}}{:>6} {:>14}\n", "changes", names, "points", "last value",
+                  shown > 1 ? "from point to point" : "change", shown * of_change, "rate", "limit");
+  for (const QuantityChanges& each : all) {
+    std::string changes;
+    const std::vector<double>& values = each.values;
+    for (std::size_t i = std::max<std::size_t>(values.size(), shown + 1) - shown; i < values.size(); ++i)
+      changes += fmt::format("{:>+{}.2e}", values[i] - values[i - 1], of_change);
+    const auto number = [](double value, const char* form) {
+      return std::isfinite(value) ? fmt::format(fmt::runtime(form), value) : std::string("-");
+    };
+    text += fmt::format("  {:<{}} {:>8} {:>14.9g}{:>{}}{:>6} {:>14}\n", label(each), names,
+                        fmt::format("{}..{}", each.points.front() + 1, each.points.back() + 1), values.back(), changes,
+                        shown * of_change, number(each.rates.empty() ? std::nan("") : each.rates.back(), "{:.2f}"),
+                        number(each.limit, "{:.9g}"));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string summary(const StudyRecord& study, std::size_t width) {
@@ -87,6 +123,7 @@ std::string summary(const StudyRecord& study, std::size_t width) {
     if (!point.failure.empty()) text += fmt::format("    {}\n", point.failure);
     if (!point.record && point.failure.empty()) text += "    not begun\n";
   }
+  text += changes_text(study, width);
   const auto solved = std::ranges::count_if(study.points, &StudyPoint::converged);
   text += fmt::format("  {} of {} points converged, {}; {}\n", solved, study.points.size(), duration(study.seconds),
                       study.directory);

@@ -295,6 +295,32 @@ TEST_CASE("a study of refinement and degree observes the rates of theory, and ea
         doctest::Approx(alone["error"]["h1"].get<double>() * std::sqrt(2.0) / 3.14159265358979).epsilon(1e-3));
 }
 
+TEST_CASE("a study shows how quantities change from point to point, without an exact solution too") {
+  const std::string square =
+      "mesh: {box: {cells: [4, 4]}}\ndegree: 1\nequation: {source: 1}\nboundary: {all: {value: 0}}\n"
+      "output: {probes: {mid: [0.5, 0.5]}}\nsolver: {tolerance: 1e-12}\n";
+  const Result refined = run_study(square + "sweep: {mesh.refine: [0, 1, 2, 3]}\n");
+  const nlohmann::json changes = json_of(refined.out)["changes"];
+  REQUIRE(changes.size() == 3);  // the minimum stays, and of the flux nothing is lost
+  for (const nlohmann::json& each : changes) {
+    CHECK(each["points"] == std::vector<int>{1, 2, 3, 4});
+    CHECK(each["rates"].size() == 2);
+    CHECK(each["rates"][1].get<double>() == doctest::Approx(2).epsilon(0.05));
+  }
+  CHECK(changes[2]["quantity"] == "u at mid");
+  CHECK(changes[2]["limit"].get<double>() == doctest::Approx(0.0736713533).epsilon(1e-4));  // its series
+  const Result table = shell(file("case.yaml", square + "sweep: {mesh.refine: [0, 1, 2]}\n") + "$femcg run case.yaml");
+  CHECK(contains(table.out, "\n  changes "));
+  CHECK(contains(table.out, "\n  u at mid "));
+
+  const Result sources = run_study(square + "sweep: {degree: [1, 2], equation.source: [1, 3, 2]}\n");
+  const nlohmann::json of_sources = json_of(sources.out)["changes"];
+  REQUIRE(!of_sources.empty());
+  for (const nlohmann::json& each : of_sources) CHECK_FALSE(each.contains("rates"));
+  const Result same = run_study(square + "sweep: {solver.operator: [csr, sell]}\n");
+  CHECK(json_of(same.out)["changes"].empty());
+}
+
 TEST_CASE("the table of loads has the fluxes, and one of all that no other entry names") {
   const std::string given = "mesh: {box: {cells: [2, 2]}}\nboundary: {left: {value: 0}, all: {flux: 2}}\n";
   const Result loads = shell(file("case.yaml", given + "loads: {a: {}, b: {boundary: {all: {flux: -1}}}}\n") +
