@@ -351,6 +351,10 @@ def study():
                 continue
             quantities = {"minimum": -3 - 0.1 * refine, "maximum": 0, "integral": 1, "groups": {"left": {"flux": 7 - 0.3 * refine * degree, "mean": 1}, "right": {"flux": -7, "mean": 2}}, "probes": {"tip": 1000 + 0.01 * refine}}
             made["points"].append(point | {"status": "converged", "wall_seconds": 0.1 * 4**refine, "solved_together": 1, "problem": {"unknowns": 100 * 4**refine}, "operator": {"name": "csr"}, "solve": {"iterations": 20 * 2**refine, "true_relative_residual": 9e-9}, "quantities": quantities, "error": {"l2": 0.1 * 2 ** (-refine * (degree + 1)), "h1": 2.0 ** (-refine * degree)}} | ({"rate": {"l2": degree + 1, "h1": degree}} if refine else {}))
+    made["changes"] = [
+        {"quantity": "u at tip", "points": [1, 2, 3, 4], "values": [1000, 1000.01, 1000.02, 1000.03], "rates": [None, None]},
+        {"quantity": "flux of left", "load": "sun <b>", "points": [5, 6, 7], "values": [7, 6.4, 6.25], "rates": [2.0], "limit": 6.2},
+    ]
     return [made]
 
 

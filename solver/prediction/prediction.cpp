@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "mesh/element/quadrature.hpp"
 #include "operators/catalogue.hpp"
@@ -287,7 +288,7 @@ std::vector<Prediction> predict_all(const PredictionInput& of, const Model& mode
   return predict<T>(of, all, model, rates, rows);
 }
 
-std::string to_text(const std::vector<Prediction>& predictions, const std::string& start) {
+std::string to_text(const std::vector<Prediction>& predictions, const std::string& start, std::size_t most) {
   std::vector<const Prediction*> sorted;
   for (const Prediction& each : predictions) sorted.push_back(&each);
   std::ranges::stable_sort(sorted, [](const Prediction* a, const Prediction* b) {
@@ -295,7 +296,7 @@ std::string to_text(const std::vector<Prediction>& predictions, const std::strin
   });
   std::string text =
       fmt::format("{}{:<16} {:>9} {:>9} {:>9} {:>9}\n", start, "operator", "product", "iteration", "set-up", "in all");
-  for (const Prediction* each : sorted)
+  for (const Prediction* each : std::span(sorted).first(std::min(most, sorted.size())))
     text += each->possible()
                 ? fmt::format("{}{:<16} {:>9} {:>9} {:>9} {:>9}\n", start, each->op.name, duration(each->product),
                               duration(each->iteration), duration(each->set_up()), duration(each->seconds()))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,6 +79,7 @@ std::vector<Prediction> predict_all(const PredictionInput& of, const Model& mode
 
 /// A table for a person: product, iteration, set-up, time to solution, by ascending time. Each line begins with
 /// `start`.
-std::string to_text(const std::vector<Prediction>& predictions, const std::string& start);
+std::string to_text(const std::vector<Prediction>& predictions, const std::string& start,
+                    std::size_t most = std::numeric_limits<std::size_t>::max());
 
 }  // namespace femcg::solver

@@ -181,8 +181,10 @@ std::string automatic(const Rows& timed) {
   const std::string until = choice.of_solution
                                 ? fmt::format("to a solution in {:.0f} iterations, set-up included", choice.iterations)
                                 : std::string("by product");
-  const std::string outcome =
-      choice.regret <= 0 ? "the fastest" : fmt::format("{:.1f}% behind {}", 100 * choice.regret, choice.best);
+  const std::string outcome = choice.regret <= 0 ? "the fastest"
+                              : ties_with_best(**found, timed)
+                                  ? "which ties with " + choice.best
+                                  : fmt::format("{:.1f}% behind {}", 100 * choice.regret, choice.best);
   return wrapped(fmt::format("  auto takes {}, {} {}: {}", label(**found), outcome, until, choice.why));
 }
 

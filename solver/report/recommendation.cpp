@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "solver/messages/units.hpp"
 
@@ -32,6 +33,12 @@ std::vector<Ranked> ranked(const std::vector<Candidate>& candidates, double iter
   return all;
 }
 
+/// By the time to one solution, or by product where iterations are not known.
+std::vector<Ranked> ranked_to_the_end(const std::vector<Candidate>& candidates, double iterations, bool of_products) {
+  const bool solved = iterations > 0 && !of_products;
+  return ranked(candidates, solved ? iterations : 1, solved);
+}
+
 /// How many, from the best on, cannot be told from it.
 std::size_t tied(const std::vector<Ranked>& all) {
   const auto differs = [&](const Ranked& other) {
@@ -39,6 +46,11 @@ std::size_t tied(const std::vector<Ranked>& all) {
     return other.seconds - best.seconds > std::max(tie * best.seconds, best.spread + other.spread);
   };
   return static_cast<std::size_t>(std::ranges::find_if(all, differs) - all.begin());
+}
+
+/// Whether a candidate is among those.
+bool is_tied(const Candidate& one, const std::vector<Ranked>& all) {
+  return std::ranges::any_of(std::span(all).first(tied(all)), [&](const Ranked& each) { return each.of == &one; });
 }
 
 std::string names(const std::vector<Ranked>& all, std::size_t count) {
@@ -227,6 +239,7 @@ struct Contest {
       const Record& r = row->record;
       const Samples& samples = row->ranked();
       const double sides = of_products ? 1 : row->right_hand_sides;
+      rows.push_back(row);
       candidates.push_back({with_options(r.op.name, r.op.options), sides * samples.median(), sides * samples.minimum(),
                             sides * samples.maximum(), r.seconds.assembly + r.seconds.conversion,
                             static_cast<double>(r.footprint.moved_bytes), r.bandwidth_fraction()});
@@ -234,12 +247,22 @@ struct Contest {
     }
   }
 
+  std::vector<Ranked> to_the_end() const { return ranked_to_the_end(candidates, iterations, of_products); }
+
   bool of_products;
   std::vector<Candidate> candidates;
+  std::vector<const BenchmarkResult*> rows;  ///< of each of them
   double iterations = 0;
 };
 
 }  // namespace
+
+bool ties_with_best(const BenchmarkResult& row, const std::vector<const BenchmarkResult*>& timed) {
+  const Contest contest(timed);
+  const auto place = std::ranges::find(contest.rows, &row) - contest.rows.begin();
+  if (place == std::ssize(contest.rows)) return false;
+  return is_tied(contest.candidates[static_cast<std::size_t>(place)], contest.to_the_end());
+}
 
 std::string recommendation(const std::vector<const BenchmarkResult*>& timed) {
   const Contest contest(timed);
@@ -270,6 +293,10 @@ void add_recommendations(ordered_json& records) {
 
 void add_times_to_solution(ordered_json& records) {
   for (Group& group : groups_of(records)) {
+    for (std::size_t i = 0; i < group.records.size(); ++i)
+      if (ordered_json& of = (*group.records[i])["comparison"]; of.contains("auto"))
+        of["auto"]["ties"] =
+            is_tied(group.candidates[i], ranked_to_the_end(group.candidates, group.iterations, group.of_products));
     if (group.of_products || group.iterations == 0 || group.candidates.size() < 2) continue;
     const std::vector<TimeToSolution> times = times_to_solution(group.candidates, group.iterations);
     for (std::size_t i = 0; i < times.size(); ++i) {

@@ -27,6 +27,10 @@ std::string recommendation(const std::vector<Candidate>& candidates, double iter
 /// The same of rows of one problem, precision, device and number of right-hand sides.
 std::string recommendation(const std::vector<const BenchmarkResult*>& timed);
 
+/// Whether a row ties, as above, with the best of those that were timed: to solve once, or by product where that is all
+/// there is.
+bool ties_with_best(const BenchmarkResult& row, const std::vector<const BenchmarkResult*>& timed);
+
 /// How long an operator takes from the problem to its solution: set-up, and the iterations that CG is expected to take.
 struct TimeToSolution {
   std::string label;
@@ -48,7 +52,7 @@ std::string times_to_solution(const std::vector<const BenchmarkResult*>& timed);
 void add_recommendations(nlohmann::ordered_json& records);
 
 /// To every record that was timed, as comparison.time_to_solution: seconds, and, where another operator takes less from
-/// some number of solves on, that number and its name.
+/// some number of solves on, that number and its name. To comparison.auto whether that choice ties with the best.
 void add_times_to_solution(nlohmann::ordered_json& records);
 
 }  // namespace femcg::solver

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -47,7 +48,10 @@ std::string estimates(const SolverChoice& solver, const Problem& problem, operat
     const OperatorEstimates all =
         expected_there ? std::move(*expected_there)
                        : expect<T>(solver, problem, device, maker.rows(), expected_iterations(problem, solver));
-    expected = "# What operators are expected to take, by the bandwidth model:\n" + to_text(all.predictions, "#   ");
+    constexpr std::size_t most = 3;
+    expected = fmt::format("# What the first {} of {} operators are expected to take (femcg predict shows all):\n",
+                           std::min(most, all.predictions.size()), all.predictions.size()) +
+               to_text(all.predictions, "#   ", most);
     if (is_automatic(op)) {
       const OperatorDecision decision = decide_for(solver, problem, device, all);
       op = decision.named;

@@ -49,17 +49,23 @@ function problemWordsOf({ problem = {} }) {
 }
 
 function runHeader(record) {
-  const { operator = {}, machine = {}, solve = {}, seconds = {} } = record;
   const title = titleOf(record) || String(record.case ?? "Run");
   document.title = `${title} \u2013 femcg`;
-  const options = optionText(operator.options ?? {});
   return element(
     "header",
     {},
     element("h1", {}, title),
-    element("p", { class: "lead" }, howItEnded(record)),
-    factList([
-      ["Problem", problemWordsOf(record)],
+    element("p", { class: "lead" }, `${problemWordsOf(record)}. ${howItEnded(record)}`),
+  );
+}
+
+function factsSection(record) {
+  const { operator = {}, machine = {}, solve = {}, seconds = {} } = record;
+  const options = optionText(operator.options ?? {});
+  return {
+    id: "facts",
+    heading: "This run",
+    parts: [factList([
       ["Case", record.case],
       ["Operator", `${operator.name}${options ? ` (${options})` : ""}, ${operator.precision} precision, ${si(number(operator.stored_bytes), "B")}`],
       ["Why it", operator.why],
@@ -71,18 +77,19 @@ function runHeader(record) {
       ["Threads", processesOf(record) > 1 ? `${machine.threads} of each of ${processesOf(record)} processes` : machine.threads],
       ["Started", record.started ? dateAndTime(record.started) : undefined],
       ["femcg", record.femcg],
-    ]),
-  );
+    ])],
+  };
 }
 
 function runSections(record) {
   const label = record.solution?.name ?? "u";
   const unit = record.solution?.unit ? ` in ${record.solution.unit}` : "";
   return [
+    solutionSection(record, label + unit),
     pictureSection(record, label),
     convergenceSection(record),
     timesSection(record),
-    solutionSection(record, label + unit),
+    factsSection(record),
     tuningSection([record]),
     processSection(record),
     remarksSection(record),
@@ -91,7 +98,7 @@ function runSections(record) {
 
 function pictureSection({ picture }, label) {
   if (typeof picture !== "string" || !picture.startsWith("data:image/png;base64,")) return null;
-  return { id: "picture", heading: "Solution", parts: [element("img", { src: picture, alt: `${label} on the surface` })] };
+  return { id: "picture", heading: "Picture", parts: [element("img", { src: picture, alt: `${label} on the surface` })] };
 }
 
 /// Residuals against iterations, on a logarithmic axis; every line has its name at its end.
@@ -193,10 +200,10 @@ function solutionSection(record, label) {
     explanation: "Fluxes are integrals of diffusion du/dn: what flows in through a group, or out of it.",
     parts: [
       table(label, [column("Minimum", (row) => row.minimum), column("Maximum", (row) => row.maximum), column("Integral", (row) => row.integral), ...(several ? [{ label: "Iterations", kind: "count", of: (row) => row.solve.iterations }] : [])], own),
-      table("Balance: in + sources \u2212 out \u2212 sinks", [...["in", "sources", "out", "sinks"].map((key) => column(capital(key), (row) => row.balance?.[key])), { label: "What it leaves, relative", kind: "scientific", of: (row) => row.balance?.relative_error }], own),
+      table("Probes", [named("Point"), column("Value", (row) => row.value)], loads.flatMap((load) => Object.entries(load.quantities.probes ?? {}).map(([name, value]) => ({ name, value, load: load.name })))),
       table("Groups of the boundary", [named("Group"), column(plane ? "Length" : "Area", (row) => row.area), column("Mean", (row) => row.mean), column("Minimum", (row) => row.minimum), column("Maximum", (row) => row.maximum), { label: "Flux", kind: "written", of: (row) => flux(row.flux) }], of("groups")),
       table("Regions", [named("Region"), column(plane ? "Area" : "Volume", (row) => row.volume), column("Mean", (row) => row.mean)], of("regions")),
-      table("Probes", [named("Point"), column("Value", (row) => row.value)], loads.flatMap((load) => Object.entries(load.quantities.probes ?? {}).map(([name, value]) => ({ name, value, load: load.name })))),
+      table("Balance: in + sources \u2212 out \u2212 sinks", [...["in", "sources", "out", "sinks"].map((key) => column(capital(key), (row) => row.balance?.[key])), { label: "What it leaves, relative", kind: "scientific", of: (row) => row.balance?.relative_error }], own),
       Number.isFinite(error.l2) ? element("p", { class: "errors" }, `Error against the exact solution: ${scientific(error.l2, 4)} in L2, ${scientific(number(error.h1), 4)} in H1.`) : null,
     ],
   };

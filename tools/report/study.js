@@ -11,7 +11,14 @@ function studyHeader(record) {
     {},
     element("h1", {}, title),
     element("p", { class: "lead" }, `${count(converged)} of ${plural(record.points.length, "point", "points")} converged, in ${si(number(record.seconds?.total), "s")}.`),
-    factList([
+  );
+}
+
+function factsOfStudy(record) {
+  return {
+    id: "facts",
+    heading: "This study",
+    parts: [factList([
       ["Keys", record.sweep.join(", ")],
       ["Case", record.case],
       ["Operators", distinct(record.points.map((point) => point.operator?.name).filter(Boolean)).join(", ")],
@@ -20,8 +27,8 @@ function studyHeader(record) {
       ["Most memory", record.peak_memory_bytes > 0 ? si(record.peak_memory_bytes, "B") : undefined],
       ["Started", record.started ? dateAndTime(record.started) : undefined],
       ["femcg", record.femcg],
-    ]),
-  );
+    ])],
+  };
 }
 
 function studySections(record) {
@@ -34,15 +41,41 @@ function studySections(record) {
       { label: "L2 error", of: (row) => row.point.error?.l2, log: true },
       { label: "H1 error", of: (row) => row.point.error?.h1, log: true },
     ])),
+    changesSection(record),
     chartSection("effort", "Effort", "What each point took; those that were solved together share their time.", panels([
       { label: "Iterations", of: (row) => row.solve?.iterations },
       { label: "Wall time", of: (row) => row.point.wall_seconds, unit: "s" },
     ])),
     { id: "points", heading: "All points", parts: [studyTable(record, rows)] },
+    factsOfStudy(record),
   ];
 }
 
 const chartSection = (id, heading, explanation, figures) => (figures.length === 0 ? null : { id, heading, explanation, parts: [element("div", { class: "panels" }, figures)] });
+
+/// What changes from point to point, and, where cells become smaller, how fast.
+function changesSection({ changes }) {
+  const rows = (Array.isArray(changes) ? changes : []).filter(({ points, values }) => Array.isArray(points) && Array.isArray(values));
+  if (rows.length === 0) return null;
+  const written = (value) => (Number.isFinite(value) ? quantity(value) : undefined);
+  const steps = d3.max(rows, (row) => row.values.length - 1);
+  const columns = [
+    { label: "Quantity", kind: "word", heading: true, of: (row) => row.quantity },
+    { label: "Load", kind: "word", of: (row) => row.load },
+    { label: "Points", kind: "word", of: (row) => row.points.join(", ") },
+    { label: "First", kind: "written", of: (row) => written(row.values[0]) },
+    ...d3.range(1, steps + 1).map((step) => ({ label: `Change ${step}`, kind: "written", of: (row) => written(row.values[step] - row.values[step - 1]) })),
+    { label: "Last", kind: "written", of: (row) => written(row.values.at(-1)) },
+    { label: "Rates", kind: "word", of: (row) => (row.rates ?? []).map((rate) => (Number.isFinite(rate) ? rate.toFixed(2) : "\u2013")).join(", ") || undefined },
+    { label: "Limit", kind: "written", of: (row) => written(row.limit) },
+  ];
+  return {
+    id: "changes",
+    heading: "From point to point",
+    explanation: "What changes by more than the solver leaves open. A rate is the p for which three values in a row are a + b h^p, h being the size of cells; the limit is a.",
+    parts: [tableOf([["", ...columns]], rows, { caption: "A row for each quantity, and load.", sortable: true })],
+  };
+}
 
 /// A row for each point, and for each load of it.
 const studyRows = (record) => record.points.flatMap((point) => {

@@ -92,6 +92,7 @@ function numberColumns(report) {
         kind: "percent",
         of: (entry) => entry.comparison.auto?.regret ?? undefined,
       },
+      { label: "Auto and the best", kind: "word", of: ({ comparison: { auto } }) => (auto?.ties === undefined ? undefined : auto.regret <= 0 ? "the best" : auto.ties ? "a tie" : "behind") },
       { label: "Why auto takes it", kind: "reason", of: (entry) => entry.comparison.auto?.why ?? undefined },
     ],
     [
