@@ -95,6 +95,22 @@ class Pictures(unittest.TestCase):
         self.assertEqual(plot.add_field(grid, "flux", "x")[0], "flux, magnitude")
         np.testing.assert_allclose(vtk_to_numpy(grid.GetPointData().GetArray("femcg drawn")), 100, rtol=1e-6)
 
+    def test_whole_numbers_of_cells_have_colours_and_names_of_their_own(self):
+        solve("faces", cells="2, 2, 2", size="1, 1, 1", cell="tetrahedron", degree=1, low="back", high="front")
+        self.assertEqual(run(FEMCG, "mesh", "faces.yaml", "--quiet", "--output", "faces").returncode, 0)
+        sides = picture("faces/faces.vtu")
+        self.assertEqual(sides.shape, (400, 1200, 3))  # from either side
+        colours = plot.own_colours(np.arange(1, 7), {tag: str(tag) for tag in range(1, 7)})
+        self.assertGreater(min(np.abs(a - b).max() for k, a in enumerate(colours) for b in colours[:k]), 30)
+        for half, count in ((sides[:, :501], 3), (sides[:, 600:1101], 3), (sides[:, 501:600], 6)):
+            hues = half / np.maximum(half.max(axis=2, keepdims=True), 1)
+            found = [(np.abs(hues - colour / colour.max()).max(axis=2) < 0.03).sum() > 50 for colour in colours]
+            self.assertEqual(sum(found), count)
+        self.assertEqual(picture("faces/faces.vtu", "--view=30,20").shape, (400, 600, 3))
+        named = solve("named", cells="2, 2", size="1, 1", cell="triangle", degree=1, low="left", high="right")
+        grid = plot.read(str(named / "solution.vtu"))
+        self.assertEqual(plot.add_field(grid, "region", "x"), ("region", False, {0: "box"}))
+
     def test_normals_are_those_of_the_curved_surface_and_break_at_edges(self):
         tube = vtk.vtkCylinderSource()
         tube.SetResolution(40)

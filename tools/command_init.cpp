@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -9,12 +10,16 @@
 
 #include "mesh/base/atomic_file.hpp"
 #include "mesh/gmsh/check/file_kinds.hpp"
+#include "mesh/gmsh/gmsh_reader.hpp"
 #include "solver/case/case_keys.hpp"
 #include "solver/case/case_reader.hpp"
 #include "solver/case/case_schema.hpp"
 #include "solver/case/case_tree.hpp"
+#include "solver/inspection/drafted_groups.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/messages/progress.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/messages/terminal.hpp"
 #include "tools/commands.hpp"
 
 namespace femcg::tools {
@@ -76,7 +81,31 @@ std::vector<Line> group_lines(const fs::path& file) {
       {fmt::format("  # What there is, by tag, and a draft of groups: femcg mesh {}", file.string())}};
 }
 
-std::vector<Line> file_lines(const fs::path& file) {
+/// Groups that the geometry suggests; none where it has none, or cannot be meshed here.
+std::vector<solver::DraftedGroup> groups_of(const fs::path& file) {
+  if (file.empty() || mesh::has_mesh_ending(file) || mesh::ending_of(file) == ".geo") return {};
+  try {
+    solver::Progress progress(true);
+    progress.step("meshing");
+    mesh::GmshOptions options;
+    options.file = file;
+    const mesh::EntityMesh by_entity = mesh::read_gmsh_entities(options);
+    return solver::drafted_groups(by_entity, solver::inspect(by_entity));
+  } catch (const std::runtime_error& error) {
+    solver::print_note(fmt::format("no groups are drafted: {}", error.what()));
+    return {};
+  }
+}
+
+std::vector<Line> lines_of(const std::vector<solver::DraftedGroup>& groups) {
+  std::vector<Line> lines{{"  groups:", "mesh.groups"}};
+  for (const solver::DraftedGroup& group : groups)
+    lines.push_back({fmt::format("    {}: {{dimension: {}, tags: [{}]}}   # {}", group.name, group.dimension,
+                                 fmt::join(group.tags, ", "), group.about)});
+  return lines;
+}
+
+std::vector<Line> file_lines(const fs::path& file, const std::vector<solver::DraftedGroup>& drafted) {
   std::vector<Line> lines{{"mesh:", "mesh"}, {"  file: " + in_yaml(file.string()), "mesh.file"}};
   if (!mesh::has_mesh_ending(file)) {
     lines.push_back({"  # size: 0.005", "mesh.size"});
@@ -85,6 +114,11 @@ std::vector<Line> file_lines(const fs::path& file) {
   lines.push_back({"  # refine: 1", "mesh.refine"});
   const std::vector<Line> groups = group_lines(file);
   lines.insert(lines.end(), groups.begin(), groups.end());
+  if (!drafted.empty()) {
+    const std::vector<Line> of_geometry = lines_of(drafted);
+    lines.insert(lines.end(), of_geometry.begin(), of_geometry.end());
+    return lines;
+  }
   lines.push_back({"  # groups:", "mesh.groups"});
   lines.push_back({"  #   bottom: {dimension: 2, where: \"abs(z) < 1e-6\"}", "mesh.groups..where"});
   lines.push_back({"  #   bore: {dimension: 2, tags: [3, 4]}", "mesh.groups..tags"});
@@ -105,9 +139,14 @@ std::string case_text(const fs::path& case_file, const fs::path& mesh_file) {
       {"# name: temperature", "name"},
       {"# unit: degC", "unit"},
   };
-  const std::vector<Line> mesh = mesh_file.empty() ? box_lines() : file_lines(mesh_file);
+  const std::vector<solver::DraftedGroup> drafted = groups_of(mesh_file);
+  const std::vector<Line> mesh = mesh_file.empty() ? box_lines() : file_lines(mesh_file, drafted);
   lines.insert(lines.end(), mesh.begin(), mesh.end());
-  const std::string_view side = mesh_file.empty() ? "right" : "bore";
+  std::vector<std::string> sides;
+  for (const solver::DraftedGroup& group : drafted)
+    if (group.dimension == 2) sides.push_back(group.name);
+  if (sides.size() < 2)
+    sides = mesh_file.empty() ? std::vector<std::string>{"left", "right"} : std::vector<std::string>{"bottom", "bore"};
   const std::vector<Line> rest{
       {"degree: 2", "degree"},
       {"equation:", "equation"},
@@ -115,8 +154,8 @@ std::string case_text(const fs::path& case_file, const fs::path& mesh_file) {
       {"  source: 1", "equation.source"},
       {"boundary:", "boundary"},
       {"  all: {value: 0}", "boundary..value"},
-      {fmt::format("  # {}: {{flux: 5}}", mesh_file.empty() ? "left" : "bottom"), "boundary..flux"},
-      {fmt::format("  # {}: {{transfer: 10, ambient: 20}}", side), "boundary..transfer"},
+      {fmt::format("  # {}: {{flux: 5}}", sides[0]), "boundary..flux"},
+      {fmt::format("  # {}: {{transfer: 10, ambient: 20}}", sides[1]), "boundary..transfer"},
       {"solver:", "solver"},
       {"  operator: auto", "solver.operator"},
       {"  preconditioner: jacobi", "solver.preconditioner"},

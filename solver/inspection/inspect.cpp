@@ -60,6 +60,8 @@ ExitStatus inspect_mesh(const Case& resolved, const Console& console) {
   if (console.quiet) return ExitStatus::done;
   std::string text = headline(resolved, by_entity.mesh) + to_text(inspection);
   text += fmt::format("\nto look at: {} and faces.vtu\n", (resolved.output.directory / "cells.vtu").string());
+  if (inspection.dimension == 3)
+    text += fmt::format("every face with its tag: femcg-plot {}\n", (resolved.output.directory / "faces.vtu").string());
   if (const auto* file = std::get_if<mesh::GmshOptions>(&resolved.mesh.source))
     if (const std::string draft = draft_of_groups(inspection, *file); !draft.empty()) text += "\n" + draft;
   print(text);

@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <vector>
 
+#include "solver/inspection/drafted_groups.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/units.hpp"
 
@@ -92,20 +92,6 @@ std::string table(const std::string& title, const std::vector<MeasuredEntity>& e
   return "\n" + title + "\n" + columns(rows);
 }
 
-/// A name of letters, digits and _ that no other part has.
-std::string name_of_part(const MeasuredEntity& part, const char* kind, std::set<std::string>& taken) {
-  std::string name;
-  for (const char c : part.entity.name) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  // Not a number, nor a word that YAML or a case takes for something else.
-  if (name.empty() || std::isalpha(static_cast<unsigned char>(name[0])) == 0 || name.size() < 4)
-    name = fmt::format("{}_{}", kind, part.entity.tag);
-  if (!taken.insert(name).second) {
-    name = fmt::format("{}_{}", name, part.entity.tag);
-    taken.insert(name);
-  }
-  return name;
-}
-
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -156,7 +142,7 @@ std::string draft_of_groups(const Inspection& all, const mesh::GmshOptions& opti
         lines +=
             fmt::format("    # {} {} lies inside, where no condition can hold: {}\n", kind, part.entity.tag, about);
       else
-        lines += fmt::format("    {}: {{dimension: {}, tags: [{}]}}   # {}\n", name_of_part(part, kind, taken),
+        lines += fmt::format("    {}: {{dimension: {}, tags: [{}]}}   # {}\n", name_of_part(part.entity, kind, taken),
                              dimension, part.entity.tag, about);
     }
   };

@@ -53,8 +53,19 @@ TEST_CASE("init of a geometry names the file and says how its groups are found" 
                            "'my part.yaml' > all.yaml && $femcg check all.yaml");
   INFO(all.err);
   CHECK(all.status == 0);
-  CHECK(contains(all.out, "bottom: {dimension: 2, where: abs(z) < 1e-6}"));
-  CHECK(contains(all.out, "bore: {dimension: 2, tags: [3, 4]}"));
+  // Two planes of z, each with the faces that lie in it; six fins and the plate.
+  CHECK(contains(made.out, "    bottom: {dimension: 2, tags: [5]}   # plane z = 0, area 0.0036\n"));
+  CHECK(
+      contains(made.out,
+               "    top: {dimension: 2, tags: [21, 26, 31, 36, 41, 46]}   # plane z = 0.036, 6 faces, area 0.00108\n"));
+  CHECK(contains(made.out, "    solid_1: {dimension: 3, tags: [1]}   # solid, volume "));
+  CHECK(contains(all.out, "  bottom: {flux: 5}"));
+  const Result drilled = shell("$femcg init $cases/../../cases/meshes/bracket.step > o 2> n && cat bracket.yaml");
+  for (const char* group :
+       {"holes_r8mm: {dimension: 2, tags: [14, 19]}   # hollow cylinder of radius 0.008, 2 faces,",
+        "cylinders_r12mm: {dimension: 2, tags: [3, 7, 13, 17]}   # cylinder of radius 0.012, 4 faces,",
+        "plane_z_8mm: {dimension: 2, tags: [12]}   # plane z = 0.008,"})
+    CHECK_MESSAGE(contains(drilled.out, group), group, " is not in ", drilled.out);
   const Result msh =
       shell("mkdir a && cp $cases/../meshes/*.msh a && cd a && $femcg init $(ls | head -1) && cat *.yaml");
   CHECK(contains(msh.out, "physical groups"));
