@@ -123,13 +123,14 @@ void FactorsAtPoints::move_to(std::int32_t first, int count) {
   const bool constant = diffusion_.constant(first, count);
   cells_.move_to(first, count, !constant);
   diffusion_.move_to(cells_, constant);
+  constant_ = constant && cells_.affine();
   entries_ == 3 ? find_factors<2>() : find_factors<3>();
 }
 
 /// D = w kappa C C' / |J| with C = |J| J^-1.
 template <int d>
 void FactorsAtPoints::find_factors() {
-  for (int q = 0; q < cells_.points(); ++q) {
+  for (int q = 0; q < (constant_ ? 1 : cells_.points()); ++q) {
     CellLanes c[d][d];
     const CellLanes determinant = cells_.cofactors(q, c);
     const CellLanes scale = cells_.weights()[q] * diffusion_[q] / determinant;
@@ -140,6 +141,10 @@ void FactorsAtPoints::find_factors() {
         for (int i = 0; i < d; ++i) sum += c[a][i] * c[b][i];
         factors_[static_cast<std::size_t>(entry)] = scale * sum;
       }
+  }
+  for (int entry = 0; constant_ && entry < entries_; ++entry) {
+    CellLanes* const of_points = factors_.data() + std::ptrdiff_t{entry} * cells_.points();
+    for (int q = 1; q < cells_.points(); ++q) of_points[q] = cells_.weights()[q] / cells_.weights()[0] * of_points[0];
   }
 }
 

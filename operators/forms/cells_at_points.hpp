@@ -104,6 +104,8 @@ class FactorsAtPoints {
   int points() const { return cells_.points(); }
   int entries() const { return entries_; }
   void move_to(std::int32_t first, int count);
+  /// True if D / w is known to be the same at all points of each cell: affine cells with constant diffusion.
+  bool constant() const { return constant_; }
   /// Entries of the upper triangle row by row (2D: 00 01 11; 3D: 00 01 02 11 12 22) x points.
   std::span<const CellLanes> factors() const { return factors_; }
 
@@ -112,6 +114,7 @@ class FactorsAtPoints {
   void find_factors();
 
   int entries_;
+  bool constant_ = false;
   CellsAtPoints cells_;
   DiffusionAtPoints diffusion_;
   std::vector<CellLanes> factors_;

@@ -1,8 +1,9 @@
 #include "operators/transfers/transfer.hpp"
 
-#include <array>
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "operators/backend/threads/parallel_rows.hpp"
@@ -47,44 +48,83 @@ RectangularMatrix transposed(const RectangularMatrix& matrix) {
 
 namespace {
 
+/// Calls work(n) with the number of a cell's coarse nodes, of degree 1 to 3, as a constant.
+template <class Work>
+void with_nodes(int nodes, const Work& work) {
+  const auto is = [&]<int... n>(std::integer_sequence<int, n...>) {
+    return ((nodes == n && (work(std::integral_constant<int, n>()), true)) || ...);
+  };
+  if (!is(std::integer_sequence<int, 3, 4, 6, 8, 9, 10, 16, 20, 27, 64>()))
+    throw std::invalid_argument("no cell of degree 1 to 3 has so many nodes");
+}
+
+/// Numbers from one row of E to the next: zeros fill the last register.
+constexpr int stride_of(int nodes) { return (nodes + 3) / 4 * 4; }
+
+/// Cell by cell: x_i += sum_j E_ij e_j at the owned nodes i.
+template <int n, std::floating_point T>
+void prolong_cells(const CellTransferTables& of, const T* embedding, std::int64_t first, std::int64_t last,
+                   const T* coarse, T* fine) {
+  constexpr int stride = stride_of(n);
+  for (std::int64_t cell = first; cell < last; ++cell) {
+    T e[stride] = {};
+    const std::int32_t* unknowns = of.coarse.data() + cell * n;
+    for (int j = 0; j < n; ++j) e[j] = unknowns[j] >= 0 ? coarse[unknowns[j]] : T(0);
+    for (std::int32_t k = of.owned_begin[cell]; k < of.owned_begin[cell + 1]; ++k) {
+      const T* row = embedding + of.node[k] * stride;
+      T sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (int j = 0; j < stride; ++j) sum += row[j] * e[j];
+      fine[of.owned[k]] += sum;
+    }
+  }
+}
+
+/// Cell by cell: sum_i E_ij (r - q)_i over the owned nodes i.
+template <int n, std::floating_point T>
+void restrict_cells(const CellTransferTables& of, const T* embedding, std::int64_t first, std::int64_t last, const T* r,
+                    const T* q, T* contributions) {
+  constexpr int stride = stride_of(n);
+  for (std::int64_t cell = first; cell < last; ++cell) {
+    T sums[stride] = {};
+    for (std::int32_t k = of.owned_begin[cell]; k < of.owned_begin[cell + 1]; ++k) {
+      const T* row = embedding + of.node[k] * stride;
+      const T residual = r[of.owned[k]] - q[of.owned[k]];
+#pragma omp simd
+      for (int j = 0; j < stride; ++j) sums[j] += row[j] * residual;
+    }
+    std::copy_n(sums, n, contributions + cell * n);
+  }
+}
+
 template <std::floating_point T>
 class HostCellTransfer final : public Transfer<T> {
  public:
   explicit HostCellTransfer(CellTransferTables tables)
       : of_(std::move(tables)),
         gathered_(places_of_unknowns(of_.coarse, of_.coarse_size)),
-        embedding_(of_.embedding.size()),
+        embedding_(of_.embedding.size() / of_.coarse_nodes * stride_of(of_.coarse_nodes)),
         contributions_(of_.coarse.size()) {
-    copy(of_.embedding, embedding_);
+    fill(embedding_, T(0));
+    for (std::int64_t k = 0; k < of_.embedding.size(); ++k)
+      embedding_[k / of_.coarse_nodes * stride_of(of_.coarse_nodes) + k % of_.coarse_nodes] =
+          static_cast<T>(of_.embedding[k]);
   }
 
-  /// Cell by cell: x_i += sum_j E_ij e_j at the owned nodes i.
   void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
-    const int n = of_.coarse_nodes;
-    for_each_row(of_.cells(), [&](std::int64_t cell) {
-      std::array<T, most_nodes> e;
-      const std::int32_t* unknowns = of_.coarse.data() + cell * n;
-      for (int j = 0; j < n; ++j) e[j] = unknowns[j] >= 0 ? coarse[unknowns[j]] : T(0);
-      for (std::int32_t k = of_.owned_begin[cell]; k < of_.owned_begin[cell + 1]; ++k) {
-        const T* row = embedding_.data() + of_.node[k] * n;
-        T sum = 0;
-        for (int j = 0; j < n; ++j) sum += row[j] * e[j];
-        fine[of_.owned[k]] += sum;
-      }
+    with_nodes(of_.coarse_nodes, [&](auto n) {
+      for_row_blocks(of_.cells(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        prolong_cells<n>(of_, embedding_.data(), first, last, coarse.data(), fine.data());
+      });
     });
   }
 
-  /// Cell by cell: sum_i E_ij (r - q)_i over the owned nodes i; then the sums over the cells of each coarse unknown.
+  /// Then the sums over the cells of each coarse unknown.
   void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
-    const int n = of_.coarse_nodes;
-    for_each_row(of_.cells(), [&](std::int64_t cell) {
-      std::array<T, most_nodes> sums{};
-      for (std::int32_t k = of_.owned_begin[cell]; k < of_.owned_begin[cell + 1]; ++k) {
-        const T* row = embedding_.data() + of_.node[k] * n;
-        const T residual = r[of_.owned[k]] - q[of_.owned[k]];
-        for (int j = 0; j < n; ++j) sums[j] += row[j] * residual;
-      }
-      for (int j = 0; j < n; ++j) contributions_[cell * n + j] = sums[j];
+    with_nodes(of_.coarse_nodes, [&](auto n) {
+      for_row_blocks(of_.cells(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        restrict_cells<n>(of_, embedding_.data(), first, last, r.data(), q.data(), contributions_.data());
+      });
     });
     for_each_row(of_.coarse_size, [&](std::int64_t unknown) {
       T sum = 0;
@@ -100,11 +140,9 @@ class HostCellTransfer final : public Transfer<T> {
   }
 
  private:
-  static constexpr int most_nodes = 64;  ///< of a cell of degree 3
-
   CellTransferTables of_;
   PlacesOfUnknowns gathered_;
-  Vector<T> embedding_;
+  Vector<T> embedding_;              ///< E, with zeros behind each row
   mutable Vector<T> contributions_;  ///< [cells][coarse nodes]
 };
 

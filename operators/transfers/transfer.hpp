@@ -29,7 +29,8 @@ class Transfer {
 
 /// A transfer by cells: in every coarse cell, values at fine nodes are E times those at the cell's coarse nodes, with
 /// E_ij = coarse basis function j at fine node i. The fine nodes are those of the cell itself, of a higher degree, or
-/// those of the cells that it was split into. A fine node is owned by the first cell that has it. On the host.
+/// those of the cells that it was split into. A fine node is owned by the first cell that has it; cells that own none are
+/// left out. On the host.
 struct CellTransferTables {
   std::int32_t coarse_size = 0, fine_size = 0;  ///< unknowns
   int coarse_nodes = 0;                         ///< of a cell

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "mesh/base/counting.hpp"
 #include "mesh/box/box.hpp"
 #include "mesh/element/lagrange_basis.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/forms/element_matrices.hpp"
 
 namespace femcg::solver {
@@ -30,13 +32,45 @@ void number_unknowns(const std::vector<char>& constrained, BilinearForm& form) {
     form.unknown_of_dof[dof] = constrained[dof] != 0 ? -1 : form.unknowns++;
 }
 
-/// Fills the tables but for E. `fine_dofs(cell, to)` writes the fine dofs of a coarse cell, in the order of E's rows.
+/// A fine unknown, the cell that owns it, and its row of E.
+struct OwnedNode {
+  std::int32_t cell, unknown;
+  std::uint8_t row;
+};
+
+/// The fine unknowns by cells, each with the first cell that has it.
+template <class FineDofs>
+std::vector<OwnedNode> owned_nodes(const BilinearForm& fine, std::int32_t cells, int rows, const FineDofs& fine_dofs) {
+  constexpr std::size_t most_rows = 125;  // of a hexahedron of degree 4
+  const auto for_unknowns = [&](std::int32_t cell, const auto& work) {
+    std::array<std::int32_t, most_rows> dofs;
+    fine_dofs(cell, dofs.data());
+    for (int i = 0; i < rows; ++i)
+      if (const std::int32_t unknown = fine.unknown_of_dof[dofs[i]]; unknown >= 0) work(i, unknown);
+  };
+  mesh::Array<std::int32_t> owner = mesh::array_of(static_cast<std::size_t>(fine.unknowns), cells);
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < cells; ++cell)
+    for_unknowns(cell, [&](int, std::int32_t unknown) { mesh::lower(owner[unknown], cell); });
+  return mesh::collect<OwnedNode>(cells, [&](std::int64_t number, std::vector<OwnedNode>& found) {
+    const auto cell = static_cast<std::int32_t>(number);
+    for_unknowns(cell, [&](int i, std::int32_t unknown) {
+      if (owner[unknown] == cell) found.push_back({cell, unknown, static_cast<std::uint8_t>(i)});
+    });
+  });
+}
+
+/// `fine_dofs(cell, to)` writes the fine dofs of a coarse cell, in the order of E's rows.
 template <class FineDofs>
 CellTransferTables make_tables(const BilinearForm& fine, const BilinearForm& coarse, const Eigen::MatrixXd& embedding,
                                const FineDofs& fine_dofs) {
-  const std::int32_t cells = coarse.cells();
-  const auto rows = static_cast<std::size_t>(embedding.rows());
   const auto columns = static_cast<int>(embedding.cols());
+  const std::vector<OwnedNode> nodes = owned_nodes(fine, coarse.cells(), static_cast<int>(embedding.rows()), fine_dofs);
+  const std::vector<std::int32_t> begins =
+      mesh::collect<std::int32_t>(std::ssize(nodes), [&](std::int64_t k, std::vector<std::int32_t>& found) {
+        if (k == 0 || nodes[k - 1].cell != nodes[k].cell) found.push_back(static_cast<std::int32_t>(k));
+      });
+  const std::int64_t cells = std::ssize(begins);
   CellTransferTables tables;
   tables.coarse_size = coarse.unknowns;
   tables.fine_size = fine.unknowns;
@@ -44,28 +78,20 @@ CellTransferTables make_tables(const BilinearForm& fine, const BilinearForm& coa
   tables.embedding = Vector<float>(embedding.size());
   for (Eigen::Index i = 0; i < embedding.rows(); ++i)
     for (int j = 0; j < columns; ++j) tables.embedding[i * columns + j] = static_cast<float>(embedding(i, j));
-  tables.coarse = Vector<std::int32_t>(std::int64_t{cells} * columns);
-  tables.owned_begin = Vector<std::int32_t>(cells + std::int64_t{1});
   tables.owned = Vector<std::int32_t>(fine.unknowns);
   tables.node = Vector<std::uint8_t>(fine.unknowns);
-  std::vector<char> has_owner(static_cast<std::size_t>(fine.unknowns), 0);
-  std::vector<std::int32_t> dofs(rows);
-  std::int32_t count = 0;
-  for (std::int32_t cell = 0; cell < cells; ++cell) {
-    coarse.for_nodes(cell, [&](int j, std::int32_t unknown) {
-      tables.coarse[std::int64_t{cell} * columns + j] = std::max(unknown, -1);
-    });
-    tables.owned_begin[cell] = count;
-    fine_dofs(cell, dofs.data());
-    for (std::size_t i = 0; i < rows; ++i) {
-      const std::int32_t unknown = fine.unknown_of_dof[dofs[i]];
-      if (unknown < 0 || has_owner[unknown] != 0) continue;
-      has_owner[unknown] = 1;
-      tables.owned[count] = unknown;
-      tables.node[count++] = static_cast<std::uint8_t>(i);
-    }
-  }
-  tables.owned_begin[cells] = count;
+  operators::for_each_row(fine.unknowns, [&](std::int64_t k) {
+    tables.owned[k] = nodes[k].unknown;
+    tables.node[k] = nodes[k].row;
+  });
+  tables.coarse = Vector<std::int32_t>(cells * columns);
+  tables.owned_begin = Vector<std::int32_t>(cells + 1);
+  tables.owned_begin[cells] = fine.unknowns;
+  operators::for_each_row(cells, [&](std::int64_t c) {
+    tables.owned_begin[c] = begins[c];
+    coarse.for_nodes(nodes[begins[c]].cell,
+                     [&](int j, std::int32_t unknown) { tables.coarse[c * columns + j] = std::max(unknown, -1); });
+  });
   return tables;
 }
 
@@ -90,10 +116,13 @@ std::vector<int> sub_entities(const mesh::Lattice& lattice) {
 /// The transfer at the quadrature points of another rule: that of the nearest point.
 RobinFacet at_other_points(const RobinFacet& facet, operators::FacetEvaluator& of_fine,
                            operators::FacetEvaluator& of_coarse) {
+  const auto points = static_cast<std::size_t>(of_coarse.points());
+  if (std::ranges::count(facet.transfer, facet.transfer[0]) == std::ssize(facet.transfer))
+    return {facet.cell, facet.facet, std::vector<double>(points, facet.transfer[0])};
   of_fine.move_to({facet.cell, facet.facet});
   of_coarse.move_to({facet.cell, facet.facet});
   const auto from = of_fine.points_in_space(), to = of_coarse.points_in_space();
-  RobinFacet result{facet.cell, facet.facet, std::vector<double>(static_cast<std::size_t>(of_coarse.points()))};
+  RobinFacet result{facet.cell, facet.facet, std::vector<double>(points)};
   for (std::size_t q = 0; q < result.transfer.size(); ++q) {
     double nearest = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < facet.transfer.size(); ++k) {

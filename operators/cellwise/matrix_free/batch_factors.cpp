@@ -11,7 +11,6 @@
 #include "mesh/element/quadrature.hpp"
 #include "operators/cellwise/matrix_free/matrix_free_inputs.hpp"
 #include "operators/forms/cells_at_points.hpp"
-#include "operators/forms/element_matrices.hpp"
 
 namespace femcg::operators {
 
@@ -50,6 +49,39 @@ void put_numbers(std::span<const CellLanes> factors, int points, std::span<const
     }
 }
 
+/// True if D_q / w_q of a lane is one matrix for all points, to rounding. `factors`: entries x points.
+bool is_constant(std::span<const CellLanes> factors, std::span<const double> weights, int lane) {
+  constexpr double rounding = 1e-13;
+  const std::size_t points = weights.size();
+  double largest = 0;
+  for (std::size_t k = 0; k < factors.size(); k += points)
+    largest = std::max(largest, std::abs(factors[k][lane] / weights[0]));
+  for (std::size_t k = 0; k < factors.size(); k += points)
+    for (std::size_t q = 1; q < points; ++q)
+      if (std::abs(factors[k + q][lane] / weights[q] - factors[k][lane] / weights[0]) > rounding * largest)
+        return false;
+  return true;
+}
+
+/// Calls work(at, first, count) for a few cells at a time, in parallel, with the factors moved there.
+template <class Work>
+void for_factors(const BilinearForm& form, const Work& work) {
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<FactorsAtPoints> at;
+    failure.guard(mesh::FirstFailure::preparation, [&] { at.emplace(form); });
+#pragma omp for schedule(static)
+    for (std::int32_t first = 0; first < form.cells(); first += cell_lanes)
+      failure.guard(first, [&] {
+        const int count = std::min<std::int32_t>(cell_lanes, form.cells() - first);
+        at->move_to(first, count);
+        work(*at, first, count);
+      });
+  }
+  failure.rethrow();
+}
+
 /// Whether a symmetric d x d matrix, its upper triangle row by row, is diagonal to rounding of the nodes.
 bool is_diagonal(std::span<const double> upper, int d) {
   constexpr double rounding = 1e-12;
@@ -86,17 +118,20 @@ BatchFactors<T>::BatchFactors(const BilinearForm& form, const PatchBatches<T>& b
   std::vector<BatchGeometry> of_cell(static_cast<std::size_t>(form.cells()), others);
   std::vector<double> sets(fewest ? of_cell.size() * static_cast<std::size_t>(entries) : 0);  // where one is enough
   const bool sums = has_constant_gradients(form);
+  const std::span<const double> weights(rule.weights.data(), static_cast<std::size_t>(points));
   const double measure = rule.weights.sum();
   if (fewest)
-    for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
-      if (!sums && !evaluator.constant()) return;
-      const std::span<const double> from = evaluator.factors();
-      const std::span<double> set = std::span(sets).subspan(static_cast<std::size_t>(cell) * entries, entries);
-      for (int k = 0; k < entries; ++k) {
-        if (!sums) set[k] = from[k] / rule.weights[0];
-        for (int q = 0; sums && q < points; ++q) set[k] += from[q * entries + k] / measure;
+    for_factors(form, [&](const FactorsAtPoints& at, std::int32_t first, int count) {
+      const std::span<const CellLanes> factors = at.factors();
+      for (int lane = 0; lane < count; ++lane) {
+        if (!sums && !at.constant() && !is_constant(factors, weights, lane)) continue;
+        const std::span<double> set = std::span(sets).subspan(std::size_t(first + lane) * entries, entries);
+        for (int k = 0; k < entries; ++k) {
+          if (!sums) set[k] = factors[k * points][lane] / weights[0];
+          for (int q = 0; sums && q < points; ++q) set[k] += factors[k * points + q][lane] / measure;
+        }
+        of_cell[first + lane] = is_diagonal(set, d) ? BatchGeometry::boxes : BatchGeometry::affine;
       }
-      of_cell[cell] = is_diagonal(set, d) ? BatchGeometry::boxes : BatchGeometry::affine;
     });
   std::int64_t total = 0;
   bool all_are_sets = true;
@@ -119,31 +154,17 @@ BatchFactors<T>::BatchFactors(const BilinearForm& form, const PatchBatches<T>& b
   if (all_are_sets) return;
   const std::vector<std::int64_t> slot_of_cell = batches.slots_of_cells(form.cells());
   const std::vector<double> table = pairs ? pair_table(form) : std::vector<double>();
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<FactorsAtPoints> at;
-    std::vector<CellLanes> of_cells;
-    failure.guard(mesh::FirstFailure::preparation, [&] {
-      at.emplace(form);
-      of_cells.resize(static_cast<std::size_t>(numbers));
-    });
-#pragma omp for schedule(static)
-    for (std::int32_t first = 0; first < form.cells(); first += cell_lanes)
-      failure.guard(first, [&] {
-        const int count = std::min<std::int32_t>(cell_lanes, form.cells() - first);
-        at->move_to(first, count);
-        put_numbers(at->factors(), points, table, of_cells);
-        for (int lane = 0; lane < count; ++lane) {
-          const auto batch = static_cast<std::int32_t>(slot_of_cell[first + lane] / PatchBatches<T>::lanes);
-          if (geometry[batch] != others) continue;
-          Lanes<T>* const to = values.data() + offsets[batch];
-          const auto place = static_cast<int>(slot_of_cell[first + lane] % PatchBatches<T>::lanes);
-          for (int k = 0; k < numbers; ++k) to[k][place] = static_cast<T>(of_cells[static_cast<std::size_t>(k)][lane]);
-        }
-      });
-  }
-  failure.rethrow();
+  for_factors(form, [&](const FactorsAtPoints& at, std::int32_t first, int count) {
+    std::vector<CellLanes> of_cells(static_cast<std::size_t>(numbers));
+    put_numbers(at.factors(), points, table, of_cells);
+    for (int lane = 0; lane < count; ++lane) {
+      const auto batch = static_cast<std::int32_t>(slot_of_cell[first + lane] / PatchBatches<T>::lanes);
+      if (geometry[batch] != others) continue;
+      Lanes<T>* const to = values.data() + offsets[batch];
+      const auto place = static_cast<int>(slot_of_cell[first + lane] % PatchBatches<T>::lanes);
+      for (int k = 0; k < numbers; ++k) to[k][place] = static_cast<T>(of_cells[static_cast<std::size_t>(k)][lane]);
+    }
+  });
 }
 
 template struct BatchFactors<double>;
