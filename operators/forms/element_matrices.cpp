@@ -9,6 +9,7 @@
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "mesh/geometry.hpp"
+#include "operators/forms/cells_at_points.hpp"
 
 namespace femcg::operators {
 
@@ -245,13 +246,69 @@ void CellEvaluator::diagonal(std::span<double> diagonal) {
   s.for_each_robin_point([&](double weight, const auto& phi) { d += weight * phi.transpose().array().square(); });
 }
 
+namespace {
+
+/// K_e of cells one by one, or of a few affine ones with constant diffusion at once: sum_ab D_ab R_ab, a lane a cell.
+/// Keeps scratch memory: one a thread.
+class MatrixWriter {
+ public:
+  MatrixWriter(const BilinearForm& form, ElementMatrices& to)
+      : form_(&form), to_(&to), evaluator_(form), factors_(form), sums_(static_cast<std::size_t>(to.packed_size())) {
+    const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
+    reference_ = reference_matrices(form.space->basis().gradients(rule.points), rule.weights) / rule.weights[0];
+  }
+
+  void write(std::int32_t first, std::int32_t last) {
+    if (form_->constant_diffusion) factors_.move_to(first, last - first);
+    if (!form_->constant_diffusion || !factors_.constant()) {
+      for (std::int32_t cell = first; cell < last; ++cell) write(cell);
+      return;
+    }
+    std::ranges::fill(sums_, CellLanes{});
+    for (Eigen::Index entry = 0; entry < reference_.cols(); ++entry) {
+      const CellLanes factor = factors_.factors()[static_cast<std::size_t>(entry * factors_.points())];
+      for (std::size_t k = 0; k < sums_.size(); ++k)
+        sums_[k] += reference_(static_cast<Eigen::Index>(k), entry) * factor;
+    }
+    for (std::int32_t cell = first; cell < last; ++cell) {
+      double* const to = to_->values.data() + cell * to_->packed_size();
+      for (std::size_t k = 0; k < sums_.size(); ++k) to[k] = sums_[k][cell - first];
+    }
+    const auto before = [](const RobinFacet& facet, std::int32_t cell) { return facet.cell < cell; };
+    for (auto facet = std::lower_bound(form_->robin.begin(), form_->robin.end(), first, before);
+         facet != form_->robin.end() && facet->cell < last; ++facet)
+      write(facet->cell);
+  }
+
+ private:
+  void write(std::int32_t cell) {
+    evaluator_.move_to(cell);
+    evaluator_.matrix({to_->values.data() + cell * to_->packed_size(), sums_.size()});
+  }
+
+  const BilinearForm* form_;
+  ElementMatrices* to_;
+  CellEvaluator evaluator_;
+  FactorsAtPoints factors_;
+  Eigen::MatrixXd reference_;  ///< by the first weight
+  std::vector<CellLanes> sums_;
+};
+
+}  // namespace
+
 ElementMatrices assemble_element_matrices(const BilinearForm& form) {
   ElementMatrices matrices{form.dofs_per_cell(), {}};
   matrices.values = Vector<double>(form.cells() * matrices.packed_size());
-  for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
-    evaluator.matrix(
-        {matrices.values.data() + cell * matrices.packed_size(), static_cast<std::size_t>(matrices.packed_size())});
-  });
+  mesh::FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<MatrixWriter> writer;
+    failure.guard(mesh::FirstFailure::preparation, [&] { writer.emplace(form, matrices); });
+#pragma omp for schedule(static)
+    for (std::int32_t first = 0; first < form.cells(); first += cell_lanes)
+      failure.guard(first, [&] { writer->write(first, std::min<std::int32_t>(first + cell_lanes, form.cells())); });
+  }
+  failure.rethrow();
   return matrices;
 }
 

@@ -43,15 +43,6 @@ RectangularMatrix filtered(const RectangularMatrix& a, const Taken& is_taken) {
   return result;
 }
 
-std::vector<double> diagonal_of(const RectangularMatrix& a) {
-  std::vector<double> diagonal(static_cast<std::size_t>(a.rows), 0.0);
-  for_each_row(a.rows, [&](std::int64_t row) {
-    for (std::int64_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k)
-      if (a.column[k] == row) diagonal[row] = a.value[k];
-  });
-  return diagonal;
-}
-
 /// Mixes the bits of a number (Steele, Lea & Flood 2014).
 std::uint32_t hash(std::uint32_t number) {
   std::uint64_t bits = (static_cast<std::uint64_t>(number) + 1) * 0x9e3779b97f4a7c15U;

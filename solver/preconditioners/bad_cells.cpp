@@ -7,13 +7,14 @@
 #include <numeric>
 #include <span>
 
-#include "operators/forms/element_matrices.hpp"
+#include "mesh/base/counting.hpp"
 
 namespace femcg::solver {
 
 using operators::BilinearForm;
 using operators::BlockInverses;
 using operators::CellEvaluator;
+using operators::ElementMatrices;
 
 namespace {
 
@@ -36,43 +37,31 @@ double least_pivot(std::span<const double> lower, int nodes) {
 
 }  // namespace
 
-std::vector<std::int32_t> bad_cells(const BilinearForm& form) {
+std::vector<std::int32_t> bad_cells(const BilinearForm& form, const ElementMatrices& matrices,
+                                    std::span<const double> diagonal) {
   constexpr double least_part = 0.25, flat = 0.05;
   constexpr double most_cells = 0.1;  // of all
-  const int n = form.dofs_per_cell();
-  const auto cells = static_cast<std::size_t>(form.cells());
-  std::vector<double> diagonals(cells * n);
-  std::vector<char> candidate(cells, 0);
-  operators::for_each_cell(form, [&](CellEvaluator& evaluator, std::int32_t cell) {
-    std::array<double, 8 * 9 / 2> packed;
-    const std::span<double> matrix(packed.data(), static_cast<std::size_t>(n) * (n + 1) / 2);
-    evaluator.matrix(matrix);
-    for (int i = 0; i < n; ++i) diagonals[static_cast<std::size_t>(cell) * n + i] = matrix[i * (i + 3) / 2];
-    candidate[cell] = least_pivot(matrix, n) < flat ? 1 : 0;
-  });
-  // The diagonal of A, and what the candidates have of it.
-  std::vector<double> sums(static_cast<std::size_t>(form.unknowns), 0.0), of_candidates(sums);
+  /// Calls work(unknown, K_ii) for the unknowns of a cell.
   const auto for_entries = [&](std::int32_t cell, const auto& work) {
     form.for_nodes(cell, [&](int i, std::int32_t unknown) {
-      if (unknown >= 0) work(unknown, diagonals[static_cast<std::size_t>(cell) * n + i]);
+      if (unknown >= 0) work(unknown, matrices.cell(cell)[static_cast<std::size_t>(i) * (i + 3) / 2]);
     });
   };
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell)
-    for_entries(cell, [&](std::int32_t unknown, double entry) { sums[unknown] += entry; });
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
-    double part = 1;
-    for_entries(cell, [&](std::int32_t unknown, double entry) { part = std::min(part, entry / sums[unknown]); });
-    if (part >= least_part) candidate[cell] = 1;
-    if (candidate[cell] != 0)
-      for_entries(cell, [&](std::int32_t unknown, double entry) { of_candidates[unknown] += entry; });
-  }
+  const auto candidates =
+      mesh::collect<std::int32_t>(form.cells(), [&](std::int64_t number, std::vector<std::int32_t>& found) {
+        const auto cell = static_cast<std::int32_t>(number);
+        double part = 1;
+        for_entries(cell, [&](std::int32_t i, double entry) { part = std::min(part, entry / diagonal[i]); });
+        if (part >= least_part || least_pivot(matrices.cell(cell), matrices.dofs) < flat) found.push_back(cell);
+      });
+  std::vector<double> of_candidates(diagonal.size(), 0.0);  // their part of the diagonal
+  for (const std::int32_t cell : candidates)
+    for_entries(cell, [&](std::int32_t i, double entry) { of_candidates[i] += entry; });
   std::vector<std::int32_t> found;
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
-    if (candidate[cell] == 0) continue;
+  for (const std::int32_t cell : candidates) {
     int unknowns = 0;
-    for_entries(cell, [&](std::int32_t unknown, double) {
-      if (of_candidates[unknown] >= least_part * sums[unknown]) ++unknowns;
-    });
+    for_entries(cell,
+                [&](std::int32_t i, double) { unknowns += of_candidates[i] >= least_part * diagonal[i] ? 1 : 0; });
     if (unknowns > 1) found.push_back(cell);
   }
   if (static_cast<double>(found.size()) > most_cells * form.cells()) found.clear();
@@ -141,13 +130,14 @@ BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::in
   const int n = evaluator.dofs();
   std::vector<double> packed(static_cast<std::size_t>(n) * (n + 1) / 2);
   std::vector<std::int32_t> unknowns(static_cast<std::size_t>(n));
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
+  const auto round = mesh::collect<std::int32_t>(form.cells(), [&](std::int64_t number, std::vector<std::int32_t>& to) {
+    const auto cell = static_cast<std::int32_t>(number);
     bool meets = false;
-    form.for_nodes(cell, [&](int i, std::int32_t unknown) {
-      unknowns[i] = unknown;
-      meets = meets || (unknown >= 0 && block_of[unknown] >= 0);
-    });
-    if (!meets) continue;
+    form.for_unknowns(cell, [&](std::int32_t unknown) { meets = meets || block_of[unknown] >= 0; });
+    if (meets) to.push_back(cell);
+  });
+  for (const std::int32_t cell : round) {
+    form.for_nodes(cell, [&](int i, std::int32_t unknown) { unknowns[i] = unknown; });
     evaluator.move_to(cell);
     evaluator.matrix(packed);
     for (int i = 0, k = 0; i < n; ++i)

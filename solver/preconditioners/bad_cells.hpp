@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "operators/forms/bilinear_form.hpp"
+#include "operators/forms/element_matrices.hpp"
 #include "operators/transfers/local_solves.hpp"
 
 namespace femcg::solver {
@@ -13,8 +15,9 @@ namespace femcg::solver {
 /// degree 1, scaled by its diagonal, is nearly singular beyond constants; or it stands out, where each of its diagonal
 /// entries is a quarter of the assembled one or more. Such a cell is bad where cells of the kind make up a quarter of
 /// the assembled diagonal at two of its unknowns. None are where they are so many that the mesh itself is such. `form`
-/// is of degree 1.
-std::vector<std::int32_t> bad_cells(const operators::BilinearForm& form);
+/// is of degree 1; `diagonal`: that of A.
+std::vector<std::int32_t> bad_cells(const operators::BilinearForm& form, const operators::ElementMatrices& matrices,
+                                    std::span<const double> diagonal);
 
 /// The inverses of the diagonal blocks of A of all unknowns of the bad cells, cells with common unknowns in one block.
 /// Blocks beyond the size of a few dozen cells are left out.

@@ -127,10 +127,9 @@ class HierarchyMaker {
   Hierarchy<T> make(const BilinearForm& form, const Operator<T>* fine) {
     std::vector<const BilinearForm*> forms{&form};
     while (const BilinearForm* next = coarser(*forms.back())) forms.push_back(next);
-    if (!form.space->mesh().box) bad_cells_ = bad_cells(*forms.back());
+    RectangularMatrix matrix = matrix_of(*forms.back());
     for (const BilinearForm* each : std::span(forms).first(forms.size() - 1))
       add_of_form(*each, each == &form ? fine : nullptr);
-    RectangularMatrix matrix = matrix_of(*forms.back());
     if (matrix.rows > choice_.coarsest) {
       if (forms.size() == 1 && fine != nullptr)
         add_of_form(form, fine);
@@ -143,15 +142,20 @@ class HierarchyMaker {
   }
 
  private:
+  static constexpr int lanczos_steps = 10;         ///< 3% or less below the eigenvalue; the smoother's margin is 10%
   static constexpr double least_coarsening = 0.7;  ///< the most unknowns of a level over those of the finer one
 
   static std::string describe(const BilinearForm& form) {
     return form.space->mesh().box && form.space->degree() == 1 ? fmt::format("box of {} cells", form.cells())
                                                                : fmt::format("degree {}", form.space->degree());
   }
-  static RectangularMatrix matrix_of(const BilinearForm& form) {
+  /// The matrix of the form of degree 1, which tells its bad cells.
+  RectangularMatrix matrix_of(const BilinearForm& form) {
     if (form.unknowns == 0) return {};
-    return rectangular(operators::assemble<double>(form, operators::assemble_element_matrices(form)));
+    const operators::ElementMatrices element_matrices = operators::assemble_element_matrices(form);
+    RectangularMatrix matrix = rectangular(operators::assemble<double>(form, element_matrices));
+    if (!form.space->mesh().box) bad_cells_ = bad_cells(form, element_matrices, diagonal_of(matrix));
+    return matrix;
   }
 
   /// The form of the next coarser level, with the transfer to it; null where aggregation follows.
@@ -222,14 +226,14 @@ class HierarchyMaker {
     for (Vector<T>* vector : {&level.q, &level.d}) *vector = Vector<T>(level.a->size(), device_);
     level.inverse_diagonal = inverse_diagonal_of(*level.a, "multigrid");
     if (blocks.count() == 0) {
-      level.largest = largest_eigenvalue(*level.a, level.inverse_diagonal);
+      level.largest = largest_eigenvalue(*level.a, level.inverse_diagonal, lanczos_steps);
     } else {
       renumber(places_of(*level.a), blocks.unknowns);
       const operators::InverseDiagonal all =
           std::exchange(level.inverse_diagonal, without(level.inverse_diagonal, blocks.unknowns));
       level.blocks = operators::make_local_solves<T>(std::move(blocks), device_);
       const BlockJacobi<T> of_blocks(level);
-      level.largest = largest_eigenvalue(*level.a, all, 15, &of_blocks);
+      level.largest = largest_eigenvalue(*level.a, all, lanczos_steps, &of_blocks);
     }
     hierarchy_.levels.push_back(std::move(level));
   }

@@ -85,6 +85,15 @@ RectangularMatrix product(const RectangularMatrix& a, const RectangularMatrix& b
   return c;
 }
 
+std::vector<double> diagonal_of(const RectangularMatrix& a) {
+  std::vector<double> diagonal(static_cast<std::size_t>(a.rows), 0.0);
+  operators::for_each_row(a.rows, [&](std::int64_t row) {
+    for (std::int64_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k)
+      if (a.column[k] == row) diagonal[row] = a.value[k];
+  });
+  return diagonal;
+}
+
 RectangularMatrix galerkin(const RectangularMatrix& a, const RectangularMatrix& p) {
   const RectangularMatrix ap = product(a, p);
   return product(operators::transposed(p), ap);

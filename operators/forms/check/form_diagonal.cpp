@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "mesh/element/lagrange_basis.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "operators/forms/element_matrices.hpp"
 
@@ -22,7 +23,16 @@ class CellDiagonals {
         factors_(form),
         facets_(*form.space, form.quadrature),
         scratch_(squares_.scratch_size()),
-        sums_(dofs_) {}
+        sums_(dofs_) {
+    const Eigen::VectorXd weights = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).weights;
+    const int points = factors_.points();
+    for (int entry = 0; entry < factors_.entries(); ++entry) {
+      std::vector<CellLanes> unit(static_cast<std::size_t>(factors_.entries() * points), CellLanes{});
+      for (int q = 0; q < points; ++q) unit[entry * points + q] += weights[q] / weights[0];
+      squares_.sum(unit.data(), sums_.data(), scratch_.data());
+      for (const CellLanes& sum : sums_) of_entries_.push_back(sum[0]);
+    }
+  }
 
   /// Of the cells [first, last), cells x dofs.
   void write(std::int32_t first, std::int32_t last, double* values) {
@@ -30,7 +40,7 @@ class CellDiagonals {
     for (std::int32_t cell = first; cell < last; cell += cell_lanes) {
       const int count = std::min<std::int32_t>(cell_lanes, last - cell);
       factors_.move_to(cell, count);
-      squares_.sum(factors_.factors().data(), sums_.data(), scratch_.data());
+      sum();
       for (int lane = 0; lane < count; ++lane)
         for (int a = 0; a < dofs_; ++a) *to++ = sums_[a][lane];
     }
@@ -38,6 +48,13 @@ class CellDiagonals {
   }
 
  private:
+  void sum() {
+    const CellLanes* factors = factors_.factors().data();
+    if (!factors_.constant()) return squares_.sum(factors, sums_.data(), scratch_.data());
+    std::ranges::fill(sums_, CellLanes{});
+    for (int entry = 0; entry < factors_.entries(); ++entry)
+      for (int a = 0; a < dofs_; ++a) sums_[a] += of_entries_[entry * dofs_ + a] * factors[entry * factors_.points()];
+  }
   void add_robin(std::int32_t first, std::int32_t last, double* values) {
     const auto before = [](const RobinFacet& facet, std::int32_t cell) { return facet.cell < cell; };
     for (auto facet = std::lower_bound(form_->robin.begin(), form_->robin.end(), first, before);
@@ -57,6 +74,7 @@ class CellDiagonals {
   FacetEvaluator facets_;
   std::vector<CellLanes> scratch_;
   std::vector<CellLanes> sums_;
+  std::vector<double> of_entries_;  ///< [entries][dofs]: diagonal where one entry of D is w_q / w_0, the others 0
 };
 
 }  // namespace
