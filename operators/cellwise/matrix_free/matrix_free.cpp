@@ -334,9 +334,7 @@ std::int64_t operations_on_host(const BilinearForm& form, CellGeometry geometry)
   const std::int64_t points = mesh::cell_quadrature(shape, q).size(), dofs = form.dofs_per_cell();
   if (geometry == CellGeometry::pairs) return 2 * pairs_of(dofs);
   if (!mesh::is_tensor(shape))
-    return !is_affine(geometry)           ? points * (2 * d * dofs + d * d)
-           : has_constant_gradients(form) ? d * d + 3 * d
-                                          : dofs * (dofs + 1) / 2 * (d * (d + 1) / 2) + dofs * dofs;
+    return is_affine(geometry) ? operations_of_affine_simplex(d, dofs) : points * (2 * d * dofs + d * d);
   if (geometry == CellGeometry::boxes) return 2 * d * dofs * ((n + 1) / 2) + d * dofs;
   if (q == n) return 4 * d * points * ((n + 1) / 2) + d * d * points;
   const std::int64_t interpolation = d == 2 ? q * n * n + q * q * n : q * n * n * n + q * q * n * n + q * q * q * n;

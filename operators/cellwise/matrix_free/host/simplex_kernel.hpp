@@ -10,11 +10,22 @@
 
 namespace femcg::operators {
 
+/// Nodes of degree 2 of a triangle or tetrahedron: its vertices and, off the diagonal, the middles of its edges.
+constexpr int quadratic_nodes[4][4] = {{0, 1, 3, 6}, {1, 2, 4, 7}, {3, 4, 5, 8}, {6, 7, 8, 9}};
+
+/// Multiply-adds of a simplex where D_q / w_q is one matrix.
+constexpr std::int64_t operations_of_affine_simplex(std::int64_t d, std::int64_t dofs) {
+  if (dofs == d + 1) return d * d + 3 * d;
+  if (dofs == (d + 1) * (d + 2) / 2) return (d + 1) * (d * d + 7 * d + 2);
+  return dofs * (dofs + 1) / 2 * (d * (d + 1) / 2) + dofs * dofs;
+}
+
 /// y_e = B' D B x_e on triangles and tetrahedra.
 ///
 /// Where D_q / w_q is one matrix: K_e = sum_ab D_ab R_ab with the reference matrices R_ab = sum_q w_q d_a phi d_b phi',
-/// entry by entry of the lower triangle; of degree 1 the differences to the first vertex times D. Elsewhere: gradients
-/// at all points from dense tables, times D_q, and back.
+/// entry by entry of the lower triangle; of degree 1 the differences to the first vertex times D; of degree 2 the
+/// gradients at the vertices, between which they are linear. Elsewhere: gradients at all points from dense tables,
+/// times D_q, and back.
 template <std::floating_point T, int D>
 class SimplexKernel {
  public:
@@ -41,16 +52,18 @@ class SimplexKernel {
 
   std::int64_t scratch_size() const { return 0; }
   std::int64_t operations(bool constant) const {
-    if (constant && n_ == D + 1) return D * D + 3 * D;
-    return constant ? std::int64_t{n_} * (n_ + 1) / 2 * entries + std::int64_t{n_} * n_
-                    : std::int64_t{points_} * (2 * D * n_ + D * D);
+    return constant ? operations_of_affine_simplex(D, n_) : std::int64_t{points_} * (2 * D * n_ + D * D);
   }
 
   void operator()(const Lanes<T>* factors, bool constant, const Lanes<T>* x, Lanes<T>* y, Lanes<T>*) const {
-    if (constant && n_ == D + 1)
+    if (!constant)
+      apply_tables(factors, x, y);
+    else if (n_ == D + 1)
       apply_differences(factors, x, y);
+    else if (n_ == (D + 1) * (D + 2) / 2)
+      apply_at_vertices(factors, x, y);
     else
-      constant ? apply_reference_matrices(factors, x, y) : apply_tables(factors, x, y);
+      apply_reference_matrices(factors, x, y);
   }
 
  private:
@@ -62,6 +75,48 @@ class SimplexKernel {
     for (int a = 0; a < D; ++a) {
       y[0] -= g[a];
       y[a + 1] = g[a];
+    }
+  }
+
+  /// With the derivatives p_j by barycentric coordinates, which are 4 u_vj - u_j at vertex v, and 3 u_v for j = v, the
+  /// gradient is p_j - p_0, j > 0. The integral of a product of linear functions is that of their values at the
+  /// vertices, sum_vw (1 + delta_vw) f_v g_w, by (D + 1) (D + 2).
+  void apply_at_vertices(const Lanes<T>* factors, const Lanes<T>* x, Lanes<T>* y) const {
+    constexpr auto& node = quadratic_nodes;
+    const T scale = measure_ / T((D + 1) * (D + 2));
+    Lanes<T> f[entries], g[D + 1][D], sum[D]{}, p[D + 1][D + 1];
+    for (int e = 0; e < entries; ++e) f[e] = scale * factors[e];
+#pragma GCC unroll 4
+    for (int v = 0; v <= D; ++v) {
+#pragma GCC unroll 4
+      for (int j = 0; j <= D; ++j) p[v][j] = j == v ? 3 * x[node[v][v]] : 4 * x[node[v][j]] - x[node[j][j]];
+#pragma GCC unroll 4
+      for (int a = 0; a < D; ++a) {
+        g[v][a] = p[v][a + 1] - p[v][0];
+        sum[a] += g[v][a];
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v <= D; ++v) {
+#pragma GCC unroll 4
+      for (int a = 0; a < D; ++a) g[v][a] += sum[a];
+      multiply_by_factor<D, T>(f, g[v]);
+      p[v][0] = Lanes<T>{};
+#pragma GCC unroll 4
+      for (int a = 0; a < D; ++a) {
+        p[v][0] -= g[v][a];
+        p[v][a + 1] = g[v][a];
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v <= D; ++v) {
+      Lanes<T> at_vertex = 3 * p[v][v];
+#pragma GCC unroll 4
+      for (int w = 0; w <= D; ++w) {
+        if (w != v) at_vertex -= p[w][v];
+        if (w < v) y[node[v][w]] = 4 * (p[v][w] + p[w][v]);
+      }
+      y[node[v][v]] = at_vertex;
     }
   }
 
