@@ -60,51 +60,82 @@ std::optional<Vector3d> plane_of(const Surface& face) {
   return sum.normalized();
 }
 
+/// A circle that points lie on as they are seen along an axis, and how far each is from it.
+struct Circle {
+  Vector3d axis, centre;
+  double radius;
+  Eigen::VectorXd distances;
+
+  Vector3d outwards(const Vector3d& point) const {
+    const Vector3d from = point - centre;
+    return from - from.dot(axis) * axis;
+  }
+};
+
+/// By least squares (Kasa 1976).
+Circle circle_along(const Surface& face, const Vector3d& axis) {
+  const Vector3d across = axis.unitOrthogonal(), other = axis.cross(across);
+  const Vector3d origin = face.points.front();  // near, against cancellation
+  const auto count = std::ssize(face.points);
+  Eigen::MatrixX3d system(count, 3);
+  Eigen::VectorXd squares(count);
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const Vector3d p = face.points[i] - origin;
+    const double a = p.dot(across), b = p.dot(other);
+    system.row(i) << 2 * a, 2 * b, 1;
+    squares[i] = a * a + b * b;
+  }
+  const Vector3d found = system.colPivHouseholderQr().solve(squares);
+  Circle circle{axis, origin + found[0] * across + found[1] * other,
+                std::sqrt(found[2] + found[0] * found[0] + found[1] * found[1]), Eigen::VectorXd(count)};
+  for (std::ptrdiff_t i = 0; i < count; ++i)
+    circle.distances[i] = circle.outwards(face.points[i]).norm() - circle.radius;
+  return circle;
+}
+
+/// The axis along which the points are nearest to a circle, by Gauss and Newton from one that is nearly right.
+Circle nearest_circle(const Surface& face, const Vector3d& axis) {
+  constexpr double step = 1e-6;
+  constexpr int iterations = 6;
+  Circle circle = circle_along(face, axis);
+  for (int k = 0; k < iterations; ++k) {
+    const Vector3d across = circle.axis.unitOrthogonal(), other = circle.axis.cross(across);
+    Eigen::MatrixX2d slopes(circle.distances.size(), 2);
+    slopes.col(0) =
+        (circle_along(face, (circle.axis + step * across).normalized()).distances - circle.distances) / step;
+    slopes.col(1) = (circle_along(face, (circle.axis + step * other).normalized()).distances - circle.distances) / step;
+    const Eigen::Vector2d turn = -slopes.colPivHouseholderQr().solve(circle.distances);
+    const Circle next = circle_along(face, (circle.axis + turn[0] * across + turn[1] * other).normalized());
+    if (!(next.distances.norm() < circle.distances.norm())) break;
+    circle = next;
+  }
+  return circle;
+}
+
 struct Cylinder {
   double radius;
   bool hole;
 };
 
-/// The circle that the points lie on as they are seen along an axis, by least squares (Kasa 1976).
-std::optional<Cylinder> cylinder_along(const Surface& face, const Vector3d& axis) {
-  constexpr double round = 1e-4;
-  const Vector3d across = axis.unitOrthogonal(), other = axis.cross(across);
-  const Vector3d origin = face.points.front();  // near, against cancellation
-  Eigen::MatrixX3d system(face.points.size(), 3);
-  Eigen::VectorXd squares(face.points.size());
-  for (std::size_t i = 0; i < face.points.size(); ++i) {
-    const Vector3d p = face.points[i] - origin;
-    const double a = p.dot(across), b = p.dot(other);
-    system.row(static_cast<Eigen::Index>(i)) << 2 * a, 2 * b, 1;
-    squares[static_cast<Eigen::Index>(i)] = a * a + b * b;
-  }
-  const Vector3d found = system.colPivHouseholderQr().solve(squares);
-  const Vector3d centre = origin + found[0] * across + found[1] * other;
-  const double radius = std::sqrt(found[2] + found[0] * found[0] + found[1] * found[1]);
-  if (!std::isfinite(radius)) return std::nullopt;
-  const auto outwards = [&](const Vector3d& point) -> Vector3d {
-    const Vector3d from = point - centre;
-    return from - from.dot(axis) * axis;
-  };
-  for (const Vector3d& point : face.points)
-    if (std::abs(outwards(point).norm() - radius) > round * radius) return std::nullopt;
-  double turned = 0;
-  for (std::size_t k = 0; k < face.normals.size(); ++k) {
-    // A sphere or a cone has rings of points at one distance, too.
-    if (std::abs(face.normals[k].dot(axis)) > 0.3 * face.normals[k].norm()) return std::nullopt;
-    turned += face.normals[k].dot(outwards(face.centres[k]));
-  }
-  return Cylinder{radius, turned < 0};
-}
-
-/// Along a coordinate axis, or the direction that the normals are the least in.
+/// Begins along a coordinate axis, and along the direction that the normals are the least in.
 std::optional<Cylinder> cylinder_of(const Surface& face) {
+  constexpr double round = 1e-4, aslant = 0.3;
   Eigen::Matrix3d spread = Eigen::Matrix3d::Zero();
   for (const Vector3d& normal : face.normals) spread += normal * normal.transpose() / normal.norm();
   const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> directions(spread);
-  for (const Vector3d& axis : {Vector3d(Vector3d::UnitZ()), Vector3d(Vector3d::UnitX()), Vector3d(Vector3d::UnitY()),
-                               Vector3d(directions.eigenvectors().col(0))})
-    if (const auto found = cylinder_along(face, axis)) return found;
+  for (const Circle& circle :
+       {circle_along(face, Vector3d::UnitZ()), circle_along(face, Vector3d::UnitX()),
+        circle_along(face, Vector3d::UnitY()), nearest_circle(face, directions.eigenvectors().col(0))}) {
+    if (!(circle.distances.cwiseAbs().maxCoeff() < round * circle.radius)) continue;
+    // A sphere or a cone has rings of points at one distance, too.
+    double along = 0;
+    for (const Vector3d& normal : face.normals) along += std::abs(normal.dot(circle.axis));
+    if (along > aslant * face.area) continue;
+    double turned = 0;
+    for (std::size_t k = 0; k < face.normals.size(); ++k)
+      turned += face.normals[k].dot(circle.outwards(face.centres[k]));
+    return Cylinder{circle.radius, turned < 0};
+  }
   return std::nullopt;
 }
 

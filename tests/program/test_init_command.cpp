@@ -1,10 +1,15 @@
 // femcg init: what it writes checks, solves, and checks with its examples too; what is there stays.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <string>
 
 #include "mesh/gmsh/gmsh_reader.hpp"
 #include "solver/case/case_schema.hpp"
+#include "solver/inspection/drafted_groups.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/program.hpp"
 
@@ -70,6 +75,27 @@ TEST_CASE("init of a geometry names the file and says how its groups are found" 
       shell("mkdir a && cp $cases/../meshes/*.msh a && cd a && $femcg init $(ls | head -1) && cat *.yaml");
   CHECK(contains(msh.out, "physical groups"));
   CHECK_FALSE(contains(msh.out, "order: 2"));
+}
+
+TEST_CASE("groups are drafted of cylinders along any axis, and of neither cones nor spheres" * needs_gmsh()) {
+  femcg::mesh::GmshOptions options;
+  options.file = std::filesystem::temp_directory_path() / ("femcg_test_init_" + std::to_string(::getpid()) + ".geo");
+  std::ofstream(options.file)
+      << ("SetFactory(\"OpenCASCADE\");\n"
+          "Box(1) = {0, 0, 0, 0.1, 0.1, 0.1};\n"
+          "Cylinder(2) = {-0.05, -0.02, -0.01, 0.2, 0.15, 0.13, 0.0125};\n"
+          "Sphere(3) = {0.1, 0, 0.1, 0.02};\n"
+          "Cone(4) = {0.02, 0.08, 0.02, 0, 0, 0.1, 0.005, 0.02};\n"
+          "BooleanDifference(5) = { Volume{1}; Delete; }{ Volume{2, 3, 4}; Delete; };\n"
+          "Mesh.MeshSizeMax = 0.02;\n");
+  const femcg::mesh::EntityMesh by_entity = femcg::mesh::read_gmsh_entities(options);
+  std::filesystem::remove(options.file);
+  std::set<std::string> names;
+  for (const auto& group : femcg::solver::drafted_groups(by_entity, femcg::solver::inspect(by_entity)))
+    names.insert(group.name);
+  std::string text;
+  for (const std::string& name : names) text += name + " ";
+  CHECK(text == "back bottom curved_1 curved_2 front holes_r12_5mm left plane_z_20mm right top ");
 }
 
 TEST_CASE("init leaves alone what is there, and refuses what it cannot write in one sentence") {
