@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -16,8 +17,7 @@ class RobinFacets {
  public:
   RobinFacets(const BilinearForm& form, const PatchBatches<T>& batches)
       : first_of_patch_(static_cast<std::size_t>(batches.patches()) + 1, 0),
-        values_(mesh::facets(form.space->mesh().shape).size()) {
-    constexpr std::int64_t lanes = PatchBatches<T>::lanes;
+        tables_(mesh::facets(form.space->mesh().shape).size()) {
     if (form.robin.empty()) return;
     nodes_ = static_cast<int>(form.space->facet_nodes(0).size());
     points_ = static_cast<int>(form.robin.front().transfer.size());
@@ -32,14 +32,21 @@ class RobinFacets {
     }
     std::partial_sum(first_of_patch_.begin(), first_of_patch_.end(), first_of_patch_.begin());
     FacetEvaluator evaluator(*form.space, form.quadrature);
-    for (std::size_t facet = 0; facet < values_.size(); ++facet) {
+    for (std::size_t facet = 0; facet < tables_.size(); ++facet) {
       evaluator.move_to({form.robin.front().cell, static_cast<std::int32_t>(facet)});
+      const std::vector<int>& nodes = form.space->facet_nodes(static_cast<int>(facet));
+      Tables& tables = tables_[facet];
+      tables.at_points.resize(static_cast<std::size_t>(points_ * registers(nodes_)));
+      tables.of_nodes.resize(static_cast<std::size_t>(nodes_ * registers(points_)));
       for (int q = 0; q < points_; ++q)
-        for (const int a : form.space->facet_nodes(static_cast<int>(facet)))
-          values_[facet].push_back(static_cast<T>(evaluator.values()(q, a)));
+        for (int a = 0; a < nodes_; ++a) {
+          const auto value = static_cast<T>(evaluator.values()(q, nodes[a]));
+          tables.at_points[q * registers(nodes_) + a / lanes][a % lanes] = value;
+          tables.of_nodes[a * registers(points_) + q / lanes][q % lanes] = value;
+        }
     }
     local_indices_.resize(facets_.size() * nodes_);
-    weights_.resize(facets_.size() * points_);
+    weights_.resize(facets_.size() * points_ + lanes);
     for_each_facet(*form.space, form.quadrature, facets_.size(), [&](FacetEvaluator& at, std::size_t f) {
       const RobinFacet& facet = form.robin[order[f]];
       const std::int64_t slot = slot_of_cell[facet.cell];
@@ -58,27 +65,43 @@ class RobinFacets {
                                      local_indices_.size() * sizeof(std::uint16_t) + weights_.size() * sizeof(T));
   }
 
-  /// Adds the facets of one patch.
+  /// Adds the facets of one patch: the points of a facet, then its nodes, in the lanes of registers.
   void add(std::int32_t patch, const T* x, T* y) const {
     for (std::int32_t f = first_of_patch_[patch]; f < first_of_patch_[patch + 1]; ++f) {
       const std::uint16_t* place = local_indices_.data() + std::int64_t{f} * nodes_;
-      const T* phi = values_[facets_[f]].data();
-      for (int q = 0; q < points_; ++q, phi += nodes_) {
-        T at_point = 0;
-        for (int a = 0; a < nodes_; ++a) at_point += phi[a] * x[place[a]];
-        const T weighted = weights_[std::int64_t{f} * points_ + q] * at_point;
-        for (int a = 0; a < nodes_; ++a) y[place[a]] += phi[a] * weighted;
+      const Tables& tables = tables_[facets_[f]];
+      Lanes<T> sums[most_registers]{};
+      for (int first = 0; first < points_; first += lanes) {
+        Lanes<T> at_points{}, weights;
+        for (int a = 0; a < nodes_; ++a)
+          at_points += tables.of_nodes[a * registers(points_) + first / lanes] * x[place[a]];
+        std::memcpy(&weights, weights_.data() + std::int64_t{f} * points_ + first, sizeof weights);
+        at_points *= weights;
+        for (int l = 0; l < lanes && first + l < points_; ++l)
+          for (int r = 0; r < registers(nodes_); ++r)
+            sums[r] += tables.at_points[(first + l) * registers(nodes_) + r] * at_points[l];
       }
+      for (int a = 0; a < nodes_; ++a) y[place[a]] += sums[a / lanes][a % lanes];
     }
   }
 
  private:
+  static constexpr int lanes = PatchBatches<T>::lanes;
+  static constexpr int registers(int numbers) { return (numbers + lanes - 1) / lanes; }
+  static constexpr int most_registers = (25 + lanes - 1) / lanes;  ///< of a quadrilateral of degree 4
+
+  /// Basis values of a facet of the reference cell, zeros behind the last node or point.
+  struct Tables {
+    std::vector<Lanes<T>> at_points;  ///< points x registers of facet nodes
+    std::vector<Lanes<T>> of_nodes;   ///< facet nodes x registers of points
+  };
+
   int points_ = 0, nodes_ = 0;
   std::vector<std::int32_t> first_of_patch_;
-  std::vector<std::vector<T>> values_;        ///< a facet of the reference cell: points x facet nodes
+  std::vector<Tables> tables_;                ///< of each facet of the reference cell
   std::vector<std::int32_t> facets_;          ///< of the reference cell
   std::vector<std::uint16_t> local_indices_;  ///< facets x facet nodes
-  std::vector<T> weights_;                    ///< facets x points
+  std::vector<T> weights_;                    ///< facets x points, and what a register reads behind them
 };
 
 }  // namespace femcg::operators
