@@ -174,6 +174,23 @@ TEST_CASE("a transfer between degrees is exact on polynomials of the lower one, 
     }
 }
 
+TEST_CASE("the tables of a transfer are the same for any number of threads, and every unknown has one owner") {
+  const tests::SmallForm fine = tests::make_form(CellShape::tetrahedron, 2, {8, 8, 8});
+  std::vector<CellTransferTables> made;
+  for (const int threads : {1, 2, 3, 8}) {
+    const tests::Threads of(threads);
+    made.push_back(copy_of(lower_degree(fine.form, 1)->transfer));
+    const CellTransferTables &now = made.back(), &first = made.front();
+    CHECK(std::ranges::equal(now.coarse.span(), first.coarse.span()));
+    CHECK(std::ranges::equal(now.owned_begin.span(), first.owned_begin.span()));
+    CHECK(std::ranges::equal(now.owned.span(), first.owned.span()));
+    CHECK(std::ranges::equal(now.node.span(), first.node.span()));
+  }
+  std::vector<int> owners(static_cast<std::size_t>(fine.form.unknowns), 0);
+  for (const std::int32_t unknown : made.front().owned.span()) ++owners[static_cast<std::size_t>(unknown)];
+  CHECK(std::ranges::count(owners, 1) == std::ssize(owners));
+}
+
 TEST_CASE("the operator of a lower degree, or of a coarser box, is the Galerkin product") {
   for (const CellShape shape : shapes) {
     CAPTURE(mesh::name(shape));
