@@ -18,8 +18,12 @@
 namespace femcg::solver {
 
 /// Iterations of a batch of the classic recurrence in launched kernels.
-inline std::int64_t batch_of(const Batching& options, operators::Device device) {
-  return options.check_every > 0 ? options.check_every : device == operators::Device::host ? 1 : 16;
+/// One where M is neither I nor diagonal: an iteration then takes longer than reading its scalars, and there are few.
+template <class Options>
+std::int64_t batch_of(const Options& options, operators::Device device) {
+  if (options.check_every > 0) return options.check_every;
+  const bool is_applied = options.preconditioner != nullptr && !options.preconditioner->is_fused();
+  return device == operators::Device::host || is_applied ? 1 : 16;
 }
 
 /// Numbers of one iteration as the host reads them: p'Ap of its direction, and r'z and r'r of the residual after it.

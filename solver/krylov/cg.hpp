@@ -92,7 +92,8 @@ struct RecurrenceChoice {
 /// while the next one runs.
 struct Batching {
   /// Iterations of a batch; 0: one on the host, where reading costs nothing (8 of the pipelined recurrence, which waits
-  /// for its sums there), 16 on a GPU (64 in a persistent kernel).
+  /// for its sums there), 16 on a GPU (64 in a persistent kernel, 1 with a preconditioner that is not
+  /// diagonal).
   std::int64_t check_every = 0;
   bool captured = true;  ///< a GPU is given a batch as one CUDA graph; not where the operator waits for the GPU
 };

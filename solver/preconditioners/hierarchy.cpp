@@ -142,7 +142,7 @@ class HierarchyMaker {
   }
 
  private:
-  static constexpr int lanczos_steps = 10;         ///< 3% or less below the eigenvalue; the smoother's margin is 10%
+  static constexpr int lanczos_steps = 10;         ///< 5% or less below the eigenvalue; the smoother's margin is 10%
   static constexpr double least_coarsening = 0.7;  ///< the most unknowns of a level over those of the finer one
 
   static std::string describe(const BilinearForm& form) {
