@@ -132,7 +132,9 @@ TEST_CASE("the unit square and the unit cube with f = 1 have their known values"
       CHECK(std::abs(quantities.probes[0].second - 0.05621) < 5e-6);
     }
     double outflow = 0;
-    for (const auto& [group, flux] : quantities.flux) outflow += flux;
+    for (const auto& [group, flux] : quantities.flux)
+      if (group != "all") outflow += flux;
     CHECK(outflow == doctest::Approx(-1).epsilon(1e-9));
+    CHECK(quantities.flux.at("all") == doctest::Approx(outflow).epsilon(1e-12));
   }
 }
