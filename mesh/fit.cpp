@@ -198,8 +198,7 @@ void report_touches(Mesh& mesh, std::span<const std::int32_t> components, const 
   }
   for (auto* nodes : {&twins, &hanging, &apart}) {
     std::ranges::sort(*nodes);
-    const auto twice = std::ranges::unique(*nodes);
-    nodes->erase(twice.begin(), twice.end());
+    nodes->erase(std::unique(nodes->begin(), nodes->end()), nodes->end());
   }
   if (!hanging.empty())
     throw std::runtime_error(

@@ -1,5 +1,6 @@
 // An input file of Abaqus, of Nastran or a universal file, of any bytes, is a mesh with indices in range, or is refused
-// in a sentence. Seeds: tests/fuzz/seeds/deck/*
+// in a sentence.
+// Seeds: tests/fuzz/seeds/deck/*
 #include <stdexcept>
 
 #include "mesh/gmsh/decks/deck_mesh.hpp"

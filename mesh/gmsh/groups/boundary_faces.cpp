@@ -91,15 +91,15 @@ class BoundaryFaces {
     return count;
   }
 
-  /// Which rules hold at all nodes of a facet.
+  /// For each rule on boundary facets, whether it holds at all nodes of a facet.
   std::vector<bool> rules_of(std::size_t facet, const GmshOptions& options) const {
     std::vector<bool> holds;
     const std::vector<std::uint64_t> at = nodes(facet);
     for (const auto& [name, rule] : options.groups)
       if (rule.where && rule.dimension == raw_->dimension - 1)
-        holds.push_back(std::ranges::all_of(at, [&](std::uint64_t node) {
+        holds.push_back(std::ranges::all_of(at, [this, &where = rule.where](std::uint64_t node) {
           const double* x = raw_->point(node);
-          return rule.where(x[0], x[1], x[2]);
+          return where(x[0], x[1], x[2]);
         }));
     return holds;
   }
