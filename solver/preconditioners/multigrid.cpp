@@ -144,9 +144,9 @@ std::span<const OptionDescription> multigrid_options() { return choices; }
 template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_multigrid(const Operator<T>& a, const Options& given,
                                                   const PreconditionerInput<T>& input) {
-  if (input.form == nullptr)
-    throw InputError("multigrid needs the mesh that a matrix was made on; use preconditioner jacobi");
-  if (input.form->unknowns != a.size()) throw InputError("multigrid works on one process; use preconditioner jacobi");
+  if (input.form == nullptr || input.form->unknowns != a.size())
+    throw InputError(
+        "multigrid needs the whole mesh: of a matrix from a file, and on several processes, use preconditioner jacobi");
   HierarchyChoice choice;
   const auto smoother =
       static_cast<int>(*operators::parse_positive(operators::value_of(choices[0], "multigrid", given)));

@@ -422,3 +422,10 @@ TEST_CASE("slivers cost no iterations: their unknowns are inverted in the smooth
   CHECK(found.size() <= 60);
   CHECK(iterations_with_multigrid(small.form, "csr", 1e-9) <= clean + 4);
 }
+
+TEST_CASE("without the whole mesh there is no multigrid, and a sentence") {
+  const auto a = tests::dense<double>(Eigen::MatrixXd::Identity(3, 3));
+  CHECK_THROWS_WITH(
+      make_preconditioner<double>("multigrid", *a),
+      "multigrid needs the whole mesh: of a matrix from a file, and on several processes, use preconditioner jacobi");
+}
