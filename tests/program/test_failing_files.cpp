@@ -109,7 +109,7 @@ void fail_one_after_the_other(const fs::path& results, const std::string& whole,
       ++neither;
     }
   }
-  CHECK(kept > 4);
+  CHECK(kept > 2);  // calls of the temporary file at least; more where speeds are read from the cache first
   MESSAGE(kept, " kept, ", replaced, " replaced, ", neither, " without ", whole);
 }
 
