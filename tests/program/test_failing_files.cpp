@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -50,8 +51,14 @@ namespace solver = femcg::solver;
 namespace fs = std::filesystem;
 using Contents = std::map<std::string, std::string>;
 
+/// A folder for the test, without a cache: whether speeds are written there depends on the load of the machine, and the
+/// number of calls with it.
 struct Folder {
-  Folder() { fs::create_directories(path); }
+  Folder() {
+    fs::create_directories(path);
+    std::ofstream(path / "no_cache") << "a file";
+    setenv("XDG_CACHE_HOME", (path / "no_cache").c_str(), 1);
+  }
   ~Folder() { fs::remove_all(path); }
   fs::path path = fs::temp_directory_path() / ("femcg_failing_files_" + std::to_string(::getpid()));
 };
@@ -109,7 +116,7 @@ void fail_one_after_the_other(const fs::path& results, const std::string& whole,
       ++neither;
     }
   }
-  CHECK(kept > 2);  // calls of the temporary file at least; more where speeds are read from the cache first
+  CHECK(kept > 4);
   MESSAGE(kept, " kept, ", replaced, " replaced, ", neither, " without ", whole);
 }
 
