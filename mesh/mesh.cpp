@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -16,6 +15,7 @@
 #include "mesh/affine_cells.hpp"
 #include "mesh/base/counting.hpp"
 #include "mesh/base/first_failure.hpp"
+#include "mesh/base/joined_sets.hpp"
 #include "mesh/base/pages.hpp"
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
@@ -289,40 +289,6 @@ void check_determinants(Mesh& mesh) {
   }
 }
 
-/// Which nodes are joined, found by several threads at once. Every node points to a lesser one of its component or, the
-/// least, to itself; so the outcome does not depend on the threads (Rem 1976, path halving after Tarjan & van Leeuwen
-/// 1984).
-class Components {
- public:
-  explicit Components(std::int32_t nodes) : parent_(filled<std::int32_t>(nodes)) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-  }
-
-  /// The least node of a node's component, when all are joined.
-  std::int32_t least(std::int32_t node) {
-    while (true) {
-      const std::int32_t parent = at(node).load(std::memory_order_relaxed);
-      if (parent == node) return node;
-      const std::int32_t grandparent = at(parent).load(std::memory_order_relaxed);
-      if (grandparent != parent) at(node).store(grandparent, std::memory_order_relaxed);
-      node = grandparent;
-    }
-  }
-
-  void join(std::int32_t a, std::int32_t b) {
-    while ((a = least(a)) != (b = least(b))) {
-      if (a < b) std::swap(a, b);
-      std::int32_t expected = a;
-      if (at(a).compare_exchange_strong(expected, b, std::memory_order_relaxed)) return;
-    }
-  }
-
- private:
-  std::atomic_ref<std::int32_t> at(std::int32_t node) { return std::atomic_ref<std::int32_t>(parent_[node]); }
-
-  std::vector<std::int32_t> parent_;
-};
-
 }  // namespace
 
 std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh) {
@@ -339,7 +305,7 @@ std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh) {
 std::vector<std::int32_t> cell_components(const Mesh& mesh) {
   if (structured_grid(mesh)) return filled<std::int32_t>(static_cast<std::size_t>(mesh.cell_count()));
   const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
-  Components joined(mesh.node_count());
+  JoinedSets joined(mesh.node_count());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
     for (const int v : vertices) joined.join(mesh.nodes(cell)[vertices[0]], mesh.nodes(cell)[v]);

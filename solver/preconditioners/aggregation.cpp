@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "operators/backend/threads/parallel_rows.hpp"
+#include "solver/preconditioners/mixed_bits.hpp"
 #include "solver/preconditioners/sparse_product.hpp"
 
 namespace femcg::solver {
@@ -43,20 +43,12 @@ RectangularMatrix filtered(const RectangularMatrix& a, const Taken& is_taken) {
   return result;
 }
 
-/// Mixes the bits of a number (Steele, Lea & Flood 2014).
-std::uint32_t hash(std::uint32_t number) {
-  std::uint64_t bits = (static_cast<std::uint64_t>(number) + 1) * 0x9e3779b97f4a7c15U;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9U;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
-  return static_cast<std::uint32_t>(bits >> 32);
-}
-
 enum State : std::uint64_t { out, undecided, in };
 
 /// The state, a hash and the number of an unknown, in the order by which the set is chosen; 2, 30 and 32 bits.
 std::uint64_t rank_of(State state, std::int32_t unknown) {
   const auto number = static_cast<std::uint32_t>(unknown);
-  return state << 62U | static_cast<std::uint64_t>(hash(number) >> 2U) << 32U | number;
+  return state << 62U | mixed_bits(unknown) >> 34U << 32U | number;
 }
 
 /// max_j over the neighbours of i and i itself.
@@ -219,7 +211,7 @@ RectangularMatrix smoothed_prolongation(const RectangularMatrix& a, const Rectan
       }
       sum += a.value[k];
     }
-    // What is lumped may leave little of a diagonal entry, or nothing: then it is not lumped.
+    // Lumping may leave little of a diagonal entry, or nothing: the entry then stays as it is.
     constexpr double least = 0.1;
     const double lumped = sum > least * diagonal[row] ? sum : diagonal[row];
     for (std::int64_t k = smoother.row_offsets[row]; k < smoother.row_offsets[row + 1]; ++k)

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <span>
 
 #include "mesh/base/counting.hpp"
+#include "mesh/base/joined_sets.hpp"
 
 namespace femcg::solver {
 
@@ -68,28 +68,10 @@ std::vector<std::int32_t> bad_cells(const BilinearForm& form, const ElementMatri
   return found;
 }
 
-namespace {
-
-/// Joins sets of unknowns (Tarjan 1975).
-class JoinedSets {
- public:
-  explicit JoinedSets(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0); }
-  std::int32_t root(std::int32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::int32_t i, std::int32_t j) { parent_[root(std::max(i, j))] = root(std::min(i, j)); }
-
- private:
-  std::vector<std::int32_t> parent_;
-};
-
-}  // namespace
-
 BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::int32_t>& cells) {
   constexpr std::size_t most_unknowns = 2048;
   // Blocks: unknowns of cells that are joined by common ones.
-  JoinedSets sets(static_cast<std::size_t>(form.unknowns));
+  mesh::JoinedSets sets(form.unknowns);
   std::vector<std::int32_t> all;
   for (const std::int32_t cell : cells) {
     std::int32_t first = -1;
@@ -101,12 +83,13 @@ BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::in
   }
   std::ranges::sort(all);
   all.erase(std::ranges::unique(all).begin(), all.end());
-  std::ranges::stable_sort(all, {}, [&](std::int32_t unknown) { return sets.root(unknown); });
+  std::ranges::stable_sort(all, {}, [&](std::int32_t unknown) { return sets.least(unknown); });
   BlockInverses blocks;
   std::vector<std::int32_t> block_of(static_cast<std::size_t>(form.unknowns), -1), place_of(block_of);
   for (auto first = all.begin(); first != all.end();) {
-    const std::int32_t root = sets.root(*first);
-    const auto last = std::find_if(first, all.end(), [&](std::int32_t unknown) { return sets.root(unknown) != root; });
+    const std::int32_t least = sets.least(*first);
+    const auto last =
+        std::find_if(first, all.end(), [&](std::int32_t unknown) { return sets.least(unknown) != least; });
     const auto size = static_cast<std::size_t>(last - first);
     if (size <= most_unknowns) {
       for (auto unknown = first; unknown != last; ++unknown) {

@@ -17,6 +17,7 @@
 #include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/preconditioners/mixed_bits.hpp"
 
 namespace femcg::solver {
 
@@ -54,15 +55,8 @@ constexpr std::array<OptionDescription, 2> degree_and_ratio{{
      [](std::string_view text) { return parse_ratio(text).has_value(); }},
 }};
 
-/// The number at a place of the start vector, from -1 to 1: the mixing function of SplitMix64 (Steele, Lea & Flood
-/// 2014).
-double start_number(std::int64_t place) {
-  std::uint64_t bits = (static_cast<std::uint64_t>(place) + 1) * 0x9e3779b97f4a7c15U;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9U;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
-  bits ^= bits >> 31;
-  return std::ldexp(static_cast<double>(bits >> 11), -52) - 1;
-}
+/// The number at a place of the start vector, from -1 to 1.
+double start_number(std::int64_t place) { return std::ldexp(static_cast<double>(mixed_bits(place) >> 11), -52) - 1; }
 
 /// r = D^1/2 times the start vector of Lanczos, in the operator's ordering.
 template <std::floating_point T>

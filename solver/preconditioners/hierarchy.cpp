@@ -142,8 +142,8 @@ class HierarchyMaker {
   }
 
  private:
-  static constexpr int lanczos_steps = 10;         ///< 5% or less below the eigenvalue; the smoother's margin is 10%
-  static constexpr double least_coarsening = 0.7;  ///< the most unknowns of a level over those of the finer one
+  static constexpr int lanczos_steps = 10;  ///< 5% or less below the eigenvalue; the smoother's margin is 10%
+  static constexpr double most_kept = 0.7;  ///< unknowns of a level over those of the finer one, at most
 
   static std::string describe(const BilinearForm& form) {
     return form.space->mesh().box && form.space->degree() == 1 ? fmt::format("box of {} cells", form.cells())
@@ -177,7 +177,7 @@ class HierarchyMaker {
     while (matrix.rows > choice_.coarsest) {
       const RectangularMatrix strong = strong_connections(matrix, choice_.threshold);
       const Aggregates aggregates = aggregate(strong);
-      if (aggregates.count == 0 || aggregates.count > least_coarsening * matrix.rows)
+      if (aggregates.count == 0 || aggregates.count > most_kept * matrix.rows)
         throw InputError(fmt::format("multigrid finds {} aggregates for {} unknowns, which are too many",
                                      aggregates.count, matrix.rows));
       RectangularMatrix p = smoothed_prolongation(matrix, strong, aggregates, hierarchy_.levels.back().largest);

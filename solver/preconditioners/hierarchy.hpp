@@ -34,10 +34,9 @@ struct Level {
 /// How levels are made.
 struct HierarchyChoice {
   std::string fine = "matrix-free";  ///< operator of levels of degree 2 and more
-  operators::Options fine_options = {};
-  std::string coarse = "csr";   ///< operator of stored levels
-  double threshold = 0.25;      ///< of strong connections
-  std::int32_t coarsest = 600;  ///< the most unknowns of the level that is solved directly
+  std::string coarse = "csr";        ///< operator of stored levels
+  double threshold = 0.25;           ///< of strong connections
+  std::int32_t coarsest = 600;       ///< the most unknowns of the level that is solved directly
 };
 
 /// The levels of a form, the finest first. On one process.

@@ -14,7 +14,7 @@ struct BilinearForm;
 
 namespace femcg::solver {
 
-/// What a preconditioner may be made from besides the operator, as far as it is there.
+/// Input that a preconditioner may be made from besides the operator, as far as it is there.
 template <std::floating_point T>
 struct PreconditionerInput {
   const operators::Vector<T>* diagonal = nullptr;  ///< of the operator
