@@ -34,7 +34,7 @@ struct FacetPair {
   double angle;  ///< between their outward normals, as flat between their vertices
 };
 
-/// Those among some boundary facets of a mesh, by their indices.
+/// Pairs of facets among the given boundary facets of a mesh, by their indices.
 std::vector<FacetPair> facet_pairs(const Mesh& mesh, std::span<const BoundaryFacet> facets);
 
 /// Facets that meet at a smaller angle than this are taken for parts of one smooth surface: 40 degrees.

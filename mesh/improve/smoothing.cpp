@@ -30,7 +30,7 @@ class Star {
     return least;
   }
 
-  /// Whether the facets lie in one plane.
+  /// True if the facets lie in one plane.
   bool flat() const {
     constexpr double rounding = 1e-12;
     return std::ranges::all_of(normals_, [&](const Vector3& n) {
@@ -39,7 +39,7 @@ class Star {
     });
   }
 
-  /// Whether the surface is where it was, as far as facets tell.
+  /// True if the surface is where it was, as far as facets tell.
   bool keeps_surface() const {
     const std::vector<std::int32_t>& facets = mesh_->facets.at(vertex_);
     for (std::size_t f = 0; f < facets.size(); ++f)

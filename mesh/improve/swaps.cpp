@@ -136,7 +136,7 @@ std::array<Facet, 2> with_other_diagonal(const Facet& first, const Facet& second
   return {{{s, a, t}, {t, b, s}}};
 }
 
-/// Whether a surface stays where it is when the edge (a, b) between two of its facets becomes the other diagonal: it is
+/// True if a surface stays where it is when the edge (a, b) between two of its facets becomes the other diagonal: it is
 /// smooth there, and no edge bends.
 bool can_swap(const TetrahedralMesh& mesh, const std::vector<std::int32_t>& facets, std::int32_t a, std::int32_t b) {
   if (facets.size() != 2 || mesh.facets.entity(facets[0]) != mesh.facets.entity(facets[1])) return false;

@@ -139,7 +139,7 @@ std::optional<Cylinder> cylinder_of(const Surface& face) {
   return std::nullopt;
 }
 
-/// Of a length in metres, as a part of a name: 4.25 mm is 4_25mm.
+/// A length in metres as a part of a name: 4.25 mm is 4_25mm.
 std::string in_millimetres(double length) {
   std::string text = fmt::format("{:.4g}mm", 1000 * length);
   std::ranges::replace(text, '.', '_');

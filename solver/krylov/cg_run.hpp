@@ -192,7 +192,7 @@ class CgRun {
     energy_.error().add(numbers.energy, numbers.rz);
     return record(numbers.rr);
   }
-  /// Whether the true residual may meet the tolerance. x has gone on with what was sent since, and the residual may be
+  /// True if the true residual may meet the tolerance. x has gone on with what was sent since, and the residual may be
   /// above the tolerance again.
   bool is_at_tolerance() {
     return result_.relative_residual <= energy_.residual() &&

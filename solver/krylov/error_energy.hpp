@@ -80,7 +80,7 @@ class EnergyCriterion {
 
   bool is_on() const { return static_cast<bool>(check_.of_solution); }
   ErrorEnergy& error() { return error_; }
-  /// What relative residuals are measured by, |b| being CG's own.
+  /// The norm that relative residuals are measured by; by default CG's own |b|.
   double norm(double b) const { return check_.norm_b > 0 ? check_.norm_b : b; }
   /// The relative residual at which a check of the true one is worth while.
   double residual() const { return residual_; }
@@ -99,12 +99,12 @@ class EnergyCriterion {
     if (iterations != measured_at_) measure(iterations, x());
     return error <= allowed();
   }
-  /// Of a direction p with p'Ap <= 0: true where it is rounding, the residual being small enough already.
+  /// True if p'Ap <= 0 of a direction p is rounding, the residual being small enough already.
   bool exhausts(double relative_residual) {
     exhausted_ = is_on() && relative_residual <= residual_;
     return exhausted_;
   }
-  /// Whether x and its true residual r are accepted. Where |r| is no longer what the recurrence has, its coefficients
+  /// True if x and its true residual r are accepted. Where |r| is no longer what the recurrence has, its coefficients
   /// tell nothing of this x: only those from a restart on may, which then must find that little energy was left there.
   bool accepts(const std::vector<double>& x, const std::vector<double>& r, double relative_residual,
                double relative_residual_of_recurrence) {

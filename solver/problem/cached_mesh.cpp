@@ -177,7 +177,7 @@ std::string why_not_cached(const fs::path& file, const std::string& content) {
   const std::string ending = mesh::ending_of(file);
   std::string_view open;
   if (ending.starts_with(".geo")) open = mesh::first_open_name(content);
-  // Of an assembly whose parts lie in files of their own.
+  // An assembly whose parts lie in files of their own.
   if (ending.starts_with(".st") && content.find("DOCUMENT_FILE") != std::string::npos) open = "DOCUMENT_FILE";
   if (open.empty()) return "";
   return fmt::format("the mesh is not kept for later runs: {} has {}, so that more than its content may decide",

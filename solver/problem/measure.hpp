@@ -33,7 +33,7 @@ struct Balance {
   double in = 0, out = 0;         ///< integrals of kappa du/dn over the facets where it is positive, and negative
   double sources = 0, sinks = 0;  ///< integrals of f where it is positive, and negative
 
-  /// What moves: the larger of what comes and what goes.
+  /// The heat that moves: the larger of inflow with sources and outflow with sinks.
   double moves() const { return std::max(in + sources, out + sinks); }
   /// in + sources - out - sinks over what moves; 0 where nothing does. A matter of the tolerance of CG alone, since the
   /// fluxes are the consistent ones.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// What a point has of one load, and to which accuracy.
+/// Quantities of one load at a point of a study, and their accuracy.
 struct Solution {
   const Quantities* quantities = nullptr;
   double residual = 0;

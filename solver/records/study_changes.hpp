@@ -22,7 +22,7 @@ struct QuantityChanges {
   double limit = 0;  ///< a, by the last rate (Richardson 1911); not a number where that is none
 };
 
-/// Those that change by more than CG leaves open.
+/// The changes that are larger than what CG leaves open.
 std::vector<QuantityChanges> changes_of(const StudyRecord& study);
 
 }  // namespace femcg::solver

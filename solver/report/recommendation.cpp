@@ -48,7 +48,7 @@ std::size_t tied(const std::vector<Ranked>& all) {
   return static_cast<std::size_t>(std::ranges::find_if(all, differs) - all.begin());
 }
 
-/// Whether a candidate is among those.
+/// True if a candidate is among those.
 bool is_tied(const Candidate& one, const std::vector<Ranked>& all) {
   return std::ranges::any_of(std::span(all).first(tied(all)), [&](const Ranked& each) { return each.of == &one; });
 }

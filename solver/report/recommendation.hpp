@@ -27,7 +27,7 @@ std::string recommendation(const std::vector<Candidate>& candidates, double iter
 /// The same of rows of one problem, precision, device and number of right-hand sides.
 std::string recommendation(const std::vector<const BenchmarkResult*>& timed);
 
-/// Whether a row ties, as above, with the best of those that were timed: to solve once, or by product where that is all
+/// True if a row ties, as above, with the best of those that were timed: to solve once, or by product where that is all
 /// there is.
 bool ties_with_best(const BenchmarkResult& row, const std::vector<const BenchmarkResult*>& timed);
 

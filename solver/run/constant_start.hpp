@@ -84,7 +84,7 @@ class ConstantStart {
     double unit;   ///< (A1)_i
     double known;  ///< the load of boundary and ambient values beyond c
   };
-  /// Of a component.
+  /// Data of a component.
   struct Part {
     double constant = 0;
     double unit = 0;  ///< 1'A1

@@ -7,10 +7,10 @@
 #include "mesh/parts/mesh_part.hpp"
 #include "operators/distributed/maps/index_map.hpp"
 #include "solver/case/case.hpp"
+#include "solver/messages/run_context.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/device_start.hpp"
-#include "solver/messages/run_context.hpp"
 
 namespace femcg::solver {
 
@@ -46,8 +46,8 @@ struct CachedParts {
 /// replaces it. The device starts meanwhile, once no process is forked to make a mesh. Collective.
 void discretise(const Case& resolved, CachedParts& kept, DeviceStart& start, const RunContext& context, Record& record);
 
-/// What the cells and dofs of a box take at least, before it is made. Throws operators::OutOfMemory where a process's
-/// share is more than there is. Other meshes are not looked at.
+/// Checks the least memory of the cells and dofs of a box before it is made. Throws operators::OutOfMemory where a
+/// process's share is more than there is. Other meshes are not looked at.
 void require_memory_of_box(const Case& resolved, int processes);
 
 /// Bytes of the loads of a case: values and solution of each, and sums over all dofs while one is assembled. Throws

@@ -19,7 +19,7 @@ std::size_t behind(std::string_view text, std::string_view mark, std::size_t fro
   return at == std::string_view::npos ? text.size() : at + mark.size();
 }
 
-/// Of a number with its exponent.
+/// Place behind the number that begins at `at`, its exponent included.
 std::size_t end_of_number(std::string_view text, std::size_t at) {
   const auto digits = [&] {
     while (at < text.size() && (is_digit(text[at]) || text[at] == '.')) ++at;
@@ -90,7 +90,7 @@ class Script {
   }
   bool is_member(std::size_t i) const { return i > 0 && is_mark(i - 1, "."); }
 
-  /// Whether the name is set here: before =, +=, ++ and the like, also with an index; by For, or as a macro.
+  /// True if the name is set here: before =, +=, ++ and the like, also with an index; by For, or as a macro.
   bool is_set_at(std::size_t i) const {
     if (i > 0 && words_[i - 1].kind == Kind::name)
       for (const std::string_view before : {"For", "Macro", "Function"})

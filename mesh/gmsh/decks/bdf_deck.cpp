@@ -52,8 +52,8 @@ constexpr std::string_view harmless_cards[]{
     "FLFACT", "MKAERO", "TRIM",   "GUST",   "SLOAD", "NSM",    "SEQGP",  "ECHO",   "BAROR", "BEAMOR", "NXSTRAT",
     "MDLPRM", "MONPNT", "LSEQ",   "RAND",   "CREEP", "SPOINT", "EPOINT", "THERMAL"};
 
-/// Where Nastran's nodes of an element are in Abaqus's order, which differs for hexahedra with middle nodes: those of
-/// the upright edges come before those of the upper face.
+/// Place of a Nastran node of an element in Abaqus's order. The orders differ for hexahedra with middle nodes: Nastran
+/// lists the upright edges before those of the upper face.
 std::size_t place_of(const BdfElement& element, std::size_t node, std::size_t count) {
   if (element.corners != 8 || count != 20 || node < 12) return node;
   return node < 16 ? node + 4 : node - 4;

@@ -21,7 +21,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// What the spans of a raw mesh lie in.
+/// Owns the arrays that the spans of a raw mesh point to.
 struct Storage {
   std::vector<double> points;
   std::deque<std::vector<std::uint64_t>> nodes;

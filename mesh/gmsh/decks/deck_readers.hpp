@@ -6,7 +6,8 @@
 
 namespace femcg::mesh {
 
-// What read_inp, read_bdf and read_unv make a mesh from. Throw std::runtime_error, "line 12: ...", as they do.
+// The decks that read_inp, read_bdf and read_unv make a mesh from. The readers throw std::runtime_error, "line 12:
+// ...", as they do.
 
 Deck read_inp_deck(std::string_view text);
 Deck read_bdf_deck(std::string_view text);

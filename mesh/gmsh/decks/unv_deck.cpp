@@ -118,7 +118,7 @@ class UnvLines {
   bool inside_ = false;
 };
 
-/// Of dataset 164: numbers of the file over its factor are in metres.
+/// Reads dataset 164 (units): returns the metres of one unit of length, 1 over its factor.
 double metres(UnvLines& lines) {
   lines.words(1);
   const double factor = real_at(lines.number(), lines.words(1)[0]);

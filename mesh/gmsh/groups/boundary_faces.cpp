@@ -113,7 +113,7 @@ class BoundaryFaces {
   std::vector<std::size_t> first_;  ///< joined ones lead to the first facet of their face
 };
 
-/// What the spans of a raw mesh lie in.
+/// Owns the arrays that the spans of a raw mesh point to.
 struct Storage {
   std::shared_ptr<const void> of_file;
   std::vector<std::vector<std::uint64_t>> nodes;

@@ -76,7 +76,7 @@ class FileAlone {
   }
 
   const fs::path& way() const { return way_; }
-  /// What Gmsh says of a line of the file, or of the file.
+  /// Gmsh's sentence on the file, or on one of its lines, with the file as the user named it.
   std::string in_words_of_user(std::string reason) const {
     for (const fs::path& file : {real_, way_})
       if (const std::string place = fmt::format("'{}', line", file.string()); reason.find(place) != std::string::npos)

@@ -35,7 +35,7 @@ void deny_calls(std::initializer_list<unsigned> numbers, Filter& filter) {
   }
 }
 
-/// Where the argument of open or openat has a flag with which a file can change.
+/// Denies open or openat where the argument has a flag with which a file can change.
 void deny_opening_for_writing(unsigned call, unsigned argument, Filter& filter) {
   constexpr unsigned writing = O_ACCMODE | O_CREAT | O_TRUNC;
   const auto place = static_cast<unsigned>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));

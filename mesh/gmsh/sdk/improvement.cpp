@@ -102,7 +102,7 @@ std::vector<double> project(int surface, Vector3& point) {
   return parameters;
 }
 
-/// Whether nodes of this surface can be moved on it.
+/// True if nodes of this surface can be moved on it.
 bool can_project(int surface, const EntityNodes& nodes) {
   if (nodes.tags.empty() || nodes.parameters.size() != 2 * nodes.tags.size()) return false;
   Vector3 point{nodes.points[0], nodes.points[1], nodes.points[2]};
